@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * option.c -- the options of a command: one table for parsing and for the help text.
+ *
+ * Room:   outside, cli/ only.
+ */
+#include "cli/option.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/message.h"
+#include "cli/suggest.h"
+
+enum { OPTION_LONG = 256 }; /* getopt's value of entry i is OPTION_LONG + i */
+
+static int option_argument_kind(const struct option_entry *entry)
+{
+        if (!entry->argument)
+                return no_argument;
+        return entry->argument[0] == '[' ? optional_argument : required_argument;
+}
+
+/* FIRST is what getopt wants in front: "+" stops at the first operand, ":" tells a missing argument apart. */
+static void option_build(struct option_parser *p, const char *first)
+{
+        char *letter = stpcpy(p->letters, first);
+        int used = 0;
+
+        for (int i = 0; p->entries[i].help && i < OPTION_MAX; i++) {
+                const struct option_entry *entry = &p->entries[i];
+                int kind = option_argument_kind(entry);
+
+                if (entry->name)
+                        p->longs[used++] = (struct option){ entry->name, kind, NULL, OPTION_LONG + i };
+                if (!entry->letter)
+                        continue;
+                *letter++ = entry->letter;
+                if (kind == required_argument)
+                        *letter++ = ':';
+        }
+        *letter = 0;
+        p->longs[used] = (struct option){ 0 };
+}
+
+static void option_begin(struct option_parser *p, const char *command, const struct option_entry *entries, const char *first)
+{
+        p->command = command;
+        p->entries = entries;
+        p->value = NULL;
+        p->first_operand = 0;
+        option_build(p, first);
+        opterr = 0;
+        optind = 0; /* glibc: start afresh, also after another command's parse */
+}
+
+void option_start(struct option_parser *p, const char *command, const struct option_entry *entries, int argc, char **argv)
+{
+        p->argc = argc;
+        p->argv = argv;
+        option_begin(p, command, entries, ":");
+}
+
+void option_start_program(struct option_parser *p, const char *command, const struct option_entry *entries, int argc,
+                          char **argv)
+{
+        p->argc = argc;
+        p->argv = argv;
+        option_begin(p, command, entries, "+:");
+}
+
+static int option_unknown_word(const struct option_parser *p, const char *word)
+{
+        const char *names[OPTION_MAX];
+        size_t count = 0, length = strcspn(word, "=");
+        struct str plain = { 0 };
+        const char *near;
+
+        for (const struct option *o = p->longs; o->name; o++)
+                names[count++] = o->name;
+        str_bytes(&plain, word, length);
+        near = suggest_nearest(str_get(&plain) + 2, names, count);
+        if (near)
+                message_usage(p->command, "there is no option %s: did you mean --%s?", str_get(&plain), near);
+        else
+                message_usage(p->command, "there is no option %s", str_get(&plain));
+        str_free(&plain);
+        return OPTION_WRONG;
+}
+
+static int option_wrong(const struct option_parser *p, int found)
+{
+        const char *word = optind > 0 ? p->argv[optind - 1] : "";
+
+        if (found == ':' && optopt >= OPTION_LONG)
+                message_usage(p->command, "--%s needs %s", p->entries[optopt - OPTION_LONG].name,
+                              p->entries[optopt - OPTION_LONG].argument);
+        else if (found == ':')
+                message_usage(p->command, "-%c needs an argument", optopt);
+        else if (optopt >= OPTION_LONG)
+                message_usage(p->command, "--%s takes no argument", p->entries[optopt - OPTION_LONG].name);
+        else if (optopt)
+                message_usage(p->command, "there is no option -%c", optopt);
+        else
+                return option_unknown_word(p, word);
+        return OPTION_WRONG;
+}
+
+int option_next(struct option_parser *p)
+{
+        int found = getopt_long(p->argc, p->argv, p->letters, p->longs, NULL);
+
+        p->value = optarg;
+        if (found == -1) {
+                p->first_operand = optind;
+                return OPTION_DONE;
+        }
+        if (found == '?' || found == ':')
+                return option_wrong(p, found);
+        if (found >= OPTION_LONG)
+                return found - OPTION_LONG;
+        for (int i = 0; p->entries[i].help; i++)
+                if (p->entries[i].letter == found)
+                        return i;
+        return OPTION_WRONG;
+}
+
+static void option_left_column(const struct option_entry *entry, struct str *out)
+{
+        if (entry->letter)
+                str_format(out, "  -%c", entry->letter);
+        else
+                str_text(out, "    ");
+        if (entry->name)
+                str_format(out, "%s --%s", entry->letter ? "," : " ", entry->name);
+        if (!entry->argument)
+                return;
+        if (entry->argument[0] == '[')
+                str_format(out, "[=%s", entry->argument + 1);
+        else
+                str_format(out, " %s", entry->argument);
+}
+
+/* Help texts may be longer than a line: they continue, indented, at each '\n'. */
+static void option_right_column(const char *help, size_t column, struct str *out)
+{
+        for (const char *c = help; *c; c++) {
+                str_char(out, *c);
+                if (*c == '\n')
+                        str_format(out, "%*s", (int)column, "");
+        }
+        str_char(out, '\n');
+}
+
+void option_help(const struct option_entry *entries, struct str *out)
+{
+        const size_t column = 30;
+
+        for (const struct option_entry *entry = entries; entry->help; entry++) {
+                size_t start = out->length, used;
+
+                if (!entry->name && !entry->letter) {
+                        str_format(out, "\n%s\n", entry->help);
+                        continue;
+                }
+                option_left_column(entry, out);
+                used = out->length - start;
+                if (used + 2 > column)
+                        str_format(out, "\n%*s", (int)column, "");
+                else
+                        str_format(out, "%*s", (int)(column - used), "");
+                option_right_column(entry->help, column, out);
+        }
+}
+
+bool option_number(const char *text, uint64_t *out)
+{
+        char *end;
+
+        errno = 0;
+        *out = strtoull(text, &end, 10);
+        return text[0] >= '0' && text[0] <= '9' && *end == 0 && errno == 0;
+}
+
+struct option_unit {
+        const char *name;
+        double factor;
+};
+
+static bool option_scaled(const char *text, const struct option_unit *units, uint64_t *out)
+{
+        char *end;
+        double value;
+
+        if (text[0] < '0' || text[0] > '9')
+                return false;
+        value = strtod(text, &end);
+        for (; units->name; units++)
+                if (strcmp(end, units->name) == 0) {
+                        value *= units->factor;
+                        if (value > 18e18)
+                                return false;
+                        *out = (uint64_t)(value + 0.5);
+                        return true;
+                }
+        return false;
+}
+
+bool option_size(const char *text, uint64_t *bytes)
+{
+        static const struct option_unit units[] = {
+                { "", 1 },           { "B", 1 },         { "k", 1024 },       { "K", 1024 },       { "KiB", 1024 },
+                { "M", 1048576 },    { "MiB", 1048576 }, { "G", 1073741824 }, { "GiB", 1073741824 }, { "T", 1099511627776.0 },
+                { "kB", 1000 },      { "KB", 1000 },     { "MB", 1000000 },   { "GB", 1000000000 }, { NULL, 0 },
+        };
+
+        return option_scaled(text, units, bytes);
+}
+
+bool option_time(const char *text, uint64_t *ms)
+{
+        static const struct option_unit units[] = {
+                { "", 1000 }, { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "min", 60000 }, { "h", 3600000 }, { NULL, 0 },
+        };
+
+        return option_scaled(text, units, ms);
+}

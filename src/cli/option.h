@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * option.h -- the options of a command: one table for parsing and for the help text.
+ *
+ * Room:   outside, cli/ only.
+ *
+ * A command lists its options once, so that enum and table cannot drift apart:
+ *
+ *     #define INFO_OPTIONS(X)                                            \
+ *             X(INFO_JSON, "json", 0, NULL, "machine-readable output")   \
+ *             X(INFO_HELP, "help", 'h', NULL, "this text")
+ *     enum { INFO_OPTIONS(OPTION_ENUM) INFO_COUNT };
+ *     static const struct option_entry info_options[] = { INFO_OPTIONS(OPTION_ENTRY) OPTION_END };
+ *
+ *     option_start(&parser, "info", info_options, argc, argv);
+ *     while ((which = option_next(&parser)) >= 0)
+ *             switch (which) { case INFO_JSON: ... parser.value ... }
+ *     if (which == OPTION_WRONG)
+ *             return ERR_EXIT_USAGE;
+ *     operands are argv[parser.first_operand] and what follows
+ */
+#ifndef SEEP_CLI_OPTION_H
+#define SEEP_CLI_OPTION_H
+
+#include <getopt.h>
+#include <stdbool.h>
+
+#include "base/str.h"
+
+/* One option, or a heading of the help text (name NULL and letter 0). */
+struct option_entry {
+        const char *name;     /* long name; NULL: letter only */
+        char letter;          /* 0 none */
+        const char *argument; /* NULL none; "FILE" needed; "[FILE]" may follow after '=' */
+        const char *help;     /* NULL ends the table */
+};
+
+#define OPTION_ENUM(id, name, letter, argument, help) id,
+#define OPTION_ENTRY(id, name, letter, argument, help) { name, letter, argument, help },
+#define OPTION_END { NULL, 0, NULL, NULL }
+
+#define OPTION_MAX 96 /* entries of one table */
+
+enum { OPTION_DONE = -1, OPTION_WRONG = -2 };
+
+struct option_parser {
+        const char *command;
+        const struct option_entry *entries;
+        int argc;
+        char **argv;
+        const char *value; /* argument of the option just returned; NULL none */
+        int first_operand; /* valid after OPTION_DONE */
+        char letters[2 * OPTION_MAX + 4];
+        struct option longs[OPTION_MAX + 1];
+};
+
+/* Operands may stand anywhere between options, until "--". */
+void option_start(struct option_parser *p, const char *command, const struct option_entry *entries, int argc, char **argv);
+
+/* The same, but the first operand ends the options: what follows belongs to the program to run. */
+void option_start_program(struct option_parser *p, const char *command, const struct option_entry *entries, int argc,
+                          char **argv);
+
+/* Index of the next option in the table; OPTION_DONE; OPTION_WRONG after a message on stderr (exit with ERR_EXIT_USAGE). */
+int option_next(struct option_parser *p);
+
+/* Append one aligned line per entry. */
+void option_help(const struct option_entry *entries, struct str *out);
+
+/* Values.  false: not of that form.  Sizes take k M G T (1024) and kB MB GB (1000), times ms s m h (default s). */
+bool option_number(const char *text, uint64_t *out);
+bool option_size(const char *text, uint64_t *bytes);
+bool option_time(const char *text, uint64_t *ms);
+
+#endif
