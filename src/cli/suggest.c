@@ -8,52 +8,47 @@
 
 #include <string.h>
 
-enum { SUGGEST_LETTERS = 48 }; /* longer words are not ours */
+#define LONGEST 63
 
-static unsigned suggest_least(unsigned a, unsigned b, unsigned c)
+static size_t smaller(size_t a, size_t b)
 {
-        unsigned least = a < b ? a : b;
-
-        return least < c ? least : c;
+        return a < b ? a : b;
 }
 
-/* Edits between A and B; two swapped neighbours count as one. */
-static unsigned suggest_distance(const char *a, const char *b)
+/* Optimal string alignment: three rows of the usual table, the oldest one for swaps. */
+size_t suggest_distance(const char *a, const char *b)
 {
-        unsigned d[SUGGEST_LETTERS + 1][SUGGEST_LETTERS + 1];
-        size_t rows = strlen(a), columns = strlen(b);
+        size_t rows[3][LONGEST + 1];
+        size_t a_length = smaller(strlen(a), LONGEST), b_length = smaller(strlen(b), LONGEST);
 
-        for (size_t i = 0; i <= rows; i++)
-                d[i][0] = (unsigned)i;
-        for (size_t j = 0; j <= columns; j++)
-                d[0][j] = (unsigned)j;
-        for (size_t i = 1; i <= rows; i++)
-                for (size_t j = 1; j <= columns; j++) {
-                        d[i][j] = suggest_least(d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+        for (size_t j = 0; j <= b_length; j++)
+                rows[0][j] = j;
+        for (size_t i = 1; i <= a_length; i++) {
+                size_t *now = rows[i % 3], *last = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
+
+                now[0] = i;
+                for (size_t j = 1; j <= b_length; j++) {
+                        now[j] = smaller(last[j] + 1, now[j - 1] + 1);
+                        now[j] = smaller(now[j], last[j - 1] + (a[i - 1] != b[j - 1]));
                         if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                                d[i][j] = suggest_least(d[i][j], d[i - 2][j - 2] + 1, d[i][j]);
-                }
-        return d[rows][columns];
-}
-
-const char *suggest_nearest(const char *word, const char *const *words, size_t count)
-{
-        size_t length = strlen(word);
-        unsigned best = length < 4 ? 2 : length < 9 ? 3 : 4; /* one less edit is allowed */
-        const char *nearest = NULL;
-
-        if (length == 0 || length > SUGGEST_LETTERS)
-                return NULL;
-        for (size_t i = 0; i < count; i++) {
-                unsigned distance;
-
-                if (strlen(words[i]) > SUGGEST_LETTERS)
-                        continue;
-                distance = suggest_distance(word, words[i]);
-                if (distance < best) {
-                        best = distance;
-                        nearest = words[i];
+                                now[j] = smaller(now[j], before[j - 2] + 1);
                 }
         }
-        return nearest;
+        return rows[a_length % 3][b_length];
+}
+
+const char *suggest_nearest(const char *typed, const char *const *words, size_t count)
+{
+        const char *best = NULL;
+        size_t limit = strlen(typed) / 3 + 2; /* the first distance that is too far: 2 for a word of two letters, 4 for one of six */
+
+        for (size_t i = 0; i < count; i++) {
+                size_t distance = suggest_distance(typed, words[i]);
+
+                if (distance < limit && distance <= strlen(words[i]) / 2) { /* "ls" is not a slip of "help" */
+                        best = words[i];
+                        limit = distance;
+                }
+        }
+        return best;
 }

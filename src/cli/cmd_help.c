@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd_help.c -- `seep help`: the commands, one command's options, or a topic.
+ *
+ * Room:   outside, cli/ only.  A command's options are printed by the command itself, from its own table.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/heap.h"
+#include "cli/command.h"
+#include "cli/message.h"
+#include "cli/suggest.h"
+#include "cli/topic.h"
+
+static int say_overview(void)
+{
+        puts("seep tells where the memory of a program goes: every allocation, with its full stack.\n\ncommands:");
+        for (size_t i = 0; i < COMMAND_COUNT; i++)
+                printf("  seep %-8s %s\n", command_list[i].name, command_list[i].purpose);
+        puts("\nexamples:\n"
+             "  seep ./server --port 8080      record it; the summary comes when it ends (or at Ctrl-C)\n"
+             "  seep report                    the newest recording here: what the peak was made of\n"
+             "  seep report --cost=live        what was not freed at the end\n"
+             "\ntopics (seep help TOPIC):");
+        for (size_t i = 0; i < TOPIC_COUNT; i++)
+                printf("  %-8s %s\n", topic_list[i].name, topic_list[i].purpose);
+        puts("\n'seep help COMMAND' or 'seep COMMAND --help' lists a command's options; 'man seep' is the manual.");
+        return 0;
+}
+
+static int say_command(const struct command *command)
+{
+        char *name = heap_text(command->name), *option = heap_text("--help");
+        char *argv[] = { name, option, NULL };
+        int status = command->run(2, argv);
+
+        free(name);
+        free(option);
+        return status;
+}
+
+static int say_help_of_help(void)
+{
+        puts("usage: seep help [COMMAND|TOPIC]\n\n"
+             "Without a word: the list of commands and topics.\n\n"
+             "  -h, --help                  this text");
+        return 0;
+}
+
+static int say_unknown(const char *word)
+{
+        const char *words[COMMAND_COUNT + TOPIC_COUNT];
+        const char *near;
+        size_t count = 0;
+
+        for (size_t i = 0; i < COMMAND_COUNT; i++)
+                words[count++] = command_list[i].name;
+        for (size_t i = 0; i < TOPIC_COUNT; i++)
+                words[count++] = topic_list[i].name;
+        near = suggest_nearest(word, words, count);
+        if (near)
+                message("there is no command or topic '%s': did you mean '%s'?", word, near);
+        else
+                message("there is no command or topic '%s'", word);
+        message("'seep help' lists the commands and topics");
+        return ERR_EXIT_USAGE;
+}
+
+int cmd_help(int argc, char **argv)
+{
+        const struct command *command;
+        const char *text;
+
+        if (argc < 2)
+                return say_overview();
+        if (argc > 2)
+                return message_usage("help", "one command or topic at a time");
+        if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+                return say_help_of_help();
+        command = command_find(argv[1]);
+        if (command)
+                return say_command(command);
+        text = topic_find(argv[1]);
+        if (!text)
+                return say_unknown(argv[1]);
+        fputs(text, stdout);
+        return 0;
+}

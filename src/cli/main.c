@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * main.c -- from the words of the command line to a command.
+ *
+ * Room:   outside.  `seep PROGRAM` without a command means `seep record PROGRAM`.
+ * Keeps:  a command's name wins over a program of that name; `seep -- NAME` and `seep record NAME` mean the program.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/heap.h"
+#include "base/str.h"
+#include "cli/command.h"
+#include "cli/message.h"
+#include "cli/words.h"
+
+static int say_first_steps(void)
+{
+        fputs("seep tells where the memory of a program goes.\n"
+              "  seep ./program args...   run it, record every allocation, sum up at the end\n"
+              "  seep report              the newest recording here, as a tree of call stacks\n"
+              "  seep help                all commands; also 'seep help report', 'seep help peak'\n"
+              "  man seep                 the manual\n",
+              stdout);
+        return 0;
+}
+
+static bool is_executable_in_path(const char *name)
+{
+        const char *path = getenv("PATH");
+        bool found = false;
+
+        while (path && *path && !found) {
+                size_t length = strcspn(path, ":");
+                struct str file = {0};
+
+                str_bytes(&file, path, length);
+                str_format(&file, "%s%s", length ? "/" : "./", name);
+                found = access(str_get(&file), X_OK) == 0;
+                str_free(&file);
+                path += length + (path[length] == ':');
+        }
+        return found;
+}
+
+static int say_unknown_word(const char *word)
+{
+        const char *near = command_suggest(word);
+
+        if (access(word, X_OK) == 0)
+                message("'%s' is no command of seep and not in PATH: did you mean ./%s?", word, word);
+        else if (near)
+                message("'%s' is neither a command of seep nor a program in PATH: did you mean 'seep %s'?", word, near);
+        else
+                message("'%s' is neither a command of seep nor a program in PATH", word);
+        message("'seep help' lists the commands");
+        return ERR_EXIT_USAGE;
+}
+
+/* `record` with the options of SEEP_OPTIONS in front of those of the command line, which therefore win. */
+static int run_record(int argc, char **argv)
+{
+        const char *text = getenv("SEEP_OPTIONS");
+        struct err e = {0};
+        int extra_count = 0, status;
+        char **extra = words_split(text ? text : "", &extra_count, &e);
+        char **all;
+
+        if (!extra) {
+                err_context(&e, "SEEP_OPTIONS");
+                return message_error(&e);
+        }
+        if (extra_count > 0 && extra[0][0] != '-') {
+                message("SEEP_OPTIONS holds options only, but begins with '%s'", extra[0]);
+                words_free(extra);
+                return ERR_EXIT_USAGE;
+        }
+        all = heap_zero((size_t)(argc + extra_count + 1), sizeof *all);
+        all[0] = argv[0];
+        memcpy(all + 1, extra, (size_t)extra_count * sizeof *all);
+        memcpy(all + 1 + extra_count, argv + 1, (size_t)(argc - 1) * sizeof *all);
+        status = cmd_record(argc + extra_count, all);
+        free(all);
+        words_free(extra);
+        return status;
+}
+
+/* ARGV[0] is replaced by the word that getopt shows in its place. */
+static int run_program(int argc, char **argv)
+{
+        char name[] = "record";
+
+        argv[0] = name;
+        return run_record(argc, argv);
+}
+
+static int run_word(int argc, char **argv)
+{
+        const char *word = argv[1];
+        const struct command *command = command_find(word);
+
+        if (command && command->run != cmd_record)
+                return command->run(argc - 1, argv + 1);
+        if (command)
+                return run_record(argc - 1, argv + 1);
+        if (word[0] == '-' || strchr(word, '/') || is_executable_in_path(word))
+                return run_program(argc, argv);
+        return say_unknown_word(word);
+}
+
+/* A result that did not reach its reader (full disk) is an error; a closed pipe (`| head`) is not. */
+static int close_stdout(int status)
+{
+        if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE || status != 0)
+                return status;
+        message("cannot write the result: %s", strerror(errno));
+        return ERR_EXIT_FINDINGS;
+}
+
+int main(int argc, char **argv)
+{
+        int status;
+
+        if (argc < 2)
+                status = say_first_steps();
+        else if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
+                status = printf("seep %s\n", SEEP_VERSION) < 0;
+        else if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+                status = cmd_help(1, argv);
+        else
+                status = run_word(argc, argv);
+        return close_stdout(status);
+}

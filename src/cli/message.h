@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * message.h -- lines of ours to the user: stderr, each beginning "seep: ".
+ *
+ * Room:   outside, cli/ only.
+ */
+#ifndef SEEP_CLI_MESSAGE_H
+#define SEEP_CLI_MESSAGE_H
+
+#include "base/err.h"
+
+void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Print E and return the status to exit with (e->exit_code, or 1 when none was chosen). */
+int message_error(const struct err *e);
+
+/* Wrong use: print the text, then "seep: 'seep help COMMAND' lists the options"; returns ERR_EXIT_USAGE. */
+int message_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

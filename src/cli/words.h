@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * words.h -- a line of text as arguments, the way a shell would split it.
+ *
+ * Room:   outside, cli/ only.
+ */
+#ifndef SEEP_CLI_WORDS_H
+#define SEEP_CLI_WORDS_H
+
+#include "base/err.h"
+
+/* Split TEXT at white space; '...' and "..." group, a backslash takes the next character as it is (not inside '...').
+ * Returns a vector ended by NULL, for words_free(); NULL with E filled when a quote is not closed. */
+char **words_split(const char *text, int *count, struct err *e);
+void words_free(char **words);
+
+#endif
