@@ -1,11 +1,49 @@
 # SPDX-License-Identifier: MIT
-# A thin front for meson; `make help` lists the targets.
+# A thin front for meson and the scripts; `make help` lists the targets.
 BUILD ?= build
+PREFIX ?= /usr/local
+PYTHON ?= /usr/bin/python3
+CXX ?= g++
 
-all: $(BUILD)/build.ninja
+all: build                ## build the tool and the agent in build/
+
+# Nothing here installs packages except the targets that say so.
+build: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
 
 $(BUILD)/build.ninja:
-	@meson setup $(BUILD)
+	@meson setup $(BUILD) --prefix $(PREFIX)
 
-.PHONY: all
+demo: deps-build build    ## install what is missing, record a small leaking program, report it
+	@sh demo/run $(BUILD)
+
+check: deps-test          ## install what is missing, build with gcc, clang and sanitizers, run all tests
+	@$(PYTHON) tests/check.py
+
+asan: deps-test           ## the outside code's tests under ASan and UBSan
+	@$(PYTHON) tests/check.py asan
+
+lint: build               ## the rules of the code: layers, imports, exports, map, sizes ...
+	@meson test -C $(BUILD) --suite lint --print-errorlogs
+
+bench: deps-bench build   ## measure seep against no tracing, an empty interposer and heaptrack
+	@sh bench/run $(BUILD)
+
+install: build            ## install below PREFIX (/usr/local), into DESTDIR if given
+	@meson configure $(BUILD) --prefix $(PREFIX)
+	@meson install -C $(BUILD)
+
+deps-build:
+	@packaging/install-deps build demo
+deps-test:
+	@packaging/install-deps build demo test
+deps-bench:
+	@packaging/install-deps build demo test bench
+
+clean:                    ## remove all build directories
+	rm -rf build build-*
+
+help:                     ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: all build demo check asan lint bench install deps-build deps-test deps-bench clean help

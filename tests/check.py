@@ -1,0 +1,154 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Build in every way that must work, run every test, and end with one line: N passed, N failed, N skipped.
+
+usage: tests/check.py [gcc|clang|asan ...]      (default: all of them)
+
+Counted are single claims: each TAP line, each pytest function, each build without a warning.  A test that did not
+run is no success: nothing counted at all is a failure.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PYTHON = "/usr/bin/python3"
+CLEAN_ENV = {k: v for k, v in os.environ.items()
+             if k not in ("CC", "CFLAGS", "LDFLAGS", "SEEP_OPTIONS", "SEEP_BUILD", "LD_PRELOAD")}
+
+
+class Count:
+    def __init__(self):
+        self.passed, self.failed, self.skipped = 0, [], []
+
+    def add(self, name, outcome, reason=""):
+        if outcome == "passed":
+            self.passed += 1
+        elif outcome == "skipped":
+            self.skipped.append(f"{name}: {reason}")
+        else:
+            self.failed.append(name)
+
+    def line(self):
+        return f"{self.passed} passed, {len(self.failed)} failed, {len(self.skipped)} skipped"
+
+
+def run(command, env=None):
+    return subprocess.run([str(c) for c in command], cwd=ROOT, env={**CLEAN_ENV, **(env or {})},
+                          stdin=subprocess.DEVNULL).returncode
+
+
+def outcome_of(case):
+    """Of one <testcase>: (outcome, reason)."""
+    for tag, outcome in (("failure", "failed"), ("error", "failed"), ("skipped", "skipped")):
+        found = case.find(tag)
+        if found is not None:
+            return outcome, (found.get("message") or found.text or "no reason given").strip().splitlines()[0]
+    return "passed", ""
+
+
+def count_junit(path, label, count, leave_out=()):
+    """Count the cases of a junit file; returns how many of them failed."""
+    before = len(count.failed)
+    for suite in ET.parse(path).getroot().iter("testsuite"):
+        for case in suite.findall("testcase"):
+            if case.get("name") in leave_out:
+                continue
+            outcome, reason = outcome_of(case)
+            name = f"{label}: {case.get('classname') or suite.get('name')}: {case.get('name')}"
+            count.add(name, outcome, reason)
+    return len(count.failed) - before
+
+
+def build(kind, options, count, env=None):
+    directory = ROOT / f"build-{kind}"
+    if not (directory / "build.ninja").exists():
+        shutil.rmtree(directory, ignore_errors=True)
+        if run(["meson", "setup", directory, *options], env):
+            count.add(f"{kind}: configure", "failed")
+            return None
+    ok = run(["ninja", "-C", directory]) == 0
+    count.add(f"{kind}: builds without a warning", "passed" if ok else "failed")
+    return directory if ok else None
+
+
+def meson_test(kind, directory, suites, count):
+    """Run the suites; the end-to-end tests write a junit file of their own, which has the single claims."""
+    e2e = directory / "e2e.xml"
+    e2e.unlink(missing_ok=True)
+    junit = directory / "meson-logs" / "testlog.junit.xml"
+    junit.unlink(missing_ok=True)
+    command = ["meson", "test", "-C", directory, "--no-rebuild", "--print-errorlogs"]
+    for suite in suites:
+        command += ["--suite", suite]
+    status = run(command)
+    if not junit.exists():
+        count.add(f"{kind}: meson test left no results", "failed")
+        return
+    failed = count_junit(junit, kind, count, leave_out=("e2e",) if e2e.exists() else ())
+    if e2e.exists():
+        failed += count_junit(e2e, kind, count)
+    if status != 0 and failed == 0:  # a crash or a time-out that no single claim shows
+        count.add(f"{kind}: meson test ended with status {status}", "failed")
+
+
+def check_gcc(count):
+    directory = build("gcc", ["-Dwerror=true"], count, {"CC": "gcc"})
+    if directory:
+        meson_test("gcc", directory, ["lint", "unit", "fuzz", "e2e"], count)
+
+
+def check_clang(count):
+    if not shutil.which("clang"):
+        count.add("clang: builds without a warning", "skipped", "there is no clang here")
+        return
+    directory = build("clang", ["-Dwerror=true", "-De2e=false"], count, {"CC": "clang"})
+    if directory:
+        meson_test("clang", directory, ["unit"], count)
+
+
+def check_asan(count):
+    directory = build("asan", ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-De2e=false"], count,
+                      {"CC": "gcc"})
+    if not directory:
+        return
+    meson_test("asan", directory, ["unit", "fuzz"], count)
+    plain = build("gcc", ["-Dwerror=true"], Count(), {"CC": "gcc"})
+    if not plain:
+        count.add("asan: recordings to read", "failed")
+        return
+    junit = directory / "readers.xml"
+    junit.unlink(missing_ok=True)
+    status = run([PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={junit}", "tests/asan"],
+                 {"SEEP_BUILD": str(plain), "SEEP_ASAN_BUILD": str(directory)})
+    failed = count_junit(junit, "asan", count) if junit.exists() else 0
+    if status != 0 and failed == 0:
+        count.add(f"asan: pytest ended with status {status}", "failed")
+
+
+STEPS = {"gcc": check_gcc, "clang": check_clang, "asan": check_asan}
+
+
+def main(wanted):
+    count, start = Count(), time.monotonic()
+    unknown = [w for w in wanted if w not in STEPS]
+    if unknown:
+        sys.exit(f"check.py: no step {unknown[0]}; there are: {' '.join(STEPS)}")
+    for name in wanted or STEPS:
+        print(f"== {name}", flush=True)
+        STEPS[name](count)
+    print(f"== result after {time.monotonic() - start:.0f} s")
+    for line in count.skipped:
+        print("skipped:", line)
+    for name in count.failed:
+        print("failed:", name)
+    print(count.line(), flush=True)
+    return 1 if count.failed or not count.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
