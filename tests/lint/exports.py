@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT
+"""The agent exports its hooks and nothing else but seep_ names.  usage: exports.py LIBSEEP.SO"""
+import re
+import subprocess
+import sys
+
+from lint import SRC, Tap, text_of
+
+listed = set(re.findall(r'^X\(\w+,\s*"([^"]+)"', text_of(SRC / "agent" / "hooks.def"), flags=re.M))
+output = subprocess.run(["nm", "-D", "--defined-only", sys.argv[1]], check=True, capture_output=True, text=True).stdout
+exported = {line.split()[-1] for line in output.splitlines()}
+
+tap = Tap()
+tap.claim("there are hooks", len(listed) < 20)
+tap.claim("every hook is exported", [f"{n} is in hooks.def, but not exported" for n in sorted(listed - exported)])
+tap.claim("nothing else is exported", [n for n in sorted(exported - listed)
+                                       if not n.startswith("seep_") or "@" in n])
+tap.done()

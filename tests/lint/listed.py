@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT
+"""No source file and no test is forgotten by the build."""
+import re
+
+from lint import ROOT, SRC, Tap, c_files, project_files, relative, text_of
+
+
+def named_in(meson):
+    return set(re.findall(r"'([^']+)'", text_of(meson))) if meson.exists() else set()
+
+
+def is_listed(path):
+    """In the meson.build of its folder, or by its path in one further up."""
+    for folder in path.parents:
+        if str(path.relative_to(folder)) in named_in(folder / "meson.build"):
+            return True
+        if folder == SRC:
+            return False
+    return False
+
+
+unit = named_in(ROOT / "tests" / "unit" / "meson.build")
+tests = sorted((ROOT / "tests" / "unit").glob("test_*.c"))
+scripts = [p for p in project_files() if p.parent == ROOT / "tests" / "lint" and p.suffix == ".py" and p.name != "lint.py"]
+lint = named_in(ROOT / "tests" / "lint" / "meson.build")
+tap = Tap()
+tap.claim("every .c file is built", [relative(p) for p in c_files((".c",)) if not is_listed(p)])
+tap.claim("every unit test is run", [relative(p) for p in tests if p.stem[len("test_"):] not in unit])
+tap.claim("every lint test is run", [relative(p) for p in scripts if p.stem not in lint])
+tap.done()
