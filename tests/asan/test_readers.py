@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""The readers, built with ASan and UBSan, read real recordings: same answers as the plain tool, and no complaint.
+
+SEEP_BUILD is the plain build that records, SEEP_ASAN_BUILD the one with sanitizers that reads.
+"""
+import os
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PLAIN = Path(os.environ["SEEP_BUILD"]) / "src" / "seep"
+ASAN = Path(os.environ["SEEP_ASAN_BUILD"]) / "src" / "seep"
+COMPLAINT = 99
+SANITIZE = {"ASAN_OPTIONS": f"exitcode={COMPLAINT}:detect_leaks=0", "UBSAN_OPTIONS": f"halt_on_error=1:exitcode={COMPLAINT}"}
+
+VIEWS = [
+    ["report", "--json"],
+    ["report", "--summary"],
+    *[["report", "--tree", f"--cost={cost}"] for cost in ("live", "peak", "total", "temporary")],
+    ["report", "--flat"],
+    ["report", "--blocks"],
+    ["report", "--threads"],
+    ["report", "--tree", "-i", "parse", "-x", "stoi"],
+    ["report", "--tree", "--at", "end", "--depth-merge", "2"],
+    ["info"],
+]
+
+
+def run(tool, arguments, home, timeout=60):
+    env = {**os.environ, **SANITIZE, "XDG_CACHE_HOME": str(home), "NO_COLOR": "1"}
+    env.pop("SEEP_OPTIONS", None)
+    return subprocess.run([str(tool), *map(str, arguments)], env=env, stdin=subprocess.DEVNULL, capture_output=True,
+                          timeout=timeout)
+
+
+@pytest.fixture(scope="module", params=["leaky", "shell"])
+def recording(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp(request.param)
+    program = ["/bin/sh", "-c", "x=$(printf %0100d 7); echo ${#x}; exit 3"]
+    if request.param == "leaky":
+        program = [folder / "leaky"]
+        subprocess.run(["g++", "-g", "-O1", ROOT / "demo" / "leaky.cpp", "-o", program[0]], check=True)
+    file = folder / "a.seep"
+    done = run(PLAIN, ["record", "-o", file, "--", *program], folder)
+    assert done.returncode == (3 if request.param == "shell" else 0), done.stderr.decode()
+    assert file.stat().st_size > 0
+    return file
+
+
+def assert_no_complaint(done):
+    assert done.returncode != COMPLAINT, done.stderr.decode()
+    assert done.returncode >= 0, f"killed by signal {-done.returncode}: {done.stderr.decode()}"
+    assert b"runtime error" not in done.stderr and b"AddressSanitizer" not in done.stderr, done.stderr.decode()
+
+
+@pytest.mark.parametrize("view", VIEWS, ids=" ".join)
+def test_a_view_is_the_same_with_sanitizers(recording, view, tmp_path):
+    plain = run(PLAIN, [*view, recording], tmp_path / "plain")
+    assert plain.returncode == 0, plain.stderr.decode()
+    for _ in ("cold", "warm"):  # the second time names come from the cache
+        asan = run(ASAN, [*view, recording], tmp_path / "asan")
+        assert_no_complaint(asan)
+        assert asan.returncode == 0, asan.stderr.decode()
+        assert asan.stdout == plain.stdout
+
+
+def damaged_copies(whole, how_many):
+    """Truncated and flipped versions, always the same ones."""
+    chance = random.Random(2)
+    for i in range(how_many):
+        data = bytearray(whole)
+        if i % 2:
+            del data[chance.randrange(len(data)):]
+        else:
+            for _ in range(chance.randrange(1, 9)):
+                data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        yield i, bytes(data)
+
+
+def test_damaged_recordings_are_read_or_refused(recording, tmp_path):
+    whole = recording.read_bytes()
+    for i, data in damaged_copies(whole, 60):
+        file = tmp_path / f"{i}.seep"
+        file.write_bytes(data)
+        for view in (["report", "--json"], ["info"]):
+            done = run(ASAN, [*view, file], tmp_path)
+            assert_no_complaint(done)
+            assert done.returncode in (0, 4), f"copy {i}: {done.returncode}: {done.stderr.decode()}"
