@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * debug.h -- source lines and inlined functions of a module, from its DWARF.
+ *
+ * Room:   outside.
+ */
+#ifndef SEEP_SYMBOL_DEBUG_H
+#define SEEP_SYMBOL_DEBUG_H
+
+#include <elfutils/libdwfl.h>
+#include <stdint.h>
+
+struct debug_frame {
+        const char *function; /* linkage name where there is one, else the plain name; NULL unknown */
+        const char *file;
+        uint32_t line;
+        int linked;      /* FUNCTION is a linkage name */
+        uint64_t entry;  /* first address of the function; 0 for inlined ones */
+};
+
+enum { DEBUG_FRAMES = 64 }; /* inlined into each other; deeper ones are cut at the outer end */
+
+struct debug;
+
+/* NULL when MODULE has no debug information.  The Dwfl must outlive the result and what it returns. */
+struct debug *debug_open(Dwfl_Module *module);
+void debug_free(struct debug *d);
+
+/* Frames at ADDRESS (of the module as reported to the Dwfl), innermost first; 0 when nothing is known of it. */
+uint32_t debug_find(struct debug *d, uint64_t address, struct debug_frame frames[DEBUG_FRAMES]);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * demangle.h -- names as the programmer wrote them.
+ *
+ * Room:   outside.
+ */
+#ifndef SEEP_SYMBOL_DEMANGLE_H
+#define SEEP_SYMBOL_DEMANGLE_H
+
+/* The C++, Rust or D name behind NAME, without a symbol version; NAME's own text when it is not mangled.  Owned by the
+ * caller. */
+char *demangle_name(const char *name);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * symbol.h -- address to function, file, line, and the functions inlined there.
+ *
+ * Room:   outside.  Called by report/ and cli/; never while a program is being recorded for longer than needed.
+ * Keeps:  all strings live as long as the resolver.  Results are kept on disk by build id, so that a second report
+ *         needs no debug information ($XDG_CACHE_HOME/seep or ~/.cache/seep; failing that, no cache).
+ */
+#ifndef SEEP_SYMBOL_SYMBOL_H
+#define SEEP_SYMBOL_SYMBOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "profile/model.h"
+
+struct symbol_frame {
+        const char *function; /* demangled; NULL unknown */
+        const char *file;     /* source path; NULL unknown */
+        uint32_t line;        /* 0 unknown */
+        bool inlined;         /* inlined into the next frame of the same address */
+};
+
+struct symbol_options {
+        const char *sysroot;       /* NULL none; prefix for module paths */
+        const char **debug_paths;  /* directories with unstripped files */
+        uint32_t debug_path_count;
+        bool no_debuginfod, no_cache;
+};
+
+struct symbols; /* the resolver of one profile */
+
+/* Never fails: what cannot be opened simply has no names.  P must outlive the result. */
+struct symbols *symbols_new(const struct profile *p, const struct symbol_options *options);
+void symbols_free(struct symbols *s);
+
+/* Frames at NODE of the profile, innermost (inlined) first.  At least one; *FRAMES is valid until symbols_free(). */
+uint32_t symbols_node(struct symbols *s, uint32_t node, const struct symbol_frame **frames);
+
+/* Whether MODULE has line information; symbols_node must have been asked for one of its addresses before, or this
+ * opens the module. */
+bool symbols_has_lines(struct symbols *s, uint32_t module);
+
+#endif
