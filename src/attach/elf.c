@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * elf.c -- what the file of a program tells before it is started.
+ *
+ * Room:   outside.
+ */
+#include "attach/elf.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+
+#define ELF_PHDRS_MAX 256u
+#define ELF_DYNAMIC_MAX (1u << 20)
+#define ELF_STRINGS_MAX (64u << 20)
+
+/* A string table that says which sanitizer's runtime is inside, and the library that brings it. */
+static const struct {
+        const char *symbol, *library, *alias, *name;
+} sanitizers[] = {
+        { "__asan_init", "libasan.so", "libclang_rt.asan", "AddressSanitizer" },
+        { "__tsan_init", "libtsan.so", "libclang_rt.tsan", "ThreadSanitizer" },
+        { "__msan_init", "libmsan.so", "libclang_rt.msan", "MemorySanitizer" },
+        { "__hwasan_init", "libhwasan.so", "libclang_rt.hwasan", "HWAddressSanitizer" },
+        { "__lsan_init", "liblsan.so", "libclang_rt.lsan", "LeakSanitizer" },
+};
+
+struct file {
+        int fd;
+        ElfW(Phdr) phdr[ELF_PHDRS_MAX];
+        uint32_t phdr_count;
+        ElfW(Dyn) *dynamic;
+        uint32_t dynamic_count;
+        char *strings; /* the dynamic string table, with a NUL added */
+        size_t string_bytes;
+};
+
+static bool read_all(int fd, void *to, size_t bytes, uint64_t at)
+{
+        ssize_t n = pread(fd, to, bytes, (off_t)at);
+
+        return n >= 0 && (size_t)n == bytes;
+}
+
+/* Where in the file the memory address ADDRESS comes from; 0 unknown. */
+static uint64_t file_offset(const struct file *f, uint64_t address)
+{
+        for (uint32_t i = 0; i < f->phdr_count; i++) {
+                const ElfW(Phdr) *p = &f->phdr[i];
+
+                if (p->p_type == PT_LOAD && address >= p->p_vaddr && address - p->p_vaddr < p->p_filesz)
+                        return p->p_offset + (address - p->p_vaddr);
+        }
+        return 0;
+}
+
+static uint64_t dynamic_value(const struct file *f, int64_t tag)
+{
+        for (uint32_t i = 0; i < f->dynamic_count; i++)
+                if (f->dynamic[i].d_tag == tag)
+                        return f->dynamic[i].d_un.d_val;
+        return 0;
+}
+
+static const char *dynamic_string(const struct file *f, uint64_t at)
+{
+        return at < f->string_bytes ? f->strings + at : "";
+}
+
+static void read_dynamic(struct file *f, const ElfW(Phdr) *p)
+{
+        uint64_t bytes = p->p_filesz < ELF_DYNAMIC_MAX ? p->p_filesz : ELF_DYNAMIC_MAX, at;
+
+        free(f->dynamic);
+        f->dynamic = heap_zero(bytes / sizeof *f->dynamic, sizeof *f->dynamic);
+        if (!read_all(f->fd, f->dynamic, bytes / sizeof *f->dynamic * sizeof *f->dynamic, p->p_offset))
+                return;
+        f->dynamic_count = (uint32_t)(bytes / sizeof *f->dynamic);
+        bytes = dynamic_value(f, DT_STRSZ);
+        at = file_offset(f, dynamic_value(f, DT_STRTAB));
+        if (!at || bytes > ELF_STRINGS_MAX)
+                return;
+        free(f->strings);
+        f->strings = heap_zero(bytes + 1, 1);
+        f->string_bytes = read_all(f->fd, f->strings, bytes, at) ? bytes : 0;
+}
+
+static bool needs_library(const struct file *f, const char *prefix)
+{
+        for (uint32_t i = 0; i < f->dynamic_count && f->dynamic[i].d_tag != DT_NULL; i++)
+                if (f->dynamic[i].d_tag == DT_NEEDED &&
+                    strncmp(dynamic_string(f, f->dynamic[i].d_un.d_val), prefix, strlen(prefix)) == 0)
+                        return true;
+        return false;
+}
+
+/* The table may share tails between names, so a whole name needs no NUL in front. */
+static bool mentions(const struct file *f, const char *symbol)
+{
+        return f->string_bytes && memmem(f->strings, f->string_bytes + 1, symbol, strlen(symbol) + 1) != NULL;
+}
+
+static const char *find_sanitizer(const struct file *f)
+{
+        for (size_t i = 0; i < sizeof sanitizers / sizeof *sanitizers; i++)
+                if (needs_library(f, sanitizers[i].library) || needs_library(f, sanitizers[i].alias) ||
+                    mentions(f, sanitizers[i].symbol))
+                        return sanitizers[i].name;
+        return NULL;
+}
+
+static void look_inside(struct file *f, struct elf_facts *out)
+{
+        const char *soname;
+
+        for (uint32_t i = 0; i < f->phdr_count; i++) {
+                const ElfW(Phdr) *p = &f->phdr[i];
+
+                if (p->p_type == PT_DYNAMIC)
+                        read_dynamic(f, p);
+                if (p->p_type != PT_INTERP)
+                        continue;
+                out->has_interp = true;
+                if (p->p_filesz < sizeof out->interp && !read_all(f->fd, out->interp, p->p_filesz, p->p_offset))
+                        out->interp[0] = 0;
+        }
+        out->sanitizer = find_sanitizer(f);
+        soname = dynamic_string(f, dynamic_value(f, DT_SONAME));
+        out->is_loader = !out->has_interp && (strncmp(soname, "ld-", 3) == 0 || strncmp(soname, "ld.so", 5) == 0 ||
+                                              strncmp(soname, "ld64.so", 7) == 0 || strncmp(soname, "libc.musl", 9) == 0);
+}
+
+static bool own_header(ElfW(Ehdr) *own)
+{
+        int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+        bool good = fd >= 0 && read_all(fd, own, sizeof *own, 0);
+
+        if (fd >= 0)
+                close(fd);
+        return good;
+}
+
+bool elf_look(int fd, struct elf_facts *out)
+{
+        ElfW(Ehdr) head, own;
+        struct file f = { .fd = fd };
+        ssize_t got = pread(fd, &head, sizeof head, 0);
+
+        *out = (struct elf_facts){ 0 };
+        if (got < 0)
+                return false;
+        if (got < EI_NIDENT + 4 || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
+                return true;
+        out->is_elf = true;
+        out->class_ = head.e_ident[EI_CLASS];
+        out->order = head.e_ident[EI_DATA];
+        out->machine = out->order == ELFDATA2MSB ? (uint16_t)(((uint8_t *)&head)[18] << 8 | ((uint8_t *)&head)[19])
+                                                 : (uint16_t)(((uint8_t *)&head)[19] << 8 | ((uint8_t *)&head)[18]);
+        out->foreign = own_header(&own) &&
+                       (own.e_ident[EI_CLASS] != out->class_ || own.e_ident[EI_DATA] != out->order ||
+                        own.e_machine != out->machine);
+        if (out->foreign || got < (ssize_t)sizeof head || head.e_phentsize != sizeof *f.phdr)
+                return true;
+        f.phdr_count = head.e_phnum < ELF_PHDRS_MAX ? head.e_phnum : ELF_PHDRS_MAX;
+        if (!read_all(fd, f.phdr, f.phdr_count * sizeof *f.phdr, head.e_phoff))
+                f.phdr_count = 0;
+        look_inside(&f, out);
+        free(f.dynamic);
+        free(f.strings);
+        return true;
+}
+
+static const char *kind_name(unsigned class_, unsigned machine)
+{
+        static const struct {
+                uint16_t machine;
+                const char *name;
+        } names[] = {
+                { EM_386, "x86" },       { EM_X86_64, "x86-64" },  { EM_ARM, "ARM" },     { EM_AARCH64, "ARM64" },
+                { EM_RISCV, "RISC-V" },  { EM_PPC, "PowerPC" },    { EM_PPC64, "PowerPC" }, { EM_S390, "S/390" },
+                { EM_MIPS, "MIPS" },     { EM_LOONGARCH, "LoongArch" }, { EM_SPARCV9, "SPARC" },
+        };
+        static char text[48];
+
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+                if (names[i].machine == machine) {
+                        snprintf(text, sizeof text, "%s-bit %s", class_ == ELFCLASS64 ? "64" : "32", names[i].name);
+                        return text;
+                }
+        snprintf(text, sizeof text, "%s-bit, machine %u", class_ == ELFCLASS64 ? "64" : "32", machine);
+        return text;
+}
+
+const char *elf_kind_name(const struct elf_facts *f)
+{
+        return kind_name(f->class_, f->machine);
+}
+
+const char *elf_own_kind_name(void)
+{
+        static char text[48];
+        ElfW(Ehdr) own;
+
+        if (!own_header(&own))
+                return "another kind";
+        snprintf(text, sizeof text, "%s", kind_name(own.e_ident[EI_CLASS], own.e_machine));
+        return text;
+}

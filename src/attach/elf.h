@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * elf.h -- what the file of a program tells before it is started.
+ *
+ * Room:   outside.  Called by attach/program.c and observe/silence.c.
+ * Keeps:  no byte of the file is trusted.
+ */
+#ifndef SEEP_ATTACH_ELF_H
+#define SEEP_ATTACH_ELF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct elf_facts {
+        bool is_elf;
+        bool foreign;      /* other class, byte order or machine than ours: nothing below is known */
+        bool has_interp;   /* dynamically linked: a loader starts it */
+        bool is_loader;    /* it is such a loader itself */
+        char interp[256];
+        const char *sanitizer; /* "AddressSanitizer", ...; NULL none */
+        uint8_t class_, order; /* EI_CLASS, EI_DATA */
+        uint16_t machine;
+};
+
+/* Facts about the open file FD; false when it cannot be read (errno). */
+bool elf_look(int fd, struct elf_facts *out);
+
+/* "32-bit ARM", for messages; valid until the next call. */
+const char *elf_kind_name(const struct elf_facts *f);
+
+/* The same for this process. */
+const char *elf_own_kind_name(void);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * program.c -- from the word on the command line to a file that can be started and recorded.
+ *
+ * Room:   outside.
+ */
+#include "attach/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "attach/elf.h"
+#include "base/heap.h"
+#include "base/str.h"
+
+#define PROGRAM_SCRIPTS_MAX 4 /* scripts whose interpreters are scripts: as far as the kernel goes */
+
+/* ---- finding ---- */
+
+/* false: errno tells what execve() would say. */
+static bool is_startable(const char *file)
+{
+        struct stat st;
+
+        if (stat(file, &st) < 0)
+                return false;
+        if (!S_ISREG(st.st_mode)) {
+                errno = EACCES;
+                return false;
+        }
+        return access(file, X_OK) == 0;
+}
+
+static char *find_direct(const char *name, struct err *e)
+{
+        struct stat st;
+
+        if (is_startable(name))
+                return heap_text(name);
+        if (errno == ENOENT || errno == ENOTDIR) {
+                err_set(e, ERR_EXIT_NOT_FOUND, "%s: no such program", name);
+        } else if (stat(name, &st) == 0 && S_ISDIR(st.st_mode)) {
+                err_set(e, ERR_EXIT_NOT_EXECUTABLE, "%s is a directory", name);
+        } else if (errno == EACCES && stat(name, &st) == 0) {
+                err_set(e, ERR_EXIT_NOT_EXECUTABLE, "%s is not executable; chmod +x %s", name, name);
+        } else {
+                err_sys(e, ERR_EXIT_NOT_EXECUTABLE, "cannot execute %s", name);
+        }
+        return NULL;
+}
+
+char *program_find(const char *name, struct err *e)
+{
+        const char *path = getenv("PATH"), *at;
+        bool forbidden = false;
+
+        if (!*name) {
+                err_set(e, ERR_EXIT_NOT_FOUND, "the program's name is empty");
+                return NULL;
+        }
+        if (strchr(name, '/'))
+                return find_direct(name, e);
+        for (at = path ? path : "/bin:/usr/bin"; at; at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
+                int length = (int)strcspn(at, ":");
+                struct str file = { 0 };
+                char *found;
+
+                str_format(&file, "%.*s%s%s", length, at, length ? "/" : "./", name);
+                if (is_startable(str_get(&file))) {
+                        found = heap_text(str_get(&file));
+                        str_free(&file);
+                        return found;
+                }
+                forbidden = forbidden || errno == EACCES;
+                str_free(&file);
+        }
+        if (forbidden)
+                err_set(e, ERR_EXIT_NOT_EXECUTABLE, "%s: found in PATH, but not executable", name);
+        else
+                err_set(e, ERR_EXIT_NOT_FOUND, "%s: not found in PATH", name);
+        return NULL;
+}
+
+/* ---- obstacles ---- */
+
+/* Bits and capabilities that make the kernel set AT_SECURE, in which case the loader drops LD_PRELOAD. */
+static bool raises_rights(const char *path, const struct program_user *user)
+{
+        struct statvfs fs;
+        struct stat st;
+        bool set_uid, set_gid, set_caps;
+
+        if (stat(path, &st) < 0)
+                return false;
+        if ((statvfs(path, &fs) == 0 && (fs.f_flag & ST_NOSUID)) || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
+                return false;
+        set_uid = (st.st_mode & S_ISUID) && st.st_uid != user->uid;
+        set_gid = (st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st.st_gid != user->gid;
+        set_caps = user->uid != 0 && getxattr(path, "security.capability", NULL, 0) > 0;
+        return set_uid || set_gid || set_caps;
+}
+
+static bool check_elf(const char *path, const struct elf_facts *f, const struct program_user *user, struct err *e)
+{
+        const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+
+        if (f->foreign)
+                return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                               "%s is %s, this agent is %s: it cannot be loaded there. "
+                               "Record it with a seep built for that machine",
+                               path, elf_kind_name(f), elf_own_kind_name());
+        if (!f->has_interp && !f->is_loader)
+                return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                               "%s is statically linked: preloading has no effect on static programs. "
+                               "Link it dynamically (without -static) to record it",
+                               path);
+        if (f->interp[0] && access(f->interp, F_OK) < 0)
+                return err_set(e, ERR_EXIT_NOT_FOUND, "%s needs the loader %s, which is not there", path, f->interp);
+        if (raises_rights(path, user))
+                return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                               "%s runs with raised rights, so the loader ignores our library. "
+                               "Record a copy without them: cp %s /tmp/ && seep record /tmp/%s",
+                               path, path, base);
+        if (f->sanitizer)
+                return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                               "%s is built with %s, which replaces malloc itself. "
+                               "Build without -fsanitize, or use the sanitizer's own report "
+                               "(ASAN_OPTIONS=detect_leaks=1)",
+                               path, f->sanitizer);
+        return true;
+}
+
+/* The interpreter of the script in FD; false when it is none. */
+static bool read_interpreter(int fd, char *out, size_t room)
+{
+        char line[256];
+        ssize_t got = pread(fd, line, sizeof line - 1, 0);
+        char *word;
+
+        if (got < 3 || line[0] != '#' || line[1] != '!')
+                return false;
+        line[got] = 0;
+        line[strcspn(line, "\n")] = 0;
+        word = line + 2 + strspn(line + 2, " \t");
+        word[strcspn(word, " \t")] = 0;
+        if (!*word || strlen(word) >= room)
+                return false;
+        strcpy(out, word);
+        return true;
+}
+
+/* Which file the kernel will load for PATH: PATH itself, or what is named behind #!, and so on. */
+static bool follow_scripts(const char *path, char *file, size_t room, struct elf_facts *facts, struct err *e)
+{
+        if (strlen(path) >= room)
+                return err_set(e, ERR_EXIT_NOT_EXECUTABLE, "%.60s...: name too long", path);
+        strcpy(file, path);
+        for (int i = 0; i <= PROGRAM_SCRIPTS_MAX; i++) {
+                int fd = open(file, O_RDONLY | O_CLOEXEC);
+                bool script;
+
+                *facts = (struct elf_facts){ 0 };
+                if (fd < 0 && errno == ENOENT && i > 0)
+                        return err_set(e, ERR_EXIT_NOT_FOUND, "%s: its interpreter %s is not there", path, file);
+                if (fd < 0)
+                        return true; /* executable but not readable: nothing can be told */
+                elf_look(fd, facts);
+                script = !facts->is_elf && read_interpreter(fd, file, room);
+                close(fd);
+                if (!script)
+                        return true;
+        }
+        return err_set(e, ERR_EXIT_NOT_EXECUTABLE, "%s: too many scripts behind each other", path);
+}
+
+bool program_check(const char *path, const struct program_user *user, struct err *e)
+{
+        struct elf_facts facts;
+        char file[4096];
+
+        if (!follow_scripts(path, file, sizeof file, &facts, e))
+                return false;
+        if (!facts.is_elf)
+                return true; /* a script without #!, for the shell; or a format the kernel was taught */
+        if (check_elf(file, &facts, user, e))
+                return true;
+        if (strcmp(file, path) != 0)
+                err_context(e, "%s", path);
+        return false;
+}
+
+const char *program_obstacle(const char *path, const struct program_user *user)
+{
+        struct elf_facts facts;
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        bool looked = fd >= 0 && elf_look(fd, &facts) && facts.is_elf;
+
+        if (fd >= 0)
+                close(fd);
+        if (!looked)
+                return NULL;
+        if (facts.foreign)
+                return "is made for another kind of machine than our library";
+        if (!facts.has_interp && !facts.is_loader)
+                return "is statically linked, so that preloading has no effect";
+        if (raises_rights(path, user))
+                return "runs with raised rights, so that the loader ignores our library";
+        return facts.sanitizer ? "is built with a sanitizer, which replaces malloc itself" : NULL;
+}

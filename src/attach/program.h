@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * program.h -- from the word on the command line to a file that can be started and recorded.
+ *
+ * Room:   outside.  Called by cli/cmd_record.c.
+ */
+#ifndef SEEP_ATTACH_PROGRAM_H
+#define SEEP_ATTACH_PROGRAM_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* Who will run the program: what setuid bits are compared with. */
+struct program_user {
+        uid_t uid;
+        gid_t gid;
+};
+
+/* The file that execvp() would take for NAME, the caller's to free().  NULL: exit code 127 or 126 in E. */
+char *program_find(const char *name, struct err *e);
+
+/* Whether the preloaded agent can work in the file PATH (or the interpreter of that script): exit code 3 when not,
+ * 126 and 127 when it cannot be started at all. */
+bool program_check(const char *path, const struct program_user *user, struct err *e);
+
+/* The same for a file that is running somewhere, as one phrase ("is statically linked"); NULL: nothing is wrong. */
+const char *program_obstacle(const char *path, const struct program_user *user);
+
+#endif

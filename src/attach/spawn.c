@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spawn.c -- start a program with the agent preloaded, and otherwise as if we were not there.
+ *
+ * Room:   outside.
+ */
+#include "attach/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+#include "base/str.h"
+#include "wire/hello.h"
+
+#define SPAWN_AGENT "libseep.so"
+
+/* ---- the agent ---- */
+
+static char *agent_in(const char *directory, const char *below)
+{
+        struct str path = { 0 };
+        char *real = NULL;
+
+        str_format(&path, "%s/%s" SPAWN_AGENT, directory, below);
+        if (access(str_get(&path), R_OK) == 0)
+                real = realpath(str_get(&path), NULL);
+        str_free(&path);
+        return real;
+}
+
+char *spawn_find_agent(struct err *e)
+{
+        static const char *const below[] = { "", "agent/", "../lib/seep/" };
+        const char *chosen = getenv("SEEP_AGENT_DIR");
+        char own[4096], *agent = NULL;
+        ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+
+        if (chosen && *chosen) {
+                agent = agent_in(chosen, "");
+                if (!agent)
+                        err_set(e, ERR_EXIT_CANNOT_TRACE, "no readable %s in SEEP_AGENT_DIR=%s", SPAWN_AGENT, chosen);
+                return agent;
+        }
+        own[length > 0 ? length : 0] = 0;
+        if (strrchr(own, '/'))
+                *strrchr(own, '/') = 0;
+        for (size_t i = 0; i < sizeof below / sizeof *below && !agent; i++)
+                agent = agent_in(own, below[i]);
+        if (!agent)
+                err_set(e, ERR_EXIT_CANNOT_TRACE,
+                        "%s, the part that runs inside the program, is neither in %s nor in %s/../lib/seep. "
+                        "Install seep again, or name its directory in SEEP_AGENT_DIR",
+                        SPAWN_AGENT, own, own);
+        return agent;
+}
+
+/* ---- the user ---- */
+
+bool spawn_user(const char *name, struct program_user *out, struct err *e)
+{
+        struct passwd *pw;
+
+        *out = (struct program_user){ getuid(), getgid() };
+        if (!name)
+                return true;
+        pw = getpwnam(name);
+        if (!pw)
+                return err_set(e, ERR_EXIT_USAGE, "--user %s: no such user", name);
+        if (geteuid() != 0 && pw->pw_uid != getuid())
+                return err_set(e, ERR_EXIT_CANNOT_TRACE, "--user %s: only root may run a program as another user; "
+                                                         "sudo seep record --user %s ...", name, name);
+        *out = (struct program_user){ pw->pw_uid, pw->pw_gid };
+        return true;
+}
+
+/* ---- the environment ---- */
+
+static bool is_variable(const char *entry, const char *name)
+{
+        size_t length = strlen(name);
+
+        return strncmp(entry, name, length) == 0 && entry[length] == '=';
+}
+
+static char *assignment(const char *name, const char *value, const char *more)
+{
+        struct str text = { 0 };
+
+        str_format(&text, "%s=%s%s%s", name, value, more && *more ? ":" : "", more ? more : "");
+        return text.data;
+}
+
+static void put_variable(char **env, size_t *count, char *entry, const char *name)
+{
+        size_t at = 0;
+
+        while (at < *count && !is_variable(env[at], name))
+                at++;
+        env[at] = entry;
+        *count += at == *count;
+}
+
+/* Our environment with two entries replaced or added.  Only those two and the array are new. */
+static char **make_environment(const struct spawn_request *r, const struct passwd *pw)
+{
+        size_t count = 0;
+        char **env;
+
+        while (environ[count])
+                count++;
+        env = heap_zero(count + 8, sizeof *env);
+        memcpy(env, environ, count * sizeof *env);
+        put_variable(env, &count, assignment("LD_PRELOAD", r->agent, getenv("LD_PRELOAD")), "LD_PRELOAD");
+        put_variable(env, &count, assignment(WIRE_SESSION_ENV, r->session, NULL), WIRE_SESSION_ENV);
+        if (pw) {
+                put_variable(env, &count, assignment("HOME", pw->pw_dir, NULL), "HOME");
+                put_variable(env, &count, assignment("USER", pw->pw_name, NULL), "USER");
+                put_variable(env, &count, assignment("LOGNAME", pw->pw_name, NULL), "LOGNAME");
+        }
+        return env;
+}
+
+/* ---- the child ---- */
+
+static bool become(const struct passwd *pw)
+{
+        if (!pw || (pw->pw_uid == getuid() && pw->pw_uid == geteuid()))
+                return true;
+        return initgroups(pw->pw_name, pw->pw_gid) == 0 && setgid(pw->pw_gid) == 0 && setuid(pw->pw_uid) == 0;
+}
+
+/* Does not return.  A file that is neither a program nor a #! script is given to the shell, as execvp() does. */
+static void child_run(const struct spawn_request *r, const struct passwd *pw, char **env, char **shell_argv, int report)
+{
+        sigaction(SIGCHLD, &r->signals->child, NULL);
+        if (become(pw)) {
+                sigprocmask(SIG_SETMASK, &r->signals->mask, NULL);
+                execve(r->file, r->argv, env);
+                if (errno == ENOEXEC)
+                        execve("/bin/sh", shell_argv, env);
+        }
+        {
+                int why = errno;
+                ssize_t n = write(report, &why, sizeof why);
+
+                _exit(n == sizeof why ? 126 : 125);
+        }
+}
+
+static char **make_shell_argv(const struct spawn_request *r)
+{
+        size_t count = 0;
+        char **argv;
+
+        while (r->argv[count])
+                count++;
+        argv = heap_zero(count + 2, sizeof *argv);
+        argv[0] = "/bin/sh";
+        argv[1] = (char *)r->file;
+        for (size_t i = 1; i < count; i++)
+                argv[i + 1] = r->argv[i];
+        return argv;
+}
+
+/* The errno of a failed exec, 0 when the pipe closed without a word: it has become the program. */
+static int read_report(int fd)
+{
+        int why = 0;
+        ssize_t n;
+
+        do
+                n = read(fd, &why, sizeof why);
+        while (n < 0 && errno == EINTR);
+        return n == sizeof why ? why : 0;
+}
+
+static pid_t report_failure(pid_t pid, int why, const struct spawn_request *r, struct err *e)
+{
+        waitpid(pid, NULL, 0);
+        errno = why;
+        err_sys(e, why == ENOENT || why == ENOTDIR ? ERR_EXIT_NOT_FOUND : ERR_EXIT_NOT_EXECUTABLE, "cannot start %s",
+                r->file);
+        return -1;
+}
+
+pid_t spawn_start(const struct spawn_request *r, struct err *e)
+{
+        struct passwd *pw = r->user ? getpwnam(r->user) : NULL;
+        char **env = make_environment(r, pw), **shell_argv = make_shell_argv(r);
+        int report[2], why;
+        pid_t pid;
+
+        if (pipe2(report, O_CLOEXEC) < 0) {
+                err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot make a pipe");
+                return -1;
+        }
+        pid = fork();
+        if (pid == 0)
+                child_run(r, pw, env, shell_argv, report[1]);
+        close(report[1]);
+        free(shell_argv);
+        free(env);
+        if (pid < 0) {
+                close(report[0]);
+                err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot start a process");
+                return -1;
+        }
+        why = read_report(report[0]);
+        close(report[0]);
+        return why ? report_failure(pid, why, r, e) : pid;
+}

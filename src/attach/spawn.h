@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spawn.h -- start a program with the agent preloaded, and otherwise as if we were not there.
+ *
+ * Room:   outside.  Called by cli/cmd_record.c and observe/session.c.
+ * Keeps:  the program gets our terminal, process group, descriptors, working directory, limits, signal mask and
+ *         dispositions as we got them; its environment differs in LD_PRELOAD and SEEP_SESSION only.
+ */
+#ifndef SEEP_ATTACH_SPAWN_H
+#define SEEP_ATTACH_SPAWN_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "attach/program.h"
+#include "base/err.h"
+
+/* Signals as they were before we changed any; spawn_start() puts them back in the child. */
+struct spawn_signals {
+        sigset_t mask;
+        struct sigaction child; /* SIGCHLD */
+};
+
+struct spawn_request {
+        const char *file;     /* from program_find() */
+        char **argv;
+        const char *agent;    /* from spawn_find_agent() */
+        const char *session;  /* value of SEEP_SESSION */
+        const char *user;     /* run as this user; NULL as ourselves */
+        const struct spawn_signals *signals;
+};
+
+/* The agent's file: $SEEP_AGENT_DIR, beside this program (installed or in the build tree).  The caller's to free(). */
+char *spawn_find_agent(struct err *e);
+
+/* Who NAME is (NULL: who we are); false when there is no such user or we may not become it. */
+bool spawn_user(const char *name, struct program_user *out, struct err *e);
+
+/* Returns the child's pid once it has become the program; -1 with exit code 126 or 127 when it could not. */
+pid_t spawn_start(const struct spawn_request *r, struct err *e);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * blocks.h -- the blocks that are alive, from the ledger's shadow of the address space.
+ *
+ * Room:   outside.  Called by observe/collect.c.
+ */
+#ifndef SEEP_OBSERVE_BLOCKS_H
+#define SEEP_OBSERVE_BLOCKS_H
+
+#include <stdint.h>
+
+#include "observe/view.h"
+#include "profile/model.h"
+
+/* Fill P's blocks, sorted by address, with sites translated by SITE_MAP.  P's sites and threads must be there.
+ * Returns the number of entries that made no sense and were left out. */
+uint64_t blocks_read(const struct view *v, const uint32_t *site_map, uint32_t site_count, struct profile *p);
+
+#endif

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect.c -- a ledger becomes a profile.
+ *
+ * Room:   outside.
+ */
+#include "observe/collect.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "observe/blocks.h"
+#include "observe/counters.h"
+#include "observe/sites.h"
+#include "observe/stacks.h"
+
+#define COLLECT_REGION_TRIES 100
+
+void collect_warn(struct profile *p, const char *format, ...)
+{
+        struct profile_meta *m = &p->meta;
+        char text[512];
+        va_list ap;
+
+        va_start(ap, format);
+        vsnprintf(text, sizeof text, format, ap);
+        va_end(ap);
+        m->warnings = heap_grow(m->warnings, m->warning_count + 1, sizeof *m->warnings);
+        m->warnings[m->warning_count++] = heap_text(text);
+}
+
+/* ---- modules ---- */
+
+static char *text_at(const char *strings, uint32_t bytes, uint32_t at)
+{
+        return heap_text(at < bytes ? strings + at : "");
+}
+
+static void read_modules(const struct view *v, struct profile *p)
+{
+        uint32_t bytes = view_count(v, LEDGER_STRINGS, v->head.string_bytes, 1);
+        char *strings = heap_zero((size_t)bytes + 1, 1);
+        struct ledger_module *raw;
+
+        view_read(v, LEDGER_STRINGS, 0, strings, bytes);
+        p->module_count = v->head.module_count < PROFILE_NO_MODULE ? v->head.module_count : PROFILE_NO_MODULE;
+        raw = view_table(v, LEDGER_MODULES, &p->module_count, sizeof *raw);
+        p->modules = heap_zero(p->module_count, sizeof *p->modules);
+        for (uint32_t i = 0; i < p->module_count; i++) {
+                struct profile_module *m = &p->modules[i];
+
+                m->start = raw[i].start;
+                m->end = raw[i].end;
+                m->bias = raw[i].bias;
+                m->path = text_at(strings, bytes, raw[i].path);
+                m->load_ms = raw[i].load_ms;
+                m->gone_ms = raw[i].gone_ms;
+                m->flags = raw[i].flags;
+                m->build_id_bytes = raw[i].build_id_bytes <= sizeof m->build_id ? raw[i].build_id_bytes : 0;
+                memcpy(m->build_id, raw[i].build_id, m->build_id_bytes);
+        }
+        free(raw);
+        free(strings);
+}
+
+/* ---- threads ---- */
+
+static char *thread_name(const struct collect_input *in, uint32_t index, const struct ledger_thread *t)
+{
+        char name[sizeof t->name + 1] = "";
+
+        if (index == 0)
+                return heap_text("unknown");
+        if (index < in->name_count && in->names[index].text[0])
+                memcpy(name, in->names[index].text, sizeof in->names[index].text);
+        else
+                memcpy(name, t->name, sizeof t->name);
+        return heap_text(name);
+}
+
+/* What the slot counted between this thread's taking it and the next one's. */
+static void thread_sums(const struct view *v, uint32_t index, const struct ledger_thread *t, struct profile_thread *to)
+{
+        uint64_t allocs = t->last_allocs, bytes = t->last_alloc_bytes;
+        struct counters_slot slot = { 0 };
+
+        if (t->slot < counters_slots(v))
+                counters_slot(v, t->slot, &slot);
+        if (slot.thread == index) {
+                allocs = slot.allocs;
+                bytes = slot.alloc_bytes;
+        }
+        to->allocations = allocs > t->base_allocs ? allocs - t->base_allocs : 0;
+        to->bytes_allocated = bytes > t->base_alloc_bytes ? bytes - t->base_alloc_bytes : 0;
+}
+
+static void read_threads(const struct collect_input *in, struct profile *p)
+{
+        uint32_t count = in->view->head.thread_count;
+        struct ledger_thread *raw;
+
+        if (count > LEDGER_THREADS_MAX + 1)
+                count = LEDGER_THREADS_MAX + 1;
+        raw = view_table(in->view, LEDGER_THREADS, &count, sizeof *raw);
+        p->thread_count = count ? count : 1;
+        p->threads = heap_zero(p->thread_count, sizeof *p->threads);
+        p->threads[0].name = heap_text("unknown");
+        for (uint32_t i = 1; i < count; i++) {
+                struct profile_thread *t = &p->threads[i];
+
+                t->tid = raw[i].tid;
+                t->name = thread_name(in, i, &raw[i]);
+                t->start_ms = raw[i].start_ms;
+                t->end_ms = raw[i].end_ms;
+                thread_sums(in->view, i, &raw[i], t);
+        }
+        free(raw);
+}
+
+static void add_live_to_threads(struct profile *p)
+{
+        for (uint64_t i = 0; i < p->block_count; i++) {
+                struct profile_thread *t = &p->threads[p->blocks[i].thread];
+
+                t->live_blocks++;
+                t->live_bytes += p->blocks[i].size;
+        }
+}
+
+/* ---- regions ---- */
+
+static uint32_t region_seq(const struct view *v)
+{
+        uint32_t seq = 0;
+
+        view_read(v, LEDGER_HEAD, offsetof(struct ledger_head, region_seq), &seq, sizeof seq);
+        return seq;
+}
+
+/* The list as it was between two changes.  A process that died inside one leaves the sequence odd for ever. */
+static struct ledger_region *stable_regions(const struct view *v, uint32_t *count)
+{
+        struct ledger_region *raw = NULL;
+
+        for (int try = 0; try < COLLECT_REGION_TRIES; try++) {
+                uint32_t before = region_seq(v), claimed = 0;
+
+                free(raw);
+                view_read(v, LEDGER_HEAD, offsetof(struct ledger_head, region_count), &claimed, sizeof claimed);
+                *count = claimed;
+                raw = view_table(v, LEDGER_REGIONS, count, sizeof *raw);
+                if (before % 2 == 0 && region_seq(v) == before)
+                        break;
+        }
+        return raw;
+}
+
+static void read_regions(const struct view *v, const uint32_t *site_map, uint32_t site_count, struct profile *p)
+{
+        uint32_t count;
+        struct ledger_region *raw = stable_regions(v, &count);
+
+        p->regions = heap_zero(count, sizeof *p->regions);
+        for (uint32_t i = 0; i < count; i++) {
+                uint32_t site = raw[i].site < site_count ? site_map[raw[i].site] : 0;
+
+                if (raw[i].start >= raw[i].end || site == 0)
+                        continue;
+                p->regions[p->region_count++] = (struct profile_region){
+                        .start = raw[i].start,
+                        .end = raw[i].end,
+                        .site = site,
+                        .thread = raw[i].thread < p->thread_count ? raw[i].thread : 0,
+                        .birth_ms = raw[i].birth_ms,
+                };
+        }
+        free(raw);
+}
+
+/* ---- errors ---- */
+
+static void count_error(struct profile_totals *t, const struct profile_error *e)
+{
+        if (e->type == LEDGER_ERROR_DOUBLE_FREE)
+                t->double_frees += e->count;
+        else if (e->type == LEDGER_ERROR_MISMATCHED)
+                t->mismatched += e->count;
+        else
+                t->unknown_frees += e->count;
+}
+
+static void read_errors(const struct view *v, struct stacks *stacks, const uint32_t *site_map, uint32_t site_count,
+                        struct profile *p)
+{
+        uint32_t count = v->head.error_count;
+        struct ledger_error *raw = view_table(v, LEDGER_ERRORS, &count, sizeof *raw);
+
+        p->errors = heap_zero(count, sizeof *p->errors);
+        for (uint32_t i = 0; i < count; i++) {
+                struct profile_error *to = &p->errors[p->error_count];
+
+                if (raw[i].type == LEDGER_ERROR_NONE || raw[i].type > LEDGER_ERROR_UNKNOWN_FREE)
+                        continue;
+                *to = (struct profile_error){
+                        .type = raw[i].type,
+                        .node = stacks_node(stacks, raw[i].node),
+                        .alloc_site = raw[i].alloc_site < site_count ? site_map[raw[i].alloc_site] : 0,
+                        .release = raw[i].release <= LEDGER_FAMILY_MAP ? raw[i].release : LEDGER_FAMILY_NONE,
+                        .thread = raw[i].thread < p->thread_count ? raw[i].thread : 0,
+                        .address = raw[i].address,
+                        .size = raw[i].size,
+                        .count = raw[i].count,
+                        .first_ms = raw[i].first_ms,
+                };
+                count_error(&p->totals, to);
+                p->error_count++;
+        }
+        free(raw);
+}
+
+/* ---- totals ---- */
+
+static void add_site_to_totals(struct profile_totals *t, const struct profile_site *s)
+{
+        if (!sites_is_heap(s->kind)) {
+                t->mmap_calls += s->allocs;
+                t->mmap_bytes += s->alloc_bytes;
+                return;
+        }
+        t->allocations += s->allocs;
+        t->frees += s->frees;
+        t->bytes_allocated += s->alloc_bytes;
+        t->live_blocks += s->live_blocks;
+        t->live_bytes += s->live_bytes;
+        t->temporary += s->temporary;
+}
+
+static void read_totals(const struct view *v, struct profile *p)
+{
+        const struct ledger_head *h = &v->head;
+        struct profile_totals *t = &p->totals;
+
+        for (uint32_t i = 1; i < p->site_count; i++)
+                add_site_to_totals(t, &p->sites[i]);
+        for (uint32_t i = 0; i < p->region_count; i++)
+                t->mmap_live_bytes += p->regions[i].end - p->regions[i].start;
+        t->peak_bytes = h->peak_bytes;
+        t->peak_blocks = h->peak_blocks;
+        t->peak_ms = h->peak_tick_ms;
+        t->peak_error_bytes = h->peak_error_bytes;
+        if (h->at_peak && t->live_bytes > t->peak_bytes) {
+                t->peak_bytes = t->live_bytes;
+                t->peak_blocks = t->live_blocks;
+                t->peak_ms = h->tick_ms;
+        }
+        t->truncated_stacks = h->truncated_captures;
+        t->lost_events = h->lost_events;
+        t->untracked_blocks = h->untracked_blocks;
+        t->forks_not_followed = h->forks_not_followed;
+}
+
+/* ---- what the user should know ---- */
+
+static const char *stop_text(uint32_t reason)
+{
+        static const char *const texts[] = {
+#define STOP_TEXT(name, number, text) [number] = text,
+                LEDGER_STOPS(STOP_TEXT)
+#undef STOP_TEXT
+        };
+
+        return reason < sizeof texts / sizeof *texts ? texts[reason] : "unknown reason";
+}
+
+static uint64_t apart(uint64_t a, uint64_t b)
+{
+        return a > b ? a - b : b - a;
+}
+
+/* Two books kept independently: the counters, and the blocks in the shadow.  Each thread may have died between the
+ * two entries of one event; more than that is a mistake of ours, and is told. */
+static void check_books(const struct view *v, struct profile *p)
+{
+        const struct profile_totals *t = &p->totals;
+        uint64_t expected = t->live_blocks > t->untracked_blocks ? t->live_blocks - t->untracked_blocks : 0;
+        uint64_t allowed = counters_slots(v) + t->untracked_blocks + t->lost_events;
+
+        if (apart(expected, p->block_count) > allowed)
+                collect_warn(p, "the counters say %" PRIu64 " live blocks, the table of blocks has %" PRIu64
+                                ": a mistake of seep's, please report it",
+                             t->live_blocks, p->block_count);
+}
+
+static void warn_about_ledger(const struct view *v, struct profile *p, uint64_t senseless)
+{
+        const struct ledger_head *h = &v->head;
+
+        if (h->stop_reason)
+                collect_warn(p, "recording stopped early: %s; the program went on unrecorded", stop_text(h->stop_reason));
+        if (h->lost_events)
+                collect_warn(p, "%" PRIu64 " events could not be recorded", h->lost_events);
+        if (h->untracked_blocks)
+                collect_warn(p, "%" PRIu64 " blocks lie at addresses not divisible by 8 and are counted only",
+                             h->untracked_blocks);
+        if (senseless)
+                collect_warn(p, "%" PRIu64 " block entries were damaged and left out (the program overwrote them?)",
+                             senseless);
+        if (h->verify_differences)
+                collect_warn(p, "%" PRIu64 " of %" PRIu64 " stacks differ from a full unwind", h->verify_differences,
+                             h->verify_captures);
+        if (h->verify_backtrace_differences)
+                collect_warn(p, "%" PRIu64 " of %" PRIu64 " stacks differ from backtrace()",
+                             h->verify_backtrace_differences, h->verify_backtraces);
+}
+
+/* ---- the whole ---- */
+
+static void read_args(const struct ledger_head *h, struct profile_meta *m)
+{
+        const char *at = h->command, *end = h->command + h->command_bytes;
+
+        while (at < end) {
+                size_t length = strnlen(at, (size_t)(end - at));
+
+                m->args = heap_grow(m->args, m->arg_count + 1, sizeof *m->args);
+                m->args[m->arg_count] = heap_zero(length + 1, 1);
+                memcpy(m->args[m->arg_count++], at, length);
+                at += length + 1;
+        }
+}
+
+static void read_meta(const struct collect_input *in, struct profile *p)
+{
+        const struct ledger_head *h = &in->view->head;
+        struct profile_meta *m = &p->meta;
+
+        m->exe = heap_text(h->exe);
+        m->pid = h->pid;
+        m->ppid = h->ppid;
+        m->start_realtime_ns = h->start_realtime_ns;
+        m->flags = h->flags;
+        m->word_bytes = h->word_bytes;
+        m->depth = in->depth;
+        m->stop_reason = h->stop_reason;
+        m->complete = in->ended && h->stop_reason == LEDGER_STOP_NOT && h->lost_events == 0;
+        read_args(h, m);
+}
+
+void collect(const struct collect_input *in, struct profile *p)
+{
+        struct stacks stacks;
+        uint32_t *site_map, site_count;
+        uint64_t senseless;
+
+        *p = (struct profile){ 0 };
+        read_meta(in, p);
+        read_modules(in->view, p);
+        read_threads(in, p);
+        stacks_open(&stacks, in->view, p->module_count, in->depth);
+        site_map = sites_read(in->view, &stacks, p, &site_count);
+        read_errors(in->view, &stacks, site_map, site_count, p);
+        stacks_close(&stacks, p);
+        senseless = blocks_read(in->view, site_map, site_count, p);
+        add_live_to_threads(p);
+        read_regions(in->view, site_map, site_count, p);
+        if (in->slices)
+                slices_store(in->slices, site_map, site_count, p);
+        free(site_map);
+        read_totals(in->view, p);
+        warn_about_ledger(in->view, p, senseless);
+        if (in->ended)
+                check_books(in->view, p);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect.h -- a ledger becomes a profile.
+ *
+ * Room:   outside.  Called by observe/recording.c.
+ * Keeps:  works on a running process too (a checkpoint); numbers are then those of about one moment.
+ */
+#ifndef SEEP_OBSERVE_COLLECT_H
+#define SEEP_OBSERVE_COLLECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "observe/slices.h"
+#include "observe/view.h"
+#include "profile/model.h"
+
+/* A thread's name as the kernel had it last; empty: never seen, the ledger's own is used. */
+struct collect_name {
+        char text[16];
+};
+
+struct collect_input {
+        const struct view *view;     /* fresh */
+        const struct slices *slices; /* may be NULL */
+        const struct collect_name *names; /* by thread of the ledger */
+        uint32_t name_count;
+        uint32_t depth;   /* innermost frames to keep, 0 all */
+        bool ended;       /* the process is gone: the sums must agree, and are checked */
+};
+
+/* Fill P (any contents are lost, not freed) with all but meta's texts about the run: program, cwd, host, engine,
+ * version, duration_ms, end and exit status are the caller's to add. */
+void collect(const struct collect_input *in, struct profile *p);
+
+/* Append a sentence for the user to P's warnings. */
+void collect_warn(struct profile *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * counters.c -- all counters of a ledger, slot by slot.
+ *
+ * Room:   outside.
+ */
+#include "observe/counters.h"
+
+#include <stdlib.h>
+
+#include "base/heap.h"
+
+/* A slot is mostly a table of chunks that is never touched: only its first page is sure to have memory. */
+#define COUNTERS_SLOT_PRESENT 4096u
+
+uint32_t counters_slots(const struct view *v)
+{
+        uint32_t most = view_count(v, LEDGER_SLOTS, v->head.slot_count, COUNTERS_SLOT_PRESENT);
+        uint64_t fit = v->head.part[LEDGER_SLOTS].committed / sizeof(struct ledger_slot);
+
+        return most < fit ? most : (uint32_t)fit;
+}
+
+void counters_slot(const struct view *v, uint32_t slot, struct counters_slot *out)
+{
+        view_read(v, LEDGER_SLOTS, slot * (uint64_t)sizeof(struct ledger_slot), out, sizeof *out);
+}
+
+uint32_t counters_sites(const struct view *v)
+{
+        uint32_t count = view_count(v, LEDGER_SITES, v->head.site_count, sizeof(struct ledger_site));
+        uint32_t most = LEDGER_CHUNKS_PER_SLOT * LEDGER_COUNTERS_PER_CHUNK;
+
+        return count < most ? count : most;
+}
+
+static void counters_each_of_slot(const struct view *v, uint32_t slot, struct ledger_counter *c, counters_visit *visit,
+                                  void *context)
+{
+        uint32_t sites = counters_sites(v);
+        uint32_t chunks = (sites + LEDGER_COUNTERS_PER_CHUNK - 1) / LEDGER_COUNTERS_PER_CHUNK;
+        uint32_t *chunk = heap_zero(chunks, sizeof *chunk);
+        uint64_t at = slot * (uint64_t)sizeof(struct ledger_slot) + offsetof(struct ledger_slot, chunk);
+
+        view_read(v, LEDGER_SLOTS, at, chunk, chunks * sizeof *chunk);
+        for (uint32_t i = 0; i < chunks; i++) {
+                uint32_t first = i * LEDGER_COUNTERS_PER_CHUNK;
+                uint32_t count = sites - first < LEDGER_COUNTERS_PER_CHUNK ? sites - first : LEDGER_COUNTERS_PER_CHUNK;
+
+                if (chunk[i] == 0)
+                        continue;
+                if (view_read(v, LEDGER_COUNTERS, (chunk[i] - 1) * (uint64_t)LEDGER_COUNTER_CHUNK_BYTES, c,
+                              count * sizeof *c))
+                        visit(context, slot, first, c, count);
+        }
+        free(chunk);
+}
+
+void counters_each(const struct view *v, counters_visit *visit, void *context)
+{
+        struct ledger_counter *c = heap_zero(LEDGER_COUNTERS_PER_CHUNK, sizeof *c);
+        uint32_t slots = counters_slots(v);
+
+        for (uint32_t i = 0; i < slots; i++)
+                counters_each_of_slot(v, i, c, visit, context);
+        free(c);
+}

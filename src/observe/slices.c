@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * slices.c -- the course of a run: moments with live memory, in all and per call stack.
+ *
+ * Room:   outside.
+ */
+#include "observe/slices.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/heap.h"
+#include "observe/counters.h"
+
+#define SLICES_WHOLE_EVERY 50u /* cuts of an idle program until its sites are read anyway */
+
+void slices_free(struct slices *s)
+{
+        free(s->slice);
+        free(s->change);
+        free(s->last);
+        *s = (struct slices){ 0 };
+}
+
+bool slices_due(const struct slices *s, uint64_t now_ms)
+{
+        return now_ms >= s->next_ms;
+}
+
+/* ---- thinning ---- */
+
+/* Changes A[0..n) then B[0..m), both by rising site, become one list in which B wins.  OUT may begin at A or below. */
+static uint32_t merge_changes(const struct profile_change *a, uint32_t n, const struct profile_change *b, uint32_t m,
+                              struct profile_change *out)
+{
+        uint32_t i = 0, k = 0, count = 0;
+
+        while (i < n || k < m) {
+                if (k == m || (i < n && a[i].site < b[k].site)) {
+                        out[count++] = a[i++];
+                } else {
+                        i += i < n && a[i].site == b[k].site;
+                        out[count++] = b[k++];
+                }
+        }
+        return count;
+}
+
+/* Drop every second slice; what changed in it is kept as a change of the one that follows. */
+static void thin(struct slices *s)
+{
+        struct profile_change *merged = heap_zero(s->change_count, sizeof *merged);
+        uint32_t slices = 0, changes = 0;
+
+        for (uint32_t i = 0; i < s->slice_count; i++) {
+                struct profile_slice one = s->slice[i];
+                uint32_t carried = 0, carried_first = 0;
+
+                if (i % 2 == 1 && i + 1 < s->slice_count) {
+                        carried = one.change_count;
+                        carried_first = one.change_first;
+                        one = s->slice[++i];
+                }
+                one.change_count = merge_changes(s->change + carried_first, carried, s->change + one.change_first,
+                                                 one.change_count, merged + changes);
+                one.change_first = changes;
+                changes += one.change_count;
+                s->slice[slices++] = one;
+        }
+        free(s->change);
+        s->change = merged;
+        s->change_room = s->change_count ? s->change_count : 1;
+        s->change_count = changes;
+        s->slice_count = slices;
+        s->interval_ms *= 2;
+}
+
+/* ---- cutting ---- */
+
+struct sums {
+        struct profile_change *site;
+        uint32_t count;
+};
+
+/* Live numbers may go below zero between the two halves of an event; they are put right in compare(). */
+static void add_chunk(void *context, uint32_t slot, uint32_t first, const struct ledger_counter *c, uint32_t count)
+{
+        struct sums *sums = context;
+
+        (void)slot;
+        for (uint32_t i = 0; i < count && first + i < sums->count; i++) {
+                struct profile_change *to = &sums->site[first + i];
+
+                to->allocs += c[i].allocs;
+                to->alloc_bytes += c[i].alloc_bytes;
+                to->live_blocks += c[i].allocs - c[i].frees;
+                to->live_bytes += c[i].alloc_bytes - c[i].free_bytes;
+        }
+}
+
+static uint64_t not_negative(uint64_t n)
+{
+        return (int64_t)n < 0 ? 0 : n;
+}
+
+static void add_change(struct slices *s, const struct profile_change *c)
+{
+        if (s->change_count == s->change_room) {
+                s->change_room = s->change_room ? s->change_room * 2 : 256;
+                s->change = heap_grow(s->change, s->change_room, sizeof *s->change);
+        }
+        s->change[s->change_count++] = *c;
+}
+
+static void compare(struct slices *s, struct sums *now)
+{
+        for (uint32_t i = 0; i < now->count; i++) {
+                struct profile_change *c = &now->site[i];
+
+                c->site = i;
+                c->live_blocks = not_negative(c->live_blocks);
+                c->live_bytes = not_negative(c->live_bytes);
+                if (memcmp(c, &s->last[i], sizeof *c) == 0)
+                        continue;
+                add_change(s, c);
+                s->last[i] = *c;
+        }
+}
+
+static void read_sites(struct slices *s, const struct view *v)
+{
+        struct sums now = { NULL, counters_sites(v) };
+
+        if (now.count < s->last_count)
+                now.count = s->last_count;
+        s->last = heap_grow(s->last, now.count, sizeof *s->last);
+        for (uint32_t i = s->last_count; i < now.count; i++)
+                s->last[i] = (struct profile_change){ .site = i };
+        s->last_count = now.count;
+        now.site = heap_zero(now.count, sizeof *now.site);
+        counters_each(v, add_chunk, &now);
+        compare(s, &now);
+        free(now.site);
+        s->unread_cuts = 0;
+}
+
+static void read_totals(const struct view *v, struct profile_slice *out)
+{
+        uint32_t slots = counters_slots(v);
+        uint64_t free_bytes = 0;
+
+        for (uint32_t i = 0; i < slots; i++) {
+                struct counters_slot one;
+
+                counters_slot(v, i, &one);
+                out->allocs += one.allocs;
+                out->alloc_bytes += one.alloc_bytes;
+                out->frees += one.frees;
+                free_bytes += one.free_bytes;
+        }
+        out->live_blocks = not_negative(out->allocs - out->frees);
+        out->live_bytes = not_negative(out->alloc_bytes - free_bytes);
+}
+
+static uint64_t cpu_ns(void)
+{
+        struct timespec t;
+
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+        return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void plan_next(struct slices *s, uint64_t now_ms)
+{
+        uint64_t wait_ms = s->cost_ns * SLICES_COST_SHARE / 1000000u;
+
+        s->next_ms = now_ms + (wait_ms > s->interval_ms ? wait_ms : s->interval_ms);
+}
+
+static void start(struct slices *s)
+{
+        s->interval_ms = SLICES_INTERVAL_MS;
+        if (!s->slices_max)
+                s->slices_max = SLICES_MAX;
+        if (!s->changes_max)
+                s->changes_max = SLICES_CHANGES_MAX;
+        s->slice = heap_zero(s->slices_max + 1, sizeof *s->slice);
+}
+
+void slices_cut(struct slices *s, const struct view *v, uint64_t now_ms, uint64_t rss_bytes, bool whole)
+{
+        struct profile_slice now = { .ms = now_ms, .rss_bytes = rss_bytes };
+        uint64_t begin_ns = cpu_ns();
+
+        if (!s->slice)
+                start(s);
+        if (s->slice_count && now_ms < s->slice[s->slice_count - 1].ms)
+                now.ms = s->slice[s->slice_count - 1].ms;
+        read_totals(v, &now);
+        now.change_first = s->change_count;
+        if (whole || s->slice_count == 0 || now.allocs != s->last_allocs || now.frees != s->last_frees ||
+            ++s->unread_cuts >= SLICES_WHOLE_EVERY)
+                read_sites(s, v);
+        s->last_allocs = now.allocs;
+        s->last_frees = now.frees;
+        now.change_count = s->change_count - now.change_first;
+        s->slice[s->slice_count++] = now;
+        while (s->slice_count > s->slices_max || (s->change_count > s->changes_max && s->slice_count > 3))
+                thin(s);
+        s->cost_ns = (3 * s->cost_ns + (cpu_ns() - begin_ns)) / 4;
+        plan_next(s, now_ms);
+}
+
+/* ---- storing ---- */
+
+struct store {
+        struct profile *p;
+        struct profile_change *raw;   /* by site of the ledger, as of the slice being stored */
+        struct profile_change *site;  /* by site of the profile */
+        uint32_t *touched;            /* sites of the profile, in this slice */
+        uint32_t *touched_in;         /* slice number + 1 by site of the profile */
+        uint32_t touched_count, room;
+};
+
+static int by_number(const void *a, const void *b)
+{
+        uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+        return (x > y) - (x < y);
+}
+
+static void store_change(struct store *st, uint32_t site, const struct profile_change *c, uint32_t slice)
+{
+        struct profile_change *raw = &st->raw[c->site], *to = &st->site[site];
+
+        to->allocs += c->allocs - raw->allocs;
+        to->alloc_bytes += c->alloc_bytes - raw->alloc_bytes;
+        to->live_blocks += c->live_blocks - raw->live_blocks;
+        to->live_bytes += c->live_bytes - raw->live_bytes;
+        *raw = *c;
+        if (st->touched_in[site] == slice + 1)
+                return;
+        st->touched_in[site] = slice + 1;
+        st->touched[st->touched_count++] = site;
+}
+
+static void store_touched(struct store *st, struct profile_slice *to)
+{
+        struct profile *p = st->p;
+
+        qsort(st->touched, st->touched_count, sizeof *st->touched, by_number);
+        to->change_first = p->change_count;
+        to->change_count = st->touched_count;
+        if (p->change_count + st->touched_count > st->room) {
+                st->room = 2 * (p->change_count + st->touched_count);
+                p->changes = heap_grow(p->changes, st->room, sizeof *p->changes);
+        }
+        for (uint32_t i = 0; i < st->touched_count; i++) {
+                struct profile_change *c = &p->changes[p->change_count++];
+
+                *c = st->site[st->touched[i]];
+                c->site = st->touched[i];
+        }
+        st->touched_count = 0;
+}
+
+void slices_store(const struct slices *s, const uint32_t *site_map, uint32_t site_count, struct profile *p)
+{
+        struct store st = { .p = p };
+
+        st.raw = heap_zero(s->last_count, sizeof *st.raw);
+        st.site = heap_zero(p->site_count, sizeof *st.site);
+        st.touched = heap_zero(p->site_count, sizeof *st.touched);
+        st.touched_in = heap_zero(p->site_count, sizeof *st.touched_in);
+        p->slices = heap_zero(s->slice_count, sizeof *p->slices);
+        p->slice_count = s->slice_count;
+        for (uint32_t i = 0; i < s->slice_count; i++) {
+                const struct profile_slice *from = &s->slice[i];
+
+                p->slices[i] = *from;
+                for (uint32_t k = 0; k < from->change_count; k++) {
+                        const struct profile_change *c = &s->change[from->change_first + k];
+                        uint32_t site = c->site < site_count ? site_map[c->site] : 0;
+
+                        if (site && site < p->site_count)
+                                store_change(&st, site, c, i);
+                }
+                store_touched(&st, &p->slices[i]);
+        }
+        free(st.raw);
+        free(st.site);
+        free(st.touched);
+        free(st.touched_in);
+}

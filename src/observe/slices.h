@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * slices.h -- the course of a run: moments with live memory, in all and per call stack.
+ *
+ * Room:   outside.  Called by observe/recording.c (cut) and observe/collect.c (store).
+ * Keeps:  at most SLICES_MAX moments and about SLICES_CHANGES_MAX changes, however long the run: when either is
+ *         reached every second moment is dropped and the interval doubled.
+ * Cost:   of a cut: one read of all counters.  Cuts are spaced so that they take at most 1 % of one processor.
+ */
+#ifndef SEEP_OBSERVE_SLICES_H
+#define SEEP_OBSERVE_SLICES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "observe/view.h"
+#include "profile/model.h"
+
+#define SLICES_MAX 500u
+#define SLICES_CHANGES_MAX ((64u << 20) / sizeof(struct profile_change))
+#define SLICES_INTERVAL_MS 20u
+#define SLICES_COST_SHARE 100u
+
+struct slices {
+        struct profile_slice *slice;
+        struct profile_change *change; /* sites as the ledger numbers them; of one slice: by rising site */
+        uint32_t slice_count, change_count, change_room;
+        uint32_t slices_max, changes_max; /* 0: the constants above */
+
+        struct profile_change *last; /* by site, at the latest slice */
+        uint32_t last_count;
+        uint64_t last_allocs, last_frees; /* of all slots; unchanged means that no site needs to be read */
+        uint32_t unread_cuts;             /* since sites were read last */
+
+        uint64_t interval_ms, next_ms, cost_ns;
+};
+
+void slices_free(struct slices *s);
+
+bool slices_due(const struct slices *s, uint64_t now_ms);
+
+/* Cut a slice at NOW_MS.  V must be fresh (view_refresh).  WHOLE: read the sites even when nothing seems to have
+ * happened (mmap alone does not show in the totals). */
+void slices_cut(struct slices *s, const struct view *v, uint64_t now_ms, uint64_t rss_bytes, bool whole);
+
+/* Put the slices into P.  SITE_MAP gives the site of P for each of the SITE_COUNT sites of the ledger, 0 for none;
+ * several may share one. */
+void slices_store(const struct slices *s, const uint32_t *site_map, uint32_t site_count, struct profile *p);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stacks.h -- the stack tree of a ledger, made canonical.
+ *
+ * Room:   outside.  Called by observe/collect.c.
+ * Keeps:  in the result each (parent, pc, module, exact) is there once, parents before children, and only stacks that
+ *         were asked for (stacks_node) with their callers.
+ */
+#ifndef SEEP_OBSERVE_STACKS_H
+#define SEEP_OBSERVE_STACKS_H
+
+#include <stdint.h>
+
+#include "observe/view.h"
+#include "profile/model.h"
+
+struct stacks {
+        struct ledger_node *raw;
+        uint32_t raw_count;
+        uint32_t module_count;
+        uint32_t depth;  /* keep this many innermost frames; 0 all */
+        uint32_t *known; /* by raw node: 1 + node of the result, 0 not asked for yet */
+        uint32_t *path;  /* scratch: raw nodes from the innermost outwards */
+
+        struct profile_node *node;
+        uint32_t node_count, node_room;
+        uint32_t *table; /* open addressing: 1 + index into node */
+        uint32_t table_size;
+};
+
+void stacks_open(struct stacks *s, const struct view *v, uint32_t module_count, uint32_t depth);
+
+/* The node of the result that stands for RAW; a node that does not exist is the root of cut-off stacks. */
+uint32_t stacks_node(struct stacks *s, uint32_t raw);
+
+/* Give the nodes to P and release the rest. */
+void stacks_close(struct stacks *s, struct profile *p);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * view.h -- a stranger's ledger, read without trust.
+ *
+ * Room:   outside.  Called by the rest of observe/.
+ * Keeps:  the ledger is never mapped: a file that its owner shortens would kill us with SIGBUS, and a mapped read of a
+ *         hole would allocate it.  pread() does neither.  Whatever the head says, nothing outside the part's committed
+ *         bytes is read, and no table is taken for larger than the memory that the file really holds.
+ * Cost:   about 0.3 us a read plus copying at memory speed.
+ */
+#ifndef SEEP_OBSERVE_VIEW_H
+#define SEEP_OBSERVE_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "ledger/ledger.h"
+
+struct view {
+        int fd;
+        uint64_t present_bytes;  /* memory behind the file; holes do not count */
+        struct ledger_head head; /* a checked copy: extents lie inside the file, texts end */
+};
+
+/* Look at the ledger in FD, which from then on belongs to V (closed on failure too). */
+bool view_open(struct view *v, int fd, struct err *e);
+void view_close(struct view *v);
+
+/* Copy and check the head again. */
+bool view_refresh(struct view *v, struct err *e);
+
+/* COUNT entries of PART, as the head claims, cut down to what can be there. */
+uint32_t view_count(const struct view *v, enum ledger_part part, uint32_t count, size_t entry_bytes);
+
+/* BYTES at AT of PART.  What lies outside is zero, and the answer then false. */
+bool view_read(const struct view *v, enum ledger_part part, uint64_t at, void *to, size_t bytes);
+
+/* The first *COUNT (cut down) entries of PART in memory of the caller's to free(). */
+void *view_table(const struct view *v, enum ledger_part part, uint32_t *count, size_t entry_bytes);
+
+/* The next stretch of PART that holds data, at or after *AT and before END: moves *AT to its start and returns its
+ * end, or 0 when there is none. */
+uint64_t view_data(const struct view *v, enum ledger_part part, uint64_t *at, uint64_t end);
+
+/* Tell the program what time it is, and who watches (0: nobody any more). */
+void view_tick(const struct view *v, uint32_t tick_ms);
+void view_observer(const struct view *v, uint32_t pid);
+
+#endif
