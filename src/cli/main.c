@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -29,7 +30,14 @@ static int say_first_steps(void)
         return 0;
 }
 
-static bool is_executable_in_path(const char *name)
+static bool is_program(const char *path)
+{
+        struct stat st;
+
+        return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+static bool is_program_in_path(const char *name)
 {
         const char *path = getenv("PATH");
         bool found = false;
@@ -40,7 +48,7 @@ static bool is_executable_in_path(const char *name)
 
                 str_bytes(&file, path, length);
                 str_format(&file, "%s%s", length ? "/" : "./", name);
-                found = access(str_get(&file), X_OK) == 0;
+                found = is_program(str_get(&file));
                 str_free(&file);
                 path += length + (path[length] == ':');
         }
@@ -51,7 +59,7 @@ static int say_unknown_word(const char *word)
 {
         const char *near = command_suggest(word);
 
-        if (access(word, X_OK) == 0)
+        if (is_program(word))
                 message("'%s' is no command of seep and not in PATH: did you mean ./%s?", word, word);
         else if (near)
                 message("'%s' is neither a command of seep nor a program in PATH: did you mean 'seep %s'?", word, near);
@@ -107,7 +115,7 @@ static int run_word(int argc, char **argv)
                 return command->run(argc - 1, argv + 1);
         if (command)
                 return run_record(argc - 1, argv + 1);
-        if (word[0] == '-' || strchr(word, '/') || is_executable_in_path(word))
+        if (word[0] == '-' || strchr(word, '/') || is_program_in_path(word))
                 return run_program(argc, argv);
         return say_unknown_word(word);
 }
