@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cursor.h -- reading the bytes of a section without ever leaving them.
+ *
+ * Room:   outside, profile/ only.
+ * Keeps:  after the first wrong byte `bad` stays set and every read gives 0, so a caller may check once at the end.
+ */
+#ifndef SEEP_PROFILE_CURSOR_H
+#define SEEP_PROFILE_CURSOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cursor {
+        const uint8_t *at, *end;
+        bool bad;
+};
+
+static inline size_t cursor_left(const struct cursor *c)
+{
+        return (size_t)(c->end - c->at);
+}
+
+/* The rest of a varint of more than one byte; also the place where errors are found. */
+uint64_t cursor_long_varint(struct cursor *c);
+
+static inline uint64_t cursor_varint(struct cursor *c)
+{
+        if (c->at < c->end && *c->at < 0x80)
+                return *c->at++;
+        return cursor_long_varint(c);
+}
+
+/* COUNT bytes; NULL (and bad) when fewer are left. */
+const uint8_t *cursor_bytes(struct cursor *c, uint64_t count);
+
+/* A text as written by FORMAT_TEXT, to be freed; NULL for NULL and when bad (a NUL inside is bad). */
+char *cursor_text(struct cursor *c);
+
+#endif

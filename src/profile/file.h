@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * file.h -- the `.seep` file: a profile on disk.  docs/FORMAT.md describes every byte.
+ *
+ * Room:   outside.  Written by observe/, read by cli/.
+ */
+#ifndef SEEP_PROFILE_FILE_H
+#define SEEP_PROFILE_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "profile/model.h"
+
+/* Write P to PATH atomically: a temporary file beside it, then rename.  An existing PATH is replaced. */
+bool file_write(const struct profile *p, const char *path, struct err *e);
+
+/* Fill P (any contents) from PATH.  A truncated or damaged file gives what was whole: true, P->truncated set, a warning
+ * in P->meta.warnings, meta.complete 0.  false (exit code 4) when nothing can be read; P is then empty.
+ * After true every index in P points to something that is there, and no string is NULL but those of symbols. */
+bool file_read(struct profile *p, const char *path, struct err *e);
+
+/* What lies where in a file; for `seep info`. */
+struct file_section {
+        const char *name; /* static */
+        uint32_t type;
+        uint64_t offset, stored_bytes, raw_bytes;
+        bool whole; /* all there, checksum right */
+};
+
+struct file_layout {
+        uint64_t bytes;
+        uint32_t format_version;
+        struct file_section *sections;
+        uint32_t count;
+};
+
+/* Fails as file_read() does for what is no recording.  Release with file_sections_free(). */
+bool file_sections(struct file_layout *l, const char *path, struct err *e);
+void file_sections_free(struct file_layout *l);
+
+#endif

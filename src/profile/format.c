@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * format.c -- which members are stored, in which order and coding.
+ *
+ * Room:   outside, profile/ only.
+ * Keeps:  the order of columns is the order in the file.
+ */
+#include "profile/format.h"
+
+#include <string.h>
+
+#define WIDTH(record, member) sizeof(((struct record *)0)->member)
+#define FIELD(record, member) offsetof(struct record, member), WIDTH(record, member)
+#define PLAIN(record, member) { FIELD(record, member), FORMAT_PLAIN, FORMAT_NONE, 0, 0 }
+#define DELTA(record, member) { FIELD(record, member), FORMAT_DELTA, FORMAT_NONE, 0, 0 }
+#define LAST(record, member) { FIELD(record, member), FORMAT_LAST, FORMAT_NONE, 0, 0 }
+#define NAME(record, member) { FIELD(record, member), FORMAT_NAME, FORMAT_NONE, 0, 0 }
+#define TEXT(record, member) { FIELD(record, member), FORMAT_TEXT, FORMAT_NONE, 0, 0 }
+#define BYTES(record, member) { FIELD(record, member), FORMAT_BYTES, FORMAT_NONE, 0, 0 }
+#define REFER(record, member, coding, array) { FIELD(record, member), FORMAT_##coding, FORMAT_##array, 0, 0 }
+#define NEAR(record, member, near) \
+        { FIELD(record, member), FORMAT_NEAR, FORMAT_NONE, offsetof(struct record, near), FORMAT_NO_FIELD }
+#define NEAR2(record, member, near, minus)                                                \
+        { FIELD(record, member), FORMAT_NEAR, FORMAT_NONE, offsetof(struct record, near), \
+          offsetof(struct record, minus) }
+
+static const struct format_column modules_columns[] = {
+        DELTA(profile_module, start),
+        NEAR(profile_module, end, start),
+        NEAR(profile_module, bias, start),
+        NAME(profile_module, path),
+        PLAIN(profile_module, load_ms),
+        PLAIN(profile_module, gone_ms),
+        PLAIN(profile_module, flags),
+        PLAIN(profile_module, build_id_bytes),
+        BYTES(profile_module, build_id),
+};
+
+static const struct format_column sites_columns[] = {
+        REFER(profile_site, node, DELTA, NODES),
+        PLAIN(profile_site, kind),
+        PLAIN(profile_site, allocs),
+        PLAIN(profile_site, alloc_bytes),
+        PLAIN(profile_site, live_blocks),
+        PLAIN(profile_site, live_bytes),
+        NEAR2(profile_site, frees, allocs, live_blocks),
+        PLAIN(profile_site, peak_blocks),
+        PLAIN(profile_site, peak_bytes),
+        PLAIN(profile_site, temporary),
+        PLAIN(profile_site, lifetime_ms),
+};
+
+static const struct format_column threads_columns[] = {
+        DELTA(profile_thread, tid),
+        NAME(profile_thread, name),
+        DELTA(profile_thread, start_ms),
+        DELTA(profile_thread, end_ms),
+        PLAIN(profile_thread, allocations),
+        PLAIN(profile_thread, bytes_allocated),
+        PLAIN(profile_thread, live_blocks),
+        PLAIN(profile_thread, live_bytes),
+};
+
+static const struct format_column errors_columns[] = {
+        PLAIN(profile_error, type),
+        REFER(profile_error, node, PLAIN, NODES),
+        REFER(profile_error, alloc_site, PLAIN, SITES),
+        PLAIN(profile_error, release),
+        REFER(profile_error, thread, PLAIN, THREADS),
+        PLAIN(profile_error, address),
+        PLAIN(profile_error, size),
+        PLAIN(profile_error, count),
+        PLAIN(profile_error, first_ms),
+};
+
+static const struct format_column slices_columns[] = {
+        DELTA(profile_slice, ms),
+        DELTA(profile_slice, live_bytes),
+        DELTA(profile_slice, live_blocks),
+        DELTA(profile_slice, allocs),
+        DELTA(profile_slice, alloc_bytes),
+        DELTA(profile_slice, frees),
+        DELTA(profile_slice, rss_bytes),
+        DELTA(profile_slice, change_first),
+        PLAIN(profile_slice, change_count),
+};
+
+static const struct format_column changes_columns[] = {
+        REFER(profile_change, site, DELTA, SITES),
+        LAST(profile_change, live_bytes),
+        LAST(profile_change, live_blocks),
+        LAST(profile_change, allocs),
+        LAST(profile_change, alloc_bytes),
+};
+
+static const struct format_column regions_columns[] = {
+        DELTA(profile_region, start),
+        NEAR(profile_region, end, start),
+        REFER(profile_region, site, PLAIN, SITES),
+        REFER(profile_region, thread, PLAIN, THREADS),
+        DELTA(profile_region, birth_ms),
+};
+
+static const struct format_column symbols_columns[] = {
+        REFER(profile_symbol, module, DELTA, MODULES),
+        PLAIN(profile_symbol, inline_depth),
+        DELTA(profile_symbol, address),
+        TEXT(profile_symbol, function),
+        TEXT(profile_symbol, file),
+        PLAIN(profile_symbol, line),
+};
+
+static const struct format_column shares_columns[] = {
+        REFER(profile_share, site, DELTA, SITES),
+        REFER(profile_share, thread, PLAIN, THREADS),
+        PLAIN(profile_share, allocs),
+        PLAIN(profile_share, alloc_bytes),
+        NEAR(profile_share, frees, allocs),
+        NEAR(profile_share, free_bytes, alloc_bytes),
+        PLAIN(profile_share, temporary),
+};
+
+static const struct format_column blocks_columns[] = {
+        DELTA(profile_block, address),
+        PLAIN(profile_block, size),
+        REFER(profile_block, site, PLAIN, SITES),
+        REFER(profile_block, thread, PLAIN, THREADS),
+        DELTA(profile_block, birth_ms),
+};
+
+#define TABLE(array, member, record, counter, size, list)                                               \
+        [FORMAT_##array] = { #member, sizeof(struct record), offsetof(struct profile, member),          \
+                             offsetof(struct profile, counter), WIDTH(profile, counter), size, list,    \
+                             sizeof(list) / sizeof(struct format_column) }
+
+const struct format_table format_tables[FORMAT_ARRAY_COUNT] = {
+        TABLE(MODULES, modules, profile_module, module_count, FORMAT_TEXT_PIECE, modules_columns),
+        [FORMAT_NODES] = { "nodes", sizeof(struct profile_node), offsetof(struct profile, nodes),
+                           offsetof(struct profile, node_count), WIDTH(profile, node_count), FORMAT_PIECE, NULL, 0 },
+        TABLE(SITES, sites, profile_site, site_count, FORMAT_PIECE, sites_columns),
+        TABLE(THREADS, threads, profile_thread, thread_count, FORMAT_TEXT_PIECE, threads_columns),
+        TABLE(ERRORS, errors, profile_error, error_count, FORMAT_PIECE, errors_columns),
+        TABLE(SLICES, slices, profile_slice, slice_count, FORMAT_PIECE, slices_columns),
+        TABLE(CHANGES, changes, profile_change, change_count, FORMAT_PIECE, changes_columns),
+        TABLE(REGIONS, regions, profile_region, region_count, FORMAT_PIECE, regions_columns),
+        TABLE(SYMBOLS, symbols, profile_symbol, symbol_count, FORMAT_TEXT_PIECE, symbols_columns),
+        TABLE(SHARES, shares, profile_share, share_count, FORMAT_PIECE, shares_columns),
+        TABLE(BLOCKS, blocks, profile_block, block_count, FORMAT_PIECE, blocks_columns),
+};
+
+/* The list of arrays gives the section numbers; they must run in step with the enum. */
+#define FORMAT_NUMBER_CHECK(name, number, member, record, count) \
+        _Static_assert(FORMAT_##name + FORMAT_FIRST_ARRAY == (number), "section numbers are frozen");
+FORMAT_ARRAYS(FORMAT_NUMBER_CHECK)
+
+uint64_t format_load(const void *field, unsigned width)
+{
+        uint64_t value = 0;
+
+        memcpy(&value, field, width);
+        return value;
+}
+
+uint64_t format_count(const struct profile *p, unsigned array)
+{
+        const struct format_table *t = &format_tables[array];
+
+        return format_load((const char *)p + t->count_offset, t->count_width);
+}
+
+void format_set_count(struct profile *p, unsigned array, uint64_t count)
+{
+        const struct format_table *t = &format_tables[array];
+
+        memcpy((char *)p + t->count_offset, &count, t->count_width);
+}
+
+void **format_array(struct profile *p, unsigned array)
+{
+        return (void **)((char *)p + format_tables[array].array_offset);
+}
+
+const void *format_records(const struct profile *p, unsigned array)
+{
+        return *(void *const *)((const char *)p + format_tables[array].array_offset);
+}
+
+const char *format_section_name(uint32_t type)
+{
+        switch (type) {
+        case FORMAT_META:
+                return "meta";
+        case FORMAT_TOTALS:
+                return "totals";
+        case FORMAT_END:
+                return "end";
+        }
+        if (type < FORMAT_FIRST_ARRAY || type >= FORMAT_FIRST_ARRAY + FORMAT_ARRAY_COUNT)
+                return NULL;
+        return format_tables[type - FORMAT_FIRST_ARRAY].name;
+}

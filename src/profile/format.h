@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * format.h -- the layout of a `.seep` file; docs/FORMAT.md says the same in words.
+ *
+ * Room:   outside, profile/ only.
+ * Keeps:  all numbers are little-endian; section numbers and column order are frozen within a format version.
+ *
+ *   header (128 bytes) | section | section | ... | END section
+ *   section = head (32 bytes) + body (zstd or plain)
+ *
+ * An array of the profile is stored in pieces of some thousand records, column after column, so that a file that
+ * was cut off still gives the beginning of each array it reached.
+ */
+#ifndef SEEP_PROFILE_FORMAT_H
+#define SEEP_PROFILE_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/model.h"
+
+#define FORMAT_MAGIC "\x89SEEP\r\n\x1a"
+#define FORMAT_MAGIC_BYTES 8u
+#define FORMAT_VERSION 1u
+#define FORMAT_HEADER_BYTES 128u
+#define FORMAT_SECTION_BYTES 32u
+#define FORMAT_SECTION_MARK 0x54434553u /* "SECT" */
+#define FORMAT_F_ZSTD 1u
+
+/* Limits that a reader holds every file to, before it allocates. */
+#define FORMAT_RAW_MAX (64ull << 20)      /* one section, unpacked */
+#define FORMAT_RAW_TOTAL_MAX (4ull << 30) /* all of them */
+
+#define FORMAT_PIECE 65536u      /* records in a section, at most */
+#define FORMAT_TEXT_PIECE 1024u  /* the same for arrays with strings */
+
+/* Sections that are no array. */
+enum { FORMAT_META = 1, FORMAT_TOTALS = 2, FORMAT_END = 255 };
+
+/* Arrays of struct profile in the order of the file: name, section number, member, record, count's member. */
+#define FORMAT_ARRAYS(X)                                                       \
+        X(MODULES, 3, modules, profile_module, module_count)                   \
+        X(NODES, 4, nodes, profile_node, node_count)                           \
+        X(SITES, 5, sites, profile_site, site_count)                           \
+        X(THREADS, 6, threads, profile_thread, thread_count)                   \
+        X(ERRORS, 7, errors, profile_error, error_count)                       \
+        X(SLICES, 8, slices, profile_slice, slice_count)                       \
+        X(CHANGES, 9, changes, profile_change, change_count)                   \
+        X(REGIONS, 10, regions, profile_region, region_count)                  \
+        X(SYMBOLS, 11, symbols, profile_symbol, symbol_count)                  \
+        X(SHARES, 12, shares, profile_share, share_count)                      \
+        X(BLOCKS, 13, blocks, profile_block, block_count)
+
+enum format_array {
+#define FORMAT_ARRAY_ENUM(name, number, member, record, count) FORMAT_##name,
+        FORMAT_ARRAYS(FORMAT_ARRAY_ENUM)
+#undef FORMAT_ARRAY_ENUM
+        FORMAT_ARRAY_COUNT,
+        FORMAT_NONE /* in a column: refers to no array */
+};
+
+#define FORMAT_FIRST_ARRAY 3u /* section number = array + this */
+
+struct format_header {
+        uint8_t magic[8];
+        uint16_t version;
+        uint16_t header_bytes; /* where the first section starts */
+        uint32_t section_count; /* with END */
+        uint64_t file_bytes;
+        uint64_t count[FORMAT_ARRAY_COUNT]; /* records of each array */
+        uint8_t reserved[12];
+        uint32_t crc; /* of everything before */
+};
+
+struct format_section {
+        uint32_t mark;
+        uint16_t type, flags;
+        uint64_t stored_bytes, raw_bytes;
+        uint32_t body_crc; /* of the stored bytes */
+        uint32_t crc;      /* of everything before */
+};
+
+_Static_assert(sizeof(struct format_header) == FORMAT_HEADER_BYTES, "frozen");
+_Static_assert(sizeof(struct format_section) == FORMAT_SECTION_BYTES, "frozen");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "headers are copied as they are");
+
+/* How a column's values are written; all but text and bytes are varints. */
+enum format_coding {
+        FORMAT_PLAIN, /* the value */
+        FORMAT_DELTA, /* zigzag: minus the record before in this piece (0 before the first) */
+        FORMAT_NEAR,  /* zigzag: minus (base - less), two columns that come earlier in the list */
+        FORMAT_LAST,  /* zigzag: minus the same column of the last change of the same site (0 if none) */
+        FORMAT_TEXT,  /* length + 1, then the bytes; 0 is NULL */
+        FORMAT_NAME,  /* the same; NULL becomes "" */
+        FORMAT_BYTES  /* `width` bytes as they are */
+};
+
+#define FORMAT_NO_FIELD 0xffffu
+
+struct format_column {
+        uint16_t offset, width; /* of the member in its struct */
+        uint16_t coding;
+        uint16_t refers; /* enum format_array: values must be below its count; FORMAT_NONE: any */
+        uint16_t base, less;
+};
+
+struct format_table {
+        const char *name;
+        uint32_t record_bytes;
+        uint32_t array_offset, count_offset, count_width; /* in struct profile */
+        uint32_t piece;                                   /* records in a section */
+        const struct format_column *columns;              /* NULL: nodes, which have a coding of their own */
+        uint32_t column_count;
+};
+
+extern const struct format_table format_tables[FORMAT_ARRAY_COUNT];
+
+uint64_t format_count(const struct profile *p, unsigned array);
+void format_set_count(struct profile *p, unsigned array, uint64_t count);
+void **format_array(struct profile *p, unsigned array);
+const void *format_records(const struct profile *p, unsigned array);
+
+/* "meta", "nodes", ...; NULL for a number this version does not know. */
+const char *format_section_name(uint32_t type);
+
+/* Members of struct profile_meta and profile_totals, in the order of the file. */
+#define FORMAT_META_TEXTS(X) X(program) X(exe) X(cwd) X(host) X(engine) X(version)
+#define FORMAT_META_NUMBERS(X)                                                 \
+        X(pid) X(ppid) X(start_realtime_ns) X(duration_ms) X(end) X(exit_code) X(exit_signal) X(flags) X(complete)  \
+        X(stop_reason) X(depth) X(word_bytes)
+#define FORMAT_META_LISTS(X) X(args, arg_count) X(warnings, warning_count)
+#define FORMAT_TOTALS_NUMBERS(X)                                               \
+        X(allocations) X(frees) X(bytes_allocated) X(live_blocks) X(live_bytes) X(peak_bytes) X(peak_blocks)       \
+        X(peak_ms) X(peak_error_bytes) X(temporary) X(unknown_frees) X(double_frees) X(mismatched) X(mmap_calls)   \
+        X(mmap_bytes) X(mmap_live_bytes) X(rss_peak_bytes) X(truncated_stacks) X(lost_events) X(untracked_blocks)  \
+        X(forks_not_followed)
+
+/* CRC-32 (IEEE 802.3, as in zlib and PNG). */
+uint32_t format_crc(const void *bytes, size_t count);
+
+static inline uint64_t format_zigzag(uint64_t difference)
+{
+        return difference << 1 ^ (0 - (difference >> 63));
+}
+
+static inline uint64_t format_unzigzag(uint64_t stored)
+{
+        return stored >> 1 ^ (0 - (stored & 1));
+}
+
+/* A member of WIDTH bytes at FIELD. */
+uint64_t format_load(const void *field, unsigned width);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * model.c -- life and look-ups of a recording in memory.
+ *
+ * Room:   outside.
+ */
+#include "profile/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ledger/ledger.h"
+#include "profile/format.h"
+
+static void free_texts(char **texts, uint32_t count)
+{
+        for (uint32_t i = 0; i < count; i++)
+                free(texts[i]);
+        free(texts);
+}
+
+static void free_meta(struct profile_meta *m)
+{
+#define FREE_TEXT(member) free(m->member);
+#define FREE_LIST(member, count) free_texts(m->member, m->count);
+        FORMAT_META_TEXTS(FREE_TEXT)
+        FORMAT_META_LISTS(FREE_LIST)
+#undef FREE_TEXT
+#undef FREE_LIST
+}
+
+void profile_free(struct profile *p)
+{
+        free_meta(&p->meta);
+        for (uint32_t i = 0; i < p->module_count; i++)
+                free(p->modules[i].path);
+        for (uint32_t i = 0; i < p->thread_count; i++)
+                free(p->threads[i].name);
+        for (uint32_t i = 0; i < p->symbol_count; i++) {
+                free(p->symbols[i].function);
+                free(p->symbols[i].file);
+        }
+#define FREE_ARRAY(name, number, member, record, count) free(p->member);
+        FORMAT_ARRAYS(FREE_ARRAY)
+#undef FREE_ARRAY
+        memset(p, 0, sizeof *p);
+}
+
+static void apply_changes(const struct profile *p, const struct profile_slice *s, struct profile_change *out)
+{
+        for (uint32_t i = 0; i < s->change_count; i++) {
+                const struct profile_change *c = &p->changes[s->change_first + i];
+
+                if (c->site && c->site < p->site_count)
+                        out[c->site] = *c;
+        }
+}
+
+bool profile_at(const struct profile *p, uint64_t ms, struct profile_change *out)
+{
+        if (!p->slice_count || p->slices[0].ms > ms)
+                return false;
+        for (uint32_t i = 0; i < p->site_count; i++)
+                out[i] = (struct profile_change){ .site = i };
+        for (uint32_t i = 0; i < p->slice_count && p->slices[i].ms <= ms; i++)
+                apply_changes(p, &p->slices[i], out);
+        return true;
+}
+
+const char *profile_kind_name(uint32_t kind)
+{
+        static const char *const names[] = {
+#define KIND_NAME(name, number, text, family) [number] = text,
+                LEDGER_KINDS(KIND_NAME)
+#undef KIND_NAME
+        };
+
+        return kind < LEDGER_KIND_COUNT ? names[kind] : "unknown";
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * model.h -- one recording in memory: what every report reads.
+ *
+ * Room:   outside.  Filled by observe/collect.c (from a ledger) or profile/reader.c (from a file); read by
+ *         profile/writer.c and report/.  Knows addresses and ids, never names (symbol/ has those).
+ * Owns:   all arrays, through profile_free().
+ * Keeps:  sizes are the bytes the program asked for.  Heap numbers cover all kinds but mmap and mremap; those are
+ *         sites too, with their own numbers, and are summed in totals.mmap_* only.
+ */
+#ifndef SEEP_PROFILE_MODEL_H
+#define SEEP_PROFILE_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* How the recorded process ended. */
+enum profile_end {
+        PROFILE_END_UNKNOWN, /* a checkpoint, or seep was told to stop first: still running */
+        PROFILE_END_EXIT,    /* code */
+        PROFILE_END_SIGNAL,  /* signal */
+        PROFILE_END_EXEC,    /* replaced itself by another program */
+        PROFILE_END_GONE     /* ended, but it was not our child: no status known */
+};
+
+struct profile_meta {
+        char *program;   /* as given on the command line */
+        char *exe;       /* full path */
+        char **args;     /* args[0] is the program's own idea of its name */
+        uint32_t arg_count;
+        char *cwd, *host;
+        char *engine;    /* "preload" */
+        char *version;   /* of seep */
+        uint32_t pid, ppid;
+        uint64_t start_realtime_ns;
+        uint64_t duration_ms;
+        uint32_t end;         /* enum profile_end */
+        uint32_t exit_code, exit_signal;
+        uint32_t flags;       /* WIRE_F_* of the recording */
+        uint32_t complete;    /* 0: checkpoint, agent stopped early, or file truncated */
+        uint32_t stop_reason; /* enum ledger_stop */
+        uint32_t depth;       /* record --depth N, 0 = unlimited */
+        uint32_t word_bytes;
+        char **warnings;      /* sentences for the user */
+        uint32_t warning_count;
+};
+
+struct profile_totals {
+        uint64_t allocations, frees, bytes_allocated;
+        uint64_t live_blocks, live_bytes;
+        uint64_t peak_bytes, peak_blocks, peak_ms, peak_error_bytes;
+        uint64_t temporary;
+        uint64_t unknown_frees, double_frees, mismatched;
+        uint64_t mmap_calls, mmap_bytes, mmap_live_bytes;
+        uint64_t rss_peak_bytes;
+        uint64_t truncated_stacks, lost_events, untracked_blocks, forks_not_followed;
+};
+
+struct profile_module {
+        uint64_t start, end, bias; /* file address = address - bias */
+        char *path;
+        uint64_t load_ms, gone_ms; /* gone 0: to the end */
+        uint32_t flags;            /* LEDGER_MODULE_* */
+        uint32_t build_id_bytes;
+        uint8_t build_id[20];
+};
+
+/* The stack tree.  Node 0 is the root, node 1 the root of stacks whose outer end is missing; a parent's index is
+ * always smaller than its child's.  (parent, pc, module, exact) is unique. */
+struct profile_node {
+        uint64_t pc;     /* return address, unless exact */
+        uint32_t parent;
+        uint16_t module; /* index into modules; PROFILE_NO_MODULE */
+        uint16_t exact;  /* 1: pc was interrupted by a signal: look up pc, not pc - 1 */
+};
+
+#define PROFILE_NO_MODULE 0xffffu
+
+/* One call stack and kind that allocated.  Site 0 does not exist; ids start at 1 (sites[0] is all zero). */
+struct profile_site {
+        uint32_t node;
+        uint32_t kind; /* enum ledger_kind */
+        uint64_t allocs, frees, alloc_bytes;
+        uint64_t live_blocks, live_bytes;
+        uint64_t peak_blocks, peak_bytes; /* its share of the whole program's peak */
+        uint64_t temporary;
+        uint64_t lifetime_ms; /* summed over all freed blocks */
+};
+
+/* A thread that allocated.  threads[0] is "unknown". */
+struct profile_thread {
+        uint32_t tid;
+        char *name;
+        uint64_t start_ms, end_ms; /* end 0: to the end */
+        uint64_t allocations, bytes_allocated;
+        uint64_t live_blocks, live_bytes; /* allocated by it, still there, whoever would free it */
+};
+
+/* What one thread did at one site; for --thread.  Threads that came after each other with one name may be summed
+ * into the first of them.  live and peak: of blocks counted in this slot; frees by others are not subtracted. */
+struct profile_share {
+        uint32_t site, thread;
+        uint64_t allocs, alloc_bytes, frees, free_bytes;
+        uint64_t temporary;
+};
+
+/* A moment.  Cumulative numbers, so the difference of two slices is what happened between. */
+struct profile_slice {
+        uint64_t ms;
+        uint64_t live_bytes, live_blocks, allocs, alloc_bytes, frees, rss_bytes;
+        uint32_t change_first, change_count; /* into changes: the sites that differ from the slice before */
+};
+
+struct profile_change {
+        uint32_t site;
+        uint32_t reserved;
+        uint64_t live_bytes, live_blocks, allocs, alloc_bytes;
+};
+
+struct profile_block {
+        uint64_t address, size;
+        uint32_t site, thread;
+        uint64_t birth_ms;
+};
+
+struct profile_region {
+        uint64_t start, end;
+        uint32_t site, thread;
+        uint64_t birth_ms;
+};
+
+struct profile_error {
+        uint32_t type; /* enum ledger_error_type */
+        uint32_t node; /* stack of the release */
+        uint32_t alloc_site;
+        uint32_t release; /* enum ledger_family */
+        uint32_t thread;
+        uint64_t address, size, count, first_ms;
+};
+
+/* Names found earlier and stored with the recording (seep symbolize).  Sorted by (module, address). */
+struct profile_symbol {
+        uint32_t module, inline_depth; /* frames of one address, innermost (depth 0) first */
+        uint64_t address;              /* in the file of the module */
+        char *function, *file;         /* NULL unknown */
+        uint32_t line, reserved;
+};
+
+struct profile {
+        struct profile_meta meta;
+        struct profile_totals totals;
+        struct profile_module *modules;
+        struct profile_node *nodes;
+        struct profile_site *sites;
+        struct profile_thread *threads;
+        struct profile_share *shares;
+        struct profile_slice *slices;
+        struct profile_change *changes;
+        struct profile_block *blocks; /* sorted by address */
+        struct profile_region *regions;
+        struct profile_error *errors;
+        struct profile_symbol *symbols;
+        uint32_t module_count, node_count, site_count, thread_count, share_count, slice_count, change_count, region_count,
+                error_count, symbol_count;
+        uint64_t block_count;
+        bool truncated; /* the file ended early; what is here was whole */
+};
+
+/* Empty a profile and release what it owns.  P itself belongs to the caller. */
+void profile_free(struct profile *p);
+
+/* Sites as they were at MS: live_bytes, live_blocks, allocs, alloc_bytes of each site at the last slice that is not
+ * later.  OUT has site_count entries; false when there is no such slice. */
+bool profile_at(const struct profile *p, uint64_t ms, struct profile_change *out);
+
+const char *profile_kind_name(uint32_t kind);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * section.h -- the sections of a file in memory, one after another, also past damaged ones.
+ *
+ * Room:   outside, profile/ only.
+ */
+#ifndef SEEP_PROFILE_SECTION_H
+#define SEEP_PROFILE_SECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "profile/format.h"
+
+struct section {
+        uint32_t type, flags;
+        uint64_t offset; /* of its head in the file */
+        uint64_t stored_bytes, raw_bytes;
+        const uint8_t *body;
+        bool whole; /* all stored bytes are there and have the right checksum */
+};
+
+struct section_walk {
+        const uint8_t *data;
+        size_t size, at;
+        uint64_t skipped; /* bytes that belong to no section */
+};
+
+/* The next section at or after w->at whose head is good; false at the end. */
+bool section_next(struct section_walk *w, struct section *s);
+
+/* The body of a whole section, unpacked into OUT (or where it lies).  false: it does not unpack to what its head says. */
+bool section_unpack(const struct section *s, struct str *buffer, const uint8_t **raw);
+
+/* Check the header of SIZE bytes at DATA, called NAME in messages.  true: *H can be used; *SOUND says whether its
+ * checksum was right (if not, only the magic is sure, and *H promises the maximum).  false: not ours, or too new. */
+bool section_header(const uint8_t *data, size_t size, const char *name, struct format_header *h, bool *sound,
+                    struct err *e);
+
+#endif

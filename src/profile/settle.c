@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * settle.c -- making a profile that was read safe to use.
+ *
+ * Room:   outside, profile/ only.
+ * Keeps:  a whole file passes unchanged.
+ */
+#include "profile/settle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "ledger/ledger.h"
+#include "profile/parts.h"
+
+static bool refers_to(const struct format_table *t, unsigned array)
+{
+        for (uint32_t k = 0; k < t->column_count; k++)
+                if (t->columns[k].refers == array)
+                        return true;
+        return false;
+}
+
+/* Whether an array that is there has records that refer to ARRAY. */
+static bool is_needed(const struct profile *p, unsigned array)
+{
+        for (unsigned other = 0; other < FORMAT_ARRAY_COUNT; other++)
+                if (format_count(p, other) && refers_to(&format_tables[other], array))
+                        return true;
+        return false;
+}
+
+/* The entries that lost references end at. */
+static void settle_roots(struct profile *p)
+{
+        if (!p->thread_count && is_needed(p, FORMAT_THREADS)) {
+                parts_extend(p, FORMAT_THREADS, 1);
+                p->threads[0].name = heap_text("");
+                p->thread_count = 1;
+        }
+        if (!p->site_count && is_needed(p, FORMAT_SITES)) {
+                parts_extend(p, FORMAT_SITES, 1);
+                p->site_count = 1;
+        }
+        if (!p->node_count && is_needed(p, FORMAT_NODES)) {
+                struct profile_node *n = parts_extend(p, FORMAT_NODES, 2);
+
+                n[0].module = n[1].module = PROFILE_NO_MODULE;
+                p->node_count = 2;
+        }
+}
+
+static void settle_columns(struct profile *p, unsigned array)
+{
+        const struct format_table *t = &format_tables[array];
+        char *records = *format_array(p, array);
+
+        for (uint32_t k = 0; k < t->column_count; k++) {
+                const struct format_column *col = &t->columns[k];
+                uint64_t limit;
+                uint32_t lost;
+
+                if (col->refers == FORMAT_NONE)
+                        continue;
+                limit = format_count(p, col->refers);
+                lost = col->refers == FORMAT_NODES && limit > 1;
+                for (uint64_t i = 0; i < format_count(p, array); i++) {
+                        char *field = records + i * t->record_bytes + col->offset;
+
+                        if (format_load(field, 4) >= limit)
+                                memcpy(field, &lost, 4);
+                }
+        }
+}
+
+static void settle_nodes(struct profile *p)
+{
+        for (uint32_t i = 0; i < p->node_count; i++)
+                if (p->nodes[i].module >= p->module_count)
+                        p->nodes[i].module = PROFILE_NO_MODULE;
+}
+
+static void settle_modules(struct profile *p)
+{
+        for (uint32_t i = 0; i < p->module_count; i++) {
+                struct profile_module *m = &p->modules[i];
+
+                if (m->end < m->start)
+                        m->end = m->start;
+                if (m->build_id_bytes > sizeof m->build_id)
+                        m->build_id_bytes = sizeof m->build_id;
+        }
+        for (uint32_t i = 0; i < p->region_count; i++)
+                if (p->regions[i].end < p->regions[i].start)
+                        p->regions[i].end = p->regions[i].start;
+}
+
+/* Time does not run backwards; a range of changes that is not (wholly) there is none. */
+static void settle_slices(struct profile *p)
+{
+        for (uint32_t i = 0; i < p->slice_count; i++) {
+                struct profile_slice *s = &p->slices[i];
+
+                if (i && s->ms < s[-1].ms)
+                        s->ms = s[-1].ms;
+                if (s->change_first > p->change_count || s->change_count > p->change_count - s->change_first)
+                        s->change_first = s->change_count = 0;
+        }
+}
+
+static void settle_numbers(struct profile *p)
+{
+        for (uint32_t i = 0; i < p->site_count; i++)
+                if (p->sites[i].kind >= LEDGER_KIND_COUNT)
+                        p->sites[i].kind = LEDGER_KIND_NONE;
+        for (uint32_t i = 0; i < p->error_count; i++) {
+                if (p->errors[i].type > LEDGER_ERROR_UNKNOWN_FREE)
+                        p->errors[i].type = LEDGER_ERROR_NONE;
+                if (p->errors[i].release > LEDGER_FAMILY_MAP)
+                        p->errors[i].release = LEDGER_FAMILY_NONE;
+        }
+        if (p->meta.end > PROFILE_END_GONE)
+                p->meta.end = PROFILE_END_UNKNOWN;
+}
+
+static int compare_blocks(const void *a, const void *b)
+{
+        const struct profile_block *x = a, *y = b;
+
+        return (x->address > y->address) - (x->address < y->address);
+}
+
+static int compare_symbols(const void *a, const void *b)
+{
+        const struct profile_symbol *x = a, *y = b;
+
+        if (x->module != y->module)
+                return x->module < y->module ? -1 : 1;
+        if (x->address != y->address)
+                return x->address < y->address ? -1 : 1;
+        return (x->inline_depth > y->inline_depth) - (x->inline_depth < y->inline_depth);
+}
+
+static void settle_order(void *records, uint64_t count, size_t size, int (*compare)(const void *, const void *))
+{
+        for (uint64_t i = 1; i < count; i++) {
+                const char *at = (const char *)records + i * size;
+
+                if (compare(at - size, at) > 0) {
+                        qsort(records, count, size, compare);
+                        return;
+                }
+        }
+}
+
+/* Names of modules that are lost belong to nobody. */
+static void settle_symbols(struct profile *p)
+{
+        uint32_t kept = 0;
+
+        for (uint32_t i = 0; i < p->symbol_count; i++) {
+                if (p->symbols[i].module < p->module_count) {
+                        p->symbols[kept++] = p->symbols[i];
+                        continue;
+                }
+                free(p->symbols[i].function);
+                free(p->symbols[i].file);
+        }
+        p->symbol_count = kept;
+}
+
+static void settle_meta(struct profile_meta *m)
+{
+#define SETTLE_TEXT(member)                   \
+        if (!m->member)                       \
+                m->member = heap_text("");
+        FORMAT_META_TEXTS(SETTLE_TEXT)
+#undef SETTLE_TEXT
+}
+
+void settle_profile(struct profile *p)
+{
+        settle_symbols(p);
+        settle_roots(p);
+        for (unsigned array = 0; array < FORMAT_ARRAY_COUNT; array++)
+                if (array != FORMAT_SYMBOLS)
+                        settle_columns(p, array);
+        settle_nodes(p);
+        settle_modules(p);
+        settle_slices(p);
+        settle_numbers(p);
+        settle_meta(&p->meta);
+        settle_order(p->blocks, p->block_count, sizeof *p->blocks, compare_blocks);
+        settle_order(p->symbols, p->symbol_count, sizeof *p->symbols, compare_symbols);
+}
+
+void settle_missing(const struct profile *p, const uint64_t *declared, struct str *out)
+{
+        for (unsigned array = 0; array < FORMAT_ARRAY_COUNT; array++) {
+                uint64_t have = format_count(p, array);
+
+                if (have >= declared[array])
+                        continue;
+                if (have)
+                        str_format(out, "%s%llu of %llu %s", out->length ? ", " : "",
+                                   (unsigned long long)(declared[array] - have), (unsigned long long)declared[array],
+                                   format_tables[array].name);
+                else
+                        str_format(out, "%sall %llu %s", out->length ? ", " : "", (unsigned long long)declared[array],
+                                   format_tables[array].name);
+        }
+}

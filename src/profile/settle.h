@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * settle.h -- making a profile that was read safe to use.
+ *
+ * Room:   outside, profile/ only.
+ */
+#ifndef SEEP_PROFILE_SETTLE_H
+#define SEEP_PROFILE_SETTLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "profile/format.h"
+
+/* Make every index point to something that is there: what refers to a lost record refers to entry 0 ("unknown",
+ * "root") or 1 (stacks that lost their outer end).  Orders are restored, strings are never NULL (but in symbols). */
+void settle_profile(struct profile *p);
+
+/* Append "12 of 50 nodes, all 7 slices" to OUT: what DECLARED promised and P (before settling) does not have. */
+void settle_missing(const struct profile *p, const uint64_t *declared, struct str *out);
+
+#endif

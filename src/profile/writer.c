@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * writer.c -- a profile as the bytes of a file.
+ *
+ * Room:   outside.  Called by observe/ through file_write().
+ * Keeps:  the order of sections is the order of what a reader needs first.  The same profile gives the same bytes.
+ * Cost:   0.4 s for 760,000 nodes and 130,000 sites.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "base/heap.h"
+#include "profile/file.h"
+#include "profile/image.h"
+#include "profile/parts.h"
+#include "profile/store.h"
+
+#define WRITER_ZSTD_LEVEL 6
+
+struct writing {
+        const struct profile *p;
+        enum image_packing packing;
+        struct str *out;
+        struct str body;
+        struct columns_state columns;
+        struct nodes_state nodes;
+        uint32_t section_count;
+        struct err *e;
+};
+
+/* Append the body to the file, compressed if that makes it smaller. */
+static bool add_section(struct writing *w, uint32_t type)
+{
+        size_t room = ZSTD_compressBound(w->body.length), packed;
+        char *bytes = heap_zero(room, 1);
+        struct format_section head = { .mark = FORMAT_SECTION_MARK, .type = (uint16_t)type,
+                                       .stored_bytes = w->body.length, .raw_bytes = w->body.length };
+        const char *stored = str_get(&w->body);
+
+        packed = ZSTD_compress(bytes, room, stored, w->body.length, WRITER_ZSTD_LEVEL);
+        if (ZSTD_isError(packed)) {
+                free(bytes);
+                return err_set(w->e, ERR_EXIT_FINDINGS, "cannot compress the recording: %s", ZSTD_getErrorName(packed));
+        }
+        if (w->packing == IMAGE_PACKED && packed < w->body.length) {
+                stored = bytes;
+                head.stored_bytes = packed;
+                head.flags = FORMAT_F_ZSTD;
+        }
+        head.body_crc = format_crc(stored, head.stored_bytes);
+        head.crc = format_crc(&head, offsetof(struct format_section, crc));
+        str_bytes(w->out, &head, sizeof head);
+        str_bytes(w->out, stored, head.stored_bytes);
+        free(bytes);
+        w->section_count++;
+        str_clear(&w->body);
+        return true;
+}
+
+static bool put_piece(struct writing *w, unsigned array, uint64_t first, uint64_t count)
+{
+        str_clear(&w->body);
+        str_varint(&w->body, first);
+        str_varint(&w->body, count);
+        if (array == FORMAT_NODES)
+                return nodes_put(&w->nodes, w->p, first, count, &w->body, w->e);
+        return columns_put(&w->columns, w->p, array, first, count, &w->body, w->e);
+}
+
+static bool add_array(struct writing *w, unsigned array)
+{
+        const struct format_table *t = &format_tables[array];
+        uint64_t total = format_count(w->p, array), first = 0, count;
+
+        for (; first < total; first += count) {
+                count = total - first < t->piece ? total - first : t->piece;
+                for (;; count /= 2) { /* only very long strings make a piece too large */
+                        if (!put_piece(w, array, first, count))
+                                return false;
+                        if (w->body.length <= FORMAT_RAW_MAX)
+                                break;
+                        if (count == 1)
+                                return err_set(w->e, ERR_EXIT_FINDINGS, "a name of %zu bytes in %s is too long for a file",
+                                               w->body.length, t->name);
+                }
+                if (!add_section(w, array + FORMAT_FIRST_ARRAY))
+                        return false;
+        }
+        return true;
+}
+
+static void set_header(struct writing *w)
+{
+        struct format_header h = { .magic = FORMAT_MAGIC, .version = FORMAT_VERSION,
+                                   .header_bytes = FORMAT_HEADER_BYTES, .section_count = w->section_count,
+                                   .file_bytes = w->out->length };
+
+        memcpy(h.count, w->columns.declared, sizeof h.count);
+        h.crc = format_crc(&h, offsetof(struct format_header, crc));
+        memcpy(w->out->data, &h, sizeof h);
+}
+
+static bool add_all(struct writing *w)
+{
+        static const char space[FORMAT_HEADER_BYTES];
+
+        str_bytes(w->out, space, sizeof space);
+        meta_put(&w->p->meta, &w->body);
+        if (!add_section(w, FORMAT_META))
+                return false;
+        totals_put(&w->p->totals, &w->body);
+        if (!add_section(w, FORMAT_TOTALS))
+                return false;
+        for (unsigned array = 0; array < FORMAT_ARRAY_COUNT; array++)
+                if (!add_array(w, array))
+                        return false;
+        str_varint(&w->body, w->section_count);
+        if (!add_section(w, FORMAT_END))
+                return false;
+        set_header(w);
+        return true;
+}
+
+bool image_write(const struct profile *p, enum image_packing packing, struct str *out, struct err *e)
+{
+        struct writing w = { .p = p, .packing = packing, .out = out, .e = e };
+        bool good;
+
+        for (unsigned array = 0; array < FORMAT_ARRAY_COUNT; array++)
+                w.columns.declared[array] = format_count(p, array);
+        good = add_all(&w);
+        str_free(&w.body);
+        columns_state_free(&w.columns);
+        nodes_state_free(&w.nodes);
+        return good;
+}
+
+bool file_write(const struct profile *p, const char *path, struct err *e)
+{
+        struct str out = { 0 };
+        bool good = image_write(p, IMAGE_PACKED, &out, e) && store_file(path, out.data, out.length, e);
+
+        str_free(&out);
+        return good;
+}
