@@ -3,7 +3,8 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 PYTHON ?= /usr/bin/python3
-CXX ?= g++
+# Options for bench/run, e.g. make bench BENCH='--only sqlite'.
+BENCH ?=
 
 all: build                ## build the tool and the agent in build/
 
@@ -27,7 +28,7 @@ lint: build               ## the rules of the code: layers, imports, exports, ma
 	@meson test -C $(BUILD) --suite lint --print-errorlogs
 
 bench: deps-bench build   ## measure seep against no tracing, an empty interposer and heaptrack
-	@sh bench/run $(BUILD)
+	@$(PYTHON) bench/run --build $(BUILD) $(BENCH)
 
 install: build            ## install below PREFIX (/usr/local), into DESTDIR if given
 	@meson configure $(BUILD) --prefix $(PREFIX)

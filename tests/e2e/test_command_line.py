@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""From words to a command: what `seep` does with each first word, and what it says to a wrong one."""
+import re
+import shutil
+import subprocess
+
+import harness
+import pytest
+
+
+def seep(*words, cwd=None, env=None, stdout=subprocess.PIPE):
+    return subprocess.run([str(harness.SEEP), *map(str, words)], cwd=cwd, env=harness.clean_environment(env),
+                          stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=harness.DEADLINE)
+
+
+def recordings(folder):
+    return sorted(p.name for p in folder.glob("*.seep"))
+
+
+def test_alone_it_gives_five_lines():
+    done = seep()
+    assert done.returncode == 0 and done.stderr == ""
+    assert len(done.stdout.splitlines()) == 5
+
+
+@pytest.mark.parametrize("word", ["--version", "-V"])
+def test_the_version_is_a_number(word):
+    done = seep(word)
+    assert done.returncode == 0 and re.fullmatch(r"seep \d+\.\d+\.\d+\n", done.stdout)
+
+
+def commands():
+    return re.findall(r"^  seep (\w+) ", seep("help").stdout.split("examples:")[0], flags=re.M)
+
+
+def test_every_listed_command_explains_itself():
+    names = commands()
+    assert {"record", "report", "info", "help"} <= set(names)
+    for name in names:
+        by_help, by_option = seep("help", name), seep(name, "--help")
+        assert by_help.returncode == by_option.returncode == 0, name
+        assert f"seep {name}" in by_option.stdout and "--help" in by_option.stdout
+        assert by_option.stderr == "" and (by_help.stdout == by_option.stdout or name == "help")
+
+
+def test_every_topic_has_a_text():
+    topics = re.findall(r"^  (\w+) ", seep("help").stdout.split("topics")[1], flags=re.M)
+    assert {"peak", "rss", "symbols", "leaks", "formats", "filters"} <= set(topics)
+    for topic in topics:
+        done = seep("help", topic)
+        assert done.returncode == 0 and len(done.stdout.splitlines()) > 5, topic
+
+
+def test_topics_name_only_options_that_exist():
+    known = "".join(seep(name, "--help").stdout for name in commands())
+    for topic in ("peak", "rss", "symbols", "leaks", "formats", "filters"):
+        for option in re.findall(r"--[a-z-]+", seep("help", topic).stdout):
+            assert re.search(rf"{option}\b", known), f"help {topic} names {option}"
+
+
+@pytest.mark.parametrize("typed, meant", [("reprot", "report"), ("recrod", "record"), ("inof", "info"), ("hlep", "help")])
+def test_a_slip_is_understood_and_refused(typed, meant):
+    done = seep(typed)
+    assert done.returncode == 2 and done.stdout == ""
+    assert f"did you mean 'seep {meant}'?" in done.stderr
+    assert all(line.startswith("seep: ") for line in done.stderr.splitlines())
+
+
+def test_a_strange_word_is_refused_without_a_guess():
+    done = seep("xyzzy-no-such-program")
+    assert done.returncode == 2 and "did you mean" not in done.stderr and "xyzzy" in done.stderr
+
+
+def test_a_program_here_is_named_with_its_path(tmp_path):
+    shutil.copy("/bin/true", tmp_path / "own-program")
+    done = seep("own-program", cwd=tmp_path)
+    assert done.returncode == 2 and "did you mean ./own-program?" in done.stderr
+
+
+def test_a_path_that_does_not_exist_gives_127(tmp_path):
+    done = seep("./nothing-here", cwd=tmp_path)
+    assert done.returncode == 127 and "nothing-here" in done.stderr
+
+
+def test_a_wrong_option_names_the_right_one():
+    done = seep("report", "--treshold", "5")
+    assert done.returncode == 2 and "--threshold" in done.stderr
+
+
+@pytest.mark.parametrize("words", [["/bin/echo", "hi"], ["echo", "hi"], ["record", "echo", "hi"], ["--", "echo", "hi"]])
+def test_a_program_is_recorded_with_and_without_the_word(words, tmp_path):
+    done = seep(*words, cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout == "hi\n"
+    assert len(recordings(tmp_path)) == 1
+
+
+def test_options_of_the_environment_come_first(tmp_path):
+    env = {"SEEP_OPTIONS": "-o 'from environment.seep'"}
+    assert seep("echo", "hi", cwd=tmp_path, env=env).returncode == 0
+    assert recordings(tmp_path) == ["from environment.seep"]
+    assert seep("-o", "line.seep", "echo", "hi", cwd=tmp_path, env=env).returncode == 0
+    assert recordings(tmp_path) == ["from environment.seep", "line.seep"]
+
+
+@pytest.mark.parametrize("options", ["-o 'open", "echo"])
+def test_wrong_options_of_the_environment_are_refused(options, tmp_path):
+    done = seep("echo", "hi", cwd=tmp_path, env={"SEEP_OPTIONS": options})
+    assert done.returncode == 2 and "SEEP_OPTIONS" in done.stderr and done.stdout == ""
+
+
+def test_a_result_that_cannot_be_written_is_an_error():
+    with open("/dev/full", "w", encoding="ascii") as full:
+        done = seep("help", stdout=full)
+    assert done.returncode == 1 and "No space left" in done.stderr
