@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd_info.c -- `seep info`: what a recording holds, and whether it is whole.
+ *
+ * Room:   outside, cli/ only.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "cli/command.h"
+#include "cli/info.h"
+#include "cli/message.h"
+#include "cli/newest.h"
+#include "cli/option.h"
+
+#define INFO_OPTIONS(X)                                                                                 \
+        X(INFO_JSON, "json", 0, NULL, "machine-readable output")                                        \
+        X(INFO_SYMBOLS, "symbols", 0, NULL, "look for names and line numbers of each module")           \
+        X(INFO_HELP, "help", 'h', NULL, "this text")
+
+enum { INFO_OPTIONS(OPTION_ENUM) INFO_COUNT };
+static const struct option_entry info_options[] = { INFO_OPTIONS(OPTION_ENTRY) OPTION_END };
+
+static int say_help(void)
+{
+        struct str out = { 0 };
+
+        str_text(&out, "usage: seep info [OPTIONS] [FILE]\n\n"
+                       "Tell what a recording holds and whether it is whole.  FILE defaults to the newest *.seep here.\n\n");
+        option_help(info_options, &out);
+        str_text(&out, "\nExit status: 0 the file is whole, 1 a part is missing or damaged, 4 nothing can be read.\n");
+        fputs(str_get(&out), stdout);
+        str_free(&out);
+        return 0;
+}
+
+/* For each module: ask for some of its frames.  More would take long and tell nothing new. */
+#define INFO_FRAMES_ASKED 64u
+
+static void look_for_names(struct info *info)
+{
+        const struct profile *p = &info->profile;
+        struct symbol_options options = { 0 };
+        struct symbols *symbols = symbols_new(p, &options);
+
+        info->names = heap_zero(p->module_count, sizeof *info->names);
+        for (uint32_t i = 0; i < p->node_count; i++) {
+                struct info_names *n = p->nodes[i].module < p->module_count ? &info->names[p->nodes[i].module] : NULL;
+                const struct symbol_frame *frames;
+
+                if (!n || n->asked == INFO_FRAMES_ASKED)
+                        continue;
+                n->asked++;
+                if (symbols_node(symbols, i, &frames))
+                        n->named += frames[0].function != NULL;
+        }
+        for (uint32_t i = 0; i < p->module_count; i++)
+                info->names[i].lines = symbols_has_lines(symbols, i);
+        symbols_free(symbols);
+}
+
+static int show(struct info *info, bool json, bool names)
+{
+        struct str out = { 0 };
+        int status = info->profile.truncated ? ERR_EXIT_FINDINGS : 0;
+
+        if (names)
+                look_for_names(info);
+        if (json)
+                info_json(info, &out);
+        else
+                info_text(info, &out);
+        fwrite(str_get(&out), 1, out.length, stdout);
+        str_free(&out);
+        if (fflush(stdout)) {
+                message("cannot write the result: %m");
+                status = ERR_EXIT_FINDINGS;
+        }
+        return status;
+}
+
+static int run(const char *file, bool json, bool names)
+{
+        struct info info = { 0 };
+        struct err e = { 0 };
+        char *newest = NULL;
+        int status;
+
+        if (!file && !newest_recording(&newest, &e))
+                return message_error(&e);
+        info.file = file ? file : newest;
+        if (file_read(&info.profile, info.file, &e) && file_sections(&info.layout, info.file, &e))
+                status = show(&info, json, names);
+        else
+                status = message_error(&e);
+        file_sections_free(&info.layout);
+        profile_free(&info.profile);
+        free(info.names);
+        free(newest);
+        return status;
+}
+
+int cmd_info(int argc, char **argv)
+{
+        struct option_parser parser;
+        bool json = false, names = false;
+        int which;
+
+        option_start(&parser, "info", info_options, argc, argv);
+        while ((which = option_next(&parser)) >= 0) {
+                if (which == INFO_HELP)
+                        return say_help();
+                json |= which == INFO_JSON;
+                names |= which == INFO_SYMBOLS;
+        }
+        if (which == OPTION_WRONG)
+                return ERR_EXIT_USAGE;
+        if (argc - parser.first_operand > 1)
+                return message_usage("info", "one recording at a time, not also '%s'", argv[parser.first_operand + 1]);
+        return run(argv[parser.first_operand], json, names);
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * info.c -- `seep info` as JSON, and the words both forms share.
+ *
+ * Room:   outside, cli/ only.
+ */
+#include "cli/info.h"
+
+#include <string.h>
+
+#include "base/json.h"
+#include "wire/hello.h"
+
+const struct info_flag info_flags[INFO_FLAG_COUNT] = {
+        { WIRE_F_NO_MMAP, "no-mmap", "without mappings" },
+        { WIRE_F_NO_CXX, "no-cxx", "operator new seen as malloc" },
+        { WIRE_F_NO_STACKS, "no-stacks", "without stacks" },
+        { WIRE_F_VERIFY, "verify", "every stack compared with a full unwind" },
+        { WIRE_F_FREE_STACKS, "free-stacks", "with stacks of releases" },
+        { WIRE_F_START_OFF, "start-off", "switched off at the start" },
+};
+
+uint64_t info_count(uint64_t count, uint64_t less)
+{
+        return count > less ? count - less : 0;
+}
+
+const char *info_end_word(uint32_t end)
+{
+        static const char *const words[] = { "running", "exit", "signal", "exec", "gone" };
+
+        return end <= PROFILE_END_GONE ? words[end] : words[0];
+}
+
+void info_build_id(const struct profile_module *m, struct str *out)
+{
+        for (uint32_t i = 0; i < m->build_id_bytes; i++)
+                str_format(out, "%02x", m->build_id[i]);
+}
+
+bool info_sum_sections(const struct file_layout *l, uint32_t i, struct info_section *sum)
+{
+        const char *name = l->sections[i].name;
+
+        *sum = (struct info_section){ 0 };
+        for (uint32_t k = 0; k < l->count; k++) {
+                const struct file_section *s = &l->sections[k];
+
+                if (strcmp(s->name, name))
+                        continue;
+                if (k < i)
+                        return false;
+                sum->pieces++;
+                sum->damaged += !s->whole;
+                sum->stored_bytes += s->stored_bytes;
+                sum->raw_bytes += s->raw_bytes;
+        }
+        return true;
+}
+
+static void put_key(struct str *out, const char *key)
+{
+        str_format(out, "%s\"%s\": ", out->data[out->length - 1] == '{' ? "" : ", ", key);
+}
+
+static void put_text(struct str *out, const char *key, const char *text)
+{
+        put_key(out, key);
+        json_text(out, text);
+}
+
+static void put_number(struct str *out, const char *key, uint64_t value)
+{
+        put_key(out, key);
+        str_format(out, "%llu", (unsigned long long)value);
+}
+
+static void put_bool(struct str *out, const char *key, bool value)
+{
+        put_key(out, key);
+        str_text(out, value ? "true" : "false");
+}
+
+static void put_texts(struct str *out, const char *key, char **texts, uint32_t count)
+{
+        put_key(out, key);
+        str_char(out, '[');
+        for (uint32_t i = 0; i < count; i++) {
+                str_text(out, i ? ", " : "");
+                json_text(out, texts[i]);
+        }
+        str_char(out, ']');
+}
+
+static void put_exit(struct str *out, const struct profile_meta *m)
+{
+        put_text(out, "end", info_end_word(m->end));
+        put_key(out, "exit");
+        str_char(out, '{');
+        put_key(out, "code");
+        if (m->end == PROFILE_END_EXIT)
+                str_format(out, "%u", m->exit_code);
+        else
+                str_text(out, "null");
+        put_key(out, "signal");
+        if (m->end == PROFILE_END_SIGNAL)
+                str_format(out, "%u", m->exit_signal);
+        else
+                str_text(out, "null");
+        str_char(out, '}');
+}
+
+static void put_meta(struct str *out, const struct profile_meta *m)
+{
+        bool first = true;
+
+        put_text(out, "program", m->program);
+        put_texts(out, "args", m->args, m->arg_count);
+        put_text(out, "executable", m->exe);
+        put_text(out, "directory", m->cwd);
+        put_text(out, "host", m->host);
+        put_text(out, "engine", m->engine);
+        put_text(out, "version", m->version);
+        put_number(out, "pid", m->pid);
+        put_number(out, "parent_pid", m->ppid);
+        put_number(out, "start_ns", m->start_realtime_ns);
+        put_number(out, "duration_ms", m->duration_ms);
+        put_exit(out, m);
+        put_number(out, "depth", m->depth);
+        put_key(out, "flags");
+        str_char(out, '[');
+        for (unsigned i = 0; i < INFO_FLAG_COUNT; i++)
+                if (m->flags & info_flags[i].flag) {
+                        str_format(out, "%s\"%s\"", first ? "" : ", ", info_flags[i].word);
+                        first = false;
+                }
+        str_char(out, ']');
+}
+
+static void put_counts(struct str *out, const struct profile *p)
+{
+        put_key(out, "counts");
+        str_char(out, '{');
+#define PUT_COUNT(member, key, noun, less) put_number(out, key, info_count(p->member, less));
+        INFO_COUNTS(PUT_COUNT)
+#undef PUT_COUNT
+        str_char(out, '}');
+}
+
+static void put_sections(struct str *out, const struct file_layout *l)
+{
+        put_key(out, "sections");
+        str_char(out, '[');
+        for (uint32_t i = 0; i < l->count; i++) {
+                str_text(out, i ? ",\n    {" : "\n    {");
+                put_text(out, "name", l->sections[i].name);
+                put_number(out, "type", l->sections[i].type);
+                put_number(out, "offset", l->sections[i].offset);
+                put_number(out, "stored_bytes", l->sections[i].stored_bytes);
+                put_number(out, "raw_bytes", l->sections[i].raw_bytes);
+                put_bool(out, "whole", l->sections[i].whole);
+                str_char(out, '}');
+        }
+        str_char(out, ']');
+}
+
+static void put_module(struct str *out, const struct profile_module *m, const struct info_names *n)
+{
+        struct str id = { 0 };
+
+        info_build_id(m, &id);
+        put_text(out, "path", m->path);
+        put_text(out, "build_id", m->build_id_bytes ? str_get(&id) : NULL);
+        put_key(out, "start");
+        str_format(out, "\"0x%llx\"", (unsigned long long)m->start);
+        put_key(out, "end");
+        str_format(out, "\"0x%llx\"", (unsigned long long)m->end);
+        put_key(out, "bias");
+        str_format(out, "\"0x%llx\"", (unsigned long long)m->bias);
+        if (n) {
+                put_number(out, "frames_asked", n->asked);
+                put_number(out, "frames_named", n->named);
+                put_bool(out, "lines", n->lines);
+        }
+        str_free(&id);
+}
+
+void info_json(const struct info *info, struct str *out)
+{
+        const struct profile *p = &info->profile;
+
+        str_char(out, '{');
+        put_number(out, "seep", 1);
+        put_text(out, "file", info->file);
+        put_number(out, "bytes", info->layout.bytes);
+        put_number(out, "format_version", info->layout.format_version);
+        put_bool(out, "whole", !p->truncated);
+        put_bool(out, "complete", p->meta.complete);
+        put_texts(out, "warnings", p->meta.warnings, p->meta.warning_count);
+        put_meta(out, &p->meta);
+        put_counts(out, p);
+        put_sections(out, &info->layout);
+        put_key(out, "modules");
+        str_char(out, '[');
+        for (uint32_t i = 0; i < p->module_count; i++) {
+                str_text(out, i ? ",\n    {" : "\n    {");
+                put_module(out, &p->modules[i], info->names ? &info->names[i] : NULL);
+                str_char(out, '}');
+        }
+        str_text(out, "]}\n");
+}

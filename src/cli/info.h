@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * info.h -- what `seep info` found, and its two forms.
+ *
+ * Room:   outside, cli/ only.
+ */
+#ifndef SEEP_CLI_INFO_H
+#define SEEP_CLI_INFO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "profile/file.h"
+#include "profile/model.h"
+#include "symbol/symbol.h"
+
+struct info_names {
+        uint32_t asked, named; /* frames of the module: some of them, those with a name */
+        bool lines;
+};
+
+struct info {
+        const char *file;
+        struct profile profile;
+        struct file_layout layout;
+        struct info_names *names; /* per module; NULL: not asked for */
+};
+
+/* What is counted: member of struct profile, key in JSON, noun.  Entry 0 of some arrays stands for "unknown" and is
+ * not counted: `less` of them. */
+#define INFO_COUNTS(X)                                                         \
+        X(site_count, "sites", "call sites", 1)                                \
+        X(node_count, "nodes", "stack frames", 2)                              \
+        X(thread_count, "threads", "threads", 1)                               \
+        X(module_count, "modules", "modules", 0)                               \
+        X(slice_count, "slices", "time slices", 0)                             \
+        X(block_count, "blocks", "live blocks", 0)                             \
+        X(region_count, "regions", "mappings", 0)                              \
+        X(error_count, "errors", "wrong releases", 0)                          \
+        X(symbol_count, "symbols", "stored names", 0)
+
+/* The count of MEMBER without its LESS fixed entries. */
+uint64_t info_count(uint64_t count, uint64_t less);
+
+void info_text(const struct info *info, struct str *out);
+void info_json(const struct info *info, struct str *out);
+
+/* "exit", "signal", ... for meta.end. */
+const char *info_end_word(uint32_t end);
+
+/* Build id in hex; nothing when there is none. */
+void info_build_id(const struct profile_module *m, struct str *out);
+
+/* Sections of one name, summed; false when NAME came earlier than section I. */
+struct info_section {
+        uint32_t pieces, damaged;
+        uint64_t stored_bytes, raw_bytes;
+};
+bool info_sum_sections(const struct file_layout *l, uint32_t i, struct info_section *sum);
+
+/* Flags of the recording (WIRE_F_*) as words. */
+struct info_flag {
+        uint32_t flag;
+        const char *word, *text;
+};
+#define INFO_FLAG_COUNT 6
+extern const struct info_flag info_flags[INFO_FLAG_COUNT];
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * info_text.c -- `seep info` for people.
+ *
+ * Room:   outside, cli/ only.
+ */
+#include <string.h>
+#include <time.h>
+
+#include "cli/info.h"
+#include "ledger/ledger.h"
+#include "report/text.h"
+
+#define INFO_COLUMN 13
+
+/* "  word        " */
+static void put_word(struct str *out, const char *word)
+{
+        str_format(out, "  %-*s", INFO_COLUMN - 2, word);
+}
+
+static void put_line(struct str *out, const char *word, const char *text)
+{
+        if (!*text)
+                return;
+        put_word(out, word);
+        str_format(out, "%s\n", text);
+}
+
+static void put_args(struct str *out, const struct profile_meta *m)
+{
+        put_word(out, "program");
+        str_text(out, m->program);
+        for (uint32_t i = 1; i < m->arg_count; i++)
+                str_format(out, strpbrk(m->args[i], " \t\n") || !*m->args[i] ? " '%s'" : " %s", m->args[i]);
+        str_char(out, '\n');
+}
+
+static void put_time(struct str *out, const struct profile_meta *m)
+{
+        time_t seconds = (time_t)(m->start_realtime_ns / 1000000000u);
+        struct tm tm;
+        char text[64];
+
+        put_word(out, "started");
+        if (localtime_r(&seconds, &tm) && strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %z", &tm))
+                str_text(out, text);
+        str_text(out, ", recorded for ");
+        text_time(out, m->duration_ms);
+        str_char(out, '\n');
+}
+
+static void put_end(struct str *out, const struct profile_meta *m)
+{
+        put_word(out, "end");
+        switch (m->end) {
+        case PROFILE_END_EXIT:
+                str_format(out, "exit status %u\n", m->exit_code);
+                break;
+        case PROFILE_END_SIGNAL:
+                str_format(out, "killed by signal %u (%s)\n", m->exit_signal,
+                           m->exit_signal < 65 ? strsignal((int)m->exit_signal) : "unknown");
+                break;
+        case PROFILE_END_EXEC:
+                str_text(out, "replaced itself by another program (exec)\n");
+                break;
+        case PROFILE_END_GONE:
+                str_text(out, "ended, status not known\n");
+                break;
+        default:
+                str_text(out, "was still running\n");
+        }
+}
+
+static const char *stop_text(uint32_t reason)
+{
+        static const char *const texts[] = {
+#define STOP_TEXT(name, number, text) [number] = text,
+                LEDGER_STOPS(STOP_TEXT)
+#undef STOP_TEXT
+        };
+
+        return reason < sizeof texts / sizeof *texts ? texts[reason] : "reason not known";
+}
+
+static void put_mode(struct str *out, const struct profile_meta *m)
+{
+        put_word(out, "recorded by");
+        str_format(out, "seep %s", m->version);
+        if (*m->engine)
+                str_format(out, ", %s", m->engine);
+        if (m->depth)
+                str_format(out, ", stacks up to %u frames", m->depth);
+        for (unsigned i = 0; i < INFO_FLAG_COUNT; i++)
+                if (m->flags & info_flags[i].flag)
+                        str_format(out, ", %s", info_flags[i].text);
+        str_char(out, '\n');
+        if (m->stop_reason)
+                put_line(out, "stopped", stop_text(m->stop_reason));
+}
+
+static void put_state(struct str *out, const struct info *info)
+{
+        const struct profile *p = &info->profile;
+
+        str_format(out, "%s: ", info->file);
+        text_size(out, (int64_t)info->layout.bytes);
+        str_format(out, ", format %u, %s\n", info->layout.format_version,
+                   p->truncated ? "NOT WHOLE" : p->meta.complete ? "whole" : "whole file of an incomplete recording");
+        for (uint32_t i = 0; i < p->meta.warning_count; i++)
+                put_line(out, "warning", p->meta.warnings[i]);
+}
+
+static void put_counts(struct str *out, const struct profile *p)
+{
+        const char *word = "holds";
+
+#define PUT_COUNT(member, key, noun, less)                                              \
+        if (info_count(p->member, less)) {                                              \
+                size_t start;                                                           \
+                put_word(out, word);                                                    \
+                start = out->length;                                                    \
+                text_number(out, (int64_t)info_count(p->member, less));                 \
+                text_pad(out, start, 12);                                               \
+                str_text(out, noun "\n");                                               \
+                word = "";                                                              \
+        }
+        INFO_COUNTS(PUT_COUNT)
+#undef PUT_COUNT
+}
+
+static void put_sections(struct str *out, const struct file_layout *l)
+{
+        struct info_section sum;
+
+        str_text(out, "\n  section     pieces         stored       unpacked\n");
+        for (uint32_t i = 0; i < l->count; i++) {
+                if (!info_sum_sections(l, i, &sum))
+                        continue;
+                str_format(out, "  %-10s %7u %14llu %14llu", l->sections[i].name, sum.pieces,
+                           (unsigned long long)sum.stored_bytes, (unsigned long long)sum.raw_bytes);
+                if (sum.damaged)
+                        str_format(out, "  %u DAMAGED", sum.damaged);
+                str_char(out, '\n');
+        }
+}
+
+static void put_names(struct str *out, const struct info_names *n)
+{
+        if (!n->asked)
+                str_text(out, n->lines ? "not in any stack, has lines" : "not in any stack");
+        else if (!n->named)
+                str_text(out, "no names");
+        else
+                str_format(out, "%s, %s", n->named == n->asked ? "names" : "some names", n->lines ? "lines" : "no lines");
+}
+
+static void put_modules(struct str *out, const struct info *info)
+{
+        const struct profile *p = &info->profile;
+
+        str_format(out, "\n  modules%s\n", info->names ? " (build id, names found now, path)" : " (build id, path)");
+        for (uint32_t i = 0; i < p->module_count; i++) {
+                size_t start = out->length;
+
+                str_text(out, "  ");
+                if (p->modules[i].build_id_bytes)
+                        info_build_id(&p->modules[i], out);
+                else
+                        str_text(out, "no build id");
+                text_pad(out, start, 44);
+                if (info->names) {
+                        put_names(out, &info->names[i]);
+                        text_pad(out, start, 66);
+                }
+                str_format(out, "%s\n", *p->modules[i].path ? p->modules[i].path : "(no file)");
+        }
+}
+
+/* A recording may come from anywhere; its strings shall not steer the terminal. */
+static void blank_controls(struct str *out)
+{
+        for (size_t i = 0; i < out->length; i++)
+                if (((unsigned char)out->data[i] < 0x20 && out->data[i] != '\n') || out->data[i] == 0x7f)
+                        out->data[i] = '?';
+}
+
+void info_text(const struct info *info, struct str *out)
+{
+        const struct profile_meta *m = &info->profile.meta;
+
+        put_state(out, info);
+        put_args(out, m);
+        put_line(out, "executable", m->exe);
+        put_line(out, "directory", m->cwd);
+        put_word(out, "process");
+        str_format(out, "%u, child of %u%s%s\n", m->pid, m->ppid, *m->host ? ", on " : "", m->host);
+        put_time(out, m);
+        put_end(out, m);
+        put_mode(out, m);
+        put_counts(out, &info->profile);
+        put_sections(out, &info->layout);
+        if (info->profile.module_count)
+                put_modules(out, info);
+        blank_controls(out);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * newest.c -- which recording is meant when none is named.
+ *
+ * Room:   outside, cli/ only.
+ */
+#include "cli/newest.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/heap.h"
+
+static bool is_recording(const char *name)
+{
+        size_t length = strlen(name);
+
+        return length > 5 && name[0] != '.' && !strcmp(name + length - 5, ".seep");
+}
+
+static bool is_later(const struct timespec *a, const struct timespec *b)
+{
+        return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
+}
+
+/* Written in the same moment: the greater name, so that the answer does not depend on the directory's order. */
+static bool is_newer(const struct stat *st, const char *name, const struct stat *best, const char *best_name)
+{
+        if (!best_name || is_later(&st->st_mtim, &best->st_mtim))
+                return true;
+        return !is_later(&best->st_mtim, &st->st_mtim) && strcmp(name, best_name) > 0;
+}
+
+bool newest_recording(char **path, struct err *e)
+{
+        DIR *directory = opendir(".");
+        struct dirent *entry;
+        struct stat st, best = { 0 };
+
+        *path = NULL;
+        if (!directory)
+                return err_sys(e, ERR_EXIT_USAGE, "cannot look for recordings in the working directory");
+        while ((entry = readdir(directory))) {
+                if (!is_recording(entry->d_name) || fstatat(dirfd(directory), entry->d_name, &st, 0) ||
+                    !S_ISREG(st.st_mode) || !is_newer(&st, entry->d_name, &best, *path))
+                        continue;
+                free(*path);
+                *path = heap_text(entry->d_name);
+                best = st;
+        }
+        closedir(directory);
+        if (*path)
+                return true;
+        return err_set(e, ERR_EXIT_USAGE, "no recording named, and there is no *.seep file here: name one, or make one "
+                                          "with 'seep record PROGRAM'");
+}
