@@ -127,6 +127,16 @@ static char **make_environment(const struct spawn_request *r, const struct passw
         return env;
 }
 
+static void free_environment(char **env)
+{
+        for (size_t i = 0, end = 0; env[i]; i++) {
+                end = end || !environ[i];
+                if (end || env[i] != environ[i])
+                        free(env[i]);
+        }
+        free(env);
+}
+
 /* ---- the child ---- */
 
 static bool become(const struct passwd *pw)
@@ -206,7 +216,7 @@ pid_t spawn_start(const struct spawn_request *r, struct err *e)
                 child_run(r, pw, env, shell_argv, report[1]);
         close(report[1]);
         free(shell_argv);
-        free(env);
+        free_environment(env);
         if (pid < 0) {
                 close(report[0]);
                 err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot start a process");

@@ -239,6 +239,19 @@ static void add_site_to_totals(struct profile_totals *t, const struct profile_si
         t->temporary += s->temporary;
 }
 
+/* The heap grew to the end.  With several threads the last growth may not have been compared yet: the sites' saved
+ * numbers are of an earlier moment then. */
+static void peak_is_now(struct profile *p, const struct ledger_head *h)
+{
+        p->totals.peak_bytes = p->totals.live_bytes;
+        p->totals.peak_blocks = p->totals.live_blocks;
+        p->totals.peak_ms = h->tick_ms;
+        for (uint32_t i = 1; i < p->site_count; i++) {
+                p->sites[i].peak_bytes = p->sites[i].live_bytes;
+                p->sites[i].peak_blocks = p->sites[i].live_blocks;
+        }
+}
+
 static void read_totals(const struct view *v, struct profile *p)
 {
         const struct ledger_head *h = &v->head;
@@ -252,11 +265,8 @@ static void read_totals(const struct view *v, struct profile *p)
         t->peak_blocks = h->peak_blocks;
         t->peak_ms = h->peak_tick_ms;
         t->peak_error_bytes = h->peak_error_bytes;
-        if (h->at_peak && t->live_bytes > t->peak_bytes) {
-                t->peak_bytes = t->live_bytes;
-                t->peak_blocks = t->live_blocks;
-                t->peak_ms = h->tick_ms;
-        }
+        if (t->live_bytes > t->peak_bytes)
+                peak_is_now(p, h);
         t->truncated_stacks = h->truncated_captures;
         t->lost_events = h->lost_events;
         t->untracked_blocks = h->untracked_blocks;

@@ -43,7 +43,7 @@ static void view_check_extent(struct ledger_extent *x, uint64_t file_bytes)
 
 bool view_refresh(struct view *v, struct err *e)
 {
-        struct ledger_head *h = &v->head;
+        struct ledger_head fresh, *h = &fresh;
         struct stat st;
 
         if (fstat(v->fd, &st) < 0)
@@ -63,6 +63,7 @@ bool view_refresh(struct view *v, struct err *e)
         h->command[sizeof h->command - 1] = 0;
         if (h->command_bytes > sizeof h->command)
                 h->command_bytes = sizeof h->command;
+        v->head = fresh;
         return true;
 }
 

@@ -28,7 +28,7 @@ struct view {
 bool view_open(struct view *v, int fd, struct err *e);
 void view_close(struct view *v);
 
-/* Copy and check the head again. */
+/* Copy and check the head again; on failure the earlier copy stays. */
 bool view_refresh(struct view *v, struct err *e);
 
 /* COUNT entries of PART, as the head claims, cut down to what can be there. */

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * family.h -- processes that belong to a session, found without their help.
+ *
+ * Room:   outside.  Called by observe/session.c and observe/silence.c.
+ */
+#ifndef SEEP_OBSERVE_FAMILY_H
+#define SEEP_OBSERVE_FAMILY_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Whether the environment that PID was started with names our library in LD_PRELOAD. */
+bool family_has_preload(pid_t pid);
+
+/* Whether our library is mapped in PID. */
+bool family_has_agent(pid_t pid);
+
+/* A running process with the agent in it whose environment names the session SESSION; 0 when there is none.  A forked
+ * child says hello at its first event, so it may be here before it is heard of. */
+pid_t family_find(const char *session);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * greeter.c -- the door where agents say hello.
+ *
+ * Room:   outside.
+ */
+#include "observe/greeter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define GREETER_BACKLOG 4096
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+/* ---- the door ---- */
+
+static bool make_directory(struct greeter *g, struct err *e)
+{
+        const char *places[] = { getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp" };
+
+        for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+                int length = places[i] && places[i][0] == '/'
+                                     ? snprintf(g->directory, sizeof g->directory, "%s/seep-XXXXXX", places[i])
+                                     : -1;
+
+                if (length < 0 || length + sizeof "/hello" > sizeof g->path)
+                        continue;
+                if (mkdtemp(g->directory))
+                        return true;
+        }
+        g->directory[0] = 0;
+        return err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot make a directory for the session in $TMPDIR or /tmp");
+}
+
+/* Root may record programs that change their user before they start others: those must reach the socket too.  The
+ * name of the directory cannot be listed by them. */
+static bool open_to_users(const struct greeter *g, uid_t owner_uid)
+{
+        if (geteuid() != 0)
+                return true;
+        return chmod(g->directory, 0711) == 0 && chmod(g->path, 0666) == 0 &&
+               (owner_uid == 0 || (chown(g->directory, owner_uid, (gid_t)-1) == 0 && chown(g->path, owner_uid, (gid_t)-1) == 0));
+}
+
+bool greeter_open(struct greeter *g, uid_t owner_uid, struct err *e)
+{
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+        *g = (struct greeter){ .fd = -1, .owner = getpid() };
+        if (!make_directory(g, e))
+                return false;
+        snprintf(g->path, sizeof g->path, "%.*s/hello", (int)(sizeof g->path - sizeof "/hello"), g->directory);
+        memcpy(address.sun_path, g->path, sizeof address.sun_path);
+        g->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (g->fd >= 0 && bind(g->fd, (struct sockaddr *)&address, sizeof address) == 0 && open_to_users(g, owner_uid) &&
+            listen(g->fd, GREETER_BACKLOG) == 0)
+                return true;
+        err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot listen on %s", g->path);
+        greeter_close(g);
+        return false;
+}
+
+void greeter_close(struct greeter *g)
+{
+        if (g->fd >= 0)
+                close(g->fd);
+        g->fd = -1;
+        if (!g->directory[0] || g->owner != getpid())
+                return;
+        unlink(g->path);
+        rmdir(g->directory);
+        g->directory[0] = 0;
+}
+
+int greeter_accept(const struct greeter *g)
+{
+        return accept4(g->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+/* ---- who comes ---- */
+
+/* One descriptor is expected; more are closed. */
+static int take_descriptor(struct msghdr *m)
+{
+        int kept = -1;
+
+        for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+                size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+                if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+                        continue;
+                for (size_t i = 0; i < count; i++) {
+                        int fd;
+
+                        memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
+                        if (kept < 0)
+                                kept = fd;
+                        else
+                                close(fd);
+                }
+        }
+        return kept;
+}
+
+/* The process that connected: the kernel's word, not the sender's. */
+static void identify(int fd, struct greeting *out)
+{
+        struct ucred who = { 0 };
+        socklen_t length = sizeof who;
+
+        out->pidfd = -1;
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) < 0 || who.pid <= 0)
+                return;
+        out->pid = (uint32_t)who.pid;
+        length = sizeof out->pidfd;
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &out->pidfd, &length) < 0)
+                out->pidfd = (int)syscall(SYS_pidfd_open, who.pid, 0);
+        if (out->pidfd >= 0)
+                fcntl(out->pidfd, F_SETFD, FD_CLOEXEC);
+}
+
+enum greeter_answer greeter_receive(int fd, struct greeting *out, struct err *e)
+{
+        _Alignas(struct cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))];
+        struct iovec part = { &out->hello, sizeof out->hello };
+        struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control };
+        ssize_t got = recvmsg(fd, &m, MSG_CMSG_CLOEXEC);
+        int ledger;
+
+        if (got < 0 && (errno == EAGAIN || errno == EINTR))
+                return GREETER_LATER;
+        ledger = got >= 0 ? take_descriptor(&m) : -1;
+        if (got != sizeof out->hello || out->hello.magic != WIRE_HELLO_MAGIC || ledger < 0) {
+                if (ledger >= 0)
+                        close(ledger);
+                if (got > 0) /* else it died before it spoke */
+                        err_set(e, ERR_EXIT_CANNOT_TRACE, "someone who is no agent spoke to the session's socket");
+                return GREETER_WRONG;
+        }
+        if (!view_open(&out->view, ledger, e))
+                return GREETER_WRONG;
+        identify(fd, out);
+        return GREETER_COME;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * greeter.h -- the door where agents say hello.
+ *
+ * Room:   outside.  Called by observe/session.c.
+ * Keeps:  a private directory with one socket in it; both are gone after greeter_close().
+ */
+#ifndef SEEP_OBSERVE_GREETER_H
+#define SEEP_OBSERVE_GREETER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/un.h>
+
+#include "base/err.h"
+#include "observe/view.h"
+#include "wire/hello.h"
+
+struct greeter {
+        int fd; /* listening, not blocking */
+        char directory[sizeof((struct sockaddr_un *)0)->sun_path];
+        char path[sizeof((struct sockaddr_un *)0)->sun_path];
+        pid_t owner; /* the process that removes them; a forked writer of checkpoints does not */
+};
+
+/* What came through the door. */
+struct greeting {
+        struct wire_hello hello;
+        struct view view; /* the receiver's to keep */
+        uint32_t pid;     /* as we see the sender; 0 when it is in a world we do not see */
+        int pidfd;        /* -1 none */
+};
+
+enum greeter_answer { GREETER_COME, GREETER_LATER, GREETER_WRONG };
+
+/* OWNER_UID: the user that the program will run as, who must be able to reach the socket. */
+bool greeter_open(struct greeter *g, uid_t owner_uid, struct err *e);
+void greeter_close(struct greeter *g);
+
+/* The next connection, not blocking; -1 when there is none. */
+int greeter_accept(const struct greeter *g);
+
+/* The greeting of connection FD.  GREETER_LATER: nothing has come yet.  GREETER_WRONG: not an agent; E says why
+ * (or is not filled, when that needs no word). */
+enum greeter_answer greeter_receive(int fd, struct greeting *out, struct err *e);
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * output.c -- where recordings go: names, and what happens when the place is not usable.
+ *
+ * Room:   outside.
+ */
+#include "observe/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+#include "base/str.h"
+#include "profile/file.h"
+
+#define OUTPUT_SUFFIX ".seep"
+#define OUTPUT_FALLBACKS 3
+
+/* ---- names ---- */
+
+static const char *base_name(const char *path)
+{
+        const char *slash = strrchr(path, '/');
+
+        return slash && slash[1] ? slash + 1 : path;
+}
+
+/* A program's name may come from a stranger: nothing in it may lead to another directory or upset a terminal. */
+static void add_program(struct str *to, const char *program)
+{
+        const char *name = base_name(program);
+
+        if (!*name || *name == '.')
+                str_char(to, '_');
+        for (const char *c = name + (*name == '.'); *c && c - name < 100; c++)
+                str_char(to, *c == '/' || (unsigned char)*c < ' ' || *c == 127 ? '_' : *c);
+}
+
+static bool has_place(const char *pattern, const char *letters)
+{
+        for (const char *c = pattern; *c; c++)
+                if (*c == '%' && c[1] && strchr(letters, *++c))
+                        return true;
+        return false;
+}
+
+static void expand(const char *pattern, const char *program, uint32_t pid, uint32_t number, struct str *out)
+{
+        for (const char *c = pattern; *c; c++) {
+                if (*c != '%') {
+                        str_char(out, *c);
+                        continue;
+                }
+                c++;
+                if (*c == 'p')
+                        str_format(out, "%u", pid);
+                else if (*c == 'n')
+                        str_format(out, "%u", number);
+                else if (*c == 'e')
+                        add_program(out, program);
+                else
+                        str_char(out, '%');
+        }
+}
+
+/* PATH with ".NUMBER" in front of its suffix. */
+static char *numbered(const char *path, uint32_t number)
+{
+        size_t length = strlen(path), suffix = strlen(OUTPUT_SUFFIX);
+        bool has = length > suffix && strcmp(path + length - suffix, OUTPUT_SUFFIX) == 0;
+        struct str out = { 0 };
+
+        str_format(&out, "%.*s.%u%s", (int)(has ? length - suffix : length), path, number, has ? OUTPUT_SUFFIX : "");
+        return out.data;
+}
+
+static bool is_taken(const struct output *o, const char *path)
+{
+        struct stat st;
+
+        for (uint32_t i = 0; i < o->used_count; i++)
+                if (strcmp(o->used[i], path) == 0)
+                        return true;
+        return !o->force && lstat(path, &st) == 0;
+}
+
+/* PATH, or the next free name beside it; from then on it is taken. */
+static char *reserve(struct output *o, char *path)
+{
+        char *name = heap_text(path);
+
+        for (uint32_t i = 2; is_taken(o, name); i++) {
+                free(name);
+                name = numbered(path, i);
+        }
+        o->used = heap_grow(o->used, o->used_count + 1, sizeof *o->used);
+        o->used[o->used_count++] = heap_text(name);
+        free(path);
+        return name;
+}
+
+static char *moved(const char *directory, const char *path)
+{
+        struct str out = { 0 };
+
+        str_format(&out, "%s/%s", directory, base_name(path));
+        return out.data;
+}
+
+char *output_name(struct output *o, const char *program, uint32_t pid, uint32_t number, bool first)
+{
+        struct str text = { 0 };
+        char *path;
+
+        expand(o->pattern, program, pid, number, &text);
+        path = text.data;
+        if (!first && !has_place(o->pattern, "pn")) {
+                path = numbered(text.data, pid);
+                str_free(&text);
+        }
+        if (o->directory) {
+                char *there = moved(o->directory, path);
+
+                free(path);
+                path = there;
+        }
+        return reserve(o, path);
+}
+
+/* ---- places ---- */
+
+static char *directory_of(const char *path)
+{
+        const char *slash = strrchr(path, '/');
+        char *directory;
+
+        if (!slash)
+                return heap_text(".");
+        directory = heap_text(path);
+        directory[slash == path ? 1 : slash - path] = 0;
+        return directory;
+}
+
+/* Whether a file can be made and filled there; the only answer that counts is to do it. */
+static bool can_write(const char *directory)
+{
+        char block[4096] = { 0 }, name[4200];
+        bool good;
+        int fd, saved;
+
+        if (snprintf(name, sizeof name, "%s/.seep-XXXXXX", directory) >= (int)sizeof name) {
+                errno = ENAMETOOLONG;
+                return false;
+        }
+        fd = mkostemp(name, O_CLOEXEC);
+        if (fd < 0)
+                return false;
+        good = write(fd, block, sizeof block) == (ssize_t)sizeof block;
+        saved = errno;
+        unlink(name);
+        close(fd);
+        errno = saved;
+        return good;
+}
+
+static const char *fallback(int i)
+{
+        switch (i) {
+        case 0:
+                return getenv("TMPDIR");
+        case 1:
+                return "/tmp";
+        default:
+                return getenv("HOME");
+        }
+}
+
+static bool choose_directory(struct output *o, const char *wanted, struct err *why)
+{
+        err_sys(why, ERR_EXIT_CANNOT_TRACE, "cannot write to %s", strcmp(wanted, ".") == 0 ? "the current directory" : wanted);
+        for (int i = 0; i < OUTPUT_FALLBACKS; i++) {
+                const char *directory = fallback(i);
+                size_t used = strlen(why->text);
+
+                if (!directory || !*directory || !can_write(directory))
+                        continue;
+                o->directory = heap_text(directory);
+                snprintf(why->text + used, sizeof why->text - used, "; the recording goes to %s", directory);
+                return true;
+        }
+        return err_context(why, "no place for the recording");
+}
+
+bool output_prepare(struct output *o, const char *pattern, bool force, struct err *why)
+{
+        struct stat st;
+        char *directory;
+        bool good = true;
+
+        *o = (struct output){ .pattern = pattern, .force = force };
+        if (!*base_name(pattern) || pattern[strlen(pattern) - 1] == '/')
+                return err_set(why, ERR_EXIT_USAGE, "-o '%s' is no file name", pattern);
+        if (!has_place(pattern, "pen") && stat(pattern, &st) == 0 && S_ISDIR(st.st_mode))
+                return err_set(why, ERR_EXIT_USAGE, "-o %s is a directory; a file in it: -o %s/%s", pattern, pattern,
+                               OUTPUT_DEFAULT);
+        if (!has_place(pattern, "pen") && is_taken(o, pattern))
+                return err_set(why, ERR_EXIT_USAGE, "%s exists; -f replaces it", pattern);
+        directory = directory_of(pattern);
+        if (!can_write(directory))
+                good = choose_directory(o, directory, why);
+        free(directory);
+        return good;
+}
+
+void output_free(struct output *o)
+{
+        for (uint32_t i = 0; i < o->used_count; i++)
+                free(o->used[i]);
+        free(o->used);
+        free(o->directory);
+        *o = (struct output){ 0 };
+}
+
+/* ---- writing ---- */
+
+/* With sudo the file belongs to who typed it. */
+static void give_to_user(const char *path)
+{
+        const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
+
+        if (geteuid() != 0 || !uid || !gid)
+                return;
+        if (lchown(path, (uid_t)strtoul(uid, NULL, 10), (gid_t)strtoul(gid, NULL, 10)) < 0)
+                return; /* a file system without owners: readable all the same */
+}
+
+static bool write_to(const struct profile *p, const char *path, struct err *e)
+{
+        if (!file_write(p, path, e))
+                return false;
+        give_to_user(path);
+        return true;
+}
+
+bool output_write(struct output *o, const struct profile *p, char **path, bool elsewhere, struct err *why)
+{
+        struct err later;
+
+        if (write_to(p, *path, why))
+                return true;
+        for (int i = 0; elsewhere && i < OUTPUT_FALLBACKS; i++) {
+                const char *directory = fallback(i);
+                char *there;
+
+                if (!directory || !*directory)
+                        continue;
+                there = reserve(o, moved(directory, *path));
+                if (write_to(p, there, &later)) {
+                        free(*path);
+                        *path = there;
+                        return true;
+                }
+                free(there);
+        }
+        return false;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * output.h -- where recordings go: names, and what happens when the place is not usable.
+ *
+ * Room:   outside.  Called by observe/recording.c, observe/session.c and cli/cmd_record.c.
+ * Keeps:  no file that was there before is replaced unless asked to; no two recordings of a session share a name;
+ *         what cannot be written where it should be is written elsewhere.
+ */
+#ifndef SEEP_OBSERVE_OUTPUT_H
+#define SEEP_OBSERVE_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "profile/model.h"
+
+#define OUTPUT_DEFAULT "%e.%p.seep"
+
+struct output {
+        const char *pattern; /* %p pid, %e program, %n number of the recording, %% a percent sign */
+        bool force;
+        char *directory;     /* chosen instead of the pattern's, when that is not writable; NULL */
+        char **used;
+        uint32_t used_count;
+};
+
+/* Before the program starts: false (exit code 2) when the name is taken or the pattern is wrong.  When the directory
+ * cannot be written to, another is chosen and WHY (not filled otherwise) says which; false when there is none. */
+bool output_prepare(struct output *o, const char *pattern, bool force, struct err *why);
+void output_free(struct output *o);
+
+/* A name for a recording.  FIRST: the one that the user asked for; others get their pid added when the pattern has
+ * no place for it.  The caller's to free(). */
+char *output_name(struct output *o, const char *program, uint32_t pid, uint32_t number, bool first);
+
+/* Write P to *PATH and give it to the user behind sudo.  ELSEWHERE: try the other directories too, *PATH is then
+ * replaced and WHY tells why.  false: nothing worked, WHY is the first reason. */
+bool output_write(struct output *o, const struct profile *p, char **path, bool elsewhere, struct err *why);
+
+#endif

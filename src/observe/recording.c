@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recording.c -- one process being recorded: its clock, its slices, its checkpoints, its end.
+ *
+ * Room:   outside.
+ */
+#include "observe/recording.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+#include "base/io.h"
+#include "observe/counters.h"
+
+#define RECORDING_NAMES_EVERY_MS 1000u
+#define RECORDING_NAMES_AT_ONCE 256u
+#define RECORDING_CHECKPOINT_MS 10000u
+#define RECORDING_CHECKPOINT_SHARE 100u /* a checkpoint may take one part in so many of the time */
+
+/* ---- begin and end ---- */
+
+static char *read_link(const char *format, uint32_t pid)
+{
+        char name[64], text[4096];
+        ssize_t length;
+
+        snprintf(name, sizeof name, format, pid);
+        length = readlink(name, text, sizeof text - 1);
+        text[length > 0 ? length : 0] = 0;
+        return heap_text(text);
+}
+
+static bool exe_identity(uint32_t pid, uint64_t *dev, uint64_t *ino)
+{
+        char name[64];
+        struct stat st;
+
+        snprintf(name, sizeof name, "/proc/%u/exe", pid);
+        if (stat(name, &st) < 0)
+                return false;
+        *dev = st.st_dev;
+        *ino = st.st_ino;
+        return true;
+}
+
+static int open_statm(uint32_t pid)
+{
+        char name[64];
+
+        snprintf(name, sizeof name, "/proc/%u/statm", pid);
+        return open(name, O_RDONLY | O_CLOEXEC);
+}
+
+struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, char *program, char *path, uint32_t depth)
+{
+        struct recording *r = heap_zero(1, sizeof *r);
+
+        r->view = *v;
+        r->pid = pid;
+        r->pidfd = pidfd;
+        r->program = program;
+        r->path = path;
+        r->depth = depth;
+        r->cwd = read_link("/proc/%u/cwd", pid);
+        r->statm = open_statm(pid);
+        exe_identity(pid, &r->exe_dev, &r->exe_ino);
+        r->checkpoint_due_ms = RECORDING_CHECKPOINT_MS;
+        view_observer(&r->view, (uint32_t)getpid());
+        return r;
+}
+
+void recording_free(struct recording *r)
+{
+        view_close(&r->view);
+        slices_free(&r->slices);
+        if (r->pidfd >= 0)
+                close(r->pidfd);
+        if (r->statm >= 0)
+                close(r->statm);
+        free(r->program);
+        free(r->cwd);
+        free(r->path);
+        free(r->names);
+        free(r);
+}
+
+bool recording_has_execed(const struct recording *r)
+{
+        uint64_t dev, ino;
+
+        return r->exe_ino && exe_identity(r->pid, &dev, &ino) && (dev != r->exe_dev || ino != r->exe_ino);
+}
+
+bool recording_is_gone(const struct recording *r)
+{
+        return kill((pid_t)r->pid, 0) < 0 && errno == ESRCH;
+}
+
+/* ---- what the kernel knows ---- */
+
+/* Resident memory now and at its highest.  A process on its way out has none: the last numbers stand. */
+static void read_rss(struct recording *r)
+{
+        char text[4096], name[64], *at;
+        unsigned long long pages = 0, peak_kb = 0;
+        ssize_t n = r->statm < 0 ? -1 : pread(r->statm, text, 127, 0);
+        int fd;
+
+        text[n > 0 ? n : 0] = 0;
+        if (sscanf(text, "%*u %llu", &pages) == 1 && pages)
+                r->rss_last_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+        if (r->rss_last_bytes > r->rss_peak_bytes)
+                r->rss_peak_bytes = r->rss_last_bytes;
+        snprintf(name, sizeof name, "/proc/%u/status", r->pid);
+        fd = open(name, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+                return;
+        n = read(fd, text, sizeof text - 1);
+        close(fd);
+        text[n > 0 ? n : 0] = 0;
+        at = strstr(text, "VmHWM:");
+        if (at && sscanf(at, "VmHWM: %llu", &peak_kb) == 1 && peak_kb * 1024 > r->rss_peak_bytes)
+                r->rss_peak_bytes = peak_kb * 1024;
+}
+
+static void read_name(struct recording *r, uint32_t thread, uint32_t tid)
+{
+        char name[64], text[sizeof r->names->text + 1] = "";
+        ssize_t n;
+        int fd;
+
+        snprintf(name, sizeof name, "/proc/%u/task/%u/comm", r->pid, tid);
+        fd = open(name, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+                return;
+        n = read(fd, text, sizeof text - 1);
+        close(fd);
+        if (n <= 1)
+                return;
+        text[strcspn(text, "\n")] = 0;
+        memset(&r->names[thread], 0, sizeof r->names[thread]);
+        memcpy(r->names[thread].text, text, strnlen(text, sizeof r->names->text - 1));
+}
+
+/* Threads name themselves when they like; the ones that run now are asked again. */
+static void refresh_names(struct recording *r)
+{
+        uint32_t threads = view_count(&r->view, LEDGER_THREADS, r->view.head.thread_count, sizeof(struct ledger_thread));
+        uint32_t slots = counters_slots(&r->view);
+
+        if (threads > r->name_count) {
+                r->names = heap_grow(r->names, threads, sizeof *r->names);
+                memset(r->names + r->name_count, 0, (threads - r->name_count) * sizeof *r->names);
+                r->name_count = threads;
+        }
+        for (uint32_t i = 0; i < slots && i < RECORDING_NAMES_AT_ONCE; i++) {
+                struct counters_slot slot;
+
+                counters_slot(&r->view, i, &slot);
+                if (slot.used && slot.thread < r->name_count)
+                        read_name(r, slot.thread, slot.tid);
+        }
+}
+
+/* ---- checkpoints ---- */
+
+static void fill_meta(struct recording *r, const struct recording_end *end, uint64_t now_ms, struct profile *p)
+{
+        struct profile_meta *m = &p->meta;
+        char host[256] = "";
+
+        gethostname(host, sizeof host - 1);
+        m->program = heap_text(r->program);
+        m->cwd = heap_text(r->cwd);
+        m->host = heap_text(host);
+        m->engine = heap_text("preload");
+        m->version = heap_text(SEEP_VERSION);
+        m->duration_ms = now_ms;
+        m->end = end->end;
+        m->exit_code = end->code;
+        m->exit_signal = end->signal;
+        p->totals.rss_peak_bytes = r->rss_peak_bytes;
+}
+
+static void fill_profile(struct recording *r, const struct recording_end *end, uint64_t now_ms, struct profile *p)
+{
+        struct collect_input in = {
+                .view = &r->view,
+                .slices = &r->slices,
+                .names = r->names,
+                .name_count = r->name_count,
+                .depth = r->depth,
+                .ended = end->end != PROFILE_END_UNKNOWN,
+        };
+
+        collect(&in, p);
+        fill_meta(r, end, now_ms, p);
+}
+
+/* In a process of its own, so that the clock and the slices go on meanwhile. */
+static void start_checkpoint(struct recording *r, uint64_t now_ms, struct output *o)
+{
+        struct recording_end end = { .end = PROFILE_END_UNKNOWN };
+        struct profile p;
+        struct err e;
+
+        r->checkpoint_due_ms = UINT64_MAX;
+        r->writer = fork();
+        if (r->writer != 0) {
+                if (r->writer < 0)
+                        r->checkpoint_due_ms = now_ms + RECORDING_CHECKPOINT_MS;
+                r->writer = r->writer < 0 ? 0 : r->writer;
+                return;
+        }
+        fill_profile(r, &end, now_ms, &p);
+        _exit(output_write(o, &p, &r->path, false, &e) ? 0 : 1);
+}
+
+static uint64_t elapsed_ms(const struct recording *r, uint64_t now_ns)
+{
+        uint64_t start_ns = r->view.head.start_monotonic_ns;
+
+        return now_ns > start_ns ? (now_ns - start_ns) / 1000000u : 0;
+}
+
+void recording_checkpoint_done(struct recording *r, int status, uint64_t cpu_ns, uint64_t now_ns)
+{
+        uint64_t wait_ms = cpu_ns * RECORDING_CHECKPOINT_SHARE / 1000000u;
+
+        r->writer = 0;
+        r->checkpoint_failed = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+        r->checkpoint_due_ms =
+                elapsed_ms(r, now_ns) + (wait_ms > RECORDING_CHECKPOINT_MS ? wait_ms : RECORDING_CHECKPOINT_MS);
+}
+
+/* ---- the course ---- */
+
+void recording_tick(struct recording *r, uint64_t now_ns, struct output *o)
+{
+        uint64_t now_ms = elapsed_ms(r, now_ns);
+        uint32_t threads = r->view.head.thread_count;
+        struct err e;
+
+        view_tick(&r->view, now_ms < UINT32_MAX ? (uint32_t)now_ms : UINT32_MAX);
+        if (!slices_due(&r->slices, now_ms))
+                return;
+        if (!view_refresh(&r->view, &e))
+                return;
+        read_rss(r);
+        slices_cut(&r->slices, &r->view, now_ms, r->rss_last_bytes, false);
+        if (now_ms >= r->names_due_ms || r->view.head.thread_count != threads) {
+                refresh_names(r);
+                r->names_due_ms = now_ms + RECORDING_NAMES_EVERY_MS;
+        }
+        if (now_ms >= r->checkpoint_due_ms)
+                start_checkpoint(r, now_ms, o);
+}
+
+void recording_finish(struct recording *r, const struct recording_end *end, uint64_t now_ns, struct profile *p)
+{
+        uint64_t now_ms = elapsed_ms(r, now_ns);
+        struct err e;
+
+        if (r->writer)
+                waitpid(r->writer, NULL, 0);
+        r->writer = 0;
+        if (end->end == PROFILE_END_UNKNOWN)
+                read_rss(r);
+        if (end->rss_peak_bytes > r->rss_peak_bytes)
+                r->rss_peak_bytes = end->rss_peak_bytes;
+        if (view_refresh(&r->view, &e))
+                slices_cut(&r->slices, &r->view, now_ms, r->rss_last_bytes, true);
+        fill_profile(r, end, now_ms, p);
+        if (end->end == PROFILE_END_UNKNOWN) {
+                collect_warn(p, "the program was still running when the recording ended");
+                view_observer(&r->view, 0);
+        }
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * relay.c -- signals that reach seep, and what becomes of them.
+ *
+ * Room:   outside.
+ */
+#include "observe/relay.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/str.h"
+
+/* Signals that a fault of our own raises: blocking them would only hide it. */
+static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS };
+
+bool relay_open(struct relay *r, struct err *e)
+{
+        struct sigaction plain = { .sa_handler = SIG_DFL };
+        sigset_t all;
+
+        sigfillset(&all);
+        for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+                sigdelset(&all, faults[i]);
+        sigprocmask(SIG_BLOCK, &all, &r->before.mask);
+        sigaction(SIGCHLD, &plain, &r->before.child);
+        r->fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+        if (r->fd >= 0)
+                return true;
+        err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot receive signals");
+        relay_close(r);
+        return false;
+}
+
+void relay_close(struct relay *r)
+{
+        if (r->fd >= 0)
+                close(r->fd);
+        r->fd = -1;
+        sigaction(SIGCHLD, &r->before.child, NULL);
+        sigprocmask(SIG_SETMASK, &r->before.mask, NULL);
+}
+
+/* State of PID as in /proc/PID/stat: 'R', 'S', 'T', ...; 0 unknown. */
+static char process_state(pid_t pid)
+{
+        struct str text = { 0 };
+        const char *behind_name;
+        char name[64], state = 0;
+
+        snprintf(name, sizeof name, "/proc/%d/stat", (int)pid);
+        if (io_read_file(name, &text) && (behind_name = strrchr(str_get(&text), ')')) && behind_name[1])
+                state = behind_name[2];
+        str_free(&text);
+        return state;
+}
+
+static void pass_on(const struct signalfd_siginfo *s, pid_t pid)
+{
+        int number = (int)s->ssi_signo;
+
+        if (number == SIGPIPE || number == SIGTTIN || number == SIGTTOU)
+                return;
+        if (s->ssi_code > 0 || (pid_t)s->ssi_pid == pid)
+                return; /* from the kernel, or from the program to its whole group */
+        if (number == SIGCONT && process_state(pid) != 'T')
+                return;
+        kill(pid, number);
+}
+
+enum relay_event relay_next(struct relay *r, pid_t pid)
+{
+        struct signalfd_siginfo s;
+
+        if (read(r->fd, &s, sizeof s) != (ssize_t)sizeof s)
+                return RELAY_NOTHING;
+        if (s.ssi_signo == SIGCHLD)
+                return RELAY_CHILD;
+        if (pid) {
+                pass_on(&s, pid);
+                return RELAY_PASSED;
+        }
+        return s.ssi_signo == SIGINT || s.ssi_signo == SIGTERM || s.ssi_signo == SIGHUP || s.ssi_signo == SIGQUIT
+                       ? RELAY_STOP
+                       : RELAY_PASSED;
+}
+
+void relay_stopped(pid_t pid, int signal)
+{
+        if (signal != SIGTSTP && signal != SIGTTIN && signal != SIGTTOU)
+                return;
+        raise(SIGSTOP);
+        if (process_state(pid) == 'T')
+                kill(pid, SIGCONT);
+}

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session.c -- one run of `seep record`: the program, those it starts, and their recordings.
+ *
+ * Room:   outside.
+ * Cost:   while recording, 100 wake-ups a second of about 10 us each, and the slices (at most 1 %).
+ */
+#include "observe/session.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+#include "observe/family.h"
+#include "observe/greeter.h"
+#include "observe/recording.h"
+#include "observe/relay.h"
+#include "observe/silence.h"
+#include "wire/hello.h"
+
+#define SESSION_TICK_MS 10
+#define SESSION_FAMILY_MS 100      /* between looks for processes that have not said hello yet */
+#define SESSION_SLOW_TICKS 16u     /* what need not be done at each tick is done at each such */
+#define SESSION_SILENCE_TICKS 100u /* a silent program is looked at for a second, then once a second */
+#define SESSION_PENDING_MAX 256u
+
+struct session {
+        struct session_options o;
+        struct greeter greeter;
+        struct relay relay;
+        int timer;
+        bool ticking;
+        uint32_t ticks;
+        char environment[sizeof((struct greeter *)0)->path + 32];
+
+        struct recording **recordings;
+        uint32_t count, made;
+        int pending[SESSION_PENDING_MAX]; /* connections that have not spoken yet */
+        uint32_t pending_count;
+        struct pollfd *polls;
+
+        pid_t main_pid; /* 0: ended */
+        uint32_t main_id;
+        uint32_t main_programs; /* how many programs with an agent the main process has been */
+        int status;
+        uint64_t own_rss_bytes, main_rss_bytes;
+        bool stop, told_waiting;
+        struct silence silence;
+};
+
+static void say(struct session *s, enum session_level level, const char *format, ...)
+{
+        char text[2400];
+        va_list ap;
+
+        va_start(ap, format);
+        vsnprintf(text, sizeof text, format, ap);
+        va_end(ap);
+        s->o.say(s->o.context, level, text);
+}
+
+static uint64_t now_ns(void)
+{
+        struct timespec t;
+
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- opening and closing ---- */
+
+struct session *session_open(const struct session_options *o, struct err *e)
+{
+        static const char *const follow[] = { "none", "exec", "all" };
+        struct session *s = heap_zero(1, sizeof *s);
+
+        s->o = *o;
+        s->timer = -1;
+        s->greeter.fd = -1;
+        if (!relay_open(&s->relay, e)) {
+                free(s);
+                return NULL;
+        }
+        s->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+        if (s->timer < 0)
+                err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot make a timer");
+        if (s->timer < 0 || !greeter_open(&s->greeter, o->uid, e)) {
+                session_close(s);
+                return NULL;
+        }
+        snprintf(s->environment, sizeof s->environment, "%d:%s:%x:%s", WIRE_SESSION_VERSION, follow[o->follow], o->flags,
+                 s->greeter.path);
+        return s;
+}
+
+void session_close(struct session *s)
+{
+        for (uint32_t i = 0; i < s->pending_count; i++)
+                close(s->pending[i]);
+        for (uint32_t i = 0; i < s->count; i++)
+                recording_free(s->recordings[i]);
+        if (s->timer >= 0)
+                close(s->timer);
+        greeter_close(&s->greeter);
+        relay_close(&s->relay);
+        free(s->recordings);
+        free(s->polls);
+        free(s);
+}
+
+const char *session_environment(const struct session *s)
+{
+        return s->environment;
+}
+
+const struct spawn_signals *session_signals(const struct session *s)
+{
+        return &s->relay.before;
+}
+
+/* The clock runs while someone reads it, or while nobody has come and we wonder why. */
+static void set_ticking(struct session *s)
+{
+        bool on = s->count > 0 || (s->made == 0 && s->main_pid);
+        struct itimerspec t = { .it_interval.tv_nsec = on ? SESSION_TICK_MS * 1000000 : 0 };
+
+        if (on == s->ticking)
+                return;
+        t.it_value = t.it_interval;
+        timerfd_settime(s->timer, 0, &t, NULL);
+        s->ticking = on;
+}
+
+/* ---- the end of a recording ---- */
+
+static void tell_writing(struct session *s, const char *wanted, const struct recording *r, bool written, const struct err *why)
+{
+        if (!written)
+                say(s, SESSION_TROUBLE, "the recording of %s (pid %u) could not be written anywhere: %s", r->program, r->pid,
+                    why->text);
+        else if (strcmp(wanted, r->path) != 0)
+                say(s, SESSION_TROUBLE, "%s; the recording is in %s", why->text, r->path);
+}
+
+static void finish(struct session *s, uint32_t index, const struct recording_end *end)
+{
+        struct recording *r = s->recordings[index];
+        struct profile p;
+        struct err why = { 0 };
+        char *wanted = heap_text(r->path);
+        bool written;
+
+        s->recordings[index] = s->recordings[--s->count];
+        recording_finish(r, end, now_ns(), &p);
+        written = output_write(s->o.output, &p, &r->path, true, &why);
+        tell_writing(s, wanted, r, written, &why);
+        s->o.done(s->o.context, &p, r->path, written);
+        profile_free(&p);
+        free(wanted);
+        recording_free(r);
+}
+
+static void finish_all(struct session *s, enum profile_end how)
+{
+        struct recording_end end = { .end = how };
+
+        while (s->count)
+                finish(s, s->count - 1, &end);
+}
+
+static bool pidfd_ended(const struct recording *r)
+{
+        struct pollfd p = { .fd = r->pidfd, .events = POLLIN };
+
+        return r->pidfd >= 0 ? poll(&p, 1, 0) == 1 : recording_is_gone(r);
+}
+
+/* The main process ended: the kernel told us how, and how much memory it had at most.  That number covers all
+ * programs the process has been and our own image before the first, so it counts only when it can be no other's. */
+static void finish_main(struct session *s)
+{
+        struct recording_end end = { .end = WIFSIGNALED(s->status) ? PROFILE_END_SIGNAL : PROFILE_END_EXIT };
+
+        end.code = WIFEXITED(s->status) ? (uint32_t)WEXITSTATUS(s->status) : 0;
+        end.signal = WIFSIGNALED(s->status) ? (uint32_t)WTERMSIG(s->status) : 0;
+        if (s->main_programs == 1 && s->main_rss_bytes > s->own_rss_bytes)
+                end.rss_peak_bytes = s->main_rss_bytes;
+        for (uint32_t i = s->count; i-- > 0;)
+                if (s->recordings[i]->pid == s->main_id)
+                        finish(s, i, &end);
+}
+
+/* ---- hellos ---- */
+
+static void finish_earlier_programs(struct session *s, uint32_t pid)
+{
+        for (uint32_t i = s->count; i-- > 0;) {
+                struct recording_end end = { .end = PROFILE_END_EXEC };
+
+                if (s->recordings[i]->pid != pid || pid == 0)
+                        continue;
+                if (pidfd_ended(s->recordings[i]))
+                        end.end = PROFILE_END_GONE; /* the number was given to another process meanwhile */
+                finish(s, i, &end);
+        }
+}
+
+static const char *program_name(const struct session *s, const struct greeting *g, bool first)
+{
+        if (first)
+                return s->o.program;
+        return g->view.head.exe[0] ? g->view.head.exe : g->view.head.command;
+}
+
+static void welcome(struct session *s, struct greeting *g)
+{
+        bool is_main = g->pid == s->main_id, first = is_main && s->main_programs == 0;
+        const char *program = program_name(s, g, first);
+        struct recording *r;
+
+        if (s->o.follow == SESSION_FOLLOW_NONE && !first) {
+                view_close(&g->view);
+                if (g->pidfd >= 0)
+                        close(g->pidfd);
+                return;
+        }
+        finish_earlier_programs(s, g->pid);
+        s->made++;
+        s->main_programs += is_main;
+        r = recording_new(&g->view, g->pid, g->pidfd, heap_text(program),
+                          output_name(s->o.output, program, g->pid, s->made, first), s->o.depth);
+        s->recordings = heap_grow(s->recordings, s->count + 1, sizeof *s->recordings);
+        s->recordings[s->count++] = r;
+        say(s, first ? SESSION_NOTE : SESSION_DETAIL, "recording %s (pid %u) by preload, to %s", program, g->pid, r->path);
+        recording_tick(r, now_ns(), s->o.output);
+}
+
+/* True when FD is done with. */
+static bool listen_to(struct session *s, int fd)
+{
+        struct greeting g = { .pidfd = -1 };
+        struct err e = { 0 };
+
+        switch (greeter_receive(fd, &g, &e)) {
+        case GREETER_LATER:
+                return false;
+        case GREETER_COME:
+                welcome(s, &g);
+                break;
+        case GREETER_WRONG:
+                if (e.text[0])
+                        say(s, SESSION_TROUBLE, "%s", e.text);
+                break;
+        }
+        close(fd);
+        return true;
+}
+
+static void take_hellos(struct session *s)
+{
+        int fd;
+
+        for (uint32_t i = s->pending_count; i-- > 0;)
+                if (listen_to(s, s->pending[i]))
+                        s->pending[i] = s->pending[--s->pending_count];
+        while (s->pending_count < SESSION_PENDING_MAX && (fd = greeter_accept(&s->greeter)) >= 0)
+                if (!listen_to(s, fd))
+                        s->pending[s->pending_count++] = fd;
+}
+
+/* ---- ticks ---- */
+
+static void find_execs(struct session *s)
+{
+        struct recording_end end = { .end = PROFILE_END_EXEC };
+
+        for (uint32_t i = s->count; i-- > 0;)
+                if (recording_has_execed(s->recordings[i]))
+                        finish(s, i, &end);
+}
+
+static void tick(struct session *s)
+{
+        uint64_t expired, now = now_ns();
+
+        if (read(s->timer, &expired, sizeof expired) != (ssize_t)sizeof expired)
+                return;
+        for (uint32_t i = 0; i < s->count; i++)
+                recording_tick(s->recordings[i], now, s->o.output);
+        if (++s->ticks % SESSION_SLOW_TICKS == 0)
+                find_execs(s);
+        if (s->made == 0 && s->main_pid && (s->ticks < SESSION_SILENCE_TICKS || s->ticks % SESSION_SILENCE_TICKS == 0))
+                silence_look(&s->silence, s->main_pid, s->o.uid);
+}
+
+/* ---- children of ours ---- */
+
+static void main_changed(struct session *s, int status, const struct rusage *use)
+{
+        if (WIFSTOPPED(status)) {
+                relay_stopped(s->main_pid, WSTOPSIG(status));
+                return;
+        }
+        s->status = status;
+        s->main_rss_bytes = (uint64_t)use->ru_maxrss * 1024;
+        s->main_pid = 0;
+        take_hellos(s); /* what it sent before it died */
+        finish_main(s);
+}
+
+static void writer_ended(struct session *s, pid_t pid, int status, const struct rusage *use)
+{
+        uint64_t cpu_ns = (uint64_t)(use->ru_utime.tv_sec + use->ru_stime.tv_sec) * 1000000000u +
+                          (uint64_t)(use->ru_utime.tv_usec + use->ru_stime.tv_usec) * 1000u;
+
+        for (uint32_t i = 0; i < s->count; i++) {
+                struct recording *r = s->recordings[i];
+                bool failed_before = r->checkpoint_failed;
+
+                if (r->writer != pid)
+                        continue;
+                recording_checkpoint_done(r, status, cpu_ns, now_ns());
+                if (r->checkpoint_failed && !failed_before)
+                        say(s, SESSION_TROUBLE, "cannot write to %s now (disk full?); going on, and trying again", r->path);
+        }
+}
+
+static void reap(struct session *s)
+{
+        struct rusage use;
+        int status;
+        pid_t pid;
+
+        while ((pid = wait4(-1, &status, WNOHANG | WUNTRACED, &use)) > 0) {
+                if (pid == s->main_pid)
+                        main_changed(s, status, &use);
+                else if (!WIFSTOPPED(status))
+                        writer_ended(s, pid, status, &use);
+        }
+}
+
+static void take_signals(struct session *s)
+{
+        enum relay_event event;
+
+        while ((event = relay_next(&s->relay, s->main_pid)) != RELAY_NOTHING) {
+                if (event == RELAY_CHILD)
+                        reap(s);
+                if (event == RELAY_STOP)
+                        s->stop = true;
+        }
+}
+
+/* ---- the loop ---- */
+
+/* Other processes than the main one: how they ended is known to their parents only. */
+static void find_ended(struct session *s)
+{
+        struct recording_end end = { .end = PROFILE_END_GONE };
+
+        for (uint32_t i = s->count; i-- > 0;)
+                if ((s->recordings[i]->pid != s->main_id || !s->main_pid) && pidfd_ended(s->recordings[i]))
+                        finish(s, i, &end);
+}
+
+static bool wait_for_more(struct session *s)
+{
+        if (s->main_pid)
+                return true;
+        if (s->stop || s->o.follow != SESSION_FOLLOW_ALL)
+                return false;
+        if (s->count == 0 && !family_find(s->environment))
+                return false;
+        if (!s->told_waiting)
+                say(s, SESSION_NOTE, "%s has ended; waiting for processes that it started (Ctrl-C ends the recording)",
+                    s->o.program);
+        s->told_waiting = true;
+        return true;
+}
+
+static uint32_t fill_polls(struct session *s)
+{
+        uint32_t n = 0;
+
+        s->polls = heap_grow(s->polls, 3 + s->pending_count + s->count, sizeof *s->polls);
+        s->polls[n++] = (struct pollfd){ .fd = s->relay.fd, .events = POLLIN };
+        s->polls[n++] = (struct pollfd){ .fd = s->timer, .events = POLLIN };
+        s->polls[n++] = (struct pollfd){ .fd = s->greeter.fd, .events = POLLIN };
+        for (uint32_t i = 0; i < s->pending_count; i++)
+                s->polls[n++] = (struct pollfd){ .fd = s->pending[i], .events = POLLIN };
+        for (uint32_t i = 0; i < s->count; i++)
+                if (s->recordings[i]->pid != s->main_id && s->recordings[i]->pidfd >= 0)
+                        s->polls[n++] = (struct pollfd){ .fd = s->recordings[i]->pidfd, .events = POLLIN };
+        return n;
+}
+
+/* Each process being recorded takes descriptors; the program keeps the limit that it got. */
+static void raise_descriptor_limit(void)
+{
+        struct rlimit limit;
+
+        if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+                limit.rlim_cur = limit.rlim_max;
+                setrlimit(RLIMIT_NOFILE, &limit);
+        }
+}
+
+static void run_loop(struct session *s)
+{
+        while (wait_for_more(s)) {
+                uint32_t n = fill_polls(s);
+                bool others = false;
+
+                set_ticking(s);
+                if (poll(s->polls, n, s->main_pid || s->count ? -1 : SESSION_FAMILY_MS) < 0 && errno != EINTR)
+                        break;
+                for (uint32_t i = 3 + s->pending_count; i < n; i++)
+                        others = others || s->polls[i].revents;
+                take_hellos(s);
+                tick(s);
+                take_signals(s);
+                if (others || s->ticks % SESSION_SLOW_TICKS == 0)
+                        find_ended(s);
+        }
+}
+
+void session_run(struct session *s, pid_t pid, struct session_end *end)
+{
+        struct rusage own;
+
+        getrusage(RUSAGE_SELF, &own);
+        s->own_rss_bytes = (uint64_t)own.ru_maxrss * 1024;
+        s->main_pid = pid;
+        s->main_id = (uint32_t)pid;
+        raise_descriptor_limit();
+        run_loop(s);
+        take_hellos(s);
+        find_ended(s);
+        finish_all(s, PROFILE_END_UNKNOWN);
+        *end = (struct session_end){ .status = s->status, .recordings = s->made };
+        if (s->made == 0)
+                silence_explain(&s->silence, s->o.program, s->status, end->silence, sizeof end->silence);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * silence.c -- why nobody said hello.
+ *
+ * Room:   outside.
+ */
+#include "observe/silence.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "attach/program.h"
+#include "observe/family.h"
+
+void silence_look(struct silence *s, pid_t pid, uid_t uid)
+{
+        struct program_user user = { uid, getgid() };
+        char link[64], exe[sizeof s->exe];
+        ssize_t length;
+
+        snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
+        length = readlink(link, exe, sizeof exe - 1);
+        if (length <= 0)
+                return;
+        exe[length] = 0;
+        if (!s->seen)
+                strcpy(s->first, exe);
+        s->seen = true;
+        if (strcmp(exe, s->exe) != 0) {
+                strcpy(s->exe, exe);
+                s->obstacle = program_obstacle(link, &user);
+        }
+        s->has_preload = family_has_preload(pid);
+        s->has_agent = family_has_agent(pid);
+}
+
+void silence_explain(const struct silence *s, const char *program, int status, char *out, size_t room)
+{
+        bool replaced = s->seen && strcmp(s->first, s->exe) != 0;
+
+        if (replaced && s->obstacle)
+                snprintf(out, room, "%s was replaced by %s, which %s", program, s->exe, s->obstacle);
+        else if (s->obstacle)
+                snprintf(out, room, "%s runs as %s, which %s", program, s->exe, s->obstacle);
+        else if (s->has_agent)
+                snprintf(out, room,
+                         "%s has our library, but it did not reach us: a sandbox, or no memory for its ledger (ulimit -v?)",
+                         program);
+        else if (s->seen && !s->has_preload)
+                snprintf(out, room, "%s was started with an environment that lacks LD_PRELOAD", replaced ? s->exe : program);
+        else if (WIFSIGNALED(status))
+                snprintf(out, room, "%s was killed by signal %d (%s) before our library started", program,
+                         WTERMSIG(status), strsignal(WTERMSIG(status)));
+        else
+                snprintf(out, room, "%s ended before it allocated anything, or its loader ignores LD_PRELOAD", program);
+}

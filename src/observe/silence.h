@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * silence.h -- why nobody said hello.
+ *
+ * Room:   outside.  Called by observe/session.c while the program runs and no agent has come.
+ */
+#ifndef SEEP_OBSERVE_SILENCE_H
+#define SEEP_OBSERVE_SILENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct silence {
+        char exe[1024];     /* what runs, at the last look */
+        char first[1024];   /* what ran at the first */
+        const char *obstacle; /* of exe, see program_obstacle() */
+        bool seen, has_preload, has_agent;
+};
+
+/* Look at PID, which runs as UID. */
+void silence_look(struct silence *s, pid_t pid, uid_t uid);
+
+/* The reason, as one sentence about PROGRAM, which ended with STATUS of waitpid(). */
+void silence_explain(const struct silence *s, const char *program, int status, char *out, size_t room);
+
+#endif
