@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""table.py -- the printed tables."""
+from .figures import figure, noise
+from .tools import TOOLS
+
+EMPTY = "-"
+NOISE_FOREIGN = 0.12  # more processor time than this spent by others, relative to the run: the row is marked
+
+
+def _number(value, form):
+    return EMPTY if value is None else format(value, form)
+
+
+def _size(count):
+    if not count:
+        return EMPTY
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000 or unit == "GB":
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    return EMPTY
+
+
+def _spread(found):
+    return EMPTY if not found.wall_spread else f"{found.wall_spread[0]:.2f}-{found.wall_spread[1]:.2f}"
+
+
+def _time(found):
+    return f"{found.metric:.1f} ns" if found.metric is not None else f"{found.wall_s:.2f} s"
+
+
+def _row(workload, tool, found):
+    if found.wall_s is None:
+        return [workload, tool, "FAILED", EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, EMPTY]
+    return [workload, tool, _time(found), _number(found.wall_ratio, ".2f"), _spread(found), _number(found.cpu_ratio, ".2f"),
+            _number(found.peak_mb, ".1f"), _number(found.tool_mb, ".1f"), _size(found.file_bytes)]
+
+
+def _lines(head, rows, left):
+    """Columns as wide as their longest cell; the first LEFT of them begin left."""
+    widths = [max(len(str(row[i])) for row in [head, *rows]) for i in range(len(head))]
+    for row in [head, ["-" * w for w in widths], *rows]:
+        cells = [str(c).ljust(w) if i < left else str(c).rjust(w) for i, (c, w) in enumerate(zip(row, widths))]
+        yield "  ".join(cells).rstrip()
+
+
+def costs(bench):
+    """The one table: every workload under every tool."""
+    head = ["workload", "tool", "time", "wall x", "rounds", "CPU x", "peak MB", "tool MB", "output"]
+    rows, notes, disturbed = [], [], []
+    for name in bench.samples:
+        for tool in bench.tools:
+            found = figure(bench, name, tool)
+            if not found:
+                continue
+            rows.append(_row(name, tool, found))
+            if found.failure:
+                notes.append(f"{name} under {tool}: {found.failure}")
+            if _disturbed(name, found):
+                disturbed.append(f"{name}/{tool} {found.foreign:.0%}")
+    if disturbed:
+        notes.append("others used the machine during these runs, repeat before you trust them: " + ", ".join(disturbed))
+    notes += [f"{name} was not run: {why}" for name, why in bench.absent.items()]
+    notes += [f"{TOOLS[tool].name} was not run: {why}" for tool, why in bench.missing_tools.items()]
+    notes += _noise_notes(bench)
+    return list(_lines(head, rows, 2)) + [""] + [f"note: {note}" for note in notes]
+
+
+def _disturbed(name, found):
+    """The machine counts in steps of 10 ms, so a short run says nothing; a server's client is no disturbance."""
+    return name != "redis" and found.foreign is not None and found.wall_s > 0.2 and found.foreign > NOISE_FOREIGN
+
+
+def _noise_notes(bench):
+    rough = [(noise(bench, name), name) for name in bench.samples if noise(bench, name)]
+    return [f"{name}: the untraced runs alone differ by a factor of {ratio:.2f}" for ratio, name in rough if ratio > 1.1]
+
+
+def reports(recordings):
+    """Time to open each file."""
+    head = ["file of", "allocations", "frees", "peak heap", "tree nodes", "report cold", "warm", "--json warm"]
+    rows = [[name, _number(r.allocations, "d"), _number(r.frees, "d"), _size(r.peak_bytes), _number(r.nodes, "d"),
+             _number(r.cold_s, ".3f"), _number(r.warm_s, ".3f"), _number(r.json_s, ".3f")]
+            for name, r in recordings.items()]
+    failures = [f"note: {name}: {r.failure}" for name, r in recordings.items() if r.failure]
+    return list(_lines(head, rows, 1)) + failures

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""tools.py -- how each tool runs a command.
+
+Keeps: a tool only changes the command line and the environment; what it leaves behind matches one of its patterns in
+       the run's directory.
+"""
+import shutil
+from dataclasses import dataclass
+from typing import Callable
+
+from . import place
+
+
+@dataclass
+class Tool:
+    name: str
+    about: str
+    wrap: Callable       # argv -> argv
+    env: Callable        # () -> variables to add
+    available: Callable  # () -> None, or the reason why not
+    files: tuple = ()    # patterns of its output files
+    speaks: bool = False  # prints into the program's stdout: the program's output is part of it, not all of it
+    slow: bool = False   # microseconds per event: loops are made shorter for it
+
+
+def _plain(argv):
+    return argv
+
+
+def _nothing():
+    return {}
+
+
+def _always():
+    return None
+
+
+def _seep_missing():
+    return None if place.SEEP.exists() else f"{place.SEEP} is not built"
+
+
+def _heaptrack_missing():
+    return None if shutil.which("heaptrack") else "heaptrack is not installed"
+
+
+def _seep(*options):
+    return lambda argv: [str(place.SEEP), "record", "-q", *options, "-o", "run.seep", "--", *argv]
+
+
+TOOLS = {tool.name: tool for tool in (
+    Tool("untraced", "the program alone", _plain, _nothing, _always),
+    Tool("empty", "an interposer that only forwards: the lower bound", _plain,
+         lambda: {"LD_PRELOAD": place.preload("empty")}, _always),
+    Tool("seep", "seep record", _seep(), _nothing, _seep_missing, files=("*.seep",)),
+    Tool("seep-d0", "seep record --depth 0: everything but the stack", _seep("-d", "0"), _nothing, _seep_missing,
+         files=("*.seep",)),
+    Tool("heaptrack", "heaptrack, with its interpreter", lambda argv: [place.need("heaptrack"), "-o", "run.heaptrack", *argv],
+         _nothing, _heaptrack_missing, files=("run.heaptrack*",), speaks=True, slow=True),
+)}
+
+DEFAULT = ("untraced", "empty", "seep", "heaptrack")
