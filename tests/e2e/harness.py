@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: MIT
+"""harness.py -- compile target programs, run them bare and recorded, read what they and the tool say.
+
+The truth comes from the program (descriptor 3, see ../programs/truth.h), never from an earlier report of the tool.
+"""
+import hashlib
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = ROOT / "tests" / "programs"
+BUILD = Path(os.environ.get("SEEP_BUILD", ROOT / "build"))
+SEEP = BUILD / "src" / "seep"
+DEADLINE = 60
+
+PLAIN = ("-O0", "-fno-builtin", "-g")
+HEAP_COUNTS = ("allocations", "frees", "bytes_allocated", "live_blocks", "live_bytes", "peak_bytes", "temporary")
+TRUTH_NAMES = {"allocs": "allocations", "frees": "frees", "bytes": "bytes_allocated", "live_blocks": "live_blocks",
+               "live_bytes": "live_bytes", "peak": "peak_bytes", "temporary": "temporary"}
+
+
+def clean_environment(extra=None):
+    """What a user has: no perturbed malloc, no options of ours, fixed language."""
+    env = {k: v for k, v in os.environ.items()
+           if not k.startswith(("SEEP_", "MALLOC_", "GLIBC_TUNABLES", "LD_", "DEBUGINFOD"))}
+    env.update({"LC_ALL": "C.UTF-8", "TERM": "dumb"})
+    env.update(extra or {})
+    return env
+
+
+class Compiler:
+    """Builds programs once per session; a variant is named by its flags."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def build(self, source, *, cc=None, flags=PLAIN, more=(), libs=(), name=None):
+        sources = [PROGRAMS / s for s in (source, *more)]
+        cc = cc or ("g++" if source.endswith(".cpp") else "gcc")
+        standard = "-std=c++17" if source.endswith(".cpp") else "-std=gnu11"
+        command = [cc, standard, "-Wall", "-Wextra", *flags, *map(str, sources), "-pthread", *libs]
+        age = "".join(str(p.stat().st_mtime_ns) for p in (*sources, PROGRAMS / "truth.h"))
+        digest = hashlib.sha256((" ".join(command) + age).encode()).hexdigest()[:8]
+        folder = self.folder / f"{Path(source).stem}-{digest}"
+        out = folder / (name or Path(source).stem)
+        if not out.exists():
+            folder.mkdir(exist_ok=True)
+            half = folder / "half-done"
+            made = subprocess.run([*command, "-o", str(half)], capture_output=True, text=True, timeout=120)
+            assert made.returncode == 0, f"{' '.join(command)}\n{made.stderr}"
+            half.rename(out)
+        return out
+
+    def library(self, source, *, cc="gcc", flags=PLAIN, name):
+        return self.build(source, cc=cc, flags=(*flags, "-shared", "-fPIC"), name=name)
+
+
+def parse_counts(words):
+    return {k: int(v) for k, v in (w.split("=", 1) for w in words)}
+
+
+class Truth:
+    """The lines of descriptor 3."""
+
+    def __init__(self, text):
+        self.text = text
+        self.total, self.sites, self.kinds, self.facts = None, {}, {}, {}
+        self.stacks, self.mismatches, self.children = [], [], []
+        for line in text.splitlines():
+            word, *rest = line.split()
+            getattr(self, "_" + word)(rest)
+
+    def _total(self, rest):
+        self.total = parse_counts(rest)
+
+    def _site(self, rest):
+        self.sites[rest[0]] = parse_counts(rest[1:])
+
+    def _kind(self, rest):
+        self.kinds[rest[0]] = rest[1]
+
+    def _fact(self, rest):
+        self.facts.update(parse_counts(rest))
+
+    def _stack(self, rest):
+        self.stacks.append((int(rest[0]), rest[1:]))
+
+    def _caller(self, rest):
+        self.facts["caller " + rest[0]] = int(rest[1])
+
+    def _mismatch(self, rest):
+        self.mismatches.append((rest[0], rest[1], int(rest[2])))
+
+    def _child(self, rest):
+        self.children.append(parse_counts(rest))
+
+
+class Run:
+    def __init__(self, status, stdout, stderr, truth):
+        self.status, self.stdout, self.stderr, self.truth = status, stdout, stderr, truth
+
+
+def shell_status(returncode):
+    return 128 - returncode if returncode < 0 else returncode
+
+
+def run(argv, *, env=None, cwd=None, timeout=DEADLINE, stdin=None, folder=None):
+    """Run with descriptor 3 open on a file; returns everything it said.  `stdin` is bytes or None for /dev/null."""
+    folder = Path(folder or cwd)
+    told = folder / f"truth-{time.monotonic_ns()}"
+    command = ["/bin/sh", "-c", 'exec "$@" 3>"$TRUTH_FILE"', "sh", *map(str, argv)]
+    feed = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
+    done = subprocess.run(command, env={**clean_environment(env), "TRUTH_FILE": str(told)}, cwd=cwd, timeout=timeout,
+                          capture_output=True, **feed)
+    return Run(shell_status(done.returncode), done.stdout, done.stderr, Truth(told.read_text()))
+
+
+def plain_name(function):
+    """`name(args)` and `name<T>` to name; null to ?."""
+    if function is None:
+        return "?"
+    name = re.sub(r"\(anonymous namespace\)::", "", function)
+    return re.split(r"[(<]", name, maxsplit=1)[0] or name
+
+
+class Profile:
+    """`seep report --json` of one file."""
+
+    def __init__(self, path):
+        self.path = Path(path)
+        done = subprocess.run([SEEP, "report", "--json", str(path)], capture_output=True, env=clean_environment(),
+                              timeout=DEADLINE)
+        assert done.returncode == 0, f"report --json failed: {done.stderr.decode()}"
+        self.json = json.loads(done.stdout)
+        self.totals = self.json["totals"]
+        self.errors = self.json["errors"]
+
+    def frame(self, index):
+        return self.json["frames"][index]
+
+    def names(self, stack):
+        return [plain_name(self.frame(i)["function"]) for i in stack]
+
+    def heap_sites(self):
+        return [s for s in self.json["sites"] if s["kind"] not in ("mmap", "mremap")]
+
+    def sum(self, sites):
+        return {key: sum(s[key] for s in sites) for key in HEAP_COUNTS}
+
+    def innermost(self, site):
+        return plain_name(self.frame(site["stack"][0])["function"]) if site["stack"] else "?"
+
+    def by_function(self):
+        groups = {}
+        for site in self.heap_sites():
+            groups.setdefault(self.innermost(site), []).append(site)
+        return {name: self.sum(sites) for name, sites in groups.items()}
+
+    def kinds_of(self, function):
+        return {s["kind"] for s in self.heap_sites() if self.innermost(s) == function}
+
+    def own(self, *modules):
+        """Sum over the allocations made directly by the given programs or libraries."""
+        wanted = {str(Path(m).resolve()) for m in modules}
+        return self.sum(s for s in self.heap_sites()
+                        if s["stack"] and str(Path(self.frame(s["stack"][0])["module"] or "?").resolve()) in wanted)
+
+    def below(self, function):
+        """Sum over the allocations with the function anywhere in the stack."""
+        return self.sum(s for s in self.heap_sites() if function in self.names(s["stack"]))
+
+
+class Recording(Run):
+    def __init__(self, done, folder):
+        super().__init__(done.status, done.stdout, done.stderr, done.truth)
+        self.folder = Path(folder)
+        self._main = None
+
+    def files(self):
+        return sorted(self.folder.glob("*.seep"))
+
+    @property
+    def profile(self):
+        if self._main is None:
+            self._main = Profile(self.folder / "out.seep")
+        return self._main
+
+    def profiles(self):
+        return [Profile(f) for f in self.files()]
+
+
+class Recorder:
+    """Runs programs under the tool, each recording in a folder of its own."""
+
+    def __init__(self, folder):
+        self.base, self.count = Path(folder), 0
+
+    def folder(self):
+        self.count += 1
+        made = self.base / f"run{self.count}"
+        made.mkdir()
+        return made
+
+    def bare(self, *argv, **how):
+        return run(argv, folder=self.folder(), **how)
+
+    def record(self, *argv, options=(), **how):
+        folder = self.folder()
+        done = run([SEEP, "record", "-o", folder / "out.seep", *options, "--", *argv], folder=folder, **how)
+        return Recording(done, folder)
+
+
+def check_sites(truth, profile, *, peak=True, temporary=True):
+    """Every function that told its numbers has exactly these in the report."""
+    seen = profile.by_function()
+    wanted, found = {}, {}
+    for name, counts in truth.sites.items():
+        for key, field in TRUTH_NAMES.items():
+            if (key == "peak" and not peak) or (key == "temporary" and not temporary):
+                continue
+            wanted[name, field] = counts[key]
+            found[name, field] = seen.get(name, {}).get(field)
+    different = {k: (found[k], wanted[k]) for k in wanted if wanted[k] != found[k]}
+    assert not different, f"(found, wanted) by function: {different}"
+
+
+def check_total(truth, counts, *, peak=True, temporary=True):
+    wanted = {field: truth.total[key] for key, field in TRUTH_NAMES.items()
+              if (peak or key != "peak") and (temporary or key != "temporary")}
+    found = {field: counts[field] for field in wanted}
+    assert found == wanted
+
+
+def check_clean(profile):
+    """Nothing went wrong, neither in the program nor in the tool."""
+    totals = profile.totals
+    assert profile.errors == []
+    assert (totals["unknown_frees"], totals["double_frees"], totals["mismatched"]) == (0, 0, 0)
+    assert profile.json["complete"] is True
+
+
+def stack_matches(names, wanted):
+    """`*` stands for any number of frames.  The stack must begin so; what follows main is the libc's."""
+    if not wanted:
+        return True
+    if wanted[0] == "*":
+        return any(stack_matches(names[i:], wanted[1:]) for i in range(len(names) + 1))
+    if wanted == ["!"]:
+        return not names
+    return bool(names) and names[0] == wanted[0] and stack_matches(names[1:], wanted[1:])
+
+
+def wait_until(condition, what, deadline=DEADLINE, process=None):
+    """Poll a condition; the short pause only spares the processor."""
+    end = time.monotonic() + deadline
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert process is None or process.poll() is None, f"{what}: the process ended with {process.returncode}"
+        assert time.monotonic() < end, f"{what}: not within {deadline} s"
+        time.sleep(0.01)
+
+
+def end_process(process, sig=signal.SIGTERM, deadline=DEADLINE):
+    """End one process that the test itself started, by its id."""
+    if process.poll() is None:
+        process.send_signal(sig)
+    try:
+        return process.wait(deadline)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        raise

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""Children of every kind, and every way to end."""
+import signal
+
+import pytest
+
+from harness import check_clean, check_sites, check_total
+
+
+def by_pid(recording):
+    return {p.json["pid"]: p for p in recording.profiles()}
+
+
+@pytest.fixture
+def children(compiler):
+    return compiler.build("children.c")
+
+
+@pytest.mark.parametrize("way", ["vfork", "spawn", "fork-exec"])
+def test_executed_children_are_followed_each_into_its_own_file(children, recorder, way):
+    bare, seen = recorder.bare(children, way), recorder.record(children, way)
+    assert (seen.stdout, seen.status) == (bare.stdout, bare.status)
+    check_sites(seen.truth, seen.profile)
+    check_total(seen.truth, seen.profile.totals)
+    found = by_pid(seen)
+    assert len(found) == len(seen.truth.children) + 1
+    for child in seen.truth.children:
+        totals = found[child["pid"]].totals
+        assert (totals["live_blocks"], totals["live_bytes"]) == (child["blocks"], 11 * child["blocks"])
+        check_clean(found[child["pid"]])
+
+
+@pytest.mark.parametrize("way", ["vfork", "spawn", "system", "popen", "fork-exec"])
+def test_children_that_are_not_followed_leave_the_parent_exact(children, recorder, way):
+    bare, seen = recorder.bare(children, way), recorder.record(children, way, options=["--follow=none"])
+    assert (seen.stdout, seen.status) == (bare.stdout, bare.status)
+    assert len(seen.files()) == 1
+    check_sites(seen.truth, seen.profile)
+    check_clean(seen.profile)
+
+
+def test_shells_started_by_system_are_followed_and_do_not_disturb(children, recorder):
+    bare, seen = recorder.bare(children, "system"), recorder.record(children, "system")
+    assert (seen.stdout, seen.status) == (bare.stdout, bare.status)
+    assert len(seen.files()) == 4
+    check_sites(seen.truth, seen.profile)
+
+
+def test_a_forked_child_is_left_alone_by_default(children, recorder):
+    bare, seen = recorder.bare(children, "fork"), recorder.record(children, "fork")
+    assert (seen.stdout, seen.status) == (bare.stdout, bare.status)
+    assert len(seen.files()) == 1
+    check_sites(seen.truth, seen.profile)
+    check_total(seen.truth, seen.profile.totals)
+    check_clean(seen.profile)
+
+
+def test_a_followed_fork_has_its_own_file_with_inherited_blocks_once(children, recorder):
+    bare, seen = recorder.bare(children, "fork"), recorder.record(children, "fork", options=["--follow=all"])
+    assert (seen.stdout, seen.status) == (bare.stdout, bare.status)
+    check_sites(seen.truth, seen.profile)
+    check_total(seen.truth, seen.profile.totals)
+    check_clean(seen.profile)
+    (child,) = seen.truth.children
+    found = by_pid(seen)
+    assert set(found) == {seen.profile.json["pid"], child["pid"]}
+    own = found[child["pid"]]
+    assert (own.totals["live_blocks"], own.totals["live_bytes"]) == (child["live_blocks"], child["live_bytes"])
+    functions = own.by_function()
+    assert functions["before_child"]["live_blocks"] == 6
+    assert (functions["in_child"]["live_blocks"], functions["in_child"]["live_bytes"]) == (3, 210)
+    check_clean(own)
+
+
+@pytest.mark.parametrize("follow", ["exec", "all"])
+def test_forking_while_threads_allocate_is_harmless(children, recorder, follow):
+    bare = recorder.bare(children, "threaded-fork")
+    seen = recorder.record(children, "threaded-fork", options=[f"--follow={follow}"])
+    assert (seen.stdout, seen.status) == (bare.stdout, bare.status)
+    check_sites(seen.truth, seen.profile, peak=False, temporary=False)
+    check_clean(seen.profile)
+    found = by_pid(seen)
+    assert len(found) == (21 if follow == "all" else 1)
+    for pid, profile in found.items():
+        if pid != seen.profile.json["pid"]:
+            mine = profile.by_function()["in_child"]
+            assert (mine["live_blocks"], mine["live_bytes"]) == (1, 71)
+            check_clean(profile)
+
+
+def test_exec_in_place_gives_one_file_for_each_program(children, recorder):
+    bare, seen = recorder.bare(children, "exec"), recorder.record(children, "exec")
+    assert (seen.stdout, seen.status) == (bare.stdout, bare.status) == (b"", 7)
+    profiles = seen.profiles()
+    assert sorted(p.totals["live_bytes"] for p in profiles) == [50, 99]
+    assert len({p.json["pid"] for p in profiles}) == 1
+    for profile in profiles:
+        check_clean(profile)
+
+
+def test_a_daemon_is_recorded_to_its_end(children, recorder):
+    seen = recorder.record(children, "daemon", options=["--follow=all"])
+    assert seen.status == 0
+    (child,) = seen.truth.children
+    own = by_pid(seen)[child["pid"]]
+    assert (own.totals["live_blocks"], own.totals["live_bytes"]) == (child["live_blocks"], child["live_bytes"])
+    check_clean(own)
+
+
+ENDINGS = {"return": 5, "exit": 5, "_exit": 5, "quick_exit": 5, "thread_exit": 6, "pthread_exit": 8,
+           "abort": signal.SIGABRT, "kill": signal.SIGKILL, "term": signal.SIGTERM, "segv": signal.SIGSEGV,
+           "overflow": signal.SIGSEGV}
+
+
+@pytest.mark.parametrize("way", ENDINGS)
+def test_however_it_ends_the_recording_is_complete(compiler, recorder, way):
+    program = compiler.build("endings.c")
+    seen = recorder.record(program, way)
+    killed = isinstance(ENDINGS[way], signal.Signals)
+    assert seen.status == ENDINGS[way] + (128 if killed else 0)
+    check_sites(seen.truth, seen.profile)
+    check_total(seen.truth, seen.profile.own(program))
+    check_clean(seen.profile)
+    assert seen.profile.json["exit"] == {"code": None if killed else ENDINGS[way], "signal": int(ENDINGS[way]) if killed else None}

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: MIT
+"""Programs of the distribution say the same and end the same, bare and recorded."""
+import os
+import re
+import socket
+import subprocess
+
+import pytest
+
+from harness import PROGRAMS, SEEP, Profile, clean_environment, end_process, wait_until
+
+
+def check_same(recorder, *argv, normal=lambda text: text, **how):
+    """NORMAL takes out of the output what differs between any two runs, such as elapsed times."""
+    bare, seen = recorder.bare(*argv, **how), recorder.record(*argv, options=["-q"], **how)
+    assert seen.status == bare.status, seen.stderr.decode(errors="replace")[-3000:]
+    assert normal(seen.stdout) == normal(bare.stdout)
+    assert normal(seen.stderr) == normal(bare.stderr)
+    assert seen.profile.totals["allocations"] > 0
+    assert (seen.profile.totals["unknown_frees"], seen.profile.totals["double_frees"]) == (0, 0)
+    return seen
+
+
+def test_sqlite(recorder, need):
+    need("sqlite3")
+    script = b"""CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT, value REAL); CREATE INDEX i ON t(name);
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+INSERT INTO t SELECT i, printf('%05d', i * 7919 % 20011), i * 0.5 FROM n;
+SELECT count(*), sum(value) FROM t; SELECT * FROM t ORDER BY name LIMIT 10;
+DELETE FROM t WHERE id % 3 = 0; SELECT substr(name, 1, 2) AS p, count(*) FROM t GROUP BY p ORDER BY 2 DESC, 1 LIMIT 5;
+SELECT json_group_array(name) FROM (SELECT name FROM t ORDER BY id LIMIT 20); .schema
+SELECT nonsense;
+"""
+    seen = check_same(recorder, "sqlite3", ":memory:", stdin=script)
+    assert seen.status == 1
+
+
+# The long ones wait more than they work: all start together and are awaited one by one.
+PYTHON_TESTS = ["test_list", "test_dict", "test_json", "test_threading", "test_subprocess"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def python_suites(tmp_path_factory):
+    started = {}
+    for module in PYTHON_TESTS:
+        folder = tmp_path_factory.mktemp(module)
+        argv = ["/usr/bin/python3", "-m", "test", "--tempdir", str(folder), module]
+        found = subprocess.run([argv[0], "-c", f"import test.{module}"], capture_output=True, env=clean_environment())
+        if found.returncode == 0:
+            started[module] = (start_recorded(folder, *argv), folder, argv)
+    yield started
+    for process, _, _ in started.values():
+        end_process(process)
+
+
+def test_perl(recorder, need):
+    need("perl")
+    script = ('use strict; my %h; for my $i (1..30000) { push @{$h{$i % 101}}, "v$i"; } my $t = 0; '
+              'for my $k (sort { $a <=> $b } keys %h) { $t += length join ",", @{$h{$k}}; } print "$t\\n"; '
+              'my @w = map { scalar reverse $_ } sort map { $_ * 7919 % 10007 } 1..3000; print "@w[0..9]\\n"; exit 3')
+    assert check_same(recorder, "perl", "-e", script).status == 3
+
+
+@pytest.fixture
+def repository(tmp_path, need):
+    need("git")
+    folder = tmp_path / "repository"
+    env = clean_environment({"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.org", "GIT_COMMITTER_NAME": "a",
+                             "GIT_COMMITTER_EMAIL": "a@example.org", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"})
+    stream = []
+    for i in range(120):
+        body = "".join(f"line {n * (i + 3) % 211}\n" for n in range(60)).encode()
+        stream.append(b"commit refs/heads/main\nmark :%d\ncommitter a <a@example.org> %d +0000\ndata 8\nround%3d\n" % (i + 1, 1600000000 + i * 60, i))
+        stream.append(b"M 100644 inline file%d.txt\ndata %d\n%s\n" % (i % 9, len(body), body))
+    subprocess.run(["git", "init", "-q", "-b", "main", str(folder)], check=True, env=env, timeout=60)
+    subprocess.run(["git", "-C", str(folder), "fast-import", "--quiet"], input=b"".join(stream), check=True, env=env, timeout=60)
+    return folder
+
+
+@pytest.mark.parametrize("what", [["log", "--stat", "-p"], ["log", "--graph", "--oneline"], ["gc", "-q"], ["blame", "main", "--", "file3.txt"]],
+                         ids=lambda w: w[0] + w[1])
+def test_git(recorder, repository, what):
+    check_same(recorder, "git", "--no-pager", "-C", repository, *what, env={"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"})
+
+
+@pytest.mark.parametrize("cc,source", [("gcc", "stacks.c"), ("g++", "stress.cpp"), ("clang", "random_trace.c")])
+def test_compilers_make_the_same_object(recorder, need, tmp_path, cc, source):
+    need(cc)
+    made = []
+    for run in (recorder.bare, recorder.record):
+        out = tmp_path / "object.o"
+        done = run(cc, "-O2", "-g", "-Wall", "-c", PROGRAMS / source, "-o", out, timeout=120)
+        assert done.status == 0, done.stderr.decode()
+        made.append(out.read_bytes())
+        out.unlink()
+        last = done
+    assert made[0] == made[1]
+    compiled = [p for p in last.profiles() if p.totals["allocations"] > 10000]
+    assert compiled, "the compiler proper was not recorded"
+
+
+def test_compilers_complain_the_same(recorder, tmp_path):
+    bad = tmp_path / "bad.cpp"
+    bad.write_text("#include <map>\nint main() { std::map<int, int> m; return m.nothing(); }\n")
+    bare = recorder.bare("g++", "-c", bad, "-o", "/dev/null")
+    seen = recorder.record("g++", "-c", bad, "-o", "/dev/null", options=["-q"])
+    assert (seen.status, seen.stderr) == (bare.status, bare.stderr)
+    assert seen.status == 1
+
+
+def start_recorded(folder, *argv):
+    """A server under the tool, its output in a file; the caller ends it."""
+    log = open(folder / "log", "wb")
+    return subprocess.Popen([SEEP, "record", "-q", "-o", folder / "out.seep", "--", *map(str, argv)], env=clean_environment(),
+                            stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder)
+
+
+def answers(path, question, wanted):
+    def ask():
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(5)
+            try:
+                s.connect(str(path))
+                s.sendall(question)
+                return wanted in s.recv(4096)
+            except OSError:
+                return False
+    return ask
+
+
+def test_redis_serves_its_benchmark(recorder, need):
+    need("redis-server", "redis-benchmark", "redis-cli")
+    folder = recorder.folder()
+    path = folder / "redis.sock"
+    server = start_recorded(folder, "redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--appendonly", "no", "--dir", folder)
+    try:
+        wait_until(answers(path, b"PING\r\n", b"PONG"), "redis answers", process=server)
+        done = subprocess.run(["redis-benchmark", "-s", str(path), "-n", "5000", "-c", "20", "-q", "-t", "set,get,lpush,lrange_100,mset"],
+                              capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0 and "requests per second" in done.stdout, done.stdout + done.stderr
+        said = subprocess.run(["redis-cli", "-s", str(path)], input="SET k v\nGET k\nDBSIZE\n", capture_output=True, text=True, timeout=30)
+        assert said.stdout.startswith("OK\nv\n")
+        subprocess.run(["redis-cli", "-s", str(path), "SHUTDOWN", "NOSAVE"], capture_output=True, timeout=30)
+        assert server.wait(60) == 0
+    finally:
+        end_process(server)
+    profile = Profile(folder / "out.seep")
+    assert profile.totals["allocations"] > 10000
+    assert (profile.totals["unknown_frees"], profile.totals["double_frees"], profile.totals["mismatched"]) == (0, 0, 0)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+NGINX = """daemon off; master_process on; worker_processes 2; pid {folder}/nginx.pid; error_log {folder}/error.log;
+events {{ worker_connections 128; }}
+http {{ access_log off; client_body_temp_path {folder}/b; proxy_temp_path {folder}/p; fastcgi_temp_path {folder}/f;
+  uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
+  server {{ listen 127.0.0.1:{port}; root {folder}/www; gzip on; gzip_min_length 1; gzip_types text/plain; }} }}
+"""
+
+
+def fetches(port):
+    def ask():
+        try:
+            with socket.create_connection(("127.0.0.1", port), 5) as s:
+                s.sendall(b"GET /page.txt HTTP/1.0\r\n\r\n")
+                return b"200 OK" in s.recv(4096)
+        except OSError:
+            return False
+    return ask
+
+
+def test_nginx_serves_its_benchmark(recorder, need):
+    need("nginx", "ab")
+    folder = recorder.folder()
+    os.chmod(folder, 0o755)
+    port = free_port()
+    (folder / "www").mkdir()
+    (folder / "www" / "page.txt").write_text("word " * 1000)
+    (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=port))
+    server = start_recorded(folder, "nginx", "-p", folder, "-c", folder / "nginx.conf")
+    try:
+        wait_until(fetches(port), "nginx answers", process=server)
+        done = subprocess.run(["ab", "-q", "-n", "2000", "-c", "20", "-H", "Accept-Encoding: gzip", f"http://127.0.0.1:{port}/page.txt"],
+                              capture_output=True, text=True, timeout=120)
+        assert re.search(r"Complete requests:\s+2000\nFailed requests:\s+0\n", done.stdout), done.stdout + done.stderr
+        master = int((folder / "nginx.pid").read_text())
+        os.kill(master, 3)  # SIGQUIT: finish what was begun
+        assert server.wait(60) == 0
+    finally:
+        end_process(server)
+    assert Profile(folder / "out.seep").totals["allocations"] > 100
+
+
+@pytest.mark.parametrize("module", PYTHON_TESTS)
+def test_python_passes_its_own_tests(python_suites, module):
+    if module not in python_suites:
+        pytest.skip(f"python's own {module} is not installed (libpython3-testsuite)")
+    process, folder, argv = python_suites[module]
+    status = process.wait(240)
+    text = (folder / "log").read_text(errors="replace")
+    if status:
+        bare = subprocess.run(argv, env=clean_environment(), capture_output=True, stdin=subprocess.DEVNULL, timeout=240)
+        assert status == bare.returncode, text[-6000:]
+        pytest.skip(f"{module} fails here without the tool too, with status {status}")
+    assert "Tests result: SUCCESS" in text
+    profile = Profile(folder / "out.seep")
+    assert profile.totals["allocations"] > 100000
+    assert (profile.totals["unknown_frees"], profile.totals["double_frees"]) == (0, 0)

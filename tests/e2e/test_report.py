@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: MIT
+"""The views and filters of the report, over a program whose numbers are known."""
+import json
+import os
+import pty
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness import DEADLINE, SEEP, Profile, clean_environment
+
+FUNCTIONS = {  # function: allocations, bytes, live blocks, live bytes, peak bytes, temporary
+    "parse_big": (10, 100000, 10, 100000, 100000, 0),
+    "parse_small": (100, 1000, 100, 1000, 1000, 0),
+    "churn": (1000, 500000, 0, 0, 0, 1000),
+    "peak_holder": (1, 2000000, 0, 0, 2000000, 1),
+    "worker": (5, 3885, 5, 3885, 0, 0),
+}
+PEAK = 2101000
+
+
+def report(file, *argv, env=None):
+    done = subprocess.run([SEEP, "report", *map(str, argv), str(file)], capture_output=True, text=True,
+                          env=clean_environment(env), stdin=subprocess.DEVNULL, timeout=DEADLINE)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def functions_in(text):
+    return {name for name in FUNCTIONS if re.search(rf"\b{name}\b", text)}
+
+
+@pytest.fixture(scope="module")
+def recording(compiler, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    done = subprocess.run([SEEP, "record", "-q", "-o", folder / "known.seep", compiler.build("known.c")], capture_output=True,
+                          env=clean_environment(), timeout=DEADLINE)
+    assert done.returncode == 0, done.stderr
+    return folder / "known.seep"
+
+
+def test_json_has_every_number_of_every_function(recording):
+    found = Profile(recording).by_function()
+    for name, (allocs, total, blocks, live, peak, temporary) in FUNCTIONS.items():
+        assert found[name] == {"allocations": allocs, "frees": allocs - blocks, "bytes_allocated": total,
+                               "live_blocks": blocks, "live_bytes": live, "peak_bytes": peak, "temporary": temporary}
+    assert Profile(recording).totals["peak_bytes"] == PEAK
+
+
+TYPES = {"seep": int, "program": str, "args": list, "pid": int, "duration_ms": int, "complete": bool, "warnings": list,
+         "exit": dict, "totals": dict, "leaks": dict, "sites": list, "frames": list, "threads": list, "snapshots": list,
+         "errors": list}
+TOTALS = ["allocations", "frees", "bytes_allocated", "live_blocks", "live_bytes", "peak_bytes", "peak_blocks", "peak_ms",
+          "peak_error_bytes", "temporary", "unknown_frees", "double_frees", "mismatched", "mmap_live_bytes", "rss_peak_bytes"]
+SITE = ["id", "allocations", "frees", "bytes_allocated", "live_blocks", "live_bytes", "peak_bytes", "temporary",
+        "leaked_blocks", "leaked_bytes", "leak", "kind", "stack"]
+FRAME = ["function", "file", "line", "module", "address", "inlined"]
+THREAD = ["tid", "name", "allocations", "bytes_allocated", "live_bytes"]
+
+
+def test_json_has_the_promised_shape(recording):
+    data = Profile(recording).json
+    assert {k: type(data.get(k)) for k in TYPES} == TYPES
+    assert data["seep"] == 1
+    assert all(isinstance(data["totals"][k], int) for k in TOTALS)
+    assert data["exit"] == {"code": 0, "signal": None}
+    assert all(k in s for s in data["sites"] for k in SITE)
+    assert all(k in f for f in data["frames"] for k in FRAME)
+    assert all(k in t for t in data["threads"] for k in THREAD)
+    assert all(re.fullmatch(r"0x[0-9a-f]+", f["address"]) for f in data["frames"])
+    assert all(0 <= i < len(data["frames"]) for s in data["sites"] for i in s["stack"])
+    assert set(data["leaks"]) >= {"scanned", "definite", "indirect", "possible", "reachable"}
+
+
+def test_sites_add_up_to_the_totals(recording):
+    profile = Profile(recording)
+    sums = profile.sum(profile.heap_sites())
+    assert {k: profile.totals[k] for k in sums} == sums
+
+
+def test_json_names_the_source_line(recording):
+    profile = Profile(recording)
+    (site,) = [s for s in profile.heap_sites() if profile.innermost(s) == "peak_holder"]
+    frame = profile.frame(site["stack"][0])
+    source = Path(frame["file"]).read_text().splitlines() if os.path.isabs(frame["file"]) else None
+    assert frame["file"].endswith("known.c")
+    assert source is None or "malloc(2000000)" in source[frame["line"] - 1]
+
+
+def test_the_summary_names_peak_and_its_owner(recording):
+    text = report(recording, "--summary")
+    assert "peak_holder" in text and "2.0 MiB" in text
+    assert len(text.splitlines()) <= 24
+
+
+def test_the_tree_of_the_peak_shows_shares(recording):
+    text = report(recording, "--tree", "--cost=peak")
+    share = re.search(r"([\d.]+) ?%.*\bpeak_holder\b", text)
+    assert share and abs(float(share.group(1)) - 100 * 2000000 / PEAK) < 0.1, text
+    assert re.search(r"([\d.]+) ?%.*\bparse_big\b", text), text
+
+
+def test_small_shares_are_summed_below_the_threshold(recording):
+    text = report(recording, "--tree", "--cost=peak")
+    assert "parse_small" not in text
+    assert "parse_small" in report(recording, "--tree", "--cost=peak", "--threshold=0")
+
+
+@pytest.mark.parametrize("cost,shown,hidden", [
+    ("live", {"parse_big"}, {"churn", "peak_holder"}),
+    ("total", {"churn", "peak_holder", "parse_big"}, {"parse_small"}),
+    ("temporary", {"churn"}, {"parse_big", "worker"}),
+    ("peak", {"peak_holder", "parse_big"}, {"churn", "worker"}),
+])
+def test_each_cost_shows_its_own_functions(recording, cost, shown, hidden):
+    found = functions_in(report(recording, "--tree", f"--cost={cost}"))
+    assert shown <= found and not hidden & found
+
+
+def test_flat_lists_stacks_largest_first(recording):
+    text = report(recording, "--flat", "--cost=live", "--threshold=0")
+    assert text.index("parse_big") < text.index("worker") < text.index("parse_small")
+
+
+def test_blocks_lists_each_live_block(recording):
+    text = report(recording, "--blocks")
+    assert len(re.findall(r"0x[0-9a-f]{6,}", text)) >= 115
+    assert len(re.findall(r"\b777\b", text)) >= 5
+
+
+def test_threads_are_named(recording):
+    assert "seep-worker" in report(recording, "--threads")
+
+
+@pytest.mark.parametrize("options,wanted", [
+    (["-i", "parse"], {"parse_big", "parse_small"}),
+    (["-i", "^load$"], {"parse_big", "parse_small"}),
+    (["-x", "load"], {"churn", "peak_holder", "worker"}),
+    (["-i", "parse", "-x", "small"], {"parse_big"}),
+    (["--thread", "seep-worker"], {"worker"}),
+    (["--module", "known"], set(FUNCTIONS)),
+], ids=lambda v: " ".join(v) if isinstance(v, list) else "")
+def test_filters_choose_stacks(recording, options, wanted):
+    assert functions_in(report(recording, "--flat", "--cost=total", "--threshold=0", *options)) == wanted
+
+
+def test_filters_apply_to_json_too(recording):
+    data = json.loads(report(recording, "--json", "-i", "parse_big"))
+    assert [s["bytes_allocated"] for s in data["sites"]] == [100000]
+
+
+def test_limit_keeps_the_largest(recording):
+    assert functions_in(report(recording, "--flat", "--cost=total", "-n", "1")) == {"peak_holder"}
+
+
+def test_no_colour_and_no_pager_in_a_pipe(recording):
+    assert "\x1b" not in report(recording, env={"TERM": "xterm-256color", "SEEP_PAGER": "false", "PAGER": "false"})
+
+
+def on_terminal(folder, argv, env):
+    """Run on a terminal of its own and return all it wrote there."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(folder)
+        os.execve(argv[0], argv, clean_environment(env))
+    text = b""
+    while True:
+        try:
+            more = os.read(terminal, 4096)
+        except OSError:
+            break
+        if not more:
+            break
+        text += more
+    os.close(terminal)
+    _, status = os.waitpid(pid, 0)
+    return os.waitstatus_to_exitcode(status), text
+
+
+def test_colour_on_a_terminal_unless_refused(recording, tmp_path):
+    argv = [str(SEEP), "report", "--no-pager", str(recording)]
+    status, text = on_terminal(tmp_path, argv, {"TERM": "xterm-256color"})
+    assert status == 0 and b"\x1b[" in text
+    status, text = on_terminal(tmp_path, argv, {"TERM": "xterm-256color", "NO_COLOR": "1"})
+    assert status == 0 and b"\x1b[" not in text
+
+
+def test_a_pager_on_a_terminal(recording, tmp_path):
+    pager = tmp_path / "pager"
+    pager.write_text(f"#!/bin/sh\ncat > {tmp_path}/paged\n")
+    pager.chmod(0o755)
+    status, _ = on_terminal(tmp_path, [str(SEEP), "report", str(recording)], {"SEEP_PAGER": str(pager), "TERM": "xterm"})
+    assert status == 0 and "peak_holder" in (tmp_path / "paged").read_text()
+
+
+@pytest.fixture(scope="module")
+def phases(compiler, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("phases")
+    done = subprocess.run([SEEP, "record", "-q", "-o", folder / "phases.seep", compiler.build("known.c"), "600"],
+                          capture_output=True, env=clean_environment(), timeout=DEADLINE)
+    assert done.returncode == 0, done.stderr
+    return folder / "phases.seep"
+
+
+@pytest.mark.parametrize("at,held", [("300ms", 3000000), ("900ms", 1000000), ("peak", 3000000)])
+def test_any_moment_can_be_looked_at(phases, at, held):
+    text = report(phases, "--flat", "--cost=live", f"--at={at}", "--threshold=0")
+    assert "hold" in text
+    data = json.loads(report(phases, "--json", f"--at={at}"))
+    profile = Profile(phases)
+    live = [s["live_bytes"] for s in data["sites"] if "hold" in [data["frames"][i]["function"] for i in s["stack"][:1]]]
+    assert sorted(live)[-1] == held
+    assert profile.by_function()["hold"]["live_bytes"] == 0
+
+
+def test_nothing_held_is_left_at_the_end(phases):
+    assert "hold" not in report(phases, "--flat", "--cost=live", "--at=end", "--threshold=0")
+
+
+def test_a_range_shows_what_was_allocated_in_it(phases):
+    text = report(phases, "--flat", "--cost=live", "--range=700ms..1000ms", "--threshold=0")
+    assert "hold" in text and "parse_big" not in text
+
+
+def test_merging_depth_joins_stacks(recording, compiler, tmp_path):
+    done = subprocess.run([SEEP, "record", "-q", "-o", tmp_path / "d.seep", compiler.build("depth8.c"), "4096"],
+                          env=clean_environment(), timeout=DEADLINE)
+    assert done.returncode == 0
+    merged = report(tmp_path / "d.seep", "--flat", "--cost=live", "--threshold=0", "--depth-merge=1")
+    assert len(re.findall(r"\bleaf\b", merged)) == 1
+
+
+def test_info_tells_what_the_file_holds(recording):
+    done = subprocess.run([SEEP, "info", recording], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "known" in done.stdout
