@@ -130,17 +130,6 @@ bool columns_put(struct columns_state *s, const struct profile *p, unsigned arra
         return true;
 }
 
-static void store(char *field, unsigned width, uint64_t value)
-{
-        if (width == 8) {
-                memcpy(field, &value, 8);
-        } else {
-                uint32_t half = (uint32_t)value;
-
-                memcpy(field, &half, 4);
-        }
-}
-
 static void get_text_column(const struct format_column *col, char *records, uint64_t count, uint32_t step,
                             struct cursor *c)
 {
@@ -170,30 +159,70 @@ struct decode {
         uint32_t step;
 };
 
-static void get_number_column(const struct decode *d, char *records, struct cursor *c)
+/* The largest value the column may have. */
+static uint64_t column_limit(const struct decode *d)
+{
+        uint64_t limit = d->col->width == 8 ? UINT64_MAX : UINT32_MAX;
+        uint64_t declared;
+
+        if (d->col->refers == FORMAT_NONE)
+                return limit;
+        declared = d->s->declared[d->col->refers];
+        if (declared > limit)
+                return limit;
+        return declared ? declared - 1 : 0;
+}
+
+/* Inlined once per coding and width, so that the loop has no decisions left. */
+static inline __attribute__((always_inline)) void get_values(const struct decode *d, char *records, struct cursor *c,
+                                                             enum format_coding coding, unsigned width)
 {
         const struct format_column *col = d->col;
-        uint64_t limit = col->width == 8 ? UINT64_MAX : UINT32_MAX;
-        uint64_t before = 0;
+        uint64_t limit = column_limit(d), value = 0, over = 0;
+        struct cursor local = *c;
 
-        if (col->refers != FORMAT_NONE && d->s->declared[col->refers] <= limit)
-                limit = d->s->declared[col->refers] ? d->s->declared[col->refers] - 1 : 0;
         for (uint64_t i = 0; i < d->count; i++) {
                 char *at = records + i * d->step;
-                uint64_t value = cursor_varint(c);
+                uint64_t stored = cursor_varint(&local);
 
-                if (col->coding == FORMAT_DELTA)
-                        value = before + format_unzigzag(value);
-                else if (col->coding == FORMAT_NEAR)
-                        value = near_value(col, at) + format_unzigzag(value);
-                else if (col->coding == FORMAT_LAST)
-                        value = last_value(d->s, d->p, col, i) + format_unzigzag(value);
-                if (value > limit)
-                        c->bad = true;
-                if (c->bad)
-                        return;
-                store(at + col->offset, col->width, value);
-                before = value;
+                if (coding == FORMAT_PLAIN)
+                        value = stored;
+                else if (coding == FORMAT_DELTA)
+                        value += format_unzigzag(stored);
+                else if (coding == FORMAT_NEAR)
+                        value = near_value(col, at) + format_unzigzag(stored);
+                else
+                        value = last_value(d->s, d->p, col, i) + format_unzigzag(stored);
+                over |= value > limit;
+                format_store(at + col->offset, width, value);
+        }
+        *c = local;
+        c->bad |= over;
+}
+
+static void get_number_column(const struct decode *d, char *records, struct cursor *c)
+{
+        bool wide = d->col->width == 8;
+
+        switch (d->col->coding) {
+        case FORMAT_PLAIN:
+                if (wide)
+                        get_values(d, records, c, FORMAT_PLAIN, 8);
+                else
+                        get_values(d, records, c, FORMAT_PLAIN, 4);
+                break;
+        case FORMAT_DELTA:
+                if (wide)
+                        get_values(d, records, c, FORMAT_DELTA, 8);
+                else
+                        get_values(d, records, c, FORMAT_DELTA, 4);
+                break;
+        case FORMAT_NEAR: /* these two are for 8-byte members only, see format.c */
+                get_values(d, records, c, FORMAT_NEAR, 8);
+                break;
+        case FORMAT_LAST:
+                get_values(d, records, c, FORMAT_LAST, 8);
+                break;
         }
 }
 

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "profile/model.h"
 
@@ -149,7 +150,28 @@ static inline uint64_t format_unzigzag(uint64_t stored)
         return stored >> 1 ^ (0 - (stored & 1));
 }
 
-/* A member of WIDTH bytes at FIELD. */
-uint64_t format_load(const void *field, unsigned width);
+/* A member of WIDTH (4 or 8) bytes at FIELD. */
+static inline uint64_t format_load(const void *field, unsigned width)
+{
+        uint64_t whole;
+        uint32_t half;
+
+        if (width == 8) {
+                memcpy(&whole, field, 8);
+                return whole;
+        }
+        memcpy(&half, field, 4);
+        return half;
+}
+
+static inline void format_store(void *field, unsigned width, uint64_t value)
+{
+        uint32_t half = (uint32_t)value;
+
+        if (width == 8)
+                memcpy(field, &value, 8);
+        else
+                memcpy(field, &half, 4);
+}
 
 #endif

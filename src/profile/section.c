@@ -59,7 +59,7 @@ bool section_unpack(const struct section *s, struct str *buffer, const uint8_t *
                 *raw = s->body;
                 return s->raw_bytes == s->stored_bytes;
         }
-        if (buffer->room < s->raw_bytes) {
+        if (!buffer->data || buffer->room < s->raw_bytes) {
                 str_free(buffer);
                 buffer->data = heap_zero(s->raw_bytes, 1);
                 buffer->room = s->raw_bytes;

@@ -58,14 +58,14 @@ static void settle_columns(struct profile *p, unsigned array)
 
         for (uint32_t k = 0; k < t->column_count; k++) {
                 const struct format_column *col = &t->columns[k];
-                uint64_t limit;
+                uint64_t limit, count = format_count(p, array);
                 uint32_t lost;
 
                 if (col->refers == FORMAT_NONE)
                         continue;
                 limit = format_count(p, col->refers);
                 lost = col->refers == FORMAT_NODES && limit > 1;
-                for (uint64_t i = 0; i < format_count(p, array); i++) {
+                for (uint64_t i = 0; i < count; i++) {
                         char *field = records + i * t->record_bytes + col->offset;
 
                         if (format_load(field, 4) >= limit)
