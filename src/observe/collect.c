@@ -19,6 +19,7 @@
 #include "observe/stacks.h"
 
 #define COLLECT_REGION_TRIES 100
+#define COLLECT_MODULES_MAX 0x7fffu /* what a node's 15 bits can name, less the number for "none" */
 
 void collect_warn(struct profile *p, const char *format, ...)
 {
@@ -47,7 +48,7 @@ static void read_modules(const struct view *v, struct profile *p)
         struct ledger_module *raw;
 
         view_read(v, LEDGER_STRINGS, 0, strings, bytes);
-        p->module_count = v->head.module_count < PROFILE_NO_MODULE ? v->head.module_count : PROFILE_NO_MODULE;
+        p->module_count = v->head.module_count < COLLECT_MODULES_MAX ? v->head.module_count : COLLECT_MODULES_MAX;
         raw = view_table(v, LEDGER_MODULES, &p->module_count, sizeof *raw);
         p->modules = heap_zero(p->module_count, sizeof *p->modules);
         for (uint32_t i = 0; i < p->module_count; i++) {

@@ -112,14 +112,14 @@ static char *moved(const char *directory, const char *path)
         return out.data;
 }
 
-char *output_name(struct output *o, const char *program, uint32_t pid, uint32_t number, bool first)
+char *output_name(struct output *o, const char *program, uint32_t pid, uint32_t number, bool is_main)
 {
         struct str text = { 0 };
         char *path;
 
         expand(o->pattern, program, pid, number, &text);
         path = text.data;
-        if (!first && !has_place(o->pattern, "pn")) {
+        if (!is_main && !has_place(o->pattern, "pn")) {
                 path = numbered(text.data, pid);
                 str_free(&text);
         }

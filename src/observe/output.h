@@ -30,9 +30,9 @@ struct output {
 bool output_prepare(struct output *o, const char *pattern, bool force, struct err *why);
 void output_free(struct output *o);
 
-/* A name for a recording.  FIRST: the one that the user asked for; others get their pid added when the pattern has
- * no place for it.  The caller's to free(). */
-char *output_name(struct output *o, const char *program, uint32_t pid, uint32_t number, bool first);
+/* A name for a recording.  IS_MAIN: of the process that the user started; others get their pid added when the pattern
+ * has no place for it.  The caller's to free(). */
+char *output_name(struct output *o, const char *program, uint32_t pid, uint32_t number, bool is_main);
 
 /* Write P to *PATH and give it to the user behind sudo.  ELSEWHERE: try the other directories too, *PATH is then
  * replaced and WHY tells why.  false: nothing worked, WHY is the first reason. */

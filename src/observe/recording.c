@@ -19,6 +19,7 @@
 #include "base/heap.h"
 #include "base/io.h"
 #include "observe/counters.h"
+#include "observe/family.h"
 
 #define RECORDING_NAMES_EVERY_MS 1000u
 #define RECORDING_NAMES_AT_ONCE 256u
@@ -62,6 +63,7 @@ static int open_statm(uint32_t pid)
 struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, char *program, char *path, uint32_t depth)
 {
         struct recording *r = heap_zero(1, sizeof *r);
+        char *exe;
 
         r->view = *v;
         r->pid = pid;
@@ -72,6 +74,9 @@ struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, c
         r->cwd = read_link("/proc/%u/cwd", pid);
         r->statm = open_statm(pid);
         exe_identity(pid, &r->exe_dev, &r->exe_ino);
+        exe = read_link("/proc/%u/exe", pid);
+        r->exe_doubtful = *exe && strcmp(exe, r->view.head.exe) != 0;
+        free(exe);
         r->checkpoint_due_ms = RECORDING_CHECKPOINT_MS;
         view_observer(&r->view, (uint32_t)getpid());
         return r;
@@ -96,7 +101,12 @@ bool recording_has_execed(const struct recording *r)
 {
         uint64_t dev, ino;
 
-        return r->exe_ino && exe_identity(r->pid, &dev, &ino) && (dev != r->exe_dev || ino != r->exe_ino);
+        if (!exe_identity(r->pid, &dev, &ino))
+                return false;
+        if (r->exe_ino && (dev != r->exe_dev || ino != r->exe_ino))
+                return true;
+        /* A process on its way out has lost its maps too: look twice. */
+        return r->exe_doubtful && !family_has_agent((pid_t)r->pid) && exe_identity(r->pid, &dev, &ino);
 }
 
 bool recording_is_gone(const struct recording *r)

@@ -23,7 +23,8 @@ struct recording {
         uint32_t pid; /* as we see it */
         int pidfd;    /* -1: the kernel has none for us, the process is looked up by number */
         int statm;    /* /proc/PID/statm; -1 when it cannot be read */
-        uint64_t exe_dev, exe_ino; /* of the program when it said hello; 0 unknown */
+        uint64_t exe_dev, exe_ino; /* of the program when its hello was read; 0 unknown */
+        bool exe_doubtful;         /* it had another name then than in the ledger: replaced already, or in a chroot */
         char *program, *cwd, *path;
         uint32_t depth;
 

@@ -186,18 +186,23 @@ static bool pidfd_ended(const struct recording *r)
 }
 
 /* The main process ended: the kernel told us how, and how much memory it had at most.  That number covers all
- * programs the process has been and our own image before the first, so it counts only when it can be no other's. */
+ * programs the process has been and our own image before the first, so it counts only when it can be no other's, or
+ * when the process was too quick to be measured. */
 static void finish_main(struct session *s)
 {
         struct recording_end end = { .end = WIFSIGNALED(s->status) ? PROFILE_END_SIGNAL : PROFILE_END_EXIT };
 
         end.code = WIFEXITED(s->status) ? (uint32_t)WEXITSTATUS(s->status) : 0;
         end.signal = WIFSIGNALED(s->status) ? (uint32_t)WTERMSIG(s->status) : 0;
-        if (s->main_programs == 1 && s->main_rss_bytes > s->own_rss_bytes)
-                end.rss_peak_bytes = s->main_rss_bytes;
-        for (uint32_t i = s->count; i-- > 0;)
-                if (s->recordings[i]->pid == s->main_id)
-                        finish(s, i, &end);
+        for (uint32_t i = s->count; i-- > 0;) {
+                const struct recording *r = s->recordings[i];
+
+                if (r->pid != s->main_id)
+                        continue;
+                if (r->rss_peak_bytes == 0 || (s->main_programs == 1 && s->main_rss_bytes > s->own_rss_bytes))
+                        end.rss_peak_bytes = s->main_rss_bytes;
+                finish(s, i, &end);
+        }
 }
 
 /* ---- hellos ---- */
@@ -238,7 +243,7 @@ static void welcome(struct session *s, struct greeting *g)
         s->made++;
         s->main_programs += is_main;
         r = recording_new(&g->view, g->pid, g->pidfd, heap_text(program),
-                          output_name(s->o.output, program, g->pid, s->made, first), s->o.depth);
+                          output_name(s->o.output, program, g->pid, s->made, is_main), s->o.depth);
         s->recordings = heap_grow(s->recordings, s->count + 1, sizeof *s->recordings);
         s->recordings[s->count++] = r;
         say(s, first ? SESSION_NOTE : SESSION_DETAIL, "recording %s (pid %u) by preload, to %s", program, g->pid, r->path);
