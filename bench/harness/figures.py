@@ -19,7 +19,6 @@ class Figure:
     peak_mb: float = None
     tool_mb: float = None
     file_bytes: int = None
-    foreign: float = None
     failure: str = None
 
 
@@ -52,7 +51,6 @@ def figure(bench, workload, tool):
         wall_ratio=median(wall) if wall else None, wall_spread=(min(wall), max(wall)) if wall else None,
         cpu_ratio=median(cpu) if cpu else None, peak_mb=median(s.target_peak_kb for s in good) / 1024,
         tool_mb=median(s.tool_anon_kb for s in good) / 1024, file_bytes=int(median(s.file_bytes for s in good)),
-        foreign=median(s.foreign_share for s in good),
         failure=f"{lost} of {len(samples)} runs: {next(s.failure for s in samples if s.failure)}" if lost else None)
 
 

@@ -51,7 +51,7 @@ def _empty_cache():
 
 def _node_count(info):
     """Nodes of the stack tree, from `seep info --json`."""
-    return info.get("counts", info).get("nodes")
+    return info["counts"]["nodes"]
 
 
 def read(file):

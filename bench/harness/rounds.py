@@ -15,15 +15,18 @@ from .tools import TOOLS
 LIMIT_FACTOR = 10  # a tool that takes longer than this many times the untraced run is stopped
 LIMIT_FLOOR_S = 30
 FIRST_LIMIT_S = 600
+FOREIGN_SHARE = 0.12  # more processor time than this, relative to the run, spent by others or lost to the host
+SHORT_S = 0.2
 
 
 class Bench:
     """All samples: samples[workload][tool] is a list, one per round.  absent[...] says why there is none."""
 
-    def __init__(self, workloads, tools, quick=False):
+    def __init__(self, workloads, tools, quick=False, retries=0):
         self.workloads = workloads
         self.tools = list(tools)
         self.quick = quick
+        self.retries = retries
         self.samples = {w.name: {} for w in workloads}
         self.absent = {}
         self.missing_tools = {name: TOOLS[name].available() for name in tools if TOOLS[name].available()}
@@ -42,7 +45,7 @@ class Bench:
             place.say(f"bench: {workload.name}: not run: {why}")
             return
         for tool in self._order(workload, number):
-            sample = self._measure(workload, tool)
+            sample = self._measure_quietly(workload, tool)
             self.samples[workload.name].setdefault(tool.name, []).append(sample)
             place.say(f"bench: round {number + 1}/{rounds} {workload.name:20} {tool.name:10} {_told(sample)}")
 
@@ -60,6 +63,16 @@ class Bench:
     def scale(self, workload, tool):
         scale = 0.1 if self.quick and workload.metric else 1.0
         return scale * (workload.slow_scale if tool.slow and workload.metric else 1.0)
+
+    def _measure_quietly(self, workload, tool):
+        """A run that others disturbed is repeated if the user wants it; the least disturbed one counts."""
+        best = self._measure(workload, tool)
+        for _ in range(self.retries):
+            if best.failure or not disturbed(best, workload):
+                break
+            again = self._measure(workload, tool)
+            best = min(best, again, key=lambda sample: (bool(sample.failure), sample.foreign_share))
+        return best
 
     def _measure(self, workload, tool):
         command = workload.command(self.scale(workload, tool))
@@ -92,6 +105,11 @@ class Bench:
         same = first[0].output in sample.output if tool.speaks else first[0].output == sample.output
         if not same or first[0].product != sample.product:
             sample.failure = "output differs from the untraced run"
+
+
+def disturbed(sample, workload):
+    """Did others use the machine?  It counts in steps of 10 ms, so a short run says nothing; a client is no stranger."""
+    return not workload.drive and sample.wall_s > SHORT_S and sample.foreign_share > FOREIGN_SHARE
 
 
 def _told(sample):

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 """table.py -- the printed tables."""
 from .figures import figure, noise
-from .tools import TOOLS
+from .rounds import disturbed
 
 EMPTY = "-"
-NOISE_FOREIGN = 0.12  # more processor time than this spent by others, relative to the run: the row is marked
 
 
 def _number(value, form):
@@ -47,28 +46,19 @@ def _lines(head, rows, left):
 def costs(bench):
     """The one table: every workload under every tool."""
     head = ["workload", "tool", "time", "wall x", "rounds", "CPU x", "peak MB", "tool MB", "output"]
-    rows, notes, disturbed = [], [], []
-    for name in bench.samples:
-        for tool in bench.tools:
-            found = figure(bench, name, tool)
-            if not found:
-                continue
-            rows.append(_row(name, tool, found))
-            if found.failure:
-                notes.append(f"{name} under {tool}: {found.failure}")
-            if _disturbed(name, found):
-                disturbed.append(f"{name}/{tool} {found.foreign:.0%}")
-    if disturbed:
-        notes.append("others used the machine during these runs, repeat before you trust them: " + ", ".join(disturbed))
-    notes += [f"{name} was not run: {why}" for name, why in bench.absent.items()]
-    notes += [f"{TOOLS[tool].name} was not run: {why}" for tool, why in bench.missing_tools.items()]
-    notes += _noise_notes(bench)
+    found = [(name, tool, figure(bench, name, tool)) for name in bench.samples for tool in bench.tools]
+    rows = [_row(name, tool, f) for name, tool, f in found if f]
+    notes = [f"{name} under {tool}: {f.failure}" for name, tool, f in found if f and f.failure]
+    notes += [f"{name} was not run: {why}" for name, why in [*bench.absent.items(), *bench.missing_tools.items()]]
+    notes += _disturbance_notes(bench) + _noise_notes(bench)
     return list(_lines(head, rows, 2)) + [""] + [f"note: {note}" for note in notes]
 
 
-def _disturbed(name, found):
-    """The machine counts in steps of 10 ms, so a short run says nothing; a server's client is no disturbance."""
-    return name != "redis" and found.foreign is not None and found.wall_s > 0.2 and found.foreign > NOISE_FOREIGN
+def _disturbance_notes(bench):
+    rows = [(w.name, tool, sum(disturbed(s, w) for s in samples), len(samples))
+            for w in bench.workloads for tool, samples in bench.samples[w.name].items()]
+    bad = [f"{name}/{tool} {count} of {total}" for name, tool, count, total in rows if count]
+    return ["others used the machine during these runs, repeat them (or use --retries): " + ", ".join(bad)] if bad else []
 
 
 def _noise_notes(bench):

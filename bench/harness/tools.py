@@ -44,15 +44,17 @@ def _heaptrack_missing():
 
 
 def _seep(*options):
-    return lambda argv: [str(place.SEEP), "record", "-q", *options, "-o", "run.seep", "--", *argv]
+    return lambda argv: [str(place.SEEP), "record", *options, "-o", "run.seep", "--", *argv]
 
 
 TOOLS = {tool.name: tool for tool in (
     Tool("untraced", "the program alone", _plain, _nothing, _always),
     Tool("empty", "an interposer that only forwards: the lower bound", _plain,
          lambda: {"LD_PRELOAD": place.preload("empty")}, _always),
-    Tool("seep", "seep record", _seep(), _nothing, _seep_missing, files=("*.seep",)),
-    Tool("seep-d0", "seep record --depth 0: everything but the stack", _seep("-d", "0"), _nothing, _seep_missing,
+    Tool("seep", "seep record, with the summary it prints at the end", _seep(), _nothing, _seep_missing, files=("*.seep",)),
+    Tool("seep-quiet", "seep record -q: no summary, so no symbols at the end", _seep("-q"), _nothing, _seep_missing,
+         files=("*.seep",)),
+    Tool("seep-d0", "seep record --depth 0: everything but the stack", _seep("-q", "-d", "0"), _nothing, _seep_missing,
          files=("*.seep",)),
     Tool("heaptrack", "heaptrack, with its interpreter", lambda argv: [place.need("heaptrack"), "-o", "run.heaptrack", *argv],
          _nothing, _heaptrack_missing, files=("run.heaptrack*",), speaks=True, slow=True),

@@ -137,31 +137,40 @@ static bool reap(pid_t command, int *status)
         }
 }
 
-/* Sleeps until a child ends or the next look at memory is due. */
-static void sleep_until_child(const sigset_t *child_signal, long pause_ns)
+/* Sleeps until a child ends or the next look at memory is due.  True when the meter itself is told to end. */
+static bool sleep_until_child(const sigset_t *awaited, long pause_ns)
 {
         struct timespec pause = {.tv_nsec = pause_ns};
-        sigtimedwait(child_signal, NULL, &pause);
+        int number = sigtimedwait(awaited, NULL, &pause);
+        return number == SIGTERM || number == SIGINT;
 }
 
 /* Returns whether the limit was reached; the tree is killed then. */
-static bool watch(pid_t command, double limit_s, int *status)
+static bool watch(pid_t command, double limit_s, int *status, const sigset_t *awaited)
 {
-        sigset_t child_signal;
         bool late = false;
         double start = now_s();
-        sigemptyset(&child_signal);
-        sigaddset(&child_signal, SIGCHLD);
         while (reap(command, status)) {
                 double age_s = now_s() - start;
                 tree_walk(getpid(), seen_look);
-                if (age_s > limit_s) {
+                if (late || age_s > limit_s) {
                         late = true;
                         tree_walk(getpid(), end_process);
                 }
-                sleep_until_child(&child_signal, age_s < soon_s ? POLL_SOON_NS : POLL_NS);
+                if (sleep_until_child(awaited, age_s < soon_s ? POLL_SOON_NS : POLL_NS))
+                        late = true;
         }
         return late;
+}
+
+/* The signals that watch() waits for are held back from here on; BEFORE is what the command gets. */
+static void hold_signals(sigset_t *awaited, sigset_t *before)
+{
+        sigemptyset(awaited);
+        sigaddset(awaited, SIGCHLD);
+        sigaddset(awaited, SIGTERM);
+        sigaddset(awaited, SIGINT);
+        sigprocmask(SIG_BLOCK, awaited, before);
 }
 
 static pid_t start_command(char **argv, const sigset_t *mask)
@@ -238,10 +247,8 @@ int main(int argc, char **argv)
                 return 2;
         }
         target_exe = argv[3];
-        sigset_t child_signal, before;
-        sigemptyset(&child_signal);
-        sigaddset(&child_signal, SIGCHLD);
-        sigprocmask(SIG_BLOCK, &child_signal, &before);
+        sigset_t awaited, before;
+        hold_signals(&awaited, &before);
         prctl(PR_SET_CHILD_SUBREAPER, 1);
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         offer_to_oom_killer();
@@ -251,7 +258,7 @@ int main(int argc, char **argv)
         machine_busy(&busy_from, &stolen_from);
         double start = now_s();
         pid_t command = start_command(argv + 4, &before);
-        bool late = command < 0 ? true : watch(command, atof(argv[2]), &status);
+        bool late = command < 0 ? true : watch(command, atof(argv[2]), &status, &awaited);
         double wall = now_s() - start;
         machine_busy(&busy_to, &stolen_to);
 
