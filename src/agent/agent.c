@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * agent.c -- start and stop of the recording.
+ *
+ * Room:   inside.  The start runs at the first intercepted call, which may come before any constructor, or from ours.
+ * Keeps:  no libc function is called; signals are blocked meanwhile, so nothing of the program runs in between.
+ */
+#include "agent/agent.h"
+
+#include "agent/arena.h"
+#include "agent/bytes.h"
+#include "agent/hello.h"
+#include "agent/life.h"
+#include "agent/object.h"
+#include "agent/real.h"
+#include "agent/region.h"
+#include "agent/rule.h"
+#include "agent/shadow.h"
+#include "agent/sys.h"
+#include "agent/tree.h"
+
+#include "agent/guest.h"
+
+enum { STARTED_NOT, STARTED_ON_THE_WAY, STARTED_DONE };
+enum { CLOCK_REAL, CLOCK_MONO };
+
+static volatile uint32_t gate_at_rest;
+
+struct agent agent = { .gate = &gate_at_rest };
+
+static char session[256];
+
+/* What is known of the variable being read. */
+struct search {
+        const char *name;
+        char *out;
+        size_t room, matched, used;
+        bool wrong, inside, found;
+};
+
+static void search_byte(struct search *s, char c)
+{
+        if (s->inside && c && s->used + 1 < s->room) {
+                s->out[s->used++] = c;
+        } else if (!c) {
+                s->found |= s->inside;
+                s->inside = s->wrong = false;
+                s->matched = 0;
+        } else if (!s->inside && !s->wrong) {
+                s->wrong = c != s->name[s->matched++];
+                s->inside = !s->wrong && !s->name[s->matched];
+        }
+}
+
+/* Copy the value of the variable NAME (with its '=') from the environment the program was started with. */
+static bool read_session(const char *name, char *out, size_t room)
+{
+        struct search s = { .name = name, .out = out, .room = room };
+        char part[1024];
+        long fd = sys_open("/proc/self/environ"), got;
+
+        if (fd < 0)
+                return false;
+        while (!s.found && (got = sys_read(fd, part, sizeof part)) > 0)
+                for (long i = 0; i < got && !s.found; i++)
+                        search_byte(&s, part[i]);
+        sys_close(fd);
+        return s.found;
+}
+
+/* "1:FOLLOW:FLAGS:PATH" */
+static bool parse_session(const char *p)
+{
+        static const char *const words[] = { "none:", "exec:", "all:" };
+        const char *rest = NULL;
+
+        p = bytes_after(p, "1:");
+        for (uint32_t i = 0; p && !rest && i < 3; i++) {
+                rest = bytes_after(p, words[i]);
+                agent.follow = i;
+        }
+        if (!rest)
+                return false;
+        agent.flags = (uint32_t)bytes_hex(&rest);
+        if (*rest != ':')
+                return false;
+        agent.socket = rest + 1;
+        return true;
+}
+
+/* Field 28 of /proc/self/stat: where the main thread's stack begins. */
+static uint64_t read_stack_start(void)
+{
+        char text[1024];
+        long fd = sys_open("/proc/self/stat"), got, at = 0;
+        uint64_t value = 0;
+
+        if (fd < 0)
+                return 0;
+        got = sys_read(fd, text, sizeof text);
+        sys_close(fd);
+        for (long i = 0; i < got; i++)
+                if (text[i] == ')')
+                        at = i;
+        for (int field = 2; at < got && field < 28; at++)
+                field += text[at] == ' ';
+        for (; at < got && text[at] >= '0' && text[at] <= '9'; at++)
+                value = value * 10 + (uint64_t)(text[at] - '0');
+        return value;
+}
+
+static void describe(struct ledger_head *head)
+{
+        long fd;
+
+        head->pid = agent.pid = sys_pid();
+        head->ppid = (uint32_t)sys_call3(SYS_getppid, 0, 0, 0);
+        head->flags = agent.flags;
+        head->start_realtime_ns = sys_clock_ns(CLOCK_REAL);
+        head->start_monotonic_ns = sys_clock_ns(CLOCK_MONO);
+        head->node_count = 2;
+        head->site_count = head->thread_count = head->string_bytes = 1;
+        sys_call3(SYS_readlink, (long)"/proc/self/exe", (long)head->exe, sizeof head->exe - 1);
+        fd = sys_open("/proc/self/cmdline");
+        if (fd >= 0) {
+                long got = sys_read(fd, head->command, sizeof head->command - 1);
+
+                head->command_bytes = got > 0 ? (uint32_t)got : 0;
+                sys_close(fd);
+        }
+}
+
+/* A page that is zero in every forked child. */
+static bool open_gate(void)
+{
+        uint32_t *page = sys_memory(SYS_PAGE);
+
+        if (!page || sys_failed(sys_advise(page, SYS_PAGE, MADV_WIPEONFORK)))
+                return false;
+        agent.gate = page;
+        *page = GATE_ON;
+        return true;
+}
+
+static bool start_recording(void)
+{
+        bool good;
+        long fd;
+
+        if (!read_session(WIRE_SESSION_ENV "=", session, sizeof session) || !parse_session(session))
+                return false;
+        fd = arena_create();
+        if (fd < 0)
+                return false;
+        describe(agent.head);
+        agent.stack_start = read_stack_start();
+        shadow_start();
+        good = arena_commit(LEDGER_STRINGS, 1) && arena_commit(LEDGER_THREADS, sizeof(struct ledger_thread)) && tree_start() &&
+               rule_start() && region_start() && object_start() && hello_send(agent.socket, fd, WIRE_HELLO_START);
+        sys_close(fd);
+        return good && open_gate();
+}
+
+static uint64_t block_signals(uint64_t mask)
+{
+        uint64_t old = 0;
+
+        arch_syscall(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, (long)&mask, (long)&old, sizeof old, 0, 0);
+        return old;
+}
+
+static bool wake_first(void)
+{
+        uint32_t not_yet = STARTED_NOT;
+        uint64_t old;
+
+        if (!__atomic_compare_exchange_n(&agent.started, &not_yet, STARTED_ON_THE_WAY, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+                while (__atomic_load_n(&agent.started, __ATOMIC_ACQUIRE) != STARTED_DONE)
+                        sys_yield();
+                return *agent.gate == GATE_ON;
+        }
+        old = block_signals(~0ull);
+        real_find();
+        if (!start_recording())
+                gate_at_rest = GATE_OFF;
+        __atomic_store_n(&agent.started, STARTED_DONE, __ATOMIC_RELEASE);
+        block_signals(old);
+        return *agent.gate == GATE_ON;
+}
+
+bool agent_wake(void)
+{
+        if (*agent.gate == GATE_OFF)
+                return false;
+        if (__atomic_load_n(&agent.started, __ATOMIC_ACQUIRE) != STARTED_DONE)
+                return wake_first();
+        return life_child(-1);
+}
+
+void agent_stop(enum ledger_stop reason)
+{
+        uint32_t none = LEDGER_STOP_NOT;
+
+        __atomic_compare_exchange_n(&agent.head->stop_reason, &none, reason, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+        *agent.gate = GATE_OFF;
+}
+
+__attribute__((constructor)) static void agent_constructor(void)
+{
+        agent_on();
+}

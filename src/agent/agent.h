@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * agent.h -- the agent's state: is it recording, and where is its ledger.
+ *
+ * Room:   inside; any context.
+ * Keeps:  agent.gate points at a page that the kernel wipes in a forked child (MADV_WIPEONFORK), however the child was
+ *         made.  GATE_ON is therefore never seen by a child that still shares the parent's ledger; it takes the slow
+ *         path, agent_wake(), which decides what to do.
+ */
+#ifndef SEEP_AGENT_AGENT_H
+#define SEEP_AGENT_AGENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ledger/ledger.h"
+#include "wire/hello.h"
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define compiler_barrier() __asm__ volatile("" ::: "memory")
+
+enum gate { GATE_ASLEEP = 0, GATE_ON = 1, GATE_OFF = 2 };
+enum follow { FOLLOW_NONE, FOLLOW_EXEC, FOLLOW_ALL };
+
+struct agent {
+        volatile uint32_t *gate;
+        struct ledger_head *head; /* also the address of the whole ledger */
+        struct ledger_node *nodes;
+        struct ledger_site *sites;
+        uint8_t *slots;    /* struct ledger_slot, committed one by one */
+        uint8_t *counters; /* chunks */
+        uint8_t *shadow;   /* chunks */
+        uint32_t flags;    /* WIRE_F_* */
+        uint32_t follow;
+        uint32_t started; /* 0 never, 1 on the way, 2 done */
+        uint32_t pid;
+        uint32_t generation; /* raised when code was unmapped: cached rules and stacks are void */
+        uint64_t stack_start; /* of the main thread, as the kernel gave it */
+        const char *socket;
+};
+
+extern struct agent agent;
+
+/* Called when the gate is not GATE_ON: first call of all, forked child, or switched off.  True: record. */
+bool agent_wake(void);
+
+/* Stop recording for good; the program goes on.  The first reason is kept for the user. */
+void agent_stop(enum ledger_stop reason);
+
+static inline uint32_t agent_now_ms(void)
+{
+        return __atomic_load_n(&agent.head->tick_ms, __ATOMIC_RELAXED);
+}
+
+static inline bool agent_on(void)
+{
+        return likely(*agent.gate == GATE_ON) || agent_wake();
+}
+
+static inline struct ledger_slot *agent_slot(uint32_t index)
+{
+        return (struct ledger_slot *)(agent.slots + (uint64_t)index * sizeof(struct ledger_slot));
+}
+
+#endif

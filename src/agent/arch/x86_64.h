@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * x86_64.h -- the port to x86-64 Linux.
+ *
+ * Room:   inside; any context.  Included through arch.h only.
+ */
+#ifndef SEEP_AGENT_ARCH_X86_64_H
+#define SEEP_AGENT_ARCH_X86_64_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ARCH_REGS 17
+#define ARCH_REG_BASE 6   /* rbp */
+#define ARCH_REG_STACK 7  /* rsp */
+#define ARCH_REG_RETURN 16
+#define ARCH_CODE_MAX 0x7fffffffffffull
+
+/* rt_sigframe after the handler's return: rsp points at the ucontext; gregs start at 40. */
+#define ARCH_SIG_GREGS 40
+#define ARCH_SIG_BASE (ARCH_SIG_GREGS + 8 * 10)
+#define ARCH_SIG_STACK (ARCH_SIG_GREGS + 8 * 15)
+#define ARCH_SIG_PC (ARCH_SIG_GREGS + 8 * 16)
+
+/* Where each DWARF register lies in gregs (rax rdx rcx rbx rsi rdi rbp rsp r8.. r15 rip). */
+#define ARCH_SIG_ORDER { 13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7, 16 }
+
+struct arch_state {
+        uint64_t pc, sp, base;
+};
+
+/* A hook with a frame pointer: [rbp] = caller's rbp, [rbp + 8] = return address, rbp + 16 = caller's rsp. */
+#define ARCH_FRAME(caller)                                                     \
+        do {                                                                   \
+                const uint64_t *arch_fp = __builtin_frame_address(0);          \
+                (caller).base = arch_fp[0];                                    \
+                (caller).pc = arch_fp[1];                                      \
+                (caller).sp = (uint64_t)(arch_fp + 2);                         \
+        } while (0)
+
+static inline long arch_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+        register long r10 __asm__("r10") = d; /* the 4th argument of a system call is r10, not rcx */
+        register long r8 __asm__("r8") = e;
+        register long r9 __asm__("r9") = f;
+        long result;
+
+        __asm__ volatile("syscall"
+                         : "=a"(result)
+                         : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                         : "rcx", "r11", "memory");
+        return result;
+}
+
+/* Callee-saved registers, stack pointer and program counter of the function that calls this. */
+static inline __attribute__((always_inline)) void arch_registers(uint64_t *r)
+{
+        __asm__ volatile("movq %%rbx, 24(%0)\n\t"
+                         "movq %%rbp, 48(%0)\n\t"
+                         "movq %%rsp, 56(%0)\n\t"
+                         "movq %%r12, 96(%0)\n\t"
+                         "movq %%r13, 104(%0)\n\t"
+                         "movq %%r14, 112(%0)\n\t"
+                         "movq %%r15, 120(%0)\n\t"
+                         "leaq 0(%%rip), %%rcx\n\t"
+                         "movq %%rcx, 128(%0)"
+                         :
+                         : "a"(r)
+                         : "rcx", "memory");
+}
+
+/* Start of the thread's own data; in musl and glibc alike it lies above the thread's stack. */
+static inline uint64_t arch_thread_pointer(void)
+{
+        uint64_t self;
+
+        __asm__("movq %%fs:0, %0" : "=r"(self));
+        return self;
+}
+
+/* mov $15,%rax (7 or 5 bytes), syscall: what glibc, musl and the kernel's convention use. */
+static inline bool arch_is_sigreturn(uint64_t pc)
+{
+        const uint8_t *p = (const uint8_t *)pc;
+
+        if (p[0] == 0x48 && p[1] == 0xc7 && p[2] == 0xc0)
+                p += 3;
+        else if (p[0] == 0xb8)
+                p += 1;
+        else
+                return false;
+        return p[0] == 15 && !p[1] && !p[2] && !p[3] && p[4] == 0x0f && p[5] == 0x05;
+}
+
+static inline bool arch_follows_call(uint64_t pc)
+{
+        const uint8_t *p = (const uint8_t *)pc;
+
+        if (p[-5] == 0xe8)
+                return true;
+        if (p[-2] == 0xff && (p[-1] & 0x38) == 0x10) /* call *reg, call *(reg) */
+                return true;
+        if (p[-3] == 0xff && (p[-2] & 0x38) == 0x10) /* call *disp8(reg) or with SIB */
+                return true;
+        if (p[-4] == 0xff && (p[-3] & 0x38) == 0x10)
+                return true;
+        if (p[-6] == 0xff && (p[-5] & 0x38) == 0x10) /* call *disp32(reg), call *disp32(%rip) */
+                return true;
+        return p[-7] == 0xff && (p[-6] & 0x38) == 0x10;
+}
+
+#endif

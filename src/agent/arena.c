@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arena.c -- the ledger's memory: one sparse file, reserved at once, made writable part by part.
+ *
+ * Room:   inside; any context (arena_commit); at start and fork only (the rest).
+ * Keeps:  what is not committed is PROT_NONE, so that mlockall() in the program does not fill the reservation.
+ *         A commit is one mprotect of at least ARENA_STEP bytes; a race commits twice, which is harmless.
+ */
+#include "agent/arena.h"
+
+#include "agent/agent.h"
+#include "agent/bytes.h"
+#include "agent/sys.h"
+
+#include "agent/guest.h"
+
+#define ARENA_STEP (256ul << 10)
+#define ARENA_NAME "seep-ledger"
+
+/* Reserved sizes; a smaller set is tried when address space is limited (ulimit -v). */
+static const uint64_t arena_sizes[LEDGER_PARTS] = {
+        [LEDGER_HEAD] = 64ull << 10,
+        [LEDGER_NODES] = 1ull << 30,
+        [LEDGER_SITES] = 256ull << 20,
+        [LEDGER_SLOTS] = 16384 * sizeof(struct ledger_slot),
+        [LEDGER_COUNTERS] = 64ull << 30,
+        [LEDGER_CHUNKS] = 4ull << 20,
+        [LEDGER_SHADOW] = 256ull << 30,
+        [LEDGER_THREADS] = (LEDGER_THREADS_MAX + 1) * sizeof(struct ledger_thread),
+        [LEDGER_MODULES] = 32768 * sizeof(struct ledger_module),
+        [LEDGER_REGIONS] = 64ull << 20,
+        [LEDGER_ERRORS] = 4096 * sizeof(struct ledger_error),
+        [LEDGER_STRINGS] = 64ull << 20,
+};
+
+static uint64_t arena_part_size(enum ledger_part part, unsigned shift)
+{
+        uint64_t size = arena_sizes[part];
+
+        if (part == LEDGER_NODES || part == LEDGER_SITES || part == LEDGER_SLOTS || part == LEDGER_COUNTERS ||
+            part == LEDGER_SHADOW || part == LEDGER_REGIONS || part == LEDGER_STRINGS || part == LEDGER_MODULES)
+                size >>= shift;
+        if (part == LEDGER_SHADOW && size < 2 * LEDGER_SHADOW_CHUNK_BYTES)
+                size = 2 * LEDGER_SHADOW_CHUNK_BYTES;
+        return (size + ARENA_STEP - 1) & ~(ARENA_STEP - 1);
+}
+
+static uint64_t arena_total(unsigned shift)
+{
+        uint64_t total = 0;
+
+        for (int part = 0; part < LEDGER_PARTS; part++)
+                total += arena_part_size(part, shift);
+        return total;
+}
+
+static void *arena_reserve(long fd, uint64_t size, void *at)
+{
+        void *p;
+
+        if (sys_failed(sys_call3(SYS_ftruncate, fd, (long)size, 0)))
+                return NULL;
+        p = sys_map(at, size, PROT_NONE, MAP_SHARED | MAP_NORESERVE | (at ? MAP_FIXED : 0), fd);
+        if (sys_failed((long)p))
+                return NULL;
+        sys_advise(p, size, MADV_DONTDUMP);
+        return p;
+}
+
+static void arena_write_head(uint64_t size, unsigned shift)
+{
+        struct ledger_head *head = agent.head;
+        uint64_t offset = 0;
+
+        head->magic = LEDGER_MAGIC;
+        head->version = LEDGER_VERSION;
+        head->head_size = sizeof *head;
+        head->file_size = size;
+        head->word_bytes = sizeof(void *);
+        for (int part = 0; part < LEDGER_PARTS; part++) {
+                head->part[part].offset = offset;
+                head->part[part].size = arena_part_size(part, shift);
+                offset += head->part[part].size;
+        }
+        head->part[LEDGER_HEAD].committed = ARENA_STEP;
+}
+
+void arena_place(void)
+{
+        agent.nodes = arena_at(LEDGER_NODES);
+        agent.sites = arena_at(LEDGER_SITES);
+        agent.slots = arena_at(LEDGER_SLOTS);
+        agent.counters = arena_at(LEDGER_COUNTERS);
+        agent.shadow = arena_at(LEDGER_SHADOW);
+}
+
+static long arena_memfd(void)
+{
+        return sys_call3(SYS_memfd_create, (long)ARENA_NAME, 1 /* MFD_CLOEXEC */, 0);
+}
+
+long arena_create(void)
+{
+        static const unsigned shifts[] = { 0, 5, 9, 11 };
+        long fd = arena_memfd();
+
+        if (fd < 0)
+                return fd;
+        for (unsigned i = 0; i < sizeof shifts / sizeof *shifts; i++) {
+                uint64_t size = arena_total(shifts[i]);
+                void *p = arena_reserve(fd, size, NULL);
+
+                if (!p)
+                        continue;
+                if (sys_failed(sys_protect(p, ARENA_STEP, PROT_READ | PROT_WRITE)))
+                        break;
+                agent.head = p;
+                arena_write_head(size, shifts[i]);
+                arena_place();
+                return fd;
+        }
+        sys_close(fd);
+        return -SYS_ENOMEM;
+}
+
+bool arena_commit(enum ledger_part part, uint64_t bytes)
+{
+        struct ledger_extent *extent = &agent.head->part[part];
+        uint64_t have = __atomic_load_n(&extent->committed, __ATOMIC_RELAXED);
+        uint64_t want = (bytes + ARENA_STEP - 1) & ~(ARENA_STEP - 1);
+
+        if (likely(bytes <= have))
+                return true;
+        if (want > extent->size)
+                return false;
+        if (sys_failed(sys_protect((uint8_t *)agent.head + extent->offset + have, want - have, PROT_READ | PROT_WRITE)))
+                return false;
+        while (have < want && !__atomic_compare_exchange_n(&extent->committed, &have, want, false, __ATOMIC_RELEASE,
+                                                           __ATOMIC_RELAXED))
+                ;
+        return true;
+}
+
+/* Write the pages of [offset, offset + size) that were ever touched. */
+static bool arena_copy_extent(long fd, uint64_t offset, uint64_t size, uint8_t *resident)
+{
+        uint8_t *base = (uint8_t *)agent.head;
+        uint64_t pages = size / SYS_PAGE;
+
+        if (sys_failed(sys_call3(SYS_mincore, (long)(base + offset), (long)size, (long)resident)))
+                return false;
+        for (uint64_t i = 0; i < pages; i++) {
+                uint64_t first = i;
+
+                while (i < pages && (resident[i] & 1))
+                        i++;
+                if (i == first)
+                        continue;
+                for (uint64_t at = first * SYS_PAGE; at < i * SYS_PAGE;) {
+                        long put = arch_syscall(SYS_pwrite64, fd, (long)(base + offset + at), (long)(i * SYS_PAGE - at),
+                                                (long)(offset + at), 0, 0);
+
+                        if (put <= 0)
+                                return false;
+                        at += (uint64_t)put;
+                }
+        }
+        return true;
+}
+
+long arena_copy(void)
+{
+        const uint64_t step = 64ull << 20;
+        uint8_t *resident = sys_memory(step / SYS_PAGE);
+        long fd = resident ? arena_memfd() : -SYS_ENOMEM;
+        bool good = fd >= 0 && !sys_failed(sys_call3(SYS_ftruncate, fd, (long)agent.head->file_size, 0));
+
+        for (int part = 0; good && part < LEDGER_PARTS; part++) {
+                const struct ledger_extent *extent = &agent.head->part[part];
+
+                for (uint64_t at = 0; good && at < extent->committed; at += step) {
+                        uint64_t size = extent->committed - at < step ? extent->committed - at : step;
+
+                        good = arena_copy_extent(fd, extent->offset + at, size, resident);
+                }
+        }
+        if (resident)
+                sys_unmap(resident, step / SYS_PAGE);
+        if (good || fd < 0)
+                return fd;
+        sys_close(fd);
+        return -SYS_ENOMEM;
+}
+
+bool arena_replace(long fd)
+{
+        struct ledger_extent parts[LEDGER_PARTS];
+        uint64_t size = agent.head->file_size;
+        bool good;
+
+        memcpy(parts, agent.head->part, sizeof parts);
+        if (!arena_reserve(fd, size, agent.head))
+                return false;
+        good = true;
+        for (int part = 0; part < LEDGER_PARTS; part++)
+                good &= !sys_failed(sys_protect((uint8_t *)agent.head + parts[part].offset, parts[part].committed,
+                                                PROT_READ | PROT_WRITE));
+        return good;
+}

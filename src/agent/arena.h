@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arena.h -- the ledger's memory: one sparse file, reserved at once, made writable part by part.
+ *
+ * Room:   inside; any context.
+ */
+#ifndef SEEP_AGENT_ARENA_H
+#define SEEP_AGENT_ARENA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ledger/ledger.h"
+
+/* Make the memfd, reserve its address space, commit the head and write its extents.  Returns the descriptor (the
+ * caller closes it) or a negative errno; sets agent.head and the part pointers. */
+long arena_create(void);
+
+/* Set the part pointers of agent from agent.head. */
+void arena_place(void);
+
+/* Make sure that the first BYTES of PART are writable.  False: the part is full or the kernel refused. */
+bool arena_commit(enum ledger_part part, uint64_t bytes);
+
+/* Copy the ledger into a new memfd, touched pages only.  Returns its descriptor or a negative errno. */
+long arena_copy(void);
+
+/* Map the ledger in FD at the address of the present one, in its place. */
+bool arena_replace(long fd);
+
+static inline void *arena_at(enum ledger_part part);
+
+#include "agent/agent.h"
+
+static inline void *arena_at(enum ledger_part part)
+{
+        return (uint8_t *)agent.head + agent.head->part[part].offset;
+}
+
+#endif

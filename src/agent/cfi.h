@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cfi.h -- what .eh_frame says about one address: how to find the caller's registers.
+ *
+ * Room:   inside; any context.  Reads the mapped unwind tables of an object, nothing else.
+ */
+#ifndef SEEP_AGENT_CFI_H
+#define SEEP_AGENT_CFI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/arch/arch.h"
+
+enum cfi_how {
+        CFI_SAME,       /* unchanged (also: nothing said) */
+        CFI_UNDEFINED,
+        CFI_AT_CFA,     /* saved at CFA + offset */
+        CFI_IS_CFA,     /* is CFA + offset */
+        CFI_REGISTER,   /* in register `offset` */
+        CFI_EXPRESSION, /* saved at the value of an expression */
+        CFI_VALUE       /* is the value of an expression */
+};
+
+struct cfi_rule {
+        uint8_t how;
+        uint16_t expression_bytes;
+        int64_t offset;
+        const uint8_t *expression;
+};
+
+struct cfi_row {
+        struct cfi_rule cfa; /* CFI_REGISTER: `reg` + offset, or CFI_VALUE */
+        uint32_t cfa_register;
+        bool signal_frame;
+        struct cfi_rule registers[ARCH_REGS];
+};
+
+#define CFI_REMEMBER 4
+
+/* Working memory of one look-up; too large for the small stacks the agent may run on. */
+struct cfi_work {
+        struct cfi_row row, initial, remembered[CFI_REMEMBER];
+};
+
+/* Find the row for PC (the address of an instruction, so return address - 1) in the table at EH_HDR.  The result is
+ * in W->row.  False: nothing is said about PC, or it is said in a way not known here. */
+bool cfi_find(const uint8_t *eh_hdr, uint64_t pc, struct cfi_work *w);
+
+/* Value of a DWARF expression; REGISTERS as the frame has them, FIRST pushed before it starts.  False: an
+ * operation not known here. */
+bool cfi_evaluate(const struct cfi_rule *r, const uint64_t *registers, bool push_first, uint64_t first, uint64_t *value);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hello.c -- telling the observer where the ledger is.
+ *
+ * Room:   inside; at start and after fork.
+ */
+#include "agent/hello.h"
+
+#include "agent/bytes.h"
+#include "agent/sys.h"
+#include "ledger/ledger.h"
+#include "wire/hello.h"
+
+#include "agent/guest.h"
+
+/* The kernel's structures; the C library's headers would bring its names along. */
+struct address {
+        uint16_t family;
+        char path[108];
+};
+
+struct vector {
+        void *base;
+        uint64_t length;
+};
+
+struct message {
+        void *name;
+        uint32_t name_length;
+        struct vector *vectors;
+        uint64_t vector_count;
+        void *control;
+        uint64_t control_length;
+        uint32_t flags;
+};
+
+struct control {
+        uint64_t length;
+        int32_t level, type;
+        int32_t fd;
+        int32_t pad;
+};
+
+enum { FAMILY_UNIX = 1, SOCKET_SEQPACKET = 5, SOCKET_NONBLOCK = 04000, LEVEL_SOCKET = 1, CONTROL_RIGHTS = 1, NO_SIGNAL = 0x4000 };
+
+static void nap(void)
+{
+        long time[2] = { 0, 1000000 };
+
+        sys_call3(SYS_nanosleep, (long)time, 0, 0);
+}
+
+static bool hello_connect(long s, const char *path)
+{
+        struct address a = { .family = FAMILY_UNIX };
+        size_t length = strlen(path);
+        long result;
+
+        if (length >= sizeof a.path)
+                return false;
+        memcpy(a.path, path, length);
+        for (int tries = 0; tries < 2000; tries++) {
+                result = sys_call3(SYS_connect, s, (long)&a, (long)(sizeof a.family + length + 1));
+                if (result != -SYS_EAGAIN && result != -SYS_EINTR)
+                        return result == 0;
+                nap();
+        }
+        return false;
+}
+
+static bool hello_message(long s, long fd, uint32_t reason)
+{
+        struct wire_hello hello = { WIRE_HELLO_MAGIC, LEDGER_VERSION, reason, sys_pid(), (uint32_t)sys_call3(SYS_getppid, 0, 0, 0) };
+        struct vector v = { &hello, sizeof hello };
+        struct control c = { 20, LEVEL_SOCKET, CONTROL_RIGHTS, (int32_t)fd, 0 };
+        struct message m = { .vectors = &v, .vector_count = 1, .control = &c, .control_length = sizeof c };
+
+        return sys_call3(SYS_sendmsg, s, (long)&m, NO_SIGNAL) == sizeof hello;
+}
+
+bool hello_send(const char *path, long fd, uint32_t reason)
+{
+        long s = sys_call3(SYS_socket, FAMILY_UNIX, SOCKET_SEQPACKET | SOCKET_NONBLOCK | SYS_O_CLOEXEC, 0);
+        bool good;
+
+        if (s < 0)
+                return false;
+        good = hello_connect(s, path) && hello_message(s, fd, reason);
+        sys_close(s);
+        return good;
+}

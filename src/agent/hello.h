@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hello.h -- telling the observer where the ledger is.
+ *
+ * Room:   inside; at start and after fork.
+ */
+#ifndef SEEP_AGENT_HELLO_H
+#define SEEP_AGENT_HELLO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Send the ledger FD to the observer at PATH (wire/hello.h).  Waits at most some two seconds for a busy observer. */
+bool hello_send(const char *path, long fd, uint32_t reason);
+
+#endif

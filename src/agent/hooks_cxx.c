@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hooks_cxx.c -- every form of operator new and delete.
+ *
+ * Room:   inside; called by the program.
+ * Keeps:  a real operator that throws leaves through our frame: nothing is to be cleaned up there (hook.h).  The library that has the
+ *         operators may be loaded long after us, hence REAL().
+ */
+#include "agent/hook.h"
+#include "agent/record.h"
+
+#include "agent/guest.h"
+
+/* With record --no-cxx the operators are not looked at: the malloc and free inside them are. */
+static inline bool cxx_enter(struct hook *h)
+{
+        if (unlikely(!agent_on()) || (agent.flags & WIRE_F_NO_CXX)) {
+                h->thread = NULL;
+                return false;
+        }
+        hook_enter(h);
+        return h->thread != NULL;
+}
+
+#define NEW(NAME, SYMBOL, KIND, PARAMETERS, ARGUMENTS)                         \
+        void *hook_##NAME PARAMETERS HOOK(SYMBOL);                             \
+        void *hook_##NAME PARAMETERS                                           \
+        {                                                                      \
+                struct hook h;                                                 \
+                void *p;                                                       \
+                                                                               \
+                ARCH_FRAME(h.caller);                                          \
+                if (unlikely(!cxx_enter(&h)))                                  \
+                        return REAL(NAME##_) ARGUMENTS;                        \
+                p = REAL(NAME##_) ARGUMENTS;                                   \
+                hook_returned(&h);                                             \
+                if (likely(p != NULL))                                         \
+                        record_alloc(h.thread, p, size, KIND, &h.caller);      \
+                hook_leave(&h);                                                \
+                return p;                                                      \
+        }
+
+#define DELETE(NAME, SYMBOL, FAMILY, PARAMETERS, ARGUMENTS)                    \
+        void hook_##NAME PARAMETERS HOOK(SYMBOL);                              \
+        void hook_##NAME PARAMETERS                                            \
+        {                                                                      \
+                struct hook h;                                                 \
+                                                                               \
+                ARCH_FRAME(h.caller);                                          \
+                if (unlikely(!p || !cxx_enter(&h))) {                          \
+                        REAL(NAME##_) ARGUMENTS;                               \
+                        return;                                                \
+                }                                                              \
+                record_free(h.thread, p, FAMILY, &h.caller);                   \
+                REAL(NAME##_) ARGUMENTS;                                       \
+                hook_returned(&h);                                             \
+                hook_leave(&h);                                                \
+        }
+
+#define ONE LEDGER_KIND_NEW
+#define ARRAY LEDGER_KIND_NEW_ARRAY
+
+NEW(new, "_Znwm", ONE, (size_t size), (size))
+NEW(new_array, "_Znam", ARRAY, (size_t size), (size))
+NEW(new_nothrow, "_ZnwmRKSt9nothrow_t", ONE, (size_t size, const void *tag), (size, tag))
+NEW(new_array_nothrow, "_ZnamRKSt9nothrow_t", ARRAY, (size_t size, const void *tag), (size, tag))
+NEW(new_aligned, "_ZnwmSt11align_val_t", ONE, (size_t size, size_t align), (size, align))
+NEW(new_array_aligned, "_ZnamSt11align_val_t", ARRAY, (size_t size, size_t align), (size, align))
+NEW(new_aligned_nothrow, "_ZnwmSt11align_val_tRKSt9nothrow_t", ONE, (size_t size, size_t align, const void *tag),
+    (size, align, tag))
+NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t", ARRAY, (size_t size, size_t align, const void *tag),
+    (size, align, tag))
+
+#undef ONE
+#undef ARRAY
+#define ONE LEDGER_FAMILY_NEW
+#define ARRAY LEDGER_FAMILY_NEW_ARRAY
+
+DELETE(delete, "_ZdlPv", ONE, (void *p), (p))
+DELETE(delete_array, "_ZdaPv", ARRAY, (void *p), (p))
+DELETE(delete_nothrow, "_ZdlPvRKSt9nothrow_t", ONE, (void *p, const void *tag), (p, tag))
+DELETE(delete_array_nothrow, "_ZdaPvRKSt9nothrow_t", ARRAY, (void *p, const void *tag), (p, tag))
+DELETE(delete_sized, "_ZdlPvm", ONE, (void *p, size_t size), (p, size))
+DELETE(delete_array_sized, "_ZdaPvm", ARRAY, (void *p, size_t size), (p, size))
+DELETE(delete_aligned, "_ZdlPvSt11align_val_t", ONE, (void *p, size_t align), (p, align))
+DELETE(delete_array_aligned, "_ZdaPvSt11align_val_t", ARRAY, (void *p, size_t align), (p, align))
+DELETE(delete_aligned_nothrow, "_ZdlPvSt11align_val_tRKSt9nothrow_t", ONE, (void *p, size_t align, const void *tag), (p, align, tag))
+DELETE(delete_array_aligned_nothrow, "_ZdaPvSt11align_val_tRKSt9nothrow_t", ARRAY, (void *p, size_t align, const void *tag),
+       (p, align, tag))
+DELETE(delete_sized_aligned, "_ZdlPvmSt11align_val_t", ONE, (void *p, size_t size, size_t align), (p, size, align))
+DELETE(delete_array_sized_aligned, "_ZdaPvmSt11align_val_t", ARRAY, (void *p, size_t size, size_t align), (p, size, align))

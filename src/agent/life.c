@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * life.c -- fork: a child either stops recording or gets a ledger of its own.
+ *
+ * Room:   inside.
+ * Keeps:  the child's copy is made by the parent before fork(), so it is exact for a program with one thread.  With several, what the
+ *         others do during the copy may be half in it: their blocks are of no use to the child anyway.
+ */
+#include "agent/life.h"
+
+#include "agent/agent.h"
+#include "agent/arena.h"
+#include "agent/hello.h"
+#include "agent/object.h"
+#include "agent/region.h"
+#include "agent/rule.h"
+#include "agent/sys.h"
+#include "agent/thread.h"
+#include "agent/tree.h"
+
+#include "agent/guest.h"
+
+long life_before_fork(void)
+{
+        return agent.follow == FOLLOW_ALL ? arena_copy() : -1;
+}
+
+void life_parent(long copy)
+{
+        if (copy >= 0)
+                sys_close(copy);
+}
+
+static bool life_adopt(long copy)
+{
+        struct ledger_head *head = agent.head;
+
+        if (!arena_replace(copy))
+                return false;
+        agent.pid = sys_pid();
+        head->ppid = head->pid;
+        head->pid = agent.pid;
+        head->parent_start_monotonic_ns = head->start_monotonic_ns;
+        head->observer = 0;
+        object_forked();
+        rule_forked();
+        tree_forked();
+        region_forked();
+        thread_forked();
+        return hello_send(agent.socket, copy, WIRE_HELLO_FORK);
+}
+
+bool life_child(long copy)
+{
+        bool on = false;
+
+        if (agent.follow == FOLLOW_ALL) {
+                if (copy < 0)
+                        copy = arena_copy();
+                on = copy >= 0 && life_adopt(copy);
+        } else {
+                __atomic_add_fetch(&agent.head->forks_not_followed, 1, __ATOMIC_RELAXED);
+        }
+        if (copy >= 0)
+                sys_close(copy);
+        *agent.gate = on ? GATE_ON : GATE_OFF;
+        return on;
+}

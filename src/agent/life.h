@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * life.h -- fork: a child either stops recording or gets a ledger of its own.
+ *
+ * Room:   inside.
+ */
+#ifndef SEEP_AGENT_LIFE_H
+#define SEEP_AGENT_LIFE_H
+
+#include <stdbool.h>
+
+/* Before fork() in a process whose children are followed: a copy of the ledger for the child, as a descriptor; negative: none. */
+long life_before_fork(void);
+
+/* After fork(), in the parent: the copy is the child's now. */
+void life_parent(long copy);
+
+/* In a child, at its first event or right after fork(): go on with the ledger COPY (negative: make one now, as well as that can be
+ * done), or stop.  True: record. */
+bool life_child(long copy);
+
+#endif

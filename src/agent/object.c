@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * object.c -- what code is mapped where, read from /proc/self/maps.
+ *
+ * Room:   inside; any context.
+ * Keeps:  one scan at a time (a try-lock: whoever finds it taken goes on without).  The table of code ranges is
+ *         written beside the old one and published by one store; a reader that meanwhile saw two publications
+ *         looks again.  Scans are rare: at the start, when code is met that no object holds, after dlclose.
+ */
+#include "agent/object.h"
+
+#include <elf.h>
+
+#include "agent/agent.h"
+#include "agent/arena.h"
+#include "agent/bytes.h"
+#include "agent/maps.h"
+#include "agent/sys.h"
+
+#include "agent/guest.h"
+
+#define OBJECTS_MAX 32767u
+#define RANGES_MAX 8192u
+#define MISSES 16u
+
+struct range {
+        uint64_t start, end;
+        uint32_t object;
+};
+
+struct ranges {
+        uint32_t count;
+        struct range at[RANGES_MAX];
+};
+
+/* The file whose mappings are being read. */
+struct candidate {
+        uint64_t dev, ino, start, last_end;
+        bool known;
+};
+
+static struct {
+        struct object *objects;
+        uint32_t count, scans, lock, published;
+        struct ranges *ranges[2];
+        struct maps *maps;
+        struct candidate candidate;
+        uint64_t miss_page[MISSES];
+        uint32_t miss_ms[MISSES];
+} table;
+
+bool object_start(void)
+{
+        table.objects = sys_memory(OBJECTS_MAX * sizeof *table.objects);
+        table.ranges[0] = sys_memory(sizeof(struct ranges));
+        table.ranges[1] = sys_memory(sizeof(struct ranges));
+        table.maps = sys_memory(sizeof(struct maps));
+        if (!table.objects || !table.ranges[0] || !table.ranges[1] || !table.maps)
+                return false;
+        object_rescan();
+        return table.scans != 0;
+}
+
+const struct object *object_get(uint32_t number)
+{
+        return number < table.count ? &table.objects[number] : NULL;
+}
+
+void object_forked(void)
+{
+        table.lock = 0;
+}
+
+static uint32_t object_string(const char *text)
+{
+        uint32_t length = (uint32_t)strlen(text) + 1;
+        uint32_t at = __atomic_fetch_add(&agent.head->string_bytes, length, __ATOMIC_RELAXED);
+
+        if (!arena_commit(LEDGER_STRINGS, (uint64_t)at + length))
+                return 0;
+        memcpy((char *)arena_at(LEDGER_STRINGS) + at, text, length);
+        return at;
+}
+
+static void object_build_id(struct ledger_module *m, const uint8_t *note, uint64_t size)
+{
+        while (size >= sizeof(Elf64_Nhdr)) {
+                const Elf64_Nhdr *h = (const void *)note;
+                uint64_t name = (h->n_namesz + 3ull) & ~3ull, data = (h->n_descsz + 3ull) & ~3ull;
+
+                if (sizeof *h + name + data > size)
+                        return;
+                if (h->n_type == NT_GNU_BUILD_ID && h->n_namesz == 4) {
+                        m->build_id_bytes = h->n_descsz < sizeof m->build_id ? h->n_descsz : sizeof m->build_id;
+                        memcpy(m->build_id, note + sizeof *h + name, m->build_id_bytes);
+                        return;
+                }
+                note += sizeof *h + name + data;
+                size -= sizeof *h + name + data;
+        }
+}
+
+/* Read the program headers that lie at O->start: bias, unwind table, build id, extent. */
+static void object_read_elf(struct object *o, struct ledger_module *m)
+{
+        const Elf64_Ehdr *e = (const void *)o->start;
+        const Elf64_Phdr *h = (const void *)(o->start + e->e_phoff);
+        bool first = true;
+
+        if (memcmp(e->e_ident, ELFMAG, SELFMAG) || e->e_ident[EI_CLASS] != ELFCLASS64 || e->e_phoff > SYS_PAGE)
+                return;
+        for (int i = 0; i < e->e_phnum; i++) {
+                if (h[i].p_type != PT_LOAD)
+                        continue;
+                if (first)
+                        o->bias = o->start - ((h[i].p_vaddr - h[i].p_offset) & ~(SYS_PAGE - 1));
+                first = false;
+                m->end = o->bias + h[i].p_vaddr + h[i].p_memsz;
+        }
+        for (int i = 0; i < e->e_phnum; i++) {
+                if (h[i].p_type == PT_GNU_EH_FRAME)
+                        o->eh_hdr = (const uint8_t *)(o->bias + h[i].p_vaddr);
+                if (h[i].p_type == PT_NOTE && !m->build_id_bytes)
+                        object_build_id(m, (const uint8_t *)(o->bias + h[i].p_vaddr), h[i].p_memsz);
+        }
+}
+
+static uint32_t object_known(const struct maps_line *line, uint64_t start)
+{
+        for (uint32_t i = 0; i < table.count; i++) {
+                struct object *o = &table.objects[i];
+
+                if (!o->gone && o->start == start && o->code == line->start && o->dev == line->dev && o->ino == line->ino)
+                        return i;
+        }
+        return OBJECT_NONE;
+}
+
+static uint32_t object_add(const struct maps_line *line, uint64_t start, bool has_header)
+{
+        uint32_t number = table.count;
+        struct object *o = &table.objects[number];
+        struct ledger_module *m;
+
+        if (number >= OBJECTS_MAX - 1 || !arena_commit(LEDGER_MODULES, (number + 1ull) * sizeof *m))
+                return OBJECT_NONE;
+        m = (struct ledger_module *)arena_at(LEDGER_MODULES) + number;
+        *o = (struct object){ .start = start, .code = line->start, .end = line->end, .dev = line->dev, .ino = line->ino };
+        m->end = line->end;
+        if (has_header)
+                object_read_elf(o, m);
+        m->start = start;
+        m->bias = o->bias;
+        m->path = object_string(line->path);
+        m->load_ms = agent_now_ms();
+        m->dev = o->dev;
+        m->ino = o->ino;
+        m->flags = (line->path[0] ? 0 : LEDGER_MODULE_ANONYMOUS) | (o->eh_hdr ? 0 : LEDGER_MODULE_NO_CFI);
+        table.count = number + 1;
+        __atomic_store_n(&agent.head->module_count, table.count, __ATOMIC_RELEASE);
+        return number;
+}
+
+static void object_take_line(const struct maps_line *line, struct ranges *out)
+{
+        struct candidate *c = &table.candidate;
+        bool same = c->known && c->dev == line->dev && c->ino == line->ino && line->ino && c->last_end <= line->start;
+        uint32_t number;
+        uint64_t start;
+
+        if (!same)
+                *c = (struct candidate){ .dev = line->dev, .ino = line->ino, .start = line->start,
+                                         .known = line->offset == 0 && line->read && line->path[0] };
+        c->last_end = line->end;
+        if (!line->execute || out->count == RANGES_MAX || bytes_after(line->path, "[vsyscall]"))
+                return;
+        start = c->known ? c->start : line->start;
+        number = object_known(line, start);
+        if (number == OBJECT_NONE)
+                number = object_add(line, start, c->known);
+        if (number == OBJECT_NONE)
+                return;
+        table.objects[number].end = line->end;
+        table.objects[number].seen = table.scans + 1;
+        out->at[out->count++] = (struct range){ line->start, line->end, number };
+}
+
+static void object_drop_unseen(void)
+{
+        uint32_t dropped = 0;
+
+        for (uint32_t i = 0; i < table.count; i++) {
+                struct object *o = &table.objects[i];
+
+                if (o->gone || o->seen == table.scans + 1)
+                        continue;
+                o->gone = 1;
+                ((struct ledger_module *)arena_at(LEDGER_MODULES))[i].gone_ms = agent_now_ms() | 1;
+                dropped++;
+        }
+        if (dropped)
+                __atomic_add_fetch(&agent.generation, 1, __ATOMIC_RELEASE);
+}
+
+void object_rescan(void)
+{
+        struct maps_line line;
+        struct ranges *out;
+
+        if (__atomic_exchange_n(&table.lock, 1, __ATOMIC_ACQUIRE))
+                return;
+        out = table.ranges[(table.published + 1) & 1];
+        if (maps_open(table.maps)) {
+                out->count = 0;
+                table.candidate.known = false;
+                while (maps_next(table.maps, &line))
+                        object_take_line(&line, out);
+                maps_close(table.maps);
+                if (!table.maps->failed) {
+                        __atomic_store_n(&table.published, table.published + 1, __ATOMIC_RELEASE);
+                        object_drop_unseen();
+                        table.scans++;
+                }
+        }
+        __atomic_store_n(&table.lock, 0, __ATOMIC_RELEASE);
+}
+
+static uint32_t object_search(uint64_t pc)
+{
+        const struct ranges *r;
+        uint32_t published, low, high, found;
+
+        do {
+                published = __atomic_load_n(&table.published, __ATOMIC_ACQUIRE);
+                r = table.ranges[published & 1];
+                low = 0;
+                high = r->count;
+                while (low < high) {
+                        uint32_t middle = (low + high) / 2;
+
+                        if (pc < r->at[middle].end)
+                                high = middle;
+                        else
+                                low = middle + 1;
+                }
+                found = low < r->count && pc >= r->at[low].start ? r->at[low].object : OBJECT_NONE;
+        } while (__atomic_load_n(&table.published, __ATOMIC_ACQUIRE) - published > 1);
+        return found;
+}
+
+/* A page without code is looked for at most ten times a second: garbage on a stack must not cost a scan each time. */
+static bool object_missed_lately(uint64_t pc)
+{
+        uint64_t page = pc / SYS_PAGE;
+        uint32_t i = (uint32_t)page % MISSES, now = agent_now_ms();
+
+        if (table.miss_page[i] == page && now - table.miss_ms[i] < 100)
+                return true;
+        table.miss_page[i] = page;
+        table.miss_ms[i] = now;
+        return false;
+}
+
+uint32_t object_find(uint64_t pc)
+{
+        uint32_t found = object_search(pc);
+
+        if (likely(found != OBJECT_NONE) || pc < SYS_PAGE || pc > ARCH_CODE_MAX || object_missed_lately(pc))
+                return found;
+        object_rescan();
+        return object_search(pc);
+}
+
+bool object_bounds(uint64_t address, uint64_t *low, uint64_t *high)
+{
+        struct maps_line line;
+        bool found = false;
+
+        if (__atomic_exchange_n(&table.lock, 1, __ATOMIC_ACQUIRE))
+                return false;
+        if (maps_open(table.maps)) {
+                while (!found && maps_next(table.maps, &line))
+                        found = address >= line.start && address < line.end;
+                maps_close(table.maps);
+        }
+        if (found) {
+                *low = line.start;
+                *high = line.end;
+        }
+        __atomic_store_n(&table.lock, 0, __ATOMIC_RELEASE);
+        return found;
+}

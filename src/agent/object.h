@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * object.h -- what code is mapped where, read from /proc/self/maps.
+ *
+ * Room:   inside; any context.
+ * Keeps:  an object's number never changes its meaning: code that is unmapped is marked gone, and other code at the
+ *         same place is another object.  agent.generation is raised whenever something went.
+ */
+#ifndef SEEP_AGENT_OBJECT_H
+#define SEEP_AGENT_OBJECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define OBJECT_NONE 0x7fffu
+
+struct object {
+        uint64_t start;        /* where offset 0 of the file lies; of anonymous code: its first byte */
+        uint64_t code, end;    /* executable part */
+        uint64_t bias;
+        const uint8_t *eh_hdr; /* .eh_frame_hdr, NULL none */
+        uint64_t dev, ino;
+        uint32_t seen;         /* number of the scan that saw it last */
+        uint32_t gone;
+};
+
+/* Allocate the tables and read the map for the first time.  False: no memory or no /proc. */
+bool object_start(void);
+
+/* Number of the object whose code holds PC; OBJECT_NONE if there is none even after a new look at the map. */
+uint32_t object_find(uint64_t pc);
+
+const struct object *object_get(uint32_t number);
+
+/* Code may have been unmapped: look at the map again. */
+void object_rescan(void);
+
+/* Bounds of the mapping that holds ADDRESS, read from the map (slow: some 100 us). */
+bool object_bounds(uint64_t address, uint64_t *low, uint64_t *high);
+
+/* In a forked child: no other thread holds the lock any more. */
+void object_forked(void);
+
+#endif

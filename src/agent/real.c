@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * real.c -- the functions that the program would have got without us.
+ *
+ * Room:   inside; any context.
+ * Keeps:  the list is read without the loader's lock: at start nobody else runs; later only for functions still
+ *         missing, which no running code could have called before their object was loaded.
+ */
+#include "agent/real.h"
+
+#include <elf.h>
+#include <link.h>
+
+#include "agent/agent.h"
+#include "agent/bytes.h"
+#include "agent/sys.h"
+
+#include "agent/guest.h"
+
+struct real real;
+
+extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
+
+/* What the loader knows of one object, as far as a look-up needs it. */
+struct real_object {
+        uint64_t base;
+        const ElfW(Sym) *symbols;
+        const char *strings;
+        const uint32_t *hash, *gnu_hash;
+        const uint16_t *versions;
+};
+
+static const struct {
+        const char *symbol;
+        size_t offset;
+} real_names[] = {
+#define X(name, symbol, result, parameters) { symbol, offsetof(struct real, name) },
+#include "agent/hooks.def"
+#undef X
+        { "__errno_location", offsetof(struct real, errno_location) },
+        { "backtrace", offsetof(struct real, backtrace) },
+};
+
+#define REAL_NAMES (sizeof real_names / sizeof *real_names)
+
+/* glibc relocates the pointers of a dynamic section in place, musl does not, and the vdso's are never. */
+static uint64_t real_pointer(const struct link_map *map, uint64_t value)
+{
+        return value < map->l_addr ? value + map->l_addr : value;
+}
+
+static void real_object(const struct link_map *map, struct real_object *o)
+{
+        *o = (struct real_object){ .base = map->l_addr };
+        for (const ElfW(Dyn) *d = map->l_ld; d && d->d_tag != DT_NULL; d++) {
+                uint64_t p = real_pointer(map, d->d_un.d_ptr);
+
+                switch (d->d_tag) {
+                case DT_SYMTAB: o->symbols = (const void *)p; break;
+                case DT_STRTAB: o->strings = (const void *)p; break;
+                case DT_HASH: o->hash = (const void *)p; break;
+                case DT_GNU_HASH: o->gnu_hash = (const void *)p; break;
+                case DT_VERSYM: o->versions = (const void *)p; break;
+                default: break;
+                }
+        }
+}
+
+static const ElfW(Sym) *real_match(const struct real_object *o, uint32_t i, const char *name)
+{
+        const ElfW(Sym) *s = &o->symbols[i];
+        unsigned type = s->st_info & 15;
+
+        if (s->st_shndx == SHN_UNDEF || (type != STT_FUNC && type != STT_GNU_IFUNC))
+                return NULL;
+        if (o->versions && (o->versions[i] & 0x8000)) /* an old version, kept for old programs */
+                return NULL;
+        return bytes_same_text(o->strings + s->st_name, name) ? s : NULL;
+}
+
+static const ElfW(Sym) *real_by_gnu_hash(const struct real_object *o, const char *name)
+{
+        const uint32_t *h = o->gnu_hash;
+        const uint32_t *buckets = h + 4 + h[2] * (sizeof(ElfW(Addr)) / 4);
+        const uint32_t *chain = buckets + h[0];
+        uint32_t hash = 5381, i;
+
+        for (const char *c = name; *c; c++)
+                hash = hash * 33 + (unsigned char)*c;
+        i = buckets[hash % h[0]];
+        if (i < h[1])
+                return NULL;
+        for (;; i++) {
+                const ElfW(Sym) *s = NULL;
+
+                if (((chain[i - h[1]] ^ hash) >> 1) == 0)
+                        s = real_match(o, i, name);
+                if (s || (chain[i - h[1]] & 1))
+                        return s;
+        }
+}
+
+static const ElfW(Sym) *real_by_hash(const struct real_object *o, const char *name)
+{
+        for (uint32_t i = 1; i < o->hash[1]; i++) {
+                const ElfW(Sym) *s = real_match(o, i, name);
+
+                if (s)
+                        return s;
+        }
+        return NULL;
+}
+
+static void *real_in_object(const struct real_object *o, const char *name)
+{
+        const ElfW(Sym) *s = NULL;
+        uint64_t address;
+
+        if (!o->symbols || !o->strings)
+                return NULL;
+        if (o->gnu_hash && o->gnu_hash[0])
+                s = real_by_gnu_hash(o, name);
+        else if (o->hash)
+                s = real_by_hash(o, name);
+        if (!s)
+                return NULL;
+        address = o->base + s->st_value;
+        if ((s->st_info & 15) == STT_GNU_IFUNC)
+                address = ((uint64_t(*)(void))address)();
+        return (void *)address;
+}
+
+/* The loader's list hangs on the DT_DEBUG entry of the program, found through the auxiliary vector. */
+static const struct link_map *real_list(void)
+{
+        uint64_t pair[2], headers = 0, count = 0, bias = 0;
+        const ElfW(Phdr) *h;
+        const ElfW(Dyn) *d = NULL;
+        long fd = sys_open("/proc/self/auxv");
+
+        if (fd < 0)
+                return NULL;
+        while (sys_read(fd, pair, sizeof pair) == sizeof pair && pair[0] != AT_NULL) {
+                if (pair[0] == AT_PHDR)
+                        headers = pair[1];
+                if (pair[0] == AT_PHNUM)
+                        count = pair[1];
+        }
+        sys_close(fd);
+        h = (const void *)headers;
+        for (uint64_t i = 0; i < count; i++)
+                if (h[i].p_type == PT_PHDR)
+                        bias = headers - h[i].p_vaddr;
+        for (uint64_t i = 0; i < count; i++)
+                if (h[i].p_type == PT_DYNAMIC)
+                        d = (const void *)(bias + h[i].p_vaddr);
+        for (; d && d->d_tag != DT_NULL; d++)
+                if (d->d_tag == DT_DEBUG && d->d_un.d_ptr)
+                        return ((const struct r_debug *)d->d_un.d_ptr)->r_map;
+        return NULL;
+}
+
+/* The first object behind ours. */
+static const struct link_map *real_behind(void)
+{
+        static const struct link_map *self;
+
+        if (!self)
+                for (self = real_list(); self && self->l_ld != _DYNAMIC; self = self->l_next)
+                        ;
+        return self ? self->l_next : NULL;
+}
+
+static void *real_search(const char *name)
+{
+        for (const struct link_map *map = real_behind(); map; map = map->l_next) {
+                struct real_object o;
+                void *found;
+
+                real_object(map, &o);
+                found = real_in_object(&o, name);
+                if (found)
+                        return found;
+        }
+        return NULL;
+}
+
+void real_find(void)
+{
+        for (size_t i = 0; i < REAL_NAMES; i++) {
+                void **place = (void **)((char *)&real + real_names[i].offset);
+
+                if (!*place)
+                        *place = real_search(real_names[i].symbol);
+        }
+}
+
+void *real_need(void *member)
+{
+        size_t offset = (size_t)((char *)member - (char *)&real);
+        void **place = member;
+
+        for (size_t i = 0; i < REAL_NAMES && !*place; i++)
+                if (real_names[i].offset == offset)
+                        *place = real_search(real_names[i].symbol);
+        return *place;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * real.h -- the functions that the program would have got without us.
+ *
+ * Room:   inside; any context.
+ * Keeps:  found by walking the loader's own list of objects behind ours, so nothing of libc is called and nothing
+ *         allocates.  An object loaded later (a C++ extension of a C program) is found when first needed.
+ */
+#ifndef SEEP_AGENT_REAL_H
+#define SEEP_AGENT_REAL_H
+
+#include <stddef.h>
+
+struct real {
+#define X(name, symbol, result, parameters) result(*name) parameters;
+#include "agent/hooks.def"
+#undef X
+        int *(*errno_location)(void);
+        int (*backtrace)(void **, int);
+};
+
+extern struct real real;
+
+/* Look up everything that can be found now.  Safe to repeat. */
+void real_find(void);
+
+/* Look again for one function that was missing: &real.NAME.  NULL when no object has it. */
+void *real_need(void *member);
+
+#define REAL(name) (likely(real.name != NULL) ? real.name : (__typeof__(real.name))real_need(&real.name))
+
+#endif

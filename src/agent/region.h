@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * region.h -- what mmap gave: a sorted list of address ranges, kept right under threads and signals without waiting.
+ *
+ * Room:   inside; any context.
+ * Keeps:  every operation has a ticket: an unmapping takes it before the system call, a mapping after it.  An unmapping touches only
+ *         regions with older tickets, so another thread that got the address in between keeps its region.
+ */
+#ifndef SEEP_AGENT_REGION_H
+#define SEEP_AGENT_REGION_H
+
+#include "agent/thread.h"
+
+uint64_t region_ticket(void);
+
+/* [START, START + SIZE) was mapped for CALLER. */
+void region_add(struct thread *t, uint64_t start, uint64_t size, uint32_t kind, const struct arch_state *caller);
+
+/* [START, START + SIZE) was unmapped; TICKET was taken before. */
+void region_remove(struct thread *t, uint64_t start, uint64_t size, uint64_t ticket);
+
+bool region_start(void);
+void region_forked(void);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shadow.c -- address to live block: the parts that are not on the fast path.
+ *
+ * Room:   inside; any context.
+ */
+#include "agent/shadow.h"
+
+#include "agent/arena.h"
+#include "agent/sys.h"
+
+#include "agent/guest.h"
+
+shadow_middle *shadow_top[SHADOW_PLANES][1u << SHADOW_TOP_BITS];
+shadow_middle shadow_nothing;
+
+void shadow_start(void)
+{
+        for (uint32_t plane = 0; plane < SHADOW_PLANES; plane++)
+                for (uint32_t i = 0; i < 1u << SHADOW_TOP_BITS; i++)
+                        shadow_top[plane][i] = &shadow_nothing;
+}
+
+static shadow_middle *middle_make(uint32_t plane, uint32_t i)
+{
+        shadow_middle *m = __atomic_load_n(&shadow_top[plane][i], __ATOMIC_ACQUIRE), *fresh;
+
+        if (m != &shadow_nothing)
+                return m;
+        fresh = sys_memory(sizeof *fresh);
+        if (!fresh)
+                return NULL;
+        if (__atomic_compare_exchange_n(&shadow_top[plane][i], &m, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+                return fresh;
+        sys_unmap(fresh, sizeof *fresh);
+        return m;
+}
+
+static struct ledger_block *chunk_make(uint64_t address, uint32_t plane)
+{
+        uint32_t number = __atomic_fetch_add(&agent.head->shadow_chunk_count, 1, __ATOMIC_RELAXED);
+        struct ledger_chunk *c;
+
+        if (!arena_commit(LEDGER_SHADOW, (number + 1ull) * LEDGER_SHADOW_CHUNK_BYTES) ||
+            !arena_commit(LEDGER_CHUNKS, (number + 1ull) * sizeof *c)) {
+                __atomic_fetch_sub(&agent.head->shadow_chunk_count, 1, __ATOMIC_RELAXED);
+                return NULL;
+        }
+        c = (struct ledger_chunk *)arena_at(LEDGER_CHUNKS) + number;
+        c->base = address & ~(LEDGER_SHADOW_SPAN - 1);
+        c->plane = plane;
+        __atomic_store_n(&c->ready, 1, __ATOMIC_RELEASE);
+        return (struct ledger_block *)(agent.shadow + number * LEDGER_SHADOW_CHUNK_BYTES);
+}
+
+struct ledger_block *shadow_make(uint64_t address, uint32_t plane)
+{
+        shadow_middle *m;
+        struct ledger_block **place, *none = NULL, *chunk;
+
+        if (address >> 47 || address & 7) {
+                __atomic_add_fetch(&agent.head->untracked_blocks, 1, __ATOMIC_RELAXED);
+                return NULL;
+        }
+        m = middle_make(plane, (uint32_t)(address >> 34));
+        if (!m) {
+                agent_stop(LEDGER_STOP_NO_MEMORY);
+                return NULL;
+        }
+        place = &(*m)[address >> 22 & ((1u << SHADOW_MIDDLE_BITS) - 1)];
+        if (!__atomic_load_n(place, __ATOMIC_ACQUIRE)) {
+                chunk = chunk_make(address, plane);
+                if (!chunk) {
+                        agent_stop(LEDGER_STOP_SHADOW_FULL);
+                        return NULL;
+                }
+                /* Whoever loses this race leaves an empty chunk behind, which no one reads anything from. */
+                __atomic_compare_exchange_n(place, &none, chunk, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+        }
+        return shadow_entry(address, plane);
+}
+
+struct ledger_block *shadow_find_far(uint64_t address)
+{
+        struct ledger_block *near = shadow_entry(address, 0), *far = shadow_entry(address, 1 + shadow_sub(address));
+
+        if (far && LEDGER_BLOCK_LIVE(*far))
+                return far;
+        if (near && (near->a | near->b) && LEDGER_BLOCK_SUB(*near) == shadow_sub(address))
+                return near; /* a tombstone */
+        return far && (far->a | far->b) ? far : NULL;
+}
+
+struct ledger_block *shadow_set_far(uint64_t address)
+{
+        uint32_t plane = 1 + shadow_sub(address);
+        struct ledger_block *b = shadow_entry(address, plane);
+
+        return b ? b : shadow_make(address, plane);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stack.h -- the call stack of an event, as a node of the tree.
+ *
+ * Room:   inside; any context, with t->active set.
+ */
+#ifndef SEEP_AGENT_STACK_H
+#define SEEP_AGENT_STACK_H
+
+#include "agent/thread.h"
+
+/* The node of the stack whose innermost frame is CALLER (its pc is a return address).  0 stops the recording. */
+uint32_t stack_capture(struct thread *t, const struct arch_state *caller);
+
+/* One step outwards from S with RULE by the words on the stack; false when that is not possible (*CUT tells whether the stack
+ * is cut off there or simply ends).  Not for RULE_GENERIC. */
+bool stack_step(struct thread *t, uint64_t rule, struct arch_state *s, bool *cut);
+
+/* What a hook called at S is, while another hook of this thread waits for its real function (t->inside). */
+enum stack_nesting {
+        STACK_NOT_NESTED, /* the other call was left by an exception or longjmp */
+        STACK_NESTED,     /* the allocator's own call */
+        STACK_IN_SIGNAL   /* a signal handler's call, made while the allocator was interrupted */
+};
+
+enum stack_nesting stack_nesting(struct thread *t, const struct arch_state *s);
+
+#endif

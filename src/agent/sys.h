@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sys.h -- the system calls the agent makes, without libc and without errno.
+ *
+ * Room:   inside; any context.
+ * Keeps:  results are as the kernel gives them: negative errno on failure.
+ */
+#ifndef SEEP_AGENT_SYS_H
+#define SEEP_AGENT_SYS_H
+
+#include <linux/mman.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+
+#include "agent/arch/arch.h"
+
+#define SYS_O_CLOEXEC 02000000
+#define SYS_EINTR 4
+#define SYS_ESRCH 3
+#define SYS_EAGAIN 11
+#define SYS_ENOMEM 12
+#define SYS_PAGE 4096ul
+
+static inline long sys_call3(long n, long a, long b, long c)
+{
+        return arch_syscall(n, a, b, c, 0, 0, 0);
+}
+
+static inline bool sys_failed(long result)
+{
+        return (unsigned long)result >= (unsigned long)-4095l;
+}
+
+static inline long sys_open(const char *path)
+{
+        return arch_syscall(SYS_openat, -100 /* AT_FDCWD */, (long)path, SYS_O_CLOEXEC, 0, 0, 0);
+}
+
+static inline long sys_read(long fd, void *to, size_t count)
+{
+        long got;
+
+        do
+                got = sys_call3(SYS_read, fd, (long)to, (long)count);
+        while (got == -SYS_EINTR);
+        return got;
+}
+
+static inline void sys_close(long fd)
+{
+        sys_call3(SYS_close, fd, 0, 0);
+}
+
+static inline void *sys_map(void *at, size_t size, int protection, int flags, long fd)
+{
+        return (void *)arch_syscall(SYS_mmap, (long)at, (long)size, protection, flags, fd, 0);
+}
+
+static inline long sys_unmap(void *at, size_t size)
+{
+        return sys_call3(SYS_munmap, (long)at, (long)size, 0);
+}
+
+static inline long sys_protect(void *at, size_t size, int protection)
+{
+        return sys_call3(SYS_mprotect, (long)at, (long)size, protection);
+}
+
+static inline long sys_advise(void *at, size_t size, int advice)
+{
+        return sys_call3(SYS_madvise, (long)at, (long)size, advice);
+}
+
+static inline uint32_t sys_pid(void)
+{
+        return (uint32_t)sys_call3(SYS_getpid, 0, 0, 0);
+}
+
+static inline uint32_t sys_tid(void)
+{
+        return (uint32_t)sys_call3(SYS_gettid, 0, 0, 0);
+}
+
+static inline uint64_t sys_clock_ns(int clock)
+{
+        struct { long seconds, ns; } t = { 0, 0 };
+
+        sys_call3(SYS_clock_gettime, clock, (long)&t, 0);
+        return (uint64_t)t.seconds * 1000000000u + (uint64_t)t.ns;
+}
+
+static inline void sys_yield(void)
+{
+        sys_call3(SYS_sched_yield, 0, 0, 0);
+}
+
+/* Memory of our own: private, zero, not in core files.  NULL when there is none. */
+static inline void *sys_memory(size_t size)
+{
+        void *p = sys_map(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+
+        if (sys_failed((long)p))
+                return NULL;
+        sys_advise(p, size, MADV_DONTDUMP);
+        return p;
+}
+
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * thread.c -- giving each running thread a slot, and taking it back from the dead.
+ *
+ * Room:   inside; any context.
+ * Keeps:  a slot is taken by one compare-and-swap.  Nobody tells us that a thread ended; a few slots are therefore asked
+ *         for life (tgkill with signal 0) whenever a new thread appears.
+ */
+#include "agent/thread.h"
+
+#include "agent/arena.h"
+#include "agent/bytes.h"
+#include "agent/peak.h"
+#include "agent/sys.h"
+
+#include "agent/guest.h"
+
+#define SLOTS_MAX 16384u
+#define PROBES 8u
+#define PR_GET_NAME 16
+
+__thread struct thread *thread_self;
+
+/* Private state of each slot, by index. */
+static struct thread **states;
+
+/* Tables of a thread lie in one mapping behind its struct. */
+struct block {
+        struct thread thread;
+        struct cfi_work work;
+        struct memo memos[1u << MEMO_BITS];
+        struct kid kids[1u << KID_BITS];
+};
+
+static struct thread *state_new(uint32_t index)
+{
+        struct block *b = sys_memory(sizeof *b);
+
+        if (!b)
+                return NULL;
+        b->thread.work = &b->work;
+        b->thread.memos = b->memos;
+        b->thread.kids = b->kids;
+        b->thread.index = index;
+        b->thread.slot = agent_slot(index);
+        return &b->thread;
+}
+
+static bool dead(uint32_t tid)
+{
+        return arch_syscall(SYS_tgkill, agent.pid, tid, 0, 0, 0, 0) == -SYS_ESRCH;
+}
+
+static bool take(struct ledger_slot *slot, uint32_t was, uint32_t is)
+{
+        return __atomic_compare_exchange_n(&slot->used, &was, is, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+/* A slot whose thread is dead or that was given back; UINT32_MAX none found by PROBES looks. */
+static uint32_t slot_reuse(uint32_t tid)
+{
+        static uint32_t cursor;
+        uint32_t count = __atomic_load_n(&agent.head->slot_count, __ATOMIC_ACQUIRE);
+
+        for (uint32_t i = 0; i < PROBES && i < count; i++) {
+                uint32_t index = __atomic_fetch_add(&cursor, 1, __ATOMIC_RELAXED) % count;
+                struct ledger_slot *slot = agent_slot(index);
+                uint32_t used = __atomic_load_n(&slot->used, __ATOMIC_ACQUIRE), holder = slot->tid;
+
+                if (used == 0 && take(slot, 0, 1))
+                        return index;
+                if (used != 1 || !states[index] || (holder != tid && !dead(holder)))
+                        continue;
+                if (slot->tid == holder && take(slot, 1, 2)) {
+                        __atomic_store_n(&slot->used, 1, __ATOMIC_RELEASE);
+                        return index;
+                }
+        }
+        return UINT32_MAX;
+}
+
+static uint32_t slot_new(void)
+{
+        uint32_t index = __atomic_load_n(&agent.head->slot_count, __ATOMIC_RELAXED);
+
+        do {
+                if (index >= SLOTS_MAX || !arena_commit(LEDGER_SLOTS, (index + 1ull) * sizeof(struct ledger_slot)))
+                        return UINT32_MAX;
+        } while (!__atomic_compare_exchange_n(&agent.head->slot_count, &index, index + 1, false, __ATOMIC_ACQ_REL,
+                                              __ATOMIC_RELAXED));
+        agent_slot(index)->used = 1;
+        return index;
+}
+
+static struct thread *state_take(uint32_t tid)
+{
+        uint32_t index;
+
+        if (!states) {
+                void *p = sys_memory(SLOTS_MAX * sizeof *states);
+                struct thread **none = NULL;
+
+                if (!p || !__atomic_compare_exchange_n(&states, &none, p, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+                        sys_unmap(p, SLOTS_MAX * sizeof *states);
+        }
+        index = states ? slot_reuse(tid) : UINT32_MAX;
+        if (states && index == UINT32_MAX)
+                index = slot_new();
+        if (index == UINT32_MAX)
+                return NULL;
+        if (!states[index])
+                states[index] = state_new(index);
+        if (!states[index])
+                agent_slot(index)->used = 0;
+        return states[index];
+}
+
+static uint32_t record_new(struct thread *t, uint32_t tid)
+{
+        struct ledger_thread *all = arena_at(LEDGER_THREADS), *r;
+        uint32_t number = __atomic_fetch_add(&agent.head->thread_count, 1, __ATOMIC_RELAXED);
+
+        if (number >= LEDGER_THREADS_MAX) {
+                __atomic_store_n(&agent.head->thread_count, LEDGER_THREADS_MAX, __ATOMIC_RELAXED);
+                number = LEDGER_THREADS_MAX - 1;
+        }
+        if (!arena_commit(LEDGER_THREADS, (number + 1ull) * sizeof *all))
+                return 0;
+        r = &all[number];
+        r->tid = tid;
+        r->slot = t->index;
+        r->start_ms = agent_now_ms();
+        arch_syscall(SYS_prctl, PR_GET_NAME, (long)r->name, 0, 0, 0, 0);
+        r->base_allocs = t->slot->allocs;
+        r->base_alloc_bytes = t->slot->alloc_bytes;
+        return number;
+}
+
+/* Close the record of the thread that had this slot before. */
+static void record_end(struct thread *t)
+{
+        struct ledger_thread *r = (struct ledger_thread *)arena_at(LEDGER_THREADS) + t->record;
+
+        if (!t->record)
+                return;
+        r->end_ms = agent_now_ms() | 1;
+        r->last_allocs = t->slot->allocs;
+        r->last_alloc_bytes = t->slot->alloc_bytes;
+}
+
+struct thread *thread_register(void)
+{
+        uint32_t tid = sys_tid();
+        struct thread *t = state_take(tid);
+
+        if (!t) {
+                __atomic_add_fetch(&agent.head->lost_events, 1, __ATOMIC_RELAXED);
+                return NULL;
+        }
+        record_end(t);
+        t->active = 0;
+        t->inside = 0;
+        t->last = 0;
+        t->rise = t->headroom = 0;
+        t->frame_count = 0;
+        t->stack_low = t->stack_high = 0;
+        t->record = record_new(t, tid);
+        t->slot->tid = tid;
+        t->slot->thread = t->record;
+        peak_thread_joined();
+        thread_self = t;
+        return t;
+}
+
+struct thread *thread_borrow(const struct thread *owner)
+{
+        struct thread *t = state_take(0);
+
+        if (!t) {
+                __atomic_add_fetch(&agent.head->lost_events, 1, __ATOMIC_RELAXED);
+                return NULL;
+        }
+        if (t->record != owner->record)
+                record_end(t);
+        t->record = owner->record;
+        t->slot->tid = sys_tid();
+        t->slot->thread = t->record;
+        t->inside = 0;
+        t->last = 0;
+        t->active = 0;
+        t->frame_count = 0;
+        t->rise = t->headroom = 0;
+        peak_thread_joined();
+        return t;
+}
+
+void thread_return(struct thread *t)
+{
+        t->record = 0;
+        __atomic_store_n(&t->slot->used, 0, __ATOMIC_RELEASE);
+}
+
+void thread_forked(void)
+{
+        struct thread *t = thread_self;
+
+        if (!t)
+                return;
+        t->slot->tid = sys_tid();
+        ((struct ledger_thread *)arena_at(LEDGER_THREADS))[t->record].tid = t->slot->tid;
+}
+
+/* Twice the room for an array of elements of SIZE bytes, its contents kept. */
+static bool grow(void *array, uint32_t *room, uint32_t size, uint32_t limit)
+{
+        void **place = array, *bigger;
+        uint32_t want = *room ? *room * 2 : 1024;
+
+        if (want > limit)
+                return false;
+        bigger = sys_memory((uint64_t)want * size);
+        if (!bigger)
+                return false;
+        if (*place) {
+                uint64_t *to = bigger, *from = *place;
+
+                for (uint64_t i = 0; i < (uint64_t)*room * size / 8; i++)
+                        to[i] = from[i];
+                sys_unmap(*place, (uint64_t)*room * size);
+        }
+        *place = bigger;
+        *room = want;
+        return true;
+}
+
+bool thread_grow_frames(struct thread *t)
+{
+        return grow(&t->frames, &t->frame_room, sizeof *t->frames, STACK_DEPTH_MAX);
+}
+
+bool thread_grow_checks(struct thread *t)
+{
+        return grow(&t->checks, &t->check_room, sizeof *t->checks, 4 * STACK_DEPTH_MAX);
+}
+
+bool thread_grow_fresh(struct thread *t)
+{
+        return grow(&t->fresh, &t->fresh_room, sizeof *t->fresh, STACK_DEPTH_MAX);
+}
+
+struct ledger_counter *thread_counter_new(struct thread *t, uint32_t site)
+{
+        uint32_t number = __atomic_add_fetch(&agent.head->counter_chunk_count, 1, __ATOMIC_RELAXED);
+
+        if (site / LEDGER_COUNTERS_PER_CHUNK >= LEDGER_CHUNKS_PER_SLOT ||
+            !arena_commit(LEDGER_COUNTERS, (uint64_t)number * LEDGER_COUNTER_CHUNK_BYTES)) {
+                agent_stop(LEDGER_STOP_COUNTERS_FULL);
+                return NULL;
+        }
+        __atomic_store_n(&t->slot->chunk[site / LEDGER_COUNTERS_PER_CHUNK], number, __ATOMIC_RELEASE);
+        return thread_counter(t, site);
+}

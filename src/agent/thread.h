@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * thread.h -- what the agent keeps for one running thread.
+ *
+ * Room:   inside; any context.
+ * Keeps:  the slot is in the ledger, everything else is private memory.  A slot and its struct thread are reused when
+ *         their thread is dead; counters simply go on, readers sum them.  A signal handler that allocates while the
+ *         agent works in the same thread (`active`) borrows a spare one, so no event is lost and nothing is
+ *         seen half done.
+ */
+#ifndef SEEP_AGENT_THREAD_H
+#define SEEP_AGENT_THREAD_H
+
+#include <stdint.h>
+
+#include "agent/agent.h"
+#include "agent/cfi.h"
+
+/* One frame of the kept stack: the registers in it after its callee returned.  40 bytes. */
+struct frame {
+        uint64_t sp, pc, base; /* pc with FRAME_EXACT when a signal interrupted there */
+        uint64_t rule;
+        uint32_t node;
+        uint32_t check; /* checks[0 .. check) are the words from here outwards; FRAME_BASE_LIVE */
+};
+
+#define FRAME_EXACT (1ull << 63)
+#define FRAME_BASE_LIVE (1u << 31)
+
+/* A word of memory that the unwind of a frame read. */
+struct check {
+        const uint64_t *at;
+        uint64_t value;
+};
+
+/* What was last found for a return address: its rule, and the tree nodes below its last two parents.  32 bytes. */
+struct memo {
+        uint64_t pc, rule;
+        uint32_t parent[2], node[2];
+};
+
+/* (parent, pc and module) to node, behind the memo. */
+struct kid {
+        uint64_t pc_module;
+        uint32_t parent, node;
+};
+
+#define MEMO_BITS 12
+#define KID_BITS 13
+
+struct thread {
+        struct ledger_slot *slot;
+        uint32_t index;      /* of the slot */
+        uint32_t active;     /* the agent works in this thread */
+        uint64_t inside;     /* caller's stack pointer of the hook whose real function runs; 0 none */
+        uint64_t last;       /* address of the last allocation if nothing happened since */
+        int64_t rise;        /* live bytes gained since the last comparison with the peak ... */
+        int64_t headroom;    /* ... and how much may be gained before the next */
+        uint32_t record;     /* index into THREADS */
+        uint32_t generation; /* of the code, when the stack was kept */
+        uint32_t frame_count, frame_room, check_room, fresh_room;
+        uint32_t last_node, last_kind, last_site;
+        struct ledger_counter *last_counter;
+        struct frame *frames;
+        struct check *checks;
+        struct frame *fresh;
+        uint64_t stack_low, stack_high; /* of the stack last looked up */
+        struct memo *memos;
+        struct kid *kids;
+        struct cfi_work *work;
+        uint64_t captures;
+};
+
+extern __thread struct thread *thread_self __attribute__((tls_model("initial-exec")));
+
+/* The calling thread's state, made at its first event; NULL when there is no memory or no slot left. */
+struct thread *thread_register(void);
+
+/* A spare state for the time of one event inside a signal handler; NULL if there is none. */
+struct thread *thread_borrow(const struct thread *owner);
+void thread_return(struct thread *t);
+
+/* In a forked child that goes on recording: the only thread left is this one. */
+void thread_forked(void);
+
+/* Make room for one more frame, for COUNT more checks, for a fresh frame.  False: no memory, or deeper than
+ * STACK_DEPTH_MAX. */
+bool thread_grow_frames(struct thread *t);
+bool thread_grow_checks(struct thread *t);
+bool thread_grow_fresh(struct thread *t);
+
+#define STACK_DEPTH_MAX (1u << 20)
+
+/* The counters of SITE in this thread's slot; NULL stops the recording. */
+struct ledger_counter *thread_counter_new(struct thread *t, uint32_t site);
+
+static inline struct ledger_counter *thread_counter(struct thread *t, uint32_t site)
+{
+        uint32_t chunk = t->slot->chunk[site / LEDGER_COUNTERS_PER_CHUNK];
+
+        if (unlikely(!chunk))
+                return thread_counter_new(t, site);
+        return (struct ledger_counter *)(agent.counters + (uint64_t)(chunk - 1) * LEDGER_COUNTER_CHUNK_BYTES) +
+               site % LEDGER_COUNTERS_PER_CHUNK;
+}
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tree.c -- every distinct call stack gets a number.
+ *
+ * Room:   inside; any context.
+ * Keeps:  the hash table is private and holds node numbers only; the nodes are in the ledger.  It grows like the one of rule.c:
+ *         one grower at a time, old tables are left to late readers.  An insertion that races with growing is lost from
+ *         the table, not from the ledger; the worst is a second number for the same stack.
+ * Cost:   3-5 ns when warm; two cache misses when cold.
+ */
+#include "agent/tree.h"
+
+#include "agent/arena.h"
+#include "agent/sys.h"
+
+#include "agent/guest.h"
+
+#define TREE_FIRST_BITS 13u
+#define TREE_LAST_BITS 27u
+
+struct tree {
+        uint32_t bits, used;
+        uint32_t at[];
+};
+
+static struct tree *tree;
+static uint32_t tree_lock;
+
+static struct tree *tree_new(uint32_t bits)
+{
+        struct tree *t = sys_memory(sizeof *t + ((uint64_t)sizeof(uint32_t) << bits));
+
+        if (t)
+                t->bits = bits;
+        return t;
+}
+
+bool tree_start(void)
+{
+        tree = tree_new(TREE_FIRST_BITS);
+        return tree && arena_commit(LEDGER_NODES, 2 * sizeof(struct ledger_node)) &&
+               arena_commit(LEDGER_SITES, sizeof(struct ledger_site));
+}
+
+void tree_forked(void)
+{
+        tree_lock = 0;
+}
+
+/* The slot of (PARENT, PC_MODULE) in T, or the empty one where it belongs. */
+static uint32_t *tree_place(struct tree *t, uint32_t parent, uint64_t pc_module)
+{
+        uint32_t mask = (1u << t->bits) - 1, i = tree_hash(parent, pc_module) & mask;
+
+        for (;; i = (i + 1) & mask) {
+                uint32_t node = __atomic_load_n(&t->at[i], __ATOMIC_ACQUIRE);
+
+                if (!node || (agent.nodes[node].pc_module == pc_module && agent.nodes[node].parent == parent))
+                        return &t->at[i];
+        }
+}
+
+static void tree_double(struct tree *old)
+{
+        struct tree *bigger;
+
+        if (old->bits >= TREE_LAST_BITS || __atomic_exchange_n(&tree_lock, 1, __ATOMIC_ACQUIRE))
+                return;
+        bigger = tree == old ? tree_new(old->bits + 1) : NULL;
+        if (bigger) {
+                for (uint32_t i = 0; i < 1u << old->bits; i++) {
+                        uint32_t node = old->at[i];
+
+                        if (node)
+                                *tree_place(bigger, agent.nodes[node].parent, agent.nodes[node].pc_module) = node;
+                }
+                bigger->used = old->used;
+                __atomic_store_n(&tree, bigger, __ATOMIC_RELEASE);
+        }
+        __atomic_store_n(&tree_lock, 0, __ATOMIC_RELEASE);
+}
+
+static uint32_t tree_node_new(uint32_t parent, uint64_t pc_module)
+{
+        uint32_t node = __atomic_fetch_add(&agent.head->node_count, 1, __ATOMIC_RELAXED);
+
+        if (!arena_commit(LEDGER_NODES, (node + 1ull) * sizeof(struct ledger_node))) {
+                __atomic_fetch_sub(&agent.head->node_count, 1, __ATOMIC_RELAXED);
+                agent_stop(LEDGER_STOP_NODES_FULL);
+                return 0;
+        }
+        agent.nodes[node].parent = parent;
+        agent.nodes[node].pc_module = pc_module;
+        return node;
+}
+
+uint32_t tree_find(uint32_t parent, uint64_t pc_module)
+{
+        struct tree *t = __atomic_load_n(&tree, __ATOMIC_ACQUIRE);
+        uint32_t *place = tree_place(t, parent, pc_module), node = *place, none = 0;
+
+        if (node)
+                return node;
+        node = tree_node_new(parent, pc_module);
+        if (!node)
+                return 0;
+        if (t->used < (1u << t->bits) - (1u << (t->bits - 3)) &&
+            __atomic_compare_exchange_n(place, &none, node, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED) &&
+            __atomic_add_fetch(&t->used, 1, __ATOMIC_RELAXED) > 1u << (t->bits - 1))
+                tree_double(t);
+        return node;
+}
+
+static uint32_t tree_site_new(uint32_t node, uint32_t kind)
+{
+        uint32_t site = __atomic_fetch_add(&agent.head->site_count, 1, __ATOMIC_RELAXED);
+
+        if (site >= LEDGER_SITES_MAX || !arena_commit(LEDGER_SITES, (site + 1ull) * sizeof(struct ledger_site))) {
+                __atomic_fetch_sub(&agent.head->site_count, 1, __ATOMIC_RELAXED);
+                agent_stop(LEDGER_STOP_SITES_FULL);
+                return 0;
+        }
+        agent.sites[site].kind = kind;
+        agent.sites[site].node = node;
+        return site;
+}
+
+uint32_t tree_site_find(uint32_t node, uint32_t kind)
+{
+        uint32_t first = __atomic_load_n(&agent.nodes[node].site, __ATOMIC_ACQUIRE), site;
+
+        for (site = first & 0xffffffu; site; site = agent.sites[site].next)
+                if (agent.sites[site].kind == kind)
+                        return site;
+        site = tree_site_new(node, kind);
+        if (!site)
+                return 0;
+        if (!first && __atomic_compare_exchange_n(&agent.nodes[node].site, &first, kind << 24 | site, false,
+                                                  __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+                return site;
+        /* Another kind came from here before: hang the new one behind it. */
+        agent.sites[site].next = agent.sites[first & 0xffffffu].next;
+        __atomic_store_n(&agent.sites[first & 0xffffffu].next, site, __ATOMIC_RELEASE);
+        return site;
+}

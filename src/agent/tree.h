@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tree.h -- every distinct call stack gets a number.
+ *
+ * Room:   inside; any context.
+ * Keeps:  a number, once given, never changes its meaning.  Two threads that meet the same new stack at once may give it
+ *         two numbers; readers merge.
+ */
+#ifndef SEEP_AGENT_TREE_H
+#define SEEP_AGENT_TREE_H
+
+#include "agent/rule.h"
+#include "agent/thread.h"
+
+bool tree_start(void);
+void tree_forked(void);
+
+/* The node of PC_MODULE below PARENT, from the table of all threads; made if new.  0 stops the recording. */
+uint32_t tree_find(uint32_t parent, uint64_t pc_module);
+
+/* The site of (NODE, KIND); made if new.  0 stops the recording. */
+uint32_t tree_site_find(uint32_t node, uint32_t kind);
+
+static inline uint64_t tree_pc_module(uint64_t pc, uint64_t rule)
+{
+        return (pc & (FRAME_EXACT | 0xffffffffffffull)) | (uint64_t)RULE_OBJECT(rule) << 48;
+}
+
+static inline uint32_t tree_hash(uint32_t parent, uint64_t pc_module)
+{
+        return (uint32_t)(((pc_module ^ (uint64_t)parent << 20) * 0x9e3779b97f4a7c15ull) >> 32);
+}
+
+static inline uint32_t tree_site(uint32_t node, uint32_t kind)
+{
+        uint32_t site = __atomic_load_n(&agent.nodes[node].site, __ATOMIC_RELAXED);
+
+        return likely(site >> 24 == kind) ? site & 0xffffffu : tree_site_find(node, kind);
+}
+
+#endif

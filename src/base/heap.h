@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * heap.h -- memory that is there or the command ends.
+ *
+ * Room:   outside; any layer.  Released with free().
+ */
+#ifndef SEEP_BASE_HEAP_H
+#define SEEP_BASE_HEAP_H
+
+#include <stddef.h>
+
+/* COUNT zeroed elements of SIZE bytes; never NULL (COUNT 0 gives one element).  Overflow counts as "no memory". */
+void *heap_zero(size_t count, size_t size);
+
+/* P resized to COUNT elements of SIZE bytes; what is new is not cleared. */
+void *heap_grow(void *p, size_t count, size_t size);
+
+/* A copy of TEXT; NULL for NULL. */
+char *heap_text(const char *text);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * io.c -- whole reads and writes.
+ *
+ * Room:   outside; any layer.
+ */
+#include "base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+bool io_write(int fd, const void *bytes, size_t count)
+{
+        const char *p = bytes;
+
+        while (count) {
+                ssize_t n = write(fd, p, count);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return false;
+                p += n;
+                count -= (size_t)n;
+        }
+        return true;
+}
+
+bool io_read(int fd, struct str *out)
+{
+        char part[16384];
+
+        for (;;) {
+                ssize_t n = read(fd, part, sizeof part);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n <= 0)
+                        return n == 0;
+                str_bytes(out, part, (size_t)n);
+        }
+}
+
+bool io_read_file(const char *path, struct str *out)
+{
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        bool good;
+        int saved;
+
+        if (fd < 0)
+                return false;
+        good = io_read(fd, out);
+        saved = errno;
+        close(fd);
+        errno = saved;
+        return good;
+}

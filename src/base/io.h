@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * io.h -- whole reads and writes.
+ *
+ * Room:   outside; any layer.
+ */
+#ifndef SEEP_BASE_IO_H
+#define SEEP_BASE_IO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/str.h"
+
+/* Write all COUNT bytes to FD, going on after EINTR and short writes.  false: errno tells why. */
+bool io_write(int fd, const void *bytes, size_t count);
+
+/* Append everything that can be read from FD (or the file PATH) to OUT.  false: errno tells why. */
+bool io_read(int fd, struct str *out);
+bool io_read_file(const char *path, struct str *out);
+
+#endif

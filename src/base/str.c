@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * str.c -- text and bytes that grow.
+ *
+ * Room:   outside; any layer.
+ */
+#include "base/str.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+
+static void str_reserve(struct str *s, size_t more)
+{
+        size_t room = s->room ? s->room : 64;
+
+        while (room < s->length + more + 1)
+                room *= 2;
+        if (room == s->room)
+                return;
+        s->data = heap_grow(s->data, room, 1);
+        s->room = room;
+}
+
+void str_free(struct str *s)
+{
+        free(s->data);
+        *s = (struct str){ 0 };
+}
+
+void str_clear(struct str *s)
+{
+        s->length = 0;
+        if (s->data)
+                s->data[0] = 0;
+}
+
+void str_bytes(struct str *s, const void *bytes, size_t count)
+{
+        str_reserve(s, count);
+        if (count)
+                memcpy(s->data + s->length, bytes, count);
+        s->length += count;
+        s->data[s->length] = 0;
+}
+
+void str_text(struct str *s, const char *text)
+{
+        str_bytes(s, text, strlen(text));
+}
+
+void str_char(struct str *s, char c)
+{
+        str_bytes(s, &c, 1);
+}
+
+void str_format(struct str *s, const char *format, ...)
+{
+        va_list ap;
+        int need;
+
+        va_start(ap, format);
+        need = vsnprintf(NULL, 0, format, ap);
+        va_end(ap);
+        if (need < 0)
+                return;
+        str_reserve(s, (size_t)need);
+        va_start(ap, format);
+        vsnprintf(s->data + s->length, (size_t)need + 1, format, ap);
+        va_end(ap);
+        s->length += (size_t)need;
+}
+
+const char *str_get(const struct str *s)
+{
+        return s->data ? s->data : "";
+}
+
+void str_varint(struct str *s, uint64_t value)
+{
+        while (value >= 0x80) {
+                str_char(s, (char)(value | 0x80));
+                value >>= 7;
+        }
+        str_char(s, (char)value);
+}

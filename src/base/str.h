@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * str.h -- text and bytes that grow.
+ *
+ * Room:   outside; any layer.
+ * Keeps:  `data` is always NUL-terminated (the NUL is not counted).  Memory that cannot be had ends the process
+ *         with a message (base/heap.h): the tool is short-lived and cannot do better.
+ */
+#ifndef SEEP_BASE_STR_H
+#define SEEP_BASE_STR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct str {
+        char *data; /* NULL while empty and never used */
+        size_t length, room;
+};
+
+void str_free(struct str *s);
+void str_clear(struct str *s);
+void str_bytes(struct str *s, const void *bytes, size_t count);
+void str_text(struct str *s, const char *text);
+void str_char(struct str *s, char c);
+void str_format(struct str *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The text; "" when nothing was ever added.  Valid until the next change. */
+const char *str_get(const struct str *s);
+
+/* Unsigned integer in base 128, low bits first (LEB128). */
+void str_varint(struct str *s, uint64_t value);
+
+#endif

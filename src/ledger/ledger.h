@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ledger.h -- the shared memory that is the profile of one process.
+ *
+ * Room:   both sides; layout only, no code that runs.  The agent writes, the observer reads
+ *         (and writes nothing but head->tick and head->observer).
+ * Keeps:  every place is an offset into one sparse file, found through head->part[]; a table grows
+ *         inside its part and never moves.  Counters are aligned 64-bit words, written by one
+ *         thread only; a reader may see a moment between two words of one event, never half a word.
+ *
+ * The file is a memfd that the agent makes and sends to the observer (wire/hello.h).  Its parts:
+ *
+ *   HEAD     struct ledger_head
+ *   NODES    struct ledger_node[]     the stack tree; node 0 root, node 1 root of cut-off stacks
+ *   SITES    struct ledger_site[]     (node, kind) pairs that allocated; site 0 is unused
+ *   SLOTS    struct ledger_slot[]     one per running thread, reused after its death
+ *   COUNTERS chunks of struct ledger_counter, found through slot->chunk[]
+ *   CHUNKS   struct ledger_chunk[]    which addresses each shadow chunk covers
+ *   SHADOW   chunks of struct ledger_block, one entry per 32 bytes of address space
+ *   THREADS  struct ledger_thread[]   everyone who ever allocated; thread 0 is "unknown"
+ *   MODULES  struct ledger_module[]   every object ever mapped
+ *   REGIONS  struct ledger_region[]   what mmap gave, sorted by address
+ *   ERRORS   struct ledger_error[]    releases that went wrong
+ *   STRINGS  NUL-terminated paths; offset 0 is ""
+ */
+#ifndef SEEP_LEDGER_LEDGER_H
+#define SEEP_LEDGER_LEDGER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define LEDGER_MAGIC 0x3172676450454553ull /* "SEEPdgr1" */
+#define LEDGER_VERSION 1u
+
+enum ledger_part {
+        LEDGER_HEAD,
+        LEDGER_NODES,
+        LEDGER_SITES,
+        LEDGER_SLOTS,
+        LEDGER_COUNTERS,
+        LEDGER_CHUNKS,
+        LEDGER_SHADOW,
+        LEDGER_THREADS,
+        LEDGER_MODULES,
+        LEDGER_REGIONS,
+        LEDGER_ERRORS,
+        LEDGER_STRINGS,
+        LEDGER_PARTS
+};
+
+/* How memory was asked for.  Families decide which release fits (LEDGER_FAMILY). */
+#define LEDGER_KINDS(X)                                                        \
+        X(NONE, 0, "none", NONE)                                               \
+        X(MALLOC, 1, "malloc", C)                                              \
+        X(CALLOC, 2, "calloc", C)                                              \
+        X(REALLOC, 3, "realloc", C)                                            \
+        X(REALLOCARRAY, 4, "reallocarray", C)                                  \
+        X(POSIX_MEMALIGN, 5, "posix_memalign", C)                              \
+        X(ALIGNED_ALLOC, 6, "aligned_alloc", C)                                \
+        X(MEMALIGN, 7, "memalign", C)                                          \
+        X(VALLOC, 8, "valloc", C)                                              \
+        X(PVALLOC, 9, "pvalloc", C)                                            \
+        X(NEW, 10, "new", NEW)                                                 \
+        X(NEW_ARRAY, 11, "new[]", NEW_ARRAY)                                   \
+        X(MMAP, 12, "mmap", MAP)                                               \
+        X(MREMAP, 13, "mremap", MAP)
+
+enum ledger_family {
+        LEDGER_FAMILY_NONE,
+        LEDGER_FAMILY_C,
+        LEDGER_FAMILY_NEW,
+        LEDGER_FAMILY_NEW_ARRAY,
+        LEDGER_FAMILY_MAP
+};
+
+enum ledger_kind {
+#define LEDGER_KIND_ENUM(name, number, text, family) LEDGER_KIND_##name = number,
+        LEDGER_KINDS(LEDGER_KIND_ENUM)
+#undef LEDGER_KIND_ENUM
+        LEDGER_KIND_COUNT
+};
+
+/* Why the agent stopped recording; the program went on in every case. */
+#define LEDGER_STOPS(X)                                                        \
+        X(NOT, 0, "recording")                                                 \
+        X(NO_MEMORY, 1, "no memory left for the ledger")                       \
+        X(NODES_FULL, 2, "more distinct stack frames than the ledger can hold") \
+        X(SITES_FULL, 3, "more distinct call stacks than the ledger can hold") \
+        X(COUNTERS_FULL, 4, "more counters than the ledger can hold")          \
+        X(SHADOW_FULL, 5, "more address space in use than the ledger can hold") \
+        X(BY_USER, 6, "switched off")
+
+enum ledger_stop {
+#define LEDGER_STOP_ENUM(name, number, text) LEDGER_STOP_##name = number,
+        LEDGER_STOPS(LEDGER_STOP_ENUM)
+#undef LEDGER_STOP_ENUM
+};
+
+struct ledger_extent {
+        uint64_t offset;    /* of the part, from the start of the file */
+        uint64_t size;      /* reserved; pages never touched cost nothing */
+        uint64_t committed; /* made writable so far */
+};
+
+/* Flags given to the agent at the start (wire/hello.h: WIRE_F_*), kept here for the reader. */
+
+struct ledger_head {
+        uint64_t magic;
+        uint32_t version;
+        uint32_t head_size;
+        uint64_t file_size;
+        uint32_t pid, ppid;
+        uint32_t flags;
+        uint32_t word_bytes;
+        uint64_t start_realtime_ns;
+        uint64_t start_monotonic_ns;
+        uint64_t parent_start_monotonic_ns; /* of the ledger this one was copied from at fork, else 0 */
+        struct ledger_extent part[LEDGER_PARTS];
+
+        /* Counts of entries in use (NODES, SITES, ... in entries, STRINGS in bytes). */
+        uint32_t node_count;
+        uint32_t site_count;
+        uint32_t slot_count;
+        uint32_t counter_chunk_count;
+        uint32_t shadow_chunk_count;
+        uint32_t thread_count;
+        uint32_t module_count;
+        uint32_t error_count;
+        uint32_t string_bytes;
+        uint32_t region_count;
+        uint32_t region_seq; /* odd while the region list is being changed */
+        uint32_t stop_reason;
+
+        uint64_t truncated_captures; /* stacks whose outer end could not be reached */
+        uint64_t lost_events;        /* recorded nowhere; 0 in a complete ledger */
+        uint64_t untracked_blocks;   /* addresses the shadow cannot hold (not aligned to 8) */
+        uint64_t faults_not_kept;    /* wrong releases beyond what ERRORS can hold */
+        uint64_t forks_not_followed;
+        uint64_t verify_captures;    /* test mode: stacks compared, and how many differed */
+        uint64_t verify_differences;
+        uint64_t verify_backtraces;
+        uint64_t verify_backtrace_differences;
+
+        char exe[1024];      /* what /proc/self/exe named */
+        char command[4096];  /* /proc/self/cmdline: arguments, each ended by NUL */
+        uint32_t command_bytes;
+        uint32_t end_kind;   /* 0 running; the agent notes what it can see: see LEDGER_END_ */
+
+        /* Written by the observer.  Milliseconds since start_monotonic_ns. */
+        _Alignas(64) uint32_t tick_ms;
+        uint32_t observer;
+
+        /* The peak; written by the thread that reaches a new one. */
+        _Alignas(64) uint32_t epoch;
+        uint32_t at_peak;     /* 1: nothing was freed since the maximum; live numbers are the peak's */
+        uint32_t several;     /* 1: more than one thread has allocated: totals are compared in batches */
+        uint32_t peak_tick_ms;
+        uint64_t peak_bytes;
+        uint64_t peak_blocks;
+        uint64_t peak_error_bytes; /* the peak may be this much higher */
+};
+
+/* (parent, return address) pairs; a stack is its innermost node.  Parents are older than children.
+ * The same pair may exist twice (two threads met it at once): the reader merges. */
+struct ledger_node {
+        uint64_t pc_module; /* see LEDGER_NODE_* */
+        uint32_t parent;
+        uint32_t site;      /* first site of this node: kind << 24 | site, 0 none; others through site->next */
+};
+
+#define LEDGER_NODE_PC(pc_module) ((pc_module) & 0xffffffffffffull)
+#define LEDGER_NODE_MODULE(pc_module) ((uint32_t)((pc_module) >> 48) & 0x7fffu)
+#define LEDGER_NODE_EXACT (1ull << 63) /* interrupted by a signal: pc itself, not a return address */
+#define LEDGER_NODE_NO_MODULE 0x7fffu
+#define LEDGER_NODE_ROOT 0u
+#define LEDGER_NODE_CUT 1u /* stacks below this root lost their outer end */
+
+#define LEDGER_SITES_MAX (1u << 24)
+
+struct ledger_site {
+        uint32_t node;
+        uint32_t next;
+        uint32_t kind;
+        uint32_t reserved;
+};
+
+/* What one slot saw at one site.  live = alloc - free, summed over all slots (one slot alone may be negative:
+ * it frees what others allocated).  At the peak: the saved values if EPOCH is head->epoch and head->at_peak is 0,
+ * the live ones otherwise.  lifetime_ms = sum over frees of (death - birth). */
+struct ledger_counter {
+        uint64_t allocs;
+        uint64_t alloc_bytes;
+        uint64_t frees;
+        uint64_t free_bytes;
+        int64_t peak_bytes;
+        uint64_t lifetime_ms;
+        uint64_t temporary;
+        int32_t peak_blocks;
+        uint32_t epoch;
+};
+
+#define LEDGER_COUNTERS_PER_CHUNK 1024u
+#define LEDGER_CHUNKS_PER_SLOT 16384u
+#define LEDGER_COUNTER_CHUNK_BYTES (LEDGER_COUNTERS_PER_CHUNK * sizeof(struct ledger_counter))
+
+/* counters of site S in a slot: chunk[S / 1024] is 0 (none) or 1 + the index of a chunk in COUNTERS. */
+struct ledger_slot {
+        uint32_t used;   /* 0 free, 1 taken */
+        uint32_t tid;
+        uint32_t thread; /* index into THREADS */
+        uint32_t reserved;
+        uint64_t allocs, alloc_bytes, frees, free_bytes; /* heap only, all sites, all threads this slot served */
+        uint64_t pad[10];
+        uint8_t fill[4096 - 128];
+        uint32_t chunk[LEDGER_CHUNKS_PER_SLOT];
+};
+
+struct ledger_thread {
+        uint32_t tid;
+        uint32_t slot;
+        uint32_t start_ms;
+        uint32_t end_ms; /* 0 while alive or unknown */
+        char name[16];
+        uint64_t base_allocs, base_alloc_bytes; /* the slot's totals when this thread took it ... */
+        uint64_t last_allocs, last_alloc_bytes; /* ... and when the next one did; 0,0 while it holds it */
+};
+
+#define LEDGER_THREADS_MAX 65535u /* later threads share the last entry */
+
+/*
+ * One live (or just freed) block.  An entry covers 32 bytes of address space; which of the four
+ * 8-byte places inside them the block starts at is in `sub`.
+ *
+ *   a   bits  0-31 site   32-63 size, low half
+ *   b   bits  0-31 birth in ms   32-47 thread   48-52 kind   53 live   54-55 sub   56-63 size, high byte
+ *
+ * a = b = 0: never used.  live = 0: a tombstone, the rest describes the block that was freed here last.
+ */
+struct ledger_block {
+        uint64_t a, b;
+};
+
+#define LEDGER_BLOCK_SITE(blk) ((uint32_t)(blk).a)
+#define LEDGER_BLOCK_SIZE(blk) (((blk).a >> 32) | ((blk).b >> 56) << 32)
+#define LEDGER_BLOCK_BIRTH_MS(blk) ((uint32_t)(blk).b)
+#define LEDGER_BLOCK_THREAD(blk) ((uint32_t)((blk).b >> 32) & 0xffffu)
+#define LEDGER_BLOCK_KIND(blk) ((uint32_t)((blk).b >> 48) & 0x1fu)
+#define LEDGER_BLOCK_LIVE(blk) ((uint32_t)((blk).b >> 53) & 1u)
+#define LEDGER_BLOCK_SUB(blk) ((uint32_t)((blk).b >> 54) & 3u)
+#define LEDGER_SIZE_MAX ((1ull << 40) - 1)
+
+#define LEDGER_SHADOW_SPAN (4ull << 20) /* address space covered by a chunk */
+#define LEDGER_SHADOW_GRANULE 32ull
+#define LEDGER_SHADOW_ENTRIES (LEDGER_SHADOW_SPAN / LEDGER_SHADOW_GRANULE)
+#define LEDGER_SHADOW_CHUNK_BYTES (LEDGER_SHADOW_ENTRIES * sizeof(struct ledger_block))
+
+/* Chunk i of SHADOW covers [base, base + SPAN).  plane 0 holds whoever came first in a granule; planes 1-4 hold
+ * the blocks that start at place 0-3 of a granule that was taken (only allocators with blocks of 8 or 16 bytes). */
+struct ledger_chunk {
+        uint64_t base;
+        uint32_t plane;
+        uint32_t ready;
+};
+
+struct ledger_module {
+        uint64_t start, end; /* of the whole object in memory */
+        uint64_t bias;       /* address in memory = address in the file + bias */
+        uint32_t path;       /* in STRINGS */
+        uint32_t load_ms;
+        uint32_t gone_ms;    /* 0: still mapped when last looked */
+        uint32_t flags;      /* LEDGER_MODULE_* */
+        uint32_t build_id_bytes;
+        uint8_t build_id[20];
+        uint64_t dev, ino;
+        uint64_t reserved;
+};
+
+#define LEDGER_MODULE_ANONYMOUS 1u /* executable memory without a file (JIT) */
+#define LEDGER_MODULE_NO_CFI 2u
+
+struct ledger_region {
+        uint64_t start, end;
+        uint64_t ticket; /* order of birth, against races between threads */
+        uint32_t site;
+        uint32_t birth_ms;
+        uint32_t thread;
+        uint32_t reserved;
+};
+
+enum ledger_error_type {
+        LEDGER_ERROR_NONE,
+        LEDGER_ERROR_DOUBLE_FREE,
+        LEDGER_ERROR_MISMATCHED,
+        LEDGER_ERROR_UNKNOWN_FREE
+};
+
+struct ledger_error {
+        uint32_t type;
+        uint32_t node;       /* stack of the offending release */
+        uint32_t alloc_site; /* 0 unknown */
+        uint32_t first_ms;
+        uint64_t address;    /* of the first one */
+        uint64_t count;
+        uint32_t release;    /* enum ledger_family of the release */
+        uint32_t thread;
+        uint64_t size;
+        uint64_t reserved[2];
+};
+
+_Static_assert(sizeof(struct ledger_node) == 16, "frozen");
+_Static_assert(sizeof(struct ledger_site) == 16, "frozen");
+_Static_assert(sizeof(struct ledger_counter) == 64, "frozen: one cache line");
+_Static_assert(sizeof(struct ledger_slot) == 4096 + 65536, "frozen");
+_Static_assert(sizeof(struct ledger_thread) == 64, "frozen");
+_Static_assert(sizeof(struct ledger_block) == 16, "frozen");
+_Static_assert(sizeof(struct ledger_chunk) == 16, "frozen");
+_Static_assert(sizeof(struct ledger_module) == 88, "frozen");
+_Static_assert(sizeof(struct ledger_region) == 40, "frozen");
+_Static_assert(sizeof(struct ledger_error) == 64, "frozen");
+_Static_assert(LEDGER_SHADOW_CHUNK_BYTES == 2u << 20, "frozen");
+
+#endif
