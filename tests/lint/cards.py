@@ -4,7 +4,7 @@ import re
 
 from lint import SRC, Tap, project_files, relative, text_of
 
-SOURCE = (".c", ".h", ".cpp", ".cc", ".S", ".def", ".py", ".sh", ".build", ".map", ".allow", ".supp", ".rs")
+SOURCE = (".c", ".h", ".cpp", ".cc", ".S", ".def", ".py", ".sh", ".build")
 HOME = re.compile(r"/(?:home|root|Users|work)/\w")
 
 

@@ -6,7 +6,8 @@ from lint import ROOT, SRC, Tap, c_files, project_files, relative, text_of
 
 
 def named_in(meson):
-    return set(re.findall(r"'([^']+)'", text_of(meson))) if meson.exists() else set()
+    code = re.sub(r"^\s*#.*$", "", text_of(meson), flags=re.M) if meson.exists() else ""
+    return set(re.findall(r"'([^']+)'", code))
 
 
 def is_listed(path):
