@@ -2,10 +2,12 @@
 /*
  * corpus.c -- makes the files that fuzzing starts from.
  *
- * usage: corpus DIRECTORY     writes NAME.seep into it; the same bytes every time
+ * usage: corpus DIRECTORY     writes NAME.seep and, for other readers to compare with, NAME.json (dump.h) into it;
+ *                             the same bytes every time
  */
 #include <stdio.h>
 
+#include "dump.h"
 #include "profile/image.h"
 #include "profile/store.h"
 #include "sample.h"
@@ -15,7 +17,7 @@ static int put(const char *directory, const char *name, const void *bytes, size_
         struct str path = { 0 };
         struct err e = { 0 };
 
-        str_format(&path, "%s/%s.seep", directory, name);
+        str_format(&path, "%s/%s", directory, name);
         if (!store_file(path.data, bytes, size, &e)) {
                 fprintf(stderr, "corpus: %s\n", e.text);
                 return 1;
@@ -24,17 +26,31 @@ static int put(const char *directory, const char *name, const void *bytes, size_
         return 0;
 }
 
-static int put_sample(const char *directory, const char *name, uint64_t seed, uint32_t size, enum image_packing packing)
+static int put_both(const char *directory, const char *name, const struct profile *p, enum image_packing packing)
 {
-        struct profile p = { 0 };
-        struct str file = { 0 };
+        struct str file = { 0 }, json = { 0 }, file_name = { 0 }, json_name = { 0 };
         struct err e = { 0 };
         int status;
 
-        if (size)
-                sample_profile(&p, seed, size);
-        status = !image_write(&p, packing, &file, &e) || put(directory, name, file.data, file.length);
+        str_format(&file_name, "%s.seep", name);
+        str_format(&json_name, "%s.json", name);
+        dump_profile(p, &json);
+        status = !image_write(p, packing, &file, &e) || put(directory, file_name.data, file.data, file.length) ||
+                 put(directory, json_name.data, json.data, json.length);
         str_free(&file);
+        str_free(&json);
+        str_free(&file_name);
+        str_free(&json_name);
+        return status;
+}
+
+static int put_sample(const char *directory, const char *name, uint64_t seed, uint32_t size, enum image_packing packing)
+{
+        struct profile p;
+        int status;
+
+        sample_profile(&p, seed, size);
+        status = put_both(directory, name, &p, packing);
         profile_free(&p);
         return status;
 }
@@ -47,7 +63,7 @@ int main(int argc, char **argv)
                 fputs("usage: corpus DIRECTORY\n", stderr);
                 return 2;
         }
-        return put_sample(directory, "empty", 0, 0, IMAGE_PLAIN) || put_sample(directory, "tiny", 1, 3, IMAGE_PLAIN) ||
+        return put_sample(directory, "least", 0, 1, IMAGE_PLAIN) || put_sample(directory, "tiny", 1, 3, IMAGE_PLAIN) ||
                put_sample(directory, "small", 2, 8, IMAGE_PLAIN) || put_sample(directory, "plain", 5, 30, IMAGE_PLAIN) ||
                put_sample(directory, "packed", 5, 30, IMAGE_PACKED) ||
                put_sample(directory, "larger", 12, 200, IMAGE_PACKED);
