@@ -13,7 +13,7 @@
 
 struct sum {
         uint64_t allocs, alloc_bytes, frees, free_bytes, lifetime_ms, temporary;
-        int64_t peak_bytes, peak_blocks;
+        uint64_t peak_bytes, peak_blocks; /* as two's complement: one slot's part may be negative */
 };
 
 struct sites {
@@ -101,8 +101,8 @@ static void add_peak(struct sum *to, const struct ledger_head *h, const struct l
 {
         bool saved = c->epoch == h->epoch && !h->at_peak;
 
-        to->peak_bytes += saved ? c->peak_bytes : (int64_t)(c->alloc_bytes - c->free_bytes);
-        to->peak_blocks += saved ? c->peak_blocks : (int64_t)(c->allocs - c->frees);
+        to->peak_bytes += saved ? (uint64_t)c->peak_bytes : c->alloc_bytes - c->free_bytes;
+        to->peak_blocks += saved ? (uint64_t)(int64_t)c->peak_blocks : c->allocs - c->frees;
 }
 
 static void add_share(struct sites *s, uint32_t site, const struct ledger_counter *c)
@@ -156,9 +156,9 @@ static void add_chunk(void *context, uint32_t slot, uint32_t first, const struct
                         add_counter(s, s->map[first + i], &c[i]);
 }
 
-static uint64_t not_negative(int64_t n)
+static uint64_t not_negative(uint64_t n)
 {
-        return n < 0 ? 0 : (uint64_t)n;
+        return (int64_t)n < 0 ? 0 : n;
 }
 
 static void put_sum(struct profile_site *to, const struct sum *from)
@@ -166,8 +166,8 @@ static void put_sum(struct profile_site *to, const struct sum *from)
         to->allocs = from->allocs;
         to->frees = from->frees;
         to->alloc_bytes = from->alloc_bytes;
-        to->live_blocks = not_negative((int64_t)(from->allocs - from->frees));
-        to->live_bytes = not_negative((int64_t)(from->alloc_bytes - from->free_bytes));
+        to->live_blocks = not_negative(from->allocs - from->frees);
+        to->live_bytes = not_negative(from->alloc_bytes - from->free_bytes);
         to->peak_blocks = not_negative(from->peak_blocks);
         to->peak_bytes = not_negative(from->peak_bytes);
         to->temporary = from->temporary;

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_slices.c -- the course of a run against a model that keeps every moment.
+ */
+#include <stdlib.h>
+
+#include "base/heap.h"
+#include "forge.h"
+#include "observe/slices.h"
+#include "profile/model.h"
+#include "tap.h"
+
+#define SITES 40u
+#define MOMENTS 700u
+
+/* What the sites were at each moment, remembered independently. */
+struct moment {
+        uint64_t ms;
+        uint64_t blocks[SITES + 1], bytes[SITES + 1], allocs[SITES + 1];
+        uint64_t all_blocks, all_bytes, all_allocs;
+};
+
+static struct moment *moments;
+
+static void forge_sites(struct forge *f)
+{
+        forge_open(f);
+        for (uint32_t i = 1; i <= SITES; i++)
+                forge_site(f, forge_node(f, 0, 0x1000 + i), LEDGER_KIND_MALLOC);
+        forge_slot(f, 0);
+        forge_slot(f, 0);
+}
+
+static void cut(struct forge *f, struct slices *s, uint64_t ms, bool whole)
+{
+        struct view v = forge_view(f);
+
+        slices_cut(s, &v, ms, 4096 * ms, whole);
+        view_close(&v);
+}
+
+/* Some sites change in each step; frees may be counted in another slot than the allocation. */
+static void step(struct forge *f, uint64_t *seed, const struct moment *before, struct moment *now)
+{
+        *now = *before;
+        for (int i = 0; i < 5; i++) {
+                uint32_t site = 1 + (uint32_t)(forge_random(seed) % SITES);
+                uint64_t count = forge_random(seed) % 4;
+                uint64_t frees = now->blocks[site] ? forge_random(seed) % (now->blocks[site] + 1) : 0;
+
+                forge_events(f, 0, site, count, 0, 10 * site);
+                forge_events(f, 1, site, 0, frees, 10 * site);
+                now->blocks[site] += count - frees;
+                now->bytes[site] += (count - frees) * 10 * site;
+                now->allocs[site] += count;
+                now->all_blocks += count - frees;
+                now->all_bytes += (count - frees) * 10 * site;
+                now->all_allocs += count;
+        }
+}
+
+static void run(struct slices *s)
+{
+        struct forge f;
+        uint64_t seed = 7;
+        struct moment none = { 0 };
+
+        moments = heap_zero(MOMENTS, sizeof *moments);
+        forge_sites(&f);
+        for (uint32_t i = 0; i < MOMENTS; i++) {
+                step(&f, &seed, i ? &moments[i - 1] : &none, &moments[i]);
+                moments[i].ms = 20 * i;
+                cut(&f, s, moments[i].ms, false);
+        }
+        forge_close(&f);
+}
+
+static void store(const struct slices *s, struct profile *p, const uint32_t *map, uint32_t sites)
+{
+        *p = (struct profile){ 0 };
+        p->site_count = sites + 1;
+        p->sites = heap_zero(p->site_count, sizeof *p->sites);
+        slices_store(s, map, SITES + 1, p);
+}
+
+static void compare_slice(const struct profile *p, const struct profile_slice *s)
+{
+        const struct moment *m = &moments[s->ms / 20];
+        struct profile_change *at = heap_zero(p->site_count, sizeof *at);
+        uint32_t wrong = 0;
+
+        is_equal(s->live_bytes, m->all_bytes);
+        is_equal(s->live_blocks, m->all_blocks);
+        is_equal(s->allocs, m->all_allocs);
+        is_equal(s->rss_bytes, 4096 * s->ms);
+        is_true(profile_at(p, s->ms, at));
+        for (uint32_t i = 1; i <= SITES; i++)
+                wrong += at[i].live_bytes != m->bytes[i] || at[i].live_blocks != m->blocks[i] || at[i].allocs != m->allocs[i] ||
+                         at[i].alloc_bytes != m->allocs[i] * 10 * i;
+        is_equal(wrong, 0);
+        free(at);
+}
+
+static void identity(uint32_t *map)
+{
+        for (uint32_t i = 0; i <= SITES; i++)
+                map[i] = i;
+}
+
+static void check_all(struct slices *s)
+{
+        struct profile p;
+        uint32_t map[SITES + 1];
+
+        identity(map);
+        store(s, &p, map, SITES);
+        for (uint32_t i = 0; i < p.slice_count; i++)
+                compare_slice(&p, &p.slices[i]);
+        is_equal(p.slices[0].ms, 0);
+        is_equal(p.slices[p.slice_count - 1].ms, moments[MOMENTS - 1].ms);
+        profile_free(&p);
+        free(moments);
+        slices_free(s);
+}
+
+TEST(a_thinned_course_is_exact_at_every_moment_it_keeps)
+{
+        struct slices s = { .slices_max = 50 };
+
+        run(&s);
+        is_true(s.slice_count <= 50 && s.slice_count > 25);
+        check_all(&s);
+}
+
+TEST(thinning_doubles_the_interval)
+{
+        struct slices s = { .slices_max = 50 };
+
+        run(&s);
+        is_true(s.interval_ms >= SLICES_INTERVAL_MS * 8);
+        is_equal(s.interval_ms % (SLICES_INTERVAL_MS * 8), 0);
+        free(moments);
+        slices_free(&s);
+}
+
+TEST(too_many_changes_thin_the_course_and_keep_it_exact)
+{
+        struct slices s = { .changes_max = 600 };
+
+        run(&s);
+        is_true(s.change_count <= 600);
+        is_true(s.slice_count > 3);
+        check_all(&s);
+}
+
+TEST(sites_that_become_one_are_summed_at_each_moment)
+{
+        struct slices s = { .slices_max = 30 };
+        struct profile p;
+        struct profile_change at[3];
+        uint32_t map[SITES + 1];
+        uint64_t odd = 0, even = 0;
+
+        run(&s);
+        for (uint32_t i = 0; i <= SITES; i++) {
+                map[i] = i ? 1 + i % 2 : 0;
+                *(i % 2 ? &odd : &even) += i ? moments[MOMENTS - 1].bytes[i] : 0;
+        }
+        store(&s, &p, map, 2);
+        is_true(profile_at(&p, UINT64_MAX, at));
+        is_equal(at[1].live_bytes, even);
+        is_equal(at[2].live_bytes, odd);
+        profile_free(&p);
+        free(moments);
+        slices_free(&s);
+}
+
+TEST(an_idle_program_costs_no_changes)
+{
+        struct forge f;
+        struct slices s = { 0 };
+
+        forge_sites(&f);
+        forge_events(&f, 0, 1, 3, 0, 100);
+        cut(&f, &s, 0, false);
+        is_equal(s.change_count, 1);
+        for (int i = 1; i < 20; i++)
+                cut(&f, &s, 20u * (uint64_t)i, false);
+        is_equal(s.slice_count, 20);
+        is_equal(s.change_count, 1);
+        slices_free(&s);
+        forge_close(&f);
+}
+
+/* mmap does not count in a slot's totals: only a whole cut looks at it. */
+TEST(the_last_cut_sees_what_the_totals_do_not_show)
+{
+        struct forge f;
+        struct slices s = { 0 };
+
+        forge_sites(&f);
+        cut(&f, &s, 0, false);
+        forge_counter(&f, 0, 5)->allocs = 1;
+        forge_counter(&f, 0, 5)->alloc_bytes = 8192;
+        cut(&f, &s, 20, true);
+        is_equal(s.slice[1].change_count, 1);
+        is_equal(s.change[0].site, 5);
+        is_equal(s.change[0].live_bytes, 8192);
+        slices_free(&s);
+        forge_close(&f);
+}
+
+TEST(live_numbers_never_show_below_zero)
+{
+        struct forge f;
+        struct slices s = { 0 };
+
+        forge_sites(&f);
+        forge_events(&f, 0, 2, 1, 3, 64); /* read between two words of an event */
+        cut(&f, &s, 0, true);
+        is_equal(s.slice[0].live_blocks, 0);
+        is_equal(s.slice[0].live_bytes, 0);
+        is_equal(s.change[0].live_bytes, 0);
+        slices_free(&s);
+        forge_close(&f);
+}
+
+TEST(time_does_not_run_backwards)
+{
+        struct forge f;
+        struct slices s = { 0 };
+
+        forge_sites(&f);
+        cut(&f, &s, 100, false);
+        cut(&f, &s, 50, false);
+        is_equal(s.slice[1].ms, 100);
+        slices_free(&s);
+        forge_close(&f);
+}
+
+TAP_MAIN(a_thinned_course_is_exact_at_every_moment_it_keeps, thinning_doubles_the_interval,
+         too_many_changes_thin_the_course_and_keep_it_exact, sites_that_become_one_are_summed_at_each_moment,
+         an_idle_program_costs_no_changes, the_last_cut_sees_what_the_totals_do_not_show, live_numbers_never_show_below_zero,
+         time_does_not_run_backwards)
