@@ -57,8 +57,6 @@ struct record {
         char *main_path;
         struct str others;
         uint32_t finished;
-        uint64_t events;
-        bool lost;
 };
 
 static int say_help(void)
@@ -152,9 +150,9 @@ static void on_say(void *context, enum session_level level, const char *text)
                 message("%s", text);
 }
 
-static uint64_t events_of(const struct profile *p)
+static uint64_t weight_of(const struct profile *p)
 {
-        return p->totals.allocations + p->totals.frees + p->totals.mmap_calls;
+        return p->totals.bytes_allocated + p->totals.mmap_bytes;
 }
 
 static void add_other(struct record *r, const struct profile *p, const char *path)
@@ -171,9 +169,8 @@ static void on_done(void *context, struct profile *p, const char *path, bool wri
         struct record *r = context;
 
         r->finished++;
-        r->events += events_of(p);
-        r->lost = r->lost || !written;
-        if (r->main_path && events_of(p) < events_of(&r->main)) {
+        (void)written; /* told through on_say() */
+        if (r->main_path && weight_of(p) < weight_of(&r->main)) {
                 add_other(r, p, path);
                 return;
         }
@@ -195,23 +192,12 @@ static bool want_color(void)
         return isatty(STDERR_FILENO) && !(no && *no) && !(term && strcmp(term, "dumb") == 0);
 }
 
-static void say_nothing_seen(const struct record *r)
-{
-        uint64_t forks = r->main.totals.forks_not_followed;
-
-        message("the program made no allocation that we saw");
-        if (forks)
-                message("it made %" PRIu64 " child process%s: --follow=all records them too", forks, forks == 1 ? "" : "es");
-}
-
 static void summarize(struct record *r)
 {
         struct symbol_options options = { 0 };
         struct symbols *symbols;
         struct str out = { 0 };
 
-        if (r->events == 0)
-                say_nothing_seen(r);
         symbols = symbols_new(&r->main, &options);
         summary_write(&r->main, symbols, r->main_path, want_color(), &out);
         symbols_free(symbols);
