@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pager.h -- results to the terminal: colour, and a pager when they are long.
+ *
+ * Room:   outside, cli/ only.
+ */
+#ifndef SEEP_CLI_PAGER_H
+#define SEEP_CLI_PAGER_H
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+enum pager_color { PAGER_COLOR_AUTO, PAGER_COLOR_ALWAYS, PAGER_COLOR_NEVER };
+
+/* "auto", "always" or "never". */
+bool pager_color_named(const char *word, enum pager_color *color);
+
+/* Whether results on FD are coloured: when asked for, or on a terminal that is not dumb and without NO_COLOR. */
+bool pager_color(enum pager_color wanted, int fd);
+
+/* Write TEXT to stdout; on a terminal (unless PLAIN) through $SEEP_PAGER, $PAGER or less -FRX.  A reader that goes away early
+ * is no error.  false: errno tells why stdout could not be written. */
+bool pager_show(const struct str *text, bool plain);
+
+#endif

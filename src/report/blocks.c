@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * blocks.c -- each block that was not freed: address, size, age, thread, stack.
+ *
+ * Room:   outside.
+ */
+#include "report/blocks.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/heap.h"
+#include "report/stack.h"
+#include "report/text.h"
+
+static int larger_first(const void *a, const void *b)
+{
+        const struct profile_block *x = a, *y = b;
+
+        if (x->size != y->size)
+                return x->size > y->size ? -1 : 1;
+        return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static int older_first(const void *a, const void *b)
+{
+        const struct profile_block *x = a, *y = b;
+
+        return x->birth_ms != y->birth_ms ? (x->birth_ms < y->birth_ms ? -1 : 1) : larger_first(a, b);
+}
+
+static void blocks_line(const struct profile *p, const struct profile_block *block, int color, struct str *out)
+{
+        uint64_t end = p->meta.duration_ms;
+        size_t start = out->length;
+
+        str_format(out, "0x%" PRIx64, block->address);
+        text_pad(out, start, 16);
+        text_color(out, color, TEXT_BOLD);
+        text_number(out, (int64_t)block->size);
+        str_char(out, 'B');
+        text_plain(out, color);
+        str_text(out, ", age ");
+        text_time(out, end > block->birth_ms ? end - block->birth_ms : 0);
+        if (block->thread < p->thread_count && p->threads[block->thread].tid)
+                str_format(out, ", thread %s (%" PRIu32 ")", p->threads[block->thread].name ? p->threads[block->thread].name : "?",
+                           p->threads[block->thread].tid);
+        str_format(out, ", by %s\n", profile_kind_name(p->sites[block->site].kind));
+}
+
+/* Sites of PART by id: 1 chosen. */
+static uint8_t *blocks_chosen(const struct selection *sel, const struct select_part *part)
+{
+        uint8_t *chosen = heap_zero(sel->profile->site_count, 1);
+
+        for (uint32_t i = 0; i < part->count; i++)
+                chosen[part->rows[i].site] = 1;
+        return chosen;
+}
+
+static bool blocks_wanted(const struct profile *p, const struct profile_block *block, const uint8_t *chosen, const struct filter *f)
+{
+        if (block->site >= p->site_count || !chosen[block->site])
+                return false;
+        return !f || block->thread >= p->thread_count || filter_thread(f, &p->threads[block->thread]);
+}
+
+static void blocks_list(const struct selection *sel, struct symbols *s, struct profile_block *list, uint64_t count,
+                        const struct blocks_options *options, struct str *out)
+{
+        uint64_t shown = options->limit && options->limit < count ? options->limit : count;
+
+        qsort(list, count, sizeof *list, options->oldest_first ? older_first : larger_first);
+        for (uint64_t i = 0; i < shown; i++) {
+                blocks_line(sel->profile, &list[i], options->color, out);
+                stack_write(sel, s, sel->profile->sites[list[i].site].node, "    ", out);
+                str_char(out, '\n');
+        }
+        if (shown < count)
+                str_format(out, "%" PRIu64 " more (-n %" PRIu32 ")\n", count - shown, options->limit);
+}
+
+static void blocks_part(const struct selection *sel, struct symbols *s, const struct profile_block *all, uint64_t all_count,
+                        const struct select_part *part, const char *what, const struct blocks_options *options, struct str *out)
+{
+        struct profile_block *list = heap_zero(all_count, sizeof *list);
+        uint8_t *chosen = blocks_chosen(sel, part);
+        uint64_t count = 0, bytes = 0;
+
+        for (uint64_t i = 0; i < all_count; i++)
+                if (blocks_wanted(sel->profile, &all[i], chosen, options->filter)) {
+                        list[count++] = all[i];
+                        bytes += all[i].size;
+                }
+        text_number(out, (int64_t)count);
+        str_format(out, " %s, ", what);
+        text_number(out, (int64_t)bytes);
+        str_text(out, "B\n\n");
+        blocks_list(sel, s, list, count, options, out);
+        free(chosen);
+        free(list);
+}
+
+void blocks_write(const struct selection *sel, struct symbols *s, const struct blocks_options *options, struct str *out)
+{
+        const struct profile *p = sel->profile;
+        struct profile_block *regions;
+
+        blocks_part(sel, s, p->blocks, p->block_count, &sel->heap, "blocks not freed", options, out);
+        if (!p->region_count || !sel->mapped.count)
+                return;
+        regions = heap_zero(p->region_count, sizeof *regions);
+        for (uint32_t i = 0; i < p->region_count; i++)
+                regions[i] = (struct profile_block){ p->regions[i].start, p->regions[i].end - p->regions[i].start,
+                                                     p->regions[i].site, p->regions[i].thread, p->regions[i].birth_ms };
+        blocks_part(sel, s, regions, p->region_count, &sel->mapped, "regions mapped by mmap", options, out);
+        free(regions);
+}

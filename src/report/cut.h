@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cut.h -- stacks that are equal in their N innermost frames, made one (--depth-merge).
+ *
+ * Room:   outside.  Called by report/select.c.
+ */
+#ifndef SEEP_REPORT_CUT_H
+#define SEEP_REPORT_CUT_H
+
+#include <stdint.h>
+
+#include "report/select.h"
+
+/* Give SEL a tree of its own, of stacks of at most DEPTH frames, and merge rows of one stack and kind. */
+void cut_stacks(struct selection *sel, uint32_t depth);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * errors.c -- releases that went wrong, with both stacks.
+ *
+ * Room:   outside.
+ */
+#include "report/errors.h"
+
+#include <inttypes.h>
+
+#include "ledger/ledger.h"
+#include "report/stack.h"
+#include "report/text.h"
+
+static const char *release_name(uint32_t family)
+{
+        static const char *const names[] = { [LEDGER_FAMILY_NONE] = "a release", [LEDGER_FAMILY_C] = "free or realloc",
+                                             [LEDGER_FAMILY_NEW] = "delete", [LEDGER_FAMILY_NEW_ARRAY] = "delete[]",
+                                             [LEDGER_FAMILY_MAP] = "munmap" };
+
+        return names[family < sizeof names / sizeof names[0] ? family : 0];
+}
+
+static void errors_head(const struct profile *p, const struct profile_error *error, struct str *out)
+{
+        bool known = error->alloc_site && error->alloc_site < p->site_count;
+
+        switch (error->type) {
+        case LEDGER_ERROR_DOUBLE_FREE:
+                str_text(out, "double free");
+                break;
+        case LEDGER_ERROR_MISMATCHED:
+                str_format(out, "memory of %s released by %s", known ? profile_kind_name(p->sites[error->alloc_site].kind) : "?",
+                           release_name(error->release));
+                break;
+        default:
+                str_text(out, "release of memory that was not allocated");
+        }
+        str_format(out, ", %" PRIu64 " times, first at ", error->count);
+        text_time(out, error->first_ms);
+        str_format(out, ": address 0x%" PRIx64, error->address);
+        if (known) {
+                str_text(out, ", ");
+                text_number(out, (int64_t)error->size);
+                str_char(out, 'B');
+        }
+        str_char(out, '\n');
+}
+
+void errors_write(const struct selection *sel, struct symbols *s, uint32_t limit, struct str *out)
+{
+        const struct profile *p = sel->profile;
+        struct selection whole = { .profile = p }; /* stacks of errors are never cut */
+        uint32_t shown = limit && limit < p->error_count ? limit : p->error_count;
+
+        if (!p->error_count)
+                str_text(out, "no release went wrong\n");
+        for (uint32_t i = 0; i < shown; i++) {
+                const struct profile_error *error = &p->errors[i];
+
+                errors_head(p, error, out);
+                str_text(out, "  released by\n");
+                stack_write(&whole, s, error->node, "    ", out);
+                if (error->alloc_site && error->alloc_site < p->site_count) {
+                        str_text(out, "  allocated by\n");
+                        stack_write(&whole, s, p->sites[error->alloc_site].node, "    ", out);
+                }
+                str_char(out, '\n');
+        }
+        if (shown < p->error_count)
+                str_format(out, "%u more (-n %u)\n", p->error_count - shown, limit);
+}

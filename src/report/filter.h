@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * filter.h -- which stacks a report shows: regular expressions over function and module names.
+ *
+ * Room:   outside.  Made by cli/ from options, asked by report/select.c.
+ * Keeps:  from the innermost frame outwards, the first frame whose name matches decides; at one frame include comes
+ *         before exclude.  A stack nothing matches is shown, unless there is an include.
+ */
+#ifndef SEEP_REPORT_FILTER_H
+#define SEEP_REPORT_FILTER_H
+
+#include <regex.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "profile/model.h"
+#include "symbol/symbol.h"
+
+enum filter_kind { FILTER_INCLUDE, FILTER_EXCLUDE, FILTER_MODULE, FILTER_THREAD, FILTER_KINDS };
+
+struct filter_memo; /* what is known of names already seen */
+
+struct filter {
+        regex_t *all[FILTER_KINDS];
+        uint32_t count[FILTER_KINDS];
+        struct filter_memo *memo;
+};
+
+/* Add a POSIX extended expression.  false: it is not one (exit code 2). */
+bool filter_add(struct filter *f, enum filter_kind kind, const char *expression, struct err *e);
+void filter_free(struct filter *f);
+
+/* Whether the stack of NODE is shown.  P and S must be the same in all calls for one filter. */
+bool filter_stack(struct filter *f, const struct profile *p, struct symbols *s, uint32_t node);
+
+/* Whether a thread is shown: by its name, or by its number written out.  true without a FILTER_THREAD. */
+bool filter_thread(const struct filter *f, const struct profile_thread *thread);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flat.h -- one entry per call stack, with all its costs.
+ *
+ * Room:   outside.
+ */
+#ifndef SEEP_REPORT_FLAT_H
+#define SEEP_REPORT_FLAT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "report/select.h"
+#include "symbol/symbol.h"
+
+/* name, option word, what it is called in front of a number, whether it is bytes */
+#define FLAT_KEYS(X)                                                           \
+        X(LIVE_BYTES, "live-bytes", "not freed", true)                         \
+        X(LIVE_BLOCKS, "live-blocks", "blocks not freed", false)               \
+        X(PEAK_BYTES, "peak-bytes", "at the peak", true)                       \
+        X(ALLOC_BYTES, "alloc-bytes", "allocated in all", true)                \
+        X(ALLOCS, "allocs", "calls", false)                                    \
+        X(TEMPORARY, "temporary", "temporary", false)                          \
+        X(AVERAGE, "average", "average size", true)                            \
+        X(AGE, "age", "ms: age of the oldest block", false)                    \
+        X(BAD_FREES, "bad-frees", "double frees", false)                       \
+        X(MISMATCHED, "mismatched", "mismatched releases", false)
+
+enum flat_key {
+#define FLAT_KEY_ENUM(id, word, text, bytes) FLAT_##id,
+        FLAT_KEYS(FLAT_KEY_ENUM)
+#undef FLAT_KEY_ENUM
+        FLAT_KEY_COUNT
+};
+
+bool flat_key_named(const char *word, enum flat_key *key);
+
+/* The key that orders by COST. */
+enum flat_key flat_key_of(enum select_cost cost);
+
+struct flat_options {
+        enum flat_key key;
+        uint32_t limit; /* 0: all */
+        int color;
+};
+
+/* Append the stacks whose key is not zero, largest first: the heap's, then those of mmap. */
+void flat_write(const struct selection *sel, struct symbols *s, const struct flat_options *options, struct str *out);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * function.h -- small numbers for functions, so that reports compare integers instead of names.
+ *
+ * Room:   outside.  Used by tree.c and group.c.
+ */
+#ifndef SEEP_REPORT_FUNCTION_H
+#define SEEP_REPORT_FUNCTION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/model.h"
+#include "symbol/symbol.h"
+
+struct function_key {
+        uint64_t name;   /* the resolver's pointer; the address where there is no name */
+        uint32_t module; /* FUNCTION_NAMELESS added for an address */
+        uint32_t number; /* counted from 1; 0: free place */
+};
+
+struct function_table {
+        struct function_key *keys; /* open addressing */
+        size_t room;
+        uint32_t count;
+};
+
+/* The number of the function of FRAME, a frame at NODE.  Same name in the same module: same number. */
+uint32_t function_number(struct function_table *t, const struct profile *p, uint32_t node, const struct symbol_frame *frame);
+void function_free(struct function_table *t);
+
+#endif

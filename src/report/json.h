@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * json.h -- the machine-readable report, version 1.  Fields may be added, never renamed.
+ *
+ * Room:   outside.
+ */
+#ifndef SEEP_REPORT_JSON_H
+#define SEEP_REPORT_JSON_H
+
+#include "base/str.h"
+#include "report/select.h"
+#include "symbol/symbol.h"
+
+/* Append the report: totals of the whole recording, the sites of SEL. */
+void json_write(const struct selection *sel, struct symbols *s, struct str *out);
+
+/* Append TEXT as a JSON string; null for NULL.  Bytes that are not UTF-8 become U+FFFD. */
+void json_string(struct str *out, const char *text);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * label.c -- a frame of a stack in words: "function [file:line]".
+ *
+ * Room:   outside.
+ */
+#include "report/label.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *label_base(const char *path)
+{
+        const char *slash = strrchr(path, '/');
+
+        return slash && slash[1] ? slash + 1 : path;
+}
+
+void label_function(const struct profile *p, uint32_t node, const struct symbol_frame *frame, struct str *out)
+{
+        const struct profile_node *n = &p->nodes[node];
+
+        if (frame->function)
+                str_text(out, frame->function);
+        else if (node <= 1)
+                str_text(out, node == 0 ? "[no stack recorded]" : "[stack lost]");
+        else if (n->module < p->module_count && p->modules[n->module].path)
+                str_format(out, "%s+0x%" PRIx64, label_base(p->modules[n->module].path), n->pc - p->modules[n->module].bias);
+        else
+                str_format(out, "0x%" PRIx64, n->pc);
+}
+
+/* Length of NAME without the parameters at its end: "f(int) const" is f, "operator()(int)" is operator(). */
+static size_t label_without_parameters(const char *name)
+{
+        const char *close = strrchr(name, ')'), *c = close;
+        int depth = 0;
+
+        if (!close || (close[1] && strcmp(close + 1, " const") != 0))
+                return strlen(name);
+        for (; c > name; c--) {
+                depth += (*c == ')') - (*c == '(');
+                if (!depth)
+                        break;
+        }
+        return c > name ? (size_t)(c - name) : strlen(name);
+}
+
+void label_short(const struct profile *p, uint32_t node, const struct symbol_frame *frame, struct str *out)
+{
+        size_t start = out->length;
+
+        label_function(p, node, frame, out);
+        if (!frame->function)
+                return;
+        out->length = start + label_without_parameters(out->data + start);
+        out->data[out->length] = 0;
+}
+
+static const char *label_relative(const char *path)
+{
+        static char here[PATH_MAX]; /* the working directory with a slash; one per process */
+        size_t length;
+
+        if (!here[0]) {
+                if (!getcwd(here, sizeof here - 1))
+                        here[0] = 0;
+                strcat(here, "/");
+        }
+        length = strlen(here);
+        if (length > 1 && strncmp(path, here, length) == 0 && path[length])
+                return path + length;
+        return path;
+}
+
+void label_place(const struct symbol_frame *frame, struct str *out)
+{
+        if (!frame->file)
+                return;
+        if (frame->line)
+                str_format(out, " [%s:%" PRIu32 "]", label_relative(frame->file), frame->line);
+        else
+                str_format(out, " [%s]", label_relative(frame->file));
+}
+
+void label_frame(const struct profile *p, uint32_t node, const struct symbol_frame *frame, struct str *out)
+{
+        label_function(p, node, frame, out);
+        label_place(frame, out);
+}
+
+bool label_is_machinery(const struct symbol_frame *frame)
+{
+        static const char *const starts[] = { "std::", "__gnu_cxx::", "void std::", "void* std::", "operator new", "alloc::",
+                                              "<alloc::", "core::", "<core::", "hashbrown::", "__rust_alloc", "__rdl_alloc" };
+
+        if (!frame->function)
+                return false;
+        for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
+                if (strncmp(frame->function, starts[i], strlen(starts[i])) == 0)
+                        return true;
+        return false;
+}

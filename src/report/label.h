@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * label.h -- a frame of a stack in words: "function [file:line]".
+ *
+ * Room:   outside.
+ */
+#ifndef SEEP_REPORT_LABEL_H
+#define SEEP_REPORT_LABEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "profile/model.h"
+#include "symbol/symbol.h"
+
+/* Append the function's name; "module+0xoffset" or "0xaddress" where there is none. */
+void label_function(const struct profile *p, uint32_t node, const struct symbol_frame *frame, struct str *out);
+
+/* Append " [file:line]", the path relative to the working directory when it lies below it; nothing when unknown. */
+void label_place(const struct symbol_frame *frame, struct str *out);
+
+/* Both. */
+void label_frame(const struct profile *p, uint32_t node, const struct symbol_frame *frame, struct str *out);
+
+/* Append the function's name without its parameters. */
+void label_short(const struct profile *p, uint32_t node, const struct symbol_frame *frame, struct str *out);
+
+/* The last part of a path. */
+const char *label_base(const char *path);
+
+/* Whether FRAME belongs to the C++ or Rust library's machinery between an allocation and the code that wanted it. */
+bool label_is_machinery(const struct symbol_frame *frame);
+
+#endif

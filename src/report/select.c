@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * select.c -- which stacks with which cost: what every view of a report starts from.
+ *
+ * Room:   outside.
+ */
+#include "report/select.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "ledger/ledger.h"
+#include "report/cut.h"
+
+static const struct {
+        const char *word, *heading;
+        bool counts;
+} select_costs[] = {
+#define SELECT_COST_ROW(id, word, heading, counts) { word, heading, counts },
+        SELECT_COSTS(SELECT_COST_ROW)
+#undef SELECT_COST_ROW
+};
+
+const char *select_heading(enum select_cost cost)
+{
+        return select_costs[cost].heading;
+}
+
+bool select_counts(enum select_cost cost)
+{
+        return select_costs[cost].counts;
+}
+
+bool select_cost_named(const char *word, enum select_cost *cost)
+{
+        for (int i = 0; i < SELECT_COST_COUNT; i++)
+                if (strcmp(word, select_costs[i].word) == 0) {
+                        *cost = (enum select_cost)i;
+                        return true;
+                }
+        return false;
+}
+
+int64_t select_weight(const struct selection *sel, uint64_t bytes, uint64_t count)
+{
+        return (int64_t)(select_costs[sel->cost].counts ? count : bytes);
+}
+
+static bool select_is_map(uint32_t kind)
+{
+        return kind == LEDGER_KIND_MMAP || kind == LEDGER_KIND_MREMAP;
+}
+
+/* One row per site (row i is site i), with the numbers of the whole run. */
+static struct select_row *rows_of_run(const struct profile *p)
+{
+        struct select_row *rows = heap_zero(p->site_count, sizeof *rows);
+
+        for (uint32_t i = 1; i < p->site_count; i++) {
+                const struct profile_site *site = &p->sites[i];
+
+                rows[i] = (struct select_row){
+                        .site = i,
+                        .node = site->node,
+                        .kind = site->kind,
+                        .merged = 1,
+                        .allocs = site->allocs,
+                        .frees = site->frees,
+                        .alloc_bytes = site->alloc_bytes,
+                        .live_blocks = site->live_blocks,
+                        .live_bytes = site->live_bytes,
+                        .peak_blocks = site->peak_blocks,
+                        .peak_bytes = site->peak_bytes,
+                        .temporary = site->temporary,
+                        .lifetime_ms = site->lifetime_ms,
+                };
+        }
+        return rows;
+}
+
+/* SIGN 1 adds, UINT64_MAX subtracts.  What a slice does not tell stays zero. */
+static void rows_add_moment(struct select_row *rows, const struct profile_change *then, uint32_t count, uint64_t sign)
+{
+        for (uint32_t i = 1; i < count; i++) {
+                struct select_row *row = &rows[i];
+
+                row->allocs += sign * then[i].allocs;
+                row->alloc_bytes += sign * then[i].alloc_bytes;
+                row->live_bytes += sign * then[i].live_bytes;
+                row->live_blocks += sign * then[i].live_blocks;
+        }
+}
+
+static void rows_clear(struct select_row *rows, uint32_t count)
+{
+        for (uint32_t i = 1; i < count; i++) {
+                struct select_row *r = &rows[i];
+
+                r->allocs = r->frees = r->alloc_bytes = r->live_blocks = r->live_bytes = 0;
+                r->peak_blocks = r->peak_bytes = r->temporary = 0;
+                r->lifetime_ms = 0;
+        }
+}
+
+static bool rows_of_moment(struct select_row *rows, const struct profile *p, const struct select_request *r, struct err *e)
+{
+        struct profile_change *then = heap_zero(p->site_count, sizeof *then);
+        bool good = true;
+
+        rows_clear(rows, p->site_count);
+        if (r->range_set) {
+                if (profile_at(p, r->from_ms, then))
+                        rows_add_moment(rows, then, p->site_count, UINT64_MAX);
+                memset(then, 0, p->site_count * sizeof *then);
+                good = profile_at(p, r->to_ms, then);
+        } else {
+                good = profile_at(p, r->at_ms, then);
+        }
+        if (good)
+                rows_add_moment(rows, then, p->site_count, 1);
+        else
+                err_set(e, ERR_EXIT_USAGE, "the recording has no time slice that early (its first is at %llu ms)",
+                        p->slice_count ? (unsigned long long)p->slices[0].ms : 0ull);
+        for (uint32_t i = 1; i < p->site_count; i++)
+                rows[i].frees = rows[i].allocs - rows[i].live_blocks;
+        free(then);
+        return good;
+}
+
+/* Calls by what each thread did, live numbers by the blocks it made. */
+static void rows_of_threads(struct select_row *rows, const struct profile *p, const struct filter *f)
+{
+        uint8_t *wanted = heap_zero(p->thread_count, 1);
+
+        for (uint32_t i = 0; i < p->thread_count; i++)
+                wanted[i] = filter_thread(f, &p->threads[i]);
+        rows_clear(rows, p->site_count);
+        for (uint32_t i = 0; i < p->share_count; i++) {
+                const struct profile_share *share = &p->shares[i];
+
+                if (share->thread >= p->thread_count || !wanted[share->thread] || share->site >= p->site_count)
+                        continue;
+                rows[share->site].allocs += share->allocs;
+                rows[share->site].alloc_bytes += share->alloc_bytes;
+                rows[share->site].frees += share->frees;
+                rows[share->site].temporary += share->temporary;
+        }
+        for (uint64_t i = 0; i < p->block_count; i++) {
+                const struct profile_block *block = &p->blocks[i];
+
+                if (block->thread >= p->thread_count || !wanted[block->thread] || block->site >= p->site_count)
+                        continue;
+                rows[block->site].live_blocks++;
+                rows[block->site].live_bytes += block->size;
+        }
+        for (uint32_t i = 0; i < p->region_count; i++) {
+                const struct profile_region *region = &p->regions[i];
+
+                if (region->thread >= p->thread_count || !wanted[region->thread] || region->site >= p->site_count)
+                        continue;
+                rows[region->site].live_blocks++;
+                rows[region->site].live_bytes += (region->end - region->start);
+        }
+        free(wanted);
+}
+
+static void row_choose(struct select_row *row, enum select_cost cost)
+{
+        switch (cost) {
+        case SELECT_PEAK:
+                row->bytes = row->peak_bytes;
+                row->count = row->peak_blocks;
+                break;
+        case SELECT_TOTAL:
+        case SELECT_ALLOCS:
+                row->bytes = row->alloc_bytes;
+                row->count = row->allocs;
+                break;
+        case SELECT_TEMPORARY:
+                row->count = row->temporary;
+                break;
+        default:
+                row->bytes = row->live_bytes;
+                row->count = row->live_blocks;
+        }
+}
+
+static void part_add(struct select_part *part, const struct select_row *row)
+{
+        part->rows[part->count++] = *row;
+        part->total_bytes += row->bytes;
+        part->total_count += row->count;
+}
+
+static void select_sort_out(struct selection *sel, struct select_row *rows, struct symbols *s, struct filter *f)
+{
+        const struct profile *p = sel->profile;
+
+        sel->heap.rows = heap_zero(p->site_count, sizeof *rows);
+        sel->mapped.rows = heap_zero(p->site_count, sizeof *rows);
+        for (uint32_t i = 1; i < p->site_count; i++) {
+                struct select_row *row = &rows[i];
+
+                row_choose(row, sel->cost);
+                if (!row->allocs && !row->frees && !row->live_blocks && !row->peak_blocks && !row->temporary && !row->live_bytes)
+                        continue;
+                if (f && !filter_stack(f, p, s, row->node))
+                        continue;
+                part_add(select_is_map(row->kind) ? &sel->mapped : &sel->heap, row);
+        }
+}
+
+static bool select_possible(const struct select_request *r, const struct profile *p, struct err *e)
+{
+        bool by_thread = r->filter && r->filter->count[FILTER_THREAD];
+        bool by_time = r->at_set || r->range_set;
+
+        if (by_thread && by_time)
+                return err_set(e, ERR_EXIT_USAGE, "--thread cannot be combined with --at TIME or --range: time slices do not tell threads apart");
+        if (by_thread && r->cost == SELECT_PEAK)
+                return err_set(e, ERR_EXIT_USAGE, "--thread cannot be combined with the peak: it is the whole program's; use --cost live or total");
+        if (by_time && (r->cost == SELECT_PEAK || r->cost == SELECT_TEMPORARY))
+                return err_set(e, ERR_EXIT_USAGE, "--at TIME and --range know the costs live, total and allocs only");
+        if (by_time && !p->slice_count)
+                return err_set(e, ERR_EXIT_USAGE, "the recording has no time slices: it ended too soon for --at TIME and --range");
+        return true;
+}
+
+bool select_make(struct selection *sel, const struct profile *p, struct symbols *s, const struct select_request *r,
+                 struct err *e)
+{
+        struct select_row *rows;
+        bool good = true;
+
+        *sel = (struct selection){ .profile = p, .cost = r->cost, .node_count = p->node_count };
+        if (!select_possible(r, p, e))
+                return false;
+        rows = rows_of_run(p);
+        if (r->at_set || r->range_set)
+                good = rows_of_moment(rows, p, r, e);
+        else if (r->filter && r->filter->count[FILTER_THREAD])
+                rows_of_threads(rows, p, r->filter);
+        if (good)
+                select_sort_out(sel, rows, s, r->filter);
+        free(rows);
+        if (good && r->depth_merge)
+                cut_stacks(sel, r->depth_merge);
+        return good;
+}
+
+void select_free(struct selection *sel)
+{
+        free(sel->heap.rows);
+        free(sel->mapped.rows);
+        free(sel->parents);
+        free(sel->origins);
+        *sel = (struct selection){ 0 };
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * select.h -- which stacks with which cost: what every view of a report starts from.
+ *
+ * Room:   outside.  Made from a profile by select_make(), read by tree.c, flat.c, group.c, json.c.
+ * Keeps:  stacks of mmap and mremap are kept apart from those of the heap.
+ */
+#ifndef SEEP_REPORT_SELECT_H
+#define SEEP_REPORT_SELECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "profile/model.h"
+#include "report/filter.h"
+#include "symbol/symbol.h"
+
+/* name, option word, heading, whether shares are of the count instead of the bytes */
+#define SELECT_COSTS(X)                                                        \
+        X(LIVE, "live", "not freed", false)                                    \
+        X(PEAK, "peak", "peak", false)                                         \
+        X(TOTAL, "total", "allocated in all", false)                           \
+        X(ALLOCS, "allocs", "calls", true)                                     \
+        X(TEMPORARY, "temporary", "temporary", true)
+
+enum select_cost {
+#define SELECT_COST_ENUM(id, word, heading, counts) SELECT_##id,
+        SELECT_COSTS(SELECT_COST_ENUM)
+#undef SELECT_COST_ENUM
+        SELECT_COST_COUNT
+};
+
+struct select_request {
+        enum select_cost cost;
+        struct filter *filter; /* NULL: everything */
+        uint32_t depth_merge;  /* 0: whole stacks; N: stacks equal in their N innermost frames are one */
+        bool at_set, range_set;
+        uint64_t at_ms;            /* numbers as they were then */
+        uint64_t from_ms, to_ms;   /* what happened between */
+};
+
+/* Numbers wrap: what became less within a --range is negative when read as int64_t. */
+struct select_row {
+        uint32_t site; /* id in the profile; of the first one where several were merged */
+        uint32_t node; /* in the selection's tree */
+        uint32_t kind;
+        uint32_t merged; /* sites in this row */
+        uint64_t bytes, count; /* of the chosen cost */
+        uint64_t allocs, frees, alloc_bytes, live_blocks, live_bytes, peak_blocks, peak_bytes, temporary;
+        uint64_t lifetime_ms;
+};
+
+struct select_part {
+        struct select_row *rows;
+        uint32_t count;
+        uint64_t total_bytes, total_count; /* of the chosen cost, over all rows */
+};
+
+struct selection {
+        const struct profile *profile;
+        enum select_cost cost;
+        struct select_part heap, mapped;
+        uint32_t node_count;
+        uint32_t *parents; /* NULL: the profile's own tree; else a tree of cut stacks, 0 the root ... */
+        uint32_t *origins; /* ... and a node of the profile with the same address */
+};
+
+/* false: the request does not fit the recording (exit code 2). */
+bool select_make(struct selection *sel, const struct profile *p, struct symbols *s, const struct select_request *r,
+                 struct err *e);
+void select_free(struct selection *sel);
+
+/* Shares, order and threshold go by this. */
+int64_t select_weight(const struct selection *sel, uint64_t bytes, uint64_t count);
+bool select_counts(enum select_cost cost);
+
+const char *select_heading(enum select_cost cost);
+bool select_cost_named(const char *word, enum select_cost *cost);
+
+static inline uint32_t select_parent(const struct selection *sel, uint32_t node)
+{
+        return sel->parents ? sel->parents[node] : sel->profile->nodes[node].parent;
+}
+
+/* The node to ask the resolver for. */
+static inline uint32_t select_origin(const struct selection *sel, uint32_t node)
+{
+        return sel->origins ? sel->origins[node] : node;
+}
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stack.c -- a whole call stack, one line per frame.
+ *
+ * Room:   outside.
+ */
+#include "report/stack.h"
+
+#include "report/label.h"
+
+void stack_write(const struct selection *sel, struct symbols *s, uint32_t node, const char *indent, struct str *out)
+{
+        const struct symbol_frame *frames;
+
+        if (node <= 1) {
+                str_text(out, indent);
+                label_function(sel->profile, node, &(struct symbol_frame){ 0 }, out);
+                str_char(out, '\n');
+        }
+        for (; node > 1; node = select_parent(sel, node)) {
+                uint32_t origin = select_origin(sel, node), count = symbols_node(s, origin, &frames);
+
+                for (uint32_t i = 0; i < count; i++) {
+                        str_text(out, indent);
+                        label_frame(sel->profile, origin, &frames[i], out);
+                        str_text(out, frames[i].inlined ? " (inlined)\n" : "\n");
+                }
+        }
+}

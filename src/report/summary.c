@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * summary.c -- the one screen that says what happened.
+ *
+ * Room:   outside.  At the end of cli/cmd_record.c, and `seep report --summary`.
+ * Keeps:  at most 24 lines of 80 columns; every number says of what; the commands under "next" work as printed.
+ *         Names are asked for only where they are shown.
+ */
+#include "report/summary.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "ledger/ledger.h"
+#include "report/label.h"
+#include "report/text.h"
+
+enum { SUMMARY_TOP = 5, SUMMARY_COLUMNS = 80, SUMMARY_WARNINGS = 3, SUMMARY_MODULES = 3 };
+
+struct summary {
+        const struct profile *p;
+        struct symbols *symbols;
+        const char *file;
+        int color;
+        struct str *out;
+        uint32_t top[SUMMARY_TOP]; /* heap sites with the most bytes not freed */
+        uint32_t top_count;
+        uint32_t peak_site; /* with the largest part of the peak; 0 none */
+};
+
+static bool summary_is_heap(const struct profile_site *site)
+{
+        return site->kind != LEDGER_KIND_MMAP && site->kind != LEDGER_KIND_MREMAP;
+}
+
+/* Insert SITE into the short sorted list, if it belongs there. */
+static void summary_rank(struct summary *m, uint32_t site)
+{
+        const struct profile_site *sites = m->p->sites;
+        uint32_t at = m->top_count;
+
+        while (at && sites[m->top[at - 1]].live_bytes < sites[site].live_bytes)
+                at--;
+        if (at == SUMMARY_TOP)
+                return;
+        if (m->top_count < SUMMARY_TOP)
+                m->top_count++;
+        for (uint32_t i = m->top_count - 1; i > at; i--)
+                m->top[i] = m->top[i - 1];
+        m->top[at] = site;
+}
+
+static void summary_find_top(struct summary *m)
+{
+        const struct profile *p = m->p;
+
+        for (uint32_t i = 1; i < p->site_count; i++) {
+                if (!summary_is_heap(&p->sites[i]))
+                        continue;
+                if (p->sites[i].live_blocks)
+                        summary_rank(m, i);
+                if (p->sites[i].peak_bytes > (m->peak_site ? p->sites[m->peak_site].peak_bytes : 0))
+                        m->peak_site = i;
+        }
+}
+
+/* Append at most ROOM "function file:line" from NODE outwards, "<-" between; library machinery is passed over where
+ * something else follows. */
+static void summary_frames(struct summary *m, uint32_t node, uint32_t room, struct str *out)
+{
+        const struct symbol_frame *frames;
+        uint32_t shown = 0;
+
+        for (; node > 1 && shown < room; node = m->p->nodes[node].parent) {
+                uint32_t count = symbols_node(m->symbols, node, &frames);
+                bool outermost = m->p->nodes[node].parent <= 1;
+
+                for (uint32_t i = 0; i < count && shown < room; i++) {
+                        if (label_is_machinery(&frames[i]) && !(outermost && !shown && i + 1 == count))
+                                continue;
+                        str_text(out, shown++ ? " <- " : "");
+                        label_short(m->p, node, &frames[i], out);
+                        if (frames[i].file && frames[i].line)
+                                str_format(out, " %s:%" PRIu32, label_base(frames[i].file), frames[i].line);
+                        if (frames[i].function && strcmp(frames[i].function, "main") == 0)
+                                return;
+                }
+        }
+        if (!shown)
+                label_function(m->p, node, &(struct symbol_frame){ 0 }, out);
+}
+
+static void summary_label(struct summary *m, const char *label, size_t *start)
+{
+        *start = m->out->length;
+        str_format(m->out, "  %-12s", label);
+}
+
+/* The number stands right-aligned behind the label. */
+static void summary_size(struct summary *m, const char *label, uint64_t bytes)
+{
+        struct str number = { 0 };
+        size_t start;
+
+        summary_label(m, label, &start);
+        text_size(&number, (int64_t)bytes);
+        str_format(m->out, "%12s", str_get(&number));
+        str_free(&number);
+}
+
+static void summary_program(struct summary *m)
+{
+        const struct profile_meta *meta = &m->p->meta;
+        size_t start = m->out->length;
+
+        str_text(m->out, "  ");
+        str_text(m->out, meta->program ? meta->program : "?");
+        for (uint32_t i = 1; i < meta->arg_count; i++)
+                str_format(m->out, " %s", meta->args[i] ? meta->args[i] : "");
+        for (size_t i = start; i < m->out->length; i++)
+                if ((unsigned char)m->out->data[i] < ' ')
+                        m->out->data[i] = ' ';
+        text_cut(m->out, start, 44);
+        str_format(m->out, " (pid %" PRIu32 "), ", meta->pid);
+        text_time(m->out, meta->duration_ms);
+        if (meta->end == PROFILE_END_EXIT)
+                str_format(m->out, ", exit %" PRIu32, meta->exit_code);
+        else if (meta->end == PROFILE_END_SIGNAL)
+                str_format(m->out, ", killed by signal %" PRIu32, meta->exit_signal);
+        else if (meta->end == PROFILE_END_EXEC)
+                str_text(m->out, ", became another program");
+        str_text(m->out, "\n\n");
+}
+
+static void summary_peak(struct summary *m)
+{
+        const struct profile_totals *t = &m->p->totals;
+        size_t start = m->out->length;
+
+        summary_size(m, "peak heap", t->peak_bytes);
+        str_text(m->out, "  at ");
+        text_time(m->out, t->peak_ms);
+        if (t->peak_error_bytes) {
+                str_text(m->out, ", at most ");
+                text_size(m->out, (int64_t)t->peak_error_bytes);
+                str_text(m->out, " more");
+        }
+        if (m->peak_site) {
+                const struct profile_site *site = &m->p->sites[m->peak_site];
+
+                str_text(m->out, " (");
+                text_share(m->out, (double)site->peak_bytes, (double)t->peak_bytes);
+                str_text(m->out, " of it: ");
+                summary_frames(m, site->node, 1, m->out);
+                text_cut(m->out, start, SUMMARY_COLUMNS - 1);
+                str_char(m->out, ')');
+        }
+        str_char(m->out, '\n');
+}
+
+static void summary_calls(struct summary *m)
+{
+        const struct profile_totals *t = &m->p->totals;
+        struct str number = { 0 };
+        size_t start;
+
+        summary_label(m, "allocations", &start);
+        text_number(&number, (int64_t)t->allocations);
+        str_format(m->out, "%12s  ", str_get(&number));
+        if (m->p->meta.duration_ms) {
+                text_number(m->out, (int64_t)((double)t->allocations * 1000 / (double)m->p->meta.duration_ms));
+                str_text(m->out, "/s, ");
+        }
+        text_size(m->out, (int64_t)t->bytes_allocated);
+        str_text(m->out, " in all, ");
+        text_share(m->out, (double)t->temporary, (double)t->allocations);
+        str_text(m->out, " temporary\n");
+        str_free(&number);
+}
+
+static void summary_rss(struct summary *m)
+{
+        const struct profile_totals *t = &m->p->totals;
+        bool more = t->rss_peak_bytes >= t->peak_bytes;
+
+        if (t->mmap_live_bytes || t->mmap_calls) {
+                summary_size(m, "mapped", t->mmap_live_bytes);
+                str_text(m->out, "  by mmap at the end (");
+                text_number(m->out, (int64_t)t->mmap_calls);
+                str_text(m->out, t->mmap_calls == 1 ? " call)\n" : " calls)\n");
+        }
+        if (!t->rss_peak_bytes)
+                return;
+        summary_size(m, "peak RSS", t->rss_peak_bytes);
+        str_text(m->out, "  ");
+        text_size(m->out, (int64_t)(more ? t->rss_peak_bytes - t->peak_bytes : t->peak_bytes - t->rss_peak_bytes));
+        str_format(m->out, " %s than the heap: see 'seep help rss'\n", more ? "more" : "less");
+}
+
+static void summary_numbers(struct summary *m)
+{
+        const struct profile_totals *t = &m->p->totals;
+
+        summary_peak(m);
+        summary_size(m, "end heap", t->live_bytes);
+        str_text(m->out, "  in ");
+        text_number(m->out, (int64_t)t->live_blocks);
+        str_text(m->out, t->live_blocks == 1 ? " block\n" : " blocks\n");
+        summary_calls(m);
+        summary_rss(m);
+}
+
+static void summary_site(struct summary *m, uint32_t number)
+{
+        const struct profile_site *site = &m->p->sites[m->top[number]];
+        struct str size = { 0 }, count = { 0 };
+        size_t start = m->out->length;
+
+        text_size(&size, (int64_t)site->live_bytes);
+        text_number(&count, (int64_t)site->live_blocks);
+        str_format(m->out, "    %u. %10s %7s %-6s  ", number + 1, str_get(&size), str_get(&count),
+                   site->live_blocks == 1 ? "block" : "blocks");
+        summary_frames(m, site->node, 2, m->out);
+        text_cut(m->out, start, SUMMARY_COLUMNS);
+        str_char(m->out, '\n');
+        str_free(&size);
+        str_free(&count);
+}
+
+static void summary_not_freed(struct summary *m, uint32_t room)
+{
+        const struct profile_totals *t = &m->p->totals;
+
+        if (!t->live_blocks) {
+                str_text(m->out, "\n  everything on the heap was freed\n");
+                return;
+        }
+        str_char(m->out, '\n');
+        text_color(m->out, m->color, TEXT_BOLD);
+        str_text(m->out, "  NOT FREED: ");
+        text_size(m->out, (int64_t)t->live_bytes);
+        str_text(m->out, " in ");
+        text_number(m->out, (int64_t)t->live_blocks);
+        str_text(m->out, t->live_blocks == 1 ? " block" : " blocks");
+        text_plain(m->out, m->color);
+        str_text(m->out, m->p->meta.end == PROFILE_END_UNKNOWN ? " so far\n" : " at the end\n");
+        for (uint32_t i = 0; i < m->top_count && i < room; i++)
+                summary_site(m, i);
+}
+
+static void summary_error(struct str *out, uint64_t count, const char *one, const char *many)
+{
+        if (!count)
+                return;
+        if (out->length)
+                str_text(out, ", ");
+        text_number(out, (int64_t)count);
+        str_format(out, " %s", count == 1 ? one : many);
+}
+
+static void summary_errors(struct summary *m)
+{
+        const struct profile_totals *t = &m->p->totals;
+        struct str text = { 0 };
+
+        summary_error(&text, t->double_frees, "double free", "double frees");
+        summary_error(&text, t->mismatched, "mismatched release", "mismatched releases");
+        summary_error(&text, t->unknown_frees, "free of unknown memory", "frees of unknown memory");
+        if (text.length) {
+                text_color(m->out, m->color, TEXT_RED);
+                str_format(m->out, "  ERRORS: %s", str_get(&text));
+                text_plain(m->out, m->color);
+                str_char(m->out, '\n');
+        }
+        str_free(&text);
+}
+
+/* Runtime libraries come without debug information everywhere; naming them would only hide the others. */
+static bool summary_is_runtime(const char *path)
+{
+        static const char *const names[] = { "libc.so", "libc-", "ld-linux", "ld-musl", "libstdc++", "libgcc_s", "libm.so", "libpthread" };
+
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+                if (strncmp(label_base(path), names[i], strlen(names[i])) == 0)
+                        return true;
+        return path[0] != '/';
+}
+
+static void summary_mark_modules(struct summary *m, uint32_t site, uint8_t *met)
+{
+        for (uint32_t node = m->p->sites[site].node; node > 1; node = m->p->nodes[node].parent)
+                if (m->p->nodes[node].module < m->p->module_count)
+                        met[m->p->nodes[node].module] = 1;
+}
+
+/* Modules in the stacks shown above only: the others are never opened. */
+static void summary_modules(struct summary *m)
+{
+        const struct profile *p = m->p;
+        uint8_t *met = heap_zero(p->module_count, 1);
+        struct str names = { 0 };
+        uint32_t count = 0;
+
+        for (uint32_t i = 0; i < m->top_count; i++)
+                summary_mark_modules(m, m->top[i], met);
+        if (m->peak_site)
+                summary_mark_modules(m, m->peak_site, met);
+        for (uint32_t i = 0; i < p->module_count; i++) {
+                const char *path = p->modules[i].path;
+
+                if (!met[i] || !path || summary_is_runtime(path) || symbols_has_lines(m->symbols, i))
+                        continue;
+                if (++count <= SUMMARY_MODULES)
+                        str_format(&names, "%s%s", count > 1 ? ", " : "", label_base(path));
+        }
+        if (count) {
+                size_t start = m->out->length;
+
+                str_format(m->out, "  no debug information, so no lines: %s", str_get(&names));
+                if (count > SUMMARY_MODULES)
+                        str_format(m->out, " and %u more", count - SUMMARY_MODULES);
+                text_cut(m->out, start, SUMMARY_COLUMNS);
+                str_text(m->out, "\n  (compile with -g; see 'seep help symbols')\n");
+        }
+        free(met);
+        str_free(&names);
+}
+
+static void summary_warnings(struct summary *m)
+{
+        const struct profile_meta *meta = &m->p->meta;
+
+        for (uint32_t i = 0; i < meta->warning_count && i < SUMMARY_WARNINGS; i++) {
+                size_t start = m->out->length;
+
+                text_color(m->out, m->color, TEXT_YELLOW);
+                str_format(m->out, "  warning: %s", meta->warnings[i] ? meta->warnings[i] : "");
+                text_cut(m->out, start, SUMMARY_COLUMNS + (m->color ? 5 : 0));
+                text_plain(m->out, m->color);
+                str_char(m->out, '\n');
+        }
+}
+
+/* FILE as a shell takes it. */
+static void summary_quote(struct str *out, const char *file)
+{
+        static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=.,:@%/";
+
+        if (file[0] == '-')
+                str_text(out, "./");
+        if (file[0] && strspn(file, plain) == strlen(file)) {
+                str_text(out, file);
+                return;
+        }
+        str_char(out, '\'');
+        for (; *file; file++)
+                if (*file == '\'')
+                        str_text(out, "'\\''");
+                else
+                        str_char(out, *file);
+        str_char(out, '\'');
+}
+
+/* A long path would push the explanation out of the screen: it is then left out, the command is not. */
+static void summary_command(struct summary *m, const char *first, const char *options, const char *purpose)
+{
+        size_t start = m->out->length;
+
+        str_format(m->out, "  %-6sseep report %s", first, options);
+        summary_quote(m->out, m->file);
+        if (m->out->length - start + strlen(purpose) + 2 <= SUMMARY_COLUMNS) {
+                size_t column = SUMMARY_COLUMNS - 2 - strlen(purpose);
+
+                text_pad(m->out, start, column < 50 ? column : 50);
+                str_format(m->out, "  %s", purpose);
+        }
+        str_char(m->out, '\n');
+}
+
+static void summary_next(struct summary *m)
+{
+        if (!m->file)
+                return;
+        str_char(m->out, '\n');
+        summary_command(m, "next:", "", "what the peak was made of");
+        if (m->p->totals.live_blocks)
+                summary_command(m, "", "--cost live ", "what was not freed");
+        if (m->p->totals.temporary)
+                summary_command(m, "", "--cost temporary ", "short-lived blocks");
+        if (m->p->error_count)
+                summary_command(m, "", "--errors ", "bad releases with stacks");
+}
+
+/* Never silence: why there are no numbers. */
+static void summary_nothing(struct summary *m)
+{
+        static const char *const stops[] = {
+#define SUMMARY_STOP(name, number, text) [number] = text,
+                LEDGER_STOPS(SUMMARY_STOP)
+#undef SUMMARY_STOP
+        };
+        const struct profile_meta *meta = &m->p->meta;
+
+        str_text(m->out, "  nothing was recorded: ");
+        if (meta->stop_reason && meta->stop_reason < sizeof stops / sizeof stops[0])
+                str_format(m->out, "%s\n", stops[meta->stop_reason]);
+        else if (meta->end == PROFILE_END_EXEC)
+                str_text(m->out, "the program became another one before it allocated\n");
+        else
+                str_text(m->out, "the program made no allocation that seep can see.\n"
+                                 "  It may use an allocator built into it, or leave the work to a child\n"
+                                 "  (record with --follow=all).\n");
+}
+
+void summary_write(const struct profile *p, struct symbols *s, const char *file, int color, struct str *out)
+{
+        struct summary m = { .p = p, .symbols = s, .file = file, .color = color, .out = out };
+
+        summary_program(&m);
+        if (!p->totals.allocations && !p->totals.mmap_calls) {
+                summary_nothing(&m);
+                summary_warnings(&m);
+                return;
+        }
+        summary_find_top(&m);
+        summary_numbers(&m);
+        summary_modules(&m);
+        summary_warnings(&m);
+        summary_not_freed(&m, p->meta.warning_count > 2 ? 3 : SUMMARY_TOP);
+        summary_errors(&m);
+        summary_next(&m);
+}

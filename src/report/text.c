@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * text.c -- numbers as people read them.
+ *
+ * Room:   outside.
+ */
+#include "report/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+void text_number(struct str *out, int64_t value)
+{
+        char digits[24];
+        uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value;
+        int length = snprintf(digits, sizeof digits, "%" PRIu64, size);
+
+        if (value < 0)
+                str_char(out, '-');
+        for (int i = 0; i < length; i++) {
+                str_char(out, digits[i]);
+                if ((length - i) % 3 == 1 && i + 1 < length)
+                        str_char(out, ',');
+        }
+}
+
+void text_size(struct str *out, int64_t bytes)
+{
+        static const char *const units[] = { "KiB", "MiB", "GiB", "TiB" };
+        double value = (double)bytes / 1024;
+        size_t unit = 0;
+
+        if (bytes > -1024 && bytes < 1024) {
+                str_format(out, "%d B", (int)bytes);
+                return;
+        }
+        while ((value >= 1023.95 || value <= -1023.95) && unit + 1 < sizeof units / sizeof units[0]) {
+                value /= 1024;
+                unit++;
+        }
+        str_format(out, "%.1f %s", value, units[unit]);
+}
+
+void text_time(struct str *out, uint64_t ms)
+{
+        uint64_t s = ms / 1000;
+
+        if (ms < 1000)
+                str_format(out, "%" PRIu64 " ms", ms);
+        else if (s < 60)
+                str_format(out, "%.1f s", (double)(ms / 100) / 10);
+        else if (s < 3600)
+                str_format(out, "%" PRIu64 " min %" PRIu64 " s", s / 60, s % 60);
+        else
+                str_format(out, "%" PRIu64 " h %" PRIu64 " min", s / 3600, s / 60 % 60);
+}
+
+void text_share(struct str *out, double part, double whole)
+{
+        double percent = whole > 0 ? 100 * part / whole : 0;
+
+        if (percent > 0 && percent < 9.95)
+                str_format(out, "%.1f %%", percent);
+        else
+                str_format(out, "%.0f %%", percent);
+}
+
+/* Columns of UTF-8 text: continuation bytes take none. */
+static size_t text_columns(const struct str *s, size_t start)
+{
+        size_t columns = 0;
+
+        for (size_t i = start; i < s->length; i++)
+                columns += ((unsigned char)s->data[i] & 0xc0) != 0x80;
+        return columns;
+}
+
+void text_pad(struct str *out, size_t start, size_t column)
+{
+        for (size_t used = text_columns(out, start); used < column; used++)
+                str_char(out, ' ');
+}
+
+void text_cut(struct str *out, size_t start, size_t columns)
+{
+        size_t seen = 0;
+
+        if (text_columns(out, start) <= columns || columns < 3)
+                return;
+        for (size_t i = start; i < out->length; i++) {
+                if (((unsigned char)out->data[i] & 0xc0) == 0x80)
+                        continue;
+                if (seen++ < columns - 3)
+                        continue;
+                out->length = i;
+                break;
+        }
+        str_text(out, "...");
+}
+
+void text_color(struct str *out, int color, const char *code)
+{
+        if (color)
+                str_format(out, "\033[%sm", code);
+}
+
+void text_plain(struct str *out, int color)
+{
+        if (color)
+                str_text(out, "\033[0m");
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * text.h -- numbers as people read them.
+ *
+ * Room:   outside.
+ */
+#ifndef SEEP_REPORT_TEXT_H
+#define SEEP_REPORT_TEXT_H
+
+#include <stdint.h>
+
+#include "base/str.h"
+
+/* "73,512", "-1,024" */
+void text_number(struct str *out, int64_t value);
+
+/* "512 B", "182.4 MiB"; units of 1024 */
+void text_size(struct str *out, int64_t bytes);
+
+/* "850 ms", "12.4 s", "3 min 20 s", "2 h 5 min" */
+void text_time(struct str *out, uint64_t ms);
+
+/* "31 %"; "0.4 %" below ten; of a WHOLE of 0: "0 %" */
+void text_share(struct str *out, double part, double whole);
+
+/* Spaces until COLUMN columns have been used since byte START of OUT. */
+void text_pad(struct str *out, size_t start, size_t column);
+
+/* Cut what was added to OUT since byte START to COLUMNS columns, with "..." at the end when something was lost. */
+void text_cut(struct str *out, size_t start, size_t columns);
+
+/* Terminal escapes, or nothing when COLOR is 0. */
+#define TEXT_BOLD "1"
+#define TEXT_DIM "2"
+#define TEXT_RED "31"
+#define TEXT_GREEN "32"
+#define TEXT_YELLOW "33"
+#define TEXT_CYAN "36"
+void text_color(struct str *out, int color, const char *code);
+void text_plain(struct str *out, int color);
+
+#endif

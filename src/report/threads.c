@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * threads.c -- a table of the threads that allocated.
+ *
+ * Room:   outside.
+ */
+#include "report/threads.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/heap.h"
+#include "report/text.h"
+
+static int thread_compare(const void *a, const void *b)
+{
+        const struct profile_thread *const *x = a, *const *y = b;
+
+        if ((*x)->bytes_allocated != (*y)->bytes_allocated)
+                return (*x)->bytes_allocated > (*y)->bytes_allocated ? -1 : 1;
+        return *x < *y ? -1 : *x > *y; /* both point into one array */
+}
+
+static void threads_cell(struct str *out, size_t width, uint64_t value, void (*print)(struct str *, int64_t))
+{
+        struct str cell = { 0 };
+
+        print(&cell, (int64_t)value);
+        str_format(out, "%*s", (int)width, str_get(&cell));
+        str_free(&cell);
+}
+
+static void threads_line(const struct profile_thread *t, struct str *out)
+{
+        size_t start = out->length;
+
+        if (t->tid)
+                str_format(out, "%8" PRIu32 "  %s", t->tid, t->name ? t->name : "?");
+        else
+                str_text(out, "       -  (thread unknown)");
+        text_pad(out, start, 30);
+        threads_cell(out, 14, t->allocations, text_number);
+        threads_cell(out, 13, t->bytes_allocated, text_size);
+        threads_cell(out, 12, t->live_blocks, text_number);
+        threads_cell(out, 13, t->live_bytes, text_size);
+        str_text(out, "  from ");
+        text_time(out, t->start_ms);
+        if (t->end_ms) {
+                str_text(out, " to ");
+                text_time(out, t->end_ms);
+        }
+        str_char(out, '\n');
+}
+
+void threads_write(const struct profile *p, const struct threads_options *options, struct str *out)
+{
+        const struct profile_thread **list = heap_zero(p->thread_count, sizeof *list);
+        uint32_t count = 0, shown;
+
+        for (uint32_t i = 0; i < p->thread_count; i++) {
+                const struct profile_thread *t = &p->threads[i];
+
+                if (i == 0 && !t->allocations && !t->live_blocks)
+                        continue;
+                if (!options->filter || filter_thread(options->filter, t))
+                        list[count++] = t;
+        }
+        qsort(list, count, sizeof *list, thread_compare);
+        shown = options->limit && options->limit < count ? options->limit : count;
+        str_format(out, "%8s  %-20s%14s%13s%12s%13s\n", "thread", "name", "allocations", "bytes", "not freed", "bytes");
+        for (uint32_t i = 0; i < shown; i++)
+                threads_line(list[i], out);
+        if (shown < count)
+                str_format(out, "%u more threads (-n %u)\n", count - shown, options->limit);
+        free(list);
+}
