@@ -399,6 +399,113 @@ TEST(a_full_disk_leaves_the_old_file_and_no_other)
         unlink(path_of("full.seep"));
 }
 
+/* The disk is full after any number of bytes. */
+TEST(wherever_a_write_fails_nothing_changes)
+{
+        struct rlimit old, small;
+        struct profile p;
+        struct str image = { 0 };
+        struct err e = { 0 };
+
+        sample_profile(&p, 14, 40);
+        is_true(image_write(&p, IMAGE_PACKED, &image, &e));
+        getrlimit(RLIMIT_FSIZE, &old);
+        small = old;
+        signal(SIGXFSZ, SIG_IGN);
+        for (size_t room = 0; room < image.length; room += 1 + image.length / 50) {
+                small.rlim_cur = room;
+                setrlimit(RLIMIT_FSIZE, &small);
+                is_true(!file_write(&p, path_of("full.seep"), &e));
+                setrlimit(RLIMIT_FSIZE, &old);
+                is_equal(entries_in_directory(), 0);
+        }
+        is_true(file_write(&p, path_of("full.seep"), &e));
+        unlink(path_of("full.seep"));
+        profile_free(&p);
+        str_free(&image);
+}
+
+/* Where the section of TYPE starts; 0 none. */
+static size_t find_section(const struct str *file, unsigned type)
+{
+        for (size_t at = FORMAT_HEADER_BYTES; at < file->length;) {
+                struct format_section head;
+
+                memcpy(&head, file->data + at, sizeof head);
+                if (head.type == type)
+                        return at;
+                at += sizeof head + head.stored_bytes;
+        }
+        return 0;
+}
+
+/* Read seed 8 with one byte of the section of ARRAY wrong. */
+static void read_without(struct profile *q, unsigned array)
+{
+        struct str file = { 0 };
+        struct err e = { 0 };
+        size_t at;
+
+        make_image(&file, 8, 30, IMAGE_PLAIN);
+        at = find_section(&file, array + FORMAT_FIRST_ARRAY);
+        is_true(at);
+        file.data[at + FORMAT_SECTION_BYTES] ^= 1;
+        is_true(read_copy(q, &file, file.length, &e));
+        is_true(q->truncated);
+        str_free(&file);
+}
+
+TEST(what_refers_to_lost_records_refers_to_the_unknown)
+{
+        struct profile q;
+
+        read_without(&q, FORMAT_NODES);
+        is_equal(q.node_count, 2);
+        is_true(q.site_count > 1 && q.sites[1].node <= 1);
+        has_text(q.meta.warnings[q.meta.warning_count - 1], "is damaged; missing: all ");
+        profile_free(&q);
+        read_without(&q, FORMAT_SITES);
+        is_equal(q.site_count, 1);
+        is_true(q.block_count && q.blocks[0].site == 0);
+        profile_free(&q);
+        read_without(&q, FORMAT_CHANGES);
+        is_true(q.slice_count && !q.change_count);
+        for (uint32_t i = 0; i < q.slice_count; i++)
+                is_equal(q.slices[i].change_count, 0);
+        profile_free(&q);
+        read_without(&q, FORMAT_THREADS);
+        is_equal(q.thread_count, 1);
+        is_text(q.threads[0].name, "");
+        profile_free(&q);
+}
+
+TEST(a_lost_list_of_modules_leaves_the_addresses)
+{
+        struct profile q;
+
+        read_without(&q, FORMAT_MODULES);
+        is_true(q.node_count > 2 && !q.module_count && !q.symbol_count);
+        for (uint32_t i = 0; i < q.node_count; i++)
+                is_equal(q.nodes[i].module, PROFILE_NO_MODULE);
+        profile_free(&q);
+}
+
+TEST(a_damaged_section_head_costs_only_its_section)
+{
+        struct str file = { 0 };
+        struct profile p, q;
+        struct err e = { 0 };
+
+        sample_profile(&p, 8, 30);
+        make_image(&file, 8, 30, IMAGE_PLAIN);
+        file.data[find_section(&file, FORMAT_SITES + FORMAT_FIRST_ARRAY) + 8] ^= 4; /* its length */
+        is_true(read_copy(&q, &file, file.length, &e));
+        is_true(q.truncated && q.site_count == 1 && q.node_count == p.node_count && q.block_count == p.block_count);
+        profile_free(&p);
+        profile_free(&q);
+        str_free(&file);
+}
+
 TEST(a_directory_that_is_not_there_is_told)
 {
         struct profile p = { 0 };
@@ -465,6 +572,8 @@ TAP_MAIN(every_field_survives_the_way_through_a_file, arrays_of_several_pieces_s
          a_promise_of_billions_of_records_allocates_nothing, sections_of_unknown_types_are_skipped,
          files_of_other_tools_are_named, what_is_no_file_gets_a_clear_message,
          a_new_file_has_the_mode_that_umask_gives, a_link_stays_a_link_and_a_device_a_device,
-         a_full_disk_leaves_the_old_file_and_no_other, a_directory_that_is_not_there_is_told,
+         a_full_disk_leaves_the_old_file_and_no_other,
+         wherever_a_write_fails_nothing_changes, what_refers_to_lost_records_refers_to_the_unknown,
+         a_lost_list_of_modules_leaves_the_addresses, a_damaged_section_head_costs_only_its_section, a_directory_that_is_not_there_is_told,
          a_profile_that_contradicts_itself_is_not_written, the_layout_lists_every_section_and_adds_up,
          nothing_is_left_behind)

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_model.c -- look-ups in a recording.
+ */
+#include "profile/model.h"
+
+#include "base/heap.h"
+#include "ledger/ledger.h"
+#include "sample.h"
+#include "tap.h"
+
+/* Three slices: at 10 ms site 1 has 100 bytes, at 20 ms site 2 gets 50, at 30 ms site 1 is down to 0. */
+static void three_slices(struct profile *p)
+{
+        static struct profile_slice slices[] = { { .ms = 10, .change_first = 0, .change_count = 1 },
+                                                 { .ms = 20, .change_first = 1, .change_count = 1 },
+                                                 { .ms = 30, .change_first = 2, .change_count = 1 } };
+        static struct profile_change changes[] = { { .site = 1, .live_bytes = 100, .allocs = 1 },
+                                                   { .site = 2, .live_bytes = 50, .allocs = 5 },
+                                                   { .site = 1, .live_bytes = 0, .allocs = 1 } };
+
+        *p = (struct profile){ .slices = slices, .slice_count = 3, .changes = changes, .change_count = 3,
+                               .site_count = 3 };
+}
+
+TEST(before_the_first_slice_nothing_is_known)
+{
+        struct profile p;
+        struct profile_change out[3];
+
+        three_slices(&p);
+        is_true(!profile_at(&p, 9, out));
+        p.slice_count = 0;
+        is_true(!profile_at(&p, 1000, out));
+}
+
+TEST(a_moment_has_the_state_of_the_last_slice_that_is_not_later)
+{
+        struct profile p;
+        struct profile_change out[3];
+
+        three_slices(&p);
+        is_true(profile_at(&p, 10, out));
+        is_true(out[1].live_bytes == 100 && out[2].live_bytes == 0);
+        is_true(profile_at(&p, 29, out));
+        is_true(out[1].live_bytes == 100 && out[2].live_bytes == 50 && out[2].allocs == 5);
+        is_true(profile_at(&p, UINT64_MAX, out));
+        is_true(out[1].live_bytes == 0 && out[1].allocs == 1 && out[2].live_bytes == 50);
+        is_true(out[0].site == 0 && out[1].site == 1 && out[2].site == 2);
+}
+
+TEST(every_kind_has_its_name_and_others_are_unknown)
+{
+        is_text(profile_kind_name(LEDGER_KIND_MALLOC), "malloc");
+        is_text(profile_kind_name(LEDGER_KIND_NEW_ARRAY), "new[]");
+        is_text(profile_kind_name(LEDGER_KIND_MREMAP), "mremap");
+        is_text(profile_kind_name(LEDGER_KIND_COUNT), "unknown");
+        is_text(profile_kind_name(UINT32_MAX), "unknown");
+}
+
+TEST(an_emptied_profile_is_empty_and_can_be_emptied_again)
+{
+        struct profile p, zero = { 0 };
+
+        sample_profile(&p, 3, 100);
+        profile_free(&p);
+        is_true(!memcmp(&p, &zero, sizeof p));
+        profile_free(&p);
+}
+
+TAP_MAIN(before_the_first_slice_nothing_is_known, a_moment_has_the_state_of_the_last_slice_that_is_not_later,
+         every_kind_has_its_name_and_others_are_unknown, an_emptied_profile_is_empty_and_can_be_emptied_again)
