@@ -148,3 +148,22 @@ def test_a_program_with_its_own_malloc_inside_is_told_or_recorded(recorder, tmp_
     seen = recorder.record(program)
     assert seen.status == 0
     assert seen.profile.totals["allocations"] >= 50 or any(w for w in seen.profile.json["warnings"])
+
+
+@pytest.mark.parametrize("name", [None, *ALLOCATORS])
+def test_small_blocks_of_many_threads_are_told_apart(compiler, recorder, name):
+    """Several blocks in 32 bytes, each of another thread."""
+    libs = ["-Wl,--no-as-needed", str(library(name))] if name else []
+    seen = recorder.record(compiler.build("small_blocks.c", libs=libs), 4, 300000)
+    assert seen.status == 0
+    check_clean(seen.profile)
+    found = seen.profile.by_function()["hammer"]
+    assert (found["allocations"], found["frees"], found["bytes_allocated"]) == tuple(seen.truth.facts[k] for k in ("allocs", "frees", "bytes"))
+    assert (found["live_blocks"], found["live_bytes"]) == (0, 0)
+
+
+def test_small_blocks_of_musl_threads_are_told_apart(musl, recorder):
+    seen = recorder.record(musl("small_blocks.c"), 4, 50000)
+    assert seen.status == 0
+    check_clean(seen.profile)
+    assert seen.profile.by_function()["hammer"]["frees"] == seen.truth.facts["frees"]

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from harness import DEADLINE, ROOT, SEEP, Profile, Truth, check_sites, clean_environment, end_process, wait_until
+from harness import DEADLINE, ROOT, SEEP, Profile, Truth, clean_environment, end_process, wait_until
 
 
 def seep(*argv, cwd=None, env=None, timeout=DEADLINE):

@@ -114,3 +114,23 @@ def test_no_descriptor_is_left_and_closing_all_does_not_end_the_recording(compil
     work = seen.profile.by_function()["work"]
     assert (work["live_blocks"], work["live_bytes"]) == (seen.truth.facts["blocks"], seen.truth.facts["bytes"])
     check_clean(seen.profile)
+
+
+LIMITS = {"address space": "-v 400000", "file size": "-f 1", "no descriptor": "-n 4", "no core": "-c 0", "data": "-d 300000"}
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_a_program_under_limits_is_unharmed(compiler, recorder, limit):
+    program = compiler.build("entry_points.c")
+    argv = ["/bin/sh", "-c", f'ulimit {LIMITS[limit]}; exec "$0"', program]
+    bare, seen = recorder.bare(*argv), recorder.record(*argv)
+    assert (seen.stdout, seen.status) == (bare.stdout, bare.status)
+    assert seen.status == 0
+
+
+def test_a_program_without_standard_descriptors_is_recorded(compiler, recorder):
+    program = compiler.build("realloc_forms.c")
+    seen = recorder.record("/bin/sh", "-c", 'exec "$0" <&- >/dev/null 2>&-', program)
+    assert seen.status == 0
+    found = [p for p in seen.profiles() if p.json["program"].endswith("realloc_forms")]
+    check_total(seen.truth, found[0].totals)

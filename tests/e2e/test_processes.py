@@ -46,8 +46,9 @@ def test_shells_started_by_system_are_followed_and_do_not_disturb(children, reco
     check_sites(seen.truth, seen.profile)
 
 
-def test_a_forked_child_is_left_alone_by_default(children, recorder):
-    bare, seen = recorder.bare(children, "fork"), recorder.record(children, "fork")
+@pytest.mark.parametrize("way", ["fork", "raw-clone"])
+def test_a_forked_child_is_left_alone_by_default(children, recorder, way):
+    bare, seen = recorder.bare(children, way), recorder.record(children, way)
     assert (seen.stdout, seen.status) == (bare.stdout, bare.status)
     assert len(seen.files()) == 1
     check_sites(seen.truth, seen.profile)
@@ -69,6 +70,15 @@ def test_a_followed_fork_has_its_own_file_with_inherited_blocks_once(children, r
     functions = own.by_function()
     assert functions["before_child"]["live_blocks"] == 6
     assert (functions["in_child"]["live_blocks"], functions["in_child"]["live_bytes"]) == (3, 210)
+    check_clean(own)
+
+
+def test_a_child_made_behind_the_libcs_back_is_followed_too(children, recorder):
+    seen = recorder.record(children, "raw-clone", options=["--follow=all"])
+    (child,) = seen.truth.children
+    own = by_pid(seen)[child["pid"]]
+    assert (own.totals["live_blocks"], own.totals["live_bytes"]) == (child["live_blocks"], child["live_bytes"])
+    check_sites(seen.truth, seen.profile)
     check_clean(own)
 
 
@@ -122,3 +132,11 @@ def test_however_it_ends_the_recording_is_complete(compiler, recorder, way):
     check_total(seen.truth, seen.profile.own(program))
     check_clean(seen.profile)
     assert seen.profile.json["exit"] == {"code": None if killed else ENDINGS[way], "signal": int(ENDINGS[way]) if killed else None}
+
+
+def test_ending_while_threads_allocate_is_harmless(compiler, recorder):
+    program = compiler.build("endings.c")
+    for _ in range(5):
+        seen = recorder.record(program, "busy_exit")
+        assert seen.status == 5
+        check_sites(seen.truth, seen.profile)

@@ -23,6 +23,7 @@ static void work(void)
 }
 
 static volatile int sink;
+static volatile uintptr_t nowhere = 8;
 
 static int overflow(int n)
 {
@@ -48,6 +49,20 @@ static void *thread_goes_on(void *arg)
         TRUTH_GOT(p, 500);
         truth_print();
         exit(8);
+}
+
+static volatile int busy;
+
+/* Allocates until the process is gone, also while destructors run. */
+static void *thread_busy(void *arg)
+{
+        (void)arg;
+        for (;;) {
+                void *volatile p = malloc(40);
+                busy = 1;
+                free(p);
+        }
+        return NULL;
 }
 
 static void start(void *(*body)(void *))
@@ -79,13 +94,20 @@ int main(int argc, char **argv)
         if (!strcmp(way, "term"))
                 kill(getpid(), SIGTERM);
         if (!strcmp(way, "segv"))
-                *(volatile int *)8 = 1;
+                *(volatile int *)nowhere = 1;
         if (!strcmp(way, "overflow"))
                 return overflow(0);
         if (!strcmp(way, "thread_exit")) {
                 start(thread_exits);
                 for (;;)
                         pause();
+        }
+        if (!strcmp(way, "busy_exit")) {
+                start(thread_busy);
+                start(thread_busy);
+                while (!busy)
+                        sched_yield();
+                return 5;
         }
         if (!strcmp(way, "pthread_exit")) {
                 start(thread_goes_on);

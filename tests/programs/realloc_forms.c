@@ -103,8 +103,9 @@ static void failed(void)
 
 static void failed_then_freed(void)
 {
-        void *p = malloc(310);
+        void *p = malloc(310), *wall = malloc(20);
         TRUTH_GOT(p, 310);
+        TRUTH_GOT(wall, 20);
         errno = 0;
         void *q = real_realloc(p, (size_t)1 << 60);
         tell("failed: null %d errno %d\n", q == NULL, errno);
