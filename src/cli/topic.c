@@ -49,9 +49,9 @@ static const char symbols_text[] =
         "  module+0x1234              stripped: nothing is known but the place in the file\n"
         "\n"
         "Separate debug files are found by build id below /usr/lib/debug, through the\n"
-        "debuginfod servers in DEBUGINFOD_URLS, and in each --debug-path DIR. 'seep info' names\n"
-        "the modules without debug information. A recording stays valid: install the debug package\n"
-        "or rebuild the same source later, then report again.\n"
+        "debuginfod servers in DEBUGINFOD_URLS, and in each --debug-path DIR. 'seep info --symbols'\n"
+        "names the modules without debug information. A recording stays valid: install the debug\n"
+        "package later, then report again.\n"
         "Inlined functions are shown as frames of their own. C++ and Rust names are demangled.\n";
 
 static const char leaks_text[] =
@@ -87,12 +87,12 @@ static const char filters_text[] =
         "\n"
         "Each view of 'seep report' takes the same filters; together they must all hold.\n"
         "\n"
-        "  -i, --include RE     stacks with a frame whose function or file matches\n"
-        "  -x, --exclude RE     not those\n"
+        "  -i, --include RE     stacks with a function whose name matches; may be repeated\n"
+        "  -x, --exclude RE     not those; the first frame from the inside that matches -i or -x decides\n"
         "  --module RE          stacks that pass through a matching program or library\n"
         "  --thread RE          allocations of threads whose name or id matches\n"
         "  --at TIME            the state at that moment: peak, end, 1500ms, 12s, 3m\n"
-        "  --range A..B         what was allocated between two moments and is still there at B\n"
+        "  --range A..B         what happened between two moments\n"
         "  --threshold PCT      lines below that share are summed up\n"
         "  -n, --limit N        the N largest only\n"
         "\n"
