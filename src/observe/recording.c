@@ -116,6 +116,18 @@ bool recording_is_gone(const struct recording *r)
 
 /* ---- what the kernel knows ---- */
 
+/* Resident memory as it would be without us: the ledger is mapped by the program, so the kernel counts it there. */
+static uint64_t without_ledger(const struct recording *r, uint64_t bytes)
+{
+        return bytes > r->view.present_bytes ? bytes - r->view.present_bytes : 0;
+}
+
+static void raise_peak(struct recording *r, uint64_t bytes)
+{
+        if (bytes > r->rss_peak_bytes)
+                r->rss_peak_bytes = bytes;
+}
+
 /* Resident memory now and at its highest.  A process on its way out has none: the last numbers stand. */
 static void read_rss(struct recording *r)
 {
@@ -126,9 +138,8 @@ static void read_rss(struct recording *r)
 
         text[n > 0 ? n : 0] = 0;
         if (sscanf(text, "%*u %llu", &pages) == 1 && pages)
-                r->rss_last_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
-        if (r->rss_last_bytes > r->rss_peak_bytes)
-                r->rss_peak_bytes = r->rss_last_bytes;
+                r->rss_last_bytes = without_ledger(r, pages * (uint64_t)sysconf(_SC_PAGESIZE));
+        raise_peak(r, r->rss_last_bytes);
         snprintf(name, sizeof name, "/proc/%u/status", r->pid);
         fd = open(name, O_RDONLY | O_CLOEXEC);
         if (fd < 0)
@@ -137,8 +148,8 @@ static void read_rss(struct recording *r)
         close(fd);
         text[n > 0 ? n : 0] = 0;
         at = strstr(text, "VmHWM:");
-        if (at && sscanf(at, "VmHWM: %llu", &peak_kb) == 1 && peak_kb * 1024 > r->rss_peak_bytes)
-                r->rss_peak_bytes = peak_kb * 1024;
+        if (at && sscanf(at, "VmHWM: %llu", &peak_kb) == 1)
+                raise_peak(r, without_ledger(r, peak_kb * 1024));
 }
 
 static void read_name(struct recording *r, uint32_t thread, uint32_t tid)
@@ -278,15 +289,16 @@ void recording_finish(struct recording *r, const struct recording_end *end, uint
 {
         uint64_t now_ms = elapsed_ms(r, now_ns);
         struct err e;
+        bool fresh;
 
         if (r->writer)
                 waitpid(r->writer, NULL, 0);
         r->writer = 0;
         if (end->end == PROFILE_END_UNKNOWN)
                 read_rss(r);
-        if (end->rss_peak_bytes > r->rss_peak_bytes)
-                r->rss_peak_bytes = end->rss_peak_bytes;
-        if (view_refresh(&r->view, &e))
+        fresh = view_refresh(&r->view, &e);
+        raise_peak(r, without_ledger(r, end->rss_peak_bytes));
+        if (fresh)
                 slices_cut(&r->slices, &r->view, now_ms, r->rss_last_bytes, true);
         fill_profile(r, end, now_ms, p);
         if (end->end == PROFILE_END_UNKNOWN) {
