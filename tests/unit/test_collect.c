@@ -7,21 +7,21 @@
 #include <unistd.h>
 
 #include "base/heap.h"
-#include "forge.h"
 #include "observe/collect.h"
 #include "profile/model.h"
+#include "specimen.h"
 #include "tap.h"
 
-static void collect_depth(const struct forge *f, uint32_t depth, struct profile *p)
+static void collect_depth(const struct specimen *f, uint32_t depth, struct profile *p)
 {
-        struct view v = forge_view(f);
+        struct view v = specimen_view(f);
         struct collect_input in = { .view = &v, .depth = depth, .ended = true };
 
         collect(&in, p);
         view_close(&v);
 }
 
-static void collect_all(const struct forge *f, struct profile *p)
+static void collect_all(const struct specimen *f, struct profile *p)
 {
         collect_depth(f, 0, p);
 }
@@ -30,18 +30,18 @@ static void collect_all(const struct forge *f, struct profile *p)
 
 TEST(nodes_met_twice_become_one_and_so_do_their_sites)
 {
-        struct forge f;
+        struct specimen f;
         struct profile p;
         uint32_t a, b;
 
-        forge_open(&f);
-        forge_slot(&f, 0);
-        a = forge_node(&f, forge_node(&f, 0, 0x100), 0x200);
-        b = forge_node(&f, forge_node(&f, 0, 0x100), 0x200);
-        a = forge_site(&f, a, LEDGER_KIND_MALLOC);
-        b = forge_site(&f, b, LEDGER_KIND_MALLOC);
-        forge_events(&f, 0, a, 2, 1, 10);
-        forge_events(&f, 0, b, 5, 0, 10);
+        specimen_open(&f);
+        specimen_slot(&f, 0);
+        a = specimen_node(&f, specimen_node(&f, 0, 0x100), 0x200);
+        b = specimen_node(&f, specimen_node(&f, 0, 0x100), 0x200);
+        a = specimen_site(&f, a, LEDGER_KIND_MALLOC);
+        b = specimen_site(&f, b, LEDGER_KIND_MALLOC);
+        specimen_events(&f, 0, a, 2, 1, 10);
+        specimen_events(&f, 0, b, 5, 0, 10);
         collect_all(&f, &p);
         is_equal(p.node_count, 4);
         is_equal(p.site_count, 2);
@@ -50,26 +50,26 @@ TEST(nodes_met_twice_become_one_and_so_do_their_sites)
         is_equal(p.nodes[p.sites[1].node].pc, 0x200);
         is_equal(p.nodes[p.nodes[p.sites[1].node].parent].pc, 0x100);
         profile_free(&p);
-        forge_close(&f);
+        specimen_close(&f);
 }
 
 TEST(one_stack_with_two_kinds_is_two_sites)
 {
-        struct forge f;
+        struct specimen f;
         struct profile p;
         uint32_t node;
 
-        forge_open(&f);
-        node = forge_node(&f, 0, 0x100);
-        forge_site(&f, node, LEDGER_KIND_NEW);
-        forge_site(&f, node, LEDGER_KIND_MALLOC);
+        specimen_open(&f);
+        node = specimen_node(&f, 0, 0x100);
+        specimen_site(&f, node, LEDGER_KIND_NEW);
+        specimen_site(&f, node, LEDGER_KIND_MALLOC);
         collect_all(&f, &p);
         is_equal(p.site_count, 3);
         is_equal(p.sites[1].kind, LEDGER_KIND_NEW);
         is_equal(p.sites[2].kind, LEDGER_KIND_MALLOC);
         is_equal(p.sites[1].node, p.sites[2].node);
         profile_free(&p);
-        forge_close(&f);
+        specimen_close(&f);
 }
 
 /* A number for the stack of a node: its pcs from the innermost outwards, and the root where it ends. */
@@ -78,9 +78,9 @@ static uint64_t hash_stack(uint64_t hash, uint64_t pc)
         return (hash ^ pc) * 0x100000001b3ull;
 }
 
-static uint64_t raw_stack(const struct forge *f, uint32_t node, uint32_t depth)
+static uint64_t raw_stack(const struct specimen *f, uint32_t node, uint32_t depth)
 {
-        const struct ledger_node *n = forge_part(f, LEDGER_NODES);
+        const struct ledger_node *n = specimen_part(f, LEDGER_NODES);
         uint64_t hash = 14695981039346656037ull;
 
         for (uint32_t i = 0; node > 1 && (!depth || i < depth); i++, node = n[node].parent)
@@ -111,28 +111,28 @@ static void check_canonical(const struct profile *p)
 }
 
 /* A tree with few addresses, so that many nodes are equal; each site gets a size of its own to find it again. */
-static void forge_tree(struct forge *f, uint32_t nodes)
+static void specimen_tree(struct specimen *f, uint32_t nodes)
 {
         uint64_t seed = 11;
 
-        forge_open(f);
-        forge_slot(f, 0);
+        specimen_open(f);
+        specimen_slot(f, 0);
         for (uint32_t i = 0; i < nodes; i++) {
-                uint32_t parent = (uint32_t)(forge_random(&seed) % f->head->node_count);
+                uint32_t parent = (uint32_t)(specimen_random(&seed) % f->head->node_count);
 
-                forge_node(f, parent, 0x1000 + forge_random(&seed) % 5);
+                specimen_node(f, parent, 0x1000 + specimen_random(&seed) % 5);
         }
         for (uint32_t i = 2; i < f->head->node_count; i++)
-                forge_events(f, 0, forge_site(f, i, LEDGER_KIND_MALLOC), 1, 0, i);
+                specimen_events(f, 0, specimen_site(f, i, LEDGER_KIND_MALLOC), 1, 0, i);
 }
 
 static void check_tree(uint32_t depth)
 {
-        struct forge f;
+        struct specimen f;
         struct profile p;
         uint32_t wrong = 0;
 
-        forge_tree(&f, 600);
+        specimen_tree(&f, 600);
         collect_depth(&f, depth, &p);
         check_canonical(&p);
         for (uint32_t i = 1; i < p.site_count; i++) {
@@ -146,7 +146,7 @@ static void check_tree(uint32_t depth)
         is_equal(p.totals.allocations, 600);
         is_equal(p.totals.bytes_allocated, 600 * 601 / 2 + 600);
         profile_free(&p);
-        forge_close(&f);
+        specimen_close(&f);
 }
 
 TEST(a_random_tree_keeps_every_stack)
@@ -162,34 +162,34 @@ TEST(a_depth_keeps_the_innermost_frames)
 
 TEST(stacks_without_an_outer_end_stay_marked)
 {
-        struct forge f;
+        struct specimen f;
         struct profile p;
 
-        forge_open(&f);
-        forge_site(&f, forge_node(&f, LEDGER_NODE_CUT, 0x100), LEDGER_KIND_MALLOC);
-        forge_site(&f, forge_node(&f, LEDGER_NODE_ROOT, 0x100), LEDGER_KIND_MALLOC);
+        specimen_open(&f);
+        specimen_site(&f, specimen_node(&f, LEDGER_NODE_CUT, 0x100), LEDGER_KIND_MALLOC);
+        specimen_site(&f, specimen_node(&f, LEDGER_NODE_ROOT, 0x100), LEDGER_KIND_MALLOC);
         collect_all(&f, &p);
         is_equal(p.site_count, 3);
         is_equal(p.nodes[p.sites[1].node].parent, LEDGER_NODE_CUT);
         is_equal(p.nodes[p.sites[2].node].parent, LEDGER_NODE_ROOT);
         profile_free(&p);
-        forge_close(&f);
+        specimen_close(&f);
 }
 
 /* ---- numbers ---- */
 
 TEST(a_block_freed_by_another_thread_leaves_nothing)
 {
-        struct forge f;
+        struct specimen f;
         struct profile p;
         uint32_t site;
 
-        forge_open(&f);
-        forge_slot(&f, forge_thread(&f, 10, 0, "maker"));
-        forge_slot(&f, forge_thread(&f, 11, 1, "taker"));
-        site = forge_site(&f, forge_node(&f, 0, 0x100), LEDGER_KIND_MALLOC);
-        forge_events(&f, 0, site, 8, 0, 32);
-        forge_events(&f, 1, site, 0, 8, 32);
+        specimen_open(&f);
+        specimen_slot(&f, specimen_thread(&f, 10, 0, "maker"));
+        specimen_slot(&f, specimen_thread(&f, 11, 1, "taker"));
+        site = specimen_site(&f, specimen_node(&f, 0, 0x100), LEDGER_KIND_MALLOC);
+        specimen_events(&f, 0, site, 8, 0, 32);
+        specimen_events(&f, 1, site, 0, 8, 32);
         collect_all(&f, &p);
         is_equal(p.sites[1].live_blocks, 0);
         is_equal(p.totals.live_bytes, 0);
@@ -204,22 +204,22 @@ TEST(a_block_freed_by_another_thread_leaves_nothing)
         is_text(p.threads[2].name, "taker");
         is_equal(p.meta.warning_count, 0);
         profile_free(&p);
-        forge_close(&f);
+        specimen_close(&f);
 }
 
 TEST(mmap_is_counted_apart_from_the_heap)
 {
-        struct forge f;
+        struct specimen f;
         struct profile p;
         struct ledger_region *r;
         struct ledger_counter *c;
 
-        forge_open(&f);
-        forge_slot(&f, 0);
-        c = forge_counter(&f, 0, forge_site(&f, forge_node(&f, 0, 0x100), LEDGER_KIND_MMAP));
+        specimen_open(&f);
+        specimen_slot(&f, 0);
+        c = specimen_counter(&f, 0, specimen_site(&f, specimen_node(&f, 0, 0x100), LEDGER_KIND_MMAP));
         c->allocs = 2;
         c->alloc_bytes = 0x5000;
-        r = forge_part(&f, LEDGER_REGIONS);
+        r = specimen_part(&f, LEDGER_REGIONS);
         r[0] = (struct ledger_region){ .start = 0x10000, .end = 0x14000, .site = 1 };
         r[1] = (struct ledger_region){ .start = 0x20000, .end = 0x20000, .site = 1 };
         f.head->region_count = 2;
@@ -231,20 +231,20 @@ TEST(mmap_is_counted_apart_from_the_heap)
         is_equal(p.totals.mmap_live_bytes, 0x4000);
         is_equal(p.region_count, 1);
         profile_free(&p);
-        forge_close(&f);
+        specimen_close(&f);
 }
 
 static uint64_t peak_with(uint32_t counter_epoch, uint32_t head_epoch, uint32_t at_peak, uint64_t head_peak)
 {
-        struct forge f;
+        struct specimen f;
         struct profile p;
         struct ledger_counter *c;
         uint64_t peak;
 
-        forge_open(&f);
-        forge_slot(&f, 0);
-        forge_events(&f, 0, forge_site(&f, forge_node(&f, 0, 0x100), LEDGER_KIND_MALLOC), 3, 1, 100);
-        c = forge_counter(&f, 0, 1);
+        specimen_open(&f);
+        specimen_slot(&f, 0);
+        specimen_events(&f, 0, specimen_site(&f, specimen_node(&f, 0, 0x100), LEDGER_KIND_MALLOC), 3, 1, 100);
+        c = specimen_counter(&f, 0, 1);
         c->epoch = counter_epoch;
         c->peak_bytes = 250;
         c->peak_blocks = 2;
@@ -255,7 +255,7 @@ static uint64_t peak_with(uint32_t counter_epoch, uint32_t head_epoch, uint32_t 
         peak = p.sites[1].peak_bytes;
         is_true(p.totals.peak_bytes >= p.totals.live_bytes);
         profile_free(&p);
-        forge_close(&f);
+        specimen_close(&f);
         return peak;
 }
 
@@ -273,16 +273,16 @@ TEST(a_heap_above_its_noted_peak_is_the_peak)
 
 TEST(a_slot_that_served_two_threads_is_divided_between_them)
 {
-        struct forge f;
+        struct specimen f;
         struct profile p;
         struct ledger_thread *t;
 
-        forge_open(&f);
-        forge_thread(&f, 10, 0, "first");
-        forge_slot(&f, forge_thread(&f, 11, 0, "second"));
-        forge_site(&f, forge_node(&f, 0, 0x100), LEDGER_KIND_MALLOC);
-        forge_events(&f, 0, 1, 10, 10, 5);
-        t = forge_part(&f, LEDGER_THREADS);
+        specimen_open(&f);
+        specimen_thread(&f, 10, 0, "first");
+        specimen_slot(&f, specimen_thread(&f, 11, 0, "second"));
+        specimen_site(&f, specimen_node(&f, 0, 0x100), LEDGER_KIND_MALLOC);
+        specimen_events(&f, 0, 1, 10, 10, 5);
+        t = specimen_part(&f, LEDGER_THREADS);
         t[1].last_allocs = t[2].base_allocs = 4;
         t[1].last_alloc_bytes = t[2].base_alloc_bytes = 20;
         collect_all(&f, &p);
@@ -292,54 +292,54 @@ TEST(a_slot_that_served_two_threads_is_divided_between_them)
         is_equal(p.threads[2].bytes_allocated, 30);
         is_text(p.threads[0].name, "unknown");
         profile_free(&p);
-        forge_close(&f);
+        specimen_close(&f);
 }
 
 TEST(a_name_seen_by_the_kernel_wins_over_the_ledgers)
 {
-        struct forge f;
+        struct specimen f;
         struct collect_name names[3] = { { "" }, { "worker-15-chars" }, { "" } };
         struct collect_input in = { .names = names, .name_count = 3 };
         struct profile p;
         struct view v;
 
-        forge_open(&f);
-        forge_thread(&f, 10, 0, "prog");
-        forge_thread(&f, 11, 0, "prog");
-        v = forge_view(&f);
+        specimen_open(&f);
+        specimen_thread(&f, 10, 0, "prog");
+        specimen_thread(&f, 11, 0, "prog");
+        v = specimen_view(&f);
         in.view = &v;
         collect(&in, &p);
         is_text(p.threads[1].name, "worker-15-chars");
         is_text(p.threads[2].name, "prog");
         profile_free(&p);
         view_close(&v);
-        forge_close(&f);
+        specimen_close(&f);
 }
 
 /* ---- blocks ---- */
 
 TEST(live_blocks_come_sorted_from_all_chunks_and_planes)
 {
-        struct forge f;
+        struct specimen f;
         struct profile p;
         struct ledger_block *b;
 
-        forge_open(&f);
-        forge_slot(&f, forge_thread(&f, 10, 0, "main"));
-        forge_site(&f, forge_node(&f, 0, 0x100), LEDGER_KIND_MALLOC);
-        forge_chunk(&f, 0x7f0000000000, 0);
-        forge_chunk(&f, 0x550000000000, 0);
-        forge_chunk(&f, 0x550000000000, 3);
-        forge_block(&f, 0, 0, 1, 100, 1);
-        forge_block(&f, 0, LEDGER_SHADOW_ENTRIES - 1, 1, LEDGER_SIZE_MAX, 1);
-        forge_block(&f, 1, 7, 1, 24, 1);
-        forge_block(&f, 1, 9, 1, 24, 1);
-        forge_block(&f, 1, 8, 1, 24, 1);
-        forge_block(&f, 2, 7, 1, 8, 1);
-        b = (struct ledger_block *)forge_part(&f, LEDGER_SHADOW) + LEDGER_SHADOW_ENTRIES;
+        specimen_open(&f);
+        specimen_slot(&f, specimen_thread(&f, 10, 0, "main"));
+        specimen_site(&f, specimen_node(&f, 0, 0x100), LEDGER_KIND_MALLOC);
+        specimen_chunk(&f, 0x7f0000000000, 0);
+        specimen_chunk(&f, 0x550000000000, 0);
+        specimen_chunk(&f, 0x550000000000, 3);
+        specimen_block(&f, 0, 0, 1, 100, 1);
+        specimen_block(&f, 0, LEDGER_SHADOW_ENTRIES - 1, 1, LEDGER_SIZE_MAX, 1);
+        specimen_block(&f, 1, 7, 1, 24, 1);
+        specimen_block(&f, 1, 9, 1, 24, 1);
+        specimen_block(&f, 1, 8, 1, 24, 1);
+        specimen_block(&f, 2, 7, 1, 8, 1);
+        b = (struct ledger_block *)specimen_part(&f, LEDGER_SHADOW) + LEDGER_SHADOW_ENTRIES;
         b[8].b &= ~(1ull << 53); /* a tombstone */
         (b + LEDGER_SHADOW_ENTRIES)[7].b |= 2ull << 54;
-        forge_events(&f, 0, 1, 5, 0, 1);
+        specimen_events(&f, 0, 1, 5, 0, 1);
         collect_all(&f, &p);
         is_equal(p.block_count, 5);
         is_equal(p.blocks[0].address, 0x5500000000e0);
@@ -352,59 +352,59 @@ TEST(live_blocks_come_sorted_from_all_chunks_and_planes)
         is_equal(p.threads[1].live_blocks, 5);
         is_equal(p.meta.warning_count, 0);
         profile_free(&p);
-        forge_close(&f);
+        specimen_close(&f);
 }
 
 TEST(reading_a_sparse_shadow_does_not_fill_it)
 {
-        struct forge f;
+        struct specimen f;
         struct profile p;
         struct stat before, after;
 
-        forge_open(&f);
-        forge_slot(&f, 0);
-        forge_site(&f, forge_node(&f, 0, 0x100), LEDGER_KIND_MALLOC);
+        specimen_open(&f);
+        specimen_slot(&f, 0);
+        specimen_site(&f, specimen_node(&f, 0, 0x100), LEDGER_KIND_MALLOC);
         for (uint32_t i = 0; i < 4096; i++)
-                forge_chunk(&f, 0x550000000000 + i * LEDGER_SHADOW_SPAN, 0);
-        forge_block(&f, 4000, 5, 1, 100, 0);
-        forge_events(&f, 0, 1, 1, 0, 100);
+                specimen_chunk(&f, 0x550000000000 + i * LEDGER_SHADOW_SPAN, 0);
+        specimen_block(&f, 4000, 5, 1, 100, 0);
+        specimen_events(&f, 0, 1, 1, 0, 100);
         fstat(f.fd, &before);
         collect_all(&f, &p);
         fstat(f.fd, &after);
         is_equal(p.block_count, 1);
         is_equal(after.st_blocks, before.st_blocks);
         profile_free(&p);
-        forge_close(&f);
+        specimen_close(&f);
 }
 
 TEST(books_that_disagree_are_told)
 {
-        struct forge f;
+        struct specimen f;
         struct profile p;
 
-        forge_open(&f);
-        forge_slot(&f, 0);
-        forge_site(&f, forge_node(&f, 0, 0x100), LEDGER_KIND_MALLOC);
-        forge_events(&f, 0, 1, 50, 0, 10);
+        specimen_open(&f);
+        specimen_slot(&f, 0);
+        specimen_site(&f, specimen_node(&f, 0, 0x100), LEDGER_KIND_MALLOC);
+        specimen_events(&f, 0, 1, 50, 0, 10);
         collect_all(&f, &p);
         is_equal(p.meta.warning_count, 1);
         has_text(p.meta.warnings[0], "50 live blocks");
         profile_free(&p);
-        forge_close(&f);
+        specimen_close(&f);
 }
 
 /* ---- errors, modules, the rest ---- */
 
 TEST(errors_keep_their_stacks_and_are_counted_by_type)
 {
-        struct forge f;
+        struct specimen f;
         struct profile p;
         struct ledger_error *e;
 
-        forge_open(&f);
-        forge_site(&f, forge_node(&f, 0, 0x100), LEDGER_KIND_NEW);
-        e = forge_part(&f, LEDGER_ERRORS);
-        e[0] = (struct ledger_error){ .type = LEDGER_ERROR_DOUBLE_FREE, .node = forge_node(&f, 0, 0x300), .alloc_site = 1, .count = 3 };
+        specimen_open(&f);
+        specimen_site(&f, specimen_node(&f, 0, 0x100), LEDGER_KIND_NEW);
+        e = specimen_part(&f, LEDGER_ERRORS);
+        e[0] = (struct ledger_error){ .type = LEDGER_ERROR_DOUBLE_FREE, .node = specimen_node(&f, 0, 0x300), .alloc_site = 1, .count = 3 };
         e[1] = (struct ledger_error){ .type = LEDGER_ERROR_MISMATCHED, .node = 2, .alloc_site = 1, .count = 2 };
         e[2] = (struct ledger_error){ .type = LEDGER_ERROR_UNKNOWN_FREE, .node = 2, .count = 1 };
         e[3] = (struct ledger_error){ .type = 77, .count = 1000 };
@@ -417,19 +417,19 @@ TEST(errors_keep_their_stacks_and_are_counted_by_type)
         is_equal(p.nodes[p.errors[0].node].pc, 0x300);
         is_equal(p.errors[0].alloc_site, 1);
         profile_free(&p);
-        forge_close(&f);
+        specimen_close(&f);
 }
 
 TEST(modules_and_arguments_are_copied)
 {
-        struct forge f;
+        struct specimen f;
         struct profile p;
         struct ledger_module *m;
 
-        forge_open(&f);
-        strcpy((char *)forge_part(&f, LEDGER_STRINGS) + 1, "/lib/libx.so");
+        specimen_open(&f);
+        strcpy((char *)specimen_part(&f, LEDGER_STRINGS) + 1, "/lib/libx.so");
         f.head->string_bytes = 14;
-        m = forge_part(&f, LEDGER_MODULES);
+        m = specimen_part(&f, LEDGER_MODULES);
         m[0] = (struct ledger_module){ .start = 0x1000, .end = 0x9000, .bias = 0x1000, .path = 1, .build_id_bytes = 2,
                                        .build_id = { 0xab, 0xcd } };
         m[1] = (struct ledger_module){ .path = 5000, .build_id_bytes = 4000 };
@@ -446,21 +446,21 @@ TEST(modules_and_arguments_are_copied)
         is_text(p.meta.args[3], "last");
         is_equal(p.meta.complete, 1);
         profile_free(&p);
-        forge_close(&f);
+        specimen_close(&f);
 }
 
 TEST(an_agent_that_stopped_makes_the_profile_incomplete)
 {
-        struct forge f;
+        struct specimen f;
         struct profile p;
 
-        forge_open(&f);
+        specimen_open(&f);
         f.head->stop_reason = LEDGER_STOP_NODES_FULL;
         collect_all(&f, &p);
         is_equal(p.meta.complete, 0);
         has_text(p.meta.warnings[0], "more distinct stack frames");
         profile_free(&p);
-        forge_close(&f);
+        specimen_close(&f);
 }
 
 /* ---- hostile ledgers ---- */
@@ -494,7 +494,7 @@ static void check_ranges(const struct profile *p)
 /* Numbers as an attacker would choose them: small, near limits, or anything. */
 static uint64_t nasty(uint64_t *seed)
 {
-        uint64_t r = forge_random(seed);
+        uint64_t r = specimen_random(seed);
 
         switch (r % 5) {
         case 0:
@@ -504,15 +504,15 @@ static uint64_t nasty(uint64_t *seed)
         case 2:
                 return UINT32_MAX - (r >> 60);
         case 3:
-                return forge_random(seed) % 3000;
+                return specimen_random(seed) % 3000;
         default:
-                return forge_random(seed);
+                return specimen_random(seed);
         }
 }
 
-static void fill_part(struct forge *f, enum ledger_part part, uint32_t bytes, uint64_t *seed)
+static void fill_part(struct specimen *f, enum ledger_part part, uint32_t bytes, uint64_t *seed)
 {
-        uint32_t *words = forge_part(f, part);
+        uint32_t *words = specimen_part(f, part);
 
         for (uint32_t i = 0; i < bytes / 4; i++)
                 words[i] = (uint32_t)nasty(seed);
@@ -523,26 +523,26 @@ static void spoil_head(struct ledger_head *h, uint64_t *seed)
         uint32_t *counts = &h->node_count;
 
         for (int i = 0; i < 12; i++)
-                if (forge_random(seed) % 2)
+                if (specimen_random(seed) % 2)
                         counts[i] = (uint32_t)nasty(seed);
         for (int i = 0; i < LEDGER_PARTS; i++)
-                if (forge_random(seed) % 8 == 0) {
+                if (specimen_random(seed) % 8 == 0) {
                         uint64_t *x = &h->part[i].offset;
 
-                        x[forge_random(seed) % 3] = nasty(seed);
+                        x[specimen_random(seed) % 3] = nasty(seed);
                 }
-        if (forge_random(seed) % 4 == 0)
+        if (specimen_random(seed) % 4 == 0)
                 memset(h->exe, 'x', sizeof h->exe);
-        if (forge_random(seed) % 4 == 0)
+        if (specimen_random(seed) % 4 == 0)
                 h->command_bytes = (uint32_t)nasty(seed);
         memset(h->command, 'y', sizeof h->command);
 }
 
-static void forge_hostile(struct forge *f, uint64_t *seed)
+static void specimen_hostile(struct specimen *f, uint64_t *seed)
 {
-        forge_tree(f, 50);
+        specimen_tree(f, 50);
         for (int i = LEDGER_NODES; i < LEDGER_PARTS; i++)
-                if (forge_random(seed) % 2)
+                if (specimen_random(seed) % 2)
                         fill_part(f, (enum ledger_part)i, 16384, seed);
         f->head->slot_count = 3;
         f->head->shadow_chunk_count = 3;
@@ -554,14 +554,14 @@ static void forge_hostile(struct forge *f, uint64_t *seed)
 
 static void survive(uint64_t seed)
 {
-        struct forge f;
+        struct specimen f;
         struct slices s = { .slices_max = 8 };
         struct collect_input in = { .slices = &s, .depth = (uint32_t)(seed % 3), .ended = true };
         struct profile p;
         struct view v;
 
-        forge_hostile(&f, &seed);
-        v = forge_view(&f);
+        specimen_hostile(&f, &seed);
+        v = specimen_view(&f);
         slices_cut(&s, &v, 0, 0, true);
         fill_part(&f, LEDGER_COUNTERS, 65536, &seed);
         slices_cut(&s, &v, 20, 0, true);
@@ -571,7 +571,7 @@ static void survive(uint64_t seed)
         profile_free(&p);
         slices_free(&s);
         view_close(&v);
-        forge_close(&f);
+        specimen_close(&f);
 }
 
 TEST(no_ledger_however_wrong_leads_out_of_its_tables)
@@ -582,13 +582,13 @@ TEST(no_ledger_however_wrong_leads_out_of_its_tables)
 
 TEST(a_ledger_that_shrinks_while_it_is_read_reads_as_zero)
 {
-        struct forge f;
+        struct specimen f;
         struct profile p;
         struct view v;
         struct collect_input in = { .ended = true };
 
-        forge_tree(&f, 100);
-        v = forge_view(&f);
+        specimen_tree(&f, 100);
+        v = specimen_view(&f);
         in.view = &v;
         is_equal(ftruncate(f.fd, 4096), 0);
         collect(&in, &p);
@@ -596,17 +596,17 @@ TEST(a_ledger_that_shrinks_while_it_is_read_reads_as_zero)
         is_equal(p.totals.allocations, 0);
         profile_free(&p);
         view_close(&v);
-        forge_close(&f);
+        specimen_close(&f);
 }
 
 TEST(what_is_no_ledger_is_refused)
 {
-        struct forge f;
+        struct specimen f;
         struct err e = { 0 };
         struct view v;
         int pipes[2];
 
-        forge_open(&f);
+        specimen_open(&f);
         f.head->version = LEDGER_VERSION + 1;
         is_true(!view_open(&v, dup(f.fd), &e));
         has_text(e.text, "version");
@@ -619,7 +619,7 @@ TEST(what_is_no_ledger_is_refused)
         is_equal(pipe(pipes), 0);
         is_true(!view_open(&v, pipes[0], &e));
         close(pipes[1]);
-        forge_close(&f);
+        specimen_close(&f);
 }
 
 TAP_MAIN(nodes_met_twice_become_one_and_so_do_their_sites, one_stack_with_two_kinds_is_two_sites, a_random_tree_keeps_every_stack,

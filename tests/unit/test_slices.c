@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
-#include "forge.h"
 #include "observe/slices.h"
 #include "profile/model.h"
+#include "specimen.h"
 #include "tap.h"
 
 #define SITES 40u
@@ -22,34 +22,34 @@ struct moment {
 
 static struct moment *moments;
 
-static void forge_sites(struct forge *f)
+static void specimen_sites(struct specimen *f)
 {
-        forge_open(f);
+        specimen_open(f);
         for (uint32_t i = 1; i <= SITES; i++)
-                forge_site(f, forge_node(f, 0, 0x1000 + i), LEDGER_KIND_MALLOC);
-        forge_slot(f, 0);
-        forge_slot(f, 0);
+                specimen_site(f, specimen_node(f, 0, 0x1000 + i), LEDGER_KIND_MALLOC);
+        specimen_slot(f, 0);
+        specimen_slot(f, 0);
 }
 
-static void cut(struct forge *f, struct slices *s, uint64_t ms, bool whole)
+static void cut(struct specimen *f, struct slices *s, uint64_t ms, bool whole)
 {
-        struct view v = forge_view(f);
+        struct view v = specimen_view(f);
 
         slices_cut(s, &v, ms, 4096 * ms, whole);
         view_close(&v);
 }
 
 /* Some sites change in each step; frees may be counted in another slot than the allocation. */
-static void step(struct forge *f, uint64_t *seed, const struct moment *before, struct moment *now)
+static void step(struct specimen *f, uint64_t *seed, const struct moment *before, struct moment *now)
 {
         *now = *before;
         for (int i = 0; i < 5; i++) {
-                uint32_t site = 1 + (uint32_t)(forge_random(seed) % SITES);
-                uint64_t count = forge_random(seed) % 4;
-                uint64_t frees = now->blocks[site] ? forge_random(seed) % (now->blocks[site] + 1) : 0;
+                uint32_t site = 1 + (uint32_t)(specimen_random(seed) % SITES);
+                uint64_t count = specimen_random(seed) % 4;
+                uint64_t frees = now->blocks[site] ? specimen_random(seed) % (now->blocks[site] + 1) : 0;
 
-                forge_events(f, 0, site, count, 0, 10 * site);
-                forge_events(f, 1, site, 0, frees, 10 * site);
+                specimen_events(f, 0, site, count, 0, 10 * site);
+                specimen_events(f, 1, site, 0, frees, 10 * site);
                 now->blocks[site] += count - frees;
                 now->bytes[site] += (count - frees) * 10 * site;
                 now->allocs[site] += count;
@@ -61,18 +61,18 @@ static void step(struct forge *f, uint64_t *seed, const struct moment *before, s
 
 static void run(struct slices *s)
 {
-        struct forge f;
+        struct specimen f;
         uint64_t seed = 7;
         struct moment none = { 0 };
 
         moments = heap_zero(MOMENTS, sizeof *moments);
-        forge_sites(&f);
+        specimen_sites(&f);
         for (uint32_t i = 0; i < MOMENTS; i++) {
                 step(&f, &seed, i ? &moments[i - 1] : &none, &moments[i]);
                 moments[i].ms = 20 * i;
                 cut(&f, s, moments[i].ms, false);
         }
-        forge_close(&f);
+        specimen_close(&f);
 }
 
 static void store(const struct slices *s, struct profile *p, const uint32_t *map, uint32_t sites)
@@ -177,11 +177,11 @@ TEST(sites_that_become_one_are_summed_at_each_moment)
 
 TEST(an_idle_program_costs_no_changes)
 {
-        struct forge f;
+        struct specimen f;
         struct slices s = { 0 };
 
-        forge_sites(&f);
-        forge_events(&f, 0, 1, 3, 0, 100);
+        specimen_sites(&f);
+        specimen_events(&f, 0, 1, 3, 0, 100);
         cut(&f, &s, 0, false);
         is_equal(s.change_count, 1);
         for (int i = 1; i < 20; i++)
@@ -189,53 +189,53 @@ TEST(an_idle_program_costs_no_changes)
         is_equal(s.slice_count, 20);
         is_equal(s.change_count, 1);
         slices_free(&s);
-        forge_close(&f);
+        specimen_close(&f);
 }
 
 /* mmap does not count in a slot's totals: only a whole cut looks at it. */
 TEST(the_last_cut_sees_what_the_totals_do_not_show)
 {
-        struct forge f;
+        struct specimen f;
         struct slices s = { 0 };
 
-        forge_sites(&f);
+        specimen_sites(&f);
         cut(&f, &s, 0, false);
-        forge_counter(&f, 0, 5)->allocs = 1;
-        forge_counter(&f, 0, 5)->alloc_bytes = 8192;
+        specimen_counter(&f, 0, 5)->allocs = 1;
+        specimen_counter(&f, 0, 5)->alloc_bytes = 8192;
         cut(&f, &s, 20, true);
         is_equal(s.slice[1].change_count, 1);
         is_equal(s.change[0].site, 5);
         is_equal(s.change[0].live_bytes, 8192);
         slices_free(&s);
-        forge_close(&f);
+        specimen_close(&f);
 }
 
 TEST(live_numbers_never_show_below_zero)
 {
-        struct forge f;
+        struct specimen f;
         struct slices s = { 0 };
 
-        forge_sites(&f);
-        forge_events(&f, 0, 2, 1, 3, 64); /* read between two words of an event */
+        specimen_sites(&f);
+        specimen_events(&f, 0, 2, 1, 3, 64); /* read between two words of an event */
         cut(&f, &s, 0, true);
         is_equal(s.slice[0].live_blocks, 0);
         is_equal(s.slice[0].live_bytes, 0);
         is_equal(s.change[0].live_bytes, 0);
         slices_free(&s);
-        forge_close(&f);
+        specimen_close(&f);
 }
 
 TEST(time_does_not_run_backwards)
 {
-        struct forge f;
+        struct specimen f;
         struct slices s = { 0 };
 
-        forge_sites(&f);
+        specimen_sites(&f);
         cut(&f, &s, 100, false);
         cut(&f, &s, 50, false);
         is_equal(s.slice[1].ms, 100);
         slices_free(&s);
-        forge_close(&f);
+        specimen_close(&f);
 }
 
 TAP_MAIN(a_thinned_course_is_exact_at_every_moment_it_keeps, thinning_doubles_the_interval,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forge.c -- ledgers made by hand, for tests of what reads them.
+ * specimen.c -- ledgers made by hand, for tests of what reads them.
  *
  * Room:   tests.
  */
-#include "forge.h"
+#include "specimen.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void must(int good, const char *what)
         exit(99);
 }
 
-void forge_open(struct forge *f)
+void specimen_open(struct specimen *f)
 {
         uint64_t offset = 0;
         void *p;
@@ -63,13 +63,13 @@ void forge_open(struct forge *f)
         f->head->string_bytes = 1;
 }
 
-void forge_close(struct forge *f)
+void specimen_close(struct specimen *f)
 {
         munmap(f->head, f->bytes);
         close(f->fd);
 }
 
-void *forge_part(const struct forge *f, enum ledger_part part)
+void *specimen_part(const struct specimen *f, enum ledger_part part)
 {
         uint64_t offset = 0;
 
@@ -78,40 +78,40 @@ void *forge_part(const struct forge *f, enum ledger_part part)
         return (uint8_t *)f->head + offset;
 }
 
-uint32_t forge_node(struct forge *f, uint32_t parent, uint64_t pc)
+uint32_t specimen_node(struct specimen *f, uint32_t parent, uint64_t pc)
 {
-        struct ledger_node *n = forge_part(f, LEDGER_NODES);
+        struct ledger_node *n = specimen_part(f, LEDGER_NODES);
         uint64_t no_module = 0x7fffull << 48;
 
         n[f->head->node_count] = (struct ledger_node){ .pc_module = pc | no_module, .parent = parent };
         return f->head->node_count++;
 }
 
-uint32_t forge_site(struct forge *f, uint32_t node, uint32_t kind)
+uint32_t specimen_site(struct specimen *f, uint32_t node, uint32_t kind)
 {
-        struct ledger_site *s = forge_part(f, LEDGER_SITES);
+        struct ledger_site *s = specimen_part(f, LEDGER_SITES);
 
         s[f->head->site_count] = (struct ledger_site){ .node = node, .kind = kind };
         return f->head->site_count++;
 }
 
-struct ledger_slot *forge_slot_at(const struct forge *f, uint32_t slot)
+struct ledger_slot *specimen_slot_at(const struct specimen *f, uint32_t slot)
 {
-        return (struct ledger_slot *)forge_part(f, LEDGER_SLOTS) + slot;
+        return (struct ledger_slot *)specimen_part(f, LEDGER_SLOTS) + slot;
 }
 
-uint32_t forge_slot(struct forge *f, uint32_t thread)
+uint32_t specimen_slot(struct specimen *f, uint32_t thread)
 {
-        struct ledger_slot *s = forge_slot_at(f, f->head->slot_count);
+        struct ledger_slot *s = specimen_slot_at(f, f->head->slot_count);
 
         s->used = 1;
         s->thread = thread;
         return f->head->slot_count++;
 }
 
-uint32_t forge_thread(struct forge *f, uint32_t tid, uint32_t slot, const char *name)
+uint32_t specimen_thread(struct specimen *f, uint32_t tid, uint32_t slot, const char *name)
 {
-        struct ledger_thread *t = (struct ledger_thread *)forge_part(f, LEDGER_THREADS) + f->head->thread_count;
+        struct ledger_thread *t = (struct ledger_thread *)specimen_part(f, LEDGER_THREADS) + f->head->thread_count;
 
         t->tid = tid;
         t->slot = slot;
@@ -119,27 +119,27 @@ uint32_t forge_thread(struct forge *f, uint32_t tid, uint32_t slot, const char *
         return f->head->thread_count++;
 }
 
-uint32_t forge_chunk(struct forge *f, uint64_t base, uint32_t plane)
+uint32_t specimen_chunk(struct specimen *f, uint64_t base, uint32_t plane)
 {
-        struct ledger_chunk *c = forge_part(f, LEDGER_CHUNKS);
+        struct ledger_chunk *c = specimen_part(f, LEDGER_CHUNKS);
 
         c[f->head->shadow_chunk_count] = (struct ledger_chunk){ base, plane, 1 };
         return f->head->shadow_chunk_count++;
 }
 
-struct ledger_counter *forge_counter(struct forge *f, uint32_t slot, uint32_t site)
+struct ledger_counter *specimen_counter(struct specimen *f, uint32_t slot, uint32_t site)
 {
-        uint32_t *chunk = &forge_slot_at(f, slot)->chunk[site / LEDGER_COUNTERS_PER_CHUNK];
-        struct ledger_counter *all = forge_part(f, LEDGER_COUNTERS);
+        uint32_t *chunk = &specimen_slot_at(f, slot)->chunk[site / LEDGER_COUNTERS_PER_CHUNK];
+        struct ledger_counter *all = specimen_part(f, LEDGER_COUNTERS);
 
         if (!*chunk)
                 *chunk = ++f->head->counter_chunk_count;
         return all + (*chunk - 1) * (uint64_t)LEDGER_COUNTERS_PER_CHUNK + site % LEDGER_COUNTERS_PER_CHUNK;
 }
 
-void forge_block(struct forge *f, uint32_t chunk, uint32_t entry, uint32_t site, uint64_t size, uint32_t thread)
+void specimen_block(struct specimen *f, uint32_t chunk, uint32_t entry, uint32_t site, uint64_t size, uint32_t thread)
 {
-        struct ledger_block *b = forge_part(f, LEDGER_SHADOW);
+        struct ledger_block *b = specimen_part(f, LEDGER_SHADOW);
         uint64_t live = 1ull << 53;
 
         b += chunk * (uint64_t)LEDGER_SHADOW_ENTRIES + entry;
@@ -147,10 +147,10 @@ void forge_block(struct forge *f, uint32_t chunk, uint32_t entry, uint32_t site,
         b->b = live | (uint64_t)thread << 32 | (size >> 32) << 56;
 }
 
-void forge_events(struct forge *f, uint32_t slot, uint32_t site, uint64_t count, uint64_t frees, uint64_t size)
+void specimen_events(struct specimen *f, uint32_t slot, uint32_t site, uint64_t count, uint64_t frees, uint64_t size)
 {
-        struct ledger_counter *c = forge_counter(f, slot, site);
-        struct ledger_slot *s = forge_slot_at(f, slot);
+        struct ledger_counter *c = specimen_counter(f, slot, site);
+        struct ledger_slot *s = specimen_slot_at(f, slot);
 
         c->allocs += count;
         c->alloc_bytes += count * size;
@@ -162,7 +162,7 @@ void forge_events(struct forge *f, uint32_t slot, uint32_t site, uint64_t count,
         s->free_bytes += frees * size;
 }
 
-struct view forge_view(const struct forge *f)
+struct view specimen_view(const struct specimen *f)
 {
         struct view v;
         struct err e = { 0 };
@@ -171,7 +171,7 @@ struct view forge_view(const struct forge *f)
         return v;
 }
 
-uint64_t forge_random(uint64_t *state)
+uint64_t specimen_random(uint64_t *state)
 {
         uint64_t z = *state += 0x9e3779b97f4a7c15ull;
 

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_output.c -- names of recordings, and places that cannot be written to.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "observe/output.h"
+#include "profile/file.h"
+#include "tap.h"
+
+static char place[64];
+
+/* Each test works in a directory of its own. */
+static void enter(void)
+{
+        strcpy(place, "/tmp/seep-output-XXXXXX");
+        is_true(mkdtemp(place) && chdir(place) == 0);
+        unsetenv("TMPDIR");
+}
+
+static void leave(void)
+{
+        char command[128];
+
+        snprintf(command, sizeof command, "/bin/rm -rf %s", place);
+        is_true(chdir("/") == 0 && system(command) == 0);
+}
+
+static void make_file(const char *name)
+{
+        int fd = open(name, O_CREAT | O_WRONLY | O_EXCL, 0600);
+
+        is_true(fd >= 0 && write(fd, "mine", 4) == 4 && close(fd) == 0);
+}
+
+static void named(struct output *o, const char *program, uint32_t pid, bool is_main, const char *expected)
+{
+        char *name = output_name(o, program, pid, o->used_count + 1, is_main);
+
+        is_text(name, expected);
+        free(name);
+}
+
+TEST(the_default_name_is_program_and_pid)
+{
+        struct output o;
+        struct err e = { 0 };
+
+        enter();
+        is_true(output_prepare(&o, OUTPUT_DEFAULT, false, &e));
+        is_text(e.text, "");
+        named(&o, "/usr/bin/thing", 12, true, "thing.12.seep");
+        named(&o, "./other", 13, false, "other.13.seep");
+        output_free(&o);
+        leave();
+}
+
+TEST(a_program_that_replaces_itself_gets_a_number)
+{
+        struct output o;
+        struct err e = { 0 };
+
+        enter();
+        is_true(output_prepare(&o, "out.seep", false, &e));
+        named(&o, "sh", 12, true, "out.seep");
+        named(&o, "prog", 12, true, "out.2.seep");
+        named(&o, "child", 13, false, "out.13.seep");
+        named(&o, "child", 13, false, "out.13.2.seep");
+        output_free(&o);
+        leave();
+}
+
+TEST(a_pattern_may_name_pid_program_and_number)
+{
+        struct output o;
+        struct err e = { 0 };
+
+        enter();
+        is_true(output_prepare(&o, "%n-%e-%p-100%%", false, &e));
+        named(&o, "/bin/sh", 12, true, "1-sh-12-100%");
+        named(&o, "/bin/ls", 13, false, "2-ls-13-100%");
+        output_free(&o);
+        leave();
+}
+
+TEST(a_strangers_name_leads_nowhere_else)
+{
+        struct output o;
+        struct err e = { 0 };
+
+        enter();
+        is_true(output_prepare(&o, "%e.seep", false, &e));
+        named(&o, "/tmp/..", 1, true, "_..seep");
+        named(&o, "a\033[31m\nb", 2, true, "a_[31m_b.seep");
+        named(&o, "", 3, true, "_.seep");
+        output_free(&o);
+        leave();
+}
+
+TEST(a_file_that_exists_is_refused_before_the_start)
+{
+        struct output o;
+        struct err e = { 0 };
+
+        enter();
+        make_file("out.seep");
+        is_true(!output_prepare(&o, "out.seep", false, &e));
+        is_equal(e.exit_code, ERR_EXIT_USAGE);
+        has_text(e.text, "-f");
+        output_free(&o);
+        is_true(output_prepare(&o, "out.seep", true, &e));
+        named(&o, "x", 1, true, "out.seep");
+        output_free(&o);
+        leave();
+}
+
+TEST(a_file_that_only_the_pid_hits_is_kept)
+{
+        struct output o;
+        struct err e = { 0 };
+
+        enter();
+        make_file("x.7.seep");
+        is_true(output_prepare(&o, OUTPUT_DEFAULT, false, &e));
+        named(&o, "x", 7, true, "x.7.2.seep");
+        output_free(&o);
+        leave();
+}
+
+TEST(a_place_that_is_not_there_is_replaced_and_told)
+{
+        struct output o;
+        struct err e = { 0 };
+        char expected[128];
+
+        enter();
+        setenv("TMPDIR", place, 1);
+        is_true(output_prepare(&o, "/nowhere/at/all/x.seep", false, &e));
+        has_text(e.text, "cannot write to /nowhere/at/all");
+        has_text(e.text, place);
+        snprintf(expected, sizeof expected, "%s/x.seep", place);
+        named(&o, "x", 1, true, expected);
+        output_free(&o);
+        leave();
+}
+
+TEST(a_recording_that_cannot_be_written_goes_elsewhere)
+{
+        struct output o;
+        struct err e = { 0 };
+        struct profile p = { 0 }, back;
+        char *path, expected[128];
+
+        enter();
+        setenv("TMPDIR", place, 1);
+        is_true(mkdir("sub", 0700) == 0);
+        is_true(output_prepare(&o, "sub/x.seep", false, &e));
+        path = output_name(&o, "x", 1, 1, true);
+        is_true(rmdir("sub") == 0); /* gone while the program ran */
+        is_true(!output_write(&o, &p, &path, false, &e));
+        is_true(output_write(&o, &p, &path, true, &e));
+        has_text(e.text, "sub/x.seep");
+        snprintf(expected, sizeof expected, "%s/x.seep", place);
+        is_text(path, expected);
+        is_true(file_read(&back, path, &e));
+        profile_free(&back);
+        free(path);
+        output_free(&o);
+        leave();
+}
+
+TEST(a_directory_is_no_file_name)
+{
+        struct output o;
+        struct err e = { 0 };
+
+        enter();
+        is_true(!output_prepare(&o, "/tmp", false, &e));
+        has_text(e.text, "is a directory");
+        is_true(!output_prepare(&o, "", false, &e));
+        is_equal(e.exit_code, ERR_EXIT_USAGE);
+        is_true(!output_prepare(&o, "sub/", false, &e));
+        leave();
+}
+
+TAP_MAIN(the_default_name_is_program_and_pid, a_program_that_replaces_itself_gets_a_number, a_pattern_may_name_pid_program_and_number,
+         a_strangers_name_leads_nowhere_else, a_file_that_exists_is_refused_before_the_start, a_file_that_only_the_pid_hits_is_kept,
+         a_place_that_is_not_there_is_replaced_and_told, a_recording_that_cannot_be_written_goes_elsewhere,
+         a_directory_is_no_file_name)
