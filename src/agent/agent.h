@@ -33,6 +33,7 @@ struct agent {
         uint8_t *shadow;   /* chunks */
         uint32_t flags;    /* WIRE_F_* */
         uint32_t follow;
+        uint32_t spread; /* the allocator may put two blocks into 32 bytes (shadow.h) */
         uint32_t started; /* 0 never, 1 on the way, 2 done */
         uint32_t pid;
         uint32_t generation; /* raised when code was unmapped: cached rules and stacks are void */

@@ -2,7 +2,7 @@
 /*
  * fault.c -- releases that went wrong, with both stacks.
  *
- * Room:   inside; any context, with t->active set.
+ * Room:   inside; any context, with the thread THREAD_ACTIVE.
  * Keeps:  one entry per distinct (type, releasing stack, allocating site); the table is short and searched from the front.
  */
 #include "agent/fault.h"
@@ -20,7 +20,7 @@ static bool same(const struct ledger_error *e, const struct ledger_error *f)
 }
 
 void fault_note(struct thread *t, enum ledger_error_type type, const struct ledger_block *block, uint64_t address,
-                uint32_t family, const struct arch_state *caller)
+                uint32_t family, struct arch_state caller)
 {
         struct ledger_error *all = arena_at(LEDGER_ERRORS);
         struct ledger_error f = { .type = type, .address = address, .release = family, .thread = t->record };

@@ -8,41 +8,40 @@
 
 #include "agent/guest.h"
 
-static struct thread *enter_borrowed(struct hook *h, struct thread *owner)
+static struct thread *enter_borrowed(struct thread *owner)
 {
         struct thread *t = thread_borrow(owner);
 
-        if (!t)
-                return NULL;
-        h->owner = owner;
-        thread_self = t;
+        if (t)
+                thread_self = t;
         return t;
 }
 
-struct thread *hook_enter_slow(struct hook *h)
+struct thread *hook_enter_slow(struct arch_state caller)
 {
         struct thread *t = thread_self ? thread_self : thread_register();
         enum stack_nesting nesting;
+        uint64_t inside;
 
         if (!t)
                 return NULL;
-        if (t->active)
-                return enter_borrowed(h, t);
-        if (!t->inside)
+        inside = t->inside;
+        if (inside == THREAD_ACTIVE)
+                return enter_borrowed(t);
+        if (!inside)
                 return t;
-        t->active = 1;
+        t->inside = THREAD_ACTIVE;
         compiler_barrier();
-        nesting = stack_nesting(t, &h->caller);
+        nesting = stack_nesting(t, caller, inside);
         compiler_barrier();
-        t->active = 0;
-        if (nesting == STACK_NESTED)
-                return NULL;
-        h->inside = nesting == STACK_IN_SIGNAL ? t->inside : 0;
-        return t;
+        t->inside = inside;
+        if (nesting == STACK_IN_SIGNAL)
+                return enter_borrowed(t);
+        return nesting == STACK_NESTED ? NULL : t;
 }
 
-void hook_leave_slow(struct hook *h)
+void hook_leave_slow(struct thread *t)
 {
-        thread_self = h->owner;
-        thread_return(h->thread);
+        thread_self = t->owner;
+        thread_return(t);
 }

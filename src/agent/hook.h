@@ -3,9 +3,9 @@
  * hook.h -- what every intercepted function does around the real one.
  *
  * Room:   inside.  Included by the files that define hooks, which are built with a frame pointer (ARCH_FRAME).
- * Keeps:  one event per outermost call.  While the real function runs, t->inside holds the stack pointer of the hook's caller; a
+ * Keeps:  one event per outermost call.  While the real function runs (between hook_call and hook_work or hook_leave), t->inside holds the stack pointer of the hook's caller; a
  *         hook called meanwhile walks its own stack until there.  A frame of ours on the way: the allocator's own call, no event.
- *         A signal frame: a handler's call, an event of its own.  Neither: the earlier call was left by an exception or longjmp.
+ *         A signal frame: a handler's call, an event of its own, recorded in a borrowed state.  Neither: the earlier call was left by an exception or longjmp.
  */
 #ifndef SEEP_AGENT_HOOK_H
 #define SEEP_AGENT_HOOK_H
@@ -17,44 +17,43 @@
 
 #define HOOK(symbol) __asm__(symbol) __attribute__((visibility("default")))
 
-struct hook {
-        struct arch_state caller;
-        struct thread *thread; /* NULL: no event, just call the real function */
-        struct thread *owner;  /* when THREAD is borrowed */
-        uint64_t inside;       /* of the call around this one */
-};
-
 /* The rare ways in: first event of a thread, inside another hook, inside the agent (signal handler). */
-struct thread *hook_enter_slow(struct hook *h);
-void hook_leave_slow(struct hook *h);
+struct thread *hook_enter_slow(struct arch_state caller);
+void hook_leave_slow(struct thread *t);
 
-static inline __attribute__((always_inline)) void hook_enter(struct hook *h)
+/* The thread to record an event of CALLER for; NULL: no event, just call the real function. */
+static inline __attribute__((always_inline)) struct thread *hook_enter(struct arch_state caller)
 {
         struct thread *t;
 
-        h->thread = NULL;
-        h->owner = NULL;
-        h->inside = 0;
         if (unlikely(!agent_on()))
-                return;
+                return NULL;
         t = thread_self;
-        if (unlikely(!t || t->active || t->inside))
-                t = hook_enter_slow(h);
-        h->thread = t;
-        if (likely(t))
-                t->inside = h->caller.sp;
+        return unlikely(!t || t->inside) ? hook_enter_slow(caller) : t;
 }
 
-/* The real function has returned. */
-static inline void hook_returned(struct hook *h)
+/* The real function is about to be called. */
+static inline void hook_call(struct thread *t, struct arch_state caller)
 {
-        h->thread->inside = h->inside;
+        compiler_barrier();
+        t->inside = caller.sp;
+        compiler_barrier();
 }
 
-static inline void hook_leave(struct hook *h)
+/* The agent is about to work. */
+static inline void hook_work(struct thread *t)
 {
-        if (unlikely(h->owner))
-                hook_leave_slow(h);
+        compiler_barrier();
+        t->inside = THREAD_ACTIVE;
+        compiler_barrier();
+}
+
+static inline void hook_leave(struct thread *t)
+{
+        compiler_barrier();
+        t->inside = 0;
+        if (unlikely(t->owner != NULL))
+                hook_leave_slow(t);
 }
 
 #endif

@@ -27,18 +27,20 @@ void hook_free_aligned_sized(void *p, size_t align, size_t size) HOOK("free_alig
 
 /* An allocating hook: CALL is the real call, BYTES what the program asked for. */
 #define ALLOCATE(KIND, CALL, BYTES)                                            \
-        struct hook h;                                                         \
+        struct arch_state caller;                                              \
+        struct thread *t;                                                      \
         void *p;                                                               \
                                                                                \
-        ARCH_FRAME(h.caller);                                                  \
-        hook_enter(&h);                                                        \
+        ARCH_FRAME(caller);                                                    \
+        t = hook_enter(caller);                                                \
+        if (unlikely(!t))                                                      \
+                return CALL;                                                   \
+        hook_call(t, caller);                                                  \
         p = CALL;                                                              \
-        if (likely(h.thread != NULL)) {                                        \
-                hook_returned(&h);                                             \
-                if (likely(p != NULL))                                         \
-                        record_alloc(h.thread, p, BYTES, KIND, &h.caller);     \
-                hook_leave(&h);                                                \
-        }                                                                      \
+        hook_work(t);                                                          \
+        if (likely(p != NULL))                                                 \
+                record_alloc(t, p, BYTES, KIND, caller);                       \
+        hook_leave(t);                                                         \
         return p
 
 void *hook_malloc(size_t size)
@@ -73,18 +75,20 @@ void *hook_pvalloc(size_t size)
 
 int hook_posix_memalign(void **out, size_t align, size_t size)
 {
-        struct hook h;
+        struct arch_state caller;
+        struct thread *t;
         int result;
 
-        ARCH_FRAME(h.caller);
-        hook_enter(&h);
+        ARCH_FRAME(caller);
+        t = hook_enter(caller);
+        if (!t)
+                return real.posix_memalign_(out, align, size);
+        hook_call(t, caller);
         result = real.posix_memalign_(out, align, size);
-        if (likely(h.thread != NULL)) {
-                hook_returned(&h);
-                if (result == 0 && *out)
-                        record_alloc(h.thread, *out, size, LEDGER_KIND_POSIX_MEMALIGN, &h.caller);
-                hook_leave(&h);
-        }
+        hook_work(t);
+        if (result == 0 && *out)
+                record_alloc(t, *out, size, LEDGER_KIND_POSIX_MEMALIGN, caller);
+        hook_leave(t);
         return result;
 }
 
@@ -96,92 +100,97 @@ static bool failed(const void *result, size_t bytes)
         return bytes != 0 || (real.errno_location && *real.errno_location() == SYS_ENOMEM);
 }
 
-/* Both forms of realloc; COUNT 1 for realloc itself. */
-static inline __attribute__((always_inline)) void *resize(struct hook *h, void *old, size_t count, size_t size, bool array)
+/* Both forms of realloc of a block; COUNT 1 for realloc itself. */
+static void *resize(struct thread *t, struct arch_state caller, void *old, size_t count, size_t size, bool array)
 {
         size_t bytes = count * size;
-        struct record_taken taken = record_take(h->thread, old, &h->caller);
         int *error = bytes == 0 && real.errno_location ? real.errno_location() : NULL, kept = 0;
+        struct record_taken taken;
         bool bad;
         void *p;
 
+        hook_work(t);
+        taken = record_take(t, old, caller);
         if (error) {
                 kept = *error;
                 *error = 0;
         }
+        hook_call(t, caller);
         p = array ? real.reallocarray_(old, count, size) : real.realloc_(old, size);
-        hook_returned(h);
+        hook_work(t);
         bad = failed(p, bytes);
         if (error && *error == 0)
                 *error = kept;
         if (bad) {
-                record_put_back(h->thread, &taken);
+                record_put_back(t, &taken);
         } else {
-                record_taken(h->thread, &taken, old);
+                record_taken(t, &taken, old);
                 if (p)
-                        record_alloc(h->thread, p, bytes, array ? LEDGER_KIND_REALLOCARRAY : LEDGER_KIND_REALLOC, &h->caller);
+                        record_alloc(t, p, bytes, array ? LEDGER_KIND_REALLOCARRAY : LEDGER_KIND_REALLOC, caller);
         }
-        hook_leave(h);
+        hook_leave(t);
         return p;
 }
 
 void *hook_realloc(void *old, size_t size)
 {
-        struct hook h;
+        struct arch_state caller;
+        struct thread *t;
         void *p;
 
-        ARCH_FRAME(h.caller);
-        hook_enter(&h);
-        if (likely(h.thread && old))
-                return resize(&h, old, 1, size, false);
+        ARCH_FRAME(caller);
+        t = hook_enter(caller);
+        if (!t)
+                return real.realloc_(old, size);
+        if (likely(old != NULL))
+                return resize(t, caller, old, 1, size, false);
+        hook_call(t, caller);
         p = real.realloc_(old, size);
-        if (h.thread) {
-                hook_returned(&h);
-                if (p)
-                        record_alloc(h.thread, p, size, LEDGER_KIND_REALLOC, &h.caller);
-                hook_leave(&h);
-        }
+        hook_work(t);
+        if (p)
+                record_alloc(t, p, size, LEDGER_KIND_REALLOC, caller);
+        hook_leave(t);
         return p;
 }
 
 void *hook_reallocarray(void *old, size_t count, size_t size)
 {
-        struct hook h;
+        struct arch_state caller;
+        struct thread *t;
         size_t bytes;
         void *p;
 
-        ARCH_FRAME(h.caller);
-        hook_enter(&h);
-        if (likely(h.thread && old && !__builtin_mul_overflow(count, size, &bytes)))
-                return resize(&h, old, count, size, true);
+        ARCH_FRAME(caller);
+        t = hook_enter(caller);
+        if (!t)
+                return real.reallocarray_(old, count, size);
+        if (likely(old && !__builtin_mul_overflow(count, size, &bytes)))
+                return resize(t, caller, old, count, size, true);
+        hook_call(t, caller);
         p = real.reallocarray_(old, count, size);
-        if (h.thread) {
-                hook_returned(&h);
-                if (p)
-                        record_alloc(h.thread, p, count * size, LEDGER_KIND_REALLOCARRAY, &h.caller);
-                hook_leave(&h);
-        }
+        hook_work(t);
+        if (p)
+                record_alloc(t, p, count * size, LEDGER_KIND_REALLOCARRAY, caller);
+        hook_leave(t);
         return p;
 }
 
 /* A releasing hook: recorded before the address can be reused. */
 #define RELEASE(FAMILY, CALL)                                                  \
-        struct hook h;                                                         \
+        struct arch_state caller;                                              \
+        struct thread *t;                                                      \
                                                                                \
-        if (unlikely(!p)) {                                                    \
-                agent_on();                                                    \
+        ARCH_FRAME(caller);                                                    \
+        t = unlikely(!p) ? (agent_on(), NULL) : hook_enter(caller);            \
+        if (unlikely(!t)) {                                                    \
                 CALL;                                                          \
                 return;                                                        \
         }                                                                      \
-        ARCH_FRAME(h.caller);                                                  \
-        hook_enter(&h);                                                        \
-        if (likely(h.thread != NULL))                                          \
-                record_free(h.thread, p, FAMILY, &h.caller);                   \
+        hook_work(t);                                                          \
+        record_free(t, p, FAMILY, caller);                                     \
+        hook_call(t, caller);                                                  \
         CALL;                                                                  \
-        if (likely(h.thread != NULL)) {                                        \
-                hook_returned(&h);                                             \
-                hook_leave(&h);                                                \
-        }
+        hook_leave(t);
 
 void hook_free(void *p)
 {

@@ -12,31 +12,31 @@
 #include "agent/guest.h"
 
 /* With record --no-cxx the operators are not looked at: the malloc and free inside them are. */
-static inline bool cxx_enter(struct hook *h)
+static inline __attribute__((always_inline)) struct thread *cxx_enter(struct arch_state caller)
 {
-        if (unlikely(!agent_on()) || (agent.flags & WIRE_F_NO_CXX)) {
-                h->thread = NULL;
-                return false;
-        }
-        hook_enter(h);
-        return h->thread != NULL;
+        if (unlikely(!agent_on() || (agent.flags & WIRE_F_NO_CXX)))
+                return NULL;
+        return hook_enter(caller);
 }
 
 #define NEW(NAME, SYMBOL, KIND, PARAMETERS, ARGUMENTS)                         \
         void *hook_##NAME PARAMETERS HOOK(SYMBOL);                             \
         void *hook_##NAME PARAMETERS                                           \
         {                                                                      \
-                struct hook h;                                                 \
+                struct arch_state caller;                                      \
+                struct thread *t;                                              \
                 void *p;                                                       \
                                                                                \
-                ARCH_FRAME(h.caller);                                          \
-                if (unlikely(!cxx_enter(&h)))                                  \
+                ARCH_FRAME(caller);                                            \
+                t = cxx_enter(caller);                                         \
+                if (unlikely(!t))                                              \
                         return REAL(NAME##_) ARGUMENTS;                        \
+                hook_call(t, caller);                                          \
                 p = REAL(NAME##_) ARGUMENTS;                                   \
-                hook_returned(&h);                                             \
+                hook_work(t);                                                  \
                 if (likely(p != NULL))                                         \
-                        record_alloc(h.thread, p, size, KIND, &h.caller);      \
-                hook_leave(&h);                                                \
+                        record_alloc(t, p, size, KIND, caller);                \
+                hook_leave(t);                                                 \
                 return p;                                                      \
         }
 
@@ -44,17 +44,20 @@ static inline bool cxx_enter(struct hook *h)
         void hook_##NAME PARAMETERS HOOK(SYMBOL);                              \
         void hook_##NAME PARAMETERS                                            \
         {                                                                      \
-                struct hook h;                                                 \
+                struct arch_state caller;                                      \
+                struct thread *t;                                              \
                                                                                \
-                ARCH_FRAME(h.caller);                                          \
-                if (unlikely(!p || !cxx_enter(&h))) {                          \
+                ARCH_FRAME(caller);                                            \
+                t = unlikely(!p) ? NULL : cxx_enter(caller);                   \
+                if (unlikely(!t)) {                                            \
                         REAL(NAME##_) ARGUMENTS;                               \
                         return;                                                \
                 }                                                              \
-                record_free(h.thread, p, FAMILY, &h.caller);                   \
+                hook_work(t);                                                  \
+                record_free(t, p, FAMILY, caller);                             \
+                hook_call(t, caller);                                          \
                 REAL(NAME##_) ARGUMENTS;                                       \
-                hook_returned(&h);                                             \
-                hook_leave(&h);                                                \
+                hook_leave(t);                                                 \
         }
 
 #define ONE LEDGER_KIND_NEW

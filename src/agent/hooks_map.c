@@ -22,33 +22,33 @@ void *hook_mremap(void *at, size_t old_size, size_t size, int flags, void *to) H
 int hook_dlclose(void *handle) HOOK("dlclose");
 int hook_fork(void) HOOK("fork");
 
-static bool map_enter(struct hook *h)
+static struct thread *map_enter(struct arch_state caller)
 {
-        if (unlikely(!agent_on()) || (agent.flags & WIRE_F_NO_MMAP)) {
-                h->thread = NULL;
-                return false;
-        }
-        hook_enter(h);
-        return h->thread != NULL;
+        if (unlikely(!agent_on() || (agent.flags & WIRE_F_NO_MMAP)))
+                return NULL;
+        return hook_enter(caller);
 }
 
-#define MAP(CALL)                                                                                   \
-        struct hook h;                                                                              \
-        uint64_t ticket;                                                                            \
-        void *p;                                                                                    \
-                                                                                                    \
-        ARCH_FRAME(h.caller);                                                                       \
-        if (!map_enter(&h))                                                                         \
-                return CALL;                                                                        \
-        ticket = region_ticket();                                                                   \
-        p = CALL;                                                                                   \
-        hook_returned(&h);                                                                          \
-        if (p != FAILED) {                                                                          \
-                if (flags & MAP_FIXED)                                                              \
-                        region_remove(h.thread, (uint64_t)p, size, ticket);                         \
-                region_add(h.thread, (uint64_t)p, size, LEDGER_KIND_MMAP, &h.caller);               \
-        }                                                                                           \
-        hook_leave(&h);                                                                             \
+#define MAP(CALL)                                                                              \
+        struct arch_state caller;                                                              \
+        struct thread *t;                                                                      \
+        uint64_t ticket;                                                                       \
+        void *p;                                                                               \
+                                                                                               \
+        ARCH_FRAME(caller);                                                                    \
+        t = map_enter(caller);                                                                 \
+        if (!t)                                                                                \
+                return CALL;                                                                   \
+        ticket = region_ticket();                                                              \
+        hook_call(t, caller);                                                                  \
+        p = CALL;                                                                              \
+        hook_work(t);                                                                          \
+        if (p != FAILED) {                                                                     \
+                if (flags & MAP_FIXED)                                                         \
+                        region_remove(t, (uint64_t)p, size, ticket);                           \
+                region_add(t, (uint64_t)p, size, LEDGER_KIND_MMAP, caller);                    \
+        }                                                                                      \
+        hook_leave(t);                                                                         \
         return p
 
 void *hook_mmap(void *at, size_t size, int protection, int flags, int fd, long offset)
@@ -63,42 +63,48 @@ void *hook_mmap64(void *at, size_t size, int protection, int flags, int fd, long
 
 int hook_munmap(void *at, size_t size)
 {
-        struct hook h;
+        struct arch_state caller;
+        struct thread *t;
         uint64_t ticket;
         int result;
 
-        ARCH_FRAME(h.caller);
-        if (!map_enter(&h))
+        ARCH_FRAME(caller);
+        t = map_enter(caller);
+        if (!t)
                 return real.munmap_(at, size);
         ticket = region_ticket();
+        hook_call(t, caller);
         result = real.munmap_(at, size);
-        hook_returned(&h);
+        hook_work(t);
         if (result == 0)
-                region_remove(h.thread, (uint64_t)at, size, ticket);
-        hook_leave(&h);
+                region_remove(t, (uint64_t)at, size, ticket);
+        hook_leave(t);
         return result;
 }
 
 void *hook_mremap(void *at, size_t old_size, size_t size, int flags, void *to)
 {
-        struct hook h;
+        struct arch_state caller;
+        struct thread *t;
         uint64_t ticket;
         void *p;
 
-        ARCH_FRAME(h.caller);
-        if (!map_enter(&h))
+        ARCH_FRAME(caller);
+        t = map_enter(caller);
+        if (!t)
                 return real.mremap_(at, old_size, size, flags, to);
         ticket = region_ticket();
+        hook_call(t, caller);
         p = real.mremap_(at, old_size, size, flags, to);
-        hook_returned(&h);
+        hook_work(t);
         if (p != FAILED) {
                 if (old_size)
-                        region_remove(h.thread, (uint64_t)at, old_size, ticket);
+                        region_remove(t, (uint64_t)at, old_size, ticket);
                 if (flags & MREMAP_FIXED)
-                        region_remove(h.thread, (uint64_t)p, size, ticket);
-                region_add(h.thread, (uint64_t)p, size, LEDGER_KIND_MREMAP, &h.caller);
+                        region_remove(t, (uint64_t)p, size, ticket);
+                region_add(t, (uint64_t)p, size, LEDGER_KIND_MREMAP, caller);
         }
-        hook_leave(&h);
+        hook_leave(t);
         return p;
 }
 

@@ -195,6 +195,18 @@ void real_find(void)
         }
 }
 
+bool real_is_glibc(void)
+{
+        for (const struct link_map *map = real_behind(); map; map = map->l_next) {
+                struct real_object o;
+
+                real_object(map, &o);
+                if (real_in_object(&o, "malloc"))
+                        return real_in_object(&o, "gnu_get_libc_version") != NULL;
+        }
+        return false;
+}
+
 void *real_need(void *member)
 {
         size_t offset = (size_t)((char *)member - (char *)&real);

@@ -9,6 +9,7 @@
 #ifndef SEEP_AGENT_REAL_H
 #define SEEP_AGENT_REAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct real {
@@ -23,6 +24,9 @@ extern struct real real;
 
 /* Look up everything that can be found now.  Safe to repeat. */
 void real_find(void);
+
+/* Whether malloc is glibc's own. */
+bool real_is_glibc(void);
 
 /* Look again for one function that was missing: &real.NAME.  NULL when no object has it. */
 void *real_need(void *member);

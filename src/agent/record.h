@@ -2,31 +2,98 @@
 /*
  * record.h -- what an event does to the ledger.
  *
- * Room:   inside; any context.  Called by the hooks.
+ * Room:   inside; any context, with the thread THREAD_ACTIVE.  Inlined into the hooks: there are only a few, and half of the cost of an
+ *         event would be calls.
  * Keeps:  order with the real call: record_free and record_take before it, record_alloc after it.
+ * Cost:   allocation 6 ns plus the stack, release 5 ns (warm).
  */
 #ifndef SEEP_AGENT_RECORD_H
 #define SEEP_AGENT_RECORD_H
 
 #include <stddef.h>
 
+#include "agent/fault.h"
+#include "agent/peak.h"
+#include "agent/shadow.h"
+#include "agent/stack.h"
 #include "agent/thread.h"
 
-/* ADDRESS was allocated: SIZE bytes by KIND (enum ledger_kind) for CALLER. */
-void record_alloc(struct thread *t, void *address, size_t size, uint32_t kind, const struct arch_state *caller);
+/* The counters of CALLER's stack and KIND when they are not the last ones; NULL stops the recording. */
+struct ledger_counter *record_counter(struct thread *t, uint32_t kind, struct arch_state caller);
 
-/* ADDRESS is about to be released by a function of FAMILY. */
-void record_free(struct thread *t, void *address, uint32_t family, const struct arch_state *caller);
-
-/* ADDRESS is about to be passed to realloc: its entry is set aside, so that whoever gets the address meanwhile starts clean.
- * Afterwards either record_put_back (realloc failed) or record_taken (the block is gone) must follow. */
+/* A block is set aside while realloc has it, so that whoever gets the address meanwhile starts clean.  Afterwards either
+ * record_put_back (realloc failed) or record_taken (the block is gone) must follow. */
 struct record_taken {
         struct ledger_block *entry; /* NULL: unknown block */
         struct ledger_block block;
 };
 
-struct record_taken record_take(struct thread *t, void *address, const struct arch_state *caller);
+struct record_taken record_take(struct thread *t, void *address, struct arch_state caller);
 void record_put_back(struct thread *t, const struct record_taken *taken);
 void record_taken(struct thread *t, const struct record_taken *taken, void *address);
+
+static inline uint32_t record_family(uint32_t kind)
+{
+        return kind < LEDGER_KIND_NEW ? LEDGER_FAMILY_C : kind - LEDGER_KIND_NEW + LEDGER_FAMILY_NEW;
+}
+
+/* ADDRESS was allocated: SIZE bytes by KIND (enum ledger_kind) for CALLER. */
+static inline __attribute__((always_inline)) void record_alloc(struct thread *t, void *address, size_t size, uint32_t kind,
+                                                               struct arch_state caller)
+{
+        uint32_t node = stack_again(t, caller);
+        struct ledger_counter *c = t->last_counter;
+        struct ledger_block *b;
+
+        if (unlikely(size > LEDGER_SIZE_MAX))
+                size = LEDGER_SIZE_MAX;
+        if (unlikely(!node || node != t->last_node || kind != t->last_kind))
+                c = record_counter(t, kind, caller);
+        b = shadow_new(t, (uint64_t)address);
+        if (unlikely(!c || !b))
+                return;
+        peak_before_alloc(c);
+        c->allocs++;
+        c->alloc_bytes += size;
+        shadow_write(b, (uint64_t)address, size, t->last_site, kind, t->record, agent_now_ms());
+        t->slot->allocs++;
+        t->slot->alloc_bytes += size;
+        peak_after_alloc(t, size);
+        t->last = (uint64_t)address;
+}
+
+/* Block B at ADDRESS is no more. */
+static inline __attribute__((always_inline)) void record_count_free(struct thread *t, const struct ledger_block *b, uint64_t address)
+{
+        uint64_t size = LEDGER_BLOCK_SIZE(*b);
+        struct ledger_counter *c = thread_counter(t, LEDGER_BLOCK_SITE(*b));
+
+        if (unlikely(!c))
+                return;
+        peak_before_free(t, c, size);
+        c->frees++;
+        c->free_bytes += size;
+        c->lifetime_ms += agent_now_ms() - LEDGER_BLOCK_BIRTH_MS(*b);
+        c->temporary += t->last == address;
+        t->last = 0;
+        t->slot->frees++;
+        t->slot->free_bytes += size;
+}
+
+/* ADDRESS is about to be released by a function of FAMILY. */
+static inline __attribute__((always_inline)) void record_free(struct thread *t, void *address, uint32_t family,
+                                                              struct arch_state caller)
+{
+        struct ledger_block *b = shadow_find(t, (uint64_t)address);
+
+        if (unlikely(!b || !LEDGER_BLOCK_LIVE(*b))) {
+                fault_note(t, b ? LEDGER_ERROR_DOUBLE_FREE : LEDGER_ERROR_UNKNOWN_FREE, b, (uint64_t)address, family, caller);
+                return;
+        }
+        if (unlikely(record_family(LEDGER_BLOCK_KIND(*b)) != family))
+                fault_note(t, LEDGER_ERROR_MISMATCHED, b, (uint64_t)address, family, caller);
+        b->b &= ~SHADOW_LIVE;
+        record_count_free(t, b, (uint64_t)address);
+}
 
 #endif

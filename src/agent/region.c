@@ -208,13 +208,11 @@ static uint64_t page_up(uint64_t size)
         return (size + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
 }
 
-void region_add(struct thread *t, uint64_t start, uint64_t size, uint32_t kind, const struct arch_state *caller)
+void region_add(struct thread *t, uint64_t start, uint64_t size, uint32_t kind, struct arch_state caller)
 {
         struct operation *o;
         uint32_t node, site;
 
-        t->active = 1;
-        compiler_barrier();
         t->last = 0;
         node = agent.flags & WIRE_F_NO_STACKS ? LEDGER_NODE_CUT : stack_capture(t, caller);
         site = node ? tree_site(node, kind) : 0;
@@ -228,16 +226,12 @@ void region_add(struct thread *t, uint64_t start, uint64_t size, uint32_t kind, 
                 o->ticket = region_ticket();
                 submit(t, o);
         }
-        compiler_barrier();
-        t->active = 0;
 }
 
 void region_remove(struct thread *t, uint64_t start, uint64_t size, uint64_t ticket)
 {
         struct operation *o;
 
-        t->active = 1;
-        compiler_barrier();
         t->last = 0;
         o = operation_new();
         if (o) {
@@ -247,6 +241,4 @@ void region_remove(struct thread *t, uint64_t start, uint64_t size, uint64_t tic
                 o->ticket = ticket;
                 submit(t, o);
         }
-        compiler_barrier();
-        t->active = 0;
 }

@@ -14,7 +14,7 @@
 uint64_t region_ticket(void);
 
 /* [START, START + SIZE) was mapped for CALLER. */
-void region_add(struct thread *t, uint64_t start, uint64_t size, uint32_t kind, const struct arch_state *caller);
+void region_add(struct thread *t, uint64_t start, uint64_t size, uint32_t kind, struct arch_state caller);
 
 /* [START, START + SIZE) was unmapped; TICKET was taken before. */
 void region_remove(struct thread *t, uint64_t start, uint64_t size, uint64_t ticket);

@@ -53,8 +53,9 @@ static struct ledger_block *chunk_make(uint64_t address, uint32_t plane)
         return (struct ledger_block *)(agent.shadow + number * LEDGER_SHADOW_CHUNK_BYTES);
 }
 
-struct ledger_block *shadow_make(uint64_t address, uint32_t plane)
+struct ledger_block *shadow_make(uint64_t address)
 {
+        uint32_t plane = agent.spread ? 1 + shadow_sub(address) : 0;
         shadow_middle *m;
         struct ledger_block **place, *none = NULL, *chunk;
 
@@ -78,23 +79,4 @@ struct ledger_block *shadow_make(uint64_t address, uint32_t plane)
                 __atomic_compare_exchange_n(place, &none, chunk, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
         }
         return shadow_entry(address, plane);
-}
-
-struct ledger_block *shadow_find_far(uint64_t address)
-{
-        struct ledger_block *near = shadow_entry(address, 0), *far = shadow_entry(address, 1 + shadow_sub(address));
-
-        if (far && LEDGER_BLOCK_LIVE(*far))
-                return far;
-        if (near && (near->a | near->b) && LEDGER_BLOCK_SUB(*near) == shadow_sub(address))
-                return near; /* a tombstone */
-        return far && (far->a | far->b) ? far : NULL;
-}
-
-struct ledger_block *shadow_set_far(uint64_t address)
-{
-        uint32_t plane = 1 + shadow_sub(address);
-        struct ledger_block *b = shadow_entry(address, plane);
-
-        return b ? b : shadow_make(address, plane);
 }

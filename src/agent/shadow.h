@@ -8,13 +8,14 @@
  * Cost:   set and clear 3 ns each in cache.
  *
  * Two small private tables lead from the address to a chunk of the ledger (ledger.h): top by bits 34-46, middle by bits 22-33.
- * A granule of 32 bytes has one entry; allocators whose blocks are closer (8 and 16 bytes) use a second entry
- * in the plane of the place where the block starts.
+ * A granule of 32 bytes has one entry: glibc never gives two blocks in one.  Allocators with blocks of 8 or 16 bytes (agent.spread)
+ * have an entry for each of the four places in a granule where a block can start, each in a plane of its own, so that
+ * neighbours never share one.
  */
 #ifndef SEEP_AGENT_SHADOW_H
 #define SEEP_AGENT_SHADOW_H
 
-#include "agent/agent.h"
+#include "agent/thread.h"
 
 #define SHADOW_TOP_BITS 13
 #define SHADOW_MIDDLE_BITS 12
@@ -27,14 +28,8 @@ extern shadow_middle shadow_nothing;
 
 void shadow_start(void);
 
-/* The entry for ADDRESS in PLANE, its chunk made if there is none; NULL stops the recording. */
-struct ledger_block *shadow_make(uint64_t address, uint32_t plane);
-
-/* The entry of a block that is not where blocks usually are; NULL none. */
-struct ledger_block *shadow_find_far(uint64_t address);
-
-/* An entry for a block whose granule is taken. */
-struct ledger_block *shadow_set_far(uint64_t address);
+/* The entry for ADDRESS, its chunk made if there is none; NULL: the address cannot be kept, or the recording stops. */
+struct ledger_block *shadow_make(uint64_t address);
 
 static inline struct ledger_block *shadow_entry(uint64_t address, uint32_t plane)
 {
@@ -51,26 +46,36 @@ static inline uint32_t shadow_sub(uint64_t address)
         return (uint32_t)(address >> 3) & 3u;
 }
 
-/* The entry that describes (or described last) the block at ADDRESS; NULL: never seen. */
-static inline struct ledger_block *shadow_find(uint64_t address)
+/* The entry for ADDRESS, in whatever state; NULL: there is no chunk.  The thread remembers its last chunk. */
+static inline struct ledger_block *shadow_at(struct thread *t, uint64_t address)
 {
-        struct ledger_block *b = shadow_entry(address, 0);
+        if (unlikely(agent.spread))
+                return shadow_entry(address, 1 + shadow_sub(address));
+        if (unlikely(address / LEDGER_SHADOW_SPAN != t->span)) {
+                struct ledger_block *b = shadow_entry(address, 0);
 
-        if (likely(b && LEDGER_BLOCK_SUB(*b) == shadow_sub(address) && LEDGER_BLOCK_LIVE(*b)))
-                return b;
-        return shadow_find_far(address);
+                if (!b)
+                        return NULL;
+                t->span = address / LEDGER_SHADOW_SPAN;
+                t->span_chunk = b - address % LEDGER_SHADOW_SPAN / LEDGER_SHADOW_GRANULE;
+        }
+        return t->span_chunk + address % LEDGER_SHADOW_SPAN / LEDGER_SHADOW_GRANULE;
+}
+
+/* The entry that describes (or described last) the block at ADDRESS; NULL: never seen. */
+static inline struct ledger_block *shadow_find(struct thread *t, uint64_t address)
+{
+        struct ledger_block *b = shadow_at(t, address);
+
+        return likely(b && b->b && LEDGER_BLOCK_SUB(*b) == shadow_sub(address)) ? b : NULL;
 }
 
 /* The entry to write a new block at ADDRESS into; NULL: cannot be kept. */
-static inline struct ledger_block *shadow_new(uint64_t address)
+static inline struct ledger_block *shadow_new(struct thread *t, uint64_t address)
 {
-        struct ledger_block *b = shadow_entry(address, 0);
+        struct ledger_block *b = shadow_at(t, address);
 
-        if (unlikely(!b))
-                b = shadow_make(address, 0);
-        if (likely(b && (!LEDGER_BLOCK_LIVE(*b) || LEDGER_BLOCK_SUB(*b) == shadow_sub(address))))
-                return b;
-        return b ? shadow_set_far(address) : NULL;
+        return likely(b != NULL) ? b : shadow_make(address);
 }
 
 static inline void shadow_write(struct ledger_block *b, uint64_t address, uint64_t size, uint32_t site, uint32_t kind,

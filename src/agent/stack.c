@@ -2,7 +2,7 @@
 /*
  * stack.c -- the call stack of an event, exactly, without unwinding what was unwound before.
  *
- * Room:   inside; any context, with t->active set.
+ * Room:   inside; any context, with the thread THREAD_ACTIVE.
  * Keeps:  unwinding is a function of (pc, sp, frame pointer), the rules, and the words it reads.  The thread keeps its
  *         last stack with all of these; a new one is unwound from the inside until its state equals a kept one, and then
  *         every kept word from there outwards is compared with memory.  Nothing is assumed that was not compared, so
@@ -11,7 +11,7 @@
  * Cost:   a kept frame 0.3 ns (one load and compare), a fresh one 8-10 ns warm (docs/ARCHITECTURE.md).
  *
  * frames[] runs from the outermost (0) inwards; frame i owns the words checks[frames[i-1].check .. frames[i].check) that lead
- * from it to frame i-1.  A frame pointer counts only where something outside still depends on it (FRAME_BASE_LIVE).
+ * from it to frame i-1 (numbered from 1).  A frame pointer counts only where something outside still depends on it (FRAME_BASE_LIVE).
  */
 #include "agent/stack.h"
 
@@ -76,7 +76,7 @@ static bool step_without_cfi(struct thread *t, struct arch_state *s, bool *cut)
         return true;
 }
 
-static bool step_special(struct thread *t, uint64_t rule, struct arch_state *s, bool *cut)
+static __attribute__((noinline)) bool step_special(struct thread *t, uint64_t rule, struct arch_state *s, bool *cut)
 {
         *cut = false;
         if (RULE_SPECIAL(rule) == RULE_SIGNAL) {
@@ -99,59 +99,71 @@ static inline uint64_t rule_cfa(uint64_t rule, const struct arch_state *s)
         return unlikely(RULE_CFA(rule) == RULE_CFA_AT_BASE) ? word(cfa) : cfa;
 }
 
-bool stack_step(struct thread *t, uint64_t rule, struct arch_state *s, bool *cut)
+static inline __attribute__((always_inline)) bool stack_step_inline(struct thread *t, uint64_t rule, struct arch_state *s, bool *cut)
 {
         uint64_t cfa;
 
         if (unlikely(RULE_CFA(rule) == RULE_CFA_SPECIAL))
                 return step_special(t, rule, s, cut);
-        *cut = true;
-        if (RULE_CFA(rule) == RULE_CFA_AT_BASE && s->base - s->sp > FRAME_LARGEST)
+        if (unlikely(RULE_CFA(rule) == RULE_CFA_AT_BASE && s->base - s->sp > FRAME_LARGEST)) {
+                *cut = true;
                 return false;
+        }
         cfa = rule_cfa(rule, s);
-        if (unlikely(cfa - s->sp - 8 > FRAME_LARGEST || (cfa & 7)))
+        if (unlikely(cfa - s->sp - 8 > FRAME_LARGEST || (cfa & 7))) {
+                *cut = true;
                 return false;
+        }
         if (RULE_BASE(rule) == RULE_BASE_AT_CFA)
                 s->base = word(cfa + (uint64_t)RULE_BASE_OFFSET(rule));
         else if (unlikely(RULE_BASE(rule) == RULE_BASE_AT_BASE))
                 s->base = word(s->base + (uint64_t)RULE_BASE_OFFSET(rule));
         s->pc = word(cfa - 8);
         s->sp = cfa;
-        *cut = false;
         return s->pc != 0;
 }
 
 static inline void add_check(struct thread *t, uint32_t *n, uint64_t at, uint64_t value)
 {
-        t->checks[(*n)++] = (struct check){ (const uint64_t *)at, value };
+        t->checks[++*n] = (struct check){ (const uint64_t *)at, value };
+}
+
+/* The words that lead from a frame with an unusual rule to OUTER. */
+static bool push_checks_special(struct thread *t, const struct frame *f, const struct frame *outer, uint32_t *n)
+{
+        if (RULE_SPECIAL(f->rule) == RULE_SIGNAL) {
+                add_check(t, n, f->sp + ARCH_SIG_PC, outer->pc & ~FRAME_EXACT);
+                add_check(t, n, f->sp + ARCH_SIG_BASE, outer->base);
+                add_check(t, n, f->sp + ARCH_SIG_STACK, outer->sp);
+                return false;
+        }
+        add_check(t, n, f->base + 8, outer->pc);
+        add_check(t, n, f->base, outer->base);
+        return true;
 }
 
 /* Note the words that lead from F to the frame outside of it, OUTER. */
-static void push_checks(struct thread *t, struct frame *f, const struct frame *outer)
+static inline void push_checks(struct thread *t, struct frame *f, const struct frame *outer)
 {
-        uint32_t n = outer->check & ~FRAME_BASE_LIVE;
-        bool outer_live = outer->check & FRAME_BASE_LIVE, live;
-        struct arch_state s = { .sp = f->sp, .base = f->base };
+        uint32_t n = outer->check & ~FRAME_BASE_LIVE, outer_live = outer->check & FRAME_BASE_LIVE, live;
+        uint64_t rule = f->rule;
 
-        live = RULE_USES_BASE(f->rule) || (RULE_BASE(f->rule) == RULE_BASE_SAME && outer_live);
-        if (likely(RULE_CFA(f->rule) != RULE_CFA_SPECIAL)) {
-                add_check(t, &n, outer->sp - 8, outer->pc);
-                if (RULE_BASE(f->rule) == RULE_BASE_AT_CFA && outer_live)
-                        add_check(t, &n, outer->sp + (uint64_t)RULE_BASE_OFFSET(f->rule), outer->base);
-                if (RULE_BASE(f->rule) == RULE_BASE_AT_BASE && outer_live)
-                        add_check(t, &n, s.base + (uint64_t)RULE_BASE_OFFSET(f->rule), outer->base);
-                if (RULE_CFA(f->rule) == RULE_CFA_AT_BASE)
-                        add_check(t, &n, s.base + (uint64_t)RULE_CFA_OFFSET(f->rule), outer->sp);
-        } else if (RULE_SPECIAL(f->rule) == RULE_SIGNAL) {
-                add_check(t, &n, f->sp + ARCH_SIG_PC, outer->pc & ~FRAME_EXACT);
-                add_check(t, &n, f->sp + ARCH_SIG_BASE, outer->base);
-                add_check(t, &n, f->sp + ARCH_SIG_STACK, outer->sp);
-                live = false;
-        } else {
-                add_check(t, &n, f->base + 8, outer->pc);
-                add_check(t, &n, f->base, outer->base);
+        if (unlikely(RULE_CFA(rule) == RULE_CFA_SPECIAL)) {
+                live = push_checks_special(t, f, outer, &n) ? FRAME_BASE_LIVE : 0;
+                f->check = n | live;
+                return;
         }
-        f->check = n | (live ? FRAME_BASE_LIVE : 0);
+        live = RULE_BASE(rule) == RULE_BASE_SAME ? outer_live : 0;
+        add_check(t, &n, outer->sp - 8, outer->pc);
+        if (RULE_BASE(rule) == RULE_BASE_AT_CFA && outer_live)
+                add_check(t, &n, outer->sp + (uint64_t)RULE_BASE_OFFSET(rule), outer->base);
+        if (unlikely(RULE_BASE(rule) == RULE_BASE_AT_BASE && outer_live))
+                add_check(t, &n, f->base + (uint64_t)RULE_BASE_OFFSET(rule), outer->base);
+        if (unlikely(RULE_CFA(rule) == RULE_CFA_AT_BASE))
+                add_check(t, &n, f->base + (uint64_t)RULE_CFA_OFFSET(rule), outer->sp);
+        if (RULE_CFA(rule) != RULE_CFA_STACK || RULE_BASE(rule) == RULE_BASE_AT_BASE)
+                live = FRAME_BASE_LIVE;
+        f->check = n | live;
 }
 
 static uint32_t child_slow(struct thread *t, struct memo *m, uint32_t parent, uint64_t pc_module)
@@ -186,44 +198,65 @@ static inline uint32_t child(struct thread *t, uint32_t parent, uint64_t pc, uin
         return child_slow(t, m, parent, tree_pc_module(pc, rule));
 }
 
-static inline uint32_t checks_used(const struct thread *t)
+/* Room for COUNT more frames and their words. */
+static bool make_room(struct thread *t, uint32_t count)
 {
-        return t->frame_count ? t->frames[t->frame_count - 1].check & ~FRAME_BASE_LIVE : 0;
+        while (t->frame_count + count > t->frame_room)
+                if (!thread_grow_frames(t))
+                        return false;
+        while ((t->frame_count ? t->frames[t->frame_count - 1].check & ~FRAME_BASE_LIVE : 0) + 4 * count + 1 > t->check_room)
+                if (!thread_grow_checks(t))
+                        return false;
+        return true;
 }
 
 /* Put the COUNT fresh frames (innermost first) behind the KEPT kept ones and give them nodes. */
-static uint32_t push_fresh(struct thread *t, uint32_t kept, uint32_t count, uint32_t root)
+static inline uint32_t push_fresh(struct thread *t, uint32_t kept, uint32_t count, uint32_t root)
 {
-        uint32_t node = kept ? t->frames[kept - 1].node : root;
+        uint32_t node = root, last = count;
+        struct frame *f, *outer = NULL;
 
         t->frame_count = kept;
-        while (count) {
-                struct frame *f;
+        if (unlikely(!make_room(t, count)))
+                return 0;
+        f = t->frames + kept;
+        if (likely(kept)) {
+                outer = f - 1;
+                node = outer->node;
+        }
+        while (last--) {
+                const struct frame *from = &t->fresh[last];
 
-                if (unlikely(t->frame_count == t->frame_room) && !thread_grow_frames(t))
-                        return 0;
-                if (unlikely(checks_used(t) + 4 > t->check_room) && !thread_grow_checks(t))
-                        return 0;
-                f = &t->frames[t->frame_count];
-                *f = t->fresh[--count];
+                f->sp = from->sp;
+                f->pc = from->pc;
+                f->base = from->base;
+                f->rule = from->rule;
                 node = child(t, node, f->pc, f->rule);
                 if (unlikely(!node))
                         return 0;
                 f->node = node;
-                if (t->frame_count)
-                        push_checks(t, f, f - 1);
+                if (likely(outer != NULL))
+                        push_checks(t, f, outer);
                 else
                         f->check = RULE_USES_BASE(f->rule) ? FRAME_BASE_LIVE : 0;
-                t->frame_count++;
+                outer = f++;
         }
+        t->frame_count = kept + count;
+        t->top = outer;
         return node;
+}
+
+static void keep_nothing(struct thread *t)
+{
+        t->frame_count = 0;
+        t->top = &thread_no_frame;
 }
 
 static void forget(struct thread *t)
 {
         for (uint32_t i = 0; i < 1u << MEMO_BITS; i++)
                 t->memos[i].pc = 0;
-        t->frame_count = 0;
+        keep_nothing(t);
         t->generation = agent.generation;
 }
 
@@ -232,28 +265,41 @@ static inline bool same_state(const struct frame *f, const struct arch_state *s)
         return f->sp == s->sp && f->pc == s->pc && (!(f->check & FRAME_BASE_LIVE) || f->base == s->base);
 }
 
-/* Compare the kept words from frame I outwards.  Returns 0 when all are unchanged, else 1 + the number of the word that
- * changed. */
+/* Compare the kept words from frame I outwards: 0 when all are unchanged, else the number of the first that is not. */
 static inline uint32_t compare(const struct thread *t, uint32_t i)
 {
-        const struct check *checks = t->checks;
-        uint32_t n = t->frames[i].check & ~FRAME_BASE_LIVE;
+        const struct check *c = t->checks + (t->frames[i].check & ~FRAME_BASE_LIVE);
 
-        while (n && *checks[n - 1].at == checks[n - 1].value)
-                n--;
-        return n;
+        while (*c->at == c->value)
+                c--;
+        return (uint32_t)(c - t->checks);
 }
 
-static inline bool add_fresh(struct thread *t, uint32_t *count, const struct frame *f)
+/* Frames inside of the word CHANGED stay as they are, with other parents: they become fresh ones.  Returns how many are kept. */
+static uint32_t refresh(struct thread *t, uint32_t kept, uint32_t changed, uint32_t *fresh)
 {
-        if (unlikely(*count == t->fresh_room) && !thread_grow_fresh(t))
-                return false;
-        t->fresh[(*count)++] = *f;
-        return true;
+        bool inside;
+
+        do {
+                kept--;
+                if (unlikely(*fresh == t->fresh_room) && !thread_grow_fresh(t))
+                        return UINT32_MAX;
+                t->fresh[(*fresh)++] = t->frames[kept];
+                inside = kept && (t->frames[kept - 1].check & ~FRAME_BASE_LIVE) >= changed;
+        } while (inside);
+        return kept;
+}
+
+/* A stack that is cut off is counted, and not kept: why it is cut may change without any word of it changing. */
+static uint32_t capture_cut(struct thread *t, uint32_t node)
+{
+        __atomic_add_fetch(&agent.head->truncated_captures, 1, __ATOMIC_RELAXED);
+        keep_nothing(t);
+        return node;
 }
 
 /* The whole stack by the generic unwinder: some frame needs more registers than the rules carry.  Nothing is kept. */
-static uint32_t capture_generic(struct thread *t, const struct arch_state *caller)
+static uint32_t capture_generic(struct thread *t, struct arch_state caller)
 {
         bool cut = false;
         uint32_t count = unwind_full(t, caller, &cut);
@@ -261,15 +307,13 @@ static uint32_t capture_generic(struct thread *t, const struct arch_state *calle
 
         while (count--)
                 node = child(t, node, t->fresh[count].pc, memo_of(t, t->fresh[count].pc)->rule);
-        if (cut)
-                __atomic_add_fetch(&agent.head->truncated_captures, 1, __ATOMIC_RELAXED);
-        t->frame_count = 0;
-        return node;
+        keep_nothing(t);
+        return cut ? capture_cut(t, node) : node;
 }
 
-uint32_t stack_capture(struct thread *t, const struct arch_state *caller)
+uint32_t stack_capture(struct thread *t, struct arch_state caller)
 {
-        struct arch_state s = *caller;
+        struct arch_state s = caller;
         uint32_t kept = t->frame_count, fresh = 0, changed, node;
         bool cut = false;
 
@@ -278,7 +322,7 @@ uint32_t stack_capture(struct thread *t, const struct arch_state *caller)
                 kept = 0;
         }
         for (;;) {
-                struct frame f = { .sp = s.sp, .pc = s.pc, .base = s.base };
+                struct frame *f;
 
                 while (kept && t->frames[kept - 1].sp < s.sp)
                         kept--;
@@ -286,38 +330,42 @@ uint32_t stack_capture(struct thread *t, const struct arch_state *caller)
                         changed = compare(t, kept - 1);
                         if (likely(!changed))
                                 break;
-                        /* Frames inside of the changed word stay as they are, with other parents. */
-                        while (kept > 1 && (t->frames[kept - 2].check & ~FRAME_BASE_LIVE) >= changed)
-                                if (!add_fresh(t, &fresh, &t->frames[--kept]))
-                                        return 0;
-                        f = t->frames[--kept];
-                        s = (struct arch_state){ .pc = f.pc, .sp = f.sp, .base = f.base };
+                        kept = refresh(t, kept, changed, &fresh);
+                        if (kept == UINT32_MAX)
+                                return 0;
+                        f = &t->fresh[fresh - 1];
+                        s = (struct arch_state){ .pc = f->pc, .sp = f->sp, .base = f->base };
                 } else {
-                        f.rule = memo_of(t, s.pc)->rule;
+                        if (unlikely(fresh == t->fresh_room) && !thread_grow_fresh(t))
+                                return 0;
+                        f = &t->fresh[fresh++];
+                        f->pc = s.pc;
+                        f->sp = s.sp;
+                        f->base = s.base;
+                        f->rule = memo_of(t, s.pc)->rule;
                 }
-                if (unlikely((f.rule & 0xf3) == (RULE_GENERIC << 4 | RULE_CFA_SPECIAL)))
+                if (unlikely((f->rule & 0xf3) == (RULE_GENERIC << 4 | RULE_CFA_SPECIAL)))
                         return capture_generic(t, caller);
-                if (unlikely(!add_fresh(t, &fresh, &f)))
-                        return 0;
-                if (!stack_step(t, f.rule, &s, &cut)) {
+                if (unlikely(!stack_step_inline(t, f->rule, &s, &cut))) {
                         kept = 0;
                         break;
                 }
         }
         node = push_fresh(t, kept, fresh, cut ? LEDGER_NODE_CUT : LEDGER_NODE_ROOT);
-        if (unlikely(cut)) {
-                __atomic_add_fetch(&agent.head->truncated_captures, 1, __ATOMIC_RELAXED);
-                t->frame_count = 0;
-        }
-        return node;
+        return unlikely(cut) ? capture_cut(t, node) : node;
 }
 
-enum stack_nesting stack_nesting(struct thread *t, const struct arch_state *caller)
+bool stack_step(struct thread *t, uint64_t rule, struct arch_state *s, bool *cut)
 {
-        struct arch_state s = *caller;
+        return stack_step_inline(t, rule, s, cut);
+}
+
+enum stack_nesting stack_nesting(struct thread *t, struct arch_state caller, uint64_t inside)
+{
+        struct arch_state s = caller;
         bool cut;
 
-        while (s.sp < t->inside) {
+        while (s.sp < inside) {
                 uint64_t rule = memo_of(t, s.pc)->rule;
 
                 if (unwind_is_agent(s.pc & ~FRAME_EXACT))

@@ -21,6 +21,8 @@
 
 __thread struct thread *thread_self;
 
+const struct frame thread_no_frame = { .sp = 1 };
+
 /* Private state of each slot, by index. */
 static struct thread **states;
 
@@ -43,7 +45,12 @@ static struct thread *state_new(uint32_t index)
         b->thread.kids = b->kids;
         b->thread.index = index;
         b->thread.slot = agent_slot(index);
-        return &b->thread;
+        b->thread.span = UINT64_MAX;
+        b->thread.top = &thread_no_frame;
+        if (thread_grow_checks(&b->thread) && thread_grow_frames(&b->thread) && thread_grow_fresh(&b->thread))
+                return &b->thread;
+        sys_unmap(b, sizeof *b);
+        return NULL;
 }
 
 static bool dead(uint32_t tid)
@@ -67,19 +74,21 @@ static uint32_t slot_reuse(uint32_t tid)
                 struct ledger_slot *slot = agent_slot(index);
                 uint32_t used = __atomic_load_n(&slot->used, __ATOMIC_ACQUIRE), holder = slot->tid;
 
-                if (used == 0 && take(slot, 0, 1))
-                        return index;
-                if (used != 1 || !states[index] || (holder != tid && !dead(holder)))
+                if (used == 1 && holder != tid && !dead(holder))
                         continue;
-                if (slot->tid == holder && take(slot, 1, 2)) {
+                if (used > 1 || !take(slot, used, 2))
+                        continue;
+                if (slot->tid == holder || used == 0) {
+                        slot->tid = tid; /* before anyone can look at it as a dead thread's again */
                         __atomic_store_n(&slot->used, 1, __ATOMIC_RELEASE);
                         return index;
                 }
+                __atomic_store_n(&slot->used, 1, __ATOMIC_RELEASE);
         }
         return UINT32_MAX;
 }
 
-static uint32_t slot_new(void)
+static uint32_t slot_new(uint32_t tid)
 {
         uint32_t index = __atomic_load_n(&agent.head->slot_count, __ATOMIC_RELAXED);
 
@@ -88,7 +97,8 @@ static uint32_t slot_new(void)
                         return UINT32_MAX;
         } while (!__atomic_compare_exchange_n(&agent.head->slot_count, &index, index + 1, false, __ATOMIC_ACQ_REL,
                                               __ATOMIC_RELAXED));
-        agent_slot(index)->used = 1;
+        agent_slot(index)->tid = tid;
+        __atomic_store_n(&agent_slot(index)->used, 1, __ATOMIC_RELEASE);
         return index;
 }
 
@@ -105,7 +115,7 @@ static struct thread *state_take(uint32_t tid)
         }
         index = states ? slot_reuse(tid) : UINT32_MAX;
         if (states && index == UINT32_MAX)
-                index = slot_new();
+                index = slot_new(tid);
         if (index == UINT32_MAX)
                 return NULL;
         if (!states[index])
@@ -148,6 +158,17 @@ static void record_end(struct thread *t)
         r->last_alloc_bytes = t->slot->alloc_bytes;
 }
 
+static void state_clear(struct thread *t)
+{
+        t->inside = 0;
+        t->owner = NULL;
+        t->last = 0;
+        t->rise = t->headroom = 0;
+        t->frame_count = 0;
+        t->top = &thread_no_frame;
+        t->stack_low = t->stack_high = 0;
+}
+
 struct thread *thread_register(void)
 {
         uint32_t tid = sys_tid();
@@ -158,23 +179,17 @@ struct thread *thread_register(void)
                 return NULL;
         }
         record_end(t);
-        t->active = 0;
-        t->inside = 0;
-        t->last = 0;
-        t->rise = t->headroom = 0;
-        t->frame_count = 0;
-        t->stack_low = t->stack_high = 0;
+        state_clear(t);
         t->record = record_new(t, tid);
-        t->slot->tid = tid;
         t->slot->thread = t->record;
         peak_thread_joined();
         thread_self = t;
         return t;
 }
 
-struct thread *thread_borrow(const struct thread *owner)
+struct thread *thread_borrow(struct thread *owner)
 {
-        struct thread *t = state_take(0);
+        struct thread *t = state_take(sys_tid());
 
         if (!t) {
                 __atomic_add_fetch(&agent.head->lost_events, 1, __ATOMIC_RELAXED);
@@ -183,13 +198,9 @@ struct thread *thread_borrow(const struct thread *owner)
         if (t->record != owner->record)
                 record_end(t);
         t->record = owner->record;
-        t->slot->tid = sys_tid();
         t->slot->thread = t->record;
-        t->inside = 0;
-        t->last = 0;
-        t->active = 0;
-        t->frame_count = 0;
-        t->rise = t->headroom = 0;
+        state_clear(t);
+        t->owner = owner;
         peak_thread_joined();
         return t;
 }
@@ -240,7 +251,12 @@ bool thread_grow_frames(struct thread *t)
 
 bool thread_grow_checks(struct thread *t)
 {
-        return grow(&t->checks, &t->check_room, sizeof *t->checks, 4 * STACK_DEPTH_MAX);
+        static const uint64_t zero;
+
+        if (!grow(&t->checks, &t->check_room, sizeof *t->checks, 4 * STACK_DEPTH_MAX))
+                return false;
+        t->checks[0] = (struct check){ &zero, 1 };
+        return true;
 }
 
 bool thread_grow_fresh(struct thread *t)

@@ -5,7 +5,7 @@
  * Room:   inside; any context.
  * Keeps:  the slot is in the ledger, everything else is private memory.  A slot and its struct thread are reused when
  *         their thread is dead; counters simply go on, readers sum them.  A signal handler that allocates while the
- *         agent works in the same thread (`active`) borrows a spare one, so no event is lost and nothing is
+ *         agent works in the same thread (THREAD_ACTIVE) borrows a spare one, so no event is lost and nothing is
  *         seen half done.
  */
 #ifndef SEEP_AGENT_THREAD_H
@@ -21,7 +21,7 @@ struct frame {
         uint64_t sp, pc, base; /* pc with FRAME_EXACT when a signal interrupted there */
         uint64_t rule;
         uint32_t node;
-        uint32_t check; /* checks[0 .. check) are the words from here outwards; FRAME_BASE_LIVE */
+        uint32_t check; /* checks[1 .. check] are the words from here outwards; FRAME_BASE_LIVE */
 };
 
 #define FRAME_EXACT (1ull << 63)
@@ -48,28 +48,38 @@ struct kid {
 #define MEMO_BITS 12
 #define KID_BITS 13
 
+/* t->inside: 0 the program runs, THREAD_ACTIVE the agent works, else the stack pointer of the caller of the hook whose real
+ * function runs. */
+#define THREAD_ACTIVE 1u
+
 struct thread {
+        uint64_t inside;
+        struct thread *owner; /* of a borrowed state: whom it was borrowed for */
         struct ledger_slot *slot;
-        uint32_t index;      /* of the slot */
-        uint32_t active;     /* the agent works in this thread */
-        uint64_t inside;     /* caller's stack pointer of the hook whose real function runs; 0 none */
-        uint64_t last;       /* address of the last allocation if nothing happened since */
+        const struct frame *top; /* innermost kept frame; one that equals nothing when none is kept */
+        struct check *checks;    /* checks[0] never holds: comparing ends there */
+        uint64_t last;           /* address of the last allocation if nothing happened since */
+        uint32_t last_node, last_kind, last_site;
+        uint32_t generation; /* of the code, when the stack was kept */
+        struct ledger_counter *last_counter;
+
+        uint64_t span; /* the part of the address space last looked up in the shadow, and its chunk */
+        struct ledger_block *span_chunk;
         int64_t rise;        /* live bytes gained since the last comparison with the peak ... */
         int64_t headroom;    /* ... and how much may be gained before the next */
         uint32_t record;     /* index into THREADS */
-        uint32_t generation; /* of the code, when the stack was kept */
+        uint32_t index;      /* of the slot */
         uint32_t frame_count, frame_room, check_room, fresh_room;
-        uint32_t last_node, last_kind, last_site;
-        struct ledger_counter *last_counter;
         struct frame *frames;
-        struct check *checks;
         struct frame *fresh;
-        uint64_t stack_low, stack_high; /* of the stack last looked up */
         struct memo *memos;
         struct kid *kids;
         struct cfi_work *work;
-        uint64_t captures;
+        uint64_t stack_low, stack_high; /* of the stack last looked up */
+        uint64_t captures;              /* test mode */
 };
+
+extern const struct frame thread_no_frame;
 
 extern __thread struct thread *thread_self __attribute__((tls_model("initial-exec")));
 
@@ -77,7 +87,7 @@ extern __thread struct thread *thread_self __attribute__((tls_model("initial-exe
 struct thread *thread_register(void);
 
 /* A spare state for the time of one event inside a signal handler; NULL if there is none. */
-struct thread *thread_borrow(const struct thread *owner);
+struct thread *thread_borrow(struct thread *owner);
 void thread_return(struct thread *t);
 
 /* In a forked child that goes on recording: the only thread left is this one. */

@@ -120,7 +120,7 @@ static bool step(struct thread *t, uint64_t *registers, uint32_t *object, bool *
         return step_by_base(t, registers, *object, exact, cut);
 }
 
-uint32_t unwind_full(struct thread *t, const struct arch_state *caller, bool *cut)
+uint32_t unwind_full(struct thread *t, struct arch_state caller, bool *cut)
 {
         uint64_t registers[ARCH_REGS] = { 0 };
         bool met = false, exact = false, going = true;
@@ -131,9 +131,9 @@ uint32_t unwind_full(struct thread *t, const struct arch_state *caller, bool *cu
                 struct frame f = { .sp = registers[ARCH_REG_STACK], .base = registers[ARCH_REG_BASE] };
 
                 f.pc = registers[ARCH_REG_RETURN] | (exact ? FRAME_EXACT : 0);
-                met |= f.sp == caller->sp && f.pc == caller->pc;
+                met |= f.sp == caller.sp && f.pc == caller.pc;
                 going = step(t, registers, &object, &exact, cut);
-                if (!met && registers[ARCH_REG_STACK] > caller->sp)
+                if (!met && registers[ARCH_REG_STACK] > caller.sp)
                         return 0;
                 if (!met)
                         continue;

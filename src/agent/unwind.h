@@ -11,7 +11,7 @@
 
 /* Unwind from here out, through the agent's own frames, to CALLER and on to the end.  CALLER and the frames outside of it are put into
  * t->fresh, innermost first; returns how many (0: CALLER was not met).  *CUT: the outer end was not reached. */
-uint32_t unwind_full(struct thread *t, const struct arch_state *caller, bool *cut);
+uint32_t unwind_full(struct thread *t, struct arch_state caller, bool *cut);
 
 /* Whether PC is in the agent's own code. */
 bool unwind_is_agent(uint64_t pc);

@@ -2,7 +2,7 @@
 /*
  * verify.c -- test mode: every captured stack is compared with an independent one.
  *
- * Room:   inside; with t->active set.  Calls the C library's backtrace(), which no other part of the agent does.
+ * Room:   inside; with the thread THREAD_ACTIVE.  Calls the C library's backtrace(), which no other part of the agent does.
  */
 #include "agent/verify.h"
 
@@ -38,12 +38,12 @@ static bool verify_without_table(uint64_t pc_module)
 
 /* backtrace() begins with frames of ours; the comparison starts at CALLER.  It does not know frames without unwind tables, so it
  * may end early there, and only there. */
-static bool same_as_backtrace(void *const *pcs, int count, uint32_t node, const struct arch_state *caller)
+static bool same_as_backtrace(void *const *pcs, int count, uint32_t node, struct arch_state caller)
 {
         bool guessed = false;
         int i = 0;
 
-        while (i < count && (uint64_t)pcs[i] != caller->pc)
+        while (i < count && (uint64_t)pcs[i] != caller.pc)
                 i++;
         if (i == count)
                 return false;
@@ -58,7 +58,7 @@ static bool same_as_backtrace(void *const *pcs, int count, uint32_t node, const 
         return (i == count && node <= LEDGER_NODE_CUT) || guessed || count == BACKTRACE_MAX;
 }
 
-static void verify_backtrace(struct thread *t, uint32_t node, const struct arch_state *caller)
+static void verify_backtrace(struct thread *t, uint32_t node, struct arch_state caller)
 {
         static void **pcs;
         static uint32_t lock;
@@ -70,10 +70,8 @@ static void verify_backtrace(struct thread *t, uint32_t node, const struct arch_
         if (!pcs)
                 pcs = sys_memory(BACKTRACE_MAX * sizeof *pcs);
         if (pcs) {
-                t->inside = caller->sp; /* what backtrace() allocates is no event */
-                t->active = 0;
+                t->inside = caller.sp; /* what backtrace() allocates is no event */
                 count = real.backtrace(pcs, BACKTRACE_MAX);
-                t->active = 1;
                 t->inside = inside;
                 __atomic_add_fetch(&agent.head->verify_backtraces, 1, __ATOMIC_RELAXED);
                 if (!same_as_backtrace(pcs, count, node, caller))
@@ -82,14 +80,19 @@ static void verify_backtrace(struct thread *t, uint32_t node, const struct arch_
         __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
 }
 
-uint32_t verify_capture(struct thread *t, const struct arch_state *caller)
+uint32_t verify_capture(struct thread *t, struct arch_state caller)
 {
-        uint32_t node = stack_capture(t, caller), count;
+        uint32_t again, node, count;
         bool cut;
 
+        if (t->frame_count)
+                t->top = &t->frames[t->frame_count - 1];
+        again = stack_again(t, caller);
+        node = stack_capture(t, caller);
+        t->top = &thread_no_frame; /* so that the next event comes here too */
         count = unwind_full(t, caller, &cut);
         __atomic_add_fetch(&agent.head->verify_captures, 1, __ATOMIC_RELAXED);
-        if (!count || !same_as_unwind(t, node, count))
+        if (!count || (again && again != node) || !same_as_unwind(t, node, count))
                 __atomic_add_fetch(&agent.head->verify_differences, 1, __ATOMIC_RELAXED);
         if (t->captures++ % VERIFY_SAMPLE == 0)
                 verify_backtrace(t, node, caller);

@@ -205,7 +205,7 @@ struct ledger_counter {
 
 /* counters of site S in a slot: chunk[S / 1024] is 0 (none) or 1 + the index of a chunk in COUNTERS. */
 struct ledger_slot {
-        uint32_t used;   /* 0 free, 1 taken */
+        uint32_t used;   /* 0 free, 1 taken, 2 changing hands */
         uint32_t tid;
         uint32_t thread; /* index into THREADS */
         uint32_t reserved;
@@ -254,8 +254,8 @@ struct ledger_block {
 #define LEDGER_SHADOW_ENTRIES (LEDGER_SHADOW_SPAN / LEDGER_SHADOW_GRANULE)
 #define LEDGER_SHADOW_CHUNK_BYTES (LEDGER_SHADOW_ENTRIES * sizeof(struct ledger_block))
 
-/* Chunk i of SHADOW covers [base, base + SPAN).  plane 0 holds whoever came first in a granule; planes 1-4 hold
- * the blocks that start at place 0-3 of a granule that was taken (only allocators with blocks of 8 or 16 bytes). */
+/* Chunk i of SHADOW covers [base, base + SPAN).  Plane 0: one block per granule.  Planes 1-4: the blocks that start at place 0-3
+ * of a granule, for allocators with blocks of 8 or 16 bytes. */
 struct ledger_chunk {
         uint64_t base;
         uint32_t plane;
