@@ -11,7 +11,7 @@
 #include "ledger/ledger.h"
 #include "report/text.h"
 
-#define INFO_COLUMN 13
+#define INFO_COLUMN 15
 
 /* "  word        " */
 static void put_word(struct str *out, const char *word)
@@ -30,7 +30,7 @@ static void put_line(struct str *out, const char *word, const char *text)
 static void put_args(struct str *out, const struct profile_meta *m)
 {
         put_word(out, "program");
-        str_text(out, m->program);
+        str_text(out, *m->program ? m->program : "not known");
         for (uint32_t i = 1; i < m->arg_count; i++)
                 str_format(out, strpbrk(m->args[i], " \t\n") || !*m->args[i] ? " '%s'" : " %s", m->args[i]);
         str_char(out, '\n');
@@ -148,7 +148,7 @@ static void put_sections(struct str *out, const struct file_layout *l)
 static void put_names(struct str *out, const struct info_names *n)
 {
         if (!n->asked)
-                str_text(out, n->lines ? "not in any stack, has lines" : "not in any stack");
+                str_text(out, n->lines ? "in no stack, lines" : "in no stack");
         else if (!n->named)
                 str_text(out, "no names");
         else

@@ -22,13 +22,23 @@ static inline size_t cursor_left(const struct cursor *c)
         return (size_t)(c->end - c->at);
 }
 
-/* The rest of a varint of more than one byte; also the place where errors are found. */
+/* A varint of any length; also the place where errors are found. */
 uint64_t cursor_long_varint(struct cursor *c);
 
 static inline uint64_t cursor_varint(struct cursor *c)
 {
-        if (c->at < c->end && *c->at < 0x80)
-                return *c->at++;
+        const uint8_t *at = c->at;
+
+        if (c->end - at >= 2) { /* nine of ten values take one byte or two */
+                if (at[0] < 0x80) {
+                        c->at = at + 1;
+                        return at[0];
+                }
+                if (at[1] < 0x80) {
+                        c->at = at + 2;
+                        return (uint64_t)at[1] << 7 | (at[0] & 0x7f);
+                }
+        }
         return cursor_long_varint(c);
 }
 

@@ -165,7 +165,7 @@ bool image_read(struct profile *p, const void *data, size_t size, const char *na
                 p->truncated = true;
                 p->meta.complete = 0;
         }
-        settle_profile(p);
+        settle_profile(p, !p->truncated);
         return true;
 }
 

@@ -179,14 +179,20 @@ static void settle_meta(struct profile_meta *m)
 #undef SETTLE_TEXT
 }
 
-void settle_profile(struct profile *p)
+static void settle_references(struct profile *p)
 {
-        settle_symbols(p);
-        settle_roots(p);
         for (unsigned array = 0; array < FORMAT_ARRAY_COUNT; array++)
                 if (array != FORMAT_SYMBOLS)
                         settle_columns(p, array);
         settle_nodes(p);
+}
+
+void settle_profile(struct profile *p, bool whole)
+{
+        settle_symbols(p);
+        settle_roots(p);
+        if (!whole)
+                settle_references(p);
         settle_modules(p);
         settle_slices(p);
         settle_numbers(p);

@@ -16,7 +16,7 @@
 #include "profile/parts.h"
 #include "profile/store.h"
 
-#define WRITER_ZSTD_LEVEL 6
+#define WRITER_ZSTD_LEVEL 3
 
 struct writing {
         const struct profile *p;

@@ -14,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define REPLAY_CHANGES 2000
+#define REPLAY_CHANGES 1000
 
 /* A copy of exactly SIZE bytes: reading behind it is an error that AddressSanitizer sees. */
 static void run_copy(const uint8_t *data, size_t size)
