@@ -393,7 +393,7 @@ static int show(struct report *r, const char *file)
         struct str out = { 0 };
         struct err e = { 0 };
         bool to_file = r->output && strcmp(r->output, "-") != 0;
-        int color = !to_file && r->view != REPORT_JSON && pager_color(r->color, STDOUT_FILENO);
+        bool color = to_file ? r->color == PAGER_COLOR_ALWAYS : pager_color(r->color, STDOUT_FILENO);
         int status = 0;
 
         if (!file_read(&p, file, &e))

@@ -14,6 +14,7 @@
 #include <string.h>
 
 static int tap_failures, tap_failed_tests;
+static const char *tap_skipped; /* why the running test could not do its work */
 
 #define TEST(name) static void name(void)
 
@@ -45,13 +46,21 @@ static inline int tap_check_text(const char *a, const char *b, const char *file,
 #define is_text(a, b) tap_check_text(a, b, __FILE__, __LINE__)
 #define has_text(a, b) tap_check(a && strstr(a, b), __FILE__, __LINE__, "\"" #b "\" is not in " #a)
 
+/* To be followed by return. */
+static inline void tap_skip(const char *reason)
+{
+        tap_skipped = reason;
+}
+
 static inline void tap_run(void (*test)(void), int number, const char *name, size_t length)
 {
         int before = tap_failures;
 
+        tap_skipped = NULL;
         test();
         tap_failed_tests += tap_failures != before;
-        printf("%sok %d - %.*s\n", tap_failures != before ? "not " : "", number, (int)length, name);
+        printf("%sok %d - %.*s%s%s\n", tap_failures != before ? "not " : "", number, (int)length, name, tap_skipped ? " # SKIP " : "",
+               tap_skipped ? tap_skipped : "");
         fflush(stdout);
 }
 

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+#include "tap.h"
+
+#include "forge.h"
+#include "report/filter.h"
+#include "report/select.h"
+
+struct wish {
+        enum filter_kind kind;
+        const char *expression;
+};
+
+/* Bytes not freed, of the heap, that pass the filters. */
+static long long bytes_with(const struct wish *wishes, size_t count)
+{
+        struct select_request request = { .cost = SELECT_LIVE };
+        struct filter f = { 0 };
+        struct selection sel;
+        struct err e = { 0 };
+        struct profile p;
+        struct symbols *s;
+        long long bytes;
+
+        forge_usual(&p);
+        s = forge_symbols(&p);
+        for (size_t i = 0; i < count; i++)
+                is_true(filter_add(&f, wishes[i].kind, wishes[i].expression, &e));
+        request.filter = &f;
+        is_true(select_make(&sel, &p, s, &request, &e));
+        bytes = (long long)sel.heap.total_bytes;
+        select_free(&sel);
+        filter_free(&f);
+        symbols_free(s);
+        profile_free(&p);
+        return bytes;
+}
+
+#define BYTES_WITH(...)                                                                                      \
+        bytes_with((struct wish[]){ __VA_ARGS__ }, sizeof((struct wish[]){ __VA_ARGS__ }) / sizeof(struct wish))
+
+TEST(an_include_keeps_only_its_stacks)
+{
+        is_equal(BYTES_WITH({ FILTER_INCLUDE, "^load$" }), 900);
+        is_equal(BYTES_WITH({ FILTER_INCLUDE, "^(tiny|small)$" }), 7);
+        is_equal(BYTES_WITH({ FILTER_INCLUDE, "nowhere" }), 0);
+}
+
+TEST(an_exclude_takes_its_stacks_away)
+{
+        is_equal(BYTES_WITH({ FILTER_EXCLUDE, "parse" }), 300);
+        is_equal(BYTES_WITH({ FILTER_EXCLUDE, "nowhere" }), 1000);
+}
+
+TEST(the_innermost_matching_frame_decides)
+{
+        is_equal(BYTES_WITH({ FILTER_INCLUDE, "load" }, { FILTER_EXCLUDE, "parse" }), 200);
+        is_equal(BYTES_WITH({ FILTER_INCLUDE, "parse" }, { FILTER_EXCLUDE, "load" }), 700);
+}
+
+TEST(at_one_frame_include_comes_first)
+{
+        is_equal(BYTES_WITH({ FILTER_EXCLUDE, "parse" }, { FILTER_INCLUDE, "parse" }), 700);
+}
+
+TEST(several_includes_are_a_choice)
+{
+        is_equal(BYTES_WITH({ FILTER_INCLUDE, "tiny" }, { FILTER_INCLUDE, "small" }), 7);
+}
+
+TEST(inlined_functions_are_frames)
+{
+        is_equal(BYTES_WITH({ FILTER_INCLUDE, "^inner$" }), 93);
+        is_equal(BYTES_WITH({ FILTER_INCLUDE, "^work$" }, { FILTER_EXCLUDE, "^inner$" }), 0);
+}
+
+TEST(a_module_is_matched_by_its_path)
+{
+        is_equal(BYTES_WITH({ FILTER_MODULE, "bin/prog$" }), 1000);
+        is_equal(BYTES_WITH({ FILTER_MODULE, "libfoo" }), 0);
+        is_equal(BYTES_WITH({ FILTER_MODULE, "prog" }, { FILTER_INCLUDE, "tiny" }), 4);
+}
+
+TEST(what_is_no_expression_is_wrong_use)
+{
+        struct filter f = { 0 };
+        struct err e = { 0 };
+
+        is_true(!filter_add(&f, FILTER_INCLUDE, "a(b", &e));
+        is_equal(e.exit_code, ERR_EXIT_USAGE);
+        has_text(e.text, "a(b");
+        filter_free(&f);
+}
+
+/* Calls by what the thread did, live bytes by whose blocks they are. */
+TEST(a_thread_is_seen_by_its_own_calls_and_blocks)
+{
+        struct select_request request = { .cost = SELECT_LIVE };
+        struct filter f = { 0 };
+        struct selection sel;
+        struct err e = { 0 };
+        struct profile p;
+        struct symbols *s;
+
+        forge_usual(&p);
+        forge_thread(&p, 11, "main");
+        forge_thread(&p, 12, "worker");
+        forge_block(&p, 0x1000, 150, FORGE_SITE_LOAD, 1, 0);
+        forge_block(&p, 0x2000, 50, FORGE_SITE_LOAD, 2, 0);
+        p.shares = heap_zero(2, sizeof *p.shares);
+        p.shares[0] = (struct profile_share){ .site = FORGE_SITE_LOAD, .thread = 1, .allocs = 1, .alloc_bytes = 150 };
+        p.shares[1] = (struct profile_share){ .site = FORGE_SITE_LOAD, .thread = 2, .allocs = 9, .alloc_bytes = 450 };
+        p.share_count = 2;
+        s = forge_symbols(&p);
+        filter_add(&f, FILTER_THREAD, "^work", &e);
+        request.filter = &f;
+        is_true(select_make(&sel, &p, s, &request, &e));
+        is_equal(sel.heap.total_bytes, 50);
+        is_equal(sel.heap.rows[0].allocs, 9);
+        select_free(&sel);
+        request.cost = SELECT_PEAK;
+        is_true(!select_make(&sel, &p, s, &request, &e));
+        is_equal(e.exit_code, ERR_EXIT_USAGE);
+        select_free(&sel);
+        filter_free(&f);
+        symbols_free(s);
+        profile_free(&p);
+}
+
+/* Slices at 1 s and 2 s: parse has 400 then 600 live, load 300 then 200. */
+static void forge_slices(struct profile *p)
+{
+        static const struct profile_change changes[] = {
+                { FORGE_SITE_PARSE, 0, 400, 4, 4, 400 }, { FORGE_SITE_LOAD, 0, 300, 3, 3, 300 },
+                { FORGE_SITE_PARSE, 0, 600, 6, 8, 800 }, { FORGE_SITE_LOAD, 0, 200, 2, 3, 300 },
+        };
+
+        p->changes = heap_zero(4, sizeof *p->changes);
+        memcpy(p->changes, changes, sizeof changes);
+        p->change_count = 4;
+        p->slices = heap_zero(2, sizeof *p->slices);
+        p->slices[0] = (struct profile_slice){ .ms = 1000, .change_first = 0, .change_count = 2 };
+        p->slices[1] = (struct profile_slice){ .ms = 2000, .change_first = 2, .change_count = 2 };
+        p->slice_count = 2;
+}
+
+static struct selection select_when(const struct profile *p, struct select_request request)
+{
+        struct symbols *s = forge_symbols(p);
+        struct selection sel;
+        struct err e = { 0 };
+
+        is_true(select_make(&sel, p, s, &request, &e));
+        symbols_free(s);
+        return sel;
+}
+
+TEST(a_moment_shows_what_was_live_then)
+{
+        struct selection sel;
+        struct profile p;
+
+        forge_usual(&p);
+        forge_slices(&p);
+        sel = select_when(&p, (struct select_request){ .cost = SELECT_LIVE, .at_set = true, .at_ms = 1500 });
+        is_equal(sel.heap.total_bytes, 700);
+        is_equal(sel.heap.total_count, 7);
+        is_equal(sel.heap.count, 2);
+        select_free(&sel);
+        profile_free(&p);
+}
+
+TEST(a_range_shows_what_was_added_and_what_went)
+{
+        struct selection sel;
+        struct profile p;
+
+        forge_usual(&p);
+        forge_slices(&p);
+        sel = select_when(&p, (struct select_request){ .cost = SELECT_TOTAL, .range_set = true, .from_ms = 1000, .to_ms = 9000 });
+        is_equal(sel.heap.total_bytes, 400);
+        is_equal(sel.heap.total_count, 4);
+        select_free(&sel);
+        sel = select_when(&p, (struct select_request){ .cost = SELECT_LIVE, .range_set = true, .from_ms = 1000, .to_ms = 9000 });
+        is_equal(sel.heap.count, 2);
+        is_equal(sel.heap.rows[0].bytes, 200);
+        is_equal(sel.heap.rows[1].bytes, -100);
+        select_free(&sel);
+        profile_free(&p);
+}
+
+TAP_MAIN(an_include_keeps_only_its_stacks, an_exclude_takes_its_stacks_away, the_innermost_matching_frame_decides,
+         at_one_frame_include_comes_first, several_includes_are_a_choice, inlined_functions_are_frames,
+         a_module_is_matched_by_its_path, what_is_no_expression_is_wrong_use, a_thread_is_seen_by_its_own_calls_and_blocks,
+         a_moment_shows_what_was_live_then, a_range_shows_what_was_added_and_what_went)

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+#include "tap.h"
+
+#include "forge.h"
+#include "report/tree.h"
+
+/* The tree of P as text, to be freed. */
+static char *tree_of(const struct profile *p, struct select_request request, struct tree_options options)
+{
+        struct symbols *s = forge_symbols(p);
+        struct str out = { 0 };
+        struct selection sel;
+        struct err e = { 0 };
+
+        is_true(select_make(&sel, p, s, &request, &e));
+        tree_write(&sel, s, &options, &out);
+        select_free(&sel);
+        symbols_free(s);
+        return out.data;
+}
+
+static char *usual_tree(struct select_request request, struct tree_options options)
+{
+        struct profile p;
+        char *text;
+
+        forge_usual(&p);
+        text = tree_of(&p, request, options);
+        profile_free(&p);
+        return text;
+}
+
+TEST(from_main_inwards_with_shares_of_the_whole)
+{
+        char *text = usual_tree((struct select_request){ .cost = SELECT_LIVE }, (struct tree_options){ .threshold = 1 });
+
+        is_text(text, "not freed: 1,000B\n"
+                      "  -> 100.00% (1,000B, 16x): main [/src/m.c:1]\n"
+                      "    -> 90.00% (900B, 9x): load [/src/l.c:7]\n"
+                      "    | -> 70.00% (700B, 7x): parse [/src/a.c:10]\n"
+                      "    |\n"
+                      "    -> 9.30% (93B, 3x): work [/src/w.c:66]\n"
+                      "    | -> 9.30% (93B, 3x): inner [/src/w.c:61]\n"
+                      "    |\n"
+                      "    -> 0.70% (7B, 4x) in 2 places, all below the 1.00% threshold\n"
+                      "\n"
+                      "mapped by mmap, not unmapped: 4,096B\n"
+                      "  -> 100.00% (4,096B, 1x): main [/src/m.c:1]\n"
+                      "    -> 100.00% (4,096B, 1x): load [/src/l.c:7]\n");
+        free(text);
+}
+
+TEST(inverted_from_the_caller_of_malloc_outwards)
+{
+        char *text = usual_tree((struct select_request){ .cost = SELECT_LIVE },
+                                (struct tree_options){ .threshold = 0.35, .inverted = true });
+
+        is_text(text, "not freed: 1,000B\n"
+                      "  -> 70.00% (700B, 7x): parse [/src/a.c:10]\n"
+                      "  | -> 70.00% (700B, 7x): load [/src/l.c:7]\n"
+                      "  |   -> 70.00% (700B, 7x): main [/src/m.c:1]\n"
+                      "  |\n"
+                      "  -> 20.00% (200B, 2x): load [/src/l.c:7]\n"
+                      "  | -> 20.00% (200B, 2x): main [/src/m.c:1]\n"
+                      "  |\n"
+                      "  -> 9.30% (93B, 3x): inner [/src/w.c:61]\n"
+                      "  | -> 9.30% (93B, 3x): work [/src/w.c:66]\n"
+                      "  |   -> 9.30% (93B, 3x): main [/src/m.c:4]\n"
+                      "  |\n"
+                      "  -> 0.40% (4B, 1x): tiny\n"
+                      "  | -> 0.40% (4B, 1x): main [/src/m.c:2]\n"
+                      "  |\n"
+                      "  -> 0.30% (3B, 3x) in 1 places, all below the 0.35% threshold\n"
+                      "\n"
+                      "mapped by mmap, not unmapped: 4,096B\n"
+                      "  -> 100.00% (4,096B, 1x): load [/src/l.c:7]\n"
+                      "    -> 100.00% (4,096B, 1x): main [/src/m.c:1]\n");
+        free(text);
+}
+
+TEST(calls_are_weighed_by_their_number)
+{
+        char *text = usual_tree((struct select_request){ .cost = SELECT_ALLOCS },
+                                (struct tree_options){ .threshold = 20, .inverted = true });
+
+        has_text(text, "calls: 16x\n  -> 43.75% (700B, 7x): parse [/src/a.c:10]\n");
+        has_text(text, "  -> 56.25% (300B, 9x) in 4 places, all below the 20.00% threshold\n");
+        free(text);
+}
+
+TEST(a_limit_sums_what_is_beyond_it)
+{
+        char *text = usual_tree((struct select_request){ .cost = SELECT_LIVE },
+                                (struct tree_options){ .threshold = 1, .inverted = true, .limit = 1 });
+
+        has_text(text, "  -> 30.00% (300B, 9x) in 4 places, all below the first 1\n");
+        free(text);
+}
+
+TEST(merged_stacks_end_at_the_given_depth)
+{
+        char *text = usual_tree((struct select_request){ .cost = SELECT_LIVE, .depth_merge = 1 },
+                                (struct tree_options){ .threshold = 5 });
+
+        has_text(text, "not freed: 1,000B\n"
+                       "  -> 70.00% (700B, 7x): parse [/src/a.c:10]\n"
+                       "  -> 20.00% (200B, 2x): load [/src/l.c:7]\n"
+                       "  -> 9.30% (93B, 3x): work [/src/w.c:66]\n"
+                       "  | -> 9.30% (93B, 3x): inner [/src/w.c:61]\n"
+                       "  |\n"
+                       "  -> 0.70% (7B, 4x) in 2 places, all below the 5.00% threshold\n");
+        free(text);
+}
+
+TEST(recursion_is_a_chain_and_ends)
+{
+        enum { DEPTH = 20000 };
+        uint32_t node = 0, lines = 0;
+        struct profile p;
+        char *text;
+
+        forge_start(&p);
+        forge_module(&p, "/usr/bin/prog");
+        forge_name(&p, 0x100, 0, "again", "/src/r.c", 3);
+        for (int i = 0; i < DEPTH; i++)
+                node = forge_node(&p, node, 0x100, 0);
+        forge_site(&p, node, LEDGER_KIND_MALLOC, 50, 1);
+        for (int inverted = 0; inverted < 2; inverted++) {
+                text = tree_of(&p, (struct select_request){ .cost = SELECT_LIVE },
+                               (struct tree_options){ .threshold = 1, .inverted = inverted });
+                lines = 0;
+                for (const char *c = text; (c = strstr(c, "-> 100.00% (50B, 1x): again [/src/r.c:3]\n")); c++)
+                        lines++;
+                is_equal(lines, DEPTH);
+                free(text);
+        }
+        profile_free(&p);
+}
+
+/* _start and the C library's frames stand before every main and are not shown; what they allocate themselves is. */
+TEST(start_code_is_left_out_but_not_its_own_memory)
+{
+        uint32_t start, init, main_node;
+        uint16_t prog, libc;
+        struct profile p;
+        char *text;
+
+        forge_start(&p);
+        prog = forge_module(&p, "/usr/bin/prog");
+        forge_name(&p, 0x100, 0, "_start", NULL, 0);
+        forge_name(&p, 0x200, 0, "main", NULL, 0);
+        libc = forge_module(&p, "/lib/libc.so.6");
+        start = forge_node(&p, 0, 0x100, prog);
+        init = forge_node(&p, start, 0x900, libc);
+        main_node = forge_node(&p, init, 0x200, prog);
+        forge_site(&p, main_node, LEDGER_KIND_MALLOC, 60, 1);
+        forge_site(&p, init, LEDGER_KIND_MALLOC, 40, 1);
+        text = tree_of(&p, (struct select_request){ .cost = SELECT_LIVE }, (struct tree_options){ .threshold = 1 });
+        is_text(text, "not freed: 100B\n"
+                      "  -> 60.00% (60B, 1x): main\n"
+                      "  -> 40.00% (40B, 1x): libc.so.6+0x900\n");
+        free(text);
+        profile_free(&p);
+}
+
+TEST(an_empty_recording_gives_an_empty_tree)
+{
+        struct profile p;
+        char *text;
+
+        forge_start(&p);
+        text = tree_of(&p, (struct select_request){ .cost = SELECT_PEAK }, (struct tree_options){ .threshold = 1 });
+        is_text(text, "peak: 0B\n");
+        free(text);
+        profile_free(&p);
+}
+
+TEST(memory_without_a_stack_is_still_counted)
+{
+        struct profile p;
+        char *text;
+
+        forge_start(&p);
+        forge_site(&p, 0, LEDGER_KIND_MALLOC, 10, 1);
+        forge_site(&p, 1, LEDGER_KIND_MALLOC, 30, 1);
+        for (int inverted = 0; inverted < 2; inverted++) {
+                text = tree_of(&p, (struct select_request){ .cost = SELECT_LIVE },
+                               (struct tree_options){ .threshold = 1, .inverted = inverted });
+                is_text(text, "not freed: 40B\n"
+                              "  -> 75.00% (30B, 1x): [stack lost]\n"
+                              "  -> 25.00% (10B, 1x): [no stack recorded]\n");
+                free(text);
+        }
+        profile_free(&p);
+}
+
+TAP_MAIN(from_main_inwards_with_shares_of_the_whole, inverted_from_the_caller_of_malloc_outwards, calls_are_weighed_by_their_number,
+         a_limit_sums_what_is_beyond_it, merged_stacks_end_at_the_given_depth, recursion_is_a_chain_and_ends,
+         start_code_is_left_out_but_not_its_own_memory, an_empty_recording_gives_an_empty_tree,
+         memory_without_a_stack_is_still_counted)
