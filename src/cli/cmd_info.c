@@ -27,8 +27,8 @@ static int say_help(void)
 {
         struct str out = { 0 };
 
-        str_text(&out, "usage: seep info [OPTIONS] [FILE]\n\n"
-                       "Tell what a recording holds and whether it is whole.  FILE defaults to the newest *.seep here.\n\n");
+        str_text(&out, "usage: seep info [OPTIONS] [FILE]\n\nTell what a recording holds and whether it is whole.  "
+                       "FILE defaults to the newest *.seep here.\n\n");
         option_help(info_options, &out);
         str_text(&out, "\nExit status: 0 the file is whole, 1 a part is missing or damaged, 4 nothing can be read.\n");
         fputs(str_get(&out), stdout);

@@ -152,7 +152,8 @@ static void put_names(struct str *out, const struct info_names *n)
         else if (!n->named)
                 str_text(out, "no names");
         else
-                str_format(out, "%s, %s", n->named == n->asked ? "names" : "some names", n->lines ? "lines" : "no lines");
+                str_format(out, "%s, %s", n->named == n->asked ? "names" : "some names",
+                           n->lines ? "lines" : "no lines");
 }
 
 static void put_modules(struct str *out, const struct info *info)

@@ -82,6 +82,14 @@ static bool refers_outside(const struct format_column *col, const uint64_t *coun
         return col->refers != FORMAT_NONE && value && value >= counts[col->refers];
 }
 
+static bool tell_outside(const struct columns_state *s, const struct format_table *t, const struct format_column *col,
+                         uint64_t index, uint64_t value, struct err *e)
+{
+        return err_set(e, ERR_EXIT_FINDINGS, "the recording contradicts itself: %s[%llu] refers to %s[%llu] of %llu",
+                       t->name, (unsigned long long)index, format_tables[col->refers].name, (unsigned long long)value,
+                       (unsigned long long)s->declared[col->refers]);
+}
+
 /* One text or byte column. */
 static void put_column_bytes(const struct format_column *col, const char *at, struct str *body)
 {
@@ -112,10 +120,7 @@ bool columns_put(struct columns_state *s, const struct profile *p, unsigned arra
                         }
                         value = format_load(at + col->offset, col->width);
                         if (refers_outside(col, s->declared, value))
-                                return err_set(e, ERR_EXIT_FINDINGS,
-                                               "the recording contradicts itself: %s[%llu] refers to %s[%llu] of %llu",
-                                               t->name, (unsigned long long)(first + i), format_tables[col->refers].name,
-                                               (unsigned long long)value, (unsigned long long)s->declared[col->refers]);
+                                return tell_outside(s, t, col, first + i, value, e);
                         if (col->coding == FORMAT_PLAIN)
                                 str_varint(body, value);
                         else if (col->coding == FORMAT_DELTA)

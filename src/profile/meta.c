@@ -3,7 +3,8 @@
  * meta.c -- the META and TOTALS sections: strings and numbers in the order of format.h.
  *
  * Room:   outside, profile/ only.
- * Keeps:  later versions may append fields; what is missing at the end of TOTALS reads as 0, what is left over is ignored.
+ * Keeps:  later versions may append fields; what is missing at the end of TOTALS reads as 0, what is left over is
+ *         ignored.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -123,7 +123,8 @@ static bool check_node(const struct profile *p, uint64_t i, struct err *e)
                 return err_set(e, ERR_EXIT_FINDINGS, "the recording contradicts itself: nodes[%llu] has the parent %u",
                                (unsigned long long)i, n->parent);
         if (n->module != PROFILE_NO_MODULE && n->module >= p->module_count)
-                return err_set(e, ERR_EXIT_FINDINGS, "the recording contradicts itself: nodes[%llu] is in module %u of %u",
+                return err_set(e, ERR_EXIT_FINDINGS,
+                               "the recording contradicts itself: nodes[%llu] is in module %u of %u",
                                (unsigned long long)i, n->module, p->module_count);
         return true;
 }

@@ -32,7 +32,8 @@ struct section_walk {
 /* The next section at or after w->at whose head is good; false at the end. */
 bool section_next(struct section_walk *w, struct section *s);
 
-/* The body of a whole section, unpacked into OUT (or where it lies).  false: it does not unpack to what its head says. */
+/* *RAW becomes the body of a whole section: unpacked in BUFFER, or where it lies.  false: it is not what its head
+ * says. */
 bool section_unpack(const struct section *s, struct str *buffer, const uint8_t **raw);
 
 /* Check the header of SIZE bytes at DATA, called NAME in messages.  true: *H can be used; *SOUND says whether its

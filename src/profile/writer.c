@@ -81,8 +81,9 @@ static bool add_array(struct writing *w, unsigned array)
                         if (w->body.length <= FORMAT_RAW_MAX)
                                 break;
                         if (count == 1)
-                                return err_set(w->e, ERR_EXIT_FINDINGS, "a name of %zu bytes in %s is too long for a file",
-                                               w->body.length, t->name);
+                                return err_set(w->e, ERR_EXIT_FINDINGS,
+                                               "a name of %zu bytes in %s is too long for a file", w->body.length,
+                                               t->name);
                 }
                 if (!add_section(w, array + FORMAT_FIRST_ARRAY))
                         return false;

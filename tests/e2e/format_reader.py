@@ -14,7 +14,8 @@ import sys
 import zlib
 
 MAGIC = b"\x89SEEP\r\n\x1a"
-ARRAYS = ("modules", "nodes", "sites", "threads", "errors", "slices", "changes", "regions", "symbols", "shares", "blocks")
+ARRAYS = ("modules", "nodes", "sites", "threads", "errors", "slices", "changes", "regions", "symbols", "shares",
+          "blocks")
 META, TOTALS, FIRST_ARRAY, END = 1, 2, 3, 255
 MASK = (1 << 64) - 1
 NO_MODULE = None

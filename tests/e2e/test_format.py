@@ -52,7 +52,8 @@ def test_info_says_what_the_document_says(recorded):
     info, found = ask("info", "--json", recorded), format_reader.read(recorded)
     assert info["whole"] is True
     assert info["bytes"] == recorded.stat().st_size
-    assert [{k: s[k] for k in ("type", "offset", "stored_bytes", "raw_bytes")} for s in info["sections"]] == found.sections
+    sections = [{k: s[k] for k in ("type", "offset", "stored_bytes", "raw_bytes")} for s in info["sections"]]
+    assert sections == found.sections
     assert info["args"] == found.meta["args"] and info["program"] == found.meta["program"]
     assert (info["pid"], info["duration_ms"]) == (found.meta["pid"], found.meta["duration_ms"])
     for name, fixed in (("sites", 1), ("nodes", 2), ("threads", 1), ("modules", 0), ("slices", 0), ("blocks", 0)):
@@ -90,8 +91,11 @@ def test_a_cut_file_is_shown_and_told(recorded, tmp_path):
         format_reader.read(cut)
 
 
-@pytest.mark.parametrize("content, word", [(b"", "empty"), (b"\x1f\x8b\x08 not ours", "gzip"), (b"v 10300 3\n", "heaptrack"),
-                                           (b"\x7fELF\x02\x01\x01", "ELF"), (b"desc: x\ncmd: y\n", "massif")])
+OTHERS = [(b"", "empty"), (b"\x1f\x8b\x08 not ours", "gzip"), (b"v 10300 3\n", "heaptrack"),
+          (b"\x7fELF\x02\x01\x01", "ELF"), (b"desc: x\ncmd: y\n", "massif")]
+
+
+@pytest.mark.parametrize("content, word", OTHERS)
 def test_what_is_no_recording_is_named_and_gives_status_4(tmp_path, content, word):
     file = tmp_path / "other.seep"
     file.write_bytes(content)

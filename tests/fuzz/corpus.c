@@ -64,7 +64,8 @@ int main(int argc, char **argv)
                 return 2;
         }
         return put_sample(directory, "least", 0, 1, IMAGE_PLAIN) || put_sample(directory, "tiny", 1, 3, IMAGE_PLAIN) ||
-               put_sample(directory, "small", 2, 8, IMAGE_PLAIN) || put_sample(directory, "plain", 5, 30, IMAGE_PLAIN) ||
+               put_sample(directory, "small", 2, 8, IMAGE_PLAIN) ||
+               put_sample(directory, "plain", 5, 30, IMAGE_PLAIN) ||
                put_sample(directory, "packed", 5, 30, IMAGE_PACKED) ||
                put_sample(directory, "larger", 12, 200, IMAGE_PACKED);
 }

@@ -37,7 +37,8 @@ static inline int tap_check_text(const char *a, const char *b, const char *file,
         int good = a && b ? !strcmp(a, b) : a == b;
 
         if (!good)
-                printf("# %s:%d: \"%s\", expected \"%s\"\n", file, line, a ? a : "(null)", b ? b : "(null)"), tap_failures++;
+                printf("# %s:%d: \"%s\", expected \"%s\"\n", file, line, a ? a : "(null)", b ? b : "(null)");
+        tap_failures += !good;
         return good;
 }
 

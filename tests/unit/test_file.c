@@ -574,6 +574,7 @@ TAP_MAIN(every_field_survives_the_way_through_a_file, arrays_of_several_pieces_s
          a_new_file_has_the_mode_that_umask_gives, a_link_stays_a_link_and_a_device_a_device,
          a_full_disk_leaves_the_old_file_and_no_other,
          wherever_a_write_fails_nothing_changes, what_refers_to_lost_records_refers_to_the_unknown,
-         a_lost_list_of_modules_leaves_the_addresses, a_damaged_section_head_costs_only_its_section, a_directory_that_is_not_there_is_told,
+         a_lost_list_of_modules_leaves_the_addresses, a_damaged_section_head_costs_only_its_section,
+         a_directory_that_is_not_there_is_told,
          a_profile_that_contradicts_itself_is_not_written, the_layout_lists_every_section_and_adds_up,
          nothing_is_left_behind)

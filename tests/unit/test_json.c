@@ -17,7 +17,8 @@ static void quotes_as(const char *text, const char *expected)
 
 TEST(plain_text_stays)
 {
-        quotes_as("hello, w\xc3\xb6rld \xe2\x82\xac \xf0\x9f\x98\x80", "\"hello, w\xc3\xb6rld \xe2\x82\xac \xf0\x9f\x98\x80\"");
+        quotes_as("hello, w\xc3\xb6rld", "\"hello, w\xc3\xb6rld\"");
+        quotes_as("\xe2\x82\xac \xf0\x9f\x98\x80", "\"\xe2\x82\xac \xf0\x9f\x98\x80\"");
         quotes_as("", "\"\"");
 }
 
