@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,8 +64,9 @@ static int say_help(void)
 {
         struct str out = { 0 };
 
-        str_text(&out, "usage: seep [record] [OPTIONS] [--] PROGRAM [ARG...]\n\n"
-                       "Run PROGRAM, record every allocation with its stack, and sum up on stderr at the end.\n\n");
+        str_text(&out, "usage: seep record [OPTIONS] [--] PROGRAM [ARG...]\n\n"
+                       "Run PROGRAM, record every allocation with its stack, and sum up on stderr at the end.\n"
+                       "The word record may be left out.\n\n");
         option_help(record_options, &out);
         str_text(&out, "\nOptions stand before PROGRAM; what follows it belongs to the program.\n"
                        "Exit status: the program's own, 128+N when signal N killed it; 2 wrong use, 3 cannot be\n"
@@ -208,8 +210,21 @@ static void summarize(struct record *r)
         str_free(&out);
 }
 
+static void say_own_cost(void)
+{
+        struct rusage own;
+
+        getrusage(RUSAGE_SELF, &own);
+        message("observing took %.2f s of processor time and %ld MiB of memory",
+                (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) +
+                        (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) / 1e6,
+                own.ru_maxrss / 1024);
+}
+
 static void conclude(struct record *r, const struct session_end *end)
 {
+        if (r->verbose && !r->quiet)
+                say_own_cost();
         if (end->recordings == 0)
                 message("nothing was recorded: %s", end->silence);
         else if (!r->quiet && !r->no_summary && r->main_path)
