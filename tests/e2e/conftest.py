@@ -5,7 +5,9 @@ import shutil
 
 import pytest
 
-import harness
+pytest.register_assert_rewrite("harness")
+
+import harness  # noqa: E402  (its asserts are rewritten too)
 
 
 def pytest_report_header(config):

@@ -151,6 +151,7 @@ class Profile:
         return [s for s in self.json["sites"] if s["kind"] not in ("mmap", "mremap")]
 
     def sum(self, sites):
+        sites = list(sites)
         return {key: sum(s[key] for s in sites) for key in HEAP_COUNTS}
 
     def innermost(self, site):

@@ -54,7 +54,7 @@ def test_a_wrong_option_value_is_wrong_use(tmp_path, bad):
 def test_every_command_has_help(command):
     done = seep(command, "--help")
     assert (done.returncode, done.stderr) == (0, "")
-    assert f"seep {command}" in done.stdout
+    assert done.stdout.startswith("usage: seep ") and command in done.stdout.splitlines()[0]
 
 
 def test_help_and_version_go_to_stdout():
@@ -313,16 +313,9 @@ def test_the_environment_of_the_program_keeps_its_own_preload(known, tmp_path):
 def test_depth_limits_the_stored_frames(known, tmp_path):
     assert seep("record", "-d", "2", "-o", "two.seep", known, cwd=tmp_path).returncode == 0
     profile = Profile(tmp_path / "two.seep")
-    stacks = {tuple(profile.names(s["stack"])) for s in profile.heap_sites()}
-    assert ("parse_big", "load") in stacks
-    assert max(map(len, stacks)) <= 2
-
-
-def test_start_off_records_nothing(known, tmp_path):
-    done = seep("record", "--start-off", "-o", "off.seep", known, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (0, "known\n")
-    if (tmp_path / "off.seep").exists():
-        assert Profile(tmp_path / "off.seep").totals["allocations"] == 0
+    stacks = [s["stack"] for s in profile.heap_sites()]
+    assert ["parse_big", "load"] in [profile.names(s) for s in stacks]
+    assert max(sum(not profile.frame(i)["inlined"] for i in s) for s in stacks) == 2
 
 
 def test_nothing_is_left_in_the_temporary_folder(known, tmp_path):

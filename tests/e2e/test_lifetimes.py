@@ -21,8 +21,9 @@ def test_allocations_in_signal_handlers_are_exact(compiler, recorder):
     program = compiler.build("signals.c")
     seen = recorder.record(program)
     assert seen.status == 0
-    check_sites(seen.truth, seen.profile, temporary=False)
-    check_total(seen.truth, seen.profile.totals, temporary=False)
+    check_sites(seen.truth, seen.profile, peak=False, temporary=False)
+    check_total(seen.truth, seen.profile.totals, peak=False, temporary=False)
+    assert 0 <= seen.truth.total["peak"] - seen.profile.totals["peak_bytes"] <= seen.profile.totals["peak_error_bytes"]
     check_clean(seen.profile)
 
 
@@ -116,7 +117,7 @@ def test_no_descriptor_is_left_and_closing_all_does_not_end_the_recording(compil
     check_clean(seen.profile)
 
 
-LIMITS = {"address space": "-v 400000", "file size": "-f 1", "no descriptor": "-n 4", "no core": "-c 0", "data": "-d 300000"}
+LIMITS = {"address space": "-v 400000", "file size": "-f 16", "no descriptor": "-n 5", "no core": "-c 0", "data": "-d 300000"}
 
 
 @pytest.mark.parametrize("limit", LIMITS)

@@ -35,7 +35,7 @@ def test_children_that_are_not_followed_leave_the_parent_exact(children, recorde
     bare, seen = recorder.bare(children, way), recorder.record(children, way, options=["--follow=none"])
     assert (seen.stdout, seen.status) == (bare.stdout, bare.status)
     assert len(seen.files()) == 1
-    check_sites(seen.truth, seen.profile)
+    check_sites(seen.truth, seen.profile, peak=way != "popen")  # a stream of the libc holds more at its peak
     check_clean(seen.profile)
 
 
