@@ -64,8 +64,10 @@ static uint64_t cache_mix_file(uint64_t hash, const char *path)
         return cache_mix(hash, facts, sizeof facts);
 }
 
+/* The files of DIR that module_locate() and libdwfl would try. */
 static uint64_t cache_mix_place(uint64_t hash, const struct profile_module *recorded, const char *dir)
 {
+        const char *slash = strrchr(recorded->path, '/');
         struct str path = { 0 };
 
         hash = cache_mix(hash, dir, strlen(dir) + 1);
@@ -78,6 +80,11 @@ static uint64_t cache_mix_place(uint64_t hash, const struct profile_module *reco
         hash = cache_mix_file(hash, str_get(&path));
         str_text(&path, ".debug");
         hash = cache_mix_file(hash, str_get(&path));
+        if (dir[0] && slash) {
+                str_clear(&path);
+                str_format(&path, "%s%s", dir, slash);
+                hash = cache_mix_file(hash, str_get(&path));
+        }
         str_free(&path);
         return hash;
 }
