@@ -4,10 +4,9 @@
  *
  * Room:   outside, profile/ only.
  * Keeps:  frames are numbered in the order in which they are written, over all NODES sections of a file.
- * Cost:   a 760,000-node tree takes 2 to 4 bytes per node in the file and 15 ns per node to read.
+ * Cost:   cc1plus on a small file: 624,000 nodes in 478 kB, less than a byte each.
  *
- * Most nodes repeat a (module, address) that other stacks have too: cc1plus has 760,000 nodes but about 60,000
- * distinct frames.
+ * Most nodes repeat a (module, address) that other stacks have too: those 624,000 have 11,900 distinct frames.
  */
 #include <stdlib.h>
 #include <string.h>

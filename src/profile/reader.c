@@ -5,7 +5,7 @@
  * Room:   outside.  Called by cli/ through file_read().
  * Keeps:  trusts no byte.  A section that is damaged is left out, with everything that builds on it; the others are
  *         read.  Sections of unknown types are skipped.
- * Cost:   60 ms for 760,000 nodes and 130,000 sites.
+ * Cost:   55 ms for a recording of cc1plus: 624,000 nodes, 108,000 sites, 1.5 MB.
  */
 #include <fcntl.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  *
  * Room:   outside.  Called by observe/ through file_write().
  * Keeps:  the order of sections is the order of what a reader needs first.  The same profile gives the same bytes.
- * Cost:   0.4 s for 760,000 nodes and 130,000 sites.
+ * Cost:   0.1 s for a recording of cc1plus: 624,000 nodes, 108,000 sites, 1.5 MB.
  */
 #include <stdlib.h>
 #include <string.h>
