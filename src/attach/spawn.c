@@ -139,6 +139,12 @@ static void free_environment(char **env)
 
 /* ---- the child ---- */
 
+/* What the child could not do before it became the program. */
+struct failure {
+        enum { FAILED_NOTHING, FAILED_USER, FAILED_AGENT, FAILED_EXEC } what;
+        int why; /* errno */
+};
+
 static bool become(const struct passwd *pw)
 {
         if (!pw || (pw->pw_uid == getuid() && pw->pw_uid == geteuid()))
@@ -146,22 +152,26 @@ static bool become(const struct passwd *pw)
         return initgroups(pw->pw_name, pw->pw_gid) == 0 && setgid(pw->pw_gid) == 0 && setuid(pw->pw_uid) == 0;
 }
 
+static void child_fail(int report, struct failure why)
+{
+        ssize_t n = write(report, &why, sizeof why);
+
+        _exit(n == (ssize_t)sizeof why ? 126 : 125);
+}
+
 /* Does not return.  A file that is neither a program nor a #! script is given to the shell, as execvp() does. */
 static void child_run(const struct spawn_request *r, const struct passwd *pw, char **env, char **shell_argv, int report)
 {
         sigaction(SIGCHLD, &r->signals->child, NULL);
-        if (become(pw)) {
-                sigprocmask(SIG_SETMASK, &r->signals->mask, NULL);
-                execve(r->file, r->argv, env);
-                if (errno == ENOEXEC)
-                        execve("/bin/sh", shell_argv, env);
-        }
-        {
-                int why = errno;
-                ssize_t n = write(report, &why, sizeof why);
-
-                _exit(n == sizeof why ? 126 : 125);
-        }
+        if (!become(pw))
+                child_fail(report, (struct failure){ FAILED_USER, errno });
+        if (access(r->agent, R_OK) < 0)
+                child_fail(report, (struct failure){ FAILED_AGENT, errno });
+        sigprocmask(SIG_SETMASK, &r->signals->mask, NULL);
+        execve(r->file, r->argv, env);
+        if (errno == ENOEXEC)
+                execve("/bin/sh", shell_argv, env);
+        child_fail(report, (struct failure){ FAILED_EXEC, errno });
 }
 
 static char **make_shell_argv(const struct spawn_request *r)
@@ -179,24 +189,29 @@ static char **make_shell_argv(const struct spawn_request *r)
         return argv;
 }
 
-/* The errno of a failed exec, 0 when the pipe closed without a word: it has become the program. */
-static int read_report(int fd)
+/* The pipe closes without a word when the child has become the program. */
+static struct failure read_report(int fd)
 {
-        int why = 0;
+        struct failure f = { FAILED_NOTHING, 0 };
         ssize_t n;
 
         do
-                n = read(fd, &why, sizeof why);
+                n = read(fd, &f, sizeof f);
         while (n < 0 && errno == EINTR);
-        return n == sizeof why ? why : 0;
+        return n == (ssize_t)sizeof f ? f : (struct failure){ FAILED_NOTHING, 0 };
 }
 
-static pid_t report_failure(pid_t pid, int why, const struct spawn_request *r, struct err *e)
+static pid_t report_failure(pid_t pid, struct failure f, const struct spawn_request *r, struct err *e)
 {
         waitpid(pid, NULL, 0);
-        errno = why;
-        err_sys(e, why == ENOENT || why == ENOTDIR ? ERR_EXIT_NOT_FOUND : ERR_EXIT_NOT_EXECUTABLE, "cannot start %s",
-                r->file);
+        errno = f.why;
+        if (f.what == FAILED_USER)
+                err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot become user %s", r->user);
+        else if (f.what == FAILED_AGENT)
+                err_sys(e, ERR_EXIT_CANNOT_TRACE, "%s cannot read our library %s", r->user ? r->user : "the program", r->agent);
+        else
+                err_sys(e, f.why == ENOENT || f.why == ENOTDIR ? ERR_EXIT_NOT_FOUND : ERR_EXIT_NOT_EXECUTABLE,
+                        "cannot start %s", r->file);
         return -1;
 }
 
@@ -204,7 +219,8 @@ pid_t spawn_start(const struct spawn_request *r, struct err *e)
 {
         struct passwd *pw = r->user ? getpwnam(r->user) : NULL;
         char **env = make_environment(r, pw), **shell_argv = make_shell_argv(r);
-        int report[2], why;
+        struct failure failure;
+        int report[2];
         pid_t pid;
 
         if (pipe2(report, O_CLOEXEC) < 0) {
@@ -222,7 +238,7 @@ pid_t spawn_start(const struct spawn_request *r, struct err *e)
                 err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot start a process");
                 return -1;
         }
-        why = read_report(report[0]);
+        failure = read_report(report[0]);
         close(report[0]);
-        return why ? report_failure(pid, why, r, e) : pid;
+        return failure.what ? report_failure(pid, failure, r, e) : pid;
 }

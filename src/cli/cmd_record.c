@@ -240,7 +240,7 @@ static int exit_status(int status)
 
 static int run(struct record *r, const struct session_options *options, const char *file, const char *agent)
 {
-        struct spawn_request request = { .file = file, .argv = r->program_argv, .agent = agent, .user = r->user };
+        struct spawn_request request = { .file = file, .argv = r->program_argv, .user = r->user };
         struct session_end end;
         struct err e = { 0 };
         struct session *s = session_open(options, &e);
@@ -248,9 +248,10 @@ static int run(struct record *r, const struct session_options *options, const ch
 
         if (!s)
                 return message_error(&e);
+        request.agent = session_agent(s, agent, &e);
         request.session = session_environment(s);
         request.signals = session_signals(s);
-        pid = spawn_start(&request, &e);
+        pid = request.agent ? spawn_start(&request, &e) : -1;
         if (pid < 0) {
                 session_close(s);
                 return message_error(&e);

@@ -78,8 +78,24 @@ void greeter_close(struct greeter *g)
         if (!g->directory[0] || g->owner != getpid())
                 return;
         unlink(g->path);
+        if (g->alias[0])
+                unlink(g->alias);
         rmdir(g->directory);
         g->directory[0] = 0;
+}
+
+bool greeter_alias(struct greeter *g, const char *file, struct err *e)
+{
+        const char *base = strrchr(file, '/');
+
+        if (snprintf(g->alias, sizeof g->alias, "%s%s", g->directory, base ? base : "") < (int)sizeof g->alias &&
+            !strpbrk(g->alias, " :") && symlink(file, g->alias) == 0)
+                return true;
+        g->alias[0] = 0;
+        return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                       "LD_PRELOAD cannot hold the name %s, which has a space or a colon in it. "
+                       "Install seep in another place, or set TMPDIR to one without",
+                       file);
 }
 
 int greeter_accept(const struct greeter *g)

@@ -3,7 +3,7 @@
  * greeter.h -- the door where agents say hello.
  *
  * Room:   outside.  Called by observe/session.c.
- * Keeps:  a private directory with one socket in it; both are gone after greeter_close().
+ * Keeps:  a private directory with one socket in it (and perhaps a link); all are gone after greeter_close().
  */
 #ifndef SEEP_OBSERVE_GREETER_H
 #define SEEP_OBSERVE_GREETER_H
@@ -21,6 +21,7 @@ struct greeter {
         int fd; /* listening, not blocking */
         char directory[sizeof((struct sockaddr_un *)0)->sun_path];
         char path[sizeof((struct sockaddr_un *)0)->sun_path];
+        char alias[sizeof((struct sockaddr_un *)0)->sun_path + 16]; /* "" none */
         pid_t owner; /* the process that removes them; a forked writer of checkpoints does not */
 };
 
@@ -37,6 +38,9 @@ enum greeter_answer { GREETER_COME, GREETER_LATER, GREETER_WRONG };
 /* OWNER_UID: the user that the program will run as, who must be able to reach the socket. */
 bool greeter_open(struct greeter *g, uid_t owner_uid, struct err *e);
 void greeter_close(struct greeter *g);
+
+/* Another name for FILE, for a list (LD_PRELOAD) that cannot hold its own; it lasts as long as the door. */
+bool greeter_alias(struct greeter *g, const char *file, struct err *e);
 
 /* The next connection, not blocking; -1 when there is none. */
 int greeter_accept(const struct greeter *g);

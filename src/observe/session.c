@@ -118,6 +118,13 @@ void session_close(struct session *s)
         free(s);
 }
 
+const char *session_agent(struct session *s, const char *agent, struct err *e)
+{
+        if (!strpbrk(agent, " :"))
+                return agent;
+        return greeter_alias(&s->greeter, agent, e) ? s->greeter.alias : NULL;
+}
+
 const char *session_environment(const struct session *s)
 {
         return s->environment;
@@ -420,22 +427,33 @@ static void raise_descriptor_limit(void)
         }
 }
 
+static bool any_ready(const struct pollfd *polls, uint32_t count)
+{
+        for (uint32_t i = 0; i < count; i++)
+                if (polls[i].revents)
+                        return true;
+        return false;
+}
+
 static void run_loop(struct session *s)
 {
         while (wait_for_more(s)) {
-                uint32_t n = fill_polls(s);
-                bool others = false;
+                uint32_t n = fill_polls(s), pending = s->pending_count;
+                bool signals, ticks;
 
                 set_ticking(s);
                 if (poll(s->polls, n, s->main_pid || s->count ? -1 : SESSION_FAMILY_MS) < 0 && errno != EINTR)
                         break;
-                for (uint32_t i = 3 + s->pending_count; i < n; i++)
-                        others = others || s->polls[i].revents;
-                take_hellos(s);
-                tick(s);
-                take_signals(s);
-                if (others || s->ticks % SESSION_SLOW_TICKS == 0)
+                signals = s->polls[0].revents;
+                ticks = s->polls[1].revents;
+                if (any_ready(s->polls + 2, 1 + pending))
+                        take_hellos(s);
+                if (ticks)
+                        tick(s);
+                if (any_ready(s->polls + 3 + pending, n - 3 - pending) || s->ticks % SESSION_SLOW_TICKS == 0)
                         find_ended(s);
+                if (signals)
+                        take_signals(s);
         }
 }
 

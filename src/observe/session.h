@@ -46,6 +46,9 @@ struct session;
 struct session *session_open(const struct session_options *o, struct err *e);
 void session_close(struct session *s);
 
+/* AGENT, or another name for it that LD_PRELOAD can hold; NULL with E filled when there is none. */
+const char *session_agent(struct session *s, const char *agent, struct err *e);
+
 /* The value of SEEP_SESSION for the program, and the signals as they were before. */
 const char *session_environment(const struct session *s);
 const struct spawn_signals *session_signals(const struct session *s);

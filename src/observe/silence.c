@@ -51,6 +51,8 @@ void silence_explain(const struct silence *s, const char *program, int status, c
                          program);
         else if (s->seen && !s->has_preload)
                 snprintf(out, room, "%s was started with an environment that lacks LD_PRELOAD", replaced ? s->exe : program);
+        else if (s->seen && !WIFSIGNALED(status))
+                snprintf(out, room, "%s was told to load our library by LD_PRELOAD, but its loader did not", s->exe);
         else if (WIFSIGNALED(status))
                 snprintf(out, room, "%s was killed by signal %d (%s) before our library started", program,
                          WTERMSIG(status), strsignal(WTERMSIG(status)));

@@ -20,6 +20,7 @@ void slices_free(struct slices *s)
         free(s->slice);
         free(s->change);
         free(s->last);
+        free(s->now);
         *s = (struct slices){ 0 };
 }
 
@@ -134,14 +135,18 @@ static void read_sites(struct slices *s, const struct view *v)
 
         if (now.count < s->last_count)
                 now.count = s->last_count;
-        s->last = heap_grow(s->last, now.count, sizeof *s->last);
+        if (now.count > s->last_count) {
+                s->last = heap_grow(s->last, now.count, sizeof *s->last);
+                s->now = heap_grow(s->now, now.count, sizeof *s->now);
+        }
         for (uint32_t i = s->last_count; i < now.count; i++)
                 s->last[i] = (struct profile_change){ .site = i };
         s->last_count = now.count;
-        now.site = heap_zero(now.count, sizeof *now.site);
+        now.site = s->now;
+        if (now.count)
+                memset(now.site, 0, now.count * sizeof *now.site);
         counters_each(v, add_chunk, &now);
         compare(s, &now);
-        free(now.site);
         s->unread_cuts = 0;
 }
 

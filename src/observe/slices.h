@@ -28,6 +28,7 @@ struct slices {
         uint32_t slices_max, changes_max; /* 0: the constants above */
 
         struct profile_change *last; /* by site, at the latest slice */
+        struct profile_change *now;  /* the same, while a slice is being cut; kept because fresh memory costs faults */
         uint32_t last_count;
         uint64_t last_allocs, last_frees; /* of all slots; unchanged means that no site needs to be read */
         uint32_t unread_cuts;             /* since sites were read last */

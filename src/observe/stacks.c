@@ -67,9 +67,11 @@ void stacks_open(struct stacks *s, const struct view *v, uint32_t module_count, 
         s->raw = view_table(v, LEDGER_NODES, &s->raw_count, sizeof *s->raw);
         s->known = heap_zero(s->raw_count, sizeof *s->known);
         s->path = heap_zero(s->raw_count, sizeof *s->path);
-        s->table_size = 1024;
+        s->table_size = 1024; /* few nodes are there twice: room for all of them spares growing */
+        while (s->table_size < 2 * s->raw_count && s->table_size < 1u << 30)
+                s->table_size *= 2;
         s->table = heap_zero(s->table_size, sizeof *s->table);
-        s->node_room = 256;
+        s->node_room = s->raw_count + 2;
         s->node = heap_zero(s->node_room, sizeof *s->node);
         for (int i = 0; i < 2; i++)
                 s->node[i] = (struct profile_node){ .module = PROFILE_NO_MODULE };
