@@ -342,3 +342,87 @@ def test_the_summary_names_what_counts(known, tmp_path):
 def test_quiet_is_quiet(known, tmp_path):
     done = seep("record", "-q", "-o", "out.seep", known, cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "known\n", "")
+
+
+# ---- places and people ----
+
+def test_an_agent_below_a_strange_path_is_loaded(known, tmp_path):
+    """The loader splits LD_PRELOAD at blanks and colons."""
+    place = tmp_path / "a b:c"
+    (place / "agent").mkdir(parents=True)
+    shutil.copy(SEEP, place)
+    shutil.copy(SEEP.parent / "agent" / "libseep.so", place / "agent")
+    done = subprocess.run([place / "seep", "record", "-q", "-o", "out.seep", known], cwd=tmp_path, env=clean_environment(),
+                          capture_output=True, text=True, timeout=DEADLINE)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "known\n", "")
+    assert Profile(tmp_path / "out.seep").totals["allocations"] >= 1116
+
+
+def test_root_can_record_as_another_user(tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("only root may run a program as another user")
+    done = seep("record", "-q", "--user", "nobody", "-o", "out.seep", "/usr/bin/id", "-un", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "nobody\n", "")
+    assert Profile(tmp_path / "out.seep").totals["allocations"] > 0
+
+
+def test_the_tool_can_record_itself_recording(known, tmp_path):
+    done = seep("record", "-q", "-o", "outer.seep", SEEP, "record", "-q", "-o", "inner.seep", known, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "known\n")
+    assert Profile(tmp_path / "inner.seep").totals["allocations"] >= 1116
+    assert Profile(tmp_path / "outer.seep").json["program"].endswith("seep")
+
+
+def shell_with_one_job(argv, folder):
+    """What a shell does with a job in the foreground; never returns.  Says STOPPED when it is, then lets it go on."""
+    os.chdir(folder)
+    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    job = os.fork()
+    if job == 0:
+        os.setpgid(0, 0)
+        os.tcsetpgrp(0, os.getpgid(0))
+        signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+        os.execve(argv[0], argv, clean_environment())
+    _, status = os.waitpid(job, os.WUNTRACED)
+    if not os.WIFSTOPPED(status):
+        os._exit(100)
+    os.write(1, b"STOPPED")
+    os.killpg(job, signal.SIGCONT)
+    _, status = os.waitpid(job, 0)
+    os._exit(os.waitstatus_to_exitcode(status))
+
+
+def test_ctrl_z_stops_the_tool_too_and_both_go_on(compiler, tmp_path):
+    program = compiler.build("patient.c")
+    pid, terminal = pty.fork()
+    if pid == 0:
+        shell_with_one_job([str(SEEP), "record", "-q", "-o", "out.seep", str(program)], tmp_path)
+    try:
+        read_until(terminal, b"ready")
+        os.write(terminal, b"\x1a")
+        read_until(terminal, b"STOPPED", deadline=20)
+        os.write(terminal, b"\n")
+        read_until(terminal, b"finished")
+        _, status = os.waitpid(pid, 0)
+    finally:
+        os.close(terminal)
+    assert os.waitstatus_to_exitcode(status) == 9
+    assert Profile(tmp_path / "out.seep").totals["live_blocks"] == 300
+
+
+def test_a_checkpoint_survives_the_death_of_the_tool(compiler, tmp_path):
+    """The first one is written after ten seconds."""
+    program = compiler.build("patient.c")
+    tool = subprocess.Popen([SEEP, "record", "-q", "-o", "out.seep", program], cwd=tmp_path, env=clean_environment(),
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        read_until(tool.stdout.fileno(), b"ready")
+        wait_until((tmp_path / "out.seep").exists, "a checkpoint is written", process=tool)
+        tool.kill()
+        tool.wait(DEADLINE)
+    finally:
+        end_process(tool)
+    tool.stdin.close()
+    profile = Profile(tmp_path / "out.seep")
+    assert profile.totals["live_blocks"] == 100
+    assert profile.json["complete"] is False

@@ -153,3 +153,13 @@ def test_without_depth_there_are_totals_but_no_stacks(compiler, recorder):
     seen = recorder.record(compiler.build("realloc_forms.c"), options=["-d", "0"])
     check_total(seen.truth, seen.profile.totals)
     assert {tuple(s["stack"]) for s in seen.profile.heap_sites()} == {()}
+
+
+def test_nothing_grows_with_the_number_of_events(compiler, recorder):
+    program = compiler.build("events.c")
+    short, long = recorder.record(program, 40000), recorder.record(program, 4000000)
+    assert long.profile.totals["allocations"] == long.profile.totals["frees"] == long.truth.facts["allocs"] == 4000000
+    assert long.profile.totals["temporary"] == 4000000
+    size = {run: run.files()[0].stat().st_size for run in (short, long)}
+    assert size[long] < 20000
+    assert abs(long.profile.totals["rss_peak_bytes"] - short.profile.totals["rss_peak_bytes"]) < 2 << 20
