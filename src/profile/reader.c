@@ -61,8 +61,6 @@ static bool read_body(struct reading *r, uint32_t type, struct cursor *c)
                 r->end = cursor_varint(c) == r->seen && !c->bad;
                 return true;
         }
-        if (!format_section_name(type))
-                return true;
         return read_piece(r, type - FORMAT_FIRST_ARRAY, c);
 }
 
@@ -71,7 +69,11 @@ static bool read_section(struct reading *r, const struct section *s)
         const uint8_t *raw;
         struct cursor c;
 
-        if (!s->whole || s->raw_bytes > FORMAT_RAW_TOTAL_MAX - r->raw_total || !section_unpack(s, &r->buffer, &raw))
+        if (!s->whole)
+                return false;
+        if (!format_section_name(s->type)) /* of a later writer: nothing to look at */
+                return true;
+        if (s->raw_bytes > FORMAT_RAW_TOTAL_MAX - r->raw_total || !section_unpack(s, &r->buffer, &raw))
                 return false;
         r->raw_total += s->raw_bytes;
         c = (struct cursor){ raw, raw + s->raw_bytes, false };

@@ -258,10 +258,10 @@ TEST(a_promise_of_billions_of_records_allocates_nothing)
         str_free(&file);
 }
 
-/* Put a section of type 200 in front of the END section. */
+/* Put a section of type 200, packed in a way nobody knows yet, in front of the END section. */
 static void add_unknown_section(struct str *file)
 {
-        struct format_section head = { FORMAT_SECTION_MARK, 200, 0, 5, 5, 0, 0 }, end;
+        struct format_section head = { FORMAT_SECTION_MARK, 200, 0x8000, 5, 1ull << 40, 0, 0 }, end;
         struct format_header h;
         char last[FORMAT_SECTION_BYTES + 1];
 
