@@ -24,11 +24,13 @@ class Recording:
     file: str
     cold_s: float = None
     warm_s: float = None
-    json_s: float = None
+    json_cold_s: float = None
+    json_warm_s: float = None
     allocations: int = None
     frees: int = None
     peak_bytes: int = None
     nodes: int = None
+    deepest: int = None  # frames of the deepest stack, inlined ones included
     failure: str = None
 
 
@@ -54,19 +56,27 @@ def _node_count(info):
     return info["counts"]["nodes"]
 
 
+def _cold_and_warm(arguments):
+    """Seconds with an empty cache, median seconds with a full one, and what was printed."""
+    cache = _empty_cache()
+    cold_s, _ = _timed(arguments, cache)
+    runs = [_timed(arguments, cache) for _ in range(WARM_RUNS)]
+    return cold_s, median(seconds for seconds, _ in runs), runs[-1][1]
+
+
 def read(file):
     """Time the reports of FILE and note its totals."""
     found = Recording(str(file))
     try:
-        cache = _empty_cache()
-        found.cold_s, _ = _timed(["report", "--no-pager", str(file)], cache)
-        found.warm_s = median(_timed(["report", "--no-pager", str(file)], cache)[0] for _ in range(WARM_RUNS))
-        found.json_s, text = _timed(["report", "--json", str(file)], cache)
-        totals = json.loads(text)["totals"]
-        found.allocations, found.frees, found.peak_bytes = (totals[k] for k in ("allocations", "frees", "peak_bytes"))
-        found.nodes = _node_count(json.loads(_timed(["info", "--json", str(file)], cache)[1]))
+        found.cold_s, found.warm_s, _ = _cold_and_warm(["report", "--no-pager", str(file)])
+        found.json_cold_s, found.json_warm_s, text = _cold_and_warm(["report", "--json", str(file)])
+        report = json.loads(text)
+        found.allocations, found.frees, found.peak_bytes = (
+            report["totals"][key] for key in ("allocations", "frees", "peak_bytes"))
+        found.deepest = max((len(site["stack"]) for site in report["sites"]), default=0)
+        found.nodes = _node_count(json.loads(_timed(["info", "--json", str(file)], _empty_cache())[1]))
     except (RuntimeError, ValueError, KeyError, subprocess.TimeoutExpired) as error:
-        found.failure = str(error)[:160]
+        found.failure = f"{type(error).__name__}: {error}"[:160]
     return found
 
 

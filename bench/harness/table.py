@@ -58,6 +58,8 @@ def _disturbance_notes(bench):
     rows = [(w.name, tool, sum(disturbed(s, w) for s in samples), len(samples))
             for w in bench.workloads for tool, samples in bench.samples[w.name].items()]
     bad = [f"{name}/{tool} {count} of {total}" for name, tool, count, total in rows if count]
+    if len(bad) > len(rows) / 2:
+        return [f"others used the machine during {sum(r[2] for r in rows)} of {sum(r[3] for r in rows)} runs: repeat this"]
     return ["others used the machine during these runs, repeat them (or use --retries): " + ", ".join(bad)] if bad else []
 
 
@@ -68,9 +70,9 @@ def _noise_notes(bench):
 
 def reports(recordings):
     """Time to open each file."""
-    head = ["file of", "allocations", "frees", "peak heap", "tree nodes", "report cold", "warm", "--json warm"]
+    head = ["file of", "allocations", "frees", "peak heap", "tree nodes", "deepest", "cold s", "warm s", "json cold", "json warm"]
     rows = [[name, _number(r.allocations, "d"), _number(r.frees, "d"), _size(r.peak_bytes), _number(r.nodes, "d"),
-             _number(r.cold_s, ".3f"), _number(r.warm_s, ".3f"), _number(r.json_s, ".3f")]
+             _number(r.deepest, "d"), *(_number(s, ".3f") for s in (r.cold_s, r.warm_s, r.json_cold_s, r.json_warm_s))]
             for name, r in recordings.items()]
     failures = [f"note: {name}: {r.failure}" for name, r in recordings.items() if r.failure]
     return list(_lines(head, rows, 1)) + failures
