@@ -46,6 +46,12 @@
 enum { RECORD_OPTIONS(OPTION_ENUM) RECORD_COUNT };
 static const struct option_entry record_options[] = { RECORD_OPTIONS(OPTION_ENTRY) OPTION_END };
 
+/* A recording beside the one that is summed up. */
+struct other {
+        uint64_t weight;
+        char *line;
+};
+
 struct record {
         const char *pattern, *user;
         char **program_argv;
@@ -53,11 +59,11 @@ struct record {
         uint32_t flags, depth;
         bool force, quiet, verbose, no_summary;
 
-        /* Filled while recording: the process that allocated most, and a line for each of the others. */
+        /* Filled while recording: the process that allocated most, and the others. */
         struct profile main;
         char *main_path;
-        struct str others;
-        uint32_t finished;
+        struct other *others;
+        uint32_t other_count;
 };
 
 static int say_help(void)
@@ -159,10 +165,12 @@ static uint64_t weight_of(const struct profile *p)
 
 static void add_other(struct record *r, const struct profile *p, const char *path)
 {
-        if (r->finished <= RECORD_LISTED_MAX + 1)
-                str_format(&r->others,
-                           "seep: also %s (pid %u): %" PRIu64 " allocations, peak %" PRIu64 " bytes, in %s\n",
-                           p->meta.program, p->meta.pid, p->totals.allocations, p->totals.peak_bytes, path);
+        struct str line = { 0 };
+
+        str_format(&line, "seep: also %s (pid %u): %" PRIu64 " allocations, peak %" PRIu64 " bytes, in %s\n", p->meta.program,
+                   p->meta.pid, p->totals.allocations, p->totals.peak_bytes, path);
+        r->others = heap_grow(r->others, r->other_count + 1, sizeof *r->others);
+        r->others[r->other_count++] = (struct other){ weight_of(p), line.data };
 }
 
 /* The summary is about the process that did most; ties go to the later one, which the others led to. */
@@ -170,7 +178,6 @@ static void on_done(void *context, struct profile *p, const char *path, bool wri
 {
         struct record *r = context;
 
-        r->finished++;
         (void)written; /* told through on_say() */
         if (r->main_path && weight_of(p) < weight_of(&r->main)) {
                 add_other(r, p, path);
@@ -194,6 +201,23 @@ static bool want_color(void)
         return isatty(STDERR_FILENO) && !(no && *no) && !(term && strcmp(term, "dumb") == 0);
 }
 
+static int by_weight(const void *a, const void *b)
+{
+        const struct other *x = a, *y = b;
+
+        return (x->weight < y->weight) - (x->weight > y->weight);
+}
+
+static void list_others(struct record *r, struct str *out)
+{
+        if (r->other_count)
+                qsort(r->others, r->other_count, sizeof *r->others, by_weight);
+        for (uint32_t i = 0; i < r->other_count && i < RECORD_LISTED_MAX; i++)
+                str_text(out, r->others[i].line);
+        if (r->other_count > RECORD_LISTED_MAX)
+                str_format(out, "seep: and %u more recordings\n", r->other_count - RECORD_LISTED_MAX);
+}
+
 static void summarize(struct record *r)
 {
         struct symbol_options options = { 0 };
@@ -203,9 +227,7 @@ static void summarize(struct record *r)
         symbols = symbols_new(&r->main, &options);
         summary_write(&r->main, symbols, r->main_path, want_color(), &out);
         symbols_free(symbols);
-        str_bytes(&out, str_get(&r->others), r->others.length);
-        if (r->finished > RECORD_LISTED_MAX + 1)
-                str_format(&out, "seep: and %u more recordings\n", r->finished - RECORD_LISTED_MAX - 1);
+        list_others(r, &out);
         io_write(STDERR_FILENO, str_get(&out), out.length);
         str_free(&out);
 }
@@ -311,6 +333,8 @@ int cmd_record(int argc, char **argv)
         status = prepare_and_run(&r);
         profile_free(&r.main);
         free(r.main_path);
-        str_free(&r.others);
+        for (uint32_t i = 0; i < r.other_count; i++)
+                free(r.others[i].line);
+        free(r.others);
         return status;
 }

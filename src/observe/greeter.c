@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define GREETER_BACKLOG 4096
+#define GREETER_DESCRIPTORS 8 /* connection, ledger, pidfd, files in /proc, the output file, and some */
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
@@ -96,6 +97,17 @@ bool greeter_alias(struct greeter *g, const char *file, struct err *e)
                        "LD_PRELOAD cannot hold the name %s, which has a space or a colon in it. "
                        "Install seep in another place, or set TMPDIR to one without",
                        file);
+}
+
+bool greeter_has_room(void)
+{
+        int fds[GREETER_DESCRIPTORS], count = 0;
+
+        while (count < GREETER_DESCRIPTORS && (fds[count] = open("/", O_PATH | O_CLOEXEC)) >= 0)
+                count++;
+        for (int i = 0; i < count; i++)
+                close(fds[i]);
+        return count == GREETER_DESCRIPTORS;
 }
 
 int greeter_accept(const struct greeter *g)

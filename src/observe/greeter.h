@@ -42,6 +42,9 @@ void greeter_close(struct greeter *g);
 /* Another name for FILE, for a list (LD_PRELOAD) that cannot hold its own; it lasts as long as the door. */
 bool greeter_alias(struct greeter *g, const char *file, struct err *e);
 
+/* Whether enough descriptors are left to receive a greeting; without them its ledger would be lost. */
+bool greeter_has_room(void);
+
 /* The next connection, not blocking; -1 when there is none. */
 int greeter_accept(const struct greeter *g);
 

@@ -47,6 +47,7 @@ struct session {
         uint32_t count, made;
         int pending[SESSION_PENDING_MAX]; /* connections that have not spoken yet */
         uint32_t pending_count;
+        bool starved; /* no descriptors left for more; those who come wait until someone ends */
         struct pollfd *polls;
 
         pid_t main_pid; /* 0: ended */
@@ -212,6 +213,16 @@ static void finish_main(struct session *s)
         }
 }
 
+/* Other processes than the main one: how they ended is known to their parents only. */
+static void find_ended(struct session *s)
+{
+        struct recording_end end = { .end = PROFILE_END_GONE };
+
+        for (uint32_t i = s->count; i-- > 0;)
+                if ((s->recordings[i]->pid != s->main_id || !s->main_pid) && pidfd_ended(s->recordings[i]))
+                        finish(s, i, &end);
+}
+
 /* ---- hellos ---- */
 
 static void finish_earlier_programs(struct session *s, uint32_t pid)
@@ -282,12 +293,17 @@ static void take_hellos(struct session *s)
 {
         int fd;
 
-        for (uint32_t i = s->pending_count; i-- > 0;)
+        s->starved = !greeter_has_room();
+        for (uint32_t i = s->pending_count; i-- > 0 && !s->starved;) {
                 if (listen_to(s, s->pending[i]))
                         s->pending[i] = s->pending[--s->pending_count];
-        while (s->pending_count < SESSION_PENDING_MAX && (fd = greeter_accept(&s->greeter)) >= 0)
+                s->starved = !greeter_has_room();
+        }
+        while (!s->starved && s->pending_count < SESSION_PENDING_MAX && (fd = greeter_accept(&s->greeter)) >= 0) {
                 if (!listen_to(s, fd))
                         s->pending[s->pending_count++] = fd;
+                s->starved = !greeter_has_room();
+        }
 }
 
 /* ---- ticks ---- */
@@ -326,8 +342,11 @@ static void main_changed(struct session *s, int status, const struct rusage *use
         s->status = status;
         s->main_rss_bytes = (uint64_t)use->ru_maxrss * 1024;
         s->main_pid = 0;
-        take_hellos(s); /* what it sent before it died */
-        finish_main(s);
+        do {
+                take_hellos(s); /* what it sent before it died */
+                finish_main(s);
+                find_ended(s);
+        } while (s->starved && greeter_has_room());
 }
 
 static void writer_ended(struct session *s, pid_t pid, int status, const struct rusage *use)
@@ -375,16 +394,6 @@ static void take_signals(struct session *s)
 
 /* ---- the loop ---- */
 
-/* Other processes than the main one: how they ended is known to their parents only. */
-static void find_ended(struct session *s)
-{
-        struct recording_end end = { .end = PROFILE_END_GONE };
-
-        for (uint32_t i = s->count; i-- > 0;)
-                if ((s->recordings[i]->pid != s->main_id || !s->main_pid) && pidfd_ended(s->recordings[i]))
-                        finish(s, i, &end);
-}
-
 static bool wait_for_more(struct session *s)
 {
         if (s->main_pid)
@@ -407,9 +416,9 @@ static uint32_t fill_polls(struct session *s)
         s->polls = heap_grow(s->polls, 3 + s->pending_count + s->count, sizeof *s->polls);
         s->polls[n++] = (struct pollfd){ .fd = s->relay.fd, .events = POLLIN };
         s->polls[n++] = (struct pollfd){ .fd = s->timer, .events = POLLIN };
-        s->polls[n++] = (struct pollfd){ .fd = s->greeter.fd, .events = POLLIN };
+        s->polls[n++] = (struct pollfd){ .fd = s->starved ? -1 : s->greeter.fd, .events = POLLIN };
         for (uint32_t i = 0; i < s->pending_count; i++)
-                s->polls[n++] = (struct pollfd){ .fd = s->pending[i], .events = POLLIN };
+                s->polls[n++] = (struct pollfd){ .fd = s->starved ? -1 : s->pending[i], .events = POLLIN };
         for (uint32_t i = 0; i < s->count; i++)
                 if (s->recordings[i]->pid != s->main_id && s->recordings[i]->pidfd >= 0)
                         s->polls[n++] = (struct pollfd){ .fd = s->recordings[i]->pidfd, .events = POLLIN };
@@ -446,7 +455,7 @@ static void run_loop(struct session *s)
                         break;
                 signals = s->polls[0].revents;
                 ticks = s->polls[1].revents;
-                if (any_ready(s->polls + 2, 1 + pending))
+                if (s->starved || any_ready(s->polls + 2, 1 + pending))
                         take_hellos(s);
                 if (ticks)
                         tick(s);
@@ -467,9 +476,11 @@ void session_run(struct session *s, pid_t pid, struct session_end *end)
         s->main_id = (uint32_t)pid;
         raise_descriptor_limit();
         run_loop(s);
-        take_hellos(s);
-        find_ended(s);
-        finish_all(s, PROFILE_END_UNKNOWN);
+        do {
+                take_hellos(s);
+                find_ended(s);
+                finish_all(s, PROFILE_END_UNKNOWN);
+        } while (s->starved && greeter_has_room());
         *end = (struct session_end){ .status = s->status, .recordings = s->made };
         if (s->made == 0)
                 silence_explain(&s->silence, s->o.program, s->status, end->silence, sizeof end->silence);
