@@ -13,6 +13,7 @@ build: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
 
 $(BUILD)/build.ninja:
+	@command -v meson >/dev/null || { echo "meson is missing; packaging/install-deps build installs it" >&2; exit 1; }
 	@meson setup $(BUILD) --prefix $(PREFIX)
 
 demo: deps-build build    ## install what is missing, record a small leaking program, report it

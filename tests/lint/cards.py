@@ -5,7 +5,7 @@ import re
 from lint import SRC, Tap, project_files, relative, text_of
 
 SOURCE = (".c", ".h", ".cpp", ".cc", ".S", ".def", ".py", ".sh", ".build")
-HOME = re.compile(r"/(?:home|root|Users|work)/\w")
+HOME = re.compile(r"(?<![\w.])/(?:home|root|Users|work)/\w")
 
 
 def is_source(path):

@@ -53,7 +53,7 @@ class Tap:
         print(f"{'not ok' if faults else 'ok'} {self.count} - {name}")
         if isinstance(faults, (list, tuple)):
             for fault in faults:
-                print("#", fault)
+                print("#", fault, file=sys.stderr)  # meson shows stderr of a failed test, not its TAP
 
     def done(self):
         print(f"1..{self.count}")
