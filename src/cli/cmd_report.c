@@ -29,41 +29,46 @@
 #include "report/threads.h"
 #include "report/tree.h"
 
-#define REPORT_OPTIONS(X)                                                                                                   \
-        X(REPORT_HEAD_VIEW, NULL, 0, NULL, "views:")                                                                        \
-        X(REPORT_TREE, "tree", 0, NULL, "calls as a tree, with shares (default)")                                           \
-        X(REPORT_FLAT, "flat", 0, NULL, "one entry per call stack, with all costs")                                         \
-        X(REPORT_BLOCKS, "blocks", 0, NULL, "each block not freed: address, size, age, thread, stack")                      \
-        X(REPORT_THREADS, "threads", 0, NULL, "a table of the threads")                                                     \
-        X(REPORT_ERRORS, "errors", 0, NULL, "double frees and other bad releases, with stacks")                             \
-        X(REPORT_SUMMARY, "summary", 0, NULL, "the screen that ends a recording")                                           \
-        X(REPORT_JSON, "json", 0, NULL, "everything, for programs")                                                         \
-        X(REPORT_HEAD_WHAT, NULL, 0, NULL, "what is counted:")                                                              \
-        X(REPORT_COST, "cost", 0, "COST", "peak (default), live (not freed), total (all bytes ever),\nallocs (calls), temporary") \
-        X(REPORT_AT, "at", 0, "WHEN", "the moment: peak, end, or a time like 1.5s or 200ms")                                \
-        X(REPORT_RANGE, "range", 0, "A..B", "what happened between two times: 2s..5s, ..5s, 2s..")                          \
-        X(REPORT_HEAD_FILTER, NULL, 0, NULL, "which stacks (extended regular expressions; -i and -x may be repeated):")     \
-        X(REPORT_INCLUDE, "include", 'i', "RE", "only stacks with such a function")                                         \
-        X(REPORT_EXCLUDE, "exclude", 'x', "RE", "no stacks with such a function; from the inside,\nthe first frame that matches decides") \
-        X(REPORT_MODULE, "module", 0, "RE", "only stacks through such a library or program")                                \
-        X(REPORT_THREAD, "thread", 0, "RE", "only what threads of such a name or number did")                               \
-        X(REPORT_HEAD_SHAPE, NULL, 0, NULL, "how it is shown:")                                                             \
-        X(REPORT_INVERTED, "inverted", 0, NULL, "tree from the callers of malloc instead of from main")                     \
-        X(REPORT_THRESHOLD, "threshold", 0, "PCT", "sum up what is below this share of the whole (1)")                      \
-        X(REPORT_LIMIT, "limit", 'n', "N", "at most N entries")                                                             \
-        X(REPORT_SORT, "sort", 's', "KEY", "order of --flat: live-bytes live-blocks peak-bytes alloc-bytes\nallocs temporary average age bad-frees mismatched") \
-        X(REPORT_DEPTH_MERGE, "depth-merge", 0, "N", "stacks equal in their N innermost frames are one")                    \
-        X(REPORT_GROUP_BY, "group-by", 0, "KIND", "a table by stack, function, file, module, thread or size")               \
-        X(REPORT_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                       \
-        X(REPORT_SYSROOT, "sysroot", 0, "DIR", "the recorded machine's files are below DIR")                                \
-        X(REPORT_DEBUG_PATH, "debug-path", 0, "DIR", "unstripped or debug files are in DIR (may be repeated)")              \
-        X(REPORT_NO_DEBUGINFOD, "no-debuginfod", 0, NULL, "do not ask the servers of DEBUGINFOD_URLS")                      \
-        X(REPORT_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                     \
-        X(REPORT_OUTPUT, "output", 'o', "FILE", "write to FILE instead of stdout")                                          \
-        X(REPORT_FORCE, "force", 'f', NULL, "replace an existing FILE")                                                     \
-        X(REPORT_COLOR, "color", 0, "WHEN", "auto (default), always, never")                                                \
-        X(REPORT_NO_PAGER, "no-pager", 0, NULL, "no pager, also on a terminal")                                             \
-        X(REPORT_QUIET, "quiet", 'q', NULL, "no warnings")                                                                  \
+#define REPORT_OPTIONS(X)                                                                                              \
+        X(REPORT_HEAD_VIEW, NULL, 0, NULL, "views:")                                                                   \
+        X(REPORT_TREE, "tree", 0, NULL, "calls as a tree, with shares (default)")                                      \
+        X(REPORT_FLAT, "flat", 0, NULL, "one entry per call stack, with all costs")                                    \
+        X(REPORT_BLOCKS, "blocks", 0, NULL, "each block not freed: address, size, age, thread, stack")                 \
+        X(REPORT_THREADS, "threads", 0, NULL, "a table of the threads")                                                \
+        X(REPORT_ERRORS, "errors", 0, NULL, "double frees and other bad releases, with stacks")                        \
+        X(REPORT_SUMMARY, "summary", 0, NULL, "the screen that ends a recording")                                      \
+        X(REPORT_JSON, "json", 0, NULL, "everything, for programs")                                                    \
+        X(REPORT_HEAD_WHAT, NULL, 0, NULL, "what is counted:")                                                         \
+        X(REPORT_COST, "cost", 0, "COST",                                                                              \
+          "peak (default), live (not freed), total (all bytes ever),\nallocs (calls), temporary")                      \
+        X(REPORT_AT, "at", 0, "WHEN", "the moment: peak, end, or a time like 1.5s or 200ms")                           \
+        X(REPORT_RANGE, "range", 0, "A..B", "what happened between two times: 2s..5s, ..5s, 2s..")                     \
+        X(REPORT_HEAD_FILTER, NULL, 0, NULL,                                                                           \
+          "which stacks (extended regular expressions; -i and -x may be repeated):")                                   \
+        X(REPORT_INCLUDE, "include", 'i', "RE", "only stacks with such a function")                                    \
+        X(REPORT_EXCLUDE, "exclude", 'x', "RE",                                                                        \
+          "no stacks with such a function; from the inside,\nthe first frame that matches decides")                    \
+        X(REPORT_MODULE, "module", 0, "RE", "only stacks through such a library or program")                           \
+        X(REPORT_THREAD, "thread", 0, "RE", "only what threads of such a name or number did")                          \
+        X(REPORT_HEAD_SHAPE, NULL, 0, NULL, "how it is shown:")                                                        \
+        X(REPORT_INVERTED, "inverted", 0, NULL, "tree from the callers of malloc instead of from main")                \
+        X(REPORT_THRESHOLD, "threshold", 0, "PCT", "sum up what is below this share of the whole (1)")                 \
+        X(REPORT_LIMIT, "limit", 'n', "N", "at most N entries")                                                        \
+        X(REPORT_SORT, "sort", 's', "KEY",                                                                             \
+          "order of --flat: live-bytes live-blocks peak-bytes alloc-bytes\nallocs temporary average age bad-frees "    \
+          "mismatched")                                                                                                \
+        X(REPORT_DEPTH_MERGE, "depth-merge", 0, "N", "stacks equal in their N innermost frames are one")               \
+        X(REPORT_GROUP_BY, "group-by", 0, "KIND", "a table by stack, function, file, module, thread or size")          \
+        X(REPORT_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                  \
+        X(REPORT_SYSROOT, "sysroot", 0, "DIR", "the recorded machine's files are below DIR")                           \
+        X(REPORT_DEBUG_PATH, "debug-path", 0, "DIR", "unstripped or debug files are in DIR (may be repeated)")         \
+        X(REPORT_NO_DEBUGINFOD, "no-debuginfod", 0, NULL, "do not ask the servers of DEBUGINFOD_URLS")                 \
+        X(REPORT_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                \
+        X(REPORT_OUTPUT, "output", 'o', "FILE", "write to FILE instead of stdout")                                     \
+        X(REPORT_FORCE, "force", 'f', NULL, "replace an existing FILE")                                                \
+        X(REPORT_COLOR, "color", 0, "WHEN", "auto (default), always, never")                                           \
+        X(REPORT_NO_PAGER, "no-pager", 0, NULL, "no pager, also on a terminal")                                        \
+        X(REPORT_QUIET, "quiet", 'q', NULL, "no warnings")                                                             \
         X(REPORT_HELP, "help", 'h', NULL, "this text")
 
 enum { REPORT_OPTIONS(OPTION_ENUM) REPORT_COUNT };
@@ -203,7 +208,8 @@ static int take_sort(struct report *r, const char *value)
         if (flat_key_named(value, &r->sort))
                 return 0;
         if (strcmp(value, "leaked-bytes") == 0 || strcmp(value, "leaked-blocks") == 0)
-                return wrong("sort", value, "the recording was not scanned for leaks; live-bytes orders by what was not freed");
+                return wrong("sort", value,
+                             "the recording was not scanned for leaks; live-bytes orders by what was not freed");
         return wrong("sort", value, "there is no such key ('seep help report' lists them)");
 }
 
@@ -255,9 +261,10 @@ static int take_shape(struct report *r, int which, const char *value)
         case REPORT_DEPTH_MERGE:
                 return take_number("depth-merge", value, &r->request.depth_merge);
         case REPORT_GROUP_BY:
-                return group_kind_named(value, &r->group) ?
-                               0 :
-                               wrong("group-by", value, "one of stack, function, file, module, thread, size is expected");
+                return group_kind_named(value, &r->group)
+                               ? 0
+                               : wrong("group-by", value,
+                                       "one of stack, function, file, module, thread, size is expected");
         case REPORT_SYSROOT:
                 r->names.sysroot = value;
                 return 0;
@@ -267,7 +274,8 @@ static int take_shape(struct report *r, int which, const char *value)
                 r->output = value;
                 return 0;
         case REPORT_COLOR:
-                return pager_color_named(value, &r->color) ? 0 : wrong("color", value, "auto, always or never is expected");
+                return pager_color_named(value, &r->color) ? 0
+                                                           : wrong("color", value, "auto, always or never is expected");
         default:
                 r->names.no_debuginfod |= which == REPORT_NO_DEBUGINFOD;
                 r->force |= which == REPORT_FORCE;
@@ -306,7 +314,8 @@ static int settle(struct report *r)
                         return message_usage("report", "a tree cannot be ordered by that key; use --flat");
         }
         if (!r->cost_set) {
-                bool not_peak = r->request.at_set || by_list || r->filter.count[FILTER_THREAD] || r->view == REPORT_BLOCKS;
+                bool not_peak =
+                        r->request.at_set || by_list || r->filter.count[FILTER_THREAD] || r->view == REPORT_BLOCKS;
 
                 r->request.cost = r->request.range_set ? SELECT_TOTAL : not_peak ? SELECT_LIVE : SELECT_PEAK;
         }
@@ -323,7 +332,8 @@ static int settle(struct report *r)
 
 /* ---- output ---- */
 
-static void write_selected(const struct report *r, const struct selection *sel, struct symbols *s, int color, struct str *out)
+static void write_selected(const struct report *r, const struct selection *sel, struct symbols *s, int color,
+                           struct str *out)
 {
         if (r->group != GROUP_STACK && r->view != REPORT_JSON)
                 group_write(sel, s, &(struct group_options){ r->group, r->threshold, r->limit, color }, out);
@@ -332,14 +342,21 @@ static void write_selected(const struct report *r, const struct selection *sel, 
         else if (r->view == REPORT_ERRORS)
                 errors_write(sel, s, r->limit, out);
         else if (r->view == REPORT_BLOCKS)
-                blocks_write(sel, s, &(struct blocks_options){ &r->filter, r->sort_set && r->sort == FLAT_AGE, r->limit, color }, out);
+                blocks_write(
+                        sel, s,
+                        &(struct blocks_options){ &r->filter, r->sort_set && r->sort == FLAT_AGE, r->limit, color },
+                        out);
         else if (r->view == REPORT_FLAT)
-                flat_write(sel, s, &(struct flat_options){ r->sort_set ? r->sort : flat_key_of(r->request.cost), r->limit, color }, out);
+                flat_write(
+                        sel, s,
+                        &(struct flat_options){ r->sort_set ? r->sort : flat_key_of(r->request.cost), r->limit, color },
+                        out);
         else
                 tree_write(sel, s, &(struct tree_options){ r->inverted, r->threshold, r->limit, color }, out);
 }
 
-static bool write_view(struct report *r, const struct profile *p, const char *file, int color, struct str *out, struct err *e)
+static bool write_view(struct report *r, const struct profile *p, const char *file, int color, struct str *out,
+                       struct err *e)
 {
         struct symbols *s;
         struct selection sel;
@@ -439,7 +456,8 @@ int cmd_report(int argc, char **argv)
         if (!status && which == OPTION_WRONG)
                 status = ERR_EXIT_USAGE;
         if (!status && argc - parser.first_operand > 1)
-                status = message_usage("report", "one recording at a time, not also '%s'", argv[parser.first_operand + 1]);
+                status = message_usage("report", "one recording at a time, not also '%s'",
+                                       argv[parser.first_operand + 1]);
         if (!status)
                 status = run(&r, argv[parser.first_operand]);
         filter_free(&r.filter);

@@ -44,7 +44,8 @@ static void option_build(struct option_parser *p, const char *first)
         p->longs[used] = (struct option){ 0 };
 }
 
-static void option_begin(struct option_parser *p, const char *command, const struct option_entry *entries, const char *first)
+static void option_begin(struct option_parser *p, const char *command, const struct option_entry *entries,
+                         const char *first)
 {
         p->command = command;
         p->entries = entries;
@@ -55,7 +56,8 @@ static void option_begin(struct option_parser *p, const char *command, const str
         optind = 0; /* glibc: start afresh, also after another command's parse */
 }
 
-void option_start(struct option_parser *p, const char *command, const struct option_entry *entries, int argc, char **argv)
+void option_start(struct option_parser *p, const char *command, const struct option_entry *entries, int argc,
+                  char **argv)
 {
         p->argc = argc;
         p->argv = argv;
@@ -210,9 +212,21 @@ static bool option_scaled(const char *text, const struct option_unit *units, uin
 bool option_size(const char *text, uint64_t *bytes)
 {
         static const struct option_unit units[] = {
-                { "", 1 },           { "B", 1 },         { "k", 1024 },       { "K", 1024 },       { "KiB", 1024 },
-                { "M", 1048576 },    { "MiB", 1048576 }, { "G", 1073741824 }, { "GiB", 1073741824 }, { "T", 1099511627776.0 },
-                { "kB", 1000 },      { "KB", 1000 },     { "MB", 1000000 },   { "GB", 1000000000 }, { NULL, 0 },
+                { "", 1 },
+                { "B", 1 },
+                { "k", 1024 },
+                { "K", 1024 },
+                { "KiB", 1024 },
+                { "M", 1048576 },
+                { "MiB", 1048576 },
+                { "G", 1073741824 },
+                { "GiB", 1073741824 },
+                { "T", 1099511627776.0 },
+                { "kB", 1000 },
+                { "KB", 1000 },
+                { "MB", 1000000 },
+                { "GB", 1000000000 },
+                { NULL, 0 },
         };
 
         return option_scaled(text, units, bytes);
@@ -221,7 +235,8 @@ bool option_size(const char *text, uint64_t *bytes)
 bool option_time(const char *text, uint64_t *ms)
 {
         static const struct option_unit units[] = {
-                { "", 1000 }, { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "min", 60000 }, { "h", 3600000 }, { NULL, 0 },
+                { "", 1000 },     { "ms", 1 },      { "s", 1000 }, { "m", 60000 },
+                { "min", 60000 }, { "h", 3600000 }, { NULL, 0 },
         };
 
         return option_scaled(text, units, ms);

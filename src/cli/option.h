@@ -55,13 +55,15 @@ struct option_parser {
 };
 
 /* Operands may stand anywhere between options, until "--". */
-void option_start(struct option_parser *p, const char *command, const struct option_entry *entries, int argc, char **argv);
+void option_start(struct option_parser *p, const char *command, const struct option_entry *entries, int argc,
+                  char **argv);
 
 /* The same, but the first operand ends the options: what follows belongs to the program to run. */
 void option_start_program(struct option_parser *p, const char *command, const struct option_entry *entries, int argc,
                           char **argv);
 
-/* Index of the next option in the table; OPTION_DONE; OPTION_WRONG after a message on stderr (exit with ERR_EXIT_USAGE). */
+/* Index of the next option in the table; OPTION_DONE; OPTION_WRONG after a message on stderr: exit with
+ * ERR_EXIT_USAGE. */
 int option_next(struct option_parser *p);
 
 /* Append one aligned line per entry. */

@@ -19,8 +19,8 @@ bool pager_color_named(const char *word, enum pager_color *color);
 /* Whether results on FD are coloured: when asked for, or on a terminal that is not dumb and without NO_COLOR. */
 bool pager_color(enum pager_color wanted, int fd);
 
-/* Write TEXT to stdout; on a terminal (unless PLAIN) through $SEEP_PAGER, $PAGER or less -FRX.  A reader that goes away early
- * is no error.  false: errno tells why stdout could not be written. */
+/* Write TEXT to stdout; on a terminal (unless PLAIN) through $SEEP_PAGER, $PAGER or less -FRX.  A reader that goes away
+ * early is no error.  false: errno tells why stdout could not be written. */
 bool pager_show(const struct str *text, bool plain);
 
 #endif

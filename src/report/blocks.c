@@ -43,7 +43,8 @@ static void blocks_line(const struct profile *p, const struct profile_block *blo
         str_text(out, ", age ");
         text_time(out, end > block->birth_ms ? end - block->birth_ms : 0);
         if (block->thread < p->thread_count && p->threads[block->thread].tid)
-                str_format(out, ", thread %s (%" PRIu32 ")", p->threads[block->thread].name ? p->threads[block->thread].name : "?",
+                str_format(out, ", thread %s (%" PRIu32 ")",
+                           p->threads[block->thread].name ? p->threads[block->thread].name : "?",
                            p->threads[block->thread].tid);
         str_format(out, ", by %s\n", profile_kind_name(p->sites[block->site].kind));
 }
@@ -58,7 +59,8 @@ static uint8_t *blocks_chosen(const struct selection *sel, const struct select_p
         return chosen;
 }
 
-static bool blocks_wanted(const struct profile *p, const struct profile_block *block, const uint8_t *chosen, const struct filter *f)
+static bool blocks_wanted(const struct profile *p, const struct profile_block *block, const uint8_t *chosen,
+                          const struct filter *f)
 {
         if (block->site >= p->site_count || !chosen[block->site])
                 return false;
@@ -80,8 +82,9 @@ static void blocks_list(const struct selection *sel, struct symbols *s, struct p
                 str_format(out, "%" PRIu64 " more (-n %" PRIu32 ")\n", count - shown, options->limit);
 }
 
-static void blocks_part(const struct selection *sel, struct symbols *s, const struct profile_block *all, uint64_t all_count,
-                        const struct select_part *part, const char *what, const struct blocks_options *options, struct str *out)
+static void blocks_part(const struct selection *sel, struct symbols *s, const struct profile_block *all,
+                        uint64_t all_count, const struct select_part *part, const char *what,
+                        const struct blocks_options *options, struct str *out)
 {
         struct profile_block *list = heap_zero(all_count, sizeof *list);
         uint8_t *chosen = blocks_chosen(sel, part);

@@ -22,6 +22,7 @@ struct blocks_options {
 };
 
 /* Append the blocks of SEL's sites, then the regions of its mmap sites.  SEL must not be of merged stacks. */
-void blocks_write(const struct selection *sel, struct symbols *s, const struct blocks_options *options, struct str *out);
+void blocks_write(const struct selection *sel, struct symbols *s, const struct blocks_options *options,
+                  struct str *out);
 
 #endif

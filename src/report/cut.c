@@ -21,13 +21,15 @@ struct cut_tree {
 
 static size_t cut_slot(const struct cut_tree *t, uint32_t parent, const struct profile_node *n)
 {
-        uint64_t hash = (n->pc + n->exact) * 0x9e3779b97f4a7c15ull ^ ((uint64_t)parent << 16 | n->module) * 0xc2b2ae3d27d4eb4full;
+        uint64_t hash = (n->pc + n->exact) * 0x9e3779b97f4a7c15ull ^
+                        ((uint64_t)parent << 16 | n->module) * 0xc2b2ae3d27d4eb4full;
         size_t i = (hash ^ hash >> 32) & (t->table_room - 1);
 
         for (; t->table[i]; i = (i + 1) & (t->table_room - 1)) {
                 const struct profile_node *other = &t->profile->nodes[t->origins[t->table[i]]];
 
-                if (t->parents[t->table[i]] == parent && other->pc == n->pc && other->module == n->module && other->exact == n->exact)
+                if (t->parents[t->table[i]] == parent && other->pc == n->pc && other->module == n->module &&
+                    other->exact == n->exact)
                         break;
         }
         return i;

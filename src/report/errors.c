@@ -14,8 +14,10 @@
 
 static const char *release_name(uint32_t family)
 {
-        static const char *const names[] = { [LEDGER_FAMILY_NONE] = "a release", [LEDGER_FAMILY_C] = "free or realloc",
-                                             [LEDGER_FAMILY_NEW] = "delete", [LEDGER_FAMILY_NEW_ARRAY] = "delete[]",
+        static const char *const names[] = { [LEDGER_FAMILY_NONE] = "a release",
+                                             [LEDGER_FAMILY_C] = "free or realloc",
+                                             [LEDGER_FAMILY_NEW] = "delete",
+                                             [LEDGER_FAMILY_NEW_ARRAY] = "delete[]",
                                              [LEDGER_FAMILY_MAP] = "munmap" };
 
         return names[family < sizeof names / sizeof names[0] ? family : 0];
@@ -30,7 +32,8 @@ static void errors_head(const struct profile *p, const struct profile_error *err
                 str_text(out, "double free");
                 break;
         case LEDGER_ERROR_MISMATCHED:
-                str_format(out, "memory of %s released by %s", known ? profile_kind_name(p->sites[error->alloc_site].kind) : "?",
+                str_format(out, "memory of %s released by %s",
+                           known ? profile_kind_name(p->sites[error->alloc_site].kind) : "?",
                            release_name(error->release));
                 break;
         default:

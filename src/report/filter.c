@@ -219,5 +219,6 @@ bool filter_thread(const struct filter *f, const struct profile_thread *thread)
         if (!f->count[FILTER_THREAD])
                 return true;
         snprintf(number, sizeof number, "%" PRIu32, thread->tid);
-        return filter_matches(f, FILTER_THREAD, thread->name ? thread->name : "") || filter_matches(f, FILTER_THREAD, number);
+        return filter_matches(f, FILTER_THREAD, thread->name ? thread->name : "") ||
+               filter_matches(f, FILTER_THREAD, number);
 }

@@ -40,8 +40,10 @@ bool flat_key_named(const char *word, enum flat_key *key)
 
 enum flat_key flat_key_of(enum select_cost cost)
 {
-        static const enum flat_key keys[] = { [SELECT_LIVE] = FLAT_LIVE_BYTES, [SELECT_PEAK] = FLAT_PEAK_BYTES,
-                                              [SELECT_TOTAL] = FLAT_ALLOC_BYTES, [SELECT_ALLOCS] = FLAT_ALLOCS,
+        static const enum flat_key keys[] = { [SELECT_LIVE] = FLAT_LIVE_BYTES,
+                                              [SELECT_PEAK] = FLAT_PEAK_BYTES,
+                                              [SELECT_TOTAL] = FLAT_ALLOC_BYTES,
+                                              [SELECT_ALLOCS] = FLAT_ALLOCS,
                                               [SELECT_TEMPORARY] = FLAT_TEMPORARY };
 
         return keys[cost];
@@ -127,7 +129,8 @@ static void flat_costs(const struct select_row *row, struct str *out)
         str_char(out, '\n');
 }
 
-static void flat_entry(const struct flat_entry *entry, uint32_t number, const struct flat_options *options, struct str *out)
+static void flat_entry(const struct flat_entry *entry, uint32_t number, const struct flat_options *options,
+                       struct str *out)
 {
         size_t start = out->length;
 

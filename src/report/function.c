@@ -34,7 +34,8 @@ static void function_widen(struct function_table *t)
         free(old.keys);
 }
 
-uint32_t function_number(struct function_table *t, const struct profile *p, uint32_t node, const struct symbol_frame *frame)
+uint32_t function_number(struct function_table *t, const struct profile *p, uint32_t node,
+                         const struct symbol_frame *frame)
 {
         uint64_t name = frame->function ? (uintptr_t)frame->function : node <= 1 ? node : p->nodes[node].pc;
         uint32_t module = p->nodes[node].module + (frame->function ? 0u : FUNCTION_NAMELESS);

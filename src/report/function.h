@@ -26,7 +26,8 @@ struct function_table {
 };
 
 /* The number of the function of FRAME, a frame at NODE.  Same name in the same module: same number. */
-uint32_t function_number(struct function_table *t, const struct profile *p, uint32_t node, const struct symbol_frame *frame);
+uint32_t function_number(struct function_table *t, const struct profile *p, uint32_t node,
+                         const struct symbol_frame *frame);
 void function_free(struct function_table *t);
 
 #endif

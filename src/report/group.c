@@ -110,8 +110,8 @@ static char *group_name(const struct selection *sel, struct symbols *s, uint32_t
         return name.data;
 }
 
-static void group_by_frame(const struct selection *sel, struct symbols *s, const struct select_part *part, enum group_kind kind,
-                           struct group_list *l)
+static void group_by_frame(const struct selection *sel, struct symbols *s, const struct select_part *part,
+                           enum group_kind kind, struct group_list *l)
 {
         for (uint32_t i = 0; i < part->count; i++)
                 group_add(l, group_name(sel, s, part->rows[i].node, kind), part->rows[i].bytes, part->rows[i].count);
@@ -196,8 +196,8 @@ static void group_by_size(const struct selection *sel, struct group_list *l)
         free(chosen);
 }
 
-static void group_line(const struct selection *sel, const struct group_row *row, int64_t whole, const struct group_options *options,
-                       struct str *out)
+static void group_line(const struct selection *sel, const struct group_row *row, int64_t whole,
+                       const struct group_options *options, struct str *out)
 {
         size_t start = out->length;
 
@@ -216,8 +216,8 @@ static void group_line(const struct selection *sel, const struct group_row *row,
         str_char(out, '\n');
 }
 
-static void group_table(const struct selection *sel, struct group_list *l, const struct group_options *options, const char *heading,
-                        struct str *out)
+static void group_table(const struct selection *sel, struct group_list *l, const struct group_options *options,
+                        const char *heading, struct str *out)
 {
         struct group_row rest = { 0 };
         uint64_t whole = 0;

@@ -3,7 +3,7 @@
  * json.c -- the machine-readable report, version 1.
  *
  * Room:   outside.
- * Cost:   13 million frames of 130,000 stacks: 0.2 s; numbers are not printed by printf.
+ * Cost:   130,000 stacks of 42 frames: 0.4 s of CPU time for 100 MB; numbers are not printed by printf.
  */
 #include "report/json.h"
 
@@ -15,11 +15,12 @@
 
 /* Frames are listed once per address, in the order in which stacks meet them. */
 struct json_frames {
-        uint32_t *place;    /* by node of the profile: 1 + index of its innermost frame, 0 not yet met */
-        uint32_t *nodes;    /* those that brought new frames */
+        uint32_t *place; /* by node of the profile: 1 + index of its innermost frame, 0 not yet met */
+        uint8_t *length; /* by node: how many frames it has */
+        uint32_t *nodes; /* those that brought new frames */
         uint32_t node_count;
-        uint32_t next;      /* index of the next frame */
-        uint32_t *table;    /* nodes by address; 0 free */
+        uint32_t next;   /* index of the next frame */
+        uint32_t *table; /* nodes by address; 0 free */
         size_t room;
 };
 
@@ -94,7 +95,7 @@ static uint32_t frames_place(struct json *j, uint32_t node)
         const struct symbol_frame *unused;
         uint32_t *slot;
 
-        if (f->place[node])
+        if (f->place[node]) /* the usual case: most frames are met by many stacks */
                 return f->place[node] - 1;
         if (f->node_count == f->room / 2)
                 frames_widen(j);
@@ -103,24 +104,24 @@ static uint32_t frames_place(struct json *j, uint32_t node)
                 *slot = node;
                 f->nodes[f->node_count++] = node;
                 f->place[node] = f->next + 1;
-                f->next += symbols_node(j->symbols, node, &unused);
+                f->length[node] = (uint8_t)symbols_node(j->symbols, node, &unused); /* at most DEBUG_FRAMES */
+                f->next += f->length[node];
         } else {
                 f->place[node] = f->place[*slot];
+                f->length[node] = f->length[*slot];
         }
         return f->place[node] - 1;
 }
 
 static void json_stack(struct json *j, uint32_t node)
 {
-        const struct symbol_frame *unused;
         bool first = true;
 
         str_char(j->out, '[');
         for (; node > 1; node = select_parent(j->sel, node)) {
                 uint32_t origin = select_origin(j->sel, node), place = frames_place(j, origin);
-                uint32_t count = symbols_node(j->symbols, origin, &unused);
 
-                for (uint32_t i = 0; i < count; i++) {
+                for (uint32_t i = 0; i < j->frames.length[origin]; i++) {
                         if (!first)
                                 str_text(j->out, ", ");
                         first = false;
@@ -194,8 +195,9 @@ static void json_totals(struct json *j)
         str_text(out, "},\n");
 }
 
-static const char json_no_leaks[] = "\"definite\": {\"blocks\": 0, \"bytes\": 0}, \"indirect\": {\"blocks\": 0, \"bytes\": 0}, "
-                                    "\"possible\": {\"blocks\": 0, \"bytes\": 0}, \"reachable\": {\"blocks\": 0, \"bytes\": 0}}";
+static const char json_no_leaks[] =
+        "\"definite\": {\"blocks\": 0, \"bytes\": 0}, \"indirect\": {\"blocks\": 0, \"bytes\": 0}, "
+        "\"possible\": {\"blocks\": 0, \"bytes\": 0}, \"reachable\": {\"blocks\": 0, \"bytes\": 0}}";
 
 static void json_site(struct json *j, const struct select_row *row)
 {
@@ -299,7 +301,8 @@ static void json_frame(struct json *j, uint32_t node, const struct symbol_frame 
                 str_text(j->out, "null");
         str_text(j->out, ", \"module\": ");
         json_string(j->out, n->module < j->profile->module_count ? j->profile->modules[n->module].path : NULL);
-        str_format(j->out, ", \"address\": \"0x%" PRIx64 "\", \"inlined\": %s}", n->pc, frame->inlined ? "true" : "false");
+        str_format(j->out, ", \"address\": \"0x%" PRIx64 "\", \"inlined\": %s}", n->pc,
+                   frame->inlined ? "true" : "false");
 }
 
 static void json_frame_list(struct json *j)
@@ -358,6 +361,7 @@ void json_write(const struct selection *sel, struct symbols *s, struct str *out)
         struct json j = { .sel = sel, .profile = sel->profile, .symbols = s, .out = out };
 
         j.frames.place = heap_zero(sel->profile->node_count, sizeof *j.frames.place);
+        j.frames.length = heap_zero(sel->profile->node_count, sizeof *j.frames.length);
         frames_widen(&j);
         json_head(&j);
         json_totals(&j);
@@ -368,6 +372,7 @@ void json_write(const struct selection *sel, struct symbols *s, struct str *out)
         json_threads(&j);
         str_text(out, " \"snapshots\": []}\n");
         free(j.frames.place);
+        free(j.frames.length);
         free(j.frames.nodes);
         free(j.frames.table);
 }

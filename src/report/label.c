@@ -27,7 +27,8 @@ void label_function(const struct profile *p, uint32_t node, const struct symbol_
         else if (node <= 1)
                 str_text(out, node == 0 ? "[no stack recorded]" : "[stack lost]");
         else if (n->module < p->module_count && p->modules[n->module].path)
-                str_format(out, "%s+0x%" PRIx64, label_base(p->modules[n->module].path), n->pc - p->modules[n->module].bias);
+                str_format(out, "%s+0x%" PRIx64, label_base(p->modules[n->module].path),
+                           n->pc - p->modules[n->module].bias);
         else
                 str_format(out, "0x%" PRIx64, n->pc);
 }
@@ -93,8 +94,9 @@ void label_frame(const struct profile *p, uint32_t node, const struct symbol_fra
 
 bool label_is_machinery(const struct symbol_frame *frame)
 {
-        static const char *const starts[] = { "std::", "__gnu_cxx::", "void std::", "void* std::", "operator new", "alloc::",
-                                              "<alloc::", "core::", "<core::", "hashbrown::", "__rust_alloc", "__rdl_alloc" };
+        static const char *const starts[] = { "std::",        "__gnu_cxx::", "void std::",   "void* std::",
+                                              "operator new", "alloc::",     "<alloc::",     "core::",
+                                              "<core::",      "hashbrown::", "__rust_alloc", "__rdl_alloc" };
 
         if (!frame->function)
                 return false;

@@ -103,7 +103,8 @@ static void rows_clear(struct select_row *rows, uint32_t count)
         }
 }
 
-static bool rows_of_moment(struct select_row *rows, const struct profile *p, const struct select_request *r, struct err *e)
+static bool rows_of_moment(struct select_row *rows, const struct profile *p, const struct select_request *r,
+                           struct err *e)
 {
         struct profile_change *then = heap_zero(p->site_count, sizeof *then);
         bool good = true;
@@ -203,7 +204,8 @@ static void select_sort_out(struct selection *sel, struct select_row *rows, stru
                 struct select_row *row = &rows[i];
 
                 row_choose(row, sel->cost);
-                if (!row->allocs && !row->frees && !row->live_blocks && !row->peak_blocks && !row->temporary && !row->live_bytes)
+                if (!row->allocs && !row->frees && !row->live_blocks && !row->peak_blocks && !row->temporary &&
+                    !row->live_bytes)
                         continue;
                 if (f && !filter_stack(f, p, s, row->node))
                         continue;
@@ -217,13 +219,18 @@ static bool select_possible(const struct select_request *r, const struct profile
         bool by_time = r->at_set || r->range_set;
 
         if (by_thread && by_time)
-                return err_set(e, ERR_EXIT_USAGE, "--thread cannot be combined with --at TIME or --range: time slices do not tell threads apart");
+                return err_set(
+                        e, ERR_EXIT_USAGE,
+                        "--thread cannot be combined with --at TIME or --range: time slices do not tell threads apart");
         if (by_thread && r->cost == SELECT_PEAK)
-                return err_set(e, ERR_EXIT_USAGE, "--thread cannot be combined with the peak: it is the whole program's; use --cost live or total");
+                return err_set(e, ERR_EXIT_USAGE,
+                               "--thread cannot be combined with the peak: it is the whole program's; use --cost live "
+                               "or total");
         if (by_time && (r->cost == SELECT_PEAK || r->cost == SELECT_TEMPORARY))
                 return err_set(e, ERR_EXIT_USAGE, "--at TIME and --range know the costs live, total and allocs only");
         if (by_time && !p->slice_count)
-                return err_set(e, ERR_EXIT_USAGE, "the recording has no time slices: it ended too soon for --at TIME and --range");
+                return err_set(e, ERR_EXIT_USAGE,
+                               "the recording has no time slices: it ended too soon for --at TIME and --range");
         return true;
 }
 

@@ -266,8 +266,8 @@ static void summary_errors(struct summary *m)
         struct str text = { 0 };
 
         summary_error(&text, t->double_frees, "double free", "double frees");
-        summary_error(&text, t->mismatched, "mismatched release", "mismatched releases");
-        summary_error(&text, t->unknown_frees, "free of unknown memory", "frees of unknown memory");
+        summary_error(&text, t->mismatched, "mismatched release", "mismatched");
+        summary_error(&text, t->unknown_frees, "unknown free", "unknown frees");
         if (text.length) {
                 text_color(m->out, m->color, TEXT_RED);
                 str_format(m->out, "  ERRORS: %s", str_get(&text));
@@ -280,7 +280,8 @@ static void summary_errors(struct summary *m)
 /* Runtime libraries come without debug information everywhere; naming them would only hide the others. */
 static bool summary_is_runtime(const char *path)
 {
-        static const char *const names[] = { "libc.so", "libc-", "ld-linux", "ld-musl", "libstdc++", "libgcc_s", "libm.so", "libpthread" };
+        static const char *const names[] = { "libc.so",   "libc-",    "ld-linux", "ld-musl",
+                                             "libstdc++", "libgcc_s", "libm.so",  "libpthread" };
 
         for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
                 if (strncmp(label_base(path), names[i], strlen(names[i])) == 0)

@@ -134,7 +134,8 @@ static void level_add_inner(struct tree *t, struct tree_level *l, const struct t
         if (item->final)
                 return;
         if (item->level) {
-                level_add(l, (struct tree_item){ item->node, (uint16_t)(item->level - 1), 0, item->bytes, item->count });
+                level_add(l,
+                          (struct tree_item){ item->node, (uint16_t)(item->level - 1), 0, item->bytes, item->count });
                 return;
         }
         for (uint32_t i = t->child_first[item->node]; i < t->child_first[item->node + 1]; i++)
@@ -155,7 +156,8 @@ static void level_add_outer(struct tree *t, struct tree_level *l, const struct t
         if (outer.node <= 1)
                 return;
         known = t->item_of[outer.node];
-        if (known && known <= l->item_count && l->items[known - 1].node == outer.node && l->items[known - 1].level == outer.level) {
+        if (known && known <= l->item_count && l->items[known - 1].node == outer.node &&
+            l->items[known - 1].level == outer.level) {
                 l->items[known - 1].bytes += outer.bytes;
                 l->items[known - 1].count += outer.count;
                 return;
@@ -508,5 +510,6 @@ void tree_write(const struct selection *sel, struct symbols *s, const struct tre
         if ((int64_t)sel->mapped.total_bytes <= 0 || sel->cost == SELECT_PEAK || sel->cost == SELECT_TEMPORARY)
                 return;
         str_char(out, '\n');
-        tree_part(sel, &sel->mapped, s, options, sel->cost == SELECT_LIVE ? "mapped by mmap, not unmapped" : "mapped by mmap", out);
+        tree_part(sel, &sel->mapped, s, options,
+                  sel->cost == SELECT_LIVE ? "mapped by mmap, not unmapped" : "mapped by mmap", out);
 }

@@ -183,7 +183,8 @@ bool cache_open(struct cache *c, const struct profile_module *recorded, const st
         h = c->map;
         if (!h)
                 return false;
-        if (!cache_valid(h, c->map_bytes, recorded) || (!h->has_lines && h->fingerprint != cache_fingerprint(recorded, s))) {
+        if (!cache_valid(h, c->map_bytes, recorded) ||
+            (!h->has_lines && h->fingerprint != cache_fingerprint(recorded, s))) {
                 cache_close(c);
                 return false;
         }
@@ -291,7 +292,8 @@ static void draft_entry(struct cache_draft *d, uint64_t address, uint32_t count)
 
 static void draft_frame(struct cache_draft *d, const struct symbol_frame *frame)
 {
-        struct cache_frame stored = { draft_text(d, frame->function), draft_text(d, frame->file), frame->line, frame->inlined };
+        struct cache_frame stored = { draft_text(d, frame->function), draft_text(d, frame->file), frame->line,
+                                      frame->inlined };
 
         str_bytes(&d->frames, &stored, sizeof stored);
         d->frame_count++;
@@ -369,8 +371,8 @@ static void cache_replace(const char *path, const struct str *contents)
         str_free(&temporary);
 }
 
-void cache_save(const struct cache *c, const struct profile_module *recorded, const struct module_search *s, bool has_lines,
-                const struct cache_answer *answers, size_t count)
+void cache_save(const struct cache *c, const struct profile_module *recorded, const struct module_search *s,
+                bool has_lines, const struct cache_answer *answers, size_t count)
 {
         struct cache_head head = { .has_lines = has_lines, .build_id_bytes = recorded->build_id_bytes };
         struct str path = { 0 }, whole = { 0 };

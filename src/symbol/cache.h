@@ -49,7 +49,7 @@ struct cache_answer {
 };
 
 /* Write ANSWERS together with what C holds already.  ANSWERS are sorted by address and not in C. */
-void cache_save(const struct cache *c, const struct profile_module *recorded, const struct module_search *s, bool has_lines,
-                const struct cache_answer *answers, size_t count);
+void cache_save(const struct cache *c, const struct profile_module *recorded, const struct module_search *s,
+                bool has_lines, const struct cache_answer *answers, size_t count);
 
 #endif

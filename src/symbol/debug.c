@@ -64,7 +64,8 @@ static void debug_add_unit(struct debug *d, Dwarf_Die *die)
         }
         unit = &d->units[d->unit_count];
         *unit = (struct debug_unit){ .die = *die, .body = *die };
-        if (dwarf_cu_info(die->cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 && type == DW_UT_skeleton && split.addr)
+        if (dwarf_cu_info(die->cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 && type == DW_UT_skeleton &&
+            split.addr)
                 unit->body = split;
         debug_add_ranges(die, &d->spans, d->unit_count);
         d->unit_count++;

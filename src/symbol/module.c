@@ -104,7 +104,8 @@ static bool module_try(const struct profile_module *recorded, struct str *out, c
         return module_usable(str_get(out), recorded);
 }
 
-static bool module_try_build_id(const struct profile_module *recorded, struct str *out, const char *dir, const char *inner)
+static bool module_try_build_id(const struct profile_module *recorded, struct str *out, const char *dir,
+                                const char *inner)
 {
         struct str id = { 0 };
         bool found = false;

@@ -41,11 +41,13 @@ static inline uint16_t forge_module(struct profile *p, const char *path)
 
 /* A name for the code at PC - 1 of the last module; deeper frames of one address by calling it again.  Addresses must
  * not fall, over all modules. */
-static inline void forge_name(struct profile *p, uint64_t pc, uint32_t depth, const char *function, const char *file, uint32_t line)
+static inline void forge_name(struct profile *p, uint64_t pc, uint32_t depth, const char *function, const char *file,
+                              uint32_t line)
 {
         p->symbols = heap_grow(p->symbols, p->symbol_count + 1, sizeof *p->symbols);
-        p->symbols[p->symbol_count++] = (struct profile_symbol){ p->module_count - 1, depth, pc - 1, heap_text(function),
-                                                                heap_text(file), line, 0 };
+        p->symbols[p->symbol_count++] =
+                (struct profile_symbol){ p->module_count - 1, depth, pc - 1, heap_text(function),
+                                         heap_text(file),     line,  0 };
 }
 
 static inline uint32_t forge_node(struct profile *p, uint32_t parent, uint64_t pc, uint16_t module)
@@ -55,14 +57,19 @@ static inline uint32_t forge_node(struct profile *p, uint32_t parent, uint64_t p
         return p->node_count++;
 }
 
-static inline struct profile_site *forge_site(struct profile *p, uint32_t node, uint32_t kind, uint64_t live_bytes, uint64_t live_blocks)
+static inline struct profile_site *forge_site(struct profile *p, uint32_t node, uint32_t kind, uint64_t live_bytes,
+                                              uint64_t live_blocks)
 {
         struct profile_site *site;
 
         p->sites = heap_grow(p->sites, p->site_count + 1, sizeof *p->sites);
         site = &p->sites[p->site_count++];
-        *site = (struct profile_site){ .node = node, .kind = kind, .live_bytes = live_bytes, .live_blocks = live_blocks,
-                                       .allocs = live_blocks, .alloc_bytes = live_bytes };
+        *site = (struct profile_site){ .node = node,
+                                       .kind = kind,
+                                       .live_bytes = live_bytes,
+                                       .live_blocks = live_blocks,
+                                       .allocs = live_blocks,
+                                       .alloc_bytes = live_bytes };
         return site;
 }
 
@@ -72,7 +79,8 @@ static inline void forge_thread(struct profile *p, uint32_t tid, const char *nam
         p->threads[p->thread_count++] = (struct profile_thread){ .tid = tid, .name = heap_text(name) };
 }
 
-static inline void forge_block(struct profile *p, uint64_t address, uint64_t size, uint32_t site, uint32_t thread, uint64_t birth_ms)
+static inline void forge_block(struct profile *p, uint64_t address, uint64_t size, uint32_t site, uint32_t thread,
+                               uint64_t birth_ms)
 {
         p->blocks = heap_grow(p->blocks, p->block_count + 1, sizeof *p->blocks);
         p->blocks[p->block_count++] = (struct profile_block){ address, size, site, thread, birth_ms };
@@ -96,7 +104,15 @@ static inline struct symbols *forge_symbols(const struct profile *p)
  *   main/work/inner      93 (3)     inner is inlined into work
  *   main/load          4096 (1)     by mmap
  */
-enum { FORGE_SITE_PARSE = 1, FORGE_SITE_PARSE_20, FORGE_SITE_LOAD, FORGE_SITE_TINY, FORGE_SITE_SMALL, FORGE_SITE_INNER, FORGE_SITE_MMAP };
+enum {
+        FORGE_SITE_PARSE = 1,
+        FORGE_SITE_PARSE_20,
+        FORGE_SITE_LOAD,
+        FORGE_SITE_TINY,
+        FORGE_SITE_SMALL,
+        FORGE_SITE_INNER,
+        FORGE_SITE_MMAP
+};
 
 static inline void forge_usual(struct profile *p)
 {

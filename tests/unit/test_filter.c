@@ -35,7 +35,7 @@ static long long bytes_with(const struct wish *wishes, size_t count)
         return bytes;
 }
 
-#define BYTES_WITH(...)                                                                                      \
+#define BYTES_WITH(...)                                                                                                \
         bytes_with((struct wish[]){ __VA_ARGS__ }, sizeof((struct wish[]){ __VA_ARGS__ }) / sizeof(struct wish))
 
 TEST(an_include_keeps_only_its_stacks)
@@ -130,8 +130,10 @@ TEST(a_thread_is_seen_by_its_own_calls_and_blocks)
 static void forge_slices(struct profile *p)
 {
         static const struct profile_change changes[] = {
-                { FORGE_SITE_PARSE, 0, 400, 4, 4, 400 }, { FORGE_SITE_LOAD, 0, 300, 3, 3, 300 },
-                { FORGE_SITE_PARSE, 0, 600, 6, 8, 800 }, { FORGE_SITE_LOAD, 0, 200, 2, 3, 300 },
+                { FORGE_SITE_PARSE, 0, 400, 4, 4, 400 },
+                { FORGE_SITE_LOAD, 0, 300, 3, 3, 300 },
+                { FORGE_SITE_PARSE, 0, 600, 6, 8, 800 },
+                { FORGE_SITE_LOAD, 0, 200, 2, 3, 300 },
         };
 
         p->changes = heap_zero(4, sizeof *p->changes);
@@ -176,11 +178,13 @@ TEST(a_range_shows_what_was_added_and_what_went)
 
         forge_usual(&p);
         forge_slices(&p);
-        sel = select_when(&p, (struct select_request){ .cost = SELECT_TOTAL, .range_set = true, .from_ms = 1000, .to_ms = 9000 });
+        sel = select_when(
+                &p, (struct select_request){ .cost = SELECT_TOTAL, .range_set = true, .from_ms = 1000, .to_ms = 9000 });
         is_equal(sel.heap.total_bytes, 400);
         is_equal(sel.heap.total_count, 4);
         select_free(&sel);
-        sel = select_when(&p, (struct select_request){ .cost = SELECT_LIVE, .range_set = true, .from_ms = 1000, .to_ms = 9000 });
+        sel = select_when(
+                &p, (struct select_request){ .cost = SELECT_LIVE, .range_set = true, .from_ms = 1000, .to_ms = 9000 });
         is_equal(sel.heap.count, 2);
         is_equal(sel.heap.rows[0].bytes, 200);
         is_equal(sel.heap.rows[1].bytes, -100);
@@ -190,5 +194,6 @@ TEST(a_range_shows_what_was_added_and_what_went)
 
 TAP_MAIN(an_include_keeps_only_its_stacks, an_exclude_takes_its_stacks_away, the_innermost_matching_frame_decides,
          at_one_frame_include_comes_first, several_includes_are_a_choice, inlined_functions_are_frames,
-         a_module_is_matched_by_its_path, what_is_no_expression_is_wrong_use, a_thread_is_seen_by_its_own_calls_and_blocks,
-         a_moment_shows_what_was_live_then, a_range_shows_what_was_added_and_what_went)
+         a_module_is_matched_by_its_path, what_is_no_expression_is_wrong_use,
+         a_thread_is_seen_by_its_own_calls_and_blocks, a_moment_shows_what_was_live_then,
+         a_range_shows_what_was_added_and_what_went)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The programs looked at are compiled here and tell the truth themselves: each prints the return addresses it saw, and the
- * functions and lines (by __LINE__) that belong to them.
+ * The programs looked at are compiled here and tell the truth themselves: each prints the return addresses it saw, and
+ * the functions and lines (by __LINE__) that belong to them.
  */
 #include "tap.h"
 
@@ -260,7 +260,9 @@ TEST(separate_debug_files_are_found_by_link_and_by_build_id)
         is_equal(shell("objcopy --add-gnu-debuglink=%s.debug %s", "split", "split"), 0);
         check_inlined(&t, &no_cache);
         is_equal(shell("id=$(cat %s.id) && mkdir -p d/.build-id/$(echo $id | cut -c1-2) && mv %s.debug "
-                       "d/.build-id/$(echo $id | cut -c1-2)/$(echo $id | cut -c3-).debug", "split", "split"), 0);
+                       "d/.build-id/$(echo $id | cut -c1-2)/$(echo $id | cut -c3-).debug",
+                       "split", "split"),
+                 0);
         check_name(&t, &no_cache, 2, "outer:0");
         path_in(&debug, "d");
         paths[0] = str_get(&debug);

@@ -32,7 +32,8 @@ static char *usual_tree(struct select_request request, struct tree_options optio
 
 TEST(from_main_inwards_with_shares_of_the_whole)
 {
-        char *text = usual_tree((struct select_request){ .cost = SELECT_LIVE }, (struct tree_options){ .threshold = 1 });
+        char *text =
+                usual_tree((struct select_request){ .cost = SELECT_LIVE }, (struct tree_options){ .threshold = 1 });
 
         is_text(text, "not freed: 1,000B\n"
                       "  -> 100.00% (1,000B, 16x): main [/src/m.c:1]\n"
@@ -194,7 +195,7 @@ TEST(memory_without_a_stack_is_still_counted)
         profile_free(&p);
 }
 
-TAP_MAIN(from_main_inwards_with_shares_of_the_whole, inverted_from_the_caller_of_malloc_outwards, calls_are_weighed_by_their_number,
-         a_limit_sums_what_is_beyond_it, merged_stacks_end_at_the_given_depth, recursion_is_a_chain_and_ends,
-         start_code_is_left_out_but_not_its_own_memory, an_empty_recording_gives_an_empty_tree,
-         memory_without_a_stack_is_still_counted)
+TAP_MAIN(from_main_inwards_with_shares_of_the_whole, inverted_from_the_caller_of_malloc_outwards,
+         calls_are_weighed_by_their_number, a_limit_sums_what_is_beyond_it, merged_stacks_end_at_the_given_depth,
+         recursion_is_a_chain_and_ends, start_code_is_left_out_but_not_its_own_memory,
+         an_empty_recording_gives_an_empty_tree, memory_without_a_stack_is_still_counted)

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#include "tap.h"
+
+#include <stdlib.h>
+
+#include "symbol/demangle.h"
+
+static void becomes(const char *name, const char *expected)
+{
+        char *readable = demangle_name(name);
+
+        is_text(readable, expected);
+        free(readable);
+}
+
+TEST(cplusplus_has_its_parameters)
+{
+        becomes("_ZN3foo3barEiPKc", "foo::bar(int, char const*)");
+        becomes("_Znwm", "operator new(unsigned long)");
+        becomes("_ZNSt6vectorIiSaIiEE9push_backERKi", "std::vector<int, std::allocator<int> >::push_back(int const&)");
+}
+
+TEST(rust_legacy_names_lose_their_hash)
+{
+        becomes("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt");
+}
+
+TEST(rust_v0_names_are_read)
+{
+        becomes("_RNvCs1234_7mycrate3foo", "mycrate::foo");
+        becomes("_RINvNtC3std3mem8align_ofjdE", "std::mem::align_of::<usize, f64>");
+}
+
+TEST(what_is_not_mangled_stays)
+{
+        becomes("main", "main");
+        becomes("_Z", "_Z");
+        becomes("_start", "_start");
+        becomes("_Disabled", "_Disabled");
+        becomes("_Zygote_table", "_Zygote_table");
+}
+
+TEST(symbol_versions_go)
+{
+        becomes("memcpy@@GLIBC_2.14", "memcpy");
+        becomes("_Znwm@GLIBCXX_3.4", "operator new(unsigned long)");
+}
+
+TAP_MAIN(cplusplus_has_its_parameters, rust_legacy_names_lose_their_hash, rust_v0_names_are_read,
+         what_is_not_mangled_stays, symbol_versions_go)

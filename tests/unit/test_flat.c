@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "tap.h"
+
+#include "forge.h"
+#include "report/flat.h"
+#include "report/group.h"
+
+/* The flat list (or, with KIND, the table) of P, to be freed. */
+static char *list_of(const struct profile *p, enum select_cost cost, const struct flat_options *flat,
+                     enum group_kind kind)
+{
+        struct select_request request = { .cost = cost };
+        struct symbols *s = forge_symbols(p);
+        struct str out = { 0 };
+        struct selection sel;
+        struct err e = { 0 };
+
+        is_true(select_make(&sel, p, s, &request, &e));
+        if (flat)
+                flat_write(&sel, s, flat, &out);
+        else
+                group_write(&sel, s, &(struct group_options){ kind, 1, 0, 0 }, &out);
+        select_free(&sel);
+        symbols_free(s);
+        return out.data;
+}
+
+TEST(stacks_come_largest_first_with_all_costs)
+{
+        struct profile p;
+        char *text;
+
+        forge_usual(&p);
+        p.sites[FORGE_SITE_LOAD].allocs = 7;
+        p.sites[FORGE_SITE_LOAD].frees = 5;
+        p.sites[FORGE_SITE_LOAD].lifetime_ms = 10000;
+        p.sites[FORGE_SITE_LOAD].temporary = 4;
+        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = FLAT_LIVE_BYTES, .limit = 2 }, GROUP_STACK);
+        is_text(text, "heap: 6 stacks, not freed 1000 B, in all 1000 B by 21 calls\n"
+                      "\n"
+                      "   1. 600 B        not freed, by malloc\n"
+                      "      not freed 600 B in 6 blocks, peak 0 B, in all 600 B by 6 calls, 0 freed, 0 temporary\n"
+                      "        parse [/src/a.c:10]\n"
+                      "        load [/src/l.c:7]\n"
+                      "        main [/src/m.c:1]\n"
+                      "\n"
+                      "   2. 200 B        not freed, by malloc\n"
+                      "      not freed 200 B in 2 blocks, peak 0 B, in all 200 B by 7 calls, 5 freed, 4 temporary, "
+                      "lived 2.0 s\n"
+                      "        load [/src/l.c:7]\n"
+                      "        main [/src/m.c:1]\n"
+                      "\n"
+                      "      4 more stacks (-n 2)\n"
+                      "mapped by mmap: 1 stacks, not freed 4.0 KiB, in all 4.0 KiB by 1 calls\n"
+                      "\n"
+                      "   1. 4.0 KiB      not freed, by mmap\n"
+                      "      not freed 4.0 KiB in 1 blocks, peak 0 B, in all 4.0 KiB by 1 calls, 0 freed, 0 temporary\n"
+                      "        load [/src/l.c:7]\n"
+                      "        main [/src/m.c:1]\n"
+                      "\n");
+        free(text);
+        profile_free(&p);
+}
+
+TEST(keys_order_by_what_they_say)
+{
+        struct profile p;
+        char *text;
+
+        forge_usual(&p);
+        forge_block(&p, 0x1000, 4, FORGE_SITE_TINY, 0, 1000);
+        forge_block(&p, 0x2000, 1, FORGE_SITE_SMALL, 0, 9000);
+        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = FLAT_AGE }, GROUP_STACK);
+        has_text(text, "   1. 9,000        ms: age of the oldest block, by malloc\n");
+        has_text(text, "   2. 1,000        ms: age of the oldest block, by malloc\n");
+        is_true(!strstr(text, "   3. "));
+        free(text);
+        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = FLAT_AVERAGE, .limit = 1 }, GROUP_STACK);
+        has_text(text, "   1. 100 B        average size, by malloc\n");
+        free(text);
+        p.errors = heap_zero(1, sizeof *p.errors);
+        p.errors[0] =
+                (struct profile_error){ .type = LEDGER_ERROR_DOUBLE_FREE, .alloc_site = FORGE_SITE_INNER, .count = 3 };
+        p.error_count = 1;
+        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = FLAT_BAD_FREES }, GROUP_STACK);
+        has_text(text, "   1. 3            double frees, by new\n");
+        has_text(text, "        inner [/src/w.c:61] (inlined)\n        work [/src/w.c:66]\n");
+        free(text);
+        profile_free(&p);
+}
+
+TEST(groups_sum_by_function_file_and_module)
+{
+        struct profile p;
+        char *text;
+
+        forge_usual(&p);
+        text = list_of(&p, SELECT_LIVE, NULL, GROUP_FUNCTION);
+        has_text(text, "not freed, by function: 1,000B\n  70.00%  700B, 7x                   parse\n  20.00%  200B, 2x "
+                       "                  load\n");
+        has_text(text, "   0.70%  7B, 4x                     (2 more)\n");
+        free(text);
+        text = list_of(&p, SELECT_LIVE, NULL, GROUP_FILE);
+        has_text(text, "  70.00%  700B, 7x                   /src/a.c\n");
+        free(text);
+        text = list_of(&p, SELECT_LIVE, NULL, GROUP_MODULE);
+        has_text(text, " 100.00%  1,000B, 16x                /usr/bin/prog\n");
+        free(text);
+        profile_free(&p);
+}
+
+TEST(groups_of_threads_and_sizes_come_from_blocks)
+{
+        struct profile p;
+        char *text;
+
+        forge_usual(&p);
+        forge_thread(&p, 5, "pool");
+        forge_thread(&p, 6, "pool");
+        forge_block(&p, 0x1000, 16, FORGE_SITE_TINY, 1, 0);
+        forge_block(&p, 0x2000, 17, FORGE_SITE_TINY, 2, 0);
+        forge_block(&p, 0x3000, 31, FORGE_SITE_TINY, 0, 0);
+        text = list_of(&p, SELECT_LIVE, NULL, GROUP_SIZE);
+        has_text(text,
+                 "  75.00%  48B, 2x                    up to 32 B\n  25.00%  16B, 1x                    up to 16 B\n");
+        free(text);
+        text = list_of(&p, SELECT_LIVE, NULL, GROUP_THREAD);
+        has_text(text, "  51.56%  33B, 2x                    pool\n");
+        free(text);
+        profile_free(&p);
+}
+
+TAP_MAIN(stacks_come_largest_first_with_all_costs, keys_order_by_what_they_say, groups_sum_by_function_file_and_module,
+         groups_of_threads_and_sizes_come_from_blocks)

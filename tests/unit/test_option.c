@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+#include "tap.h"
+
+#include <unistd.h>
+
+#include "cli/option.h"
+
+#define TRY_OPTIONS(X)                                                                                                 \
+        X(TRY_HEADING, NULL, 0, NULL, "things:")                                                                       \
+        X(TRY_LIMIT, "limit", 'n', "N", "at most N\nlines")                                                            \
+        X(TRY_QUIET, "quiet", 'q', NULL, "say less")                                                                   \
+        X(TRY_SAMPLE, "sample", 0, "[SIZE]", "now and then")
+
+enum { TRY_OPTIONS(OPTION_ENUM) TRY_COUNT };
+static const struct option_entry try_options[] = { TRY_OPTIONS(OPTION_ENTRY) OPTION_END };
+
+/* Options found, as "limit=5 quiet | first operand"; messages go nowhere. */
+static const char *parsed(int program, int argc, char **argv)
+{
+        static struct str out;
+        struct option_parser parser;
+        int which, saved = dup(STDERR_FILENO);
+
+        str_clear(&out);
+        is_true(freopen("/dev/null", "w", stderr) != NULL);
+        (program ? option_start_program : option_start)(&parser, "try", try_options, argc, argv);
+        while ((which = option_next(&parser)) >= 0)
+                str_format(&out, "%s%s%s ", try_options[which].name, parser.value ? "=" : "",
+                           parser.value ? parser.value : "");
+        if (which == OPTION_WRONG)
+                str_text(&out, "WRONG");
+        else
+                str_format(&out, "| %s", argv[parser.first_operand] ? argv[parser.first_operand] : "");
+        fflush(stderr);
+        dup2(saved, STDERR_FILENO);
+        close(saved);
+        return str_get(&out);
+}
+
+#define PARSED(program, ...)                                                                                           \
+        parsed(program, (int)(sizeof((char *[]){ "try", __VA_ARGS__ }) / sizeof(char *)),                              \
+               (char *[]){ "try", __VA_ARGS__, NULL })
+
+TEST(long_short_joined_and_abbreviated)
+{
+        is_text(PARSED(0, "--limit", "5", "-q"), "limit=5 quiet | ");
+        is_text(PARSED(0, "--limit=5", "-n6", "-qn7"), "limit=5 limit=6 quiet limit=7 | ");
+        is_text(PARSED(0, "--lim=5"), "limit=5 | ");
+        is_text(PARSED(0, "--sample", "--sample=3k"), "sample sample=3k | ");
+}
+
+TEST(operands_may_stand_between_options_unless_they_are_a_program)
+{
+        is_text(PARSED(0, "file", "-q"), "quiet | file");
+        is_text(PARSED(1, "-q", "prog", "-n", "x"), "quiet | prog");
+        is_text(PARSED(0, "-q", "--", "-n"), "quiet | -n");
+}
+
+TEST(wrong_use_is_told)
+{
+        is_text(PARSED(0, "--limti", "5"), "WRONG");
+        is_text(PARSED(0, "-z"), "WRONG");
+        is_text(PARSED(0, "--limit"), "WRONG");
+        is_text(PARSED(0, "-n"), "WRONG");
+        is_text(PARSED(0, "--quiet=3"), "WRONG");
+}
+
+TEST(help_is_made_from_the_same_table)
+{
+        struct str out = { 0 };
+
+        option_help(try_options, &out);
+        is_text(str_get(&out), "\nthings:\n"
+                               "  -n, --limit N               at most N\n"
+                               "                              lines\n"
+                               "  -q, --quiet                 say less\n"
+                               "      --sample[=SIZE]         now and then\n");
+        str_free(&out);
+}
+
+TEST(values_have_units)
+{
+        uint64_t value = 0;
+
+        is_true(option_size("512K", &value) && value == 524288);
+        is_true(option_size("1.5M", &value) && value == 1572864);
+        is_true(option_size("2kB", &value) && value == 2000);
+        is_true(!option_size("-1", &value) && !option_size("3 apples", &value) && !option_size("", &value));
+        is_true(!option_size("99999999999T", &value));
+        is_true(option_time("1.5s", &value) && value == 1500);
+        is_true(option_time("200ms", &value) && value == 200);
+        is_true(option_time("2m", &value) && value == 120000);
+        is_true(option_time("3", &value) && value == 3000);
+        is_true(!option_time("soon", &value));
+        is_true(option_number("42", &value) && value == 42);
+        is_true(!option_number("42x", &value) && !option_number("-4", &value) &&
+                !option_number("99999999999999999999", &value));
+}
+
+TAP_MAIN(long_short_joined_and_abbreviated, operands_may_stand_between_options_unless_they_are_a_program,
+         wrong_use_is_told, help_is_made_from_the_same_table, values_have_units)

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+#include "tap.h"
+
+#include "forge.h"
+#include "report/summary.h"
+
+static char *summary_of(const struct profile *p, const char *file)
+{
+        struct symbols *s = forge_symbols(p);
+        struct str out = { 0 };
+
+        summary_write(p, s, file, 0, &out);
+        symbols_free(s);
+        return out.data;
+}
+
+/* At most 24 lines of 80 columns; the text has no wide characters. */
+static void fits_a_screen(const char *text)
+{
+        size_t lines = 0;
+
+        while (*text) {
+                size_t length = strcspn(text, "\n");
+
+                lines++;
+                if (!is_true(length <= 80))
+                        printf("# %.*s\n", (int)length, text);
+                text += length + (text[length] == '\n');
+        }
+        is_true(lines <= 24);
+}
+
+static void add_warning(struct profile *p, const char *text)
+{
+        p->meta.warnings = heap_grow(p->meta.warnings, p->meta.warning_count + 1, sizeof *p->meta.warnings);
+        p->meta.warnings[p->meta.warning_count++] = heap_text(text);
+}
+
+TEST(numbers_and_the_largest_sites_are_told)
+{
+        struct profile p;
+        char *text;
+
+        forge_usual(&p);
+        p.totals.peak_bytes = 2048;
+        p.totals.peak_ms = 8100;
+        p.sites[FORGE_SITE_PARSE].peak_bytes = 1024;
+        p.totals.temporary = 4;
+        p.totals.rss_peak_bytes = 2048 + 3 * 1048576;
+        p.totals.mmap_calls = 1;
+        p.totals.mmap_live_bytes = 4096;
+        text = summary_of(&p, "prog.1.seep");
+        has_text(text, "peak heap        2.0 KiB  at 8.1 s (50 % of it: parse a.c:10)\n");
+        has_text(text, "end heap          1000 B  in 16 blocks\n");
+        has_text(text, "allocations           16  1/s, 1000 B in all, 25 % temporary\n");
+        has_text(text, "mapped           4.0 KiB  by mmap at the end (1 call)\n");
+        has_text(text, "peak RSS         3.0 MiB  3.0 MiB more than the heap: see 'seep help rss'\n");
+        has_text(text, "NOT FREED: 1000 B in 16 blocks at the end\n");
+        has_text(text, "    1.      600 B       6 blocks  parse a.c:10 <- load l.c:7\n");
+        has_text(text, "    2.      200 B       2 blocks  load l.c:7 <- main m.c:1\n");
+        has_text(text, "    4.       93 B       3 blocks  inner w.c:61 <- work w.c:66\n");
+        has_text(text, "seep report --cost live prog.1.seep");
+        is_true(!strstr(text, "ERRORS") && !strstr(text, "warning"));
+        fits_a_screen(text);
+        free(text);
+        profile_free(&p);
+}
+
+TEST(the_worst_case_still_fits_a_screen)
+{
+        static const char endless[] =
+                "a warning that explains at great length what went wrong, on what, why, and what to do about it all";
+        struct profile p;
+        char *text;
+
+        forge_usual(&p);
+        for (uint32_t i = 0; i < p.symbol_count; i++) {
+                free(p.symbols[i].function);
+                p.symbols[i].function =
+                        heap_text("a_namespace::with_a_class_template<of_long, parameters>::and_a_long_method_name");
+        }
+        p.totals.double_frees = p.totals.mismatched = p.totals.unknown_frees = 1234567;
+        p.totals.mmap_calls = p.totals.rss_peak_bytes = p.totals.temporary = p.error_count = 1;
+        p.errors = heap_zero(1, sizeof *p.errors);
+        p.sites[1].peak_bytes = p.totals.peak_bytes = p.totals.peak_error_bytes = 1000000;
+        for (int i = 0; i < 6; i++)
+                add_warning(&p, endless);
+        text = summary_of(&p, "prog.1.seep");
+        has_text(text, "ERRORS: 1,234,567 double frees, 1,234,567 mismatched, 1,234,567 unknown frees\n");
+        has_text(text, "warning: a warning that explains");
+        fits_a_screen(text);
+        free(text);
+        profile_free(&p);
+}
+
+TEST(nothing_recorded_is_explained)
+{
+        struct profile p;
+        char *text;
+
+        forge_start(&p);
+        text = summary_of(&p, "x.seep");
+        has_text(text, "nothing was recorded: the program made no allocation that seep can see");
+        free(text);
+        p.meta.stop_reason = LEDGER_STOP_NO_MEMORY;
+        text = summary_of(&p, "x.seep");
+        has_text(text, "nothing was recorded: no memory left for the ledger");
+        free(text);
+        profile_free(&p);
+}
+
+TEST(all_freed_is_said)
+{
+        struct profile p;
+        char *text;
+
+        forge_start(&p);
+        p.totals.allocations = p.totals.frees = 5;
+        text = summary_of(&p, "x.seep");
+        has_text(text, "everything on the heap was freed");
+        is_true(!strstr(text, "NOT FREED") && !strstr(text, "--cost live"));
+        free(text);
+        profile_free(&p);
+}
+
+TEST(commands_work_as_printed_also_for_odd_names)
+{
+        struct profile p;
+        char *text;
+
+        forge_usual(&p);
+        text = summary_of(&p, "it's here.seep");
+        has_text(text, "seep report 'it'\\''s here.seep'");
+        free(text);
+        text = summary_of(&p, "-x.seep");
+        has_text(text, "seep report ./-x.seep");
+        free(text);
+        profile_free(&p);
+}
+
+/* The code that wanted the memory is named, not the library's way to it. */
+TEST(library_machinery_is_passed_over)
+{
+        struct profile p;
+        uint32_t node;
+        char *text;
+
+        forge_start(&p);
+        forge_module(&p, "/usr/bin/prog");
+        forge_name(&p, 0x100, 0, "fill(std::vector<int>&)", "/src/f.cc", 3);
+        forge_name(&p, 0x200, 0, "std::vector<int, std::allocator<int> >::reserve(unsigned long)", "/inc/vector", 70);
+        node = forge_node(&p, forge_node(&p, 0, 0x100, 0), 0x200, 0);
+        forge_site(&p, node, LEDGER_KIND_NEW, 40, 1);
+        p.totals.allocations = p.totals.live_blocks = 1;
+        p.totals.live_bytes = 40;
+        text = summary_of(&p, NULL);
+        has_text(text, "    1.       40 B       1 block   fill f.cc:3\n");
+        free(text);
+        profile_free(&p);
+}
+
+TAP_MAIN(numbers_and_the_largest_sites_are_told, the_worst_case_still_fits_a_screen, nothing_recorded_is_explained,
+         all_freed_is_said, commands_work_as_printed_also_for_odd_names, library_machinery_is_passed_over)

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* Every view over recordings with numbers no program would give: nothing may be read outside, nothing may overflow.
+ * Says most under the sanitizers. */
+#include "tap.h"
+
+#include <stdlib.h>
+
+#include "base/heap.h"
+#include "report/blocks.h"
+#include "report/errors.h"
+#include "report/flat.h"
+#include "report/group.h"
+#include "report/json.h"
+#include "report/summary.h"
+#include "report/threads.h"
+#include "report/tree.h"
+#include "sample.h"
+
+static const struct symbol_options no_files = { .no_cache = true, .no_debuginfod = true };
+
+static void look(const struct selection *sel, struct symbols *s, struct str *out)
+{
+        json_write(sel, s, out);
+        errors_write(sel, s, 3, out);
+        for (int inverted = 0; inverted < 2; inverted++)
+                tree_write(sel, s, &(struct tree_options){ inverted, inverted, inverted ? 0 : 5, inverted }, out);
+        for (int key = 0; key < FLAT_KEY_COUNT; key++)
+                flat_write(sel, s, &(struct flat_options){ (enum flat_key)key, 4, key & 1 }, out);
+        for (int kind = GROUP_FUNCTION; kind < GROUP_KIND_COUNT; kind++)
+                group_write(sel, s, &(struct group_options){ (enum group_kind)kind, 1, 0, 0 }, out);
+        if (!sel->parents)
+                blocks_write(sel, s, &(struct blocks_options){ .limit = 5 }, out);
+}
+
+static void look_at_each_cost(const struct profile *p, struct symbols *s, struct str *out)
+{
+        for (int cost = 0; cost < SELECT_COST_COUNT; cost++)
+                for (int when = 0; when < 3; when++)
+                        for (uint32_t depth = 0; depth < 3; depth++) {
+                                struct select_request request = { .cost = (enum select_cost)cost,
+                                                                  .depth_merge = depth,
+                                                                  .at_set = when == 1,
+                                                                  .range_set = when == 2,
+                                                                  .at_ms = 2000000,
+                                                                  .from_ms = 500000,
+                                                                  .to_ms = UINT64_MAX };
+                                struct err e = { 0 };
+                                struct selection sel;
+
+                                if (select_make(&sel, p, s, &request, &e))
+                                        look(&sel, s, out);
+                                else
+                                        is_equal(e.exit_code, ERR_EXIT_USAGE);
+                                select_free(&sel);
+                        }
+}
+
+TEST(any_valid_recording_can_be_shown)
+{
+        for (uint64_t seed = 1; seed <= 12; seed++) {
+                struct str out = { 0 };
+                struct profile p;
+                struct symbols *s;
+
+                sample_profile(&p, seed, seed < 6 ? 5 : 60);
+                s = symbols_new(&p, &no_files);
+                look_at_each_cost(&p, s, &out);
+                summary_write(&p, s, "a b.seep", (int)(seed & 1), &out);
+                threads_write(&p, &(struct threads_options){ NULL, 4 }, &out);
+                is_true(out.length > 0 && strlen(out.data) == out.length);
+                symbols_free(s);
+                str_free(&out);
+                profile_free(&p);
+        }
+}
+
+TAP_MAIN(any_valid_recording_can_be_shown)
