@@ -6,6 +6,7 @@
  */
 #include "observe/greeter.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,16 +15,52 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define GREETER_BACKLOG 4096
 #define GREETER_DESCRIPTORS 8 /* connection, ledger, pidfd, files in /proc, the output file, and some */
+#define GREETER_DEAD_SECONDS 60
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
 #endif
 
 /* ---- the door ---- */
+
+/* A session that was killed could not tidy up.  Its socket refuses; one that is just being made is younger. */
+static void remove_if_dead(int place, const char *name)
+{
+        static const char *const files[] = { "hello", "libseep.so" };
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+        struct stat st;
+        int fd, directory = openat(place, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+        if (directory < 0)
+                return;
+        snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", directory, files[0]);
+        fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (fstat(directory, &st) == 0 && st.st_uid == geteuid() && st.st_mtime + GREETER_DEAD_SECONDS < time(NULL) &&
+            connect(fd, (struct sockaddr *)&address, sizeof address) < 0 && errno == ECONNREFUSED) {
+                for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+                        unlinkat(directory, files[i], 0);
+                unlinkat(place, name, AT_REMOVEDIR);
+        }
+        close(fd);
+        close(directory);
+}
+
+static void remove_dead(const char *place)
+{
+        DIR *all = opendir(place);
+        struct dirent *d;
+
+        while (all && (d = readdir(all)))
+                if (strncmp(d->d_name, "seep-", 5) == 0 && strlen(d->d_name) == sizeof "seep-XXXXXX" - 1)
+                        remove_if_dead(dirfd(all), d->d_name);
+        if (all)
+                closedir(all);
+}
 
 static bool make_directory(struct greeter *g, struct err *e)
 {
@@ -34,10 +71,10 @@ static bool make_directory(struct greeter *g, struct err *e)
                                      ? snprintf(g->directory, sizeof g->directory, "%s/seep-XXXXXX", places[i])
                                      : -1;
 
-                if (length < 0 || length + sizeof "/hello" > sizeof g->path)
+                if (length < 0 || length + sizeof "/hello" > sizeof g->path || !mkdtemp(g->directory))
                         continue;
-                if (mkdtemp(g->directory))
-                        return true;
+                remove_dead(places[i]);
+                return true;
         }
         g->directory[0] = 0;
         return err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot make a directory for the session in $TMPDIR or /tmp");
