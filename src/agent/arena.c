@@ -16,6 +16,7 @@
 
 #define ARENA_STEP (256ul << 10)
 #define ARENA_NAME "seep-ledger"
+#define ARENA_LIMIT_FSIZE 1
 
 /* Reserved sizes; a smaller set is tried when address space is limited (ulimit -v). */
 static const uint64_t arena_sizes[LEDGER_PARTS] = {
@@ -54,11 +55,32 @@ static uint64_t arena_total(unsigned shift)
         return total;
 }
 
+/* Give FD its size.  A limit on file sizes (ulimit -f) holds for memory files too and would send SIGXFSZ: the soft one is raised
+ * for the time of the call; beyond the hard one the call is not even tried. */
+static bool arena_resize(long fd, uint64_t size, bool may_raise)
+{
+        uint64_t limit[2] = { ~0ull, ~0ull }, raised[2];
+        long result;
+
+        arch_syscall(SYS_prlimit64, 0, ARENA_LIMIT_FSIZE, 0, (long)limit, 0, 0);
+        if (size > limit[0] && !may_raise)
+                return false;
+        if (size > limit[1])
+                return false;
+        raised[0] = raised[1] = limit[1];
+        if (size > limit[0] && sys_failed(arch_syscall(SYS_prlimit64, 0, ARENA_LIMIT_FSIZE, (long)raised, 0, 0, 0)))
+                return false;
+        result = sys_call3(SYS_ftruncate, fd, (long)size, 0);
+        if (size > limit[0])
+                arch_syscall(SYS_prlimit64, 0, ARENA_LIMIT_FSIZE, (long)limit, 0, 0, 0);
+        return !sys_failed(result);
+}
+
 static void *arena_reserve(long fd, uint64_t size, void *at)
 {
         void *p;
 
-        if (sys_failed(sys_call3(SYS_ftruncate, fd, (long)size, 0)))
+        if (!at && !arena_resize(fd, size, true))
                 return NULL;
         p = sys_map(at, size, PROT_NONE, MAP_SHARED | MAP_NORESERVE | (at ? MAP_FIXED : 0), fd);
         if (sys_failed((long)p))
@@ -173,7 +195,7 @@ long arena_copy(void)
         const uint64_t step = 64ull << 20;
         uint8_t *resident = sys_memory(step / SYS_PAGE);
         long fd = resident ? arena_memfd() : -SYS_ENOMEM;
-        bool good = fd >= 0 && !sys_failed(sys_call3(SYS_ftruncate, fd, (long)agent.head->file_size, 0));
+        bool good = fd >= 0 && arena_resize(fd, agent.head->file_size, false);
 
         for (int part = 0; good && part < LEDGER_PARTS; part++) {
                 const struct ledger_extent *extent = &agent.head->part[part];

@@ -12,6 +12,8 @@
 
 #include "agent/agent.h"
 #include "agent/bytes.h"
+#include "agent/ehindex.h"
+#include "agent/object.h"
 
 #include "agent/guest.h"
 
@@ -331,11 +333,26 @@ static bool run_program(struct run *r, const uint8_t *p, const uint8_t *end, uin
         return true;
 }
 
-bool cfi_find(const uint8_t *eh_hdr, uint64_t pc, struct cfi_work *w)
+bool cfi_fde_start(const uint8_t *p, uint64_t *start)
+{
+        struct entry e = { 0 };
+
+        if (!read_fde(p, &e))
+                return false;
+        *start = e.start;
+        return e.size != 0;
+}
+
+bool cfi_find(const struct object *o, uint64_t pc, struct cfi_work *w)
 {
         struct entry e = { 0 };
         struct run r = { .work = w, .entry = &e };
-        const uint8_t *fde = find_fde(eh_hdr, pc);
+        const uint8_t *fde = NULL;
+
+        if (o->eh_hdr)
+                fde = find_fde(o->eh_hdr, pc);
+        else if (o->index)
+                fde = ehindex_find(o->index, pc);
 
         if (!fde || !read_fde(fde, &e) || pc - e.start >= e.size || e.return_register != ARCH_REG_RETURN)
                 return false;

@@ -43,9 +43,14 @@ struct cfi_work {
         struct cfi_row row, initial, remembered[CFI_REMEMBER];
 };
 
-/* Find the row for PC (the address of an instruction, so return address - 1) in the table at EH_HDR.  The result is
+struct object;
+
+/* Find the row for PC (the address of an instruction, so return address - 1) in the tables of O.  The result is
  * in W->row.  False: nothing is said about PC, or it is said in a way not known here. */
-bool cfi_find(const uint8_t *eh_hdr, uint64_t pc, struct cfi_work *w);
+bool cfi_find(const struct object *o, uint64_t pc, struct cfi_work *w);
+
+/* The address of the code that the FDE at P is about. */
+bool cfi_fde_start(const uint8_t *p, uint64_t *start);
 
 /* Value of a DWARF expression; REGISTERS as the frame has them, FIRST pushed before it starts.  False: an
  * operation not known here. */

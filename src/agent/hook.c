@@ -6,6 +6,8 @@
  */
 #include "agent/hook.h"
 
+#include "agent/record.h"
+
 #include "agent/guest.h"
 
 static struct thread *enter_borrowed(struct thread *owner)
@@ -44,4 +46,46 @@ void hook_leave_slow(struct thread *t)
 {
         thread_self = t->owner;
         thread_return(t);
+}
+
+/* The state of a thread that is inside a real function, made ACTIVE; NULL: not inside one. */
+static struct thread *inner_enter(const void *p, uint64_t *inside)
+{
+        struct thread *t = *agent.gate == GATE_ON ? thread_self : NULL;
+
+        if (!p || !t || t->inside <= THREAD_ACTIVE)
+                return NULL;
+        *inside = t->inside;
+        t->inside = THREAD_ACTIVE;
+        compiler_barrier();
+        return t;
+}
+
+static void inner_leave(struct thread *t, uint64_t inside)
+{
+        compiler_barrier();
+        t->inside = inside;
+}
+
+void *hook_inner(void *p)
+{
+        uint64_t inside;
+        struct thread *t = inner_enter(p, &inside);
+
+        if (t) {
+                record_inner(t, p);
+                inner_leave(t, inside);
+        }
+        return p;
+}
+
+void hook_inner_gone(void *p)
+{
+        uint64_t inside;
+        struct thread *t = inner_enter(p, &inside);
+
+        if (t) {
+                record_inner_gone(t, p);
+                inner_leave(t, inside);
+        }
 }

@@ -32,6 +32,10 @@ static inline __attribute__((always_inline)) struct thread *hook_enter(struct ar
         return unlikely(!t || t->inside) ? hook_enter_slow(caller) : t;
 }
 
+/* What to do with the result (or the argument) of a call that is no event: note the allocator's own blocks. */
+void *hook_inner(void *p);
+void hook_inner_gone(void *p);
+
 /* The real function is about to be called. */
 static inline void hook_call(struct thread *t, struct arch_state caller)
 {

@@ -34,7 +34,7 @@ void hook_free_aligned_sized(void *p, size_t align, size_t size) HOOK("free_alig
         ARCH_FRAME(caller);                                                    \
         t = hook_enter(caller);                                                \
         if (unlikely(!t))                                                      \
-                return CALL;                                                   \
+                return hook_inner(CALL);                                       \
         hook_call(t, caller);                                                  \
         p = CALL;                                                              \
         hook_work(t);                                                          \
@@ -81,8 +81,11 @@ int hook_posix_memalign(void **out, size_t align, size_t size)
 
         ARCH_FRAME(caller);
         t = hook_enter(caller);
-        if (!t)
-                return real.posix_memalign_(out, align, size);
+        if (!t) {
+                result = real.posix_memalign_(out, align, size);
+                hook_inner(result == 0 ? *out : NULL);
+                return result;
+        }
         hook_call(t, caller);
         result = real.posix_memalign_(out, align, size);
         hook_work(t);
@@ -140,8 +143,10 @@ void *hook_realloc(void *old, size_t size)
 
         ARCH_FRAME(caller);
         t = hook_enter(caller);
-        if (!t)
-                return real.realloc_(old, size);
+        if (!t) {
+                hook_inner_gone(old);
+                return hook_inner(real.realloc_(old, size));
+        }
         if (likely(old != NULL))
                 return resize(t, caller, old, 1, size, false);
         hook_call(t, caller);
@@ -162,8 +167,10 @@ void *hook_reallocarray(void *old, size_t count, size_t size)
 
         ARCH_FRAME(caller);
         t = hook_enter(caller);
-        if (!t)
-                return real.reallocarray_(old, count, size);
+        if (!t) {
+                hook_inner_gone(old);
+                return hook_inner(real.reallocarray_(old, count, size));
+        }
         if (likely(old && !__builtin_mul_overflow(count, size, &bytes)))
                 return resize(t, caller, old, count, size, true);
         hook_call(t, caller);
@@ -183,6 +190,7 @@ void *hook_reallocarray(void *old, size_t count, size_t size)
         ARCH_FRAME(caller);                                                    \
         t = unlikely(!p) ? (agent_on(), NULL) : hook_enter(caller);            \
         if (unlikely(!t)) {                                                    \
+                hook_inner_gone(p);                                            \
                 CALL;                                                          \
                 return;                                                        \
         }                                                                      \

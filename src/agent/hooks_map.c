@@ -114,7 +114,7 @@ int hook_dlclose(void *handle)
         int result = real.dlclose_(handle);
 
         if (on)
-                object_rescan();
+                object_unmapped();
         return result;
 }
 

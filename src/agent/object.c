@@ -14,6 +14,7 @@
 #include "agent/agent.h"
 #include "agent/arena.h"
 #include "agent/bytes.h"
+#include "agent/ehindex.h"
 #include "agent/maps.h"
 #include "agent/sys.h"
 
@@ -48,6 +49,8 @@ static struct {
         uint64_t miss_page[MISSES];
         uint32_t miss_ms[MISSES];
 } table;
+
+static void object_rescan(void);
 
 bool object_start(void)
 {
@@ -149,13 +152,15 @@ static uint32_t object_add(const struct maps_line *line, uint64_t start, bool ha
         m->end = line->end;
         if (has_header)
                 object_read_elf(o, m);
+        if (has_header && !o->eh_hdr)
+                o->index = ehindex_build(line->path, o->bias);
         m->start = start;
         m->bias = o->bias;
         m->path = object_string(line->path);
         m->load_ms = agent_now_ms();
         m->dev = o->dev;
         m->ino = o->ino;
-        m->flags = (line->path[0] ? 0 : LEDGER_MODULE_ANONYMOUS) | (o->eh_hdr ? 0 : LEDGER_MODULE_NO_CFI);
+        m->flags = (line->path[0] ? 0 : LEDGER_MODULE_ANONYMOUS) | (object_has_tables(o) ? 0 : LEDGER_MODULE_NO_CFI);
         table.count = number + 1;
         __atomic_store_n(&agent.head->module_count, table.count, __ATOMIC_RELEASE);
         return number;
@@ -202,7 +207,14 @@ static void object_drop_unseen(void)
                 __atomic_add_fetch(&agent.generation, 1, __ATOMIC_RELEASE);
 }
 
-void object_rescan(void)
+void object_unmapped(void)
+{
+        for (uint32_t i = 0; i < MISSES; i++)
+                table.miss_page[i] = 0;
+        object_rescan();
+}
+
+static void object_rescan(void)
 {
         struct maps_line line;
         struct ranges *out;
@@ -249,26 +261,24 @@ static uint32_t object_search(uint64_t pc)
 }
 
 /* A page without code is looked for at most ten times a second: garbage on a stack must not cost a scan each time. */
-static bool object_missed_lately(uint64_t pc)
-{
-        uint64_t page = pc / SYS_PAGE;
-        uint32_t i = (uint32_t)page % MISSES, now = agent_now_ms();
-
-        if (table.miss_page[i] == page && now - table.miss_ms[i] < 100)
-                return true;
-        table.miss_page[i] = page;
-        table.miss_ms[i] = now;
-        return false;
-}
-
 uint32_t object_find(uint64_t pc)
 {
-        uint32_t found = object_search(pc);
+        uint32_t found = object_search(pc), now, i;
+        uint64_t page = pc / SYS_PAGE;
 
-        if (likely(found != OBJECT_NONE) || pc < SYS_PAGE || pc > ARCH_CODE_MAX || object_missed_lately(pc))
+        if (likely(found != OBJECT_NONE) || pc < SYS_PAGE || pc > ARCH_CODE_MAX)
                 return found;
+        i = (uint32_t)page % MISSES;
+        now = agent_now_ms();
+        if (table.miss_page[i] == page && now - table.miss_ms[i] < 100)
+                return OBJECT_NONE;
         object_rescan();
-        return object_search(pc);
+        found = object_search(pc);
+        if (found == OBJECT_NONE) {
+                table.miss_page[i] = page;
+                table.miss_ms[i] = now;
+        }
+        return found;
 }
 
 bool object_bounds(uint64_t address, uint64_t *low, uint64_t *high)

@@ -12,13 +12,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct ehindex;
+
 #define OBJECT_NONE 0x7fffu
 
 struct object {
         uint64_t start;        /* where offset 0 of the file lies; of anonymous code: its first byte */
         uint64_t code, end;    /* executable part */
         uint64_t bias;
-        const uint8_t *eh_hdr; /* .eh_frame_hdr, NULL none */
+        const uint8_t *eh_hdr; /* .eh_frame_hdr, NULL none: then perhaps ... */
+        const struct ehindex *index;
         uint64_t dev, ino;
         uint32_t seen;         /* number of the scan that saw it last */
         uint32_t gone;
@@ -30,10 +33,15 @@ bool object_start(void);
 /* Number of the object whose code holds PC; OBJECT_NONE if there is none even after a new look at the map. */
 uint32_t object_find(uint64_t pc);
 
+static inline bool object_has_tables(const struct object *o)
+{
+        return o->eh_hdr || o->index;
+}
+
 const struct object *object_get(uint32_t number);
 
 /* Code may have been unmapped: look at the map again. */
-void object_rescan(void);
+void object_unmapped(void);
 
 /* Bounds of the mapping that holds ADDRESS, read from the map (slow: some 100 us). */
 bool object_bounds(uint64_t address, uint64_t *low, uint64_t *high);

@@ -3,55 +3,67 @@
  * peak.c -- the maximum of live bytes when several threads allocate.
  *
  * Room:   inside; any context.
- * Cost:   one load per slot and comparison; below the peak a thread compares once per share of the room left.
+ * Cost:   two atomic additions per batch.
  */
 #include "agent/peak.h"
 
 #include "agent/guest.h"
 
-void peak_thread_joined(void)
-{
-        struct ledger_head *h = agent.head;
-
-        if (h->several || h->slot_count < 2)
-                return;
-        /* The first thread may be between two words of an event: an error of one block, inside the printed bound. */
-        h->several = 1;
-        if (h->at_peak) {
-                h->at_peak = 0;
-                __atomic_add_fetch(&h->epoch, 1, __ATOMIC_RELAXED);
-        }
-}
-
-static int64_t peak_batch(uint64_t peak, uint32_t slots)
+static int64_t batch_for(uint64_t peak, uint32_t slots)
 {
         uint64_t share = peak / PEAK_BATCH_PART / slots;
 
         return share > PEAK_BATCH_MIN ? (int64_t)share : PEAK_BATCH_MIN;
 }
 
-void peak_compare(struct thread *t)
+void peak_thread_joined(void)
 {
         struct ledger_head *h = agent.head;
-        uint32_t slots = __atomic_load_n(&h->slot_count, __ATOMIC_ACQUIRE);
-        uint64_t peak = __atomic_load_n(&h->peak_bytes, __ATOMIC_RELAXED), live = 0, blocks = 0;
-        int64_t room, batch = peak_batch(peak, slots);
+        struct ledger_slot *first = agent_slot(0);
+        uint32_t alone = 0;
 
-        for (uint32_t i = 0; i < slots; i++) {
-                const struct ledger_slot *s = agent_slot(i);
-
-                live += s->alloc_bytes - s->free_bytes;
-                blocks += s->allocs - s->frees;
+        if (h->slot_count < 2 || !__atomic_compare_exchange_n(&h->joining, &alone, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+                return;
+        /* The first thread goes on meanwhile; what it gains after this look it will add itself, as the difference to it. */
+        first->flushed_bytes = first->alloc_bytes - first->free_bytes;
+        first->flushed_blocks = first->allocs - first->frees;
+        __atomic_add_fetch(&h->live_bytes, first->flushed_bytes, __ATOMIC_RELAXED);
+        __atomic_add_fetch(&h->live_blocks, first->flushed_blocks, __ATOMIC_RELAXED);
+        h->batch = batch_for(h->peak_bytes, 2);
+        h->peak_error_bytes = (uint64_t)h->batch * 2;
+        __atomic_store_n(&h->several, 1, __ATOMIC_RELEASE);
+        if (h->at_peak) {
+                h->at_peak = 0;
+                __atomic_add_fetch(&h->epoch, 1, __ATOMIC_RELAXED);
         }
-        t->rise = 0;
-        room = (int64_t)(peak - live);
-        t->headroom = room / (int64_t)slots > batch ? room / (int64_t)slots : batch;
-        while ((int64_t)(live - peak) > 0)
-                if (__atomic_compare_exchange_n(&h->peak_bytes, &peak, live, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-                        h->peak_blocks = blocks;
-                        h->peak_tick_ms = agent_now_ms();
-                        h->peak_error_bytes = (uint64_t)batch * slots;
-                        __atomic_add_fetch(&h->epoch, 1, __ATOMIC_RELAXED);
-                        return;
-                }
+}
+
+static void take_peak(uint64_t live, uint64_t blocks)
+{
+        struct ledger_head *h = agent.head;
+        uint64_t peak = __atomic_load_n(&h->peak_bytes, __ATOMIC_RELAXED);
+        uint32_t slots = h->slot_count;
+
+        while ((int64_t)(live - peak) > 0) {
+                if (!__atomic_compare_exchange_n(&h->peak_bytes, &peak, live, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+                        continue;
+                h->peak_blocks = blocks;
+                h->peak_tick_ms = agent_now_ms();
+                h->batch = batch_for(live, slots);
+                h->peak_error_bytes = (uint64_t)h->batch * slots;
+                __atomic_add_fetch(&h->epoch, 1, __ATOMIC_RELAXED);
+                return;
+        }
+}
+
+void peak_flush(struct thread *t)
+{
+        struct ledger_slot *s = t->slot;
+        uint64_t bytes = s->alloc_bytes - s->free_bytes, blocks = s->allocs - s->frees, live, live_blocks;
+
+        live = __atomic_add_fetch(&agent.head->live_bytes, bytes - s->flushed_bytes, __ATOMIC_RELAXED);
+        live_blocks = __atomic_add_fetch(&agent.head->live_blocks, blocks - s->flushed_blocks, __ATOMIC_RELAXED);
+        s->flushed_bytes = bytes;
+        s->flushed_blocks = blocks;
+        take_peak(live, live_blocks);
 }

@@ -9,9 +9,8 @@
  * One thread: every allocation is compared with the maximum.  While nothing is freed after a new maximum (`at_peak`), live
  * numbers are the maximum's, and nothing needs saving: a growing heap costs one compare and three stores.
  *
- * Several threads: each may gain its share of the room below the maximum before it must compare again (peak_compare sums
- * all slots), so a heap that stays below its maximum is never summed.  A share has a floor (PEAK_BATCH): the maximum found
- * may be too small by that much per thread, which head->peak_error_bytes tells.
+ * Several threads: each adds what it gained or lost to a common total once that is more than a batch, and the total is compared with
+ * the maximum then.  The maximum found may be too small by a batch per thread, which head->peak_error_bytes tells.
  */
 #ifndef SEEP_AGENT_PEAK_H
 #define SEEP_AGENT_PEAK_H
@@ -24,8 +23,8 @@
 /* A second slot is in use: from now on totals are compared in batches. */
 void peak_thread_joined(void);
 
-/* Sum all slots, take a new maximum if there is one, give T its next headroom. */
-void peak_compare(struct thread *t);
+/* Add what T gained or lost to the common total; take a new maximum if there is one. */
+void peak_flush(struct thread *t);
 
 static inline void peak_save(struct ledger_counter *c, uint32_t epoch)
 {
@@ -44,20 +43,19 @@ static inline void peak_before_alloc(struct ledger_counter *c)
                 peak_save(c, epoch);
 }
 
-/* After the slot's totals include an allocation of SIZE bytes. */
-static inline void peak_after_alloc(struct thread *t, uint64_t size)
+/* After the slot's totals include an allocation. */
+static inline void peak_after_alloc(struct thread *t)
 {
         struct ledger_head *h = agent.head;
         const struct ledger_slot *s = t->slot;
         uint64_t live;
 
+        live = s->alloc_bytes - s->free_bytes;
         if (unlikely(h->several)) {
-                t->rise += (int64_t)size;
-                if (t->rise > t->headroom)
-                        peak_compare(t);
+                if ((int64_t)(live - s->flushed_bytes) > h->batch)
+                        peak_flush(t);
                 return;
         }
-        live = s->alloc_bytes - s->free_bytes;
         if (live > h->peak_bytes || h->at_peak) {
                 h->peak_bytes = live;
                 h->peak_blocks = s->allocs - s->frees;
@@ -66,13 +64,12 @@ static inline void peak_after_alloc(struct thread *t, uint64_t size)
         }
 }
 
-/* Before counter C shrinks by a release of SIZE bytes. */
-static inline void peak_before_free(struct thread *t, struct ledger_counter *c, uint64_t size)
+/* Before counter C shrinks by a release. */
+static inline void peak_before_free(struct ledger_counter *c)
 {
         struct ledger_head *h = agent.head;
         uint32_t epoch;
 
-        t->rise -= (int64_t)size;
         if (h->at_peak) {
                 h->at_peak = 0;
                 __atomic_store_n(&h->epoch, h->epoch + 1, __ATOMIC_RELAXED);
@@ -80,6 +77,15 @@ static inline void peak_before_free(struct thread *t, struct ledger_counter *c, 
         epoch = __atomic_load_n(&h->epoch, __ATOMIC_RELAXED);
         if (c->epoch != epoch)
                 peak_save(c, epoch);
+}
+
+/* After the slot's totals include a release. */
+static inline void peak_after_free(struct thread *t)
+{
+        const struct ledger_slot *s = t->slot;
+
+        if (unlikely(agent.head->several) && (int64_t)(s->flushed_bytes - (s->alloc_bytes - s->free_bytes)) > agent.head->batch)
+                peak_flush(t);
 }
 
 #endif

@@ -40,6 +40,10 @@ struct record_taken record_take(struct thread *t, void *address, struct arch_sta
                            caller);
                 return taken;
         }
+        if (unlikely(!LEDGER_BLOCK_SITE(*b))) { /* an allocator's own block after all */
+                *b = (struct ledger_block){ 0 };
+                return taken;
+        }
         taken = (struct record_taken){ b, *b };
         if (unlikely(record_family(LEDGER_BLOCK_KIND(*b)) != LEDGER_FAMILY_C))
                 fault_note(t, LEDGER_ERROR_MISMATCHED, b, (uint64_t)address, LEDGER_FAMILY_C, caller);
@@ -58,4 +62,20 @@ void record_taken(struct thread *t, const struct record_taken *taken, void *addr
 {
         if (taken->entry)
                 record_count_free(t, &taken->block, (uint64_t)address);
+}
+
+void record_inner(struct thread *t, void *address)
+{
+        struct ledger_block *b = shadow_new(t, (uint64_t)address);
+
+        if (b)
+                shadow_write(b, (uint64_t)address, 0, 0, LEDGER_KIND_NONE, 0, 0);
+}
+
+void record_inner_gone(struct thread *t, void *address)
+{
+        struct ledger_block *b = shadow_find(t, (uint64_t)address);
+
+        if (b && LEDGER_BLOCK_LIVE(*b) && !LEDGER_BLOCK_SITE(*b))
+                *b = (struct ledger_block){ 0 };
 }

@@ -58,7 +58,7 @@ static inline __attribute__((always_inline)) void record_alloc(struct thread *t,
         shadow_write(b, (uint64_t)address, size, t->last_site, kind, t->record, agent_now_ms());
         t->slot->allocs++;
         t->slot->alloc_bytes += size;
-        peak_after_alloc(t, size);
+        peak_after_alloc(t);
         t->last = (uint64_t)address;
 }
 
@@ -70,7 +70,7 @@ static inline __attribute__((always_inline)) void record_count_free(struct threa
 
         if (unlikely(!c))
                 return;
-        peak_before_free(t, c, size);
+        peak_before_free(c);
         c->frees++;
         c->free_bytes += size;
         c->lifetime_ms += agent_now_ms() - LEDGER_BLOCK_BIRTH_MS(*b);
@@ -78,7 +78,13 @@ static inline __attribute__((always_inline)) void record_count_free(struct threa
         t->last = 0;
         t->slot->frees++;
         t->slot->free_bytes += size;
+        peak_after_free(t);
 }
+
+/* A block that an allocator got for itself while it served a call: no event.  It is noted all the same, because it may come out: the
+ * object of an exception thrown by operator new is released by the program.  record_inner_gone: it was released by the allocator. */
+void record_inner(struct thread *t, void *address);
+void record_inner_gone(struct thread *t, void *address);
 
 /* ADDRESS is about to be released by a function of FAMILY. */
 static inline __attribute__((always_inline)) void record_free(struct thread *t, void *address, uint32_t family,
@@ -88,6 +94,10 @@ static inline __attribute__((always_inline)) void record_free(struct thread *t, 
 
         if (unlikely(!b || !LEDGER_BLOCK_LIVE(*b))) {
                 fault_note(t, b ? LEDGER_ERROR_DOUBLE_FREE : LEDGER_ERROR_UNKNOWN_FREE, b, (uint64_t)address, family, caller);
+                return;
+        }
+        if (unlikely(!LEDGER_BLOCK_SITE(*b))) { /* an allocator's own block after all */
+                *b = (struct ledger_block){ 0 };
                 return;
         }
         if (unlikely(record_family(LEDGER_BLOCK_KIND(*b)) != family))

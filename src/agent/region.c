@@ -97,7 +97,7 @@ static void count_removed(struct thread *t, uint32_t site, uint64_t bytes, bool 
 
         if (!c)
                 return;
-        peak_before_free(t, c, 0);
+        peak_before_free(c);
         c->free_bytes += bytes;
         c->frees += whole;
 }
@@ -140,7 +140,7 @@ static void apply_add(struct thread *t, const struct operation *o)
 
         if (!c || !region_insert(region_at(o->start), &r))
                 return;
-        peak_before_free(t, c, 0);
+        peak_before_free(c);
         c->allocs++;
         c->alloc_bytes += o->end - o->start;
 }

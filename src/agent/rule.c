@@ -193,7 +193,7 @@ static uint64_t rule_compile(struct thread *t, uint64_t pc)
                 return rule_special(RULE_NO_CFI, OBJECT_NONE);
         if (code + 16 <= o->end && code >= o->code && arch_is_sigreturn(code))
                 return rule_special(RULE_SIGNAL, number);
-        if (!o->eh_hdr || !cfi_find(o->eh_hdr, at, t->work))
+        if (!cfi_find(o, at, t->work))
                 return rule_special(RULE_NO_CFI, number);
         return rule_from_row(&t->work->row, at, number);
 }

@@ -24,7 +24,7 @@
 #include "agent/guest.h"
 
 #define FRAME_LARGEST (64ull << 20)
-#define STACK_END_NEAR 1024u
+#define STACK_END_NEAR 256u
 
 static inline uint64_t word(uint64_t at)
 {
@@ -50,26 +50,27 @@ static bool in_known_stack(struct thread *t, uint64_t sp)
         return object_bounds(sp, &t->stack_low, &t->stack_high);
 }
 
+/* Whether SP is so near to where the thread's stack begins that only the C library's own start code can be there. */
+static bool near_stack_end(uint64_t sp)
+{
+        return arch_thread_pointer() - sp < STACK_END_NEAR || agent.stack_start - sp < STACK_END_NEAR;
+}
+
 /* Code without unwind tables: follow the frame pointer if it looks like one. */
 static bool step_without_cfi(struct thread *t, struct arch_state *s, bool *cut)
 {
-        uint64_t next;
+        uint64_t next = 0;
 
-        *cut = false;
-        if (arch_thread_pointer() - s->sp < STACK_END_NEAR || agent.stack_start - s->sp < STACK_END_NEAR)
-                return false; /* the C library's own start code */
-        *cut = true;
+        *cut = !near_stack_end(s->sp);
         if (s->base < s->sp || (s->base & 7) || !in_known_stack(t, s->sp) || s->base + 16 > t->stack_high)
                 return false;
         next = word(s->base + 8);
-        if (!next) {
-                *cut = false;
+        *cut = *cut && next;
+        if (!next || next > ARCH_CODE_MAX)
                 return false;
-        }
-        if (word(s->base) <= s->base && word(s->base))
+        if (object_find(next - 1) == OBJECT_NONE || !arch_follows_call(next))
                 return false;
-        if (next > ARCH_CODE_MAX || object_find(next - 1) == OBJECT_NONE || !arch_follows_call(next))
-                return false;
+        *cut = false;
         s->pc = next;
         s->sp = s->base + 16;
         s->base = word(s->base);

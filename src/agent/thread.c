@@ -163,7 +163,6 @@ static void state_clear(struct thread *t)
         t->inside = 0;
         t->owner = NULL;
         t->last = 0;
-        t->rise = t->headroom = 0;
         t->frame_count = 0;
         t->top = &thread_no_frame;
         t->stack_low = t->stack_high = 0;

@@ -65,8 +65,6 @@ struct thread {
 
         uint64_t span; /* the part of the address space last looked up in the shadow, and its chunk */
         struct ledger_block *span_chunk;
-        int64_t rise;        /* live bytes gained since the last comparison with the peak ... */
-        int64_t headroom;    /* ... and how much may be gained before the next */
         uint32_t record;     /* index into THREADS */
         uint32_t index;      /* of the slot */
         uint32_t frame_count, frame_room, check_room, fresh_room;

@@ -115,7 +115,7 @@ static bool step(struct thread *t, uint64_t *registers, uint32_t *object, bool *
                 step_by_signal(registers, exact);
                 return true;
         }
-        if (o && o->eh_hdr && cfi_find(o->eh_hdr, at, t->work))
+        if (o && cfi_find(o, at, t->work))
                 return step_by_row(t, registers, exact, cut);
         return step_by_base(t, registers, *object, exact, cut);
 }

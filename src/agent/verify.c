@@ -33,7 +33,7 @@ static bool verify_without_table(uint64_t pc_module)
 {
         const struct object *o = object_get(LEDGER_NODE_MODULE(pc_module));
 
-        return !o || !o->eh_hdr;
+        return !o || !object_has_tables(o);
 }
 
 /* backtrace() begins with frames of ours; the comparison starts at CALLER.  It does not know frames without unwind tables, so it

@@ -158,6 +158,9 @@ struct ledger_head {
         uint64_t peak_bytes;
         uint64_t peak_blocks;
         uint64_t peak_error_bytes; /* the peak may be this much higher */
+        int64_t batch;             /* several threads: how much one may gain or lose before it adds that to ... */
+        uint32_t joining;
+        _Alignas(64) uint64_t live_bytes, live_blocks; /* ... this; 0 while one thread is alone */
 };
 
 /* (parent, return address) pairs; a stack is its innermost node.  Parents are older than children.
@@ -210,7 +213,8 @@ struct ledger_slot {
         uint32_t thread; /* index into THREADS */
         uint32_t reserved;
         uint64_t allocs, alloc_bytes, frees, free_bytes; /* heap only, all sites, all threads this slot served */
-        uint64_t pad[10];
+        uint64_t flushed_bytes, flushed_blocks;          /* of its live total: already in head->live_* */
+        uint64_t pad[8];
         uint8_t fill[4096 - 128];
         uint32_t chunk[LEDGER_CHUNKS_PER_SLOT];
 };

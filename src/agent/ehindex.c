@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ehindex.c -- a table of unwind entries for objects that were linked without one.
+ *
+ * Room:   inside; when an object is first seen.
+ * Keeps:  only the section headers are read from the file; the entries themselves are read where the loader mapped them.
+ */
+#include "agent/ehindex.h"
+
+#include <elf.h>
+
+#include "agent/bytes.h"
+#include "agent/cfi.h"
+#include "agent/sys.h"
+
+#include "agent/guest.h"
+
+struct section {
+        uint64_t address, size;
+};
+
+static bool read_at(long fd, void *to, uint64_t count, uint64_t offset)
+{
+        return arch_syscall(SYS_pread64, fd, (long)to, (long)count, (long)offset, 0, 0) == (long)count;
+}
+
+/* The loaded section called .eh_frame. */
+static bool find_section(long fd, struct section *out)
+{
+        Elf64_Ehdr e;
+        Elf64_Shdr names, s;
+        char name[10];
+
+        if (!read_at(fd, &e, sizeof e, 0) || e.e_shentsize != sizeof s || e.e_shstrndx >= e.e_shnum ||
+            !read_at(fd, &names, sizeof names, e.e_shoff + e.e_shstrndx * sizeof s))
+                return false;
+        for (unsigned i = 0; i < e.e_shnum; i++) {
+                if (!read_at(fd, &s, sizeof s, e.e_shoff + i * sizeof s))
+                        return false;
+                if (!(s.sh_flags & SHF_ALLOC) || s.sh_type == SHT_NOBITS || !read_at(fd, name, sizeof name, names.sh_offset + s.sh_name))
+                        continue;
+                name[9] = 0;
+                if (!bytes_same_text(name, ".eh_frame"))
+                        continue;
+                *out = (struct section){ s.sh_addr, s.sh_size };
+                return true;
+        }
+        return false;
+}
+
+/* Call for each FDE in [P, END); with OUT, write it there.  Returns how many. */
+static uint64_t walk(const uint8_t *p, const uint8_t *end, struct ehindex *out)
+{
+        uint64_t count = 0;
+
+        while (p + 8 <= end) {
+                uint32_t length, id;
+                uint64_t start;
+
+                __builtin_memcpy(&length, p, 4);
+                __builtin_memcpy(&id, p + 4, 4);
+                if (length == 0 || length == 0xffffffff || p + 4 + length > end)
+                        break;
+                if (id && cfi_fde_start(p, &start)) {
+                        if (out)
+                                out->at[count] = (struct ehindex_entry){ start, p };
+                        count++;
+                }
+                p += 4 + (uint64_t)length;
+        }
+        return count;
+}
+
+/* Shell sort: the entries are nearly sorted as the linker wrote them. */
+static void sort(struct ehindex *x)
+{
+        for (uint64_t gap = x->count / 2; gap; gap /= 2)
+                for (uint64_t i = gap; i < x->count; i++) {
+                        struct ehindex_entry moved = x->at[i];
+                        uint64_t j = i;
+
+                        for (; j >= gap && x->at[j - gap].start > moved.start; j -= gap)
+                                x->at[j] = x->at[j - gap];
+                        x->at[j] = moved;
+                }
+}
+
+const struct ehindex *ehindex_build(const char *path, uint64_t bias)
+{
+        struct section s;
+        struct ehindex *x = NULL;
+        const uint8_t *start;
+        long fd = sys_open(path);
+        uint64_t count;
+
+        if (fd < 0)
+                return NULL;
+        if (find_section(fd, &s)) {
+                start = (const uint8_t *)(bias + s.address);
+                count = walk(start, start + s.size, NULL);
+                x = count ? sys_memory(sizeof *x + count * sizeof x->at[0]) : NULL;
+                if (x) {
+                        x->count = walk(start, start + s.size, x);
+                        sort(x);
+                }
+        }
+        sys_close(fd);
+        return x;
+}
+
+const uint8_t *ehindex_find(const struct ehindex *x, uint64_t pc)
+{
+        uint64_t low = 0, high = x->count;
+
+        while (low < high) {
+                uint64_t middle = (low + high) / 2;
+
+                if (x->at[middle].start <= pc)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low ? x->at[low - 1].fde : NULL;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ehindex.h -- a table of unwind entries for objects that were linked without one (--eh-frame-hdr; musl-gcc does that).
+ *
+ * Room:   inside; when an object is first seen.
+ */
+#ifndef SEEP_AGENT_EHINDEX_H
+#define SEEP_AGENT_EHINDEX_H
+
+#include <stdint.h>
+
+struct ehindex {
+        uint64_t count;
+        struct ehindex_entry {
+                uint64_t start;
+                const uint8_t *fde;
+        } at[];
+};
+
+/* Look into the file PATH for its .eh_frame, which lies in memory at BIAS, and sort what is there.  NULL: none. */
+const struct ehindex *ehindex_build(const char *path, uint64_t bias);
+
+/* The last entry that starts at or before PC; NULL none. */
+const uint8_t *ehindex_find(const struct ehindex *x, uint64_t pc);
+
+#endif
