@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "base/json.h"
 #include "ledger/ledger.h"
 
 /* Frames are listed once per address, in the order in which stacks meet them. */
@@ -137,7 +138,7 @@ static void json_texts(struct str *out, char *const *texts, uint32_t count)
         for (uint32_t i = 0; i < count; i++) {
                 if (i)
                         str_text(out, ", ");
-                json_string(out, texts[i]);
+                json_text(out, texts[i]);
         }
         str_char(out, ']');
 }
@@ -148,7 +149,7 @@ static void json_head(struct json *j)
         struct str *out = j->out;
 
         str_text(out, "{\"seep\": 1,\n \"program\": ");
-        json_string(out, m->program);
+        json_text(out, m->program);
         str_text(out, ",\n \"args\": ");
         json_texts(out, m->args, m->arg_count);
         json_field(out, ",\n \"", "pid", m->pid);
@@ -216,7 +217,7 @@ static void json_site(struct json *j, const struct select_row *row)
         str_text(out, ", \"leaked_blocks\": 0, \"leaked_bytes\": 0, \"leak\": {");
         str_bytes(out, json_no_leaks, sizeof json_no_leaks - 1);
         str_text(out, ", \"kind\": ");
-        json_string(out, profile_kind_name(row->kind));
+        json_text(out, profile_kind_name(row->kind));
         str_text(out, ", \"stack\": ");
         json_stack(j, row->node);
         str_char(out, '}');
@@ -261,7 +262,7 @@ static void json_error(struct json *j, const struct profile_error *error)
 
         part.sel = &whole; /* stacks of errors are never cut */
         str_text(j->out, "{\"type\": ");
-        json_string(j->out, error->type < sizeof types / sizeof types[0] ? types[error->type] : NULL);
+        json_text(j->out, error->type < sizeof types / sizeof types[0] ? types[error->type] : NULL);
         str_format(j->out, ", \"address\": \"0x%" PRIx64 "\"", error->address);
         json_field(j->out, ", \"", "count", error->count);
         json_field(j->out, ", \"", "size", error->size);
@@ -291,16 +292,16 @@ static void json_frame(struct json *j, uint32_t node, const struct symbol_frame 
         const struct profile_node *n = &j->profile->nodes[node];
 
         str_text(j->out, "{\"function\": ");
-        json_string(j->out, frame->function);
+        json_text(j->out, frame->function);
         str_text(j->out, ", \"file\": ");
-        json_string(j->out, frame->file);
+        json_text(j->out, frame->file);
         str_text(j->out, ", \"line\": ");
         if (frame->line)
                 json_number(j->out, frame->line);
         else
                 str_text(j->out, "null");
         str_text(j->out, ", \"module\": ");
-        json_string(j->out, n->module < j->profile->module_count ? j->profile->modules[n->module].path : NULL);
+        json_text(j->out, n->module < j->profile->module_count ? j->profile->modules[n->module].path : NULL);
         str_format(j->out, ", \"address\": \"0x%" PRIx64 "\", \"inlined\": %s}", n->pc,
                    frame->inlined ? "true" : "false");
 }
@@ -331,7 +332,7 @@ static void json_thread(struct str *out, const struct profile_thread *thread)
         else
                 str_text(out, "null");
         str_text(out, ", \"name\": ");
-        json_string(out, thread->name);
+        json_text(out, thread->name);
         json_field(out, ", \"", "allocations", thread->allocations);
         json_field(out, ", \"", "bytes_allocated", thread->bytes_allocated);
         json_field(out, ", \"", "live_blocks", thread->live_blocks);

@@ -14,7 +14,4 @@
 /* Append the report: totals of the whole recording, the sites of SEL. */
 void json_write(const struct selection *sel, struct symbols *s, struct str *out);
 
-/* Append TEXT as a JSON string; null for NULL.  Bytes that are not UTF-8 become U+FFFD. */
-void json_string(struct str *out, const char *text);
-
 #endif

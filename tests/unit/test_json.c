@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/json.h"
 #include "forge.h"
 #include "report/json.h"
 
@@ -12,7 +13,7 @@ static void says(const char *text, const char *expected)
 {
         struct str out = { 0 };
 
-        json_string(&out, text);
+        json_text(&out, text);
         is_text(str_get(&out), expected);
         str_free(&out);
 }
@@ -21,7 +22,7 @@ TEST(strings_are_escaped)
 {
         says("plain", "\"plain\"");
         says("a\"b\\c", "\"a\\\"b\\\\c\"");
-        says("\n\t\r\x01\x1f\x7f", "\"\\n\\t\\r\\u0001\\u001f\\u007f\"");
+        says("\n\t\r\x01\x1f\x7f", "\"\\n\\t\\u000d\\u0001\\u001f\\u007f\"");
         says("", "\"\"");
         says(NULL, "null");
 }
