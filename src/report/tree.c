@@ -55,6 +55,7 @@ struct tree {
         uint64_t *bytes, *count; /* per node, with all below; top-down only */
         uint32_t *child_first, *children;
         uint32_t *item_of; /* by node: item + 1 in the level being made; inverted only */
+        uint8_t *start;    /* by node: 1 other code, 2 start code all the way out, 0 not known yet; inverted only */
         int64_t whole;
         struct tree_level *levels; /* the path to the line being printed */
         uint32_t depth, level_room;
@@ -142,30 +143,6 @@ static void level_add_inner(struct tree *t, struct tree_level *l, const struct t
                 level_add_node(t, l, t->children[i]);
 }
 
-/* One step away from the allocation; items that meet at one frame become one. */
-static void level_add_outer(struct tree *t, struct tree_level *l, const struct tree_item *item)
-{
-        struct tree_item outer = { item->node, (uint16_t)(item->level + 1), 0, item->bytes, item->count };
-        const struct symbol_frame *frames;
-        uint32_t known;
-
-        if (outer.level >= tree_frames(t, item->node, &frames)) {
-                outer.node = select_parent(t->sel, item->node);
-                outer.level = 0;
-        }
-        if (outer.node <= 1)
-                return;
-        known = t->item_of[outer.node];
-        if (known && known <= l->item_count && l->items[known - 1].node == outer.node &&
-            l->items[known - 1].level == outer.level) {
-                l->items[known - 1].bytes += outer.bytes;
-                l->items[known - 1].count += outer.count;
-                return;
-        }
-        level_add(l, outer);
-        t->item_of[outer.node] = l->item_count;
-}
-
 /* What stands in every stack before main or a thread's function: the loader's and the C library's start code. */
 static bool tree_is_start(struct tree *t, uint32_t node)
 {
@@ -185,6 +162,45 @@ static bool tree_is_start(struct tree *t, uint32_t node)
                 if (strncmp(base, libraries[i], strlen(libraries[i])) == 0)
                         return true;
         return false;
+}
+
+/* Whether nothing but start code is left from NODE outwards. */
+static bool tree_only_start(struct tree *t, uint32_t node)
+{
+        uint32_t at = node;
+        uint8_t verdict = 2;
+
+        for (; at > 1 && verdict == 2 && !t->start[at]; at = select_parent(t->sel, at))
+                verdict = tree_is_start(t, at) ? 2 : 1;
+        if (verdict == 2 && at > 1)
+                verdict = t->start[at];
+        for (uint32_t i = node; i != at; i = select_parent(t->sel, i))
+                t->start[i] = verdict;
+        return verdict == 2;
+}
+
+/* One step away from the allocation; items that meet at one frame become one. */
+static void level_add_outer(struct tree *t, struct tree_level *l, const struct tree_item *item)
+{
+        struct tree_item outer = { item->node, (uint16_t)(item->level + 1), 0, item->bytes, item->count };
+        const struct symbol_frame *frames;
+        uint32_t known;
+
+        if (outer.level >= tree_frames(t, item->node, &frames)) {
+                outer.node = select_parent(t->sel, item->node);
+                outer.level = 0;
+        }
+        if (outer.node <= 1 || (!outer.level && tree_only_start(t, outer.node)))
+                return;
+        known = t->item_of[outer.node];
+        if (known && known <= l->item_count && l->items[known - 1].node == outer.node &&
+            l->items[known - 1].level == outer.level) {
+                l->items[known - 1].bytes += outer.bytes;
+                l->items[known - 1].count += outer.count;
+                return;
+        }
+        level_add(l, outer);
+        t->item_of[outer.node] = l->item_count;
 }
 
 /* The outermost level, without start code: what that allocated itself stays, as a line without callees. */
@@ -472,6 +488,7 @@ static void tree_first_level(struct tree *t, const struct select_part *part)
 
         if (t->options->inverted) {
                 t->item_of = heap_zero(t->sel->node_count, sizeof *t->item_of);
+                t->start = heap_zero(t->sel->node_count, sizeof *t->start);
                 level_add_callers(t, top, part);
         } else {
                 tree_sum(t, part);
@@ -499,6 +516,7 @@ static void tree_part(const struct selection *sel, const struct select_part *par
         free(t.child_first);
         free(t.children);
         free(t.item_of);
+        free(t.start);
         free(t.levels);
         str_free(&t.prefix);
         function_free(&t.functions);

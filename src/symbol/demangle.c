@@ -34,6 +34,59 @@ static char *demangle_try(const char *name)
         return cplus_demangle(name, DMGL_PARAMS | DMGL_ANSI | style);
 }
 
+/* The template's closing bracket for the opening one before TEXT; NULL when it is not there. */
+static char *demangle_bracket(char *text)
+{
+        int depth = 1;
+
+        for (; *text; text++) {
+                depth += (*text == '<') - (*text == '>' && text[-1] != '-');
+                if (!depth)
+                        return text;
+        }
+        return NULL;
+}
+
+/* std::string is spelt with all its arguments: 76 characters instead of 11. */
+static void demangle_strings(char *name)
+{
+        static const char tail[] = "<char, std::char_traits<char>, std::allocator<char> >";
+        static const char *const heads[] = { "std::__cxx11::basic_string", "std::basic_string" };
+
+        for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
+                size_t head = strlen(heads[i]);
+
+                for (char *at = name; (at = strstr(at, heads[i]));) {
+                        char *rest = at + head + sizeof tail - 1;
+
+                        at += head;
+                        if (strncmp(at, tail, sizeof tail - 1) != 0)
+                                continue;
+                        memcpy(at - head, "std::string", 11);
+                        memmove(at - head + 11, rest, strlen(rest) + 1);
+                        at += 11 - head;
+                }
+        }
+}
+
+/* An allocator that is the last argument of a template is the default one, but for a few who know why. */
+static void demangle_allocators(char *name)
+{
+        static const char start[] = ", std::allocator<";
+
+        for (char *at = name; (at = strstr(at, start));) {
+                char *close = demangle_bracket(at + sizeof start - 1);
+                char *rest = close ? close + 1 : NULL;
+
+                if (rest && *rest == ' ')
+                        rest++;
+                if (rest && *rest == '>')
+                        memmove(at, rest, strlen(rest) + 1);
+                else
+                        at += sizeof start - 1;
+        }
+}
+
 char *demangle_name(const char *name)
 {
         char *plain = demangle_unversioned(name);
@@ -42,5 +95,7 @@ char *demangle_name(const char *name)
         if (!readable)
                 return plain;
         free(plain);
+        demangle_strings(readable);
+        demangle_allocators(readable);
         return readable;
 }

@@ -22,42 +22,6 @@
 
 #define MODULE_DEBUG_DIR "/usr/lib/debug"
 
-/* libdwfl asks the debuginfod servers of the environment on its own whenever a debug file is missing; the only way to
- * forbid it is to take the variable away before it looks. */
-static void module_search_network(const struct symbol_options *options)
-{
-        const char *urls = getenv("DEBUGINFOD_URLS");
-
-        if (options->no_debuginfod || !urls || !urls[0])
-                unsetenv("DEBUGINFOD_URLS");
-}
-
-void module_search_init(struct module_search *s, const struct symbol_options *options)
-{
-        struct str path = { 0 };
-
-        *s = (struct module_search){ 0 };
-        if (options)
-                s->options = *options;
-        module_search_network(&s->options);
-        str_text(&path, "-:.debug");
-        for (uint32_t i = 0; i < s->options.debug_path_count; i++)
-                str_format(&path, ":%s", s->options.debug_paths[i]);
-        if (s->options.sysroot)
-                str_format(&path, ":%s" MODULE_DEBUG_DIR, s->options.sysroot);
-        str_text(&path, ":" MODULE_DEBUG_DIR);
-        s->debuginfo_path = path.data;
-        s->callbacks.find_elf = dwfl_build_id_find_elf;
-        s->callbacks.find_debuginfo = dwfl_standard_find_debuginfo;
-        s->callbacks.debuginfo_path = &s->debuginfo_path;
-}
-
-void module_search_free(struct module_search *s)
-{
-        free(s->debuginfo_path);
-        *s = (struct module_search){ 0 };
-}
-
 void module_build_id_path(const struct profile_module *recorded, struct str *out)
 {
         if (recorded->build_id_bytes < 2 || recorded->build_id_bytes > sizeof recorded->build_id)
@@ -151,6 +115,88 @@ bool module_locate(const struct profile_module *recorded, const struct module_se
         return module_try_build_id(recorded, out, "", MODULE_DEBUG_DIR);
 }
 
+/* libdwfl asks the debuginfod servers of the environment on its own whenever a debug file is missing; the only way to
+ * forbid it is to take the variable away before it looks. */
+static void module_search_network(const struct symbol_options *options)
+{
+        const char *urls = getenv("DEBUGINFOD_URLS");
+
+        if (options->no_debuginfod || !urls || !urls[0])
+                unsetenv("DEBUGINFOD_URLS");
+}
+
+/* Open the file that .gnu_debuglink names, from the places where debuggers look for it. */
+static int module_open_link(const struct module_search *s, const struct profile_module *wanted, const char *file,
+                            const char *link, char **found)
+{
+        struct str dir = { 0 }, inner = { 0 }, path = { 0 };
+        const char *slash = strrchr(file, '/');
+        bool good;
+        int fd = -1;
+
+        str_bytes(&dir, file, slash ? (size_t)(slash - file) : 0);
+        str_format(&inner, "%s/%s", str_get(&dir), link);
+        good = module_try(wanted, &path, str_get(&dir), "/", link) ||
+               module_try(wanted, &path, str_get(&dir), "/.debug/", link);
+        for (uint32_t i = 0; !good && i < s->options.debug_path_count; i++)
+                good = module_try(wanted, &path, s->options.debug_paths[i], "", str_get(&inner)) ||
+                       module_try(wanted, &path, s->options.debug_paths[i], "/", link);
+        if (good || module_try(wanted, &path, MODULE_DEBUG_DIR, "", str_get(&inner)))
+                fd = open(str_get(&path), O_RDONLY | O_CLOEXEC);
+        if (fd >= 0)
+                *found = heap_text(str_get(&path));
+        str_free(&dir);
+        str_free(&inner);
+        str_free(&path);
+        return fd;
+}
+
+/* libdwfl's own search loads the debuginfod client with its thirty libraries before it sees that no server is named
+ * (30 ms).  Without a server, and where a build id tells the right file, we search ourselves. */
+static int module_find_debuginfo(Dwfl_Module *mod, void **user, const char *name, Dwarf_Addr base, const char *file,
+                                 const char *link, GElf_Word crc, char **found)
+{
+        struct profile_module wanted = { 0 };
+        const unsigned char *id;
+        GElf_Addr address;
+        int bytes = dwfl_module_build_id(mod, &id, &address), fd;
+
+        if (getenv("DEBUGINFOD_URLS") || bytes < 2 || bytes > (int)sizeof wanted.build_id || !*user)
+                return dwfl_standard_find_debuginfo(mod, user, name, base, file, link, crc, found);
+        fd = dwfl_build_id_find_debuginfo(mod, user, name, base, file, link, crc, found);
+        if (fd >= 0 || !file || !link)
+                return fd;
+        memcpy(wanted.build_id, id, (size_t)bytes);
+        wanted.build_id_bytes = (uint32_t)bytes;
+        return module_open_link(*user, &wanted, file, link, found);
+}
+
+void module_search_init(struct module_search *s, const struct symbol_options *options)
+{
+        struct str path = { 0 };
+
+        *s = (struct module_search){ 0 };
+        if (options)
+                s->options = *options;
+        module_search_network(&s->options);
+        str_text(&path, "-:.debug");
+        for (uint32_t i = 0; i < s->options.debug_path_count; i++)
+                str_format(&path, ":%s", s->options.debug_paths[i]);
+        if (s->options.sysroot)
+                str_format(&path, ":%s" MODULE_DEBUG_DIR, s->options.sysroot);
+        str_text(&path, ":" MODULE_DEBUG_DIR);
+        s->debuginfo_path = path.data;
+        s->callbacks.find_elf = dwfl_build_id_find_elf;
+        s->callbacks.find_debuginfo = module_find_debuginfo;
+        s->callbacks.debuginfo_path = &s->debuginfo_path;
+}
+
+void module_search_free(struct module_search *s)
+{
+        free(s->debuginfo_path);
+        *s = (struct module_search){ 0 };
+}
+
 /* A copy of this process's own vdso, the same for all processes of a running kernel; -1 when there is none. */
 static int module_vdso_copy(void)
 {
@@ -205,6 +251,12 @@ static Dwfl_Module *module_report(Dwfl *dwfl, const struct profile_module *recor
         else if (module_locate(recorded, s, &path))
                 found = dwfl_report_elf(dwfl, recorded->path, str_get(&path), -1, 0, true);
         dwfl_report_end(dwfl, NULL, NULL);
+        if (found) {
+                void **user;
+
+                dwfl_module_info(found, &user, NULL, NULL, NULL, NULL, NULL, NULL);
+                *user = (void *)(uintptr_t)s; /* for module_find_debuginfo */
+        }
         str_free(&path);
         return found;
 }

@@ -161,6 +161,12 @@ TEST(start_code_is_left_out_but_not_its_own_memory)
                       "  -> 60.00% (60B, 1x): main\n"
                       "  -> 40.00% (40B, 1x): libc.so.6+0x900\n");
         free(text);
+        text = tree_of(&p, (struct select_request){ .cost = SELECT_LIVE },
+                       (struct tree_options){ .threshold = 1, .inverted = true });
+        is_text(text, "not freed: 100B\n"
+                      "  -> 60.00% (60B, 1x): main\n"
+                      "  -> 40.00% (40B, 1x): libc.so.6+0x900\n");
+        free(text);
         profile_free(&p);
 }
 
