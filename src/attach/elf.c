@@ -177,7 +177,9 @@ bool elf_look(int fd, struct elf_facts *out)
         return true;
 }
 
-static const char *kind_name(unsigned class_, unsigned machine)
+#define KIND_NAME_MAX 48
+
+static const char *kind_name(unsigned class_, unsigned machine, char text[KIND_NAME_MAX])
 {
         static const struct {
                 uint16_t machine;
@@ -187,29 +189,27 @@ static const char *kind_name(unsigned class_, unsigned machine)
                 { EM_RISCV, "RISC-V" },  { EM_PPC, "PowerPC" },    { EM_PPC64, "PowerPC" }, { EM_S390, "S/390" },
                 { EM_MIPS, "MIPS" },     { EM_LOONGARCH, "LoongArch" }, { EM_SPARCV9, "SPARC" },
         };
-        static char text[48];
 
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
                 if (names[i].machine == machine) {
-                        snprintf(text, sizeof text, "%s-bit %s", class_ == ELFCLASS64 ? "64" : "32", names[i].name);
+                        snprintf(text, KIND_NAME_MAX, "%s-bit %s", class_ == ELFCLASS64 ? "64" : "32", names[i].name);
                         return text;
                 }
-        snprintf(text, sizeof text, "%s-bit, machine %u", class_ == ELFCLASS64 ? "64" : "32", machine);
+        snprintf(text, KIND_NAME_MAX, "%s-bit, machine %u", class_ == ELFCLASS64 ? "64" : "32", machine);
         return text;
 }
 
 const char *elf_kind_name(const struct elf_facts *f)
 {
-        return kind_name(f->class_, f->machine);
+        static char text[KIND_NAME_MAX];
+
+        return kind_name(f->class_, f->machine, text);
 }
 
 const char *elf_own_kind_name(void)
 {
-        static char text[48];
+        static char text[KIND_NAME_MAX]; /* not that of elf_kind_name(): messages name both */
         ElfW(Ehdr) own;
 
-        if (!own_header(&own))
-                return "another kind";
-        snprintf(text, sizeof text, "%s", kind_name(own.e_ident[EI_CLASS], own.e_machine));
-        return text;
+        return own_header(&own) ? kind_name(own.e_ident[EI_CLASS], own.e_machine, text) : "another kind";
 }
