@@ -61,5 +61,5 @@ TEST(symbol_versions_go)
         becomes("_Znwm@GLIBCXX_3.4", "operator new(unsigned long)");
 }
 
-TAP_MAIN(cplusplus_has_its_parameters, default_arguments_of_the_library_are_left_out, rust_legacy_names_lose_their_hash, rust_v0_names_are_read,
-         what_is_not_mangled_stays, symbol_versions_go)
+TAP_MAIN(cplusplus_has_its_parameters, default_arguments_of_the_library_are_left_out,
+         rust_legacy_names_lose_their_hash, rust_v0_names_are_read, what_is_not_mangled_stays, symbol_versions_go)
