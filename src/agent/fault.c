@@ -26,7 +26,8 @@ void fault_note(struct thread *t, enum ledger_error_type type, const struct ledg
         struct ledger_error f = { .type = type, .address = address, .release = family, .thread = t->record };
         uint32_t count = __atomic_load_n(&agent.head->error_count, __ATOMIC_ACQUIRE);
 
-        f.node = agent.flags & WIRE_F_NO_STACKS ? LEDGER_NODE_CUT : stack_capture(t, caller);
+        if (agent.flags & WIRE_F_NO_STACKS ? stack_none(t) : stack_capture_whole(t, caller))
+                f.node = stack_node(t);
         f.alloc_site = block ? LEDGER_BLOCK_SITE(*block) : 0;
         f.size = block ? LEDGER_BLOCK_SIZE(*block) : 0;
         f.first_ms = agent_now_ms();

@@ -11,22 +11,50 @@
 
 #include "agent/guest.h"
 
-struct ledger_counter *record_counter(struct thread *t, uint32_t kind, struct arch_state caller)
+/* The stack of an event, in whatever mode we are. */
+static inline uint64_t capture(struct thread *t, struct arch_state caller)
 {
-        uint32_t node = LEDGER_NODE_CUT;
+        if (likely(!(agent.flags & (WIRE_F_VERIFY | WIRE_F_NO_STACKS))))
+                return stack_capture(t, caller);
+        return agent.flags & WIRE_F_VERIFY ? verify_capture(t, caller) : stack_none(t);
+}
 
-        if (unlikely(agent.flags & WIRE_F_VERIFY))
-                node = verify_capture(t, caller);
-        else if (likely(!(agent.flags & WIRE_F_NO_STACKS)))
-                node = stack_capture(t, caller);
-        if (node == t->last_node && kind == t->last_kind)
-                return t->last_counter;
-        if (unlikely(!node))
+static uint32_t new_site(struct thread *t, uint64_t key, uint32_t kind, struct arch_state caller)
+{
+        uint32_t node = 0, site;
+
+        if (agent.flags & WIRE_F_NO_STACKS ? stack_none(t) : stack_capture_whole(t, caller))
+                node = stack_node(t);
+        site = node ? tree_site(node, kind) : 0;
+
+        if (site)
+                tree_stack_add(key, site);
+        if (agent.flags & WIRE_F_VERIFY)
+                t->top = &thread_no_frame; /* so that the next event is verified too */
+        return site;
+}
+
+struct ledger_counter *record_counter(struct thread *t, uint32_t kind, uint64_t stack, struct arch_state caller)
+{
+        uint64_t key;
+        uint32_t site;
+
+        if (!stack)
+                stack = capture(t, caller);
+        if (unlikely(!stack)) {
+                __atomic_add_fetch(&agent.head->lost_events, 1, __ATOMIC_RELAXED);
                 return NULL;
-        t->last_site = tree_site(node, kind);
-        t->last_node = t->last_site ? node : 0;
+        }
+        if (stack == t->last_stack && kind == t->last_kind)
+                return t->last_counter;
+        key = tree_key(stack, kind);
+        site = tree_stack_find(key);
+        if (unlikely(!site))
+                site = new_site(t, key, kind, caller);
+        t->last_site = site;
         t->last_kind = kind;
-        t->last_counter = t->last_site ? thread_counter(t, t->last_site) : NULL;
+        t->last_counter = site ? thread_counter(t, site) : NULL;
+        t->last_stack = t->last_counter ? stack : 0;
         return t->last_counter;
 }
 

@@ -18,8 +18,9 @@
 #include "agent/stack.h"
 #include "agent/thread.h"
 
-/* The counters of CALLER's stack and KIND when they are not the last ones; NULL stops the recording. */
-struct ledger_counter *record_counter(struct thread *t, uint32_t kind, struct arch_state caller);
+/* The counters of CALLER's stack and KIND when they are not the last ones; STACK is its hash, 0 when it must be captured first.
+ * NULL: the event is lost. */
+struct ledger_counter *record_counter(struct thread *t, uint32_t kind, uint64_t stack, struct arch_state caller);
 
 /* A block is set aside while realloc has it, so that whoever gets the address meanwhile starts clean.  Afterwards either
  * record_put_back (realloc failed) or record_taken (the block is gone) must follow. */
@@ -41,14 +42,14 @@ static inline uint32_t record_family(uint32_t kind)
 static inline __attribute__((always_inline)) void record_alloc(struct thread *t, void *address, size_t size, uint32_t kind,
                                                                struct arch_state caller)
 {
-        uint32_t node = stack_again(t, caller);
+        uint64_t stack = stack_again(t, caller);
         struct ledger_counter *c = t->last_counter;
         struct ledger_block *b;
 
         if (unlikely(size > LEDGER_SIZE_MAX))
                 size = LEDGER_SIZE_MAX;
-        if (unlikely(!node || node != t->last_node || kind != t->last_kind))
-                c = record_counter(t, kind, caller);
+        if (unlikely(!stack || stack != t->last_stack || kind != t->last_kind))
+                c = record_counter(t, kind, stack, caller);
         b = shadow_new(t, (uint64_t)address);
         if (unlikely(!c || !b))
                 return;

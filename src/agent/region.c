@@ -211,10 +211,11 @@ static uint64_t page_up(uint64_t size)
 void region_add(struct thread *t, uint64_t start, uint64_t size, uint32_t kind, struct arch_state caller)
 {
         struct operation *o;
-        uint32_t node, site;
+        uint32_t node = 0, site;
 
         t->last = 0;
-        node = agent.flags & WIRE_F_NO_STACKS ? LEDGER_NODE_CUT : stack_capture(t, caller);
+        if (agent.flags & WIRE_F_NO_STACKS ? stack_none(t) : stack_capture_whole(t, caller))
+                node = stack_node(t);
         site = node ? tree_site(node, kind) : 0;
         o = site ? operation_new() : NULL;
         if (o) {

@@ -9,11 +9,21 @@
 
 #include "agent/thread.h"
 
-/* The node of the stack whose innermost frame is CALLER (its pc is a return address).  0 stops the recording. */
-uint32_t stack_capture(struct thread *t, struct arch_state caller);
+/* Capture the stack whose innermost frame is CALLER (its pc is a return address).  Returns its hash, the same for the same stack and (to
+ * 1 in 10^7 with a million different stacks) for no other; 0: no memory, the event is lost. */
+uint64_t stack_capture(struct thread *t, struct arch_state caller);
 
-/* The same when the thread is where it was at its last event: one load per frame.  0: look closer. */
-static inline __attribute__((always_inline)) uint32_t stack_again(const struct thread *t, struct arch_state caller)
+/* The same with all frames kept afterwards, as stack_node wants it. */
+uint64_t stack_capture_whole(struct thread *t, struct arch_state caller);
+
+/* The tree node of the stack that stack_capture_whole captured last.  0 stops the recording. */
+uint32_t stack_node(struct thread *t);
+
+/* Instead of a capture when stacks are not wanted: the empty one. */
+uint64_t stack_none(struct thread *t);
+
+/* stack_capture when the thread is where it was at its last event: one load per frame.  0: look closer. */
+static inline __attribute__((always_inline)) uint64_t stack_again(const struct thread *t, struct arch_state caller)
 {
         const struct frame *f = t->top;
         const struct check *c;
@@ -25,7 +35,7 @@ static inline __attribute__((always_inline)) uint32_t stack_again(const struct t
         c = t->checks + (f->check & ~FRAME_BASE_LIVE);
         while (*c->at == c->value)
                 c--;
-        return c == t->checks ? f->node : 0;
+        return c == t->checks ? f->hash : 0;
 }
 
 /* One step outwards from S with RULE by the words on the stack; false when that is not possible (*CUT tells whether the stack

@@ -107,4 +107,13 @@ static inline void *sys_memory(size_t size)
         return p;
 }
 
+/* Give the whole pages of [AT, AT + SIZE) back; they read as zero from now on. */
+static inline void sys_empty(void *at, size_t size)
+{
+        uintptr_t from = ((uintptr_t)at + SYS_PAGE - 1) & ~(SYS_PAGE - 1), to = ((uintptr_t)at + size) & ~(SYS_PAGE - 1);
+
+        if (to > from)
+                sys_advise((void *)from, to - from, MADV_DONTNEED);
+}
+
 #endif

@@ -31,7 +31,7 @@ struct block {
         struct thread thread;
         struct cfi_work work;
         struct memo memos[1u << MEMO_BITS];
-        struct kid kids[1u << KID_BITS];
+        struct segment segments[1u << SEGMENT_BITS];
 };
 
 static struct thread *state_new(uint32_t index)
@@ -42,7 +42,7 @@ static struct thread *state_new(uint32_t index)
                 return NULL;
         b->thread.work = &b->work;
         b->thread.memos = b->memos;
-        b->thread.kids = b->kids;
+        b->thread.segments = b->segments;
         b->thread.index = index;
         b->thread.slot = agent_slot(index);
         b->thread.span = UINT64_MAX;
@@ -97,6 +97,8 @@ static uint32_t slot_new(uint32_t tid)
                         return UINT32_MAX;
         } while (!__atomic_compare_exchange_n(&agent.head->slot_count, &index, index + 1, false, __ATOMIC_ACQ_REL,
                                               __ATOMIC_RELAXED));
+        if (!take(agent_slot(index), 0, 2)) /* someone looked for a free one and saw it first */
+                return slot_new(tid);
         agent_slot(index)->tid = tid;
         __atomic_store_n(&agent_slot(index)->used, 1, __ATOMIC_RELEASE);
         return index;

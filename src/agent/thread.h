@@ -11,16 +11,18 @@
 #ifndef SEEP_AGENT_THREAD_H
 #define SEEP_AGENT_THREAD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "agent/agent.h"
 #include "agent/cfi.h"
 
-/* One frame of the kept stack: the registers in it after its callee returned.  40 bytes. */
+/* One frame of the kept stack: the registers in it after its callee returned.  48 bytes. */
 struct frame {
         uint64_t sp, pc, base; /* pc with FRAME_EXACT when a signal interrupted there */
         uint64_t rule;
-        uint32_t node;
+        uint64_t hash;  /* of the stack from the outermost frame to this one */
+        uint32_t node;  /* in the tree; 0 while nobody asked */
         uint32_t check; /* checks[1 .. check] are the words from here outwards; FRAME_BASE_LIVE */
 };
 
@@ -33,20 +35,29 @@ struct check {
         uint64_t value;
 };
 
-/* What was last found for a return address: its rule, and the tree nodes below its last two parents.  32 bytes. */
+/* The rule last found for a return address. */
 struct memo {
         uint64_t pc, rule;
-        uint32_t parent[2], node[2];
-};
-
-/* (parent, pc and module) to node, behind the memo. */
-struct kid {
-        uint64_t pc_module;
-        uint32_t parent, node;
 };
 
 #define MEMO_BITS 12
-#define KID_BITS 13
+
+/* The inner end of a stack seen before: the words that lead from its innermost frame to a frame that was kept then.  When they are unchanged
+ * and that frame is still kept, nothing needs unwinding.  256 bytes. */
+#define SEGMENT_CHECKS 11
+
+struct segment {
+        uint64_t pc, sp, base; /* the innermost frame */
+        uint64_t hash;         /* of the whole stack */
+        uint64_t outer_hash, outer_sp, outer_base;
+        uint32_t outer; /* index of the kept frame */
+        uint32_t live;  /* FRAME_BASE_LIVE of the innermost frame */
+        uint32_t count; /* of checks */
+        uint32_t generation;
+        struct check checks[SEGMENT_CHECKS];
+};
+
+#define SEGMENT_BITS 8
 
 /* t->inside: 0 the program runs, THREAD_ACTIVE the agent works, else the stack pointer of the caller of the hook whose real
  * function runs. */
@@ -59,9 +70,13 @@ struct thread {
         const struct frame *top; /* innermost kept frame; one that equals nothing when none is kept */
         struct check *checks;    /* checks[0] never holds: comparing ends there */
         uint64_t last;           /* address of the last allocation if nothing happened since */
-        uint32_t last_node, last_kind, last_site;
-        uint32_t generation; /* of the code, when the stack was kept */
+        uint64_t last_stack;     /* hash of the last allocation's stack; with ... */
+        uint32_t last_kind;      /* ... this the site and counters below are the same */
+        uint32_t last_site;
         struct ledger_counter *last_counter;
+        uint32_t generation; /* of the code, when the stack was kept */
+        uint32_t root;       /* of the kept stack: LEDGER_NODE_ROOT or _CUT */
+        bool unsure;         /* the kept stack must not be built upon */
 
         uint64_t span; /* the part of the address space last looked up in the shadow, and its chunk */
         struct ledger_block *span_chunk;
@@ -71,7 +86,7 @@ struct thread {
         struct frame *frames;
         struct frame *fresh;
         struct memo *memos;
-        struct kid *kids;
+        struct segment *segments;
         struct cfi_work *work;
         uint64_t stack_low, stack_high; /* of the stack last looked up */
         uint64_t captures;              /* test mode */

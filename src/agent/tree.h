@@ -21,6 +21,37 @@ uint32_t tree_find(uint32_t parent, uint64_t pc_module);
 /* The site of (NODE, KIND); made if new.  0 stops the recording. */
 uint32_t tree_site_find(uint32_t node, uint32_t kind);
 
+/* Stack hash and kind to site: what an event looks up.  0: not there yet. */
+struct tree_stack {
+        uint64_t key;
+        uint64_t site;
+};
+
+struct tree_stacks {
+        uint32_t bits, used;
+        struct tree_stack at[];
+};
+
+extern struct tree_stacks *tree_stacks;
+
+void tree_stack_add(uint64_t key, uint32_t site);
+
+static inline uint64_t tree_key(uint64_t hash, uint32_t kind)
+{
+        return hash + kind * 0x9e3779b97f4a7c15ull;
+}
+
+static inline uint32_t tree_stack_find(uint64_t key)
+{
+        const struct tree_stacks *s = __atomic_load_n(&tree_stacks, __ATOMIC_ACQUIRE);
+        uint32_t mask = (1u << s->bits) - 1, i = (uint32_t)key & mask;
+
+        for (; s->at[i].key; i = (i + 1) & mask)
+                if (s->at[i].key == key)
+                        return (uint32_t)__atomic_load_n(&s->at[i].site, __ATOMIC_ACQUIRE);
+        return 0;
+}
+
 static inline uint64_t tree_pc_module(uint64_t pc, uint64_t rule)
 {
         return (pc & (FRAME_EXACT | 0xffffffffffffull)) | (uint64_t)RULE_OBJECT(rule) << 48;

@@ -80,21 +80,24 @@ static void verify_backtrace(struct thread *t, uint32_t node, struct arch_state 
         __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
 }
 
-uint32_t verify_capture(struct thread *t, struct arch_state caller)
+uint64_t verify_capture(struct thread *t, struct arch_state caller)
 {
-        uint32_t again, node, count;
+        uint64_t again, captured, stack;
+        uint32_t node, count;
         bool cut;
 
-        if (t->frame_count)
+        if (t->frame_count && !t->unsure)
                 t->top = &t->frames[t->frame_count - 1];
         again = stack_again(t, caller);
-        node = stack_capture(t, caller);
+        captured = stack_capture(t, caller);
+        stack = stack_capture_whole(t, caller);
+        node = stack_node(t);
         t->top = &thread_no_frame; /* so that the next event comes here too */
         count = unwind_full(t, caller, &cut);
         __atomic_add_fetch(&agent.head->verify_captures, 1, __ATOMIC_RELAXED);
-        if (!count || (again && again != node) || !same_as_unwind(t, node, count))
+        if (!count || (again && again != stack) || captured != stack || !same_as_unwind(t, node, count))
                 __atomic_add_fetch(&agent.head->verify_differences, 1, __ATOMIC_RELAXED);
         if (t->captures++ % VERIFY_SAMPLE == 0)
                 verify_backtrace(t, node, caller);
-        return node;
+        return stack;
 }

@@ -10,7 +10,7 @@
 #include "agent/thread.h"
 
 /* stack_capture(), compared with a full unwind, and every VERIFY_SAMPLE-th time with the C library's backtrace(). */
-uint32_t verify_capture(struct thread *t, struct arch_state caller);
+uint64_t verify_capture(struct thread *t, struct arch_state caller);
 
 #define VERIFY_SAMPLE 64u
 
