@@ -78,7 +78,7 @@ enum { REPORT_DEBUG_PATHS = 32 };
 
 struct report {
         int view; /* REPORT_TREE ... REPORT_JSON */
-        bool view_set, cost_set, sort_set, force, no_pager, quiet, inverted;
+        bool view_set, cost_set, sort_set, at_end, force, no_pager, quiet, inverted;
         struct select_request request;
         struct filter filter;
         enum flat_key sort;
@@ -135,17 +135,10 @@ static bool cost_named(const char *word, enum select_cost *cost)
 
 static int take_at(struct report *r, const char *value)
 {
-        r->request.at_set = false;
-        r->cost_set = true;
-        if (strcmp(value, "peak") == 0) {
-                r->request.cost = SELECT_PEAK;
-                return 0;
-        }
-        r->request.cost = SELECT_LIVE;
-        if (strcmp(value, "end") == 0)
-                return 0;
-        r->request.at_set = true;
-        if (!option_time(value, &r->request.at_ms))
+        r->at_end = strcmp(value, "end") == 0;
+        r->request.at_peak = strcmp(value, "peak") == 0;
+        r->request.at_set = !r->at_end && !r->request.at_peak;
+        if (r->request.at_set && !option_time(value, &r->request.at_ms))
                 return wrong("at", value, "'peak', 'end' or a time like 1.5s or 200ms is expected");
         return 0;
 }
@@ -314,8 +307,8 @@ static int settle(struct report *r)
                         return message_usage("report", "a tree cannot be ordered by that key; use --flat");
         }
         if (!r->cost_set) {
-                bool not_peak =
-                        r->request.at_set || by_list || r->filter.count[FILTER_THREAD] || r->view == REPORT_BLOCKS;
+                bool not_peak = r->at_end || r->request.at_set || by_list || r->filter.count[FILTER_THREAD] ||
+                                r->view == REPORT_BLOCKS;
 
                 r->request.cost = r->request.range_set ? SELECT_TOTAL : not_peak ? SELECT_LIVE : SELECT_PEAK;
         }

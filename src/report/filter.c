@@ -73,9 +73,9 @@ static bool filter_matches(const struct filter *f, enum filter_kind kind, const 
 
 static enum filter_verdict filter_judge(const struct filter *f, const char *name)
 {
-        if (filter_matches(f, FILTER_INCLUDE, name))
-                return FILTER_IN;
-        return filter_matches(f, FILTER_EXCLUDE, name) ? FILTER_OUT : FILTER_NOTHING;
+        if (filter_matches(f, FILTER_EXCLUDE, name))
+                return FILTER_OUT;
+        return filter_matches(f, FILTER_INCLUDE, name) ? FILTER_IN : FILTER_NOTHING;
 }
 
 static struct filter_memo *filter_remember(struct filter *f, const struct profile *p)

@@ -3,8 +3,9 @@
  * filter.h -- which stacks a report shows: regular expressions over function and module names.
  *
  * Room:   outside.  Made by cli/ from options, asked by report/select.c.
- * Keeps:  from the innermost frame outwards, the first frame whose name matches decides; at one frame include comes
- *         before exclude.  A stack nothing matches is shown, unless there is an include.
+ * Keeps:  from the innermost frame outwards, the first frame whose name matches decides; where both match one frame,
+ *         exclude wins ("-i parse -x small" shows parse_big, not parse_small).  A stack nothing matches is shown,
+ *         unless there is an include.
  */
 #ifndef SEEP_REPORT_FILTER_H
 #define SEEP_REPORT_FILTER_H

@@ -266,7 +266,7 @@ void group_write(const struct selection *sel, struct symbols *s, const struct gr
                 group_by_size(sel, &l);
         else
                 group_by_frame(sel, s, &sel->heap, options->kind, &l);
-        group_table(sel, &l, options, select_heading(sel->cost), out);
+        group_table(sel, &l, options, sel->heading, out);
         group_free(&l);
         if (!by_frame || !sel->mapped.count || sel->cost == SELECT_PEAK || sel->cost == SELECT_TEMPORARY)
                 return;

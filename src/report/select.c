@@ -22,9 +22,17 @@ static const struct {
 #undef SELECT_COST_ROW
 };
 
-const char *select_heading(enum select_cost cost)
+static const char *select_heading(const struct select_request *r)
 {
-        return select_costs[cost].heading;
+        if (r->cost == SELECT_LIVE && r->at_set)
+                return "live at that time";
+        if (r->cost == SELECT_LIVE && r->at_peak)
+                return "live at the peak";
+        if (r->cost == SELECT_LIVE && r->range_set)
+                return "grown";
+        if (r->cost == SELECT_TOTAL && r->range_set)
+                return "allocated in that time";
+        return select_costs[r->cost].heading;
 }
 
 bool select_counts(enum select_cost cost)
@@ -77,6 +85,14 @@ static struct select_row *rows_of_run(const struct profile *p)
                 };
         }
         return rows;
+}
+
+static void rows_of_peak(struct select_row *rows, uint32_t count)
+{
+        for (uint32_t i = 1; i < count; i++) {
+                rows[i].live_bytes = rows[i].peak_bytes;
+                rows[i].live_blocks = rows[i].peak_blocks;
+        }
 }
 
 /* SIGN 1 adds, UINT64_MAX subtracts.  What a slice does not tell stays zero. */
@@ -228,6 +244,9 @@ static bool select_possible(const struct select_request *r, const struct profile
                                "or total");
         if (by_time && (r->cost == SELECT_PEAK || r->cost == SELECT_TEMPORARY))
                 return err_set(e, ERR_EXIT_USAGE, "--at TIME and --range know the costs live, total and allocs only");
+        if (r->at_peak && (by_thread || (r->cost != SELECT_PEAK && r->cost != SELECT_LIVE)))
+                return err_set(e, ERR_EXIT_USAGE,
+                               "--at peak knows what was live then, of all threads: no other --cost and no --thread");
         if (by_time && !p->slice_count)
                 return err_set(e, ERR_EXIT_USAGE,
                                "the recording has no time slices: it ended too soon for --at TIME and --range");
@@ -240,11 +259,15 @@ bool select_make(struct selection *sel, const struct profile *p, struct symbols 
         struct select_row *rows;
         bool good = true;
 
-        *sel = (struct selection){ .profile = p, .cost = r->cost, .node_count = p->node_count };
+        *sel = (struct selection){
+                .profile = p, .cost = r->cost, .heading = select_heading(r), .node_count = p->node_count
+        };
         if (!select_possible(r, p, e))
                 return false;
         rows = rows_of_run(p);
-        if (r->at_set || r->range_set)
+        if (r->at_peak)
+                rows_of_peak(rows, p->site_count);
+        else if (r->at_set || r->range_set)
                 good = rows_of_moment(rows, p, r, e);
         else if (r->filter && r->filter->count[FILTER_THREAD])
                 rows_of_threads(rows, p, r->filter);

@@ -35,9 +35,10 @@ struct select_request {
         enum select_cost cost;
         struct filter *filter; /* NULL: everything */
         uint32_t depth_merge;  /* 0: whole stacks; N: stacks equal in their N innermost frames are one */
-        bool at_set, range_set;
-        uint64_t at_ms;            /* numbers as they were then */
-        uint64_t from_ms, to_ms;   /* what happened between */
+        bool at_peak;          /* what is live is what was live at the peak */
+        bool at_set;           /* numbers as they were at at_ms */
+        bool range_set;        /* what happened between from_ms and to_ms */
+        uint64_t at_ms, from_ms, to_ms;
 };
 
 /* Numbers wrap: what became less within a --range is negative when read as int64_t. */
@@ -60,6 +61,7 @@ struct select_part {
 struct selection {
         const struct profile *profile;
         enum select_cost cost;
+        const char *heading; /* what the chosen numbers are */
         struct select_part heap, mapped;
         uint32_t node_count;
         uint32_t *parents; /* NULL: the profile's own tree; else a tree of cut stacks, 0 the root ... */
@@ -75,7 +77,6 @@ void select_free(struct selection *sel);
 int64_t select_weight(const struct selection *sel, uint64_t bytes, uint64_t count);
 bool select_counts(enum select_cost cost);
 
-const char *select_heading(enum select_cost cost);
 bool select_cost_named(const char *word, enum select_cost *cost);
 
 static inline uint32_t select_parent(const struct selection *sel, uint32_t node)

@@ -17,7 +17,14 @@
 #include "report/label.h"
 #include "report/text.h"
 
-enum { SUMMARY_TOP = 5, SUMMARY_COLUMNS = 80, SUMMARY_WARNINGS = 3, SUMMARY_MODULES = 3 };
+enum {
+        SUMMARY_LINES = 24,
+        SUMMARY_COLUMNS = 80,
+        SUMMARY_INDENT = 28, /* where explanations of numbers begin */
+        SUMMARY_TOP = 5,
+        SUMMARY_WARNINGS = 3,
+        SUMMARY_MODULES = 3
+};
 
 struct summary {
         const struct profile *p;
@@ -25,6 +32,7 @@ struct summary {
         const char *file;
         int color;
         struct str *out;
+        size_t start;              /* where the summary begins in it */
         uint32_t top[SUMMARY_TOP]; /* heap sites with the most bytes not freed */
         uint32_t top_count;
         uint32_t peak_site; /* with the largest part of the peak; 0 none */
@@ -137,26 +145,25 @@ static void summary_program(struct summary *m)
 static void summary_peak(struct summary *m)
 {
         const struct profile_totals *t = &m->p->totals;
-        size_t start = m->out->length;
+        size_t start;
 
         summary_size(m, "peak heap", t->peak_bytes);
         str_text(m->out, "  at ");
         text_time(m->out, t->peak_ms);
         if (t->peak_error_bytes) {
-                str_text(m->out, ", at most ");
+                str_text(m->out, "; up to ");
                 text_size(m->out, (int64_t)t->peak_error_bytes);
-                str_text(m->out, " more");
+                str_text(m->out, " more, see 'seep help peak'");
         }
-        if (m->peak_site) {
-                const struct profile_site *site = &m->p->sites[m->peak_site];
-
-                str_text(m->out, " (");
-                text_share(m->out, (double)site->peak_bytes, (double)t->peak_bytes);
-                str_text(m->out, " of it: ");
-                summary_frames(m, site->node, 1, m->out);
-                text_cut(m->out, start, SUMMARY_COLUMNS - 1);
-                str_char(m->out, ')');
-        }
+        str_char(m->out, '\n');
+        if (!m->peak_site)
+                return;
+        start = m->out->length;
+        str_format(m->out, "%*s", SUMMARY_INDENT, "");
+        text_share(m->out, (double)m->p->sites[m->peak_site].peak_bytes, (double)t->peak_bytes);
+        str_text(m->out, " of it: ");
+        summary_frames(m, m->p->sites[m->peak_site].node, 2, m->out);
+        text_cut(m->out, start, SUMMARY_COLUMNS);
         str_char(m->out, '\n');
 }
 
@@ -229,8 +236,23 @@ static void summary_site(struct summary *m, uint32_t number)
         str_free(&count);
 }
 
-static void summary_not_freed(struct summary *m, uint32_t room)
+/* Lines left for sites when everything else has its place. */
+static uint32_t summary_room(const struct summary *m)
 {
+        const struct profile_totals *t = &m->p->totals;
+        uint32_t used = 2; /* an empty line and the heading */
+
+        for (size_t i = m->start; i < m->out->length; i++)
+                used += m->out->data[i] == '\n';
+        used += t->double_frees || t->mismatched || t->unknown_frees;
+        if (m->file)
+                used += 3 + (t->temporary != 0) + (m->p->error_count != 0);
+        return used < SUMMARY_LINES ? SUMMARY_LINES - used : 1;
+}
+
+static void summary_not_freed(struct summary *m)
+{
+        uint32_t room = summary_room(m);
         const struct profile_totals *t = &m->p->totals;
 
         if (!t->live_blocks) {
@@ -417,7 +439,7 @@ static void summary_nothing(struct summary *m)
 
 void summary_write(const struct profile *p, struct symbols *s, const char *file, int color, struct str *out)
 {
-        struct summary m = { .p = p, .symbols = s, .file = file, .color = color, .out = out };
+        struct summary m = { .p = p, .symbols = s, .file = file, .color = color, .out = out, .start = out->length };
 
         summary_program(&m);
         if (!p->totals.allocations && !p->totals.mmap_calls) {
@@ -429,7 +451,7 @@ void summary_write(const struct profile *p, struct symbols *s, const char *file,
         summary_numbers(&m);
         summary_modules(&m);
         summary_warnings(&m);
-        summary_not_freed(&m, p->meta.warning_count > 2 ? 3 : SUMMARY_TOP);
+        summary_not_freed(&m);
         summary_errors(&m);
         summary_next(&m);
 }

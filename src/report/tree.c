@@ -524,10 +524,10 @@ static void tree_part(const struct selection *sel, const struct select_part *par
 
 void tree_write(const struct selection *sel, struct symbols *s, const struct tree_options *options, struct str *out)
 {
-        tree_part(sel, &sel->heap, s, options, select_heading(sel->cost), out);
+        tree_part(sel, &sel->heap, s, options, sel->heading, out);
         if ((int64_t)sel->mapped.total_bytes <= 0 || sel->cost == SELECT_PEAK || sel->cost == SELECT_TEMPORARY)
                 return;
         str_char(out, '\n');
-        tree_part(sel, &sel->mapped, s, options,
-                  sel->cost == SELECT_LIVE ? "mapped by mmap, not unmapped" : "mapped by mmap", out);
+        tree_part(sel, &sel->mapped, s, options, sel->cost == SELECT_LIVE ? "mapped by mmap, live" : "mapped by mmap",
+                  out);
 }

@@ -50,7 +50,8 @@ TEST(numbers_and_the_largest_sites_are_told)
         p.totals.mmap_calls = 1;
         p.totals.mmap_live_bytes = 4096;
         text = summary_of(&p, "prog.1.seep");
-        has_text(text, "peak heap        2.0 KiB  at 8.1 s (50 % of it: parse a.c:10)\n");
+        has_text(text, "peak heap        2.0 KiB  at 8.1 s\n"
+                       "                            50 % of it: parse a.c:10 <- load l.c:7\n");
         has_text(text, "end heap          1000 B  in 16 blocks\n");
         has_text(text, "allocations           16  1/s, 1000 B in all, 25 % temporary\n");
         has_text(text, "mapped           4.0 KiB  by mmap at the end (1 call)\n");

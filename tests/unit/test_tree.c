@@ -45,7 +45,7 @@ TEST(from_main_inwards_with_shares_of_the_whole)
                       "    |\n"
                       "    -> 0.70% (7B, 4x) in 2 places, all below the 1.00% threshold\n"
                       "\n"
-                      "mapped by mmap, not unmapped: 4,096B\n"
+                      "mapped by mmap, live: 4,096B\n"
                       "  -> 100.00% (4,096B, 1x): main [/src/m.c:1]\n"
                       "    -> 100.00% (4,096B, 1x): load [/src/l.c:7]\n");
         free(text);
@@ -73,7 +73,7 @@ TEST(inverted_from_the_caller_of_malloc_outwards)
                       "  |\n"
                       "  -> 0.30% (3B, 3x) in 1 places, all below the 0.35% threshold\n"
                       "\n"
-                      "mapped by mmap, not unmapped: 4,096B\n"
+                      "mapped by mmap, live: 4,096B\n"
                       "  -> 100.00% (4,096B, 1x): load [/src/l.c:7]\n"
                       "    -> 100.00% (4,096B, 1x): main [/src/m.c:1]\n");
         free(text);
