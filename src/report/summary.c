@@ -74,30 +74,43 @@ static void summary_find_top(struct summary *m)
         }
 }
 
-/* Append at most ROOM "function file:line" from NODE outwards, "<-" between; library machinery is passed over where
- * something else follows. */
-static void summary_frames(struct summary *m, uint32_t node, uint32_t room, struct str *out)
+/* Append "function file:line", or, to the line that begins at START, " <- function file:line" as far as it fits. */
+static void summary_frame(struct summary *m, uint32_t node, const struct symbol_frame *frame, size_t start)
+{
+        size_t before = m->out->length, named;
+
+        str_text(m->out, start == SIZE_MAX ? "" : " <- ");
+        label_short(m->p, node, frame, m->out);
+        named = m->out->length;
+        if (frame->file && frame->line)
+                str_format(m->out, " %s:%" PRIu32, label_base(frame->file), frame->line);
+        if (start == SIZE_MAX || m->out->length - start <= SUMMARY_COLUMNS)
+                return;
+        m->out->length = named - start <= SUMMARY_COLUMNS ? named : before;
+        m->out->data[m->out->length] = 0;
+}
+
+/* Append to the line that begins at START of the output "function file:line", and "<- " with the caller's where that
+ * fits.  Library machinery is passed over where something else follows. */
+static void summary_frames(struct summary *m, uint32_t node, size_t start)
 {
         const struct symbol_frame *frames;
         uint32_t shown = 0;
 
-        for (; node > 1 && shown < room; node = m->p->nodes[node].parent) {
+        for (; node > 1 && shown < 2; node = m->p->nodes[node].parent) {
                 uint32_t count = symbols_node(m->symbols, node, &frames);
                 bool outermost = m->p->nodes[node].parent <= 1;
 
-                for (uint32_t i = 0; i < count && shown < room; i++) {
+                for (uint32_t i = 0; i < count && shown < 2; i++) {
                         if (label_is_machinery(&frames[i]) && !(outermost && !shown && i + 1 == count))
                                 continue;
-                        str_text(out, shown++ ? " <- " : "");
-                        label_short(m->p, node, &frames[i], out);
-                        if (frames[i].file && frames[i].line)
-                                str_format(out, " %s:%" PRIu32, label_base(frames[i].file), frames[i].line);
+                        summary_frame(m, node, &frames[i], shown++ ? start : SIZE_MAX);
                         if (frames[i].function && strcmp(frames[i].function, "main") == 0)
                                 return;
                 }
         }
         if (!shown)
-                label_function(m->p, node, &(struct symbol_frame){ 0 }, out);
+                label_function(m->p, node, &(struct symbol_frame){ 0 }, m->out);
 }
 
 static void summary_label(struct summary *m, const char *label, size_t *start)
@@ -162,7 +175,7 @@ static void summary_peak(struct summary *m)
         str_format(m->out, "%*s", SUMMARY_INDENT, "");
         text_share(m->out, (double)m->p->sites[m->peak_site].peak_bytes, (double)t->peak_bytes);
         str_text(m->out, " of it: ");
-        summary_frames(m, m->p->sites[m->peak_site].node, 2, m->out);
+        summary_frames(m, m->p->sites[m->peak_site].node, start);
         text_cut(m->out, start, SUMMARY_COLUMNS);
         str_char(m->out, '\n');
 }
@@ -229,7 +242,7 @@ static void summary_site(struct summary *m, uint32_t number)
         text_number(&count, (int64_t)site->live_blocks);
         str_format(m->out, "    %u. %10s %7s %-6s  ", number + 1, str_get(&size), str_get(&count),
                    site->live_blocks == 1 ? "block" : "blocks");
-        summary_frames(m, site->node, 2, m->out);
+        summary_frames(m, site->node, start);
         text_cut(m->out, start, SUMMARY_COLUMNS);
         str_char(m->out, '\n');
         str_free(&size);
