@@ -9,6 +9,7 @@
  */
 #include "symbol/cache.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,8 @@
 #include "base/heap.h"
 #include "base/io.h"
 #include "base/str.h"
+
+enum { CACHE_FILES = 512 }; /* kept; some ten to some thousand kilobytes each */
 
 /* In the byte order of the machine: a cache does not travel. */
 struct cache_head {
@@ -372,13 +375,55 @@ static void cache_replace(const char *path, const struct str *contents)
         str_free(&temporary);
 }
 
+struct cache_file {
+        char *name;
+        struct timespec written;
+};
+
+static int file_compare(const void *a, const void *b)
+{
+        const struct cache_file *x = a, *y = b;
+
+        if (x->written.tv_sec != y->written.tv_sec)
+                return x->written.tv_sec < y->written.tv_sec ? -1 : 1;
+        return x->written.tv_nsec < y->written.tv_nsec ? -1 : x->written.tv_nsec > y->written.tv_nsec;
+}
+
+/* Each build of a program leaves a file here: the oldest ones go. */
+static void cache_prune(const char *directory)
+{
+        struct cache_file *files = NULL;
+        size_t count = 0;
+        DIR *dir = opendir(directory);
+        struct dirent *entry;
+        struct stat st;
+
+        while (dir && (entry = readdir(dir))) {
+                if (!strstr(entry->d_name, ".names") ||
+                    fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+                        continue;
+                files = heap_grow(files, count + 1, sizeof *files);
+                files[count++] = (struct cache_file){ heap_text(entry->d_name), st.st_mtim };
+        }
+        if (count)
+                qsort(files, count, sizeof *files, file_compare);
+        for (size_t i = 0; i < count; i++) {
+                if (count - i > CACHE_FILES)
+                        unlinkat(dirfd(dir), files[i].name, 0);
+                free(files[i].name);
+        }
+        free(files);
+        if (dir)
+                closedir(dir);
+}
+
 void cache_save(const struct cache *c, const struct profile_module *recorded, const struct module_search *s,
                 bool has_lines, const struct cache_answer *answers, size_t count)
 {
         struct cache_head head = { .has_lines = has_lines, .build_id_bytes = recorded->build_id_bytes };
         struct str path = { 0 }, whole = { 0 };
         struct cache_draft d = { 0 };
-        size_t i = 0;
+        size_t i = 0, directory;
 
         if (!cache_directory(s, recorded, &path)) {
                 str_free(&path);
@@ -396,9 +441,13 @@ void cache_save(const struct cache *c, const struct profile_module *recorded, co
                 draft_answer(&d, &answers[i]);
         draft_assemble(&d, &head, &whole);
         cache_make_directory(str_get(&path));
+        directory = path.length;
         cache_file_name(recorded, &path);
         if (d.text.length < UINT32_MAX)
                 cache_replace(str_get(&path), &whole);
+        path.data[directory] = 0;
+        if (!c->map)
+                cache_prune(path.data);
         str_free(&path);
         str_free(&whole);
         draft_free(&d);

@@ -371,6 +371,23 @@ TEST(answers_are_kept_by_build_id_and_damage_is_harmless)
         free_truth(&t);
 }
 
+TEST(the_cache_does_not_grow_for_ever)
+{
+        static const struct symbol_options cached = { .no_debuginfod = true };
+        struct truth t;
+
+        is_equal(shell("rm -rf %s && mkdir %s && cd seep && seq -f '%%g.names' 1 600 | xargs touch -d 2001-01-01",
+                       "seep", "seep"),
+                 0);
+        build("fresh", "-g -gdwarf-4");
+        read_truth(&t, "fresh");
+        check_inlined(&t, &cached);
+        is_equal(shell("test $(ls %s%s | wc -l) -eq 512", "seep", ""), 0);
+        is_equal(shell("rm %s%s", "fresh", ""), 0);
+        check_inlined(&t, &cached); /* the new one was kept */
+        free_truth(&t);
+}
+
 /* A module without lines may get them any day: then the cache must not hide them. */
 TEST(a_debug_file_that_appears_later_is_seen_through_the_cache)
 {
@@ -442,5 +459,5 @@ TAP_MAIN(make_directory, inlined_frames_come_innermost_first_with_the_lines_of_t
          clang_writes_no_aranges_and_is_understood, separate_debug_files_are_found_by_link_and_by_build_id,
          a_stripped_program_has_the_names_it_exports_and_no_others, a_program_that_was_rebuilt_is_not_used,
          a_sysroot_comes_before_this_machine, answers_are_kept_by_build_id_and_damage_is_harmless,
-         a_debug_file_that_appears_later_is_seen_through_the_cache, the_vdso_has_names,
-         a_node_without_a_module_has_one_nameless_frame, remove_directory)
+         the_cache_does_not_grow_for_ever, a_debug_file_that_appears_later_is_seen_through_the_cache,
+         the_vdso_has_names, a_node_without_a_module_has_one_nameless_frame, remove_directory)
