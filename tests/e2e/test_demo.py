@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+"""`make demo` is a newcomer's first sight: it works, and its leak is the one that Valgrind finds."""
+import json
+import re
+import subprocess
+
+import harness
+
+
+def call(*command):
+    return subprocess.run([str(c) for c in command], cwd=harness.ROOT, env=harness.clean_environment(), stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=2 * harness.DEADLINE)
+
+
+def lost(text, kind):
+    found = re.search(rf"{kind} lost: ([\d,]+) bytes in ([\d,]+) blocks", text)
+    return tuple(int(n.replace(",", "")) for n in found.groups())
+
+
+def test_the_demo_shows_the_leak_that_valgrind_finds(need):
+    need("valgrind", "g++")
+    demo = call("sh", "demo/run", harness.BUILD)
+    assert demo.returncode == 0, demo.stderr
+    assert "remember_failure" in demo.stdout and "NOT FREED" in demo.stderr
+
+    valgrind = call("valgrind", "--leak-check=full", harness.BUILD / "demo" / "leaky").stderr
+    traces, strings = lost(valgrind, "definitely"), lost(valgrind, "indirectly")
+
+    report = json.loads(call(harness.SEEP, "report", "--json", harness.BUILD / "demo" / "leaky.seep").stdout)
+    ours = [s for s in report["sites"] if s["live_blocks"]
+            and any(report["frames"][f]["function"] == "remember_failure" for f in s["stack"])]
+    assert sorted((s["live_bytes"], s["live_blocks"]) for s in ours) == sorted([traces, strings])
