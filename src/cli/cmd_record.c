@@ -220,7 +220,7 @@ static void list_others(struct record *r, struct str *out)
 
 static void summarize(struct record *r)
 {
-        struct symbol_options options = { 0 };
+        struct symbol_options options = { .no_debuginfod = true }; /* the end of a run must not wait for a server */
         struct symbols *symbols;
         struct str out = { 0 };
 
