@@ -290,6 +290,26 @@ TEST(a_stripped_program_has_the_names_it_exports_and_no_others)
         free_truth(&t);
 }
 
+/* As distributions make it: names of local functions, packed, in a section of the stripped file. */
+TEST(names_are_read_from_a_packed_symbol_table)
+{
+        struct truth t;
+
+        if (system("command -v xz > /dev/null 2>&1") != 0) {
+                tap_skip("xz is not installed");
+                return;
+        }
+        build("packed", "-g");
+        read_truth(&t, "packed");
+        is_equal(shell("objcopy -S --keep-symbol=outer --keep-symbol=main %s mini && xz -f mini && strip -s %s",
+                       "packed", "packed"),
+                 0);
+        check_name(&t, &no_cache, 2, "?:0");
+        is_equal(shell("objcopy --add-section .gnu_debugdata=mini.xz %s %s", "packed", "packed"), 0);
+        check_name(&t, &no_cache, 2, "outer:0");
+        free_truth(&t);
+}
+
 TEST(a_program_that_was_rebuilt_is_not_used)
 {
         struct truth t;
@@ -457,7 +477,8 @@ TEST(a_node_without_a_module_has_one_nameless_frame)
 
 TAP_MAIN(make_directory, inlined_frames_come_innermost_first_with_the_lines_of_their_calls,
          clang_writes_no_aranges_and_is_understood, separate_debug_files_are_found_by_link_and_by_build_id,
-         a_stripped_program_has_the_names_it_exports_and_no_others, a_program_that_was_rebuilt_is_not_used,
-         a_sysroot_comes_before_this_machine, answers_are_kept_by_build_id_and_damage_is_harmless,
-         the_cache_does_not_grow_for_ever, a_debug_file_that_appears_later_is_seen_through_the_cache,
-         the_vdso_has_names, a_node_without_a_module_has_one_nameless_frame, remove_directory)
+         a_stripped_program_has_the_names_it_exports_and_no_others, names_are_read_from_a_packed_symbol_table,
+         a_program_that_was_rebuilt_is_not_used, a_sysroot_comes_before_this_machine,
+         answers_are_kept_by_build_id_and_damage_is_harmless, the_cache_does_not_grow_for_ever,
+         a_debug_file_that_appears_later_is_seen_through_the_cache, the_vdso_has_names,
+         a_node_without_a_module_has_one_nameless_frame, remove_directory)
