@@ -22,7 +22,8 @@ NO_MODULE = None
 
 TOTALS_FIELDS = """allocations frees bytes_allocated live_blocks live_bytes peak_bytes peak_blocks peak_ms
     peak_error_bytes temporary unknown_frees double_frees mismatched mmap_calls mmap_bytes mmap_live_bytes
-    rss_peak_bytes truncated_stacks lost_events untracked_blocks forks_not_followed""".split()
+    rss_peak_bytes truncated_stacks lost_events untracked_blocks forks_not_followed verify_captures
+    verify_differences verify_backtraces verify_backtrace_differences""".split()
 META_TEXTS = "program exe cwd host engine version".split()
 META_NUMBERS = """pid ppid start_realtime_ns duration_ms end exit_code exit_signal flags complete stop_reason depth
     word_bytes""".split()

@@ -243,7 +243,9 @@ def check_clean(profile):
     totals = profile.totals
     assert profile.errors == []
     assert (totals["unknown_frees"], totals["double_frees"], totals["mismatched"]) == (0, 0, 0)
+    assert totals["lost_events"] == 0
     assert profile.json["complete"] is True
+    assert profile.json["warnings"] == []
 
 
 def stack_matches(names, wanted):

@@ -86,7 +86,8 @@ def musl(compiler):
 @pytest.mark.parametrize("source", PROGRAMS)
 def test_a_musl_program_is_recorded_exactly(musl, recorder, source):
     program = musl(source)
-    check_same(recorder, program, *PROGRAMS[source])
+    seen = check_same(recorder, program, *PROGRAMS[source])
+    check_total(seen.truth, seen.profile.totals)
 
 
 def test_threads_of_a_musl_program_are_counted_exactly(musl, recorder):
