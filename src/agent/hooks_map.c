@@ -127,6 +127,6 @@ int hook_fork(void)
         if (on && result == 0 && agent.follow == FOLLOW_ALL)
                 life_child(copy);
         else
-                life_parent(copy);
+                life_parent(copy, result > 0);
         return result;
 }

@@ -22,13 +22,20 @@
 
 long life_before_fork(void)
 {
-        return agent.follow == FOLLOW_ALL ? arena_copy() : -1;
+        long copy = agent.follow == FOLLOW_ALL ? arena_copy() : -1;
+
+        if (copy >= 0)
+                __atomic_add_fetch(&agent.head->forks_followed, 1, __ATOMIC_RELAXED);
+        return copy;
 }
 
-void life_parent(long copy)
+void life_parent(long copy, bool forked)
 {
-        if (copy >= 0)
-                sys_close(copy);
+        if (copy < 0)
+                return;
+        sys_close(copy);
+        if (!forked)
+                __atomic_sub_fetch(&agent.head->forks_followed, 1, __ATOMIC_RELAXED);
 }
 
 static bool life_adopt(long copy)
@@ -42,6 +49,7 @@ static bool life_adopt(long copy)
         head->pid = agent.pid;
         head->parent_start_monotonic_ns = head->start_monotonic_ns;
         head->observer = 0;
+        head->forks_followed = 0;
         object_forked();
         rule_forked();
         tree_forked();

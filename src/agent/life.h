@@ -12,8 +12,8 @@
 /* Before fork() in a process whose children are followed: a copy of the ledger for the child, as a descriptor; negative: none. */
 long life_before_fork(void);
 
-/* After fork(), in the parent: the copy is the child's now. */
-void life_parent(long copy);
+/* After fork(), in the parent: the copy is the child's now; FORKED: there is a child. */
+void life_parent(long copy, bool forked);
 
 /* In a child, at its first event or right after fork(): go on with the ledger COPY (negative: make one now, as well as that can be
  * done), or stop.  True: record. */

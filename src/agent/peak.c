@@ -16,6 +16,16 @@ static int64_t batch_for(uint64_t peak, uint32_t slots)
         return share > PEAK_BATCH_MIN ? (int64_t)share : PEAK_BATCH_MIN;
 }
 
+/* What threads have not added yet may have made more than the maximum, if the common total LIVE came that near. */
+static void note_error(uint64_t live, uint32_t slots)
+{
+        struct ledger_head *h = agent.head;
+        uint64_t unseen = (uint64_t)h->batch * slots;
+
+        if (live + unseen > h->peak_bytes && unseen > h->peak_error_bytes)
+                h->peak_error_bytes = unseen;
+}
+
 void peak_thread_joined(void)
 {
         struct ledger_head *h = agent.head;
@@ -30,7 +40,7 @@ void peak_thread_joined(void)
         __atomic_add_fetch(&h->live_bytes, first->flushed_bytes, __ATOMIC_RELAXED);
         __atomic_add_fetch(&h->live_blocks, first->flushed_blocks, __ATOMIC_RELAXED);
         h->batch = batch_for(h->peak_bytes, 2);
-        h->peak_error_bytes = (uint64_t)h->batch * 2;
+        note_error(first->flushed_bytes, 2);
         __atomic_store_n(&h->several, 1, __ATOMIC_RELEASE);
         if (h->at_peak) {
                 h->at_peak = 0;
@@ -50,7 +60,7 @@ static void take_peak(uint64_t live, uint64_t blocks)
                 h->peak_blocks = blocks;
                 h->peak_tick_ms = agent_now_ms();
                 h->batch = batch_for(live, slots);
-                h->peak_error_bytes = (uint64_t)h->batch * slots;
+                h->peak_error_bytes = (uint64_t)h->batch * slots; /* of this maximum, not of earlier ones */
                 __atomic_add_fetch(&h->epoch, 1, __ATOMIC_RELAXED);
                 return;
         }
@@ -66,4 +76,5 @@ void peak_flush(struct thread *t)
         s->flushed_bytes = bytes;
         s->flushed_blocks = blocks;
         take_peak(live, live_blocks);
+        note_error(live, agent.head->slot_count);
 }

@@ -252,27 +252,18 @@ static inline uint32_t compare(const struct thread *t, uint32_t i)
         return (uint32_t)(c - t->checks);
 }
 
-/* Frames inside of the word CHANGED stay as they are, with other parents: they become fresh ones.  Returns how many are kept. */
-static uint32_t refresh(struct thread *t, uint32_t kept, uint32_t changed, uint32_t *fresh)
+/* The frame, from I outwards, that the word number CHANGED belongs to. */
+static uint32_t owner_of(const struct thread *t, uint32_t i, uint32_t changed)
 {
-        bool inside;
-
-        do {
-                kept--;
-                if (unlikely(*fresh == t->fresh_room) && !thread_grow_fresh(t))
-                        return UINT32_MAX;
-                t->fresh[(*fresh)++] = t->frames[kept];
-                inside = kept && (t->frames[kept - 1].check & ~FRAME_BASE_LIVE) >= changed;
-        } while (inside);
-        return kept;
+        while (i && (t->frames[i - 1].check & ~FRAME_BASE_LIVE) >= changed)
+                i--;
+        return i;
 }
 
 /* A stack that is cut off, or went through the generic unwinder, is looked at anew at the next event: why it is as it is may
  * change without any of the kept words changing. */
-static uint64_t not_again(struct thread *t, uint64_t hash, bool cut)
+static uint64_t not_again(struct thread *t, uint64_t hash)
 {
-        if (cut)
-                __atomic_add_fetch(&agent.head->truncated_captures, 1, __ATOMIC_RELAXED);
         t->top = &thread_no_frame;
         t->unsure = true;
         return hash;
@@ -286,7 +277,7 @@ static uint64_t capture_generic(struct thread *t, struct arch_state caller)
 
         for (uint32_t i = 0; i < count; i++)
                 t->fresh[i].rule = memo_of(t, t->fresh[i].pc)->rule;
-        return not_again(t, push_fresh(t, 0, count, cut ? LEDGER_NODE_CUT : LEDGER_NODE_ROOT), cut);
+        return not_again(t, push_fresh(t, 0, count, cut ? LEDGER_NODE_CUT : LEDGER_NODE_ROOT));
 }
 
 static inline uint64_t unwind_stack(struct thread *t, struct arch_state caller, uint32_t *joined)
@@ -309,20 +300,15 @@ static inline uint64_t unwind_stack(struct thread *t, struct arch_state caller, 
                         changed = compare(t, kept - 1);
                         if (likely(!changed))
                                 break;
-                        kept = refresh(t, kept, changed, &fresh);
-                        if (kept == UINT32_MAX)
-                                return 0;
-                        f = &t->fresh[fresh - 1];
-                        s = (struct arch_state){ .pc = f->pc, .sp = f->sp, .base = f->base };
-                } else {
-                        if (unlikely(fresh == t->fresh_room) && !thread_grow_fresh(t))
-                                return 0;
-                        f = &t->fresh[fresh++];
-                        f->pc = s.pc;
-                        f->sp = s.sp;
-                        f->base = s.base;
-                        f->rule = memo_of(t, s.pc)->rule;
+                        kept = owner_of(t, kept - 1, changed); /* from here to there nothing can be joined */
                 }
+                if (unlikely(fresh == t->fresh_room) && !thread_grow_fresh(t))
+                        return 0;
+                f = &t->fresh[fresh++];
+                f->pc = s.pc;
+                f->sp = s.sp;
+                f->base = s.base;
+                f->rule = memo_of(t, s.pc)->rule;
                 if (unlikely((f->rule & 0xf3) == (RULE_GENERIC << 4 | RULE_CFA_SPECIAL)))
                         return capture_generic(t, caller);
                 if (unlikely(!stack_step_inline(t, f->rule, &s, &cut))) {
@@ -332,7 +318,7 @@ static inline uint64_t unwind_stack(struct thread *t, struct arch_state caller, 
         }
         *joined = kept;
         hash = push_fresh(t, kept, fresh, cut ? LEDGER_NODE_CUT : LEDGER_NODE_ROOT);
-        return unlikely(cut) ? not_again(t, hash, true) : hash;
+        return unlikely(cut) ? not_again(t, hash) : hash;
 }
 
 static inline struct segment *segment_of(struct thread *t, const struct arch_state *s)
@@ -386,11 +372,16 @@ uint64_t stack_capture(struct thread *t, struct arch_state caller)
         uint64_t hash = 0;
         uint32_t joined = 0;
 
-        if (likely(t->generation == agent.generation))
+        if (likely(t->generation == agent.generation && !t->unsure))
                 hash = segment_matches(t, g, &caller);
         if (hash)
                 return hash;
         hash = unwind_stack(t, caller, &joined);
+        if (unlikely(t->unsure)) {
+                if (t->root == LEDGER_NODE_CUT)
+                        __atomic_add_fetch(&agent.head->truncated_captures, 1, __ATOMIC_RELAXED);
+                return hash;
+        }
         if (likely(joined && hash))
                 segment_keep(t, g, joined);
         return hash;
@@ -445,8 +436,9 @@ enum stack_nesting stack_nesting(struct thread *t, struct arch_state caller, uin
                         return STACK_NESTED;
                 if (RULE_CFA(rule) == RULE_CFA_SPECIAL && RULE_SPECIAL(rule) == RULE_SIGNAL)
                         return STACK_IN_SIGNAL;
-                if (!stack_step(t, rule, &s, &cut))
-                        return STACK_NESTED; /* cannot tell: the allocator's own call is what it mostly is */
+                /* Code without tables (musl's own) hides the rest; the allocator's own call is what it mostly is. */
+                if (RULE_CFA(rule) == RULE_CFA_SPECIAL || !stack_step(t, rule, &s, &cut))
+                        return STACK_NESTED;
         }
         return STACK_NOT_NESTED;
 }

@@ -286,7 +286,8 @@ static int run(struct record *r, const struct session_options *options, const ch
 
 static int prepare_and_run(struct record *r)
 {
-        struct session_options options = { .follow = r->follow, .flags = r->flags, .depth = r->depth, .context = r,
+        uint32_t verify = getenv("SEEP_TEST_VERIFY") ? WIRE_F_VERIFY : 0; /* for tests: stacks checked as they are taken */
+        struct session_options options = { .follow = r->follow, .flags = r->flags | verify, .depth = r->depth, .context = r,
                                            .say = on_say, .done = on_done, .program = r->program_argv[0] };
         struct program_user user;
         struct output output = { 0 };

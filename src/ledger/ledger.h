@@ -135,7 +135,8 @@ struct ledger_head {
         uint64_t lost_events;        /* recorded nowhere; 0 in a complete ledger */
         uint64_t untracked_blocks;   /* addresses the shadow cannot hold (not aligned to 8) */
         uint64_t faults_not_kept;    /* wrong releases beyond what ERRORS can hold */
-        uint64_t forks_not_followed;
+        uint64_t forks_not_followed; /* children that allocated without being recorded */
+        uint64_t forks_followed;     /* children that will say hello, counted before they exist */
         uint64_t verify_captures;    /* test mode: stacks compared, and how many differed */
         uint64_t verify_differences;
         uint64_t verify_backtraces;

@@ -269,6 +269,10 @@ static void read_totals(const struct view *v, struct profile *p)
         if (t->live_bytes > t->peak_bytes)
                 peak_is_now(p, h);
         t->truncated_stacks = h->truncated_captures;
+        t->verify_captures = h->verify_captures;
+        t->verify_differences = h->verify_differences;
+        t->verify_backtraces = h->verify_backtraces;
+        t->verify_backtrace_differences = h->verify_backtrace_differences;
         t->lost_events = h->lost_events;
         t->untracked_blocks = h->untracked_blocks;
         t->forks_not_followed = h->forks_not_followed;

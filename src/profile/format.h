@@ -135,7 +135,8 @@ const char *format_section_name(uint32_t type);
         X(allocations) X(frees) X(bytes_allocated) X(live_blocks) X(live_bytes) X(peak_bytes) X(peak_blocks)       \
         X(peak_ms) X(peak_error_bytes) X(temporary) X(unknown_frees) X(double_frees) X(mismatched) X(mmap_calls)   \
         X(mmap_bytes) X(mmap_live_bytes) X(rss_peak_bytes) X(truncated_stacks) X(lost_events) X(untracked_blocks)  \
-        X(forks_not_followed)
+        X(forks_not_followed) X(verify_captures) X(verify_differences) X(verify_backtraces)                        \
+        X(verify_backtrace_differences)
 
 /* CRC-32 (IEEE 802.3, as in zlib and PNG). */
 uint32_t format_crc(const void *bytes, size_t count);

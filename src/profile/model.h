@@ -54,6 +54,7 @@ struct profile_totals {
         uint64_t mmap_calls, mmap_bytes, mmap_live_bytes;
         uint64_t rss_peak_bytes;
         uint64_t truncated_stacks, lost_events, untracked_blocks, forks_not_followed;
+        uint64_t verify_captures, verify_differences, verify_backtraces, verify_backtrace_differences; /* test mode */
 };
 
 struct profile_module {

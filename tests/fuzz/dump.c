@@ -83,7 +83,8 @@ static void dump_totals(const struct profile_totals *r, struct str *out)
         NUMBER(peak_bytes) NUMBER(peak_blocks) NUMBER(peak_ms) NUMBER(peak_error_bytes) NUMBER(temporary)
         NUMBER(unknown_frees) NUMBER(double_frees) NUMBER(mismatched) NUMBER(mmap_calls) NUMBER(mmap_bytes)
         NUMBER(mmap_live_bytes) NUMBER(rss_peak_bytes) NUMBER(truncated_stacks) NUMBER(lost_events)
-        NUMBER(untracked_blocks) NUMBER(forks_not_followed)
+        NUMBER(untracked_blocks) NUMBER(forks_not_followed) NUMBER(verify_captures) NUMBER(verify_differences)
+        NUMBER(verify_backtraces) NUMBER(verify_backtrace_differences)
         str_char(out, '}');
 }
 
