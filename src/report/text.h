@@ -31,9 +31,7 @@ void text_cut(struct str *out, size_t start, size_t columns);
 
 /* Terminal escapes, or nothing when COLOR is 0. */
 #define TEXT_BOLD "1"
-#define TEXT_DIM "2"
 #define TEXT_RED "31"
-#define TEXT_GREEN "32"
 #define TEXT_YELLOW "33"
 #define TEXT_CYAN "36"
 void text_color(struct str *out, int color, const char *code);
