@@ -61,8 +61,27 @@ static uint32_t list_pairs(const struct view *v, struct stacks *stacks, struct p
         return used;
 }
 
+/* Number the pairs from 1 as they come: one thread made them, so each is there once. */
+static uint32_t *take_sites(const struct view *v, struct stacks *stacks, struct profile *p, uint32_t count)
+{
+        struct ledger_site *raw = view_table(v, LEDGER_SITES, &count, sizeof *raw);
+        uint32_t *map = heap_zero(count, sizeof *map);
+
+        p->sites = heap_zero((size_t)count + 1, sizeof *p->sites);
+        p->site_count = 1;
+        for (uint32_t i = 1; i < count; i++) {
+                if (raw[i].kind <= LEDGER_KIND_NONE || raw[i].kind >= LEDGER_KIND_COUNT)
+                        continue;
+                p->sites[p->site_count].node = stacks_node(stacks, raw[i].node);
+                p->sites[p->site_count].kind = raw[i].kind;
+                map[i] = p->site_count++;
+        }
+        free(raw);
+        return map;
+}
+
 /* Number the distinct pairs from 1, in the order of the oldest of each, so that ids do not jump about. */
-static uint32_t *make_sites(const struct view *v, struct stacks *stacks, struct profile *p, uint32_t count)
+static uint32_t *merge_sites(const struct view *v, struct stacks *stacks, struct profile *p, uint32_t count)
 {
         struct pair *pairs = heap_zero(count, sizeof *pairs);
         uint32_t *map = heap_zero(count, sizeof *map), used = list_pairs(v, stacks, pairs, count);
@@ -183,12 +202,20 @@ static int by_site_and_thread(const void *a, const void *b)
         return (x->thread > y->thread) - (x->thread < y->thread);
 }
 
+static bool shares_are_sorted(const struct profile *p)
+{
+        for (uint32_t i = 1; i < p->share_count; i++)
+                if (by_site_and_thread(&p->shares[i - 1], &p->shares[i]) > 0)
+                        return false;
+        return true;
+}
+
 /* Slots that served one thread after the other, and sites that became one, give equal pairs. */
 static void merge_shares(struct profile *p)
 {
         uint32_t kept = 0;
 
-        if (p->share_count)
+        if (!shares_are_sorted(p))
                 qsort(p->shares, p->share_count, sizeof *p->shares, by_site_and_thread);
         for (uint32_t i = 0; i < p->share_count; i++) {
                 struct profile_share *to = kept ? &p->shares[kept - 1] : NULL, one = p->shares[i];
@@ -212,7 +239,7 @@ uint32_t *sites_read(const struct view *v, struct stacks *stacks, struct profile
         uint32_t *map;
 
         *count = counters_sites(v);
-        map = make_sites(v, stacks, p, *count);
+        map = stacks->alone ? take_sites(v, stacks, p, *count) : merge_sites(v, stacks, p, *count);
         s.map = map;
         s.map_count = *count;
         s.sum = heap_zero(p->site_count, sizeof *s.sum);

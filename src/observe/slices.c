@@ -270,7 +270,39 @@ static void store_touched(struct store *st, struct profile_slice *to)
         st->touched_count = 0;
 }
 
-void slices_store(const struct slices *s, const uint32_t *site_map, uint32_t site_count, struct profile *p)
+/* Whether no two sites became one and their order is kept. */
+static bool is_renumbering(const uint32_t *site_map, uint32_t site_count)
+{
+        uint32_t most = 0;
+
+        for (uint32_t i = 0; i < site_count; i++) {
+                if (site_map[i] && site_map[i] <= most)
+                        return false;
+                most = site_map[i] ? site_map[i] : most;
+        }
+        return true;
+}
+
+static void store_renumbered(const struct slices *s, const uint32_t *site_map, uint32_t site_count, struct profile *p)
+{
+        p->changes = heap_grow(NULL, s->change_count, sizeof *p->changes);
+        for (uint32_t i = 0; i < s->slice_count; i++) {
+                const struct profile_change *from = &s->change[s->slice[i].change_first];
+
+                p->slices[i] = s->slice[i];
+                p->slices[i].change_first = p->change_count;
+                for (uint32_t k = 0; k < s->slice[i].change_count; k++) {
+                        uint32_t site = from[k].site < site_count ? site_map[from[k].site] : 0;
+
+                        p->changes[p->change_count] = from[k];
+                        p->changes[p->change_count].site = site;
+                        p->change_count += site && site < p->site_count;
+                }
+                p->slices[i].change_count = p->change_count - p->slices[i].change_first;
+        }
+}
+
+static void store_merged(const struct slices *s, const uint32_t *site_map, uint32_t site_count, struct profile *p)
 {
         struct store st = { .p = p };
 
@@ -278,8 +310,6 @@ void slices_store(const struct slices *s, const uint32_t *site_map, uint32_t sit
         st.site = heap_zero(p->site_count, sizeof *st.site);
         st.touched = heap_zero(p->site_count, sizeof *st.touched);
         st.touched_in = heap_zero(p->site_count, sizeof *st.touched_in);
-        p->slices = heap_zero(s->slice_count, sizeof *p->slices);
-        p->slice_count = s->slice_count;
         for (uint32_t i = 0; i < s->slice_count; i++) {
                 const struct profile_slice *from = &s->slice[i];
 
@@ -297,4 +327,14 @@ void slices_store(const struct slices *s, const uint32_t *site_map, uint32_t sit
         free(st.site);
         free(st.touched);
         free(st.touched_in);
+}
+
+void slices_store(const struct slices *s, const uint32_t *site_map, uint32_t site_count, struct profile *p)
+{
+        p->slices = heap_zero(s->slice_count, sizeof *p->slices);
+        p->slice_count = s->slice_count;
+        if (is_renumbering(site_map, site_count))
+                store_renumbered(s, site_map, site_count, p);
+        else
+                store_merged(s, site_map, site_count, p);
 }

@@ -60,22 +60,16 @@ static uint32_t intern(struct stacks *s, const struct profile_node *n)
         return s->node_count - 1;
 }
 
-void stacks_open(struct stacks *s, const struct view *v, uint32_t module_count, uint32_t depth)
+static struct profile_node convert(const struct stacks *s, uint64_t pc_module, uint32_t parent)
 {
-        *s = (struct stacks){ .module_count = module_count, .depth = depth };
-        s->raw_count = v->head.node_count;
-        s->raw = view_table(v, LEDGER_NODES, &s->raw_count, sizeof *s->raw);
-        s->known = heap_zero(s->raw_count, sizeof *s->known);
-        s->path = heap_zero(s->raw_count, sizeof *s->path);
-        s->table_size = 1024; /* few nodes are there twice: room for all of them spares growing */
-        while (s->table_size < 2 * s->raw_count && s->table_size < 1u << 30)
-                s->table_size *= 2;
-        s->table = heap_zero(s->table_size, sizeof *s->table);
-        s->node_room = s->raw_count + 2;
-        s->node = heap_zero(s->node_room, sizeof *s->node);
-        for (int i = 0; i < 2; i++)
-                s->node[i] = (struct profile_node){ .module = PROFILE_NO_MODULE };
-        s->node_count = 2;
+        uint32_t module = LEDGER_NODE_MODULE(pc_module);
+
+        return (struct profile_node){
+                .pc = LEDGER_NODE_PC(pc_module),
+                .parent = parent,
+                .module = (uint16_t)(module < s->module_count ? module : PROFILE_NO_MODULE),
+                .exact = (pc_module & LEDGER_NODE_EXACT) != 0,
+        };
 }
 
 /* The raw parent; one that is not older than its child (hostile, or not written yet) ends the stack. */
@@ -84,16 +78,43 @@ static uint32_t raw_parent(const struct stacks *s, uint32_t raw)
         return s->raw[raw].parent < raw ? s->raw[raw].parent : LEDGER_NODE_CUT;
 }
 
+static void take_all(struct stacks *s)
+{
+        for (uint32_t i = 2; i < s->raw_count; i++)
+                s->node[i] = convert(s, s->raw[i].pc_module, raw_parent(s, i));
+        if (s->raw_count > s->node_count)
+                s->node_count = s->raw_count;
+}
+
+static void prepare_table(struct stacks *s)
+{
+        s->known = heap_zero(s->raw_count, sizeof *s->known);
+        s->path = heap_zero(s->raw_count, sizeof *s->path);
+        s->table_size = 1024; /* few nodes are there twice: room for all of them spares growing */
+        while (s->table_size < 2 * s->raw_count && s->table_size < 1u << 30)
+                s->table_size *= 2;
+        s->table = heap_zero(s->table_size, sizeof *s->table);
+}
+
+void stacks_open(struct stacks *s, const struct view *v, uint32_t module_count, uint32_t depth)
+{
+        *s = (struct stacks){ .module_count = module_count, .depth = depth, .alone = !v->head.several && !depth };
+        s->raw_count = v->head.node_count;
+        s->raw = view_table(v, LEDGER_NODES, &s->raw_count, sizeof *s->raw);
+        s->node_room = s->raw_count + 2;
+        s->node = heap_zero(s->node_room, sizeof *s->node);
+        for (int i = 0; i < 2; i++)
+                s->node[i] = (struct profile_node){ .module = PROFILE_NO_MODULE };
+        s->node_count = 2;
+        if (s->alone)
+                take_all(s);
+        else
+                prepare_table(s);
+}
+
 static uint32_t add_frame(struct stacks *s, uint32_t parent, uint32_t raw)
 {
-        uint64_t pc_module = s->raw[raw].pc_module;
-        uint32_t module = LEDGER_NODE_MODULE(pc_module);
-        struct profile_node n = {
-                .pc = LEDGER_NODE_PC(pc_module),
-                .parent = parent,
-                .module = (uint16_t)(module < s->module_count ? module : PROFILE_NO_MODULE),
-                .exact = (pc_module & LEDGER_NODE_EXACT) != 0,
-        };
+        struct profile_node n = convert(s, s->raw[raw].pc_module, parent);
 
         return intern(s, &n);
 }
@@ -127,6 +148,8 @@ uint32_t stacks_node(struct stacks *s, uint32_t raw)
                 return raw;
         if (raw >= s->raw_count)
                 return LEDGER_NODE_CUT;
+        if (s->alone)
+                return raw;
         if (s->known[raw])
                 return s->known[raw] - 1;
         length = walk(s, raw, &node);

@@ -3,18 +3,21 @@
  * stacks.h -- the stack tree of a ledger, made canonical.
  *
  * Room:   outside.  Called by observe/collect.c.
- * Keeps:  in the result each (parent, pc, module, exact) is there once, parents before children, and only stacks that
- *         were asked for (stacks_node) with their callers.
+ * Keeps:  in the result each (parent, pc, module, exact) is there once, parents before children.
+ * Cost:   2 ns a node when one thread made the tree, else 40 ns: the agent enters a pair twice only when two threads
+ *         meet it at once.
  */
 #ifndef SEEP_OBSERVE_STACKS_H
 #define SEEP_OBSERVE_STACKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "observe/view.h"
 #include "profile/model.h"
 
 struct stacks {
+        bool alone; /* one thread made the tree and all of it is kept: it is canonical already, numbers stay */
         struct ledger_node *raw;
         uint32_t raw_count;
         uint32_t module_count;

@@ -35,6 +35,7 @@ TEST(nodes_met_twice_become_one_and_so_do_their_sites)
         uint32_t a, b;
 
         specimen_open(&f);
+        f.head->several = 1;
         specimen_slot(&f, 0);
         a = specimen_node(&f, specimen_node(&f, 0, 0x100), 0x200);
         b = specimen_node(&f, specimen_node(&f, 0, 0x100), 0x200);
@@ -116,6 +117,7 @@ static void specimen_tree(struct specimen *f, uint32_t nodes)
         uint64_t seed = 11;
 
         specimen_open(f);
+        f->head->several = 1;
         specimen_slot(f, 0);
         for (uint32_t i = 0; i < nodes; i++) {
                 uint32_t parent = (uint32_t)(specimen_random(&seed) % f->head->node_count);
@@ -152,6 +154,29 @@ static void check_tree(uint32_t depth)
 TEST(a_random_tree_keeps_every_stack)
 {
         check_tree(0);
+}
+
+TEST(the_tree_of_one_thread_is_taken_as_it_is)
+{
+        struct specimen f;
+        struct profile p;
+        uint32_t wrong = 0;
+        uint64_t seed = 5;
+
+        specimen_open(&f);
+        specimen_slot(&f, 0);
+        for (uint32_t i = 0; i < 300; i++)
+                specimen_node(&f, (uint32_t)(specimen_random(&seed) % f.head->node_count), 0x1000 + i);
+        for (uint32_t i = 2; i < f.head->node_count; i += 2)
+                specimen_events(&f, 0, specimen_site(&f, i, LEDGER_KIND_MALLOC), 1, 0, i);
+        collect_all(&f, &p);
+        check_canonical(&p);
+        is_equal(p.site_count, 151);
+        for (uint32_t i = 1; i < p.site_count; i++)
+                wrong += raw_stack(&f, (uint32_t)p.sites[i].alloc_bytes, 0) != stored_stack(&p, p.sites[i].node);
+        is_equal(wrong, 0);
+        profile_free(&p);
+        specimen_close(&f);
 }
 
 TEST(a_depth_keeps_the_innermost_frames)
@@ -549,6 +574,7 @@ static void specimen_hostile(struct specimen *f, uint64_t *seed)
         f->head->region_count = f->head->error_count = f->head->module_count = 100;
         f->head->thread_count = 100;
         f->head->string_bytes = 10000;
+        f->head->several = specimen_random(seed) % 2;
         spoil_head(f->head, seed);
 }
 
