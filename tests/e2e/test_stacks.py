@@ -162,3 +162,20 @@ def test_every_stack_of_the_compiler_equals_a_full_unwind(recorder, tmp_path):
     seen = verify(recorder, "g++", "-std=c++17", "-O1", "-c", str(PROGRAMS / "sample.cpp"), "-o", str(out),
                   captures=100000, timeout=180)
     assert seen.status == 0 and out.stat().st_size > 0
+
+
+def test_every_stack_around_signals_equals_a_full_unwind(compiler, recorder):
+    verify(recorder, compiler.build("signals.c"), captures=1000)
+
+
+def test_stacks_of_interrupted_and_interrupting_calls_are_whole(compiler, recorder):
+    profile = recorder.record(compiler.build("signals.c")).profile
+    stacks = {}
+    for site in profile.json["sites"]:
+        names = profile.names(site["stack"])
+        stacks.setdefault(names[0], []).append(names)
+    assert all(names[:3] == ["churner", "on_timer", "main"] for names in stacks["churner"])
+    assert stacks["handler_mapping"] and stacks["handler_allocating"]
+    for names in stacks["handler_mapping"] + stacks["handler_allocating"]:
+        assert "main" in names
+        assert {"on_timer", "raiser", "on_other_stack"} & set(names)
