@@ -649,7 +649,8 @@ TEST(what_is_no_ledger_is_refused)
 }
 
 TAP_MAIN(nodes_met_twice_become_one_and_so_do_their_sites, one_stack_with_two_kinds_is_two_sites, a_random_tree_keeps_every_stack,
-         a_depth_keeps_the_innermost_frames, stacks_without_an_outer_end_stay_marked, a_block_freed_by_another_thread_leaves_nothing,
+         the_tree_of_one_thread_is_taken_as_it_is, a_depth_keeps_the_innermost_frames,
+         stacks_without_an_outer_end_stay_marked, a_block_freed_by_another_thread_leaves_nothing,
          mmap_is_counted_apart_from_the_heap, a_site_at_the_peak_is_what_it_saved_or_what_it_still_is,
          a_heap_above_its_noted_peak_is_the_peak, a_slot_that_served_two_threads_is_divided_between_them,
          a_name_seen_by_the_kernel_wins_over_the_ledgers, live_blocks_come_sorted_from_all_chunks_and_planes,
