@@ -81,9 +81,17 @@ const char *str_get(const struct str *s)
 
 void str_varint(struct str *s, uint64_t value)
 {
-        while (value >= 0x80) {
-                str_char(s, (char)(value | 0x80));
-                value >>= 7;
-        }
-        str_char(s, (char)value);
+        str_end(s, str_varint_at(str_room(s, STR_VARINT_MAX), value));
+}
+
+char *str_room(struct str *s, size_t more)
+{
+        str_reserve(s, more);
+        return s->data + s->length;
+}
+
+void str_end(struct str *s, char *end)
+{
+        s->length = (size_t)(end - s->data);
+        *end = 0;
 }

@@ -28,6 +28,19 @@ void str_format(struct str *s, const char *format, ...) __attribute__((format(pr
 const char *str_get(const struct str *s);
 
 /* Unsigned integer in base 128, low bits first (LEB128). */
+#define STR_VARINT_MAX 10u
 void str_varint(struct str *s, uint64_t value);
+
+/* For many small things: the place at the end, with room for MORE bytes, and when they are written, where they end. */
+char *str_room(struct str *s, size_t more);
+void str_end(struct str *s, char *end);
+
+static inline char *str_varint_at(char *at, uint64_t value)
+{
+        for (; value >= 0x80; value >>= 7)
+                *at++ = (char)(value | 0x80);
+        *at++ = (char)value;
+        return at;
+}
 
 #endif

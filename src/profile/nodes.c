@@ -132,6 +132,7 @@ bool nodes_put(struct nodes_state *s, const struct profile *p, uint64_t first, u
                struct err *e)
 {
         uint32_t old = s->frame_count;
+        char *to;
 
         for (uint64_t i = first; i < first + count; i++) {
                 if (!check_node(p, i, e))
@@ -139,10 +140,12 @@ bool nodes_put(struct nodes_state *s, const struct profile *p, uint64_t first, u
                 learn_frame(s, &p->nodes[i]);
         }
         put_frames(s, old, body);
+        to = str_room(body, 2 * count * STR_VARINT_MAX);
         for (uint64_t i = first; i < first + count; i++)
-                str_varint(body, s->frames[*find_slot(s, &p->nodes[i]) - 1].id);
+                to = str_varint_at(to, s->frames[*find_slot(s, &p->nodes[i]) - 1].id);
         for (uint64_t i = first; i < first + count; i++)
-                str_varint(body, i ? i - p->nodes[i].parent : 0);
+                to = str_varint_at(to, i ? i - p->nodes[i].parent : 0);
+        str_end(body, to);
         return true;
 }
 
