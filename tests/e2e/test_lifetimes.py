@@ -135,3 +135,15 @@ def test_a_program_without_standard_descriptors_is_recorded(compiler, recorder):
     assert seen.status == 0
     found = [p for p in seen.profiles() if p.json["program"].endswith("realloc_forms")]
     check_total(seen.truth, found[0].totals)
+
+
+@pytest.mark.parametrize("flags", [PLAIN, ("-O2", "-g")], ids=["plain", "optimised"])
+def test_under_stress_every_block_is_accounted_for(compiler, recorder, plugs, flags):
+    """Jumps, exceptions, signals, coroutines and libraries that go: what was allocated in `touch` is all freed at the end."""
+    program = compiler.build("stress.cpp", flags=flags)
+    seen = recorder.record(program, 60000, 4, *plugs)
+    assert (seen.stdout, seen.status) == (b"done\n", 0)
+    touch = seen.profile.by_function()["touch"]
+    assert touch["allocations"] == touch["frees"] >= 4 * 60000
+    assert (touch["live_blocks"], touch["live_bytes"]) == (0, 0)
+    check_clean(seen.profile)

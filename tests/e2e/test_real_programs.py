@@ -214,3 +214,19 @@ def test_python_passes_its_own_tests(python_suites, module):
     profile = Profile(folder / "out.seep")
     assert profile.totals["allocations"] > 1000
     assert (profile.totals["unknown_frees"], profile.totals["double_frees"]) == (0, 0)
+
+
+@pytest.mark.parametrize("follow", ["exec", "all"])
+def test_python_processes_work_together(recorder, follow):
+    script = ("import multiprocessing as m\n"
+              "def f(x): return sum(bytearray(x * 1000)) + x\n"
+              "if __name__ == '__main__':\n"
+              "    for how in ('fork', 'spawn'):\n"
+              "        with m.get_context(how).Pool(3) as p: print(how, sum(p.map(f, range(40))))\n")
+    program = recorder.folder() / "pool.py"
+    program.write_text(script)
+    seen = recorder.record("/usr/bin/python3", program, options=["-q", f"--follow={follow}"])
+    assert (seen.status, seen.stdout, seen.stderr) == (0, b"fork 780\nspawn 780\n", b"")
+    profiles = seen.profiles()
+    assert len(profiles) >= (8 if follow == "all" else 5)
+    assert all((p.totals["unknown_frees"], p.totals["double_frees"]) == (0, 0) for p in profiles)
