@@ -22,7 +22,7 @@ struct collect_name {
 
 struct collect_input {
         const struct view *view;     /* fresh */
-        const struct slices *slices; /* may be NULL */
+        struct slices *slices;       /* moved into the profile; may be NULL */
         const struct collect_name *names; /* by thread of the ledger */
         uint32_t name_count;
         uint32_t depth;   /* innermost frames to keep, 0 all */

@@ -11,17 +11,11 @@
 #include "base/heap.h"
 #include "observe/counters.h"
 
-struct sum {
-        uint64_t allocs, alloc_bytes, frees, free_bytes, lifetime_ms, temporary;
-        uint64_t peak_bytes, peak_blocks; /* as two's complement: one slot's part may be negative */
-};
-
 struct sites {
         const struct view *view;
         struct profile *p;
         const uint32_t *map;
         uint32_t map_count;
-        struct sum *sum; /* by site of P */
         uint32_t slot, thread;
         uint32_t share_room;
 };
@@ -116,7 +110,7 @@ static uint32_t *merge_sites(const struct view *v, struct stacks *stacks, struct
 /* ---- what they did ---- */
 
 /* The rule of ledger.h: saved values when they are of this peak and something was freed since, else live ones. */
-static void add_peak(struct sum *to, const struct ledger_head *h, const struct ledger_counter *c)
+static void add_peak(struct profile_site *to, const struct ledger_head *h, const struct ledger_counter *c)
 {
         bool saved = c->epoch == h->epoch && !h->at_peak;
 
@@ -129,7 +123,7 @@ static void add_share(struct sites *s, uint32_t site, const struct ledger_counte
         struct profile *p = s->p;
 
         if (p->share_count == s->share_room) {
-                s->share_room = s->share_room ? s->share_room * 2 : 256;
+                s->share_room = s->share_room ? s->share_room * 2 : p->site_count;
                 p->shares = heap_grow(p->shares, s->share_room, sizeof *p->shares);
         }
         p->shares[p->share_count++] = (struct profile_share){
@@ -145,14 +139,14 @@ static void add_share(struct sites *s, uint32_t site, const struct ledger_counte
 
 static void add_counter(struct sites *s, uint32_t site, const struct ledger_counter *c)
 {
-        struct sum *to = &s->sum[site];
+        struct profile_site *to = &s->p->sites[site];
 
         if (c->allocs == 0 && c->frees == 0)
                 return;
         to->allocs += c->allocs;
         to->alloc_bytes += c->alloc_bytes;
         to->frees += c->frees;
-        to->free_bytes += c->free_bytes;
+        to->live_bytes += c->alloc_bytes - c->free_bytes;
         to->lifetime_ms += c->lifetime_ms;
         to->temporary += c->temporary;
         add_peak(to, &s->view->head, c);
@@ -180,17 +174,13 @@ static uint64_t not_negative(uint64_t n)
         return (int64_t)n < 0 ? 0 : n;
 }
 
-static void put_sum(struct profile_site *to, const struct sum *from)
+/* One slot's part may be negative, and was added as two's complement. */
+static void finish_sum(struct profile_site *s)
 {
-        to->allocs = from->allocs;
-        to->frees = from->frees;
-        to->alloc_bytes = from->alloc_bytes;
-        to->live_blocks = not_negative(from->allocs - from->frees);
-        to->live_bytes = not_negative(from->alloc_bytes - from->free_bytes);
-        to->peak_blocks = not_negative(from->peak_blocks);
-        to->peak_bytes = not_negative(from->peak_bytes);
-        to->temporary = from->temporary;
-        to->lifetime_ms = from->lifetime_ms;
+        s->live_blocks = not_negative(s->allocs - s->frees);
+        s->live_bytes = not_negative(s->live_bytes);
+        s->peak_blocks = not_negative(s->peak_blocks);
+        s->peak_bytes = not_negative(s->peak_bytes);
 }
 
 static int by_site_and_thread(const void *a, const void *b)
@@ -242,11 +232,9 @@ uint32_t *sites_read(const struct view *v, struct stacks *stacks, struct profile
         map = stacks->alone ? take_sites(v, stacks, p, *count) : merge_sites(v, stacks, p, *count);
         s.map = map;
         s.map_count = *count;
-        s.sum = heap_zero(p->site_count, sizeof *s.sum);
         counters_each(v, add_chunk, &s);
         for (uint32_t i = 1; i < p->site_count; i++)
-                put_sum(&p->sites[i], &s.sum[i]);
+                finish_sum(&p->sites[i]);
         merge_shares(p);
-        free(s.sum);
         return map;
 }

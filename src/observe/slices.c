@@ -107,6 +107,7 @@ static uint64_t not_negative(uint64_t n)
 
 static void add_change(struct slices *s, const struct profile_change *c)
 {
+        s->last[c->site] = *c;
         if (s->change_count == s->change_room) {
                 s->change_room = s->change_room ? s->change_room * 2 : 256;
                 s->change = heap_grow(s->change, s->change_room, sizeof *s->change);
@@ -114,39 +115,60 @@ static void add_change(struct slices *s, const struct profile_change *c)
         s->change[s->change_count++] = *c;
 }
 
-static void compare(struct slices *s, struct sums *now)
+static void compare(struct slices *s, struct profile_change now)
 {
-        for (uint32_t i = 0; i < now->count; i++) {
-                struct profile_change *c = &now->site[i];
+        const struct profile_change *last = &s->last[now.site];
 
-                c->site = i;
-                c->live_blocks = not_negative(c->live_blocks);
-                c->live_bytes = not_negative(c->live_bytes);
-                if (memcmp(c, &s->last[i], sizeof *c) == 0)
-                        continue;
-                add_change(s, c);
-                s->last[i] = *c;
+        now.live_blocks = not_negative(now.live_blocks);
+        now.live_bytes = not_negative(now.live_bytes);
+        if (now.allocs != last->allocs || now.live_blocks != last->live_blocks || now.live_bytes != last->live_bytes ||
+            now.alloc_bytes != last->alloc_bytes)
+                add_change(s, &now);
+}
+
+/* There is one slot only: its counters are the sums. */
+static void compare_chunk(void *context, uint32_t slot, uint32_t first, const struct ledger_counter *c, uint32_t count)
+{
+        struct slices *s = context;
+
+        (void)slot;
+        for (uint32_t i = 0; i < count && first + i < s->last_count; i++)
+                compare(s, (struct profile_change){ .site = first + i,
+                                                    .allocs = c[i].allocs,
+                                                    .alloc_bytes = c[i].alloc_bytes,
+                                                    .live_blocks = c[i].allocs - c[i].frees,
+                                                    .live_bytes = c[i].alloc_bytes - c[i].free_bytes });
+}
+
+static void compare_sums(struct slices *s, const struct view *v)
+{
+        struct sums now = { NULL, s->last_count };
+
+        if (s->now_count < now.count)
+                s->now = heap_grow(s->now, now.count, sizeof *s->now);
+        s->now_count = now.count;
+        now.site = s->now;
+        if (now.count)
+                memset(now.site, 0, now.count * sizeof *now.site);
+        counters_each(v, add_chunk, &now);
+        for (uint32_t i = 0; i < now.count; i++) {
+                now.site[i].site = i;
+                compare(s, now.site[i]);
         }
 }
 
 static void read_sites(struct slices *s, const struct view *v)
 {
-        struct sums now = { NULL, counters_sites(v) };
+        uint32_t count = counters_sites(v);
 
-        if (now.count < s->last_count)
-                now.count = s->last_count;
-        if (now.count > s->last_count) {
-                s->last = heap_grow(s->last, now.count, sizeof *s->last);
-                s->now = heap_grow(s->now, now.count, sizeof *s->now);
-        }
-        for (uint32_t i = s->last_count; i < now.count; i++)
-                s->last[i] = (struct profile_change){ .site = i };
-        s->last_count = now.count;
-        now.site = s->now;
-        if (now.count)
-                memset(now.site, 0, now.count * sizeof *now.site);
-        counters_each(v, add_chunk, &now);
-        compare(s, &now);
+        if (count > s->last_count)
+                s->last = heap_grow(s->last, count, sizeof *s->last);
+        for (; s->last_count < count; s->last_count++)
+                s->last[s->last_count] = (struct profile_change){ .site = s->last_count };
+        if (counters_slots(v) == 1)
+                counters_each(v, compare_chunk, s);
+        else
+                compare_sums(s, v);
         s->unread_cuts = 0;
 }
 
@@ -283,26 +305,35 @@ static bool is_renumbering(const uint32_t *site_map, uint32_t site_count)
         return true;
 }
 
-static void store_renumbered(const struct slices *s, const uint32_t *site_map, uint32_t site_count, struct profile *p)
+/* In place: there are never more of them than before. */
+static void renumber(struct slices *s, const uint32_t *site_map, uint32_t site_count, struct profile *p)
 {
-        p->changes = heap_grow(NULL, s->change_count, sizeof *p->changes);
+        uint32_t kept = 0;
+
         for (uint32_t i = 0; i < s->slice_count; i++) {
                 const struct profile_change *from = &s->change[s->slice[i].change_first];
+                uint32_t first = kept;
 
-                p->slices[i] = s->slice[i];
-                p->slices[i].change_first = p->change_count;
                 for (uint32_t k = 0; k < s->slice[i].change_count; k++) {
                         uint32_t site = from[k].site < site_count ? site_map[from[k].site] : 0;
 
-                        p->changes[p->change_count] = from[k];
-                        p->changes[p->change_count].site = site;
-                        p->change_count += site && site < p->site_count;
+                        if (!site || site >= p->site_count)
+                                continue;
+                        if (&s->change[kept] != &from[k] || from[k].site != site) { /* else: do not touch a page for nothing */
+                                s->change[kept] = from[k];
+                                s->change[kept].site = site;
+                        }
+                        kept++;
                 }
-                p->slices[i].change_count = p->change_count - p->slices[i].change_first;
+                s->slice[i].change_first = first;
+                s->slice[i].change_count = kept - first;
         }
+        p->change_count = kept;
+        p->changes = s->change;
+        s->change = NULL;
 }
 
-static void store_merged(const struct slices *s, const uint32_t *site_map, uint32_t site_count, struct profile *p)
+static void merge(const struct slices *s, const uint32_t *site_map, uint32_t site_count, struct profile *p)
 {
         struct store st = { .p = p };
 
@@ -311,9 +342,8 @@ static void store_merged(const struct slices *s, const uint32_t *site_map, uint3
         st.touched = heap_zero(p->site_count, sizeof *st.touched);
         st.touched_in = heap_zero(p->site_count, sizeof *st.touched_in);
         for (uint32_t i = 0; i < s->slice_count; i++) {
-                const struct profile_slice *from = &s->slice[i];
+                struct profile_slice *from = &s->slice[i];
 
-                p->slices[i] = *from;
                 for (uint32_t k = 0; k < from->change_count; k++) {
                         const struct profile_change *c = &s->change[from->change_first + k];
                         uint32_t site = c->site < site_count ? site_map[c->site] : 0;
@@ -321,7 +351,7 @@ static void store_merged(const struct slices *s, const uint32_t *site_map, uint3
                         if (site && site < p->site_count)
                                 store_change(&st, site, c, i);
                 }
-                store_touched(&st, &p->slices[i]);
+                store_touched(&st, from);
         }
         free(st.raw);
         free(st.site);
@@ -329,12 +359,14 @@ static void store_merged(const struct slices *s, const uint32_t *site_map, uint3
         free(st.touched_in);
 }
 
-void slices_store(const struct slices *s, const uint32_t *site_map, uint32_t site_count, struct profile *p)
+void slices_store(struct slices *s, const uint32_t *site_map, uint32_t site_count, struct profile *p)
 {
-        p->slices = heap_zero(s->slice_count, sizeof *p->slices);
-        p->slice_count = s->slice_count;
         if (is_renumbering(site_map, site_count))
-                store_renumbered(s, site_map, site_count, p);
+                renumber(s, site_map, site_count, p);
         else
-                store_merged(s, site_map, site_count, p);
+                merge(s, site_map, site_count, p);
+        p->slices = s->slice;
+        p->slice_count = s->slice_count;
+        s->slice = NULL;
+        slices_free(s);
 }

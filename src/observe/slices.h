@@ -29,7 +29,7 @@ struct slices {
 
         struct profile_change *last; /* by site, at the latest slice */
         struct profile_change *now;  /* the same, while a slice is being cut; kept because fresh memory costs faults */
-        uint32_t last_count;
+        uint32_t last_count, now_count;
         uint64_t last_allocs, last_frees; /* of all slots; unchanged means that no site needs to be read */
         uint32_t unread_cuts;             /* since sites were read last */
 
@@ -44,8 +44,8 @@ bool slices_due(const struct slices *s, uint64_t now_ms);
  * happened (mmap alone does not show in the totals). */
 void slices_cut(struct slices *s, const struct view *v, uint64_t now_ms, uint64_t rss_bytes, bool whole);
 
-/* Put the slices into P.  SITE_MAP gives the site of P for each of the SITE_COUNT sites of the ledger, 0 for none;
- * several may share one. */
-void slices_store(const struct slices *s, const uint32_t *site_map, uint32_t site_count, struct profile *p);
+/* Move the slices into P; S has none afterwards.  SITE_MAP gives the site of P for each of the SITE_COUNT sites of the
+ * ledger, 0 for none; several may share one. */
+void slices_store(struct slices *s, const uint32_t *site_map, uint32_t site_count, struct profile *p);
 
 #endif

@@ -7,6 +7,7 @@
 #include "observe/stacks.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/heap.h"
 
@@ -78,16 +79,27 @@ static uint32_t raw_parent(const struct stacks *s, uint32_t raw)
         return s->raw[raw].parent < raw ? s->raw[raw].parent : LEDGER_NODE_CUT;
 }
 
+/* In place, because fresh memory costs more than the work. */
 static void take_all(struct stacks *s)
 {
-        for (uint32_t i = 2; i < s->raw_count; i++)
-                s->node[i] = convert(s, s->raw[i].pc_module, raw_parent(s, i));
-        if (s->raw_count > s->node_count)
-                s->node_count = s->raw_count;
+        _Static_assert(sizeof *s->raw == sizeof *s->node, "one takes the place of the other");
+        s->node = (struct profile_node *)(void *)heap_grow(s->raw, (size_t)s->raw_count + 2, sizeof *s->raw);
+        s->raw = NULL;
+        for (uint32_t i = 2; i < s->raw_count; i++) {
+                struct ledger_node raw;
+                struct profile_node node;
+
+                memcpy(&raw, &s->node[i], sizeof raw);
+                node = convert(s, raw.pc_module, raw.parent < i ? raw.parent : LEDGER_NODE_CUT);
+                memcpy(&s->node[i], &node, sizeof node);
+        }
+        s->node_count = s->raw_count;
 }
 
 static void prepare_table(struct stacks *s)
 {
+        s->node_room = s->raw_count + 2;
+        s->node = heap_zero(s->node_room, sizeof *s->node);
         s->known = heap_zero(s->raw_count, sizeof *s->known);
         s->path = heap_zero(s->raw_count, sizeof *s->path);
         s->table_size = 1024; /* few nodes are there twice: room for all of them spares growing */
@@ -101,15 +113,14 @@ void stacks_open(struct stacks *s, const struct view *v, uint32_t module_count, 
         *s = (struct stacks){ .module_count = module_count, .depth = depth, .alone = !v->head.several && !depth };
         s->raw_count = v->head.node_count;
         s->raw = view_table(v, LEDGER_NODES, &s->raw_count, sizeof *s->raw);
-        s->node_room = s->raw_count + 2;
-        s->node = heap_zero(s->node_room, sizeof *s->node);
-        for (int i = 0; i < 2; i++)
-                s->node[i] = (struct profile_node){ .module = PROFILE_NO_MODULE };
-        s->node_count = 2;
         if (s->alone)
                 take_all(s);
         else
                 prepare_table(s);
+        for (int i = 0; i < 2; i++)
+                s->node[i] = (struct profile_node){ .module = PROFILE_NO_MODULE };
+        if (s->node_count < 2)
+                s->node_count = 2;
 }
 
 static uint32_t add_frame(struct stacks *s, uint32_t parent, uint32_t raw)

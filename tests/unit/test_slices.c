@@ -39,7 +39,7 @@ static void cut(struct specimen *f, struct slices *s, uint64_t ms, bool whole)
         view_close(&v);
 }
 
-/* Some sites change in each step; frees may be counted in another slot than the allocation. */
+/* Some sites change in each step; frees are counted in another slot than the allocation if there is one. */
 static void step(struct specimen *f, uint64_t *seed, const struct moment *before, struct moment *now)
 {
         *now = *before;
@@ -49,7 +49,7 @@ static void step(struct specimen *f, uint64_t *seed, const struct moment *before
                 uint64_t frees = now->blocks[site] ? specimen_random(seed) % (now->blocks[site] + 1) : 0;
 
                 specimen_events(f, 0, site, count, 0, 10 * site);
-                specimen_events(f, 1, site, 0, frees, 10 * site);
+                specimen_events(f, f->head->slot_count - 1, site, 0, frees, 10 * site);
                 now->blocks[site] += count - frees;
                 now->bytes[site] += (count - frees) * 10 * site;
                 now->allocs[site] += count;
@@ -59,7 +59,8 @@ static void step(struct specimen *f, uint64_t *seed, const struct moment *before
         }
 }
 
-static void run(struct slices *s)
+/* A second thread comes at moment SECOND. */
+static void run_joined(struct slices *s, uint32_t second)
 {
         struct specimen f;
         uint64_t seed = 7;
@@ -68,6 +69,7 @@ static void run(struct slices *s)
         moments = heap_zero(MOMENTS, sizeof *moments);
         specimen_sites(&f);
         for (uint32_t i = 0; i < MOMENTS; i++) {
+                f.head->slot_count = i < second ? 1 : 2;
                 step(&f, &seed, i ? &moments[i - 1] : &none, &moments[i]);
                 moments[i].ms = 20 * i;
                 cut(&f, s, moments[i].ms, false);
@@ -75,7 +77,12 @@ static void run(struct slices *s)
         specimen_close(&f);
 }
 
-static void store(const struct slices *s, struct profile *p, const uint32_t *map, uint32_t sites)
+static void run(struct slices *s)
+{
+        run_joined(s, 0);
+}
+
+static void store(struct slices *s, struct profile *p, const uint32_t *map, uint32_t sites)
 {
         *p = (struct profile){ 0 };
         p->site_count = sites + 1;
@@ -130,6 +137,16 @@ TEST(a_thinned_course_is_exact_at_every_moment_it_keeps)
         run(&s);
         is_true(s.slice_count <= 50 && s.slice_count > 25);
         check_all(&s);
+}
+
+TEST(a_course_is_exact_while_a_thread_is_alone_and_after)
+{
+        struct slices alone = { .slices_max = 50 }, joined = { .slices_max = 50 };
+
+        run_joined(&alone, MOMENTS);
+        check_all(&alone);
+        run_joined(&joined, MOMENTS / 2);
+        check_all(&joined);
 }
 
 TEST(thinning_doubles_the_interval)
@@ -238,7 +255,7 @@ TEST(time_does_not_run_backwards)
         specimen_close(&f);
 }
 
-TAP_MAIN(a_thinned_course_is_exact_at_every_moment_it_keeps, thinning_doubles_the_interval,
+TAP_MAIN(a_thinned_course_is_exact_at_every_moment_it_keeps, a_course_is_exact_while_a_thread_is_alone_and_after, thinning_doubles_the_interval,
          too_many_changes_thin_the_course_and_keep_it_exact, sites_that_become_one_are_summed_at_each_moment,
          an_idle_program_costs_no_changes, the_last_cut_sees_what_the_totals_do_not_show, live_numbers_never_show_below_zero,
          time_does_not_run_backwards)
