@@ -7,13 +7,18 @@
 #ifndef SEEP_OBSERVE_BLOCKS_H
 #define SEEP_OBSERVE_BLOCKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "observe/view.h"
 #include "profile/model.h"
 
+#define BLOCKS_ALWAYS_BYTES (16u << 20)
+
 /* Fill P's blocks, sorted by address, with sites translated by SITE_MAP.  P's sites and threads must be there.
+ * ENDED: the process is gone, so that its counters say how many blocks there are.  After BLOCKS_ALWAYS_BYTES of the
+ * shadow, which is all of it in most programs, the search then ends with the last of them.
  * Returns the number of entries that made no sense and were left out. */
-uint64_t blocks_read(const struct view *v, const uint32_t *site_map, uint32_t site_count, struct profile *p);
+uint64_t blocks_read(const struct view *v, const uint32_t *site_map, uint32_t site_count, bool ended, struct profile *p);
 
 #endif

@@ -379,7 +379,7 @@ void collect(const struct collect_input *in, struct profile *p)
         site_map = sites_read(in->view, &stacks, p, &site_count);
         read_errors(in->view, &stacks, site_map, site_count, p);
         stacks_close(&stacks, p);
-        senseless = blocks_read(in->view, site_map, site_count, p);
+        senseless = blocks_read(in->view, site_map, site_count, in->ended, p);
         add_live_to_threads(p);
         read_regions(in->view, site_map, site_count, p);
         if (in->slices)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/heap.h"
+#include "observe/blocks.h"
 #include "observe/collect.h"
 #include "profile/model.h"
 #include "specimen.h"
@@ -402,6 +403,66 @@ TEST(reading_a_sparse_shadow_does_not_fill_it)
         specimen_close(&f);
 }
 
+/* LIVE blocks, one in each of the first chunks that were made; the later a chunk, the lower its addresses. */
+static void specimen_large_shadow(struct specimen *f, uint32_t chunks, uint32_t live)
+{
+        specimen_open(f);
+        specimen_slot(f, 0);
+        specimen_site(f, specimen_node(f, 0, 0x100), LEDGER_KIND_MALLOC);
+        for (uint32_t i = 0; i < chunks; i++)
+                specimen_chunk(f, 0x7f0000000000 - i * LEDGER_SHADOW_SPAN, 0);
+        for (uint64_t i = 0; i < chunks * (uint64_t)LEDGER_SHADOW_ENTRIES; i += 256)
+                ((struct ledger_block *)specimen_part(f, LEDGER_SHADOW))[i].a = 1; /* a tombstone in each page */
+        for (uint32_t i = 0; i < live; i++)
+                specimen_block(f, i, 5 + i, 1, 100, 0);
+        specimen_events(f, 0, 1, live, 0, 100);
+}
+
+TEST(blocks_far_behind_in_a_large_shadow_are_found)
+{
+        struct specimen f;
+        struct profile p;
+        uint32_t chunks = 4 * BLOCKS_ALWAYS_BYTES / LEDGER_SHADOW_CHUNK_BYTES;
+
+        specimen_large_shadow(&f, chunks, 3);
+        collect_all(&f, &p);
+        is_equal(p.block_count, 3);
+        is_equal(p.blocks[0].address, 0x7f0000000000 - 2 * LEDGER_SHADOW_SPAN + 7 * 32);
+        is_equal(p.blocks[2].address, 0x7f0000000000 + 5 * 32);
+        is_equal(p.meta.warning_count, 0);
+        profile_free(&p);
+        specimen_close(&f);
+}
+
+TEST(blocks_that_no_counter_knows_are_told)
+{
+        struct specimen f;
+        struct profile p;
+
+        specimen_large_shadow(&f, BLOCKS_ALWAYS_BYTES / LEDGER_SHADOW_CHUNK_BYTES, 4);
+        specimen_events(&f, 0, 1, 0, 3, 100);
+        collect_all(&f, &p);
+        is_equal(p.block_count, 4);
+        is_equal(p.meta.warning_count, 1);
+        has_text(p.meta.warnings[0], "the table of blocks has 4");
+        profile_free(&p);
+        specimen_close(&f);
+}
+
+TEST(an_allocators_own_block_is_left_out_without_a_word)
+{
+        struct specimen f;
+        struct profile p;
+
+        specimen_large_shadow(&f, 1, 1);
+        specimen_block(&f, 0, 90, 0, 0, 0);
+        collect_all(&f, &p);
+        is_equal(p.block_count, 1);
+        is_equal(p.meta.warning_count, 0);
+        profile_free(&p);
+        specimen_close(&f);
+}
+
 TEST(books_that_disagree_are_told)
 {
         struct specimen f;
@@ -654,7 +715,9 @@ TAP_MAIN(nodes_met_twice_become_one_and_so_do_their_sites, one_stack_with_two_ki
          mmap_is_counted_apart_from_the_heap, a_site_at_the_peak_is_what_it_saved_or_what_it_still_is,
          a_heap_above_its_noted_peak_is_the_peak, a_slot_that_served_two_threads_is_divided_between_them,
          a_name_seen_by_the_kernel_wins_over_the_ledgers, live_blocks_come_sorted_from_all_chunks_and_planes,
-         reading_a_sparse_shadow_does_not_fill_it, books_that_disagree_are_told, errors_keep_their_stacks_and_are_counted_by_type,
+         reading_a_sparse_shadow_does_not_fill_it, blocks_far_behind_in_a_large_shadow_are_found,
+         blocks_that_no_counter_knows_are_told, an_allocators_own_block_is_left_out_without_a_word, books_that_disagree_are_told,
+         errors_keep_their_stacks_and_are_counted_by_type,
          modules_and_arguments_are_copied, an_agent_that_stopped_makes_the_profile_incomplete,
          no_ledger_however_wrong_leads_out_of_its_tables, a_ledger_that_shrinks_while_it_is_read_reads_as_zero,
          what_is_no_ledger_is_refused)
