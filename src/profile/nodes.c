@@ -18,6 +18,7 @@ void nodes_state_free(struct nodes_state *s)
 {
         free(s->frames);
         free(s->slots);
+        free(s->frame_of);
         memset(s, 0, sizeof *s);
 }
 
@@ -100,17 +101,18 @@ static void put_frames(struct nodes_state *s, uint32_t old, struct str *body)
         free(order);
 }
 
-static void learn_frame(struct nodes_state *s, const struct profile_node *n)
+static uint32_t learn_frame(struct nodes_state *s, const struct profile_node *n)
 {
         uint32_t *slot;
 
         if (s->frame_count >= s->slot_mask / 2)
                 grow_slots(s);
         slot = find_slot(s, n);
-        if (*slot)
-                return;
-        add_frame(s, (struct nodes_frame){ .pc = n->pc, .module = n->module, .exact = n->exact });
-        *slot = s->frame_count;
+        if (!*slot) {
+                add_frame(s, (struct nodes_frame){ .pc = n->pc, .module = n->module, .exact = n->exact });
+                *slot = s->frame_count;
+        }
+        return *slot - 1;
 }
 
 /* What the reader would refuse is not written. */
@@ -134,15 +136,17 @@ bool nodes_put(struct nodes_state *s, const struct profile *p, uint64_t first, u
         uint32_t old = s->frame_count;
         char *to;
 
+        if (!s->frame_of)
+                s->frame_of = heap_zero(FORMAT_PIECE, sizeof *s->frame_of);
         for (uint64_t i = first; i < first + count; i++) {
                 if (!check_node(p, i, e))
                         return false;
-                learn_frame(s, &p->nodes[i]);
+                s->frame_of[i - first] = learn_frame(s, &p->nodes[i]);
         }
         put_frames(s, old, body);
         to = str_room(body, 2 * count * STR_VARINT_MAX);
-        for (uint64_t i = first; i < first + count; i++)
-                to = str_varint_at(to, s->frames[*find_slot(s, &p->nodes[i]) - 1].id);
+        for (uint64_t i = 0; i < count; i++)
+                to = str_varint_at(to, s->frames[s->frame_of[i]].id);
         for (uint64_t i = first; i < first + count; i++)
                 to = str_varint_at(to, i ? i - p->nodes[i].parent : 0);
         str_end(body, to);

@@ -47,6 +47,7 @@ struct nodes_state {
         struct nodes_frame *frames;
         uint32_t frame_count, frame_room;
         uint32_t *slots; /* writer: hash of frames, 1 + index */
+        uint32_t *frame_of; /* writer: index of the frame of each node in the piece */
         uint32_t slot_mask;
 };
 

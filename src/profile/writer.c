@@ -4,19 +4,18 @@
  *
  * Room:   outside.  Called by observe/ through file_write().
  * Keeps:  the order of sections is the order of what a reader needs first.  The same profile gives the same bytes.
- * Cost:   0.1 s for a recording of cc1plus: 624,000 nodes, 108,000 sites, 1.5 MB.
+ * Cost:   0.04 s for a recording of cc1plus: 643,000 nodes, 108,000 sites, 1.5 MB.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
 
-#include "base/heap.h"
 #include "profile/file.h"
 #include "profile/image.h"
 #include "profile/parts.h"
 #include "profile/store.h"
 
-#define WRITER_ZSTD_LEVEL 3
+#define WRITER_ZSTD_LEVEL 1 /* 3: files 5 % smaller, a fifth more time */
 
 struct writing {
         const struct profile *p;
@@ -25,6 +24,7 @@ struct writing {
         struct str body;
         struct columns_state columns;
         struct nodes_state nodes;
+        ZSTD_CCtx *zstd;
         uint32_t section_count;
         struct err *e;
 };
@@ -32,27 +32,24 @@ struct writing {
 /* Append the body to the file, compressed if that makes it smaller. */
 static bool add_section(struct writing *w, uint32_t type)
 {
-        size_t room = ZSTD_compressBound(w->body.length), packed;
-        char *bytes = heap_zero(room, 1);
-        struct format_section head = { .mark = FORMAT_SECTION_MARK, .type = (uint16_t)type,
-                                       .stored_bytes = w->body.length, .raw_bytes = w->body.length };
-        const char *stored = str_get(&w->body);
+        size_t length = w->body.length, room = ZSTD_compressBound(length), packed;
+        struct format_section head = { .mark = FORMAT_SECTION_MARK, .type = (uint16_t)type, .stored_bytes = length,
+                                       .raw_bytes = length };
+        char *at = str_room(w->out, sizeof head + room), *stored = at + sizeof head;
 
-        packed = ZSTD_compress(bytes, room, stored, w->body.length, WRITER_ZSTD_LEVEL);
-        if (ZSTD_isError(packed)) {
-                free(bytes);
+        packed = ZSTD_compressCCtx(w->zstd, stored, room, str_get(&w->body), length, WRITER_ZSTD_LEVEL);
+        if (ZSTD_isError(packed))
                 return err_set(w->e, ERR_EXIT_FINDINGS, "cannot compress the recording: %s", ZSTD_getErrorName(packed));
-        }
-        if (w->packing == IMAGE_PACKED && packed < w->body.length) {
-                stored = bytes;
+        if (w->packing == IMAGE_PACKED && packed < length) {
                 head.stored_bytes = packed;
                 head.flags = FORMAT_F_ZSTD;
+        } else if (length) {
+                memcpy(stored, w->body.data, length);
         }
         head.body_crc = format_crc(stored, head.stored_bytes);
         head.crc = format_crc(&head, offsetof(struct format_section, crc));
-        str_bytes(w->out, &head, sizeof head);
-        str_bytes(w->out, stored, head.stored_bytes);
-        free(bytes);
+        memcpy(at, &head, sizeof head);
+        str_end(w->out, stored + head.stored_bytes);
         w->section_count++;
         str_clear(&w->body);
         return true;
@@ -130,7 +127,9 @@ bool image_write(const struct profile *p, enum image_packing packing, struct str
 
         for (unsigned array = 0; array < FORMAT_ARRAY_COUNT; array++)
                 w.columns.declared[array] = format_count(p, array);
-        good = add_all(&w);
+        w.zstd = ZSTD_createCCtx();
+        good = w.zstd ? add_all(&w) : err_set(e, ERR_EXIT_FINDINGS, "cannot compress the recording: no memory");
+        ZSTD_freeCCtx(w.zstd);
         str_free(&w.body);
         columns_state_free(&w.columns);
         nodes_state_free(&w.nodes);
