@@ -13,6 +13,7 @@
 #include "base/heap.h"
 #include "observe/counters.h"
 
+#define SLICES_STORE_NS 50u /* what a change will cost when it is written to the file */
 #define SLICES_WHOLE_EVERY 50u /* cuts of an idle program until its sites are read anyway */
 
 void slices_free(struct slices *s)
@@ -235,7 +236,7 @@ void slices_cut(struct slices *s, const struct view *v, uint64_t now_ms, uint64_
         s->slice[s->slice_count++] = now;
         while (s->slice_count > s->slices_max || (s->change_count > s->changes_max && s->slice_count > 3))
                 thin(s);
-        s->cost_ns = (3 * s->cost_ns + (cpu_ns() - begin_ns)) / 4;
+        s->cost_ns = (3 * s->cost_ns + (cpu_ns() - begin_ns) + now.change_count * SLICES_STORE_NS) / 4;
         plan_next(s, now_ms);
 }
 

@@ -5,7 +5,8 @@
  * Room:   outside.  Called by observe/recording.c (cut) and observe/collect.c (store).
  * Keeps:  at most SLICES_MAX moments and about SLICES_CHANGES_MAX changes, however long the run: when either is
  *         reached every second moment is dropped and the interval doubled.
- * Cost:   of a cut: one read of all counters.  Cuts are spaced so that they take at most 1 % of one processor.
+ * Cost:   of a cut: one read of all counters.  Cuts are spaced so that they take at most 1 % of one processor, with
+ *         the writing of their changes at the end.
  */
 #ifndef SEEP_OBSERVE_SLICES_H
 #define SEEP_OBSERVE_SLICES_H
