@@ -143,9 +143,11 @@ def test_a_program_with_its_own_malloc_inside_is_told_or_recorded(recorder, tmp_
         pytest.skip("libjemalloc_pic.a is not installed")
     program = tmp_path / "inside"
     source = tmp_path / "inside.c"
-    source.write_text("#include <stdlib.h>\nint main(void) { for (int i = 0; i < 50; i++) if (!malloc(100)) return 1; return 0; }\n")
+    source.write_text("#include <stdlib.h>\n"
+                      "int main(void) { for (int i = 0; i < 50; i++) if (!malloc(100)) return 1; return 0; }\n")
     subprocess.run(["gcc", "-O0", "-fno-builtin", "-g", "-rdynamic", str(source), "-Wl,--whole-archive", str(archive),
-                    "-Wl,--no-whole-archive", "-lm", "-ldl", "-lpthread", "-lstdc++", "-o", str(program)], check=True, timeout=60)
+                    "-Wl,--no-whole-archive", "-lm", "-ldl", "-lpthread", "-lstdc++", "-o", str(program)],
+                   check=True, timeout=60)
     seen = recorder.record(program)
     assert seen.status == 0
     assert seen.profile.totals["allocations"] >= 50 or any(w for w in seen.profile.json["warnings"])
@@ -158,8 +160,10 @@ def test_small_blocks_of_many_threads_are_told_apart(compiler, recorder, name):
     seen = recorder.record(compiler.build("small_blocks.c", libs=libs), 4, 300000)
     assert seen.status == 0
     check_clean(seen.profile)
-    found = seen.profile.by_function()["hammer"]
-    assert (found["allocations"], found["frees"], found["bytes_allocated"]) == tuple(seen.truth.facts[k] for k in ("allocs", "frees", "bytes"))
+    found, facts = seen.profile.by_function()["hammer"], seen.truth.facts
+    assert found["allocations"] == facts["allocs"]
+    assert found["frees"] == facts["frees"]
+    assert found["bytes_allocated"] == facts["bytes"]
     assert (found["live_blocks"], found["live_bytes"]) == (0, 0)
 
 

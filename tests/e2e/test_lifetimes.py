@@ -29,7 +29,8 @@ def test_allocations_in_signal_handlers_are_exact(compiler, recorder):
 
 def test_mappings_made_by_a_timer_anywhere_are_exact(compiler, recorder):
     seen = recorder.record(compiler.build("signals.c"))
-    made = [s for s in seen.profile.json["sites"] if s["kind"] == "mmap" and "handler_mapping" in seen.profile.names(s["stack"])]
+    made = [s for s in seen.profile.json["sites"]
+            if s["kind"] == "mmap" and "handler_mapping" in seen.profile.names(s["stack"])]
     assert sum(s["live_bytes"] for s in made) == seen.truth.facts["mapped"]
     assert sum(s["allocations"] for s in made) >= 300
 
@@ -117,7 +118,8 @@ def test_no_descriptor_is_left_and_closing_all_does_not_end_the_recording(compil
     check_clean(seen.profile)
 
 
-LIMITS = {"address space": "-v 400000", "file size": "-f 16", "no descriptor": "-n 5", "no core": "-c 0", "data": "-d 300000"}
+LIMITS = {"address space": "-v 400000", "file size": "-f 16", "no descriptor": "-n 5", "no core": "-c 0",
+          "data": "-d 300000"}
 
 
 @pytest.mark.parametrize("limit", LIMITS)
@@ -139,7 +141,7 @@ def test_a_program_without_standard_descriptors_is_recorded(compiler, recorder):
 
 @pytest.mark.parametrize("flags", [PLAIN, ("-O2", "-g")], ids=["plain", "optimised"])
 def test_under_stress_every_block_is_accounted_for(compiler, recorder, plugs, flags):
-    """Jumps, exceptions, signals, coroutines and libraries that go: what was allocated in `touch` is all freed at the end."""
+    """Jumps, exceptions, signals, coroutines, libraries that go: what `touch` allocated is all freed at the end."""
     program = compiler.build("stress.cpp", flags=flags)
     seen = recorder.record(program, 60000, 4, *plugs)
     assert (seen.stdout, seen.status) == (b"done\n", 0)

@@ -131,7 +131,8 @@ def test_however_it_ends_the_recording_is_complete(compiler, recorder, way):
     check_sites(seen.truth, seen.profile)
     check_total(seen.truth, seen.profile.own(program))
     check_clean(seen.profile)
-    assert seen.profile.json["exit"] == {"code": None if killed else ENDINGS[way], "signal": int(ENDINGS[way]) if killed else None}
+    ended = {"code": None, "signal": int(ENDINGS[way])} if killed else {"code": ENDINGS[way], "signal": None}
+    assert seen.profile.json["exit"] == ended
 
 
 def test_ending_while_threads_allocate_is_harmless(compiler, recorder):

@@ -64,26 +64,32 @@ def test_perl(recorder, need):
     assert check_same(recorder, "perl", "-e", script).status == 3
 
 
+GIT_ALONE = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
+
+
 @pytest.fixture
 def repository(tmp_path, need):
     need("git")
     folder = tmp_path / "repository"
-    env = clean_environment({"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.org", "GIT_COMMITTER_NAME": "a",
-                             "GIT_COMMITTER_EMAIL": "a@example.org", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"})
+    env = clean_environment({**GIT_ALONE, "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.org"})
     stream = []
     for i in range(120):
         body = "".join(f"line {n * (i + 3) % 211}\n" for n in range(60)).encode()
-        stream.append(b"commit refs/heads/main\nmark :%d\ncommitter a <a@example.org> %d +0000\ndata 8\nround%3d\n" % (i + 1, 1600000000 + i * 60, i))
+        stream.append(b"commit refs/heads/main\nmark :%d\ncommitter a <a@example.org> %d +0000\n"
+                      b"data 8\nround%3d\n" % (i + 1, 1600000000 + i * 60, i))
         stream.append(b"M 100644 inline file%d.txt\ndata %d\n%s\n" % (i % 9, len(body), body))
     subprocess.run(["git", "init", "-q", "-b", "main", str(folder)], check=True, env=env, timeout=60)
-    subprocess.run(["git", "-C", str(folder), "fast-import", "--quiet"], input=b"".join(stream), check=True, env=env, timeout=60)
+    subprocess.run(["git", "-C", str(folder), "fast-import", "--quiet"], input=b"".join(stream), check=True, env=env,
+                   timeout=60)
     return folder
 
 
-@pytest.mark.parametrize("what", [["log", "--stat", "-p"], ["log", "--graph", "--oneline"], ["gc", "-q"], ["blame", "main", "--", "file3.txt"]],
-                         ids=lambda w: w[0] + w[1])
+GIT_COMMANDS = [["log", "--stat", "-p"], ["log", "--graph", "--oneline"], ["gc", "-q"], ["blame", "main", "--", "file3.txt"]]
+
+
+@pytest.mark.parametrize("what", GIT_COMMANDS, ids=lambda w: w[0] + w[1])
 def test_git(recorder, repository, what):
-    check_same(recorder, "git", "--no-pager", "-C", repository, *what, env={"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"})
+    check_same(recorder, "git", "--no-pager", "-C", repository, *what, env=GIT_ALONE)
 
 
 @pytest.mark.parametrize("cc,source", [("gcc", "stacks.c"), ("g++", "stress.cpp"), ("clang", "random_trace.c")])
@@ -135,13 +141,15 @@ def test_redis_serves_its_benchmark(recorder, need):
     need("redis-server", "redis-benchmark", "redis-cli")
     folder = recorder.folder()
     path = folder / "redis.sock"
-    server = start_recorded(folder, "redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--appendonly", "no", "--dir", folder)
+    server = start_recorded(folder, "redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--appendonly", "no",
+                            "--dir", folder)
     try:
         wait_until(answers(path, b"PING\r\n", b"PONG"), "redis answers", process=server)
-        done = subprocess.run(["redis-benchmark", "-s", str(path), "-n", "5000", "-c", "20", "-q", "-t", "set,get,lpush,lrange_100,mset"],
-                              capture_output=True, text=True, timeout=120)
+        load = ["-n", "5000", "-c", "20", "-q", "-t", "set,get,lpush,lrange_100,mset"]
+        done = subprocess.run(["redis-benchmark", "-s", str(path), *load], capture_output=True, text=True, timeout=120)
         assert done.returncode == 0 and "requests per second" in done.stdout, done.stdout + done.stderr
-        said = subprocess.run(["redis-cli", "-s", str(path)], input="SET k v\nGET k\nDBSIZE\n", capture_output=True, text=True, timeout=30)
+        said = subprocess.run(["redis-cli", "-s", str(path)], input="SET k v\nGET k\nDBSIZE\n", capture_output=True,
+                              text=True, timeout=30)
         assert said.stdout.startswith("OK\nv\n")
         subprocess.run(["redis-cli", "-s", str(path), "SHUTDOWN", "NOSAVE"], capture_output=True, timeout=30)
         assert server.wait(60) == 0
@@ -184,12 +192,13 @@ def test_nginx_serves_its_benchmark(recorder, need):
     port = free_port()
     (folder / "www").mkdir()
     (folder / "www" / "page.txt").write_text("word " * 1000)
-    (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=port, user="user root;" if os.geteuid() == 0 else ""))
+    user = "user root;" if os.geteuid() == 0 else ""
+    (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=port, user=user))
     server = start_recorded(folder, "nginx", "-p", folder, "-c", folder / "nginx.conf")
     try:
         wait_until(fetches(port), "nginx answers", process=server)
-        done = subprocess.run(["ab", "-q", "-n", "2000", "-c", "20", "-H", "Accept-Encoding: gzip", f"http://127.0.0.1:{port}/page.txt"],
-                              capture_output=True, text=True, timeout=120)
+        done = subprocess.run(["ab", "-q", "-n", "2000", "-c", "20", "-H", "Accept-Encoding: gzip",
+                               f"http://127.0.0.1:{port}/page.txt"], capture_output=True, text=True, timeout=120)
         assert re.search(r"Complete requests:\s+2000\nFailed requests:\s+0\n", done.stdout), done.stdout + done.stderr
         master = int((folder / "nginx.pid").read_text())
         os.kill(master, 3)  # SIGQUIT: finish what was begun

@@ -27,8 +27,9 @@ def chains(compiler, tmp_path):
 
     def build(cc, flags):
         bare = tmp_path / "nocfi.o"
-        subprocess.run([cc, "-O2", "-g", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-omit-frame-pointer",
-                        "-fcf-protection=none", "-c", str(PROGRAMS / "stacks_nocfi.c"), "-o", str(bare)], check=True, timeout=60)
+        no_cfi = ["-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-omit-frame-pointer", "-fcf-protection=none"]
+        subprocess.run([cc, "-O2", "-g", *no_cfi, "-c", str(PROGRAMS / "stacks_nocfi.c"), "-o", str(bare)],
+                       check=True, timeout=60)
         return compiler.build("stacks.c", cc=cc, flags=flags, more=["stacks_asm.S"],
                               libs=[str(bare), str(library), f"-Wl,-rpath,{library.parent}", "-Wl,-z,lazy"])
     return build
