@@ -13,7 +13,7 @@
 #include "observe/view.h"
 #include "profile/model.h"
 
-#define BLOCKS_ALWAYS_BYTES (16u << 20)
+#define BLOCKS_ALWAYS_BYTES (8u << 20)
 
 /* Fill P's blocks, sorted by address, with sites translated by SITE_MAP.  P's sites and threads must be there.
  * ENDED: the process is gone, so that its counters say how many blocks there are.  After BLOCKS_ALWAYS_BYTES of the

@@ -3,7 +3,7 @@
  * session.c -- one run of `seep record`: the program, those it starts, and their recordings.
  *
  * Room:   outside.
- * Cost:   while recording, 100 wake-ups a second of about 10 us each, and the slices (at most 1 %).
+ * Cost:   while recording, 100 wake-ups a second of about 10 us each, and the slices (at most 0.7 %).
  */
 #include "observe/session.h"
 
