@@ -128,6 +128,24 @@ static void object_read_elf(struct object *o, struct ledger_module *m)
         }
 }
 
+const struct object *object_open(uint32_t number)
+{
+        struct object *o = number < table.count ? &table.objects[number] : NULL;
+        struct ledger_module *m = (struct ledger_module *)arena_at(LEDGER_MODULES) + number;
+
+        if (!o || __atomic_load_n(&o->ready, __ATOMIC_ACQUIRE))
+                return o;
+        if (o->has_header)
+                object_read_elf(o, m);
+        if (o->has_header && !o->eh_hdr)
+                o->index = ehindex_build((const char *)arena_at(LEDGER_STRINGS) + m->path, o->bias);
+        m->bias = o->bias;
+        if (!object_has_tables(o))
+                m->flags |= LEDGER_MODULE_NO_CFI;
+        __atomic_store_n(&o->ready, 1, __ATOMIC_RELEASE); /* two threads at once find the same */
+        return o;
+}
+
 static uint32_t object_known(const struct maps_line *line, uint64_t start)
 {
         for (uint32_t i = 0; i < table.count; i++) {
@@ -150,17 +168,13 @@ static uint32_t object_add(const struct maps_line *line, uint64_t start, bool ha
         m = (struct ledger_module *)arena_at(LEDGER_MODULES) + number;
         *o = (struct object){ .start = start, .code = line->start, .end = line->end, .dev = line->dev, .ino = line->ino };
         m->end = line->end;
-        if (has_header)
-                object_read_elf(o, m);
-        if (has_header && !o->eh_hdr)
-                o->index = ehindex_build(line->path, o->bias);
+        o->has_header = has_header;
         m->start = start;
-        m->bias = o->bias;
         m->path = object_string(line->path);
         m->load_ms = agent_now_ms();
         m->dev = o->dev;
         m->ino = o->ino;
-        m->flags = (line->path[0] ? 0 : LEDGER_MODULE_ANONYMOUS) | (object_has_tables(o) ? 0 : LEDGER_MODULE_NO_CFI);
+        m->flags = line->path[0] ? 0 : LEDGER_MODULE_ANONYMOUS;
         table.count = number + 1;
         __atomic_store_n(&agent.head->module_count, table.count, __ATOMIC_RELEASE);
         return number;

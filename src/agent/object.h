@@ -25,6 +25,8 @@ struct object {
         uint64_t dev, ino;
         uint32_t seen;         /* number of the scan that saw it last */
         uint32_t gone;
+        uint32_t ready;        /* bias and tables were read */
+        bool has_header;
 };
 
 /* Allocate the tables and read the map for the first time.  False: no memory or no /proc. */
@@ -39,6 +41,10 @@ static inline bool object_has_tables(const struct object *o)
 }
 
 const struct object *object_get(uint32_t number);
+
+/* The object with its bias and tables.  Reads its memory, so only for code on the caller's own stack: that cannot be unmapped
+ * meanwhile, as anything found by a scan could. */
+const struct object *object_open(uint32_t number);
 
 /* Code may have been unmapped: look at the map again. */
 void object_unmapped(void);

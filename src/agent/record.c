@@ -19,25 +19,34 @@ static inline uint64_t capture(struct thread *t, struct arch_state caller)
         return agent.flags & WIRE_F_VERIFY ? verify_capture(t, caller) : stack_none(t);
 }
 
-static uint32_t new_site(struct thread *t, uint64_t key, uint32_t kind, struct arch_state caller)
+/* The site of the stack captured last and KIND; made if new.  0: the recording stops. */
+static uint32_t find_site(struct thread *t, uint64_t key, uint32_t kind, struct arch_state caller)
 {
-        uint32_t node = 0, site;
+        uint32_t site = tree_stack_find(key), node = 0;
 
-        if (agent.flags & WIRE_F_NO_STACKS ? stack_none(t) : stack_capture_whole(t, caller))
+        if (likely(site))
+                return site;
+        if (agent.flags & WIRE_F_NO_STACKS || stack_capture_whole(t, caller))
                 node = stack_node(t);
         site = node ? tree_site(node, kind) : 0;
-
         if (site)
                 tree_stack_add(key, site);
-        if (agent.flags & WIRE_F_VERIFY)
-                t->top = &thread_no_frame; /* so that the next event is verified too */
         return site;
+}
+
+static void fill_recent(struct thread *t, struct recent *r, uint64_t key, uint32_t kind, struct arch_state caller)
+{
+        uint32_t site = find_site(t, key, kind, caller);
+
+        r->counter = site ? thread_counter(t, site) : NULL;
+        r->site = site;
+        r->key = r->counter ? key : 0;
 }
 
 struct ledger_counter *record_counter(struct thread *t, uint32_t kind, uint64_t stack, struct arch_state caller)
 {
+        struct recent *r;
         uint64_t key;
-        uint32_t site;
 
         if (!stack)
                 stack = capture(t, caller);
@@ -45,17 +54,21 @@ struct ledger_counter *record_counter(struct thread *t, uint32_t kind, uint64_t 
                 __atomic_add_fetch(&agent.head->lost_events, 1, __ATOMIC_RELAXED);
                 return NULL;
         }
-        if (stack == t->last_stack && kind == t->last_kind)
-                return t->last_counter;
+        if (unlikely(t->unsure && t->root == LEDGER_NODE_CUT))
+                __atomic_add_fetch(&agent.head->truncated_captures, 1, __ATOMIC_RELAXED);
         key = tree_key(stack, kind);
-        site = tree_stack_find(key);
-        if (unlikely(!site))
-                site = new_site(t, key, kind, caller);
-        t->last_site = site;
+        r = &t->recent[key >> (64 - RECENT_BITS)];
+        if (unlikely(r->key != key))
+                fill_recent(t, r, key, kind, caller);
+        if (stack == t->last_stack && t->fresh_count)
+                stack_keep(t); /* it stays here: next time one look at the kept words will do */
+        if (unlikely(agent.flags & WIRE_F_VERIFY))
+                t->top = &thread_no_frame; /* so that the next event is verified too */
+        t->last_site = (uint32_t)r->site;
         t->last_kind = kind;
-        t->last_counter = site ? thread_counter(t, site) : NULL;
-        t->last_stack = t->last_counter ? stack : 0;
-        return t->last_counter;
+        t->last_counter = r->counter;
+        t->last_stack = r->counter ? stack : 0;
+        return r->counter;
 }
 
 struct record_taken record_take(struct thread *t, void *address, struct arch_state caller)

@@ -187,7 +187,7 @@ static uint64_t rule_compile(struct thread *t, uint64_t pc)
 {
         uint64_t code = pc & ~FRAME_EXACT, at = pc & FRAME_EXACT ? code : code - 1;
         uint32_t number = object_find(at);
-        const struct object *o = object_get(number);
+        const struct object *o = object_open(number);
 
         if (!o)
                 return rule_special(RULE_NO_CFI, OBJECT_NONE);

@@ -8,8 +8,8 @@
  *         every kept word from there outwards is compared with memory.  Nothing is assumed that was not compared, so
  *         longjmp, exceptions and coroutines need no special case.  Words are compared from the inside outwards: only
  *         memory is read that a full unwind would read too.
- *         Programs come back to the same few places: the ways from there to a kept frame are remembered (struct segment) and
- *         compared likewise.
+ *         A stack that differs from the kept one in a few frames only is not kept in its place (stack_is_far): programs jump
+ *         between near places, and the next is as near to this one as to that.
  * Cost:   a kept frame 0.3 ns (one load and compare), a fresh one 8-10 ns warm (docs/ARCHITECTURE.md).
  *
  * frames[] runs from the outermost (0) inwards; frame i owns the words checks[frames[i-1].check .. frames[i].check) that lead
@@ -189,41 +189,53 @@ static bool make_room(struct thread *t, uint32_t count)
         return true;
 }
 
-/* Put the COUNT fresh frames (innermost first) behind the KEPT kept ones. */
-static inline uint64_t push_fresh(struct thread *t, uint32_t kept, uint32_t count, uint32_t root)
+/* Put the fresh frames (innermost first) behind the kept ones they belong to. */
+static void push_fresh(struct thread *t)
 {
-        struct frame *f, *outer = NULL;
-        uint64_t hash = 1 + root;
-        uint32_t last = count;
+        struct frame *f = t->frames + t->joined, *outer = t->joined ? f - 1 : NULL;
 
-        t->frame_count = kept;
-        if (unlikely(!make_room(t, count)))
-                return 0;
-        f = t->frames + kept;
-        if (likely(kept)) {
-                outer = f - 1;
-                hash = outer->hash;
-        } else {
-                t->root = root;
-        }
-        while (last--) {
-                const struct frame *from = &t->fresh[last];
+        for (uint32_t i = t->fresh_count; i--; outer = f++) {
+                const struct frame *from = &t->fresh[i];
 
                 f->sp = from->sp;
                 f->pc = from->pc;
                 f->base = from->base;
                 f->rule = from->rule;
-                f->hash = hash = hash_frame(hash, tree_pc_module(f->pc, f->rule));
+                f->hash = from->hash;
                 f->node = 0;
                 if (likely(outer != NULL))
                         push_checks(t, f, outer);
                 else
                         f->check = RULE_USES_BASE(f->rule) ? FRAME_BASE_LIVE : 0;
-                outer = f++;
         }
-        t->frame_count = kept + count;
-        t->top = outer;
-        return hash;
+        t->frame_count = t->joined + t->fresh_count;
+        t->top = outer ? outer : &thread_no_frame;
+}
+
+bool stack_keep(struct thread *t)
+{
+        t->frame_count = t->joined;
+        if (unlikely(!make_room(t, t->fresh_count))) {
+                t->top = &thread_no_frame;
+                return false;
+        }
+        push_fresh(t);
+        t->joined = t->frame_count;
+        t->fresh_count = 0;
+        if (unlikely(t->unsure))
+                t->top = &thread_no_frame;
+        return true;
+}
+
+/* Hashes of the fresh frames, from the outermost inwards. */
+static inline uint64_t hash_fresh(struct thread *t, uint64_t outer)
+{
+        for (uint32_t i = t->fresh_count; i--;) {
+                struct frame *f = &t->fresh[i];
+
+                f->hash = outer = hash_frame(outer, tree_pc_module(f->pc, f->rule));
+        }
+        return outer;
 }
 
 static void forget(struct thread *t)
@@ -260,16 +272,18 @@ static uint32_t owner_of(const struct thread *t, uint32_t i, uint32_t changed)
         return i;
 }
 
-/* A stack that is cut off, or went through the generic unwinder, is looked at anew at the next event: why it is as it is may
- * change without any of the kept words changing. */
-static uint64_t not_again(struct thread *t, uint64_t hash)
+/* The fresh frames are the whole stack; CUT: its outer end is missing.  A stack that is cut off, or went through the generic unwinder
+ * (UNSURE), is not built upon: why it is as it is may change without any of its words changing. */
+static uint64_t whole_stack(struct thread *t, uint32_t count, bool cut, bool unsure)
 {
-        t->top = &thread_no_frame;
-        t->unsure = true;
-        return hash;
+        t->root = cut ? LEDGER_NODE_CUT : LEDGER_NODE_ROOT;
+        t->joined = 0;
+        t->fresh_count = count;
+        t->unsure = unsure;
+        return hash_fresh(t, 1 + t->root);
 }
 
-/* The whole stack by the generic unwinder: some frame needs more registers than the rules carry. */
+/* By the generic unwinder: some frame needs more registers than the rules carry. */
 static uint64_t capture_generic(struct thread *t, struct arch_state caller)
 {
         bool cut = false;
@@ -277,21 +291,72 @@ static uint64_t capture_generic(struct thread *t, struct arch_state caller)
 
         for (uint32_t i = 0; i < count; i++)
                 t->fresh[i].rule = memo_of(t, t->fresh[i].pc)->rule;
-        return not_again(t, push_fresh(t, 0, count, cut ? LEDGER_NODE_CUT : LEDGER_NODE_ROOT));
+        return whole_stack(t, count, cut, true);
 }
 
-static inline uint64_t unwind_stack(struct thread *t, struct arch_state caller, uint32_t *joined)
+/* Whether G describes CALLER's stack; every word that an unwind would read is compared. */
+static inline bool segment_matches(const struct thread *t, const struct segment *g, const struct arch_state *s)
 {
-        struct arch_state s = caller;
+        const struct frame *outer = &t->frames[g->outer];
+
+        if (g->pc != s->pc || g->sp != s->sp || g->outer >= t->frame_count || g->generation != t->generation)
+                return false;
+        if (outer->hash != g->outer_hash || outer->sp != g->outer_sp || (g->live && g->base != s->base))
+                return false;
+        if ((outer->check & FRAME_BASE_LIVE) && outer->base != g->outer_base)
+                return false;
+        for (uint32_t i = 0; i < g->count; i++)
+                if (*g->checks[i].at != g->checks[i].value)
+                        return false;
+        return compare(t, g->outer) == 0;
+}
+
+/* The stack is the one of G: there are no fresh frames to keep. */
+static inline uint64_t segment_taken(struct thread *t, struct segment *g)
+{
+        t->segment->next = (uint16_t)(g - t->segments);
+        t->segment = g;
+        t->fresh_count = 0;
+        t->joined = 0;
+        t->in_segment = true;
+        return g->hash;
+}
+
+/* Keep the stack captured last, and in G the way from its innermost frame to the kept frames it was put behind. */
+static void segment_keep(struct thread *t, struct segment *g)
+{
+        uint32_t joined = t->joined, first, count;
+        const struct frame *outer, *top;
+
+        if (!stack_keep(t) || !joined)
+                return;
+        outer = &t->frames[joined - 1];
+        top = &t->frames[t->frame_count - 1];
+        first = outer->check & ~FRAME_BASE_LIVE;
+        count = (top->check & ~FRAME_BASE_LIVE) - first;
+        if (count > SEGMENT_CHECKS)
+                return;
+        *g = (struct segment){ .pc = top->pc, .sp = top->sp, .base = top->base, .hash = top->hash, .outer_hash = outer->hash,
+                               .outer_sp = outer->sp, .outer_base = outer->base, .outer = joined - 1,
+                               .live = top->check & FRAME_BASE_LIVE, .count = (uint16_t)count, .next = g->next,
+                               .generation = t->generation };
+        for (uint32_t i = 0; i < count; i++)
+                g->checks[i] = t->checks[first + 1 + i];
+        t->segment->next = (uint16_t)(g - t->segments);
+        t->segment = g;
+}
+
+/* Go outwards from S until a kept frame is met whose words are all unchanged: true, and the fresh frames are to be hashed.  After
+ * STACK_NEAR frames the segments are asked (unless G is NULL); *G is where this stack's would be.  False: *HASH is the answer,
+ * because a segment fitted, the stack ended, or there is no memory (0). */
+static inline __attribute__((always_inline)) bool walk_out(struct thread *t, struct arch_state s, struct segment **g, uint64_t *hash)
+{
+        const struct arch_state caller = s;
+        uint64_t key = s.sp << 7;
         uint32_t kept = t->frame_count, fresh = 0, changed;
         bool cut = false;
-        uint64_t hash;
 
-        if (unlikely(t->unsure || t->generation != agent.generation)) {
-                forget(t);
-                kept = 0;
-        }
-        for (;;) {
+        for (;; key = key * 31 + s.pc) {
                 struct frame *f;
 
                 while (kept && t->frames[kept - 1].sp < s.sp)
@@ -302,102 +367,85 @@ static inline uint64_t unwind_stack(struct thread *t, struct arch_state caller, 
                                 break;
                         kept = owner_of(t, kept - 1, changed); /* from here to there nothing can be joined */
                 }
-                if (unlikely(fresh == t->fresh_room) && !thread_grow_fresh(t))
-                        return 0;
+                if (g && fresh == STACK_NEAR) {
+                        *g = &t->segments[rule_hash(key + s.pc, SEGMENT_BITS)];
+                        if (segment_matches(t, *g, &caller)) {
+                                *hash = segment_taken(t, *g);
+                                return false;
+                        }
+                }
+                if (unlikely(fresh == t->fresh_room) && !thread_grow_fresh(t)) {
+                        *hash = 0;
+                        return false;
+                }
                 f = &t->fresh[fresh++];
                 f->pc = s.pc;
                 f->sp = s.sp;
                 f->base = s.base;
                 f->rule = memo_of(t, s.pc)->rule;
-                if (unlikely((f->rule & 0xf3) == (RULE_GENERIC << 4 | RULE_CFA_SPECIAL)))
-                        return capture_generic(t, caller);
+                if (unlikely((f->rule & 0xf3) == (RULE_GENERIC << 4 | RULE_CFA_SPECIAL))) {
+                        *hash = capture_generic(t, caller);
+                        return false;
+                }
                 if (unlikely(!stack_step_inline(t, f->rule, &s, &cut))) {
-                        kept = 0;
-                        break;
+                        *hash = whole_stack(t, fresh, cut, cut);
+                        return false;
                 }
         }
-        *joined = kept;
-        hash = push_fresh(t, kept, fresh, cut ? LEDGER_NODE_CUT : LEDGER_NODE_ROOT);
-        return unlikely(cut) ? not_again(t, hash) : hash;
+        t->joined = kept;
+        t->fresh_count = fresh;
+        return true;
 }
 
-static inline struct segment *segment_of(struct thread *t, const struct arch_state *s)
+static inline __attribute__((always_inline)) uint64_t capture(struct thread *t, struct arch_state caller, bool with_segments)
 {
-        return &t->segments[rule_hash(s->pc ^ s->sp << 7, SEGMENT_BITS)];
-}
+        struct segment *g = &t->segments[t->segment->next];
+        uint64_t hash = 0;
 
-/* The hash of CALLER's stack if G describes it; every word that an unwind would read is compared.  0: it does not. */
-static inline uint64_t segment_matches(const struct thread *t, const struct segment *g, const struct arch_state *s)
-{
-        const struct frame *outer = &t->frames[g->outer];
-
-        if (g->pc != s->pc || g->sp != s->sp || g->outer >= t->frame_count || g->generation != t->generation)
-                return 0;
-        if (outer->hash != g->outer_hash || outer->sp != g->outer_sp || (g->live && g->base != s->base))
-                return 0;
-        if ((outer->check & FRAME_BASE_LIVE) && outer->base != g->outer_base)
-                return 0;
-        for (uint32_t i = 0; i < g->count; i++)
-                if (*g->checks[i].at != g->checks[i].value)
-                        return 0;
-        return compare(t, g->outer) ? 0 : g->hash;
-}
-
-/* Remember the frames from JOINED (the number of kept frames they were put behind) inwards. */
-static inline void segment_keep(struct thread *t, struct segment *g, uint32_t joined)
-{
-        const struct frame *outer = &t->frames[joined - 1], *top = t->top;
-        uint32_t first = outer->check & ~FRAME_BASE_LIVE, count = (top->check & ~FRAME_BASE_LIVE) - first;
-
-        if (count > SEGMENT_CHECKS)
-                return;
-        g->pc = top->pc;
-        g->sp = top->sp;
-        g->base = top->base;
-        g->hash = top->hash;
-        g->live = top->check & FRAME_BASE_LIVE;
-        g->outer = joined - 1;
-        g->outer_hash = outer->hash;
-        g->outer_sp = outer->sp;
-        g->outer_base = outer->base;
-        g->generation = t->generation;
-        g->count = count;
-        for (uint32_t i = 0; i < count; i++)
-                g->checks[i] = t->checks[first + 1 + i];
+        t->in_segment = false;
+        if (unlikely(t->unsure || t->generation != agent.generation))
+                forget(t);
+        if (with_segments && g->pc == caller.pc && segment_matches(t, g, &caller))
+                return segment_taken(t, g);
+        g = NULL;
+        if (!walk_out(t, caller, with_segments ? &g : NULL, &hash))
+                return hash;
+        hash = hash_fresh(t, t->frames[t->joined - 1].hash);
+        if (g)
+                segment_keep(t, g);
+        return hash;
 }
 
 uint64_t stack_capture(struct thread *t, struct arch_state caller)
 {
-        struct segment *g = segment_of(t, &caller);
-        uint64_t hash = 0;
-        uint32_t joined = 0;
-
-        if (likely(t->generation == agent.generation && !t->unsure))
-                hash = segment_matches(t, g, &caller);
-        if (hash)
-                return hash;
-        hash = unwind_stack(t, caller, &joined);
-        if (unlikely(t->unsure)) {
-                if (t->root == LEDGER_NODE_CUT)
-                        __atomic_add_fetch(&agent.head->truncated_captures, 1, __ATOMIC_RELAXED);
-                return hash;
-        }
-        if (likely(joined && hash))
-                segment_keep(t, g, joined);
-        return hash;
+        return capture(t, caller, true);
 }
 
 uint64_t stack_capture_whole(struct thread *t, struct arch_state caller)
 {
-        uint32_t joined;
+        uint64_t hash = capture(t, caller, false);
 
-        return unwind_stack(t, caller, &joined);
+        return hash && stack_keep(t) ? hash : 0;
+}
+
+uint64_t stack_unwound_hash(struct thread *t, uint32_t count, bool cut)
+{
+        uint64_t hash = 1 + (cut ? LEDGER_NODE_CUT : LEDGER_NODE_ROOT);
+
+        while (count--)
+                hash = hash_frame(hash, tree_pc_module(t->fresh[count].pc, memo_of(t, t->fresh[count].pc)->rule));
+        return hash;
+}
+
+bool stack_step(struct thread *t, uint64_t rule, struct arch_state *s, bool *cut)
+{
+        return stack_step_inline(t, rule, s, cut);
 }
 
 uint64_t stack_none(struct thread *t)
 {
         t->root = LEDGER_NODE_CUT;
-        t->frame_count = 0;
+        t->frame_count = t->fresh_count = t->joined = 0;
         return 1;
 }
 
@@ -417,11 +465,6 @@ uint32_t stack_node(struct thread *t)
                 f->node = node;
         }
         return node;
-}
-
-bool stack_step(struct thread *t, uint64_t rule, struct arch_state *s, bool *cut)
-{
-        return stack_step_inline(t, rule, s, cut);
 }
 
 enum stack_nesting stack_nesting(struct thread *t, struct arch_state caller, uint64_t inside)

@@ -13,8 +13,17 @@
  * 1 in 10^7 with a million different stacks) for no other; 0: no memory, the event is lost. */
 uint64_t stack_capture(struct thread *t, struct arch_state caller);
 
-/* The same with all frames kept afterwards, as stack_node wants it. */
+/* Keep the stack captured last, so that the next captures can build on it.  False: no memory. */
+bool stack_keep(struct thread *t);
+
+/* A stack with at most this many frames that are not kept is not worth keeping itself. */
+#define STACK_NEAR 3u
+
+/* stack_capture and stack_keep in one, for stack_node. */
 uint64_t stack_capture_whole(struct thread *t, struct arch_state caller);
+
+/* The hash of the COUNT frames that unwind_full left in t->fresh; CUT as it said.  Test mode. */
+uint64_t stack_unwound_hash(struct thread *t, uint32_t count, bool cut);
 
 /* The tree node of the stack that stack_capture_whole captured last.  0 stops the recording. */
 uint32_t stack_node(struct thread *t);

@@ -31,6 +31,7 @@ struct block {
         struct thread thread;
         struct cfi_work work;
         struct memo memos[1u << MEMO_BITS];
+        struct recent recent[1u << RECENT_BITS];
         struct segment segments[1u << SEGMENT_BITS];
 };
 
@@ -42,7 +43,8 @@ static struct thread *state_new(uint32_t index)
                 return NULL;
         b->thread.work = &b->work;
         b->thread.memos = b->memos;
-        b->thread.segments = b->segments;
+        b->thread.recent = b->recent;
+        b->thread.segments = b->thread.segment = b->segments;
         b->thread.index = index;
         b->thread.slot = agent_slot(index);
         b->thread.span = UINT64_MAX;
@@ -63,8 +65,9 @@ static bool take(struct ledger_slot *slot, uint32_t was, uint32_t is)
         return __atomic_compare_exchange_n(&slot->used, &was, is, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-/* A slot whose thread is dead or that was given back; UINT32_MAX none found by PROBES looks. */
-static uint32_t slot_reuse(uint32_t tid)
+/* A slot whose thread is dead or that was given back; UINT32_MAX none found by PROBES looks.  NEWBORN: the thread has no slot yet, so one
+ * in its name is an earlier thread's. */
+static uint32_t slot_reuse(uint32_t tid, bool newborn)
 {
         static uint32_t cursor;
         uint32_t count = __atomic_load_n(&agent.head->slot_count, __ATOMIC_ACQUIRE);
@@ -74,7 +77,7 @@ static uint32_t slot_reuse(uint32_t tid)
                 struct ledger_slot *slot = agent_slot(index);
                 uint32_t used = __atomic_load_n(&slot->used, __ATOMIC_ACQUIRE), holder = slot->tid;
 
-                if (used == 1 && holder != tid && !dead(holder))
+                if (used == 1 && !(newborn && holder == tid) && !dead(holder))
                         continue;
                 if (used > 1 || !take(slot, used, 2))
                         continue;
@@ -104,7 +107,7 @@ static uint32_t slot_new(uint32_t tid)
         return index;
 }
 
-static struct thread *state_take(uint32_t tid)
+static struct thread *state_take(uint32_t tid, bool newborn)
 {
         uint32_t index;
 
@@ -115,7 +118,7 @@ static struct thread *state_take(uint32_t tid)
                 if (!p || !__atomic_compare_exchange_n(&states, &none, p, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
                         sys_unmap(p, SLOTS_MAX * sizeof *states);
         }
-        index = states ? slot_reuse(tid) : UINT32_MAX;
+        index = states ? slot_reuse(tid, newborn) : UINT32_MAX;
         if (states && index == UINT32_MAX)
                 index = slot_new(tid);
         if (index == UINT32_MAX)
@@ -173,7 +176,7 @@ static void state_clear(struct thread *t)
 struct thread *thread_register(void)
 {
         uint32_t tid = sys_tid();
-        struct thread *t = state_take(tid);
+        struct thread *t = state_take(tid, true);
 
         if (!t) {
                 __atomic_add_fetch(&agent.head->lost_events, 1, __ATOMIC_RELAXED);
@@ -190,7 +193,7 @@ struct thread *thread_register(void)
 
 struct thread *thread_borrow(struct thread *owner)
 {
-        struct thread *t = state_take(sys_tid());
+        struct thread *t = state_take(sys_tid(), false);
 
         if (!t) {
                 __atomic_add_fetch(&agent.head->lost_events, 1, __ATOMIC_RELAXED);

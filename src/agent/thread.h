@@ -42,8 +42,8 @@ struct memo {
 
 #define MEMO_BITS 12
 
-/* The inner end of a stack seen before: the words that lead from its innermost frame to a frame that was kept then.  When they are unchanged
- * and that frame is still kept, nothing needs unwinding.  256 bytes. */
+/* The inner end of a stack seen before: the words that lead from its innermost frame to a frame that was kept then.  When they are
+ * unchanged and that frame is still kept, nothing needs unwinding.  256 bytes. */
 #define SEGMENT_CHECKS 11
 
 struct segment {
@@ -52,12 +52,22 @@ struct segment {
         uint64_t outer_hash, outer_sp, outer_base;
         uint32_t outer; /* index of the kept frame */
         uint32_t live;  /* FRAME_BASE_LIVE of the innermost frame */
-        uint32_t count; /* of checks */
+        uint16_t count; /* of checks */
+        uint16_t next;  /* number of the segment that was needed after this one */
         uint32_t generation;
         struct check checks[SEGMENT_CHECKS];
 };
 
-#define SEGMENT_BITS 8
+#define SEGMENT_BITS 9
+
+/* The counters of a stack and kind used lately in this thread.  32 bytes. */
+struct recent {
+        uint64_t key; /* tree_key() */
+        struct ledger_counter *counter;
+        uint64_t site, reserved;
+};
+
+#define RECENT_BITS 11
 
 /* t->inside: 0 the program runs, THREAD_ACTIVE the agent works, else the stack pointer of the caller of the hook whose real
  * function runs. */
@@ -77,19 +87,23 @@ struct thread {
         uint32_t generation; /* of the code, when the stack was kept */
         uint32_t root;       /* of the kept stack: LEDGER_NODE_ROOT or _CUT */
         bool unsure;         /* the kept stack must not be built upon */
+        bool in_segment;     /* the last captured stack is known by its segment only */
 
         uint64_t span; /* the part of the address space last looked up in the shadow, and its chunk */
         struct ledger_block *span_chunk;
         uint32_t record;     /* index into THREADS */
         uint32_t index;      /* of the slot */
         uint32_t frame_count, frame_room, check_room, fresh_room;
+        uint32_t fresh_count, joined; /* the last capture: its fresh frames, and behind how many kept ones they belong */
         struct frame *frames;
         struct frame *fresh;
         struct memo *memos;
+        struct recent *recent;
         struct segment *segments;
+        struct segment *segment; /* that fitted last; never NULL */
         struct cfi_work *work;
         uint64_t stack_low, stack_high; /* of the stack last looked up */
-        uint64_t captures;              /* test mode */
+        uint64_t captures; /* test mode */
 };
 
 extern const struct frame thread_no_frame;

@@ -110,7 +110,7 @@ static bool step(struct thread *t, uint64_t *registers, uint32_t *object, bool *
 
         *cut = false;
         *object = object_find(at);
-        o = object_get(*object);
+        o = object_open(*object);
         if (o && pc >= o->code && pc + 16 <= o->end && arch_is_sigreturn(pc)) {
                 step_by_signal(registers, exact);
                 return true;
