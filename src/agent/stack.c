@@ -317,7 +317,6 @@ static inline uint64_t segment_taken(struct thread *t, struct segment *g)
         t->segment->next = (uint16_t)(g - t->segments);
         t->segment = g;
         t->fresh_count = 0;
-        t->joined = 0;
         t->in_segment = true;
         return g->hash;
 }
@@ -346,6 +345,18 @@ static void segment_keep(struct thread *t, struct segment *g)
         t->segment = g;
 }
 
+/* How many kept frames lie at SP or outside of it; near the last answer, so it is looked for from there. */
+static inline uint32_t first_outside(const struct thread *t, uint64_t sp)
+{
+        uint32_t i = t->joined < t->frame_count ? t->joined : t->frame_count;
+
+        while (i < t->frame_count && t->frames[i].sp >= sp)
+                i++;
+        while (i && t->frames[i - 1].sp < sp)
+                i--;
+        return i;
+}
+
 /* Go outwards from S until a kept frame is met whose words are all unchanged: true, and the fresh frames are to be hashed.  After
  * STACK_NEAR frames the segments are asked (unless G is NULL); *G is where this stack's would be.  False: *HASH is the answer,
  * because a segment fitted, the stack ended, or there is no memory (0). */
@@ -353,7 +364,7 @@ static inline __attribute__((always_inline)) bool walk_out(struct thread *t, str
 {
         const struct arch_state caller = s;
         uint64_t key = s.sp << 7;
-        uint32_t kept = t->frame_count, fresh = 0, changed;
+        uint32_t kept = first_outside(t, s.sp), fresh = 0, changed;
         bool cut = false;
 
         for (;; key = key * 31 + s.pc) {
