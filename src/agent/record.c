@@ -43,32 +43,50 @@ static void fill_recent(struct thread *t, struct recent *r, uint64_t key, uint32
         r->key = r->counter ? key : 0;
 }
 
+/* The counters of (STACK, KIND), from those used lately or from the tree; t->last_site is their site. */
+static struct ledger_counter *by_key(struct thread *t, uint64_t stack, uint32_t kind, struct arch_state caller)
+{
+        uint64_t key = tree_key(stack, kind);
+        struct recent *r = &t->recent[key >> (64 - RECENT_BITS)];
+
+        if (unlikely(r->key != key))
+                fill_recent(t, r, key, kind, caller);
+        t->last_site = (uint32_t)r->site;
+        return r->counter;
+}
+
 struct ledger_counter *record_counter(struct thread *t, uint32_t kind, uint64_t stack, struct arch_state caller)
 {
-        struct recent *r;
-        uint64_t key;
+        struct segment *g = NULL;
 
-        if (!stack)
+        if (!stack) {
                 stack = capture(t, caller);
+                g = t->segment;
+        }
         if (unlikely(!stack)) {
                 __atomic_add_fetch(&agent.head->lost_events, 1, __ATOMIC_RELAXED);
                 return NULL;
         }
         if (unlikely(t->unsure && t->root == LEDGER_NODE_CUT))
                 __atomic_add_fetch(&agent.head->truncated_captures, 1, __ATOMIC_RELAXED);
-        key = tree_key(stack, kind);
-        r = &t->recent[key >> (64 - RECENT_BITS)];
-        if (unlikely(r->key != key))
-                fill_recent(t, r, key, kind, caller);
+        if (likely(g && g->kind == kind)) {
+                t->last_site = g->site;
+                t->last_counter = g->counter;
+        } else {
+                t->last_counter = by_key(t, stack, kind, caller);
+                if (g && t->last_counter) {
+                        g->counter = t->last_counter;
+                        g->site = t->last_site;
+                        g->kind = kind;
+                }
+        }
         if (stack == t->last_stack && t->fresh_count)
                 stack_keep(t); /* it stays here: next time one look at the kept words will do */
         if (unlikely(agent.flags & WIRE_F_VERIFY))
                 t->top = &thread_no_frame; /* so that the next event is verified too */
-        t->last_site = (uint32_t)r->site;
         t->last_kind = kind;
-        t->last_counter = r->counter;
-        t->last_stack = r->counter ? stack : 0;
-        return r->counter;
+        t->last_stack = t->last_counter ? stack : 0;
+        return t->last_counter;
 }
 
 struct record_taken record_take(struct thread *t, void *address, struct arch_state caller)

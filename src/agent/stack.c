@@ -27,6 +27,7 @@
 
 #define FRAME_LARGEST (64ull << 20)
 #define STACK_END_NEAR 256u
+#define SEGMENT_STEPS 5u
 
 static inline uint64_t word(uint64_t at)
 {
@@ -125,47 +126,54 @@ static inline __attribute__((always_inline)) bool stack_step_inline(struct threa
         return s->pc != 0;
 }
 
-static inline void add_check(struct thread *t, uint32_t *n, uint64_t at, uint64_t value)
+static inline void add_check(struct check *checks, uint32_t *n, uint64_t at, uint64_t value)
 {
-        t->checks[++*n] = (struct check){ (const uint64_t *)at, value };
+        checks[(*n)++] = (struct check){ (const uint64_t *)at, value };
 }
 
-/* The words that lead from a frame with an unusual rule to OUTER. */
-static bool push_checks_special(struct thread *t, const struct frame *f, const struct frame *outer, uint32_t *n)
+/* The words that lead from F to the frame outside of it, OUTER, behind the *N that are there; OUTER_LIVE: whether OUTER depends on its
+ * frame pointer.  Returns whether F does. */
+static inline uint32_t frame_words(struct check *checks, uint32_t *n, const struct frame *f, const struct frame *outer,
+                                   uint32_t outer_live)
 {
-        if (RULE_SPECIAL(f->rule) == RULE_SIGNAL) {
-                add_check(t, n, f->sp + ARCH_SIG_PC, outer->pc & ~FRAME_EXACT);
-                add_check(t, n, f->sp + ARCH_SIG_BASE, outer->base);
-                add_check(t, n, f->sp + ARCH_SIG_STACK, outer->sp);
-                return false;
-        }
-        add_check(t, n, f->base + 8, outer->pc);
-        add_check(t, n, f->base, outer->base);
-        return true;
-}
-
-/* Note the words that lead from F to the frame outside of it, OUTER. */
-static inline void push_checks(struct thread *t, struct frame *f, const struct frame *outer)
-{
-        uint32_t n = outer->check & ~FRAME_BASE_LIVE, outer_live = outer->check & FRAME_BASE_LIVE, live;
         uint64_t rule = f->rule;
 
-        if (unlikely(RULE_CFA(rule) == RULE_CFA_SPECIAL)) {
-                live = push_checks_special(t, f, outer, &n) ? FRAME_BASE_LIVE : 0;
-                f->check = n | live;
-                return;
-        }
-        live = RULE_BASE(rule) == RULE_BASE_SAME ? outer_live : 0;
-        add_check(t, &n, outer->sp - 8, outer->pc);
+        add_check(checks, n, outer->sp - 8, outer->pc);
         if (RULE_BASE(rule) == RULE_BASE_AT_CFA && outer_live)
-                add_check(t, &n, outer->sp + (uint64_t)RULE_BASE_OFFSET(rule), outer->base);
+                add_check(checks, n, outer->sp + (uint64_t)RULE_BASE_OFFSET(rule), outer->base);
         if (unlikely(RULE_BASE(rule) == RULE_BASE_AT_BASE && outer_live))
-                add_check(t, &n, f->base + (uint64_t)RULE_BASE_OFFSET(rule), outer->base);
+                add_check(checks, n, f->base + (uint64_t)RULE_BASE_OFFSET(rule), outer->base);
         if (unlikely(RULE_CFA(rule) == RULE_CFA_AT_BASE))
-                add_check(t, &n, f->base + (uint64_t)RULE_CFA_OFFSET(rule), outer->sp);
+                add_check(checks, n, f->base + (uint64_t)RULE_CFA_OFFSET(rule), outer->sp);
         if (RULE_CFA(rule) != RULE_CFA_STACK || RULE_BASE(rule) == RULE_BASE_AT_BASE)
-                live = FRAME_BASE_LIVE;
-        f->check = n | live;
+                return FRAME_BASE_LIVE;
+        return RULE_BASE(rule) == RULE_BASE_SAME ? outer_live : 0;
+}
+
+/* The same for a frame with an unusual rule. */
+static uint32_t special_words(struct check *checks, uint32_t *n, const struct frame *f, const struct frame *outer)
+{
+        if (RULE_SPECIAL(f->rule) == RULE_SIGNAL) {
+                add_check(checks, n, f->sp + ARCH_SIG_PC, outer->pc & ~FRAME_EXACT);
+                add_check(checks, n, f->sp + ARCH_SIG_BASE, outer->base);
+                add_check(checks, n, f->sp + ARCH_SIG_STACK, outer->sp);
+                return 0;
+        }
+        add_check(checks, n, f->base + 8, outer->pc);
+        add_check(checks, n, f->base, outer->base);
+        return FRAME_BASE_LIVE;
+}
+
+/* Note the words that lead from F to OUTER, both kept. */
+static inline void push_checks(struct thread *t, struct frame *f, const struct frame *outer)
+{
+        uint32_t n = (outer->check & ~FRAME_BASE_LIVE) + 1, live;
+
+        if (unlikely(RULE_CFA(f->rule) == RULE_CFA_SPECIAL))
+                live = special_words(t->checks, &n, f, outer);
+        else
+                live = frame_words(t->checks, &n, f, outer, outer->check & FRAME_BASE_LIVE);
+        f->check = (n - 1) | live;
 }
 
 /* The hash of a stack whose hash without its innermost frame is OUTER. */
@@ -305,44 +313,66 @@ static inline bool segment_matches(const struct thread *t, const struct segment 
                 return false;
         if ((outer->check & FRAME_BASE_LIVE) && outer->base != g->outer_base)
                 return false;
+        __builtin_prefetch(g->counter, 1);
         for (uint32_t i = 0; i < g->count; i++)
                 if (*g->checks[i].at != g->checks[i].value)
                         return false;
         return compare(t, g->outer) == 0;
 }
 
-/* The stack is the one of G: there are no fresh frames to keep. */
-static inline uint64_t segment_taken(struct thread *t, struct segment *g)
+/* The next stack was the one of G: remember that for the next time. */
+static inline void segment_follow(struct thread *t, struct segment *g)
 {
-        t->segment->next = (uint16_t)(g - t->segments);
+        uint32_t number = (uint32_t)(g - t->segments);
+
+        t->forecast[t->history] = (uint16_t)number;
+        t->history = (t->history << 5 ^ number * 37) & ((1u << FORECAST_BITS) - 1);
         t->segment = g;
-        t->fresh_count = 0;
-        t->in_segment = true;
-        return g->hash;
 }
 
-/* Keep the stack captured last, and in G the way from its innermost frame to the kept frames it was put behind. */
-static void segment_keep(struct thread *t, struct segment *g)
+/* The words that lead from the fresh frames of the stack captured last to the kept frame OUTER, into G.  False: too many. */
+static bool segment_words(struct thread *t, struct segment *g, const struct frame *outer)
 {
-        uint32_t joined = t->joined, first, count;
-        const struct frame *outer, *top;
+        uint32_t live = outer->check & FRAME_BASE_LIVE, n = 0;
 
-        if (!stack_keep(t) || !joined)
+        for (uint32_t i = t->fresh_count; i--; outer = &t->fresh[i]) {
+                struct frame *f = &t->fresh[i];
+
+                if (RULE_CFA(f->rule) == RULE_CFA_SPECIAL || n + 3 > SEGMENT_CHECKS)
+                        return false;
+                live = frame_words(g->checks, &n, f, outer, live);
+        }
+        g->live = live;
+        g->count = n;
+        return true;
+}
+
+/* Make sure that the stack captured last, with hash HASH, has its segment in G. */
+static void segment_keep(struct thread *t, struct segment *g, uint64_t hash)
+{
+        const struct frame *outer = &t->frames[t->joined - 1], *top = &t->fresh[0];
+
+        t->segment = NULL;
+        if (!t->fresh_count)
                 return;
-        outer = &t->frames[joined - 1];
-        top = &t->frames[t->frame_count - 1];
-        first = outer->check & ~FRAME_BASE_LIVE;
-        count = (top->check & ~FRAME_BASE_LIVE) - first;
-        if (count > SEGMENT_CHECKS)
-                return;
-        *g = (struct segment){ .pc = top->pc, .sp = top->sp, .base = top->base, .hash = top->hash, .outer_hash = outer->hash,
-                               .outer_sp = outer->sp, .outer_base = outer->base, .outer = joined - 1,
-                               .live = top->check & FRAME_BASE_LIVE, .count = (uint16_t)count, .next = g->next,
-                               .generation = t->generation };
-        for (uint32_t i = 0; i < count; i++)
-                g->checks[i] = t->checks[first + 1 + i];
-        t->segment->next = (uint16_t)(g - t->segments);
-        t->segment = g;
+        if (g->hash != hash || g->sp != top->sp || g->outer != t->joined - 1 || g->outer_sp != outer->sp ||
+            g->generation != t->generation || g->base != top->base) {
+                g->pc = 0;
+                if (!segment_words(t, g, outer))
+                        return;
+                if (g->hash != hash)
+                        g->kind = LEDGER_KIND_NONE;
+                g->pc = top->pc;
+                g->sp = top->sp;
+                g->base = top->base;
+                g->hash = hash;
+                g->outer = t->joined - 1;
+                g->outer_hash = outer->hash;
+                g->outer_sp = outer->sp;
+                g->outer_base = outer->base;
+                g->generation = t->generation;
+        }
+        segment_follow(t, g);
 }
 
 /* How many kept frames lie at SP or outside of it; near the last answer, so it is looked for from there. */
@@ -357,14 +387,22 @@ static inline uint32_t first_outside(const struct thread *t, uint64_t sp)
         return i;
 }
 
-/* Go outwards from S until a kept frame is met whose words are all unchanged: true, and the fresh frames are to be hashed.  After
- * STACK_NEAR frames the segments are asked (unless G is NULL); *G is where this stack's would be.  False: *HASH is the answer,
- * because a segment fitted, the stack ended, or there is no memory (0). */
-static inline __attribute__((always_inline)) bool walk_out(struct thread *t, struct arch_state s, struct segment **g, uint64_t *hash)
+/* The stack is the one of G: there are no fresh frames to keep. */
+static inline uint64_t segment_take(struct thread *t, struct segment *g)
 {
-        const struct arch_state caller = s;
-        uint64_t key = s.sp << 7;
+        segment_follow(t, g);
+        t->fresh_count = 0;
+        t->in_segment = true;
+        return g->hash;
+}
+
+/* Go outwards from CALLER until a kept frame is met whose words are all unchanged, or the stack ends.  Returns the hash; 0: no memory.  After
+ * SEGMENT_STEPS frames it is asked whether the rest is known; *FAR is where that would be written (FAR NULL: go all the way). */
+static inline __attribute__((always_inline)) uint64_t walk_out(struct thread *t, struct arch_state caller, struct segment **far)
+{
+        struct arch_state s = caller;
         uint32_t kept = first_outside(t, s.sp), fresh = 0, changed;
+        uint64_t key = s.sp << 7;
         bool cut = false;
 
         for (;; key = key * 31 + s.pc) {
@@ -378,64 +416,59 @@ static inline __attribute__((always_inline)) bool walk_out(struct thread *t, str
                                 break;
                         kept = owner_of(t, kept - 1, changed); /* from here to there nothing can be joined */
                 }
-                if (g && fresh == STACK_NEAR) {
-                        *g = &t->segments[rule_hash(key + s.pc, SEGMENT_BITS)];
-                        if (segment_matches(t, *g, &caller)) {
-                                *hash = segment_taken(t, *g);
-                                return false;
-                        }
+                if (far && fresh == SEGMENT_STEPS) {
+                        *far = &t->segments[rule_hash(key + s.pc, SEGMENT_BITS)];
+                        if (segment_matches(t, *far, &caller))
+                                return segment_take(t, *far);
                 }
-                if (unlikely(fresh == t->fresh_room) && !thread_grow_fresh(t)) {
-                        *hash = 0;
-                        return false;
-                }
+                if (unlikely(fresh == t->fresh_room) && !thread_grow_fresh(t))
+                        return 0;
                 f = &t->fresh[fresh++];
                 f->pc = s.pc;
                 f->sp = s.sp;
                 f->base = s.base;
                 f->rule = memo_of(t, s.pc)->rule;
-                if (unlikely((f->rule & 0xf3) == (RULE_GENERIC << 4 | RULE_CFA_SPECIAL))) {
-                        *hash = capture_generic(t, caller);
-                        return false;
-                }
-                if (unlikely(!stack_step_inline(t, f->rule, &s, &cut))) {
-                        *hash = whole_stack(t, fresh, cut, cut);
-                        return false;
-                }
+                if (unlikely((f->rule & 0xf3) == (RULE_GENERIC << 4 | RULE_CFA_SPECIAL)))
+                        return capture_generic(t, caller);
+                if (unlikely(!stack_step_inline(t, f->rule, &s, &cut)))
+                        return whole_stack(t, fresh, cut, cut);
         }
         t->joined = kept;
         t->fresh_count = fresh;
-        return true;
+        return hash_fresh(t, t->frames[kept - 1].hash);
 }
 
-static inline __attribute__((always_inline)) uint64_t capture(struct thread *t, struct arch_state caller, bool with_segments)
+static inline void prepare(struct thread *t)
 {
-        struct segment *g = &t->segments[t->segment->next];
-        uint64_t hash = 0;
-
         t->in_segment = false;
+        t->segment = NULL;
         if (unlikely(t->unsure || t->generation != agent.generation))
                 forget(t);
-        if (with_segments && g->pc == caller.pc && segment_matches(t, g, &caller))
-                return segment_taken(t, g);
-        g = NULL;
-        if (!walk_out(t, caller, with_segments ? &g : NULL, &hash))
-                return hash;
-        hash = hash_fresh(t, t->frames[t->joined - 1].hash);
-        if (g)
-                segment_keep(t, g);
-        return hash;
 }
 
 uint64_t stack_capture(struct thread *t, struct arch_state caller)
 {
-        return capture(t, caller, true);
+        struct segment *g = &t->segments[t->forecast[t->history]], *far = NULL;
+        uint64_t hash;
+
+        prepare(t);
+        if (g->pc == caller.pc && segment_matches(t, g, &caller))
+                return segment_take(t, g);
+        hash = walk_out(t, caller, &far);
+        if (unlikely(!hash || t->in_segment || !t->joined || t->unsure))
+                return hash;
+        segment_keep(t, far ? far : &t->segments[hash >> (64 - SEGMENT_BITS)], hash);
+        if (t->fresh_count > STACK_NEAR)
+                stack_keep(t);
+        return hash;
 }
 
 uint64_t stack_capture_whole(struct thread *t, struct arch_state caller)
 {
-        uint64_t hash = capture(t, caller, false);
+        uint64_t hash;
 
+        prepare(t);
+        hash = walk_out(t, caller, NULL);
         return hash && stack_keep(t) ? hash : 0;
 }
 

@@ -33,6 +33,7 @@ struct block {
         struct memo memos[1u << MEMO_BITS];
         struct recent recent[1u << RECENT_BITS];
         struct segment segments[1u << SEGMENT_BITS];
+        uint16_t forecast[1u << FORECAST_BITS];
 };
 
 static struct thread *state_new(uint32_t index)
@@ -44,7 +45,8 @@ static struct thread *state_new(uint32_t index)
         b->thread.work = &b->work;
         b->thread.memos = b->memos;
         b->thread.recent = b->recent;
-        b->thread.segments = b->thread.segment = b->segments;
+        b->thread.segments = b->segments;
+        b->thread.forecast = b->forecast;
         b->thread.index = index;
         b->thread.slot = agent_slot(index);
         b->thread.span = UINT64_MAX;

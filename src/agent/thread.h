@@ -43,8 +43,8 @@ struct memo {
 #define MEMO_BITS 12
 
 /* The inner end of a stack seen before: the words that lead from its innermost frame to a frame that was kept then.  When they are
- * unchanged and that frame is still kept, nothing needs unwinding.  256 bytes. */
-#define SEGMENT_CHECKS 11
+ * unchanged and that frame is still kept, nothing needs unwinding.  320 bytes. */
+#define SEGMENT_CHECKS 14
 
 struct segment {
         uint64_t pc, sp, base; /* the innermost frame */
@@ -52,13 +52,17 @@ struct segment {
         uint64_t outer_hash, outer_sp, outer_base;
         uint32_t outer; /* index of the kept frame */
         uint32_t live;  /* FRAME_BASE_LIVE of the innermost frame */
-        uint16_t count; /* of checks */
-        uint16_t next;  /* number of the segment that was needed after this one */
+        uint32_t count; /* of checks */
         uint32_t generation;
+        struct ledger_counter *counter; /* of the last event here, of ... */
+        uint32_t site, kind;            /* ... this kind; 0 none yet */
         struct check checks[SEGMENT_CHECKS];
 };
 
 #define SEGMENT_BITS 9
+
+/* Which segment came after the last two, the last time: programs repeat themselves. */
+#define FORECAST_BITS 11
 
 /* The counters of a stack and kind used lately in this thread.  32 bytes. */
 struct recent {
@@ -87,7 +91,8 @@ struct thread {
         uint32_t generation; /* of the code, when the stack was kept */
         uint32_t root;       /* of the kept stack: LEDGER_NODE_ROOT or _CUT */
         bool unsure;         /* the kept stack must not be built upon */
-        bool in_segment;     /* the last captured stack is known by its segment only */
+        struct segment *segment; /* of the stack captured last; NULL none */
+        bool in_segment;         /* ... and its frames are known by it only */
 
         uint64_t span; /* the part of the address space last looked up in the shadow, and its chunk */
         struct ledger_block *span_chunk;
@@ -100,7 +105,8 @@ struct thread {
         struct memo *memos;
         struct recent *recent;
         struct segment *segments;
-        struct segment *segment; /* that fitted last; never NULL */
+        uint16_t *forecast;
+        uint32_t history; /* the last two segments, mixed */
         struct cfi_work *work;
         uint64_t stack_low, stack_high; /* of the stack last looked up */
         uint64_t captures; /* test mode */
