@@ -155,6 +155,7 @@ static bool start_recording(void)
         describe(agent.head);
         agent.stack_start = read_stack_start();
         agent.spread = !real_is_glibc();
+        agent.head->own_malloc = real_is_bypassed();
         shadow_start();
         good = arena_commit(LEDGER_STRINGS, 1) && arena_commit(LEDGER_THREADS, sizeof(struct ledger_thread)) && tree_start() &&
                rule_start() && region_start() && object_start() && hello_send(agent.socket, fd, WIRE_HELLO_START);

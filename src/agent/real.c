@@ -195,6 +195,18 @@ void real_find(void)
         }
 }
 
+bool real_is_bypassed(void)
+{
+        for (const struct link_map *map = real_list(); map && map->l_ld != _DYNAMIC; map = map->l_next) {
+                struct real_object o;
+
+                real_object(map, &o);
+                if (real_in_object(&o, "malloc"))
+                        return true;
+        }
+        return false;
+}
+
 bool real_is_glibc(void)
 {
         for (const struct link_map *map = real_behind(); map; map = map->l_next) {

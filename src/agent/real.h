@@ -25,6 +25,9 @@ extern struct real real;
 /* Look up everything that can be found now.  Safe to repeat. */
 void real_find(void);
 
+/* Whether the program has a malloc of its own that comes before ours: then no hook will ever be called for it. */
+bool real_is_bypassed(void);
+
 /* Whether malloc is glibc's own. */
 bool real_is_glibc(void);
 

@@ -145,7 +145,7 @@ struct ledger_head {
         char exe[1024];      /* what /proc/self/exe named */
         char command[4096];  /* /proc/self/cmdline: arguments, each ended by NUL */
         uint32_t command_bytes;
-        uint32_t end_kind;   /* 0 running; the agent notes what it can see: see LEDGER_END_ */
+        uint32_t own_malloc; /* 1: the executable itself defines malloc, and is asked before us */
 
         /* Written by the observer.  Milliseconds since start_monotonic_ns. */
         _Alignas(64) uint32_t tick_ms;

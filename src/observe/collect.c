@@ -316,6 +316,9 @@ static void warn_about_ledger(const struct view *v, struct profile *p, uint64_t 
 
         if (h->stop_reason)
                 collect_warn(p, "recording stopped early: %s; the program went on unrecorded", stop_text(h->stop_reason));
+        if (h->own_malloc)
+                collect_warn(p, "the program (or a library preloaded before seep) has its own malloc, which is called past us: "
+                                "what it allocates is not in this recording");
         if (h->lost_events)
                 collect_warn(p, "%" PRIu64 " events could not be recorded", h->lost_events);
         if (h->untracked_blocks)

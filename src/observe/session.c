@@ -29,6 +29,7 @@
 #include "wire/hello.h"
 
 #define SESSION_TICK_MS 10
+#define SESSION_CHILDREN_MS 2000   /* at most, for a child that was announced */
 #define SESSION_FAMILY_MS 100      /* between looks for processes that have not said hello yet */
 #define SESSION_SLOW_TICKS 16u     /* what need not be done at each tick is done at each such */
 #define SESSION_SILENCE_TICKS 100u /* a silent program is looked at for a second, then once a second */
@@ -57,6 +58,8 @@ struct session {
         uint64_t own_rss_bytes, main_rss_bytes;
         bool stop, told_waiting;
         struct silence silence;
+        uint64_t children_announced, children_come; /* forked ones, with --follow=all */
+        uint64_t children_deadline_ns;
 };
 
 static void say(struct session *s, enum session_level level, const char *format, ...)
@@ -170,6 +173,7 @@ static void finish(struct session *s, uint32_t index, const struct recording_end
 
         s->recordings[index] = s->recordings[--s->count];
         recording_finish(r, end, now_ns(), &p);
+        s->children_announced += r->view.head.forks_followed;
         written = output_write(s->o.output, &p, &r->path, true, &why);
         tell_writing(s, wanted, r, written, &why);
         s->o.done(s->o.context, &p, r->path, written);
@@ -259,6 +263,7 @@ static void welcome(struct session *s, struct greeting *g)
         }
         finish_earlier_programs(s, g->pid);
         s->made++;
+        s->children_come += g->hello.reason == WIRE_HELLO_FORK;
         s->main_programs += is_main;
         r = recording_new(&g->view, g->pid, g->pidfd, heap_text(program),
                           output_name(s->o.output, program, g->pid, s->made, is_main), s->o.depth);
@@ -394,13 +399,24 @@ static void take_signals(struct session *s)
 
 /* ---- the loop ---- */
 
+/* A forked child says hello soon after its birth; its parent, which may be dead by now, announced it before.  One that was killed
+ * first is waited for in vain, hence the deadline. */
+static bool children_on_the_way(struct session *s)
+{
+        if (s->children_come >= s->children_announced)
+                return false;
+        if (!s->children_deadline_ns)
+                s->children_deadline_ns = now_ns() + SESSION_CHILDREN_MS * 1000000ull;
+        return now_ns() < s->children_deadline_ns;
+}
+
 static bool wait_for_more(struct session *s)
 {
         if (s->main_pid)
                 return true;
         if (s->stop || s->o.follow != SESSION_FOLLOW_ALL)
                 return false;
-        if (s->count == 0 && !family_find(s->environment))
+        if (s->count == 0 && !children_on_the_way(s) && !family_find(s->environment))
                 return false;
         if (!s->told_waiting)
                 say(s, SESSION_NOTE, "%s has ended; waiting for processes that it started (Ctrl-C ends the recording)",
