@@ -402,7 +402,7 @@ static inline __attribute__((always_inline)) uint64_t walk_out(struct thread *t,
 {
         struct arch_state s = caller;
         uint32_t kept = first_outside(t, s.sp), fresh = 0, changed;
-        uint64_t key = s.sp << 7;
+        uint64_t key = s.sp << 7, hash;
         bool cut = false;
 
         for (;; key = key * 31 + s.pc) {
@@ -411,9 +411,15 @@ static inline __attribute__((always_inline)) uint64_t walk_out(struct thread *t,
                 while (kept && t->frames[kept - 1].sp < s.sp)
                         kept--;
                 if (kept && same_state(&t->frames[kept - 1], &s)) {
+                        t->fresh_count = fresh;
+                        hash = hash_fresh(t, t->frames[kept - 1].hash); /* if it is the one: the comparison hides the miss */
+                        tree_stack_fetch(hash);
+                        __builtin_prefetch(&t->recent[hash >> (64 - RECENT_BITS)]);
                         changed = compare(t, kept - 1);
-                        if (likely(!changed))
-                                break;
+                        if (likely(!changed)) {
+                                t->joined = kept;
+                                return hash;
+                        }
                         kept = owner_of(t, kept - 1, changed); /* from here to there nothing can be joined */
                 }
                 if (far && fresh == SEGMENT_STEPS) {
@@ -433,9 +439,6 @@ static inline __attribute__((always_inline)) uint64_t walk_out(struct thread *t,
                 if (unlikely(!stack_step_inline(t, f->rule, &s, &cut)))
                         return whole_stack(t, fresh, cut, cut);
         }
-        t->joined = kept;
-        t->fresh_count = fresh;
-        return hash_fresh(t, t->frames[kept - 1].hash);
 }
 
 static inline void prepare(struct thread *t)

@@ -161,7 +161,7 @@ uint32_t tree_site_find(uint32_t node, uint32_t kind)
 
 static struct tree_stack *stacks_place(struct tree_stacks *s, uint64_t key)
 {
-        uint32_t mask = (1u << s->bits) - 1, i = (uint32_t)key & mask;
+        uint32_t mask = (1u << s->bits) - 1, i = tree_place_of(key, mask);
 
         while (s->at[i].key && s->at[i].key != key)
                 i = (i + 1) & mask;

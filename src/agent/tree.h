@@ -36,15 +36,28 @@ extern struct tree_stacks *tree_stacks;
 
 void tree_stack_add(uint64_t key, uint32_t site);
 
+/* The kinds of one stack lie side by side, so that the place can be fetched before the kind is known. */
 static inline uint64_t tree_key(uint64_t hash, uint32_t kind)
 {
-        return hash + kind * 0x9e3779b97f4a7c15ull;
+        return hash + kind;
+}
+
+static inline uint32_t tree_place_of(uint64_t key, uint32_t mask)
+{
+        return (uint32_t)(key >> 8) & mask;
+}
+
+static inline void tree_stack_fetch(uint64_t hash)
+{
+        const struct tree_stacks *s = __atomic_load_n(&tree_stacks, __ATOMIC_ACQUIRE);
+
+        __builtin_prefetch(&s->at[tree_place_of(hash, (1u << s->bits) - 1)]);
 }
 
 static inline uint32_t tree_stack_find(uint64_t key)
 {
         const struct tree_stacks *s = __atomic_load_n(&tree_stacks, __ATOMIC_ACQUIRE);
-        uint32_t mask = (1u << s->bits) - 1, i = (uint32_t)key & mask;
+        uint32_t mask = (1u << s->bits) - 1, i = tree_place_of(key, mask);
 
         for (; s->at[i].key; i = (i + 1) & mask)
                 if (s->at[i].key == key)
