@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * function.h -- small numbers for functions, so that reports compare integers instead of names.
+ * function.h -- small numbers for the lines of functions, so that reports compare integers instead of names.
  *
- * Room:   outside.  Used by tree.c and group.c.
+ * Room:   outside.  Used by tree.c.
  */
 #ifndef SEEP_REPORT_FUNCTION_H
 #define SEEP_REPORT_FUNCTION_H
@@ -15,6 +15,8 @@
 
 struct function_key {
         uint64_t name;   /* the resolver's pointer; the address where there is no name */
+        uint64_t file;   /* the resolver's pointer; 0 unknown */
+        uint32_t line;
         uint32_t module; /* FUNCTION_NAMELESS added for an address */
         uint32_t number; /* counted from 1; 0: free place */
 };
@@ -25,7 +27,7 @@ struct function_table {
         uint32_t count;
 };
 
-/* The number of the function of FRAME, a frame at NODE.  Same name in the same module: same number. */
+/* The number of FRAME, a frame at NODE.  Same line of the same function in the same module: same number. */
 uint32_t function_number(struct function_table *t, const struct profile *p, uint32_t node,
                          const struct symbol_frame *frame);
 void function_free(struct function_table *t);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tree.c -- calls as a tree with the share of each function.
+ * tree.c -- calls as a tree with the share of each line.
  *
  * Room:   outside.
- * Keeps:  calls of one function from several lines of one caller are one line of the tree, which shows the place of the
- *         largest.  A level's shares and its summed rest add up to what its caller passed on.
- * Cost:   names are asked for only below lines that are shown; functions are compared by number.
+ * Keeps:  each line of a function is a line of the tree, and what it allocates itself is apart from what it passes on.
+ *         A level's shares and its summed rest add up to the line above it.
+ * Cost:   names are asked for only below lines that are shown; lines are compared by number.
  *
  * The tree is never built whole.  A level is a list of items, each a frame of one node of the stack tree; items of one
- * function form a group, which is a line.  A line's own level is made when it has been printed.
+ * line of a function form a group, which is a line.  A line's own level is made when it has been printed.
  */
 #include "report/tree.h"
 
@@ -31,7 +31,6 @@ struct tree_item {
 
 struct tree_group {
         uint32_t first, count; /* its items */
-        uint32_t shown;        /* the item whose place is shown */
         uint64_t bytes, calls;
         int64_t weight;
 };
@@ -50,7 +49,7 @@ struct tree {
         const struct tree_options *options;
         struct str *out;
         struct function_table functions;
-        uint32_t *group_of; /* by function number: group + 1 in the level being made */
+        uint32_t *group_of; /* by twice the number of function and line: group + 1 in the level being made */
         uint32_t group_of_room;
         uint64_t *bytes, *count; /* per node, with all below; top-down only */
         uint32_t *child_first, *children;
@@ -121,12 +120,33 @@ static void tree_list_children(struct tree *t)
                         t->children[fill[select_parent(t->sel, i)]++] = i;
 }
 
+/* Add the frame LEVEL of NODE.  What the innermost one allocates itself is an item of its own. */
+static void level_add_frame(struct tree *t, struct tree_level *l, uint32_t node, uint16_t level)
+{
+        struct tree_item own = { node, 0, 1, t->bytes[node], t->count[node] }, passed = { node, level, 0, 0, 0 };
+
+        for (uint32_t i = t->child_first[node]; i < t->child_first[node + 1]; i++) {
+                passed.bytes += t->bytes[t->children[i]];
+                passed.count += t->count[t->children[i]];
+        }
+        own.bytes -= passed.bytes;
+        own.count -= passed.count;
+        if (level) {
+                passed.bytes += own.bytes;
+                passed.count += own.count;
+        } else if (select_weight(t->sel, own.bytes, own.count) > 0) {
+                level_add(l, own);
+        }
+        if (select_weight(t->sel, passed.bytes, passed.count) > 0)
+                level_add(l, passed);
+}
+
 static void level_add_node(struct tree *t, struct tree_level *l, uint32_t node)
 {
         const struct symbol_frame *frames;
         uint32_t count = tree_frames(t, node, &frames);
 
-        level_add(l, (struct tree_item){ node, (uint16_t)(count - 1), 0, t->bytes[node], t->count[node] });
+        level_add_frame(t, l, node, (uint16_t)(count - 1));
 }
 
 /* One step towards the allocation. */
@@ -135,8 +155,7 @@ static void level_add_inner(struct tree *t, struct tree_level *l, const struct t
         if (item->final)
                 return;
         if (item->level) {
-                level_add(l,
-                          (struct tree_item){ item->node, (uint16_t)(item->level - 1), 0, item->bytes, item->count });
+                level_add_frame(t, l, item->node, (uint16_t)(item->level - 1));
                 return;
         }
         for (uint32_t i = t->child_first[item->node]; i < t->child_first[item->node + 1]; i++)
@@ -246,65 +265,68 @@ static const struct symbol_frame *tree_item_frame(struct tree *t, const struct t
         return &frames[item->level];
 }
 
-static void tree_group_room(struct tree *t, uint32_t function)
+static void tree_group_room(struct tree *t, uint32_t key)
 {
         uint32_t room = t->group_of_room;
 
-        if (function < room)
+        if (key < room)
                 return;
-        while (room <= function)
+        while (room <= key)
                 room = room ? room * 2 : 1024;
         t->group_of = heap_grow(t->group_of, room, sizeof *t->group_of);
         memset(t->group_of + t->group_of_room, 0, (room - t->group_of_room) * sizeof *t->group_of);
         t->group_of_room = room;
 }
 
-/* Number the groups of L by their functions, one group number per item; sums and counts are filled on the way. */
+/* Equal for items that are one line.  A line that allocates itself and calls others is two, so that the level below
+ * adds up; without line numbers, that is every function. */
+static uint32_t tree_item_key(struct tree *t, const struct tree_item *item)
+{
+        uint32_t number = function_number(&t->functions, t->sel->profile, select_origin(t->sel, item->node),
+                                          tree_item_frame(t, item));
+
+        return 2 * number + item->final;
+}
+
+/* Number the groups of L, one group number per item; sums and counts are filled on the way. */
 static void level_number(struct tree *t, struct tree_level *l, uint32_t *numbers)
 {
-        uint32_t *functions = heap_zero(l->item_count, sizeof *functions);
+        uint32_t *keys = heap_zero(l->item_count, sizeof *keys);
 
         for (uint32_t i = 0; i < l->item_count; i++) {
                 const struct tree_item *item = &l->items[i];
                 struct tree_group *group;
 
-                functions[i] = function_number(&t->functions, t->sel->profile, select_origin(t->sel, item->node),
-                                               tree_item_frame(t, item));
-                tree_group_room(t, functions[i]);
-                if (!t->group_of[functions[i]])
-                        t->group_of[functions[i]] = ++l->group_count;
-                numbers[i] = t->group_of[functions[i]] - 1;
+                keys[i] = tree_item_key(t, item);
+                tree_group_room(t, keys[i]);
+                if (!t->group_of[keys[i]])
+                        t->group_of[keys[i]] = ++l->group_count;
+                numbers[i] = t->group_of[keys[i]] - 1;
                 group = &l->groups[numbers[i]];
                 group->count++;
                 group->bytes += item->bytes;
                 group->calls += item->count;
         }
         for (uint32_t i = 0; i < l->item_count; i++)
-                t->group_of[functions[i]] = 0;
-        free(functions);
+                t->group_of[keys[i]] = 0;
+        free(keys);
 }
 
-/* Put items of one group together, and find the largest of each. */
-static void level_gather(struct tree *t, struct tree_level *l, const uint32_t *numbers)
+/* Put items of one group together. */
+static void level_gather(struct tree_level *l, const uint32_t *numbers)
 {
         struct tree_item *sorted = heap_zero(l->item_count, sizeof *sorted);
         uint32_t at = 0;
 
         for (uint32_t i = 0; i < l->group_count; i++) {
-                l->groups[i].first = l->groups[i].shown = at;
+                l->groups[i].first = at;
                 at += l->groups[i].count;
                 l->groups[i].count = 0;
         }
         for (uint32_t i = 0; i < l->item_count; i++) {
                 struct tree_group *group = &l->groups[numbers[i]];
-                uint32_t place = group->first + group->count++;
-                const struct tree_item *best;
 
-                sorted[place] = l->items[i];
-                best = &sorted[group->shown];
-                if (select_weight(t->sel, sorted[place].bytes, sorted[place].count) >
-                    select_weight(t->sel, best->bytes, best->count))
-                        group->shown = place;
+                sorted[group->first + group->count++] = l->items[i];
         }
         free(l->items);
         l->items = sorted;
@@ -325,7 +347,7 @@ static void level_finish(struct tree *t, struct tree_level *l)
 
         l->groups = heap_zero(l->item_count, sizeof *l->groups);
         level_number(t, l, numbers);
-        level_gather(t, l, numbers);
+        level_gather(l, numbers);
         free(numbers);
         for (uint32_t i = 0; i < l->group_count; i++)
                 l->groups[i].weight = select_weight(t->sel, l->groups[i].bytes, l->groups[i].calls);
@@ -361,7 +383,7 @@ static void tree_line_start(struct tree *t, uint64_t bytes, uint64_t count)
 
 static void tree_print(struct tree *t, const struct tree_level *l, const struct tree_group *group)
 {
-        const struct tree_item *item = &l->items[group->shown];
+        const struct tree_item *item = &l->items[group->first];
         const struct symbol_frame *frame = tree_item_frame(t, item);
 
         tree_line_start(t, group->bytes, group->calls);
@@ -383,7 +405,8 @@ static void tree_print_rest(struct tree *t, const struct tree_level *l)
                 count += l->groups[i].calls;
         }
         tree_line_start(t, bytes, count);
-        str_format(t->out, " in %u places, all below ", l->group_count - l->visible);
+        str_format(t->out, " in %u place%s, all below ", l->group_count - l->visible,
+                   l->group_count - l->visible == 1 ? "" : "s");
         if (all_small)
                 str_format(t->out, "the %.2f%% threshold\n", t->options->threshold);
         else

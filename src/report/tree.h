@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tree.h -- calls as a tree with the share of each function.
+ * tree.h -- calls as a tree with the share of each line.
  *
  * Room:   outside.
  */

@@ -36,14 +36,18 @@ TEST(from_main_inwards_with_shares_of_the_whole)
                 usual_tree((struct select_request){ .cost = SELECT_LIVE }, (struct tree_options){ .threshold = 1 });
 
         is_text(text, "not freed: 1,000B\n"
-                      "  -> 100.00% (1,000B, 16x): main [/src/m.c:1]\n"
-                      "    -> 90.00% (900B, 9x): load [/src/l.c:7]\n"
-                      "    | -> 70.00% (700B, 7x): parse [/src/a.c:10]\n"
-                      "    |\n"
-                      "    -> 9.30% (93B, 3x): work [/src/w.c:66]\n"
-                      "    | -> 9.30% (93B, 3x): inner [/src/w.c:61]\n"
-                      "    |\n"
-                      "    -> 0.70% (7B, 4x) in 2 places, all below the 1.00% threshold\n"
+                      "  -> 90.00% (900B, 9x): main [/src/m.c:1]\n"
+                      "  | -> 70.00% (700B, 7x): load [/src/l.c:7]\n"
+                      "  | | -> 60.00% (600B, 6x): parse [/src/a.c:10]\n"
+                      "  | | -> 10.00% (100B, 1x): parse [/src/a.c:20]\n"
+                      "  | |\n"
+                      "  | -> 20.00% (200B, 2x): load [/src/l.c:7]\n"
+                      "  |\n"
+                      "  -> 9.30% (93B, 3x): main [/src/m.c:4]\n"
+                      "  | -> 9.30% (93B, 3x): work [/src/w.c:66]\n"
+                      "  |   -> 9.30% (93B, 3x): inner [/src/w.c:61]\n"
+                      "  |\n"
+                      "  -> 0.70% (7B, 4x) in 2 places, all below the 1.00% threshold\n"
                       "\n"
                       "mapped by mmap, live: 4,096B\n"
                       "  -> 100.00% (4,096B, 1x): main [/src/m.c:1]\n"
@@ -57,12 +61,16 @@ TEST(inverted_from_the_caller_of_malloc_outwards)
                                 (struct tree_options){ .threshold = 0.35, .inverted = true });
 
         is_text(text, "not freed: 1,000B\n"
-                      "  -> 70.00% (700B, 7x): parse [/src/a.c:10]\n"
-                      "  | -> 70.00% (700B, 7x): load [/src/l.c:7]\n"
-                      "  |   -> 70.00% (700B, 7x): main [/src/m.c:1]\n"
+                      "  -> 60.00% (600B, 6x): parse [/src/a.c:10]\n"
+                      "  | -> 60.00% (600B, 6x): load [/src/l.c:7]\n"
+                      "  |   -> 60.00% (600B, 6x): main [/src/m.c:1]\n"
                       "  |\n"
                       "  -> 20.00% (200B, 2x): load [/src/l.c:7]\n"
                       "  | -> 20.00% (200B, 2x): main [/src/m.c:1]\n"
+                      "  |\n"
+                      "  -> 10.00% (100B, 1x): parse [/src/a.c:20]\n"
+                      "  | -> 10.00% (100B, 1x): load [/src/l.c:7]\n"
+                      "  |   -> 10.00% (100B, 1x): main [/src/m.c:1]\n"
                       "  |\n"
                       "  -> 9.30% (93B, 3x): inner [/src/w.c:61]\n"
                       "  | -> 9.30% (93B, 3x): work [/src/w.c:66]\n"
@@ -71,7 +79,7 @@ TEST(inverted_from_the_caller_of_malloc_outwards)
                       "  -> 0.40% (4B, 1x): tiny\n"
                       "  | -> 0.40% (4B, 1x): main [/src/m.c:2]\n"
                       "  |\n"
-                      "  -> 0.30% (3B, 3x) in 1 places, all below the 0.35% threshold\n"
+                      "  -> 0.30% (3B, 3x) in 1 place, all below the 0.35% threshold\n"
                       "\n"
                       "mapped by mmap, live: 4,096B\n"
                       "  -> 100.00% (4,096B, 1x): load [/src/l.c:7]\n"
@@ -84,8 +92,8 @@ TEST(calls_are_weighed_by_their_number)
         char *text = usual_tree((struct select_request){ .cost = SELECT_ALLOCS },
                                 (struct tree_options){ .threshold = 20, .inverted = true });
 
-        has_text(text, "calls: 16x\n  -> 43.75% (700B, 7x): parse [/src/a.c:10]\n");
-        has_text(text, "  -> 56.25% (300B, 9x) in 4 places, all below the 20.00% threshold\n");
+        has_text(text, "calls: 16x\n  -> 37.50% (600B, 6x): parse [/src/a.c:10]\n");
+        has_text(text, "  -> 62.50% (400B, 10x) in 5 places, all below the 20.00% threshold\n");
         free(text);
 }
 
@@ -94,7 +102,7 @@ TEST(a_limit_sums_what_is_beyond_it)
         char *text = usual_tree((struct select_request){ .cost = SELECT_LIVE },
                                 (struct tree_options){ .threshold = 1, .inverted = true, .limit = 1 });
 
-        has_text(text, "  -> 30.00% (300B, 9x) in 4 places, all below the first 1\n");
+        has_text(text, "  -> 40.00% (400B, 10x) in 5 places, all below the first 1\n");
         free(text);
 }
 
@@ -104,13 +112,39 @@ TEST(merged_stacks_end_at_the_given_depth)
                                 (struct tree_options){ .threshold = 5 });
 
         has_text(text, "not freed: 1,000B\n"
-                       "  -> 70.00% (700B, 7x): parse [/src/a.c:10]\n"
+                       "  -> 60.00% (600B, 6x): parse [/src/a.c:10]\n"
                        "  -> 20.00% (200B, 2x): load [/src/l.c:7]\n"
+                       "  -> 10.00% (100B, 1x): parse [/src/a.c:20]\n"
                        "  -> 9.30% (93B, 3x): work [/src/w.c:66]\n"
                        "  | -> 9.30% (93B, 3x): inner [/src/w.c:61]\n"
                        "  |\n"
                        "  -> 0.70% (7B, 4x) in 2 places, all below the 5.00% threshold\n");
         free(text);
+}
+
+/* A program without line numbers: one name for the call of malloc and for the other calls. */
+TEST(own_allocations_are_a_leaf_beside_the_calls)
+{
+        uint32_t call;
+        struct profile p;
+        char *text;
+
+        forge_start(&p);
+        forge_module(&p, "/usr/bin/prog");
+        forge_name(&p, 0x100, 0, "main", NULL, 0);
+        forge_name(&p, 0x110, 0, "main", NULL, 0);
+        forge_name(&p, 0x200, 0, "work", NULL, 0);
+        call = forge_node(&p, 0, 0x100, 0);
+        forge_site(&p, forge_node(&p, call, 0x200, 0), LEDGER_KIND_MALLOC, 70, 2);
+        forge_site(&p, forge_node(&p, 0, 0x110, 0), LEDGER_KIND_MALLOC, 30, 1);
+        text = tree_of(&p, (struct select_request){ .cost = SELECT_LIVE }, (struct tree_options){ .threshold = 1 });
+        is_text(text, "not freed: 100B\n"
+                      "  -> 70.00% (70B, 2x): main\n"
+                      "  | -> 70.00% (70B, 2x): work\n"
+                      "  |\n"
+                      "  -> 30.00% (30B, 1x): main\n");
+        free(text);
+        profile_free(&p);
 }
 
 TEST(recursion_is_a_chain_and_ends)
@@ -203,5 +237,5 @@ TEST(memory_without_a_stack_is_still_counted)
 
 TAP_MAIN(from_main_inwards_with_shares_of_the_whole, inverted_from_the_caller_of_malloc_outwards,
          calls_are_weighed_by_their_number, a_limit_sums_what_is_beyond_it, merged_stacks_end_at_the_given_depth,
-         recursion_is_a_chain_and_ends, start_code_is_left_out_but_not_its_own_memory,
+         own_allocations_are_a_leaf_beside_the_calls, recursion_is_a_chain_and_ends, start_code_is_left_out_but_not_its_own_memory,
          an_empty_recording_gives_an_empty_tree, memory_without_a_stack_is_still_counted)
