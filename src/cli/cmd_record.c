@@ -4,7 +4,6 @@
  *
  * Room:   outside, cli/ only.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +19,12 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/option.h"
+#include "cli/roster.h"
 #include "observe/output.h"
 #include "observe/session.h"
 #include "report/summary.h"
 #include "symbol/symbol.h"
 #include "wire/hello.h"
-
-#define RECORD_LISTED_MAX 10u /* other processes named one by one */
 
 #define RECORD_OPTIONS(X)                                                                                       \
         X(RECORD_OUTPUT, "output", 'o', "FILE",                                                                 \
@@ -46,12 +44,6 @@
 enum { RECORD_OPTIONS(OPTION_ENUM) RECORD_COUNT };
 static const struct option_entry record_options[] = { RECORD_OPTIONS(OPTION_ENTRY) OPTION_END };
 
-/* A recording beside the one that is summed up. */
-struct other {
-        uint64_t weight;
-        char *line;
-};
-
 struct record {
         const char *pattern, *user;
         char **program_argv;
@@ -59,11 +51,7 @@ struct record {
         uint32_t flags, depth;
         bool force, quiet, verbose, no_summary;
 
-        /* Filled while recording: the process that allocated most, and the others. */
-        struct profile main;
-        char *main_path;
-        struct other *others;
-        uint32_t other_count;
+        struct roster roster; /* filled while recording */
 };
 
 static int say_help(void)
@@ -158,38 +146,19 @@ static void on_say(void *context, enum session_level level, const char *text)
                 message("%s", text);
 }
 
-static uint64_t weight_of(const struct profile *p)
-{
-        return p->totals.bytes_allocated + p->totals.mmap_bytes;
-}
-
-static void add_other(struct record *r, const struct profile *p, const char *path)
-{
-        struct str line = { 0 };
-
-        str_format(&line, "seep: also %s (pid %u): %" PRIu64 " allocations, peak %" PRIu64 " bytes, in %s\n", p->meta.program,
-                   p->meta.pid, p->totals.allocations, p->totals.peak_bytes, path);
-        r->others = heap_grow(r->others, r->other_count + 1, sizeof *r->others);
-        r->others[r->other_count++] = (struct other){ weight_of(p), line.data };
-}
-
-/* The summary is about the process that did most; ties go to the later one, which the others led to. */
-static void on_done(void *context, struct profile *p, const char *path, bool written)
+static void on_done(void *context, struct profile *p, const char *path, bool written, bool is_main)
 {
         struct record *r = context;
 
         (void)written; /* told through on_say() */
-        if (r->main_path && weight_of(p) < weight_of(&r->main)) {
-                add_other(r, p, path);
-                return;
-        }
-        if (r->main_path)
-                add_other(r, &r->main, r->main_path);
-        profile_free(&r->main);
-        free(r->main_path);
-        r->main = *p;
-        r->main_path = heap_text(path);
-        *p = (struct profile){ 0 };
+        roster_add(&r->roster, p, path, is_main);
+}
+
+static void on_moved(void *context, const char *from, const char *to)
+{
+        struct record *r = context;
+
+        roster_rename(&r->roster, from, to);
 }
 
 /* ---- the end ---- */
@@ -201,33 +170,16 @@ static bool want_color(void)
         return isatty(STDERR_FILENO) && !(no && *no) && !(term && strcmp(term, "dumb") == 0);
 }
 
-static int by_weight(const void *a, const void *b)
-{
-        const struct other *x = a, *y = b;
-
-        return (x->weight < y->weight) - (x->weight > y->weight);
-}
-
-static void list_others(struct record *r, struct str *out)
-{
-        if (r->other_count)
-                qsort(r->others, r->other_count, sizeof *r->others, by_weight);
-        for (uint32_t i = 0; i < r->other_count && i < RECORD_LISTED_MAX; i++)
-                str_text(out, r->others[i].line);
-        if (r->other_count > RECORD_LISTED_MAX)
-                str_format(out, "seep: and %u more recordings\n", r->other_count - RECORD_LISTED_MAX);
-}
-
-static void summarize(struct record *r)
+static void summarize(const struct record *r, const struct roster_choice *choice)
 {
         struct symbol_options options = { .no_debuginfod = true }; /* the end of a run must not wait for a server */
-        struct symbols *symbols;
+        struct symbols *symbols = symbols_new(choice->profile, &options);
         struct str out = { 0 };
 
-        symbols = symbols_new(&r->main, &options);
-        summary_write(&r->main, symbols, r->main_path, want_color(), &out);
+        roster_explain(&r->roster, r->program_argv[0], &out);
+        summary_write(choice->profile, symbols, choice->path, want_color(), &out);
         symbols_free(symbols);
-        list_others(r, &out);
+        roster_list(&r->roster, &out);
         io_write(STDERR_FILENO, str_get(&out), out.length);
         str_free(&out);
 }
@@ -245,12 +197,18 @@ static void say_own_cost(void)
 
 static void conclude(struct record *r, const struct session_end *end)
 {
+        struct roster_choice choice;
+
         if (r->verbose && !r->quiet)
                 say_own_cost();
         if (end->recordings == 0)
                 message("nothing was recorded: %s", end->silence);
-        else if (!r->quiet && !r->no_summary && r->main_path)
-                summarize(r);
+        if (!roster_choose(&r->roster, &choice))
+                return;
+        if (r->roster.count > 1)
+                output_make_newest(choice.path);
+        if (!r->quiet && !r->no_summary)
+                summarize(r, &choice);
 }
 
 static int exit_status(int status)
@@ -288,7 +246,8 @@ static int prepare_and_run(struct record *r)
 {
         uint32_t verify = getenv("SEEP_TEST_VERIFY") ? WIRE_F_VERIFY : 0; /* for tests: stacks checked as they are taken */
         struct session_options options = { .follow = r->follow, .flags = r->flags | verify, .depth = r->depth, .context = r,
-                                           .say = on_say, .done = on_done, .program = r->program_argv[0] };
+                                           .say = on_say, .done = on_done, .moved = on_moved,
+                                           .program = r->program_argv[0] };
         struct program_user user;
         struct output output = { 0 };
         struct err e = { 0 };
@@ -332,10 +291,6 @@ int cmd_record(int argc, char **argv)
                 return message_usage("record", "which program? seep record PROGRAM [ARG...]");
         r.program_argv = argv + parser.first_operand;
         status = prepare_and_run(&r);
-        profile_free(&r.main);
-        free(r.main_path);
-        for (uint32_t i = 0; i < r.other_count; i++)
-                free(r.others[i].line);
-        free(r.others);
+        roster_free(&r.roster);
         return status;
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/heap.h"
@@ -112,7 +113,8 @@ static char *moved(const char *directory, const char *path)
         return out.data;
 }
 
-char *output_name(struct output *o, const char *program, uint32_t pid, uint32_t number, bool is_main)
+/* The name that a recording should have, taken or not. */
+static char *wanted_name(const struct output *o, const char *program, uint32_t pid, uint32_t number, bool is_main)
 {
         struct str text = { 0 };
         char *path;
@@ -129,7 +131,54 @@ char *output_name(struct output *o, const char *program, uint32_t pid, uint32_t 
                 free(path);
                 path = there;
         }
-        return reserve(o, path);
+        return path;
+}
+
+char *output_name(struct output *o, const char *program, uint32_t pid, uint32_t number, bool is_main)
+{
+        return reserve(o, wanted_name(o, program, pid, number, is_main));
+}
+
+static void release(struct output *o, const char *path)
+{
+        for (uint32_t i = o->used_count; i-- > 0;)
+                if (strcmp(o->used[i], path) == 0) {
+                        free(o->used[i]);
+                        o->used[i] = o->used[--o->used_count];
+                }
+}
+
+char *output_make_room(struct output *o, const char *program, uint32_t pid, uint32_t number, const char *earlier)
+{
+        char *wanted = wanted_name(o, program, pid, number, true), *there = NULL;
+
+        if (strcmp(wanted, earlier) == 0) {
+                there = numbered(wanted, 1);
+                for (uint32_t i = 2; is_taken(o, there); i++) {
+                        free(there);
+                        there = numbered(wanted, i);
+                }
+                there = reserve(o, there);
+                if (rename(wanted, there) == 0 || errno == ENOENT) { /* ENOENT: it had to be written elsewhere */
+                        release(o, wanted);
+                } else {
+                        free(there);
+                        there = NULL;
+                }
+        }
+        free(wanted);
+        return there;
+}
+
+/* The kernel stamps files with the time of its last tick; the clock is finer, so that this is later than all of them. */
+void output_make_newest(const char *path)
+{
+        struct timespec times[2];
+
+        clock_gettime(CLOCK_REALTIME, &times[0]);
+        times[1] = times[0];
+        if (utimensat(AT_FDCWD, path, times, 0) < 0)
+                return; /* someone took it away already */
 }
 
 /* ---- places ---- */

@@ -34,6 +34,14 @@ void output_free(struct output *o);
  * has no place for it.  The caller's to free(). */
 char *output_name(struct output *o, const char *program, uint32_t pid, uint32_t number, bool is_main);
 
+/* The process that the user started runs PROGRAM now, and the recording of what it was before has the name
+ * EARLIER.  When PROGRAM is to get just that name, the earlier recording makes room: it is moved to a numbered name, which
+ * is returned, the caller's to free().  NULL: it stays where it is. */
+char *output_make_room(struct output *o, const char *program, uint32_t pid, uint32_t number, const char *earlier);
+
+/* `seep report` without a file opens the newest: let that be PATH. */
+void output_make_newest(const char *path);
+
 /* Write P to *PATH and give it to the user behind sudo.  ELSEWHERE: try the other directories too, *PATH is then
  * replaced and WHY tells why.  false: nothing worked, WHY is the first reason. */
 bool output_write(struct output *o, const struct profile *p, char **path, bool elsewhere, struct err *why);

@@ -54,6 +54,7 @@ struct session {
         pid_t main_pid; /* 0: ended */
         uint32_t main_id;
         uint32_t main_programs; /* how many programs with an agent the main process has been */
+        char *main_path;        /* where the recording of the last of them should go */
         int status;
         uint64_t own_rss_bytes, main_rss_bytes;
         bool stop, told_waiting;
@@ -119,6 +120,7 @@ void session_close(struct session *s)
         relay_close(&s->relay);
         free(s->recordings);
         free(s->polls);
+        free(s->main_path);
         free(s);
 }
 
@@ -176,7 +178,7 @@ static void finish(struct session *s, uint32_t index, const struct recording_end
         s->children_announced += r->view.head.forks_followed;
         written = output_write(s->o.output, &p, &r->path, true, &why);
         tell_writing(s, wanted, r, written, &why);
-        s->o.done(s->o.context, &p, r->path, written);
+        s->o.done(s->o.context, &p, r->path, written, r->pid == s->main_id);
         profile_free(&p);
         free(wanted);
         recording_free(r);
@@ -249,11 +251,25 @@ static const char *program_name(const struct session *s, const struct greeting *
         return g->view.head.exe[0] ? g->view.head.exe : g->view.head.command;
 }
 
+/* The main process's name for its recording is that of its last program: `sh -c 'exec tool'` is about the tool. */
+static char *main_name(struct session *s, const char *program, uint32_t pid)
+{
+        char *there = s->main_path ? output_make_room(s->o.output, program, pid, s->made, s->main_path) : NULL;
+
+        if (there)
+                s->o.moved(s->o.context, s->main_path, there);
+        free(there);
+        free(s->main_path);
+        s->main_path = output_name(s->o.output, program, pid, s->made, true);
+        return heap_text(s->main_path);
+}
+
 static void welcome(struct session *s, struct greeting *g)
 {
         bool is_main = g->pid == s->main_id, first = is_main && s->main_programs == 0;
         const char *program = program_name(s, g, first);
         struct recording *r;
+        char *name;
 
         if (s->o.follow == SESSION_FOLLOW_NONE && !first) {
                 view_close(&g->view);
@@ -265,8 +281,8 @@ static void welcome(struct session *s, struct greeting *g)
         s->made++;
         s->children_come += g->hello.reason == WIRE_HELLO_FORK;
         s->main_programs += is_main;
-        r = recording_new(&g->view, g->pid, g->pidfd, heap_text(program),
-                          output_name(s->o.output, program, g->pid, s->made, is_main), s->o.depth);
+        name = is_main ? main_name(s, program, g->pid) : output_name(s->o.output, program, g->pid, s->made, false);
+        r = recording_new(&g->view, g->pid, g->pidfd, heap_text(program), name, s->o.depth);
         s->recordings = heap_grow(s->recordings, s->count + 1, sizeof *s->recordings);
         s->recordings[s->count++] = r;
         say(s, first ? SESSION_NOTE : SESSION_DETAIL, "recording %s (pid %u) by preload, to %s", program, g->pid, r->path);

@@ -31,8 +31,11 @@ struct session_options {
         struct output *output;
         void *context;
         void (*say)(void *context, enum session_level level, const char *text);
-        /* A recording is finished and, unless WRITTEN is false, in the file PATH.  P may be moved out (and cleared). */
-        void (*done)(void *context, struct profile *p, const char *path, bool written);
+        /* A recording is finished and, unless WRITTEN is false, in the file PATH.  P may be moved out (and cleared).
+         * IS_MAIN: of the process that was started; what comes last is what it was at the end. */
+        void (*done)(void *context, struct profile *p, const char *path, bool written, bool is_main);
+        /* A finished recording has another name now. */
+        void (*moved)(void *context, const char *from, const char *to);
 };
 
 struct session_end {

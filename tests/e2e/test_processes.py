@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Children of every kind, and every way to end."""
+import json
+import re
 import signal
+import subprocess
+from pathlib import Path
 
 import pytest
 
-from harness import check_clean, check_sites, check_total
+from harness import SEEP, check_clean, check_sites, check_total, clean_environment
 
 
 def by_pid(recording):
@@ -106,6 +110,47 @@ def test_exec_in_place_gives_one_file_for_each_program(children, recorder):
     assert len({p.json["pid"] for p in profiles}) == 1
     for profile in profiles:
         check_clean(profile)
+
+
+SUMMARY_HEAD = re.compile(rb"^  (.+) \(pid (\d+)\), ", re.M)
+ALSO = re.compile(rb"^seep: also (.+) \(pid (\d+)\): peak ([\d.]+) (B|KiB|MiB), ([\d,]+) allocations?, in (.+)$", re.M)
+UNITS = {b"B": 1, b"KiB": 1024, b"MiB": 1024 * 1024}
+
+
+def test_the_file_and_the_summary_are_about_the_last_program_of_the_process(compiler, recorder):
+    known = compiler.build("known.c")
+    seen = recorder.record("/usr/bin/env", "/bin/sh", "-c", 'exec "$0"', known)
+    assert [f.name for f in seen.files()] == ["out.1.seep", "out.2.seep", "out.seep"]
+    assert [Path(p.json["program"]).name for p in seen.profiles()] == ["env", Path("/bin/sh").resolve().name, "known"]
+    assert SUMMARY_HEAD.search(seen.stderr)[1].endswith(b"known")
+    for _, _, _, _, _, path in ALSO.findall(seen.stderr):
+        assert Path(path.decode()).exists()
+    newest = subprocess.run([SEEP, "report", "--json"], cwd=seen.folder, env=clean_environment(), capture_output=True, check=True)
+    assert json.loads(newest.stdout)["program"].endswith("known")
+
+
+def test_the_summary_is_about_the_process_that_was_started(children, recorder):
+    seen = recorder.record(children, "spawn")
+    assert int(SUMMARY_HEAD.search(seen.stderr)[2]) == seen.profile.json["pid"]
+    assert b"most of the work" not in seen.stderr
+    assert {int(found[1]) for found in ALSO.findall(seen.stderr)} == {child["pid"] for child in seen.truth.children}
+
+
+def test_the_summary_is_about_the_busiest_when_the_starter_only_waits(recorder):
+    seen = recorder.record("/bin/sh", "-c", "perl -e '@a = map { \"word $_\" } 1..100000'; exit 3")
+    busiest = max(seen.profiles(), key=lambda p: p.totals["allocations"])
+    assert seen.status == 3 and busiest.json["pid"] != seen.profile.json["pid"]
+    first = seen.stderr.splitlines()[0]
+    assert first.startswith(b"seep: most of the work was done by pid %d, not by /bin/sh itself" % busiest.json["pid"])
+    assert int(SUMMARY_HEAD.search(seen.stderr)[2]) == busiest.json["pid"]
+
+
+def test_others_are_listed_by_peak_and_not_without_end(recorder):
+    seen = recorder.record("/bin/sh", "-c", "for i in 1 2 3 4 5 6; do /bin/true; done; ls; exit 3")
+    found = ALSO.findall(seen.stderr)
+    peaks = [float(size) * UNITS[unit] for _, _, size, unit, _, _ in found]
+    assert len(found) == 5 and peaks == sorted(peaks, reverse=True)
+    assert b"seep: and 2 more; 'seep info FILE'" in seen.stderr
 
 
 def test_a_daemon_is_recorded_to_its_end(children, recorder):

@@ -58,7 +58,7 @@ TEST(the_default_name_is_program_and_pid)
         leave();
 }
 
-TEST(a_program_that_replaces_itself_gets_a_number)
+TEST(a_name_is_given_once)
 {
         struct output o;
         struct err e = { 0 };
@@ -69,6 +69,50 @@ TEST(a_program_that_replaces_itself_gets_a_number)
         named(&o, "prog", 12, true, "out.2.seep");
         named(&o, "child", 13, false, "out.13.seep");
         named(&o, "child", 13, false, "out.13.2.seep");
+        output_free(&o);
+        leave();
+}
+
+static void made_room(struct output *o, const char *program, const char *earlier, const char *expected)
+{
+        char *there = output_make_room(o, program, 12, 2, earlier);
+
+        is_true(!there == !expected);
+        if (there && expected)
+                is_text(there, expected);
+        free(there);
+}
+
+TEST(the_last_program_of_a_process_gets_the_name)
+{
+        struct output o;
+        struct err e = { 0 };
+
+        enter();
+        is_true(output_prepare(&o, "out.seep", false, &e));
+        make_file("out.2.seep");
+        named(&o, "env", 12, true, "out.seep");
+        make_file("out.seep");
+        made_room(&o, "sh", "out.seep", "out.1.seep");
+        is_true(access("out.1.seep", F_OK) == 0 && access("out.seep", F_OK) < 0);
+        named(&o, "sh", 12, true, "out.seep"); /* never written here, as on a full disk */
+        made_room(&o, "tool", "out.seep", "out.3.seep");
+        named(&o, "tool", 12, true, "out.seep");
+        output_free(&o);
+        leave();
+}
+
+TEST(a_recording_with_another_name_stays)
+{
+        struct output o;
+        struct err e = { 0 };
+
+        enter();
+        is_true(output_prepare(&o, OUTPUT_DEFAULT, false, &e));
+        named(&o, "sh", 12, true, "sh.12.seep");
+        make_file("sh.12.seep");
+        made_room(&o, "tool", "sh.12.seep", NULL);
+        is_true(access("sh.12.seep", F_OK) == 0);
         output_free(&o);
         leave();
 }
@@ -186,7 +230,8 @@ TEST(a_directory_is_no_file_name)
         leave();
 }
 
-TAP_MAIN(the_default_name_is_program_and_pid, a_program_that_replaces_itself_gets_a_number, a_pattern_may_name_pid_program_and_number,
+TAP_MAIN(the_default_name_is_program_and_pid, a_name_is_given_once, the_last_program_of_a_process_gets_the_name,
+         a_recording_with_another_name_stays, a_pattern_may_name_pid_program_and_number,
          a_strangers_name_leads_nowhere_else, a_file_that_exists_is_refused_before_the_start, a_file_that_only_the_pid_hits_is_kept,
          a_place_that_is_not_there_is_replaced_and_told, a_recording_that_cannot_be_written_goes_elsewhere,
          a_directory_is_no_file_name)

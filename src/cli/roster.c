@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * roster.c -- the recordings of one run: which of them the summary is about, and a line for each other.
+ *
+ * Room:   outside, cli/ only.
+ */
+#include "cli/roster.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "report/text.h"
+
+#define ROSTER_LISTED_MAX 5u  /* other processes named one by one */
+#define ROSTER_IDLE_PART 100u /* a starter with less than one part in so many of the busiest one's allocations is idle */
+
+void roster_free(struct roster *r)
+{
+        for (uint32_t i = 0; i < r->count; i++) {
+                free(r->rows[i].program);
+                free(r->rows[i].path);
+        }
+        free(r->rows);
+        profile_free(&r->main.profile);
+        profile_free(&r->busiest.profile);
+        *r = (struct roster){ 0 };
+}
+
+static uint64_t allocations(const struct roster_entry *e)
+{
+        return e->filled ? e->profile.totals.allocations : 0;
+}
+
+/* P is moved. */
+static void fill(struct roster_entry *e, struct profile *p, uint32_t row)
+{
+        profile_free(&e->profile);
+        *e = (struct roster_entry){ .profile = *p, .row = row, .filled = true };
+        *p = (struct profile){ 0 };
+}
+
+static void offer(struct roster *r, struct profile *p, uint32_t row)
+{
+        if (!r->busiest.filled || p->totals.allocations > allocations(&r->busiest))
+                fill(&r->busiest, p, row);
+}
+
+void roster_add(struct roster *r, struct profile *p, const char *path, bool is_main)
+{
+        uint32_t row = r->count++;
+
+        r->rows = heap_grow(r->rows, r->count, sizeof *r->rows);
+        r->rows[row] = (struct roster_row){ heap_text(p->meta.program), heap_text(path), p->meta.pid, p->totals.allocations,
+                                            p->totals.peak_bytes };
+        if (!is_main) {
+                offer(r, p, row);
+                return;
+        }
+        if (r->main.filled)
+                offer(r, &r->main.profile, r->main.row);
+        fill(&r->main, p, row);
+}
+
+void roster_rename(struct roster *r, const char *from, const char *to)
+{
+        for (uint32_t i = 0; i < r->count; i++)
+                if (strcmp(r->rows[i].path, from) == 0) {
+                        free(r->rows[i].path);
+                        r->rows[i].path = heap_text(to);
+                }
+}
+
+/* NULL: there is none. */
+static const struct roster_entry *chosen(const struct roster *r)
+{
+        bool idle = allocations(&r->main) * ROSTER_IDLE_PART < allocations(&r->busiest);
+
+        if (r->main.filled && !idle)
+                return &r->main;
+        return r->busiest.filled ? &r->busiest : NULL;
+}
+
+bool roster_choose(const struct roster *r, struct roster_choice *choice)
+{
+        const struct roster_entry *e = chosen(r);
+
+        if (e)
+                *choice = (struct roster_choice){ &e->profile, r->rows[e->row].path };
+        return e != NULL;
+}
+
+void roster_explain(const struct roster *r, const char *program, struct str *out)
+{
+        const struct roster_entry *e = chosen(r);
+
+        if (!e || e == &r->main)
+                return;
+        str_format(out, "seep: most of the work was done by pid %" PRIu32 ", not by %s itself", r->rows[e->row].pid, program);
+        if (r->main.filled) {
+                str_text(out, " (");
+                text_number(out, (int64_t)allocations(&r->main));
+                str_text(out, allocations(&r->main) == 1 ? " allocation)" : " allocations)");
+        }
+        str_char(out, '\n');
+}
+
+static int by_peak(const void *a, const void *b)
+{
+        const struct roster_row *x = *(const struct roster_row *const *)a, *y = *(const struct roster_row *const *)b;
+
+        if (x->peak_bytes != y->peak_bytes)
+                return x->peak_bytes < y->peak_bytes ? 1 : -1;
+        return (x > y) - (x < y);
+}
+
+static void list_row(const struct roster_row *row, struct str *out)
+{
+        str_format(out, "seep: also %s (pid %" PRIu32 "): peak ", row->program, row->pid);
+        text_size(out, (int64_t)row->peak_bytes);
+        str_text(out, ", ");
+        text_number(out, (int64_t)row->allocations);
+        str_format(out, " allocation%s, in %s\n", row->allocations == 1 ? "" : "s", row->path);
+}
+
+void roster_list(const struct roster *r, struct str *out)
+{
+        const struct roster_entry *e = chosen(r);
+        const struct roster_row **others = heap_zero(r->count + 1, sizeof *others);
+        uint32_t count = 0;
+
+        for (uint32_t i = 0; i < r->count; i++)
+                if (!e || i != e->row)
+                        others[count++] = &r->rows[i];
+        qsort(others, count, sizeof *others, by_peak);
+        for (uint32_t i = 0; i < count && i < ROSTER_LISTED_MAX; i++)
+                list_row(others[i], out);
+        if (count > ROSTER_LISTED_MAX)
+                str_format(out, "seep: and %" PRIu32 " more; 'seep info FILE' tells about each\n", count - ROSTER_LISTED_MAX);
+        free(others);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * roster.h -- the recordings of one run: which of them the summary is about, and a line for each other.
+ *
+ * Room:   outside, cli/ only.  Called by cli/cmd_record.c.
+ * Keeps:  two profiles at most, whatever the number of processes.
+ */
+#ifndef SEEP_CLI_ROSTER_H
+#define SEEP_CLI_ROSTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "profile/model.h"
+
+struct roster_row {
+        char *program, *path;
+        uint32_t pid;
+        uint64_t allocations, peak_bytes;
+};
+
+/* A recording that the summary may be about. */
+struct roster_entry {
+        struct profile profile;
+        uint32_t row;
+        bool filled;
+};
+
+struct roster {
+        struct roster_row *rows;
+        uint32_t count;
+        struct roster_entry main;    /* of the process that was started, as its last program */
+        struct roster_entry busiest; /* most allocations among all others */
+};
+
+struct roster_choice {
+        const struct profile *profile;
+        const char *path;
+};
+
+void roster_free(struct roster *r);
+
+/* A recording is finished; P may be moved out.  Of those with IS_MAIN the last counts. */
+void roster_add(struct roster *r, struct profile *p, const char *path, bool is_main);
+void roster_rename(struct roster *r, const char *from, const char *to);
+
+/* The process that was started, or, when that made hardly an allocation, the busiest.  false: nothing was recorded.
+ * CHOICE is valid until the roster changes. */
+bool roster_choose(const struct roster *r, struct roster_choice *choice);
+
+/* Append a line that says so when the choice is not the process that was started, PROGRAM. */
+void roster_explain(const struct roster *r, const char *program, struct str *out);
+
+/* Append lines about those that were not chosen, the largest peak first. */
+void roster_list(const struct roster *r, struct str *out);
+
+#endif
