@@ -14,6 +14,8 @@
 #include "report/stack.h"
 #include "report/text.h"
 
+enum { FLAT_COLUMNS = 80 };
+
 static const struct {
         const char *word, *text;
         bool bytes;
@@ -99,38 +101,113 @@ static int entry_compare(const void *a, const void *b)
         return x->row->site < y->row->site ? -1 : x->row->site > y->row->site;
 }
 
-static void flat_amount(struct str *out, const char *before, uint64_t bytes, const char *after)
+/* What the numbers of KEY are: those that a moment changes, then the others. */
+static void flat_what(const struct selection *sel, enum flat_key key, struct str *out)
 {
-        str_text(out, before);
-        text_size(out, (int64_t)bytes);
-        str_text(out, after);
+        bool live = key == FLAT_LIVE_BYTES || key == FLAT_LIVE_BLOCKS;
+
+        if (key == FLAT_LIVE_BLOCKS && sel->moment > SELECT_OF_THREADS)
+                str_text(out, "blocks: ");
+        if (live && sel->moment == SELECT_OF_PEAK)
+                str_text(out, "live at the peak");
+        else if (live && sel->moment == SELECT_OF_TIME)
+                str_format(out, "live at %s", sel->when);
+        else if (live && sel->moment == SELECT_OF_RANGE)
+                str_text(out, "change");
+        else if (key == FLAT_ALLOC_BYTES && sel->moment == SELECT_OF_TIME)
+                str_format(out, "allocated until %s", sel->when);
+        else if (key == FLAT_ALLOC_BYTES && sel->moment == SELECT_OF_RANGE)
+                str_format(out, "allocated from %s", sel->when);
+        else
+                str_text(out, flat_keys[key].text);
 }
 
-static void flat_count(struct str *out, const char *before, uint64_t count, const char *after)
+/* A line of parts with commas between; it goes on, indented, where the next part would not fit. */
+struct flat_line {
+        struct str *out;
+        size_t start; /* of the line in OUT */
+        size_t indent;
+        bool begun;
+};
+
+static void line_add(struct flat_line *l, struct str *part)
 {
-        str_text(out, before);
-        text_number(out, (int64_t)count);
-        str_text(out, after);
+        bool fits = l->out->length - l->start + 2 + part->length < FLAT_COLUMNS;
+
+        if (l->begun)
+                str_text(l->out, fits ? ", " : ",\n");
+        if (l->begun && !fits)
+                l->start = l->out->length;
+        if (!l->begun || !fits)
+                str_format(l->out, "%*s", (int)l->indent, "");
+        l->begun = true;
+        str_text(l->out, str_get(part));
+        str_free(part);
 }
 
-static void flat_costs(const struct select_row *row, struct str *out)
+/* "WHAT 600 B in 6 blocks" */
+static void line_amount(struct flat_line *l, const char *what, uint64_t bytes, const char *by, uint64_t count,
+                        const char *noun)
 {
-        flat_amount(out, "      not freed ", row->live_bytes, "");
-        flat_count(out, " in ", row->live_blocks, " blocks");
-        flat_amount(out, ", peak ", row->peak_bytes, "");
-        flat_amount(out, ", in all ", row->alloc_bytes, "");
-        flat_count(out, " by ", row->allocs, " calls");
-        flat_count(out, ", ", row->frees, " freed");
-        flat_count(out, ", ", row->temporary, " temporary");
-        if (row->frees && (int64_t)row->frees > 0) {
-                str_text(out, ", lived ");
-                text_time(out, row->lifetime_ms / row->frees);
+        struct str part = { 0 };
+
+        str_format(&part, "%s ", what);
+        text_size(&part, (int64_t)bytes);
+        if (noun) {
+                str_format(&part, " %s ", by);
+                text_count(&part, (int64_t)count, noun);
+        }
+        line_add(l, &part);
+}
+
+static void line_number(struct flat_line *l, uint64_t count, const char *what)
+{
+        struct str part = { 0 };
+
+        text_number(&part, (int64_t)count);
+        str_format(&part, " %s", what);
+        line_add(l, &part);
+}
+
+static void line_sums(struct flat_line *l, const struct selection *sel, const struct select_row *sums, bool blocks)
+{
+        static const char *const calls[] = { [SELECT_OF_RUN] = "in all",
+                                             [SELECT_OF_THREADS] = "in all",
+                                             [SELECT_OF_PEAK] = "in all",
+                                             [SELECT_OF_TIME] = "until then",
+                                             [SELECT_OF_RANGE] = "allocated" };
+        struct str live = { 0 };
+
+        flat_what(sel, FLAT_LIVE_BYTES, &live);
+        line_amount(l, str_get(&live), sums->live_bytes, "in", sums->live_blocks, blocks ? "block" : NULL);
+        if (sel->moment == SELECT_OF_RUN && sums->peak_bytes)
+                line_amount(l, "at the peak", sums->peak_bytes, "", 0, NULL);
+        line_amount(l, calls[sel->moment], sums->alloc_bytes, "by", sums->allocs, "call");
+        str_free(&live);
+}
+
+/* Numbers that are not known for the moment are left out. */
+static void flat_costs(const struct selection *sel, const struct select_row *row, struct str *out)
+{
+        struct flat_line l = { out, out->length, 6, false };
+        bool of_time = sel->moment == SELECT_OF_TIME || sel->moment == SELECT_OF_RANGE;
+
+        line_sums(&l, sel, row, true);
+        line_number(&l, row->frees, "freed");
+        if (!of_time && row->temporary)
+                line_number(&l, row->temporary, "temporary");
+        if (row->frees && (sel->moment == SELECT_OF_RUN || sel->moment == SELECT_OF_PEAK)) {
+                struct str part = { 0 };
+
+                str_text(&part, "lived ");
+                text_time(&part, row->lifetime_ms / row->frees);
+                line_add(&l, &part);
         }
         str_char(out, '\n');
 }
 
-static void flat_entry(const struct flat_entry *entry, uint32_t number, const struct flat_options *options,
-                       struct str *out)
+static void flat_entry(const struct selection *sel, const struct flat_entry *entry, uint32_t number,
+                       const struct flat_options *options, struct str *out)
 {
         size_t start = out->length;
 
@@ -142,11 +219,19 @@ static void flat_entry(const struct flat_entry *entry, uint32_t number, const st
                 text_number(out, entry->value);
         text_plain(out, options->color);
         text_pad(out, start, 18);
-        str_format(out, " %s, by %s", flat_keys[options->key].text, profile_kind_name(entry->row->kind));
+        str_char(out, ' ');
+        flat_what(sel, options->key, out);
+        str_format(out, ", by %s", profile_kind_name(entry->row->kind));
         if (entry->row->merged > 1)
                 str_format(out, " (%u stacks)", entry->row->merged);
         str_char(out, '\n');
-        flat_costs(entry->row, out);
+        flat_costs(sel, entry->row, out);
+}
+
+/* In a range, a stack that only became less has no new bytes, but belongs to what happened. */
+static bool flat_shown(const struct selection *sel, const struct flat_entry *entry)
+{
+        return entry->value != 0 || (sel->moment == SELECT_OF_RANGE && entry->row->live_bytes != 0);
 }
 
 static void flat_part(const struct selection *sel, const struct select_part *part, struct symbols *s,
@@ -158,45 +243,52 @@ static void flat_part(const struct selection *sel, const struct select_part *par
 
         for (uint32_t i = 0; i < part->count; i++) {
                 entries[count] = (struct flat_entry){ &part->rows[i], flat_value(&part->rows[i], options->key, extra) };
-                count += entries[count].value != 0;
+                count += flat_shown(sel, &entries[count]);
         }
         qsort(entries, count, sizeof *entries, entry_compare);
         shown = options->limit && options->limit < count ? options->limit : count;
         for (uint32_t i = 0; i < shown; i++) {
-                flat_entry(&entries[i], i + 1, options, out);
+                flat_entry(sel, &entries[i], i + 1, options, out);
                 stack_write(sel, s, entries[i].row->node, "        ", out);
                 str_char(out, '\n');
         }
-        if (shown < count)
-                str_format(out, "      %u more stacks (-n %u)\n", count - shown, options->limit);
+        if (shown < count) {
+                str_text(out, "      ");
+                text_number(out, count - shown);
+                str_format(out, " more stack%s (-n %u)\n", count - shown == 1 ? "" : "s", options->limit);
+        }
         free(extra);
         free(entries);
 }
 
-static void flat_head(const struct select_part *part, const char *what, struct str *out)
+static void flat_head(const struct selection *sel, const struct select_part *part, const char *what, struct str *out)
 {
-        uint64_t live = 0, peak = 0, all = 0, calls = 0;
+        struct flat_line l = { out, out->length, 0, false };
+        struct select_row sums = { 0 };
+        struct str first = { 0 };
 
         for (uint32_t i = 0; i < part->count; i++) {
-                live += part->rows[i].live_bytes;
-                peak += part->rows[i].peak_bytes;
-                all += part->rows[i].alloc_bytes;
-                calls += part->rows[i].allocs;
+                sums.live_bytes += part->rows[i].live_bytes;
+                sums.peak_bytes += part->rows[i].peak_bytes;
+                sums.alloc_bytes += part->rows[i].alloc_bytes;
+                sums.allocs += part->rows[i].allocs;
         }
-        str_format(out, "%s: %u stacks", what, part->count);
-        flat_amount(out, ", not freed ", live, "");
-        if (peak)
-                flat_amount(out, ", peak ", peak, "");
-        flat_amount(out, ", in all ", all, "");
-        flat_count(out, " by ", calls, " calls\n\n");
+        str_text(&first, what);
+        if (sel->moment == SELECT_OF_RANGE)
+                str_format(&first, " from %s", sel->when);
+        str_text(&first, ": ");
+        text_count(&first, part->count, "stack");
+        line_add(&l, &first);
+        line_sums(&l, sel, &sums, false);
+        str_text(out, "\n\n");
 }
 
 void flat_write(const struct selection *sel, struct symbols *s, const struct flat_options *options, struct str *out)
 {
-        flat_head(&sel->heap, "heap", out);
+        flat_head(sel, &sel->heap, "heap", out);
         flat_part(sel, &sel->heap, s, options, out);
         if (!sel->mapped.count || options->key == FLAT_PEAK_BYTES || options->key == FLAT_TEMPORARY)
                 return;
-        flat_head(&sel->mapped, "mapped by mmap", out);
+        flat_head(sel, &sel->mapped, "mapped by mmap", out);
         flat_part(sel, &sel->mapped, s, options, out);
 }

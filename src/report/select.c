@@ -6,12 +6,14 @@
  */
 #include "report/select.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/heap.h"
 #include "ledger/ledger.h"
 #include "report/cut.h"
+#include "report/text.h"
 
 static const struct {
         const char *word, *heading;
@@ -22,17 +24,51 @@ static const struct {
 #undef SELECT_COST_ROW
 };
 
-static const char *select_heading(const struct select_request *r)
+static enum select_moment select_moment_of(const struct select_request *r)
 {
-        if (r->cost == SELECT_LIVE && r->at_set)
-                return "live at that time";
-        if (r->cost == SELECT_LIVE && r->at_peak)
-                return "live at the peak";
-        if (r->cost == SELECT_LIVE && r->range_set)
-                return "grown";
-        if (r->cost == SELECT_TOTAL && r->range_set)
-                return "allocated in that time";
-        return select_costs[r->cost].heading;
+        if (r->at_peak)
+                return SELECT_OF_PEAK;
+        if (r->range_set)
+                return SELECT_OF_RANGE;
+        if (r->at_set)
+                return SELECT_OF_TIME;
+        return r->filter && r->filter->count[FILTER_THREAD] ? SELECT_OF_THREADS : SELECT_OF_RUN;
+}
+
+static void select_name_time(struct selection *sel, const struct select_request *r)
+{
+        uint64_t end = sel->profile->meta.duration_ms;
+        struct str text = { 0 };
+
+        if (sel->moment == SELECT_OF_TIME)
+                text_time(&text, end && r->at_ms > end ? end : r->at_ms);
+        if (sel->moment == SELECT_OF_RANGE) {
+                text_time(&text, r->from_ms);
+                str_text(&text, " to ");
+                if (r->to_ms == UINT64_MAX)
+                        str_text(&text, "the end");
+                else
+                        text_time(&text, r->to_ms);
+        }
+        snprintf(sel->when, sizeof sel->when, "%s", str_get(&text));
+        str_free(&text);
+}
+
+static void select_name(struct selection *sel, const struct select_request *r)
+{
+        const char *cost = r->cost == SELECT_TOTAL ? "allocated" : select_costs[r->cost].heading;
+        bool live = r->cost == SELECT_LIVE;
+
+        sel->moment = select_moment_of(r);
+        select_name_time(sel, r);
+        if (sel->moment == SELECT_OF_TIME)
+                snprintf(sel->heading, sizeof sel->heading, "%s %s %s", live ? "live" : cost, live ? "at" : "until",
+                         sel->when);
+        else if (sel->moment == SELECT_OF_RANGE)
+                snprintf(sel->heading, sizeof sel->heading, "%s from %s", live ? "change" : cost, sel->when);
+        else
+                snprintf(sel->heading, sizeof sel->heading, "%s",
+                         live && r->at_peak ? "live at the peak" : select_costs[r->cost].heading);
 }
 
 bool select_counts(enum select_cost cost)
@@ -259,9 +295,8 @@ bool select_make(struct selection *sel, const struct profile *p, struct symbols 
         struct select_row *rows;
         bool good = true;
 
-        *sel = (struct selection){
-                .profile = p, .cost = r->cost, .heading = select_heading(r), .node_count = p->node_count
-        };
+        *sel = (struct selection){ .profile = p, .cost = r->cost, .node_count = p->node_count };
+        select_name(sel, r);
         if (!select_possible(r, p, e))
                 return false;
         rows = rows_of_run(p);

@@ -31,6 +31,15 @@ enum select_cost {
         SELECT_COST_COUNT
 };
 
+/* Of when, or of whom, the numbers of a selection are. */
+enum select_moment {
+        SELECT_OF_RUN,
+        SELECT_OF_THREADS, /* some threads only: their peak is not known */
+        SELECT_OF_PEAK,    /* live is what was live at the peak; the rest is of the run */
+        SELECT_OF_TIME,    /* live then; calls until then.  Peak, temporaries, lifetimes are not known */
+        SELECT_OF_RANGE    /* how much more is live; calls between.  As above */
+};
+
 struct select_request {
         enum select_cost cost;
         struct filter *filter; /* NULL: everything */
@@ -61,7 +70,9 @@ struct select_part {
 struct selection {
         const struct profile *profile;
         enum select_cost cost;
-        const char *heading; /* what the chosen numbers are */
+        enum select_moment moment;
+        char when[64];    /* "1.5 s", "1.5 s to 2.0 s", or empty */
+        char heading[96]; /* what the chosen numbers are */
         struct select_part heap, mapped;
         uint32_t node_count;
         uint32_t *parents; /* NULL: the profile's own tree; else a tree of cut stacks, 0 the root ... */

@@ -25,6 +25,12 @@ void text_number(struct str *out, int64_t value)
         }
 }
 
+void text_count(struct str *out, int64_t value, const char *noun)
+{
+        text_number(out, value);
+        str_format(out, " %s%s", noun, value == 1 || value == -1 ? "" : "s");
+}
+
 void text_size(struct str *out, int64_t bytes)
 {
         static const char *const units[] = { "KiB", "MiB", "GiB", "TiB" };

@@ -14,6 +14,9 @@
 /* "73,512", "-1,024" */
 void text_number(struct str *out, int64_t value);
 
+/* "1 block", "2,000 blocks": NOUN with an s unless there is one of it */
+void text_count(struct str *out, int64_t value, const char *noun);
+
 /* "512 B", "182.4 MiB"; units of 1024 */
 void text_size(struct str *out, int64_t bytes);
 

@@ -6,10 +6,9 @@
 #include "report/group.h"
 
 /* The flat list (or, with KIND, the table) of P, to be freed. */
-static char *list_of(const struct profile *p, enum select_cost cost, const struct flat_options *flat,
-                     enum group_kind kind)
+static char *list_for(const struct profile *p, struct select_request request, const struct flat_options *flat,
+                      enum group_kind kind)
 {
-        struct select_request request = { .cost = cost };
         struct symbols *s = forge_symbols(p);
         struct str out = { 0 };
         struct selection sel;
@@ -23,6 +22,65 @@ static char *list_of(const struct profile *p, enum select_cost cost, const struc
         select_free(&sel);
         symbols_free(s);
         return out.data;
+}
+
+static char *list_of(const struct profile *p, enum select_cost cost, const struct flat_options *flat,
+                     enum group_kind kind)
+{
+        return list_for(p, (struct select_request){ .cost = cost }, flat, kind);
+}
+
+/* Two slices: at 100 ms parse has 900 bytes and load none, at 500 ms parse has 600 and load 200. */
+static void forge_slices(struct profile *p)
+{
+        static const struct profile_change changes[] = { { FORGE_SITE_PARSE, 0, 900, 9, 9, 900 },
+                                                         { FORGE_SITE_PARSE, 0, 600, 6, 9, 900 },
+                                                         { FORGE_SITE_LOAD, 0, 200, 2, 3, 300 } };
+
+        p->slices = heap_zero(2, sizeof *p->slices);
+        p->slices[0] = (struct profile_slice){ .ms = 100, .change_first = 0, .change_count = 1 };
+        p->slices[1] = (struct profile_slice){ .ms = 500, .change_first = 1, .change_count = 2 };
+        p->slice_count = 2;
+        p->changes = heap_zero(3, sizeof changes[0]);
+        memcpy(p->changes, changes, sizeof changes);
+        p->change_count = 3;
+}
+
+TEST(a_moment_is_named_and_only_what_is_known_of_it_is_shown)
+{
+        struct flat_options options = { .key = FLAT_LIVE_BYTES };
+        struct profile p;
+        char *text;
+
+        forge_usual(&p);
+        forge_slices(&p);
+        text = list_for(&p, (struct select_request){ .cost = SELECT_LIVE, .at_set = true, .at_ms = 500 }, &options,
+                        GROUP_STACK);
+        has_text(text, "heap: 2 stacks, live at 500 ms 800 B, until then 1.2 KiB by 12 calls\n");
+        has_text(text, "   1. 600 B        live at 500 ms, by malloc\n"
+                       "      live at 500 ms 600 B in 6 blocks, until then 900 B by 9 calls, 3 freed\n");
+        is_true(!strstr(text, "peak") && !strstr(text, "not freed") && !strstr(text, "lived"));
+        free(text);
+        profile_free(&p);
+}
+
+TEST(a_range_shows_also_what_became_less)
+{
+        struct select_request range = { .cost = SELECT_TOTAL, .range_set = true, .from_ms = 100, .to_ms = 500 };
+        struct flat_options options = { .key = FLAT_ALLOC_BYTES };
+        struct profile p;
+        char *text;
+
+        forge_usual(&p);
+        forge_slices(&p);
+        text = list_for(&p, range, &options, GROUP_STACK);
+        has_text(text,
+                 "heap from 100 ms to 500 ms: 2 stacks, change -100 B, allocated 300 B by 3 calls\n");
+        has_text(text, "   1. 300 B        allocated from 100 ms to 500 ms, by malloc\n"
+                       "      change 200 B in 2 blocks, allocated 300 B by 3 calls, 1 freed\n");
+        has_text(text, "      change -300 B in -3 blocks, allocated 0 B by 0 calls, 3 freed\n");
+        free(text);
+        profile_free(&p);
 }
 
 TEST(stacks_come_largest_first_with_all_costs)
@@ -39,22 +97,22 @@ TEST(stacks_come_largest_first_with_all_costs)
         is_text(text, "heap: 6 stacks, not freed 1000 B, in all 1000 B by 21 calls\n"
                       "\n"
                       "   1. 600 B        not freed, by malloc\n"
-                      "      not freed 600 B in 6 blocks, peak 0 B, in all 600 B by 6 calls, 0 freed, 0 temporary\n"
+                      "      not freed 600 B in 6 blocks, in all 600 B by 6 calls, 0 freed\n"
                       "        parse [/src/a.c:10]\n"
                       "        load [/src/l.c:7]\n"
                       "        main [/src/m.c:1]\n"
                       "\n"
                       "   2. 200 B        not freed, by malloc\n"
-                      "      not freed 200 B in 2 blocks, peak 0 B, in all 200 B by 7 calls, 5 freed, 4 temporary, "
-                      "lived 2.0 s\n"
+                      "      not freed 200 B in 2 blocks, in all 200 B by 7 calls, 5 freed,\n"
+                      "      4 temporary, lived 2.0 s\n"
                       "        load [/src/l.c:7]\n"
                       "        main [/src/m.c:1]\n"
                       "\n"
                       "      4 more stacks (-n 2)\n"
-                      "mapped by mmap: 1 stacks, not freed 4.0 KiB, in all 4.0 KiB by 1 calls\n"
+                      "mapped by mmap: 1 stack, not freed 4.0 KiB, in all 4.0 KiB by 1 call\n"
                       "\n"
                       "   1. 4.0 KiB      not freed, by mmap\n"
-                      "      not freed 4.0 KiB in 1 blocks, peak 0 B, in all 4.0 KiB by 1 calls, 0 freed, 0 temporary\n"
+                      "      not freed 4.0 KiB in 1 block, in all 4.0 KiB by 1 call, 0 freed\n"
                       "        load [/src/l.c:7]\n"
                       "        main [/src/m.c:1]\n"
                       "\n");
@@ -130,5 +188,6 @@ TEST(groups_of_threads_and_sizes_come_from_blocks)
         profile_free(&p);
 }
 
-TAP_MAIN(stacks_come_largest_first_with_all_costs, keys_order_by_what_they_say, groups_sum_by_function_file_and_module,
+TAP_MAIN(stacks_come_largest_first_with_all_costs, a_moment_is_named_and_only_what_is_known_of_it_is_shown,
+         a_range_shows_also_what_became_less, keys_order_by_what_they_say, groups_sum_by_function_file_and_module,
          groups_of_threads_and_sizes_come_from_blocks)
