@@ -26,6 +26,7 @@
 #include "report/json.h"
 #include "report/select.h"
 #include "report/summary.h"
+#include "report/text.h"
 #include "report/threads.h"
 #include "report/tree.h"
 
@@ -81,6 +82,7 @@ struct report {
         bool view_set, cost_set, sort_set, at_end, force, no_pager, quiet, inverted;
         struct select_request request;
         struct filter filter;
+        struct str filter_words; /* as given: " -i RE --thread RE" */
         enum flat_key sort;
         enum group_kind group;
         double threshold;
@@ -168,11 +170,16 @@ static int take_range(struct report *r, const char *value)
 
 static int take_filter(struct report *r, enum filter_kind kind, const char *value)
 {
+        static const char *const words[] = { [FILTER_INCLUDE] = "-i",
+                                             [FILTER_EXCLUDE] = "-x",
+                                             [FILTER_MODULE] = "--module",
+                                             [FILTER_THREAD] = "--thread" };
         struct err e = { 0 };
 
-        if (filter_add(&r->filter, kind, value, &e))
-                return 0;
-        return message_usage("report", "%s", e.text);
+        if (!filter_add(&r->filter, kind, value, &e))
+                return message_usage("report", "%s", e.text);
+        str_format(&r->filter_words, " %s '%s'", words[kind], value);
+        return 0;
 }
 
 static int take_number(const char *option, const char *value, uint32_t *out)
@@ -281,6 +288,9 @@ static int take_shape(struct report *r, int which, const char *value)
 static int take(struct report *r, int which, const char *value)
 {
         if (which >= REPORT_TREE && which <= REPORT_JSON) {
+                if (r->view_set && r->view != which)
+                        return message_usage("report", "--%s and --%s are two views: give one of them",
+                                             report_options[r->view].name, report_options[which].name);
                 r->view = which;
                 r->view_set = true;
                 return 0;
@@ -290,13 +300,50 @@ static int take(struct report *r, int which, const char *value)
         return take_shape(r, which, value);
 }
 
+/* Options that a view cannot follow are refused, not passed over. */
+static int check_view(const struct report *r)
+{
+        const char *view = report_options[r->view].name;
+        bool of_moment = r->request.at_set || r->request.at_peak || r->request.range_set;
+        bool of_end = r->view == REPORT_BLOCKS || r->view == REPORT_THREADS;
+
+        if ((of_end || r->view == REPORT_ERRORS || r->view == REPORT_SUMMARY) && of_moment)
+                return message_usage("report", "--%s cannot be combined with --at and --range: %s known for the %s only",
+                                     view, r->view == REPORT_SUMMARY ? "it is" : "they are", of_end ? "end" : "whole run");
+        if (r->request.range_set && (r->request.at_set || r->request.at_peak || r->at_end))
+                return message_usage("report", "--at and --range contradict each other: give one of them");
+        if (r->group != GROUP_STACK && r->view_set && r->view != REPORT_FLAT)
+                return message_usage("report", "--group-by makes a table: it cannot be combined with --%s", view);
+        if (r->inverted && (r->view != REPORT_TREE || r->group != GROUP_STACK))
+                return message_usage("report", "--inverted is for the tree only");
+        return 0;
+}
+
+/* Slices tell what was live and how often was allocated, nothing else. */
+static int check_sort(const struct report *r)
+{
+        bool known = r->sort == FLAT_LIVE_BYTES || r->sort == FLAT_LIVE_BLOCKS || r->sort == FLAT_ALLOC_BYTES ||
+                     r->sort == FLAT_ALLOCS || r->sort == FLAT_AVERAGE;
+
+        if (r->sort_set && !known && (r->request.at_set || r->request.range_set))
+                return message_usage("report", "that --sort key is known for the whole run only, not for --at TIME or "
+                                               "--range");
+        return 0;
+}
+
 /* What was left open follows from what was said. */
 static int settle(struct report *r)
 {
         bool by_list = r->group == GROUP_THREAD || r->group == GROUP_SIZE;
+        int status;
 
         if (r->sort_set && !r->view_set && r->group == GROUP_STACK)
                 r->view = REPORT_FLAT;
+        status = check_view(r);
+        if (!status)
+                status = check_sort(r);
+        if (status)
+                return status;
         if (r->sort_set && r->view == REPORT_TREE) {
                 for (int i = 0; i < SELECT_COST_COUNT && !r->cost_set; i++)
                         if (flat_key_of((enum select_cost)i) == r->sort) {
@@ -348,6 +395,24 @@ static void write_selected(const struct report *r, const struct selection *sel, 
                 tree_write(sel, s, &(struct tree_options){ r->inverted, r->threshold, r->limit, color }, out);
 }
 
+/* An empty result is said to be one. */
+static void remark(const struct report *r, const struct selection *sel)
+{
+        uint64_t end = sel->profile->meta.duration_ms;
+        uint64_t asked = r->request.at_set ? r->request.at_ms : r->request.range_set ? r->request.from_ms : 0;
+        struct str time = { 0 };
+
+        if (r->quiet)
+                return;
+        text_time(&time, end);
+        if (asked > end)
+                message("the recording ends at %s; %s", str_get(&time),
+                        r->request.at_set ? "showing the end" : "nothing happened after that");
+        else if (!sel->heap.count && !sel->mapped.count && r->filter_words.length)
+                message("no stack matches%s", str_get(&r->filter_words));
+        str_free(&time);
+}
+
 static bool write_view(struct report *r, const struct profile *p, const char *file, int color, struct str *out,
                        struct err *e)
 {
@@ -364,8 +429,10 @@ static bool write_view(struct report *r, const struct profile *p, const char *fi
                 summary_write(p, s, file, color, out);
         } else {
                 good = select_make(&sel, p, s, &r->request, e);
-                if (good)
+                if (good) {
+                        remark(r, &sel);
                         write_selected(r, &sel, s, color, out);
+                }
                 select_free(&sel);
         }
         symbols_free(s);
@@ -397,6 +464,29 @@ static bool deliver(const struct report *r, const struct str *out, struct err *e
         return err_sys(e, ERR_EXIT_FINDINGS, "cannot write the result");
 }
 
+/* Whether the end of the file that is missing held all that the view shows. */
+static bool view_is_lost(const struct report *r, const struct profile *p)
+{
+        const struct profile_totals *t = &p->totals;
+
+        if (!p->truncated)
+                return false;
+        switch (r->view) {
+        case REPORT_SUMMARY:
+                return !t->allocations && !t->mmap_calls && p->site_count <= 1;
+        case REPORT_THREADS:
+                return !p->thread_count;
+        case REPORT_ERRORS:
+                return !p->error_count && (!t->allocations || t->double_frees || t->mismatched || t->unknown_frees);
+        case REPORT_BLOCKS:
+                return !p->block_count && (!t->allocations || t->live_blocks);
+        case REPORT_JSON:
+                return !t->allocations && p->site_count <= 1;
+        default:
+                return p->site_count <= 1;
+        }
+}
+
 static int show(struct report *r, const char *file)
 {
         struct profile p = { 0 };
@@ -410,7 +500,10 @@ static int show(struct report *r, const char *file)
                 return message_error(&e);
         if (p.truncated && !r->quiet)
                 message("%s ends early: shown is what is whole ('seep info %s' tells what is missing)", file, file);
-        if (!write_view(r, &p, file, color, &out, &e) || !deliver(r, &out, &e))
+        if (view_is_lost(r, &p))
+                err_set(&e, ERR_EXIT_BAD_FILE, "%s: nothing of this view is in the part that can be read%s", file,
+                        p.totals.allocations ? "; --summary shows the totals" : "");
+        if (e.exit_code || !write_view(r, &p, file, color, &out, &e) || !deliver(r, &out, &e))
                 status = message_error(&e);
         str_free(&out);
         profile_free(&p);
@@ -442,6 +535,7 @@ int cmd_report(int argc, char **argv)
         while (!status && (which = option_next(&parser)) >= 0) {
                 if (which == REPORT_HELP) {
                         filter_free(&r.filter);
+                        str_free(&r.filter_words);
                         return say_help();
                 }
                 status = take(&r, which, parser.value);
@@ -454,5 +548,6 @@ int cmd_report(int argc, char **argv)
         if (!status)
                 status = run(&r, argv[parser.first_operand]);
         filter_free(&r.filter);
+        str_free(&r.filter_words);
         return status;
 }

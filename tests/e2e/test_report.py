@@ -220,6 +220,67 @@ def test_a_range_shows_what_was_allocated_in_it(phases):
     assert "hold [" in text and "parse_big" not in text
 
 
+def answer(file, *argv):
+    return subprocess.run([SEEP, "report", *argv, str(file)], capture_output=True, text=True, env=clean_environment(),
+                          stdin=subprocess.DEVNULL, timeout=DEADLINE)
+
+
+def test_a_range_shows_also_a_stack_that_only_freed(phases):
+    text = report(phases, "--flat", "--range=300ms..900ms")
+    assert re.search(r"change -\d[^\n]*\n +hold \[", text), text
+
+
+def test_a_moment_has_its_own_words(phases):
+    text = report(phases, "--flat", "--at=300ms")
+    assert "live at 300 ms" in text and "not freed" not in text and "peak" not in text
+
+
+@pytest.mark.parametrize("views", ["--json --flat", "--flat --tree", "--blocks --at=1ms", "--threads --range=1ms..2ms",
+                                   "--summary --at=peak", "--group-by=function --json", "--inverted --flat",
+                                   "--at=1ms --range=1ms..2ms", "--at=300ms --sort=age"])
+def test_options_that_contradict_are_refused(phases, views):
+    done = answer(phases, *views.split())
+    assert (done.returncode, done.stdout) == (2, "") and done.stderr.startswith("seep: "), done.stderr
+
+
+def test_an_empty_result_is_explained(phases):
+    done = answer(phases, "-i", "no_such_function")
+    assert done.returncode == 0 and done.stderr == "seep: no stack matches -i 'no_such_function'\n"
+    done = answer(phases, "--at=1h")
+    assert done.returncode == 0 and re.fullmatch(r"seep: the recording ends at [^\n]+; showing the end\n", done.stderr)
+
+
+def test_a_view_that_the_truncated_file_does_not_hold_is_told(recording, tmp_path):
+    whole, cut, seen = recording.read_bytes(), tmp_path / "cut.seep", set()
+    for size in range(len(whole) // 40, len(whole), len(whole) // 40):
+        cut.write_bytes(whole[:size])
+        done = answer(cut, "--tree")
+        seen.add(done.returncode)
+        assert done.returncode in (0, 4) and (done.returncode == 0) == ("main" in done.stdout), (size, done.stderr)
+    assert seen == {0, 4}
+
+
+def test_each_line_of_a_function_is_a_line_of_the_tree(compiler, tmp_path):
+    source = tmp_path / "lines.c"
+    source.write_text("""#include <stdlib.h>
+        static void *volatile kept[3];
+        __attribute__((noinline)) static void *inner(size_t n) { void *p = malloc(n); kept[2] = p; return p; }
+        __attribute__((noinline)) static void work(void)
+        {
+                kept[0] = malloc(1000);
+                kept[1] = inner(3000);
+        }
+        int main(void) { work(); return 0; }
+        """)
+    subprocess.run(["gcc", "-g", "-O0", source, "-o", tmp_path / "lines"], check=True)
+    subprocess.run([SEEP, "record", "-q", "-o", tmp_path / "l.seep", tmp_path / "lines"], check=True,
+                   env=clean_environment(), timeout=DEADLINE)
+    tree = [re.sub(r"[ |]*-> |\[.*/", "", line) for line in report(tmp_path / "l.seep", "--cost=live").splitlines()[1:]]
+    assert [line for line in tree if "x): " in line] == [
+        "100.00% (4,000B, 2x): main lines.c:9]", "75.00% (3,000B, 1x): work lines.c:7]",
+        "75.00% (3,000B, 1x): inner lines.c:3]", "25.00% (1,000B, 1x): work lines.c:6]"]
+
+
 def test_merging_depth_joins_stacks(recording, compiler, tmp_path):
     done = subprocess.run([SEEP, "record", "-q", "-o", tmp_path / "d.seep", compiler.build("depth8.c"), "4096"],
                           env=clean_environment(), timeout=DEADLINE)
