@@ -24,6 +24,7 @@
 #define RECORDING_NAMES_EVERY_MS 1000u
 #define RECORDING_NAMES_AT_ONCE 256u
 #define RECORDING_CHECKPOINT_MS 10000u
+#define RECORDING_INTERPRETER_WORDS 8u /* interpreters may be scripts: four of them, each with an option */
 #define RECORDING_CHECKPOINT_SHARE 100u /* a checkpoint may take one part in so many of the time */
 
 /* ---- begin and end ---- */
@@ -193,6 +194,32 @@ static void refresh_names(struct recording *r)
 
 /* ---- checkpoints ---- */
 
+/* PROGRAM as typed, or as PATH led to it. */
+static bool is_program_word(const char *word, const char *program)
+{
+        const char *slash = strrchr(word, '/');
+
+        return strcmp(word, program) == 0 || (slash && !strchr(program, '/') && strcmp(slash + 1, program) == 0);
+}
+
+/* For a script the kernel puts the interpreter and its option in front of the command line: show it as it was typed.
+ * Programs that were not typed are named after their file. */
+static void drop_interpreter(struct profile_meta *m)
+{
+        uint32_t at = 1;
+
+        if (m->arg_count == 0 || strcmp(m->program, m->exe) == 0 || strcmp(m->program, m->args[0]) == 0)
+                return;
+        while (at < m->arg_count && at <= RECORDING_INTERPRETER_WORDS && !is_program_word(m->args[at], m->program))
+                at++;
+        if (at >= m->arg_count || at > RECORDING_INTERPRETER_WORDS)
+                return;
+        for (uint32_t i = 0; i < at; i++)
+                free(m->args[i]);
+        m->arg_count -= at;
+        memmove(m->args, m->args + at, m->arg_count * sizeof *m->args);
+}
+
 static void fill_meta(struct recording *r, const struct recording_end *end, uint64_t now_ms, struct profile *p)
 {
         struct profile_meta *m = &p->meta;
@@ -209,6 +236,7 @@ static void fill_meta(struct recording *r, const struct recording_end *end, uint
         m->exit_code = end->code;
         m->exit_signal = end->signal;
         p->totals.rss_peak_bytes = r->rss_peak_bytes;
+        drop_interpreter(m);
 }
 
 static void fill_profile(struct recording *r, const struct recording_end *end, uint64_t now_ms, struct profile *p)

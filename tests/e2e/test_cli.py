@@ -119,6 +119,15 @@ def test_a_script_is_recorded_through_its_interpreter(tmp_path):
     assert Profile(tmp_path / "out.seep").json["exit"]["code"] == 4
 
 
+@pytest.mark.parametrize("typed", ["./script", "script"])
+def test_the_command_line_of_a_script_is_shown_as_typed(typed, tmp_path):
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh -e\nexit 0\n")
+    script.chmod(0o755)
+    done = seep("record", "-o", "out.seep", typed, "one", "script", cwd=tmp_path, env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    assert done.returncode == 0 and f"\n  {typed} one script (pid " in "\n" + done.stderr
+
+
 # ---- files ----
 
 @pytest.fixture
