@@ -287,7 +287,7 @@ void flat_write(const struct selection *sel, struct symbols *s, const struct fla
 {
         flat_head(sel, &sel->heap, "heap", out);
         flat_part(sel, &sel->heap, s, options, out);
-        if (!sel->mapped.count || options->key == FLAT_PEAK_BYTES || options->key == FLAT_TEMPORARY)
+        if (!sel->mapped.count || options->key == FLAT_TEMPORARY)
                 return;
         flat_head(sel, &sel->mapped, "mapped by mmap", out);
         flat_part(sel, &sel->mapped, s, options, out);

@@ -200,23 +200,54 @@ static void summary_calls(struct summary *m)
         str_free(&number);
 }
 
+/* What mmap may have had in the peak of RSS: at the heap's peak or at the end, other moments are not known. */
+static uint64_t summary_mapped(const struct profile *p)
+{
+        uint64_t bytes = 0;
+
+        for (uint32_t i = 1; i < p->site_count; i++)
+                if (!summary_is_heap(&p->sites[i]))
+                        bytes += p->sites[i].peak_bytes;
+        return bytes > p->totals.mmap_live_bytes ? bytes : p->totals.mmap_live_bytes;
+}
+
+static void summary_rss_above(struct summary *m, uint64_t above)
+{
+        uint64_t mapped = summary_mapped(m->p);
+
+        text_size(m->out, (int64_t)above);
+        if (mapped < above / 16 || !mapped) {
+                str_text(m->out, " more than the heap: see 'seep help rss'\n");
+                return;
+        }
+        str_text(m->out, " above the heap, ");
+        if (mapped > above)
+                str_text(m->out, "some"); /* the rest was not resident */
+        else
+                text_size(m->out, (int64_t)mapped);
+        str_text(m->out, " of it by mmap\n");
+}
+
 static void summary_rss(struct summary *m)
 {
         const struct profile_totals *t = &m->p->totals;
-        bool more = t->rss_peak_bytes >= t->peak_bytes;
 
-        if (t->mmap_live_bytes || t->mmap_calls) {
+        if (t->mmap_live_bytes) {
                 summary_size(m, "mapped", t->mmap_live_bytes);
                 str_text(m->out, "  by mmap at the end (");
-                text_number(m->out, (int64_t)t->mmap_calls);
-                str_text(m->out, t->mmap_calls == 1 ? " call)\n" : " calls)\n");
+                text_count(m->out, (int64_t)t->mmap_calls, "call");
+                str_text(m->out, ")\n");
         }
         if (!t->rss_peak_bytes)
                 return;
         summary_size(m, "peak RSS", t->rss_peak_bytes);
         str_text(m->out, "  ");
-        text_size(m->out, (int64_t)(more ? t->rss_peak_bytes - t->peak_bytes : t->peak_bytes - t->rss_peak_bytes));
-        str_format(m->out, " %s than the heap: see 'seep help rss'\n", more ? "more" : "less");
+        if (t->rss_peak_bytes >= t->peak_bytes) {
+                summary_rss_above(m, t->rss_peak_bytes - t->peak_bytes);
+                return;
+        }
+        text_size(m->out, (int64_t)(t->peak_bytes - t->rss_peak_bytes));
+        str_text(m->out, " less than the heap: see 'seep help rss'\n");
 }
 
 static void summary_numbers(struct summary *m)
@@ -226,8 +257,8 @@ static void summary_numbers(struct summary *m)
         summary_peak(m);
         summary_size(m, "end heap", t->live_bytes);
         str_text(m->out, "  in ");
-        text_number(m->out, (int64_t)t->live_blocks);
-        str_text(m->out, t->live_blocks == 1 ? " block\n" : " blocks\n");
+        text_count(m->out, (int64_t)t->live_blocks, "block");
+        str_char(m->out, '\n');
         summary_calls(m);
         summary_rss(m);
 }
@@ -277,8 +308,7 @@ static void summary_not_freed(struct summary *m)
         str_text(m->out, "  NOT FREED: ");
         text_size(m->out, (int64_t)t->live_bytes);
         str_text(m->out, " in ");
-        text_number(m->out, (int64_t)t->live_blocks);
-        str_text(m->out, t->live_blocks == 1 ? " block" : " blocks");
+        text_count(m->out, (int64_t)t->live_blocks, "block");
         text_plain(m->out, m->color);
         str_text(m->out, m->p->meta.end == PROFILE_END_UNKNOWN ? " so far\n" : " at the end\n");
         for (uint32_t i = 0; i < m->top_count && i < room; i++)
@@ -367,7 +397,14 @@ static void summary_modules(struct summary *m)
 static void summary_warnings(struct summary *m)
 {
         const struct profile_meta *meta = &m->p->meta;
+        uint64_t children = m->p->totals.forks_not_followed;
 
+        if (children) {
+                str_text(m->out, "  ");
+                text_number(m->out, (int64_t)children);
+                str_format(m->out, " forked %s allocated memory and %s not recorded (--follow=all)\n",
+                           children == 1 ? "child" : "children", children == 1 ? "was" : "were");
+        }
         for (uint32_t i = 0; i < meta->warning_count && i < SUMMARY_WARNINGS; i++) {
                 size_t start = m->out->length;
 

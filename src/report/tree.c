@@ -547,10 +547,15 @@ static void tree_part(const struct selection *sel, const struct select_part *par
 
 void tree_write(const struct selection *sel, struct symbols *s, const struct tree_options *options, struct str *out)
 {
+        const char *heading = "mapped by mmap";
+
         tree_part(sel, &sel->heap, s, options, sel->heading, out);
-        if ((int64_t)sel->mapped.total_bytes <= 0 || sel->cost == SELECT_PEAK || sel->cost == SELECT_TEMPORARY)
+        if ((int64_t)sel->mapped.total_bytes <= 0 || sel->cost == SELECT_TEMPORARY)
                 return;
+        if (sel->cost == SELECT_PEAK || sel->moment == SELECT_OF_PEAK)
+                heading = "mapped by mmap, at the peak of the heap";
+        else if (sel->cost == SELECT_LIVE && sel->moment != SELECT_OF_RANGE)
+                heading = "mapped by mmap, live";
         str_char(out, '\n');
-        tree_part(sel, &sel->mapped, s, options, sel->cost == SELECT_LIVE ? "mapped by mmap, live" : "mapped by mmap",
-                  out);
+        tree_part(sel, &sel->mapped, s, options, heading, out);
 }

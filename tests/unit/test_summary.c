@@ -56,6 +56,7 @@ TEST(numbers_and_the_largest_sites_are_told)
         has_text(text, "allocations           16  1/s, 1000 B in all, 25 % temporary\n");
         has_text(text, "mapped           4.0 KiB  by mmap at the end (1 call)\n");
         has_text(text, "peak RSS         3.0 MiB  3.0 MiB more than the heap: see 'seep help rss'\n");
+        is_true(!strstr(text, "forked"));
         has_text(text, "NOT FREED: 1000 B in 16 blocks at the end\n");
         has_text(text, "    1.      600 B       6 blocks  parse a.c:10 <- load l.c:7\n");
         has_text(text, "    2.      200 B       2 blocks  load l.c:7 <- main m.c:1\n");
@@ -63,6 +64,44 @@ TEST(numbers_and_the_largest_sites_are_told)
         has_text(text, "seep report --cost live prog.1.seep");
         is_true(!strstr(text, "ERRORS") && !strstr(text, "warning"));
         fits_a_screen(text);
+        free(text);
+        profile_free(&p);
+}
+
+/* Without a word about it, memory from mmap looks like waste of the allocator. */
+TEST(mapped_memory_is_named_where_it_explains_the_resident_set)
+{
+        struct profile p;
+        char *text;
+
+        forge_usual(&p);
+        p.totals.rss_peak_bytes = 20u << 20;
+        p.totals.mmap_calls = 1;
+        p.sites[FORGE_SITE_MMAP].peak_bytes = 16u << 20;
+        text = summary_of(&p, "prog.1.seep");
+        has_text(text, "  peak RSS        20.0 MiB  20.0 MiB above the heap, 16.0 MiB of it by mmap\n");
+        is_true(!strstr(text, "  mapped "));
+        free(text);
+        p.sites[FORGE_SITE_MMAP].peak_bytes = 64u << 20;
+        text = summary_of(&p, "prog.1.seep");
+        has_text(text, "  peak RSS        20.0 MiB  20.0 MiB above the heap, some of it by mmap\n");
+        free(text);
+        profile_free(&p);
+}
+
+TEST(children_that_were_not_recorded_are_told)
+{
+        struct profile p;
+        char *text;
+
+        forge_usual(&p);
+        p.totals.forks_not_followed = 1;
+        text = summary_of(&p, "prog.1.seep");
+        has_text(text, "\n  1 forked child allocated memory and was not recorded (--follow=all)\n");
+        free(text);
+        p.totals.forks_not_followed = 2000;
+        text = summary_of(&p, "prog.1.seep");
+        has_text(text, "\n  2,000 forked children allocated memory and were not recorded (--follow=all)\n");
         free(text);
         profile_free(&p);
 }
@@ -81,6 +120,8 @@ TEST(the_worst_case_still_fits_a_screen)
                         heap_text("a_namespace::with_a_class_template<of_long, parameters>::and_a_long_method_name");
         }
         p.totals.double_frees = p.totals.mismatched = p.totals.unknown_frees = 1234567;
+        p.totals.forks_not_followed = 1000000;
+        p.totals.mmap_live_bytes = 1047900000;
         p.totals.mmap_calls = p.totals.rss_peak_bytes = p.totals.temporary = p.error_count = 1;
         p.errors = heap_zero(1, sizeof *p.errors);
         p.sites[1].peak_bytes = p.totals.peak_bytes = p.totals.peak_error_bytes = 1000000;
@@ -160,5 +201,6 @@ TEST(library_machinery_is_passed_over)
         profile_free(&p);
 }
 
-TAP_MAIN(numbers_and_the_largest_sites_are_told, the_worst_case_still_fits_a_screen, nothing_recorded_is_explained,
+TAP_MAIN(numbers_and_the_largest_sites_are_told, mapped_memory_is_named_where_it_explains_the_resident_set,
+         children_that_were_not_recorded_are_told, the_worst_case_still_fits_a_screen, nothing_recorded_is_explained,
          all_freed_is_said, commands_work_as_printed_also_for_odd_names, library_machinery_is_passed_over)

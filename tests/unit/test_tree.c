@@ -87,6 +87,29 @@ TEST(inverted_from_the_caller_of_malloc_outwards)
         free(text);
 }
 
+TEST(the_peak_has_what_was_mapped_then)
+{
+        struct profile p;
+        char *text;
+
+        forge_usual(&p);
+        p.sites[FORGE_SITE_LOAD].peak_bytes = 50;
+        p.sites[FORGE_SITE_LOAD].peak_blocks = 1;
+        p.sites[FORGE_SITE_MMAP].peak_bytes = 8192;
+        p.sites[FORGE_SITE_MMAP].peak_blocks = 2;
+        text = tree_of(&p, (struct select_request){ .cost = SELECT_PEAK },
+                       (struct tree_options){ .threshold = 1, .inverted = true });
+        is_text(text, "peak: 50B\n"
+                      "  -> 100.00% (50B, 1x): load [/src/l.c:7]\n"
+                      "    -> 100.00% (50B, 1x): main [/src/m.c:1]\n"
+                      "\n"
+                      "mapped by mmap, at the peak of the heap: 8,192B\n"
+                      "  -> 100.00% (8,192B, 2x): load [/src/l.c:7]\n"
+                      "    -> 100.00% (8,192B, 2x): main [/src/m.c:1]\n");
+        free(text);
+        profile_free(&p);
+}
+
 TEST(calls_are_weighed_by_their_number)
 {
         char *text = usual_tree((struct select_request){ .cost = SELECT_ALLOCS },
@@ -236,6 +259,7 @@ TEST(memory_without_a_stack_is_still_counted)
 }
 
 TAP_MAIN(from_main_inwards_with_shares_of_the_whole, inverted_from_the_caller_of_malloc_outwards,
-         calls_are_weighed_by_their_number, a_limit_sums_what_is_beyond_it, merged_stacks_end_at_the_given_depth,
-         own_allocations_are_a_leaf_beside_the_calls, recursion_is_a_chain_and_ends, start_code_is_left_out_but_not_its_own_memory,
+         the_peak_has_what_was_mapped_then, calls_are_weighed_by_their_number, a_limit_sums_what_is_beyond_it,
+         merged_stacks_end_at_the_given_depth, own_allocations_are_a_leaf_beside_the_calls,
+         recursion_is_a_chain_and_ends, start_code_is_left_out_but_not_its_own_memory,
          an_empty_recording_gives_an_empty_tree, memory_without_a_stack_is_still_counted)
