@@ -66,6 +66,34 @@ static int say_unknown_word(const char *word)
         else
                 message("'%s' is neither a command of seep nor a program in PATH", word);
         message("'seep help' lists the commands");
+        return near && !is_program(word) ? ERR_EXIT_USAGE : ERR_EXIT_NOT_FOUND;
+}
+
+static bool is_recording(const char *word)
+{
+        size_t length = strlen(word);
+
+        return length > 5 && strcmp(word + length - 5, ".seep") == 0;
+}
+
+static bool is_assignment(const char *word)
+{
+        size_t length = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
+
+        return length > 0 && word[length] == '=' && (word[0] < '0' || word[0] > '9');
+}
+
+/* Words that are meant for another place, unless a program has such a name.  0: WORD is none of them. */
+static int say_misplaced_word(const char *word)
+{
+        if (is_program(word) || is_program_in_path(word))
+                return 0;
+        if (is_recording(word))
+                message("'%s' is no program: did you mean 'seep report %s'?", word, word);
+        else if (is_assignment(word))
+                message("'%s' is no program; a variable is set with env: seep env %s PROGRAM", word, word);
+        else
+                return 0;
         return ERR_EXIT_USAGE;
 }
 
@@ -110,11 +138,15 @@ static int run_word(int argc, char **argv)
 {
         const char *word = argv[1];
         const struct command *command = command_find(word);
+        int status;
 
         if (command && command->run != cmd_record)
                 return command->run(argc - 1, argv + 1);
         if (command)
                 return run_record(argc - 1, argv + 1);
+        status = say_misplaced_word(word);
+        if (status)
+                return status;
         if (word[0] == '-' || strchr(word, '/') || is_program_in_path(word))
                 return run_program(argc, argv);
         return say_unknown_word(word);

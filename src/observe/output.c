@@ -245,22 +245,47 @@ static bool choose_directory(struct output *o, const char *wanted, struct err *w
         return err_context(why, "no place for the recording");
 }
 
-bool output_prepare(struct output *o, const char *pattern, bool force, struct err *why)
+/* What the user cannot have meant; FIXED: the pattern is the name. */
+static bool check_pattern(const char *pattern, bool fixed, struct err *why)
 {
         struct stat st;
-        char *directory;
-        bool good = true;
+        bool there = fixed && stat(pattern, &st) == 0;
 
-        *o = (struct output){ .pattern = pattern, .force = force };
         if (!*base_name(pattern) || pattern[strlen(pattern) - 1] == '/')
                 return err_set(why, ERR_EXIT_USAGE, "-o '%s' is no file name", pattern);
-        if (!has_place(pattern, "pen") && stat(pattern, &st) == 0 && S_ISDIR(st.st_mode))
+        if (there && S_ISDIR(st.st_mode))
                 return err_set(why, ERR_EXIT_USAGE, "-o %s is a directory; a file in it: -o %s/%s", pattern, pattern,
                                OUTPUT_DEFAULT);
+        if (strcmp(pattern, "-") == 0 || (there && !S_ISREG(st.st_mode)))
+                return err_set(why, ERR_EXIT_USAGE,
+                               "-o %s: a recording cannot be written to a terminal, pipe or device; name a file", pattern);
+        return true;
+}
+
+/* A directory that is not there was mistyped; one that is full or forbidden is no reason not to record. */
+static bool check_directory(const char *directory, const char *pattern, struct err *why)
+{
+        struct stat st;
+        bool there = stat(directory, &st) == 0;
+
+        if (strchr(directory, '%') || (there ? S_ISDIR(st.st_mode) : errno != ENOENT && errno != ENOTDIR))
+                return true;
+        return err_set(why, ERR_EXIT_USAGE, "-o %s: there is no directory %s", pattern, directory);
+}
+
+bool output_prepare(struct output *o, const char *pattern, bool force, struct err *why)
+{
+        char *directory;
+        bool good;
+
+        *o = (struct output){ .pattern = pattern, .force = force };
+        if (!check_pattern(pattern, !has_place(pattern, "pen"), why))
+                return false;
         if (!has_place(pattern, "pen") && is_taken(o, pattern))
                 return err_set(why, ERR_EXIT_USAGE, "%s exists; -f replaces it", pattern);
         directory = directory_of(pattern);
-        if (!can_write(directory))
+        good = check_directory(directory, pattern, why);
+        if (good && !can_write(directory))
                 good = choose_directory(o, directory, why);
         free(directory);
         return good;

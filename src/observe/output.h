@@ -25,8 +25,8 @@ struct output {
         uint32_t used_count;
 };
 
-/* Before the program starts: false (exit code 2) when the name is taken or the pattern is wrong.  When the directory
- * cannot be written to, another is chosen and WHY (not filled otherwise) says which; false when there is none. */
+/* Before the program starts: false (exit code 2) when the name is taken, the pattern is wrong or its directory is not
+ * there.  When the directory cannot be written to, another is chosen and WHY (not filled otherwise) says which; false when there is none. */
 bool output_prepare(struct output *o, const char *pattern, bool force, struct err *why);
 void output_free(struct output *o);
 

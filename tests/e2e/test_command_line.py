@@ -68,13 +68,36 @@ def test_a_slip_is_understood_and_refused(typed, meant):
 
 def test_a_strange_word_is_refused_without_a_guess():
     done = seep("xyzzy-no-such-program")
-    assert done.returncode == 2 and "did you mean" not in done.stderr and "xyzzy" in done.stderr
+    assert done.returncode == 127 and "did you mean" not in done.stderr and "xyzzy" in done.stderr
 
 
 def test_a_program_here_is_named_with_its_path(tmp_path):
     shutil.copy("/bin/true", tmp_path / "own-program")
     done = seep("own-program", cwd=tmp_path)
-    assert done.returncode == 2 and "did you mean ./own-program?" in done.stderr
+    assert done.returncode == 127 and "did you mean ./own-program?" in done.stderr
+
+
+@pytest.mark.parametrize("words, meant", [(["old.seep"], "'seep report old.seep'"), (["./old.seep"], "'seep report ./old.seep'"),
+                                          (["A=1", "ls"], "seep env A=1 "), (["A_2=/tmp", "ls"], "seep env A_2=/tmp ")])
+def test_a_word_for_another_place_is_explained(words, meant, tmp_path):
+    (tmp_path / "old.seep").write_text("whatever")
+    done = seep(*words, cwd=tmp_path)
+    assert done.returncode == 2 and meant in done.stderr and done.stdout == ""
+    assert recordings(tmp_path) == ["old.seep"]
+
+
+def test_a_program_may_have_the_name_of_a_recording(tmp_path):
+    shutil.copy("/bin/echo", tmp_path / "echo.seep")
+    done = seep("-o", "out.seep", "./echo.seep", "hi", cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout == "hi\n"
+    done = seep("./echo.seep", "hi", cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout == "hi\n"
+
+
+@pytest.mark.parametrize("place, said", [("-", "name a file"), ("/dev/null", "name a file"), ("no/such/x.seep", "no directory no/such")])
+def test_a_place_that_is_a_mistake_is_refused_before_the_start(place, said, tmp_path):
+    done = seep("-f", "-o", place, "echo", "hi", cwd=tmp_path)
+    assert done.returncode == 2 and said in done.stderr and done.stdout == ""
 
 
 def test_a_path_that_does_not_exist_gives_127(tmp_path):

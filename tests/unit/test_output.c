@@ -174,7 +174,7 @@ TEST(a_file_that_only_the_pid_hits_is_kept)
         leave();
 }
 
-TEST(a_place_that_is_not_there_is_replaced_and_told)
+TEST(a_place_that_takes_no_file_is_replaced_and_told)
 {
         struct output o;
         struct err e = { 0 };
@@ -182,12 +182,42 @@ TEST(a_place_that_is_not_there_is_replaced_and_told)
 
         enter();
         setenv("TMPDIR", place, 1);
-        is_true(output_prepare(&o, "/nowhere/at/all/x.seep", false, &e));
-        has_text(e.text, "cannot write to /nowhere/at/all");
+        is_true(output_prepare(&o, "/proc/self/x.seep", false, &e));
+        has_text(e.text, "cannot write to /proc/self");
         has_text(e.text, place);
         snprintf(expected, sizeof expected, "%s/x.seep", place);
         named(&o, "x", 1, true, expected);
         output_free(&o);
+        leave();
+}
+
+static void refused(const char *pattern, bool force, const char *reason)
+{
+        struct output o;
+        struct err e = { 0 };
+
+        is_true(!output_prepare(&o, pattern, force, &e));
+        is_equal(e.exit_code, ERR_EXIT_USAGE);
+        has_text(e.text, reason);
+        output_free(&o);
+}
+
+TEST(a_place_that_is_not_there_is_refused)
+{
+        enter();
+        make_file("file");
+        refused("/nowhere/at/all/x.seep", false, "no directory /nowhere/at/all");
+        refused("file/x.seep", true, "no directory file");
+        leave();
+}
+
+TEST(what_is_no_regular_file_is_refused)
+{
+        enter();
+        is_true(mkfifo("pipe", 0600) == 0);
+        refused("-", false, "name a file");
+        refused("pipe", true, "name a file");
+        refused("/dev/null", true, "name a file");
         leave();
 }
 
@@ -233,5 +263,6 @@ TEST(a_directory_is_no_file_name)
 TAP_MAIN(the_default_name_is_program_and_pid, a_name_is_given_once, the_last_program_of_a_process_gets_the_name,
          a_recording_with_another_name_stays, a_pattern_may_name_pid_program_and_number,
          a_strangers_name_leads_nowhere_else, a_file_that_exists_is_refused_before_the_start, a_file_that_only_the_pid_hits_is_kept,
-         a_place_that_is_not_there_is_replaced_and_told, a_recording_that_cannot_be_written_goes_elsewhere,
+         a_place_that_takes_no_file_is_replaced_and_told, a_place_that_is_not_there_is_refused,
+         what_is_no_regular_file_is_refused, a_recording_that_cannot_be_written_goes_elsewhere,
          a_directory_is_no_file_name)
