@@ -17,17 +17,17 @@
 
 static int say_overview(void)
 {
-        puts("seep tells where the memory of a program goes: every allocation, with its full stack.\n\ncommands:");
+        puts("seep tells where the memory of a program goes: every allocation, with its stack.\n\ncommands:");
         for (size_t i = 0; i < COMMAND_COUNT; i++)
                 printf("  seep %-8s %s\n", command_list[i].name, command_list[i].purpose);
         puts("\nexamples:\n"
-             "  seep ./server --port 8080      record it; the summary comes when it ends (or at Ctrl-C)\n"
-             "  seep report                    the newest recording here: what the peak was made of\n"
+             "  seep ./server --port 8080      record it; the summary comes when it ends\n"
+             "  seep report                    what the peak of the newest recording was\n"
              "  seep report --cost=live        what was not freed at the end\n"
              "\ntopics (seep help TOPIC):");
         for (size_t i = 0; i < TOPIC_COUNT; i++)
                 printf("  %-8s %s\n", topic_list[i].name, topic_list[i].purpose);
-        puts("\n'seep help COMMAND' or 'seep COMMAND --help' lists a command's options; 'man seep' is the manual.");
+        puts("\n'seep help COMMAND' or 'seep COMMAND --help' lists a command's options;\n'man seep' is the manual.");
         return 0;
 }
 

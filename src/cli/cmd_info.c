@@ -27,10 +27,10 @@ static int say_help(void)
 {
         struct str out = { 0 };
 
-        str_text(&out, "usage: seep info [OPTIONS] [FILE]\n\nTell what a recording holds and whether it is whole.  "
+        str_text(&out, "usage: seep info [OPTIONS] [FILE]\n\nTell what a recording holds and whether it is whole.\n"
                        "FILE defaults to the newest *.seep here.\n\n");
         option_help(info_options, &out);
-        str_text(&out, "\nExit status: 0 the file is whole, 1 a part is missing or damaged, 4 nothing can be read.\n");
+        str_text(&out, "\nExit status: 0 the file is whole, 1 a part is missing or damaged, 4 nothing can\nbe read.\n");
         fputs(str_get(&out), stdout);
         str_free(&out);
         return 0;

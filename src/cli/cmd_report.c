@@ -41,14 +41,14 @@
         X(REPORT_JSON, "json", 0, NULL, "everything, for programs")                                                    \
         X(REPORT_HEAD_WHAT, NULL, 0, NULL, "what is counted:")                                                         \
         X(REPORT_COST, "cost", 0, "COST",                                                                              \
-          "peak (default), live (not freed), total (all bytes ever),\nallocs (calls), temporary")                      \
+          "peak (default), live (not freed), total (all bytes ever), allocs (calls), temporary")                      \
         X(REPORT_AT, "at", 0, "WHEN", "the moment: peak, end, or a time like 1.5s or 200ms")                           \
         X(REPORT_RANGE, "range", 0, "A..B", "what happened between two times: 2s..5s, ..5s, 2s..")                     \
         X(REPORT_HEAD_FILTER, NULL, 0, NULL,                                                                           \
           "which stacks (extended regular expressions; -i and -x may be repeated):")                                   \
         X(REPORT_INCLUDE, "include", 'i', "RE", "only stacks with such a function")                                    \
         X(REPORT_EXCLUDE, "exclude", 'x', "RE",                                                                        \
-          "no stacks with such a function; from the inside,\nthe first frame that matches decides")                    \
+          "no stacks with such a function; from the inside, the first frame that matches decides")                    \
         X(REPORT_MODULE, "module", 0, "RE", "only stacks through such a library or program")                           \
         X(REPORT_THREAD, "thread", 0, "RE", "only what threads of such a name or number did")                          \
         X(REPORT_HEAD_SHAPE, NULL, 0, NULL, "how it is shown:")                                                        \
@@ -56,7 +56,7 @@
         X(REPORT_THRESHOLD, "threshold", 0, "PCT", "sum up what is below this share of the whole (1)")                 \
         X(REPORT_LIMIT, "limit", 'n', "N", "at most N entries")                                                        \
         X(REPORT_SORT, "sort", 's', "KEY",                                                                             \
-          "order of --flat: live-bytes live-blocks peak-bytes alloc-bytes\nallocs temporary average age bad-frees "    \
+          "order of --flat: live-bytes live-blocks peak-bytes alloc-bytes allocs temporary average age bad-frees "    \
           "mismatched")                                                                                                \
         X(REPORT_DEPTH_MERGE, "depth-merge", 0, "N", "stacks equal in their N innermost frames are one")               \
         X(REPORT_GROUP_BY, "group-by", 0, "KIND", "a table by stack, function, file, module, thread or size")          \
@@ -98,13 +98,13 @@ static int say_help(void)
         struct str out = { 0 };
 
         str_text(&out, "usage: seep report [OPTIONS] [FILE]\n\n"
-                       "Tell where the memory of a recording went.  FILE defaults to the newest *.seep here.\n");
+                       "Tell where the memory of a recording went.\nFILE defaults to the newest *.seep here.\n");
         option_help(report_options, &out);
         str_text(&out, "\nexamples:\n"
                        "  seep report                          what the peak was made of\n"
                        "  seep report --cost live --inverted   who allocated what was not freed\n"
                        "  seep report --flat -s allocs -n 10   the ten stacks that allocate most often\n"
-                       "  seep report --at 1.5s -x '^init_'    live memory at 1.5 s, without initialisation\n"
+                       "  seep report --at 1.5s -x '^init_'    live at 1.5 s, without initialisation\n"
                        "\nExit status: 0 fine, 2 wrong use, 4 the file cannot be read.\n");
         pager_show(&out, true);
         str_free(&out);

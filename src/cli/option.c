@@ -13,6 +13,7 @@
 #include "cli/message.h"
 #include "cli/suggest.h"
 
+enum { OPTION_COLUMNS = 80 }; /* of the help text */
 enum { OPTION_LONG = 256 }; /* getopt's value of entry i is OPTION_LONG + i */
 
 static int option_argument_kind(const struct option_entry *entry)
@@ -144,20 +145,31 @@ static void option_left_column(const struct option_entry *entry, struct str *out
                 str_format(out, " %s", entry->argument);
 }
 
-/* Help texts may be longer than a line: they continue, indented, at each '\n'. */
+/* Help texts may be longer than a line: they continue, indented, at each '\n' and where a word would not fit. */
 static void option_right_column(const char *help, size_t column, struct str *out)
 {
-        for (const char *c = help; *c; c++) {
-                str_char(out, *c);
-                if (*c == '\n')
-                        str_format(out, "%*s", (int)column, "");
+        size_t used = column;
+
+        while (*help) {
+                size_t word = strcspn(help, " \n");
+
+                if (used > column && (used + 1 + word > OPTION_COLUMNS || help[-1] == '\n')) {
+                        str_format(out, "\n%*s", (int)column, "");
+                        used = column;
+                } else if (used > column) {
+                        str_char(out, ' ');
+                        used++;
+                }
+                str_bytes(out, help, word);
+                used += word;
+                help += word + (help[word] != 0);
         }
         str_char(out, '\n');
 }
 
 void option_help(const struct option_entry *entries, struct str *out)
 {
-        const size_t column = 30;
+        const size_t column = 28;
 
         for (const struct option_entry *entry = entries; entry->help; entry++) {
                 size_t start = out->length, used;

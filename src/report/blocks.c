@@ -78,12 +78,14 @@ static void blocks_list(const struct selection *sel, struct symbols *s, struct p
                 stack_write(sel, s, sel->profile->sites[list[i].site].node, "    ", out);
                 str_char(out, '\n');
         }
-        if (shown < count)
-                str_format(out, "%" PRIu64 " more (-n %" PRIu32 ")\n", count - shown, options->limit);
+        if (shown < count) {
+                text_number(out, (int64_t)(count - shown));
+                str_format(out, " more (-n %" PRIu32 ")\n", options->limit);
+        }
 }
 
 static void blocks_part(const struct selection *sel, struct symbols *s, const struct profile_block *all,
-                        uint64_t all_count, const struct select_part *part, const char *what,
+                        uint64_t all_count, const struct select_part *part, const char *noun, const char *what,
                         const struct blocks_options *options, struct str *out)
 {
         struct profile_block *list = heap_zero(all_count, sizeof *list);
@@ -95,7 +97,7 @@ static void blocks_part(const struct selection *sel, struct symbols *s, const st
                         list[count++] = all[i];
                         bytes += all[i].size;
                 }
-        text_number(out, (int64_t)count);
+        text_count(out, (int64_t)count, noun);
         str_format(out, " %s, ", what);
         text_number(out, (int64_t)bytes);
         str_text(out, "B\n\n");
@@ -109,13 +111,13 @@ void blocks_write(const struct selection *sel, struct symbols *s, const struct b
         const struct profile *p = sel->profile;
         struct profile_block *regions;
 
-        blocks_part(sel, s, p->blocks, p->block_count, &sel->heap, "blocks not freed", options, out);
+        blocks_part(sel, s, p->blocks, p->block_count, &sel->heap, "block", "not freed", options, out);
         if (!p->region_count || !sel->mapped.count)
                 return;
         regions = heap_zero(p->region_count, sizeof *regions);
         for (uint32_t i = 0; i < p->region_count; i++)
                 regions[i] = (struct profile_block){ p->regions[i].start, p->regions[i].end - p->regions[i].start,
                                                      p->regions[i].site, p->regions[i].thread, p->regions[i].birth_ms };
-        blocks_part(sel, s, regions, p->region_count, &sel->mapped, "regions mapped by mmap", options, out);
+        blocks_part(sel, s, regions, p->region_count, &sel->mapped, "region", "mapped by mmap", options, out);
         free(regions);
 }

@@ -39,7 +39,9 @@ static void errors_head(const struct profile *p, const struct profile_error *err
         default:
                 str_text(out, "release of memory that was not allocated");
         }
-        str_format(out, ", %" PRIu64 " times, first at ", error->count);
+        str_text(out, ", ");
+        text_count(out, (int64_t)error->count, "time");
+        str_text(out, error->count == 1 ? ", at " : ", first at ");
         text_time(out, error->first_ms);
         str_format(out, ": address 0x%" PRIx64, error->address);
         if (known) {

@@ -240,7 +240,9 @@ static void group_table(const struct selection *sel, struct group_list *l, const
         if (rest.weight > 0 && whole) {
                 struct str name = { 0 };
 
-                str_format(&name, "(%u more)", l->count - shown);
+                str_char(&name, '(');
+                text_number(&name, l->count - shown);
+                str_text(&name, " more)");
                 rest.name = name.data;
                 group_line(sel, &rest, (int64_t)whole, options, out);
                 str_free(&name);
@@ -268,10 +270,10 @@ void group_write(const struct selection *sel, struct symbols *s, const struct gr
                 group_by_frame(sel, s, &sel->heap, options->kind, &l);
         group_table(sel, &l, options, sel->heading, out);
         group_free(&l);
-        if (!by_frame || !sel->mapped.count || sel->cost == SELECT_PEAK || sel->cost == SELECT_TEMPORARY)
+        if (!by_frame || (int64_t)sel->mapped.total_bytes <= 0 || sel->cost == SELECT_TEMPORARY)
                 return;
         group_by_frame(sel, s, &sel->mapped, options->kind, &l);
         str_char(out, '\n');
-        group_table(sel, &l, options, "mapped by mmap", out);
+        group_table(sel, &l, options, sel->cost == SELECT_PEAK ? "mapped by mmap at that time" : "mapped by mmap", out);
         group_free(&l);
 }

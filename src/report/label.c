@@ -92,6 +92,11 @@ void label_frame(const struct profile *p, uint32_t node, const struct symbol_fra
         label_place(frame, out);
 }
 
+bool label_is_start(const struct symbol_frame *frame)
+{
+        return frame->function && strncmp(frame->function, "__libc_start_", 13) == 0;
+}
+
 bool label_is_machinery(const struct symbol_frame *frame)
 {
         static const char *const starts[] = { "std::",        "__gnu_cxx::", "void std::",   "void* std::",

@@ -11,6 +11,7 @@
 void stack_write(const struct selection *sel, struct symbols *s, uint32_t node, const char *indent, struct str *out)
 {
         const struct symbol_frame *frames;
+        uint32_t innermost = node;
 
         if (node <= 1) {
                 str_text(out, indent);
@@ -20,6 +21,8 @@ void stack_write(const struct selection *sel, struct symbols *s, uint32_t node, 
         for (; node > 1; node = select_parent(sel, node)) {
                 uint32_t origin = select_origin(sel, node), count = symbols_node(s, origin, &frames);
 
+                if (node != innermost && label_is_start(&frames[count - 1]))
+                        break;
                 for (uint32_t i = 0; i < count; i++) {
                         str_text(out, indent);
                         label_frame(sel->profile, origin, &frames[i], out);

@@ -13,7 +13,8 @@
 #include "report/select.h"
 #include "symbol/symbol.h"
 
-/* Append the frames from NODE (of SEL's tree) outwards, innermost first, each line with INDENT in front. */
+/* Append the frames from NODE (of SEL's tree) outwards, innermost first, each line with INDENT in front.  The
+ * start code outside of main is left out. */
 void stack_write(const struct selection *sel, struct symbols *s, uint32_t node, const char *indent, struct str *out);
 
 #endif

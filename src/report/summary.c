@@ -101,6 +101,8 @@ static void summary_frames(struct summary *m, uint32_t node, size_t start)
                 uint32_t count = symbols_node(m->symbols, node, &frames);
                 bool outermost = m->p->nodes[node].parent <= 1;
 
+                if (shown && label_is_start(&frames[count - 1]))
+                        break;
                 for (uint32_t i = 0; i < count && shown < 2; i++) {
                         if (label_is_machinery(&frames[i]) && !(outermost && !shown && i + 1 == count))
                                 continue;

@@ -30,25 +30,25 @@ static void threads_cell(struct str *out, size_t width, uint64_t value, void (*p
         str_free(&cell);
 }
 
+static void threads_time(struct str *out, int64_t ms)
+{
+        text_time(out, (uint64_t)ms);
+}
+
 static void threads_line(const struct profile_thread *t, struct str *out)
 {
         size_t start = out->length;
 
         if (t->tid)
-                str_format(out, "%8" PRIu32 "  %s", t->tid, t->name ? t->name : "?");
+                str_format(out, "%7" PRIu32 " %s", t->tid, t->name ? t->name : "?");
         else
-                str_text(out, "       -  (thread unknown)");
-        text_pad(out, start, 30);
-        threads_cell(out, 14, t->allocations, text_number);
-        threads_cell(out, 13, t->bytes_allocated, text_size);
-        threads_cell(out, 12, t->live_blocks, text_number);
-        threads_cell(out, 13, t->live_bytes, text_size);
-        str_text(out, "  from ");
-        text_time(out, t->start_ms);
-        if (t->end_ms) {
-                str_text(out, " to ");
-                text_time(out, t->end_ms);
-        }
+                str_text(out, "      - (unknown)");
+        text_pad(out, start, 23);
+        threads_cell(out, 13, t->allocations, text_number);
+        threads_cell(out, 11, t->bytes_allocated, text_size);
+        threads_cell(out, 11, t->live_blocks, text_number);
+        threads_cell(out, 11, t->live_bytes, text_size);
+        threads_cell(out, 11, t->start_ms, threads_time);
         str_char(out, '\n');
 }
 
@@ -67,10 +67,11 @@ void threads_write(const struct profile *p, const struct threads_options *option
         }
         qsort(list, count, sizeof *list, thread_compare);
         shown = options->limit && options->limit < count ? options->limit : count;
-        str_format(out, "%8s  %-20s%14s%13s%12s%13s\n", "thread", "name", "allocations", "bytes", "not freed", "bytes");
+        str_format(out, "%7s %-15s%13s%11s%11s%11s%11s\n", "thread", "name", "allocations", "bytes", "not freed", "bytes",
+                   "since");
         for (uint32_t i = 0; i < shown; i++)
                 threads_line(list[i], out);
         if (shown < count)
-                str_format(out, "%u more threads (-n %u)\n", count - shown, options->limit);
+                str_format(out, "%u more thread%s (-n %u)\n", count - shown, count - shown == 1 ? "" : "s", options->limit);
         free(list);
 }

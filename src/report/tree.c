@@ -54,6 +54,7 @@ struct tree {
         uint64_t *bytes, *count; /* per node, with all below; top-down only */
         uint32_t *child_first, *children;
         uint32_t *item_of; /* by node: item + 1 in the level being made; inverted only */
+        uint8_t *nameless; /* by node: 1 start code that only its place in the stack tells */
         uint8_t *start;    /* by node: 1 other code, 2 start code all the way out, 0 not known yet; inverted only */
         int64_t whole;
         struct tree_level *levels; /* the path to the line being printed */
@@ -162,18 +163,13 @@ static void level_add_inner(struct tree *t, struct tree_level *l, const struct t
                 level_add_node(t, l, t->children[i]);
 }
 
-/* What stands in every stack before main or a thread's function: the loader's and the C library's start code. */
-static bool tree_is_start(struct tree *t, uint32_t node)
+static bool tree_in_libc(const struct tree *t, uint32_t node)
 {
         static const char *const libraries[] = { "libc.so", "libc-", "libpthread", "ld-linux", "ld-musl" };
         const struct profile *p = t->sel->profile;
         const struct profile_node *n = &p->nodes[select_origin(t->sel, node)];
-        const struct symbol_frame *frames;
-        uint32_t count = tree_frames(t, node, &frames);
         const char *base;
 
-        if (frames[count - 1].function && strcmp(frames[count - 1].function, "_start") == 0)
-                return true;
         if (n->module >= p->module_count || !p->modules[n->module].path)
                 return false;
         base = label_base(p->modules[n->module].path);
@@ -181,6 +177,34 @@ static bool tree_is_start(struct tree *t, uint32_t node)
                 if (strncmp(base, libraries[i], strlen(libraries[i])) == 0)
                         return true;
         return false;
+}
+
+/* A stripped program's _start has no name, but it is what calls the C library's start code. */
+static void tree_find_nameless(struct tree *t)
+{
+        const struct symbol_frame *frames;
+
+        t->nameless = heap_zero(t->sel->node_count, 1);
+        for (uint32_t i = 2; i < t->sel->node_count; i++) {
+                uint32_t caller = select_parent(t->sel, i), count;
+
+                if (caller <= 1 || select_parent(t->sel, caller) > 1 || t->nameless[caller] || !tree_in_libc(t, i))
+                        continue;
+                count = tree_frames(t, i, &frames);
+                t->nameless[caller] = label_is_start(&frames[count - 1]);
+        }
+}
+
+/* What stands in every stack before main or a thread's function: the loader's and the C library's start code. */
+static bool tree_is_start(struct tree *t, uint32_t node)
+{
+        const struct symbol_frame *frames;
+        uint32_t count;
+
+        if (tree_in_libc(t, node) || t->nameless[node])
+                return true;
+        count = tree_frames(t, node, &frames);
+        return frames[count - 1].function && strcmp(frames[count - 1].function, "_start") == 0;
 }
 
 /* Whether nothing but start code is left from NODE outwards. */
@@ -509,6 +533,7 @@ static void tree_first_level(struct tree *t, const struct select_part *part)
 {
         struct tree_level *top = tree_push(t);
 
+        tree_find_nameless(t);
         if (t->options->inverted) {
                 t->item_of = heap_zero(t->sel->node_count, sizeof *t->item_of);
                 t->start = heap_zero(t->sel->node_count, sizeof *t->start);
@@ -540,6 +565,7 @@ static void tree_part(const struct selection *sel, const struct select_part *par
         free(t.children);
         free(t.item_of);
         free(t.start);
+        free(t.nameless);
         free(t.levels);
         str_free(&t.prefix);
         function_free(&t.functions);

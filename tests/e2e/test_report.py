@@ -281,6 +281,19 @@ def test_each_line_of_a_function_is_a_line_of_the_tree(compiler, tmp_path):
         "75.00% (3,000B, 1x): inner lines.c:3]", "25.00% (1,000B, 1x): work lines.c:6]"]
 
 
+@pytest.mark.parametrize("words", ["help", "help help", "help report", "help info", "help peak", "help rss",
+                                   "help symbols", "help leaks", "help formats", "help filters"])
+def test_help_fits_a_terminal(words):
+    text = subprocess.run([SEEP, *words.split()], capture_output=True, text=True, check=True, timeout=DEADLINE).stdout
+    assert text and max(map(len, text.splitlines())) <= 80
+
+
+def test_tables_fit_a_terminal(recording):
+    lines = report(recording, "--threads").splitlines()
+    lines += [line for line in report(recording, "--flat").splitlines() if " freed" in line or line.startswith("heap:")]
+    assert len(lines) > 4 and max(map(len, lines)) <= 80
+
+
 def test_merging_depth_joins_stacks(recording, compiler, tmp_path):
     done = subprocess.run([SEEP, "record", "-q", "-o", tmp_path / "d.seep", compiler.build("depth8.c"), "4096"],
                           env=clean_environment(), timeout=DEADLINE)

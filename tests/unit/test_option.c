@@ -71,10 +71,10 @@ TEST(help_is_made_from_the_same_table)
 
         option_help(try_options, &out);
         is_text(str_get(&out), "\nthings:\n"
-                               "  -n, --limit N               at most N\n"
-                               "                              lines\n"
-                               "  -q, --quiet                 say less\n"
-                               "      --sample[=SIZE]         now and then\n");
+                               "  -n, --limit N             at most N\n"
+                               "                            lines\n"
+                               "  -q, --quiet               say less\n"
+                               "      --sample[=SIZE]       now and then\n");
         str_free(&out);
 }
 

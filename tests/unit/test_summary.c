@@ -120,7 +120,7 @@ TEST(the_worst_case_still_fits_a_screen)
                         heap_text("a_namespace::with_a_class_template<of_long, parameters>::and_a_long_method_name");
         }
         p.totals.double_frees = p.totals.mismatched = p.totals.unknown_frees = 1234567;
-        p.totals.forks_not_followed = 1000000;
+        p.totals.forks_not_followed = 100000;
         p.totals.mmap_live_bytes = 1047900000;
         p.totals.mmap_calls = p.totals.rss_peak_bytes = p.totals.temporary = p.error_count = 1;
         p.errors = heap_zero(1, sizeof *p.errors);

@@ -227,6 +227,29 @@ TEST(start_code_is_left_out_but_not_its_own_memory)
         profile_free(&p);
 }
 
+TEST(start_code_of_a_stripped_program_is_known_by_its_callee)
+{
+        uint32_t node;
+        uint16_t prog, libc;
+        struct profile p;
+        char *text;
+
+        forge_start(&p);
+        prog = forge_module(&p, "/usr/bin/prog");
+        libc = forge_module(&p, "/lib/libc.so.6");
+        forge_name(&p, 0x900, 0, "__libc_start_main_impl", NULL, 0);
+        node = forge_node(&p, forge_node(&p, 0, 0x100, prog), 0x900, libc);
+        forge_site(&p, forge_node(&p, node, 0x200, prog), LEDGER_KIND_MALLOC, 60, 1);
+        for (int inverted = 0; inverted < 2; inverted++) {
+                text = tree_of(&p, (struct select_request){ .cost = SELECT_LIVE },
+                               (struct tree_options){ .threshold = 1, .inverted = inverted });
+                is_text(text, "not freed: 60B\n"
+                              "  -> 100.00% (60B, 1x): prog+0x200\n");
+                free(text);
+        }
+        profile_free(&p);
+}
+
 TEST(an_empty_recording_gives_an_empty_tree)
 {
         struct profile p;
@@ -262,4 +285,5 @@ TAP_MAIN(from_main_inwards_with_shares_of_the_whole, inverted_from_the_caller_of
          the_peak_has_what_was_mapped_then, calls_are_weighed_by_their_number, a_limit_sums_what_is_beyond_it,
          merged_stacks_end_at_the_given_depth, own_allocations_are_a_leaf_beside_the_calls,
          recursion_is_a_chain_and_ends, start_code_is_left_out_but_not_its_own_memory,
+         start_code_of_a_stripped_program_is_known_by_its_callee,
          an_empty_recording_gives_an_empty_tree, memory_without_a_stack_is_still_counted)
