@@ -271,7 +271,7 @@ static void welcome(struct session *s, struct greeting *g)
         struct recording *r;
         char *name;
 
-        if (s->o.follow == SESSION_FOLLOW_NONE && !first) {
+        if (s->o.follow == SESSION_FOLLOW_NONE && !is_main) {
                 view_close(&g->view);
                 if (g->pidfd >= 0)
                         close(g->pidfd);

@@ -129,6 +129,13 @@ def test_the_file_and_the_summary_are_about_the_last_program_of_the_process(comp
     assert json.loads(newest.stdout)["program"].endswith("known")
 
 
+def test_without_children_the_process_is_still_followed_into_its_next_program(compiler, recorder):
+    known = compiler.build("known.c")
+    seen = recorder.record("/bin/sh", "-c", '/bin/true; exec "$0"', known, options=["--follow=none"])
+    assert [f.name for f in seen.files()] == ["out.1.seep", "out.seep"]
+    assert seen.profile.json["program"].endswith("known")
+
+
 def test_the_summary_is_about_the_process_that_was_started(children, recorder):
     seen = recorder.record(children, "spawn")
     assert int(SUMMARY_HEAD.search(seen.stderr)[2]) == seen.profile.json["pid"]
