@@ -308,8 +308,9 @@ static int check_view(const struct report *r)
         bool of_end = r->view == REPORT_BLOCKS || r->view == REPORT_THREADS;
 
         if ((of_end || r->view == REPORT_ERRORS || r->view == REPORT_SUMMARY) && of_moment)
-                return message_usage("report", "--%s cannot be combined with --at and --range: %s known for the %s only",
-                                     view, r->view == REPORT_SUMMARY ? "it is" : "they are", of_end ? "end" : "whole run");
+                return message_usage("report",
+                                     "--%s cannot be combined with --at and --range: %s known for the %s only", view,
+                                     r->view == REPORT_SUMMARY ? "it is" : "they are", of_end ? "end" : "whole run");
         if (r->request.range_set && (r->request.at_set || r->request.at_peak || r->at_end))
                 return message_usage("report", "--at and --range contradict each other: give one of them");
         if (r->group != GROUP_STACK && r->view_set && r->view != REPORT_FLAT)
@@ -392,7 +393,10 @@ static void write_selected(const struct report *r, const struct selection *sel, 
                         &(struct flat_options){ r->sort_set ? r->sort : flat_key_of(r->request.cost), r->limit, color },
                         out);
         else
-                tree_write(sel, s, &(struct tree_options){ r->inverted, r->threshold, r->limit, color }, out);
+                tree_write(sel, s,
+                           &(struct tree_options){ r->inverted, r->threshold, r->limit, color,
+                                                   r->output ? 0 : pager_columns() },
+                           out);
 }
 
 /* An empty result is said to be one. */

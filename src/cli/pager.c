@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,6 +35,15 @@ bool pager_color(enum pager_color wanted, int fd)
         if (wanted != PAGER_COLOR_AUTO)
                 return wanted == PAGER_COLOR_ALWAYS;
         return isatty(fd) && !(no && no[0]) && term && strcmp(term, "dumb") != 0;
+}
+
+uint32_t pager_columns(void)
+{
+        struct winsize size;
+
+        if (!isatty(STDOUT_FILENO))
+                return 0;
+        return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
 }
 
 /* A reader that closes early must not end us by a signal: `seep report | head` is fine. */

@@ -8,6 +8,7 @@
 #define SEEP_CLI_PAGER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/str.h"
 
@@ -18,6 +19,9 @@ bool pager_color_named(const char *word, enum pager_color *color);
 
 /* Whether results on FD are coloured: when asked for, or on a terminal that is not dumb and without NO_COLOR. */
 bool pager_color(enum pager_color wanted, int fd);
+
+/* Columns of the terminal that stdout is; 0: it is none. */
+uint32_t pager_columns(void);
 
 /* Write TEXT to stdout; on a terminal (unless PLAIN) through $SEEP_PAGER, $PAGER or less -FRX.  A reader that goes away
  * early is no error.  false: errno tells why stdout could not be written. */

@@ -372,6 +372,11 @@ static void json_thread(struct str *out, const struct profile_thread *thread)
         json_field(out, ", \"", "bytes_allocated", thread->bytes_allocated);
         json_field(out, ", \"", "live_blocks", thread->live_blocks);
         json_field(out, ", \"", "live_bytes", thread->live_bytes);
+        json_field(out, ", \"", "start_ms", thread->start_ms);
+        if (thread->end_ms)
+                json_field(out, ", \"", "end_ms", thread->end_ms);
+        else
+                str_text(out, ", \"end_ms\": null");
         str_char(out, '}');
 }
 

@@ -67,11 +67,12 @@ void threads_write(const struct profile *p, const struct threads_options *option
         }
         qsort(list, count, sizeof *list, thread_compare);
         shown = options->limit && options->limit < count ? options->limit : count;
-        str_format(out, "%7s %-15s%13s%11s%11s%11s%11s\n", "thread", "name", "allocations", "bytes", "not freed", "bytes",
-                   "since");
+        str_format(out, "%7s %-15s%13s%11s%11s%11s%11s\n", "thread", "name", "allocations", "bytes", "not freed",
+                   "bytes", "since");
         for (uint32_t i = 0; i < shown; i++)
                 threads_line(list[i], out);
         if (shown < count)
-                str_format(out, "%u more thread%s (-n %u)\n", count - shown, count - shown == 1 ? "" : "s", options->limit);
+                str_format(out, "%u more thread%s (-n %u)\n", count - shown, count - shown == 1 ? "" : "s",
+                           options->limit);
         free(list);
 }

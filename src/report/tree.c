@@ -410,12 +410,14 @@ static void tree_print(struct tree *t, const struct tree_level *l, const struct 
         const struct tree_item *item = &l->items[group->first];
         const struct symbol_frame *frame = tree_item_frame(t, item);
 
+        size_t start = t->out->length, used;
+
         tree_line_start(t, group->bytes, group->calls);
         str_text(t->out, ": ");
-        text_color(t->out, t->options->color, TEXT_CYAN);
-        label_function(t->sel->profile, select_origin(t->sel, item->node), frame, t->out);
-        text_plain(t->out, t->options->color);
-        label_place(frame, t->out);
+        used = t->out->length - start - (t->options->color ? strlen("\033[" TEXT_BOLD "m\033[0m") : 0);
+        label_fit(t->sel->profile, select_origin(t->sel, item->node), frame,
+                  t->options->columns > used ? t->options->columns - used : t->options->columns ? 1 : 0,
+                  t->options->color, t->out);
         str_char(t->out, '\n');
 }
 

@@ -19,6 +19,7 @@ struct tree_options {
         double threshold;  /* per cent of the whole; what is smaller is summed in one line */
         uint32_t limit;    /* lines per level; 0: all */
         int color;
+        uint32_t columns; /* of the terminal: lines are shortened to fit where that is possible; 0: whole names */
 };
 
 /* Append the tree of the heap and, where something was mapped, that of mmap. */

@@ -62,6 +62,8 @@ static void demangle_strings(char *name)
                         at += head;
                         if (strncmp(at, tail, sizeof tail - 1) != 0)
                                 continue;
+                        if (strncmp(rest, " >", 2) == 0)
+                                rest++;
                         memcpy(at - head, "std::string", 11);
                         memmove(at - head + 11, rest, strlen(rest) + 1);
                         at += 11 - head;

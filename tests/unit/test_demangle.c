@@ -27,6 +27,8 @@ TEST(default_arguments_of_the_library_are_left_out)
         becomes("_ZNSt6vectorIiSaIiEE9push_backERKi", "std::vector<int>::push_back(int const&)");
         becomes("_Z1fNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE", "f(std::string)");
         becomes("_Z1fSs", "f(std::string)");
+        becomes("_ZNSt15__new_allocatorINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEE8allocateEmPKv",
+                "std::__new_allocator<std::string>::allocate(unsigned long, void const*)");
         becomes("_Z1fSt6vectorINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEESaIS5_EES7_",
                 "f(std::vector<std::string>, std::vector<std::string>)");
         becomes("_Z1fiSaIcE", "f(int, std::allocator<char>)");

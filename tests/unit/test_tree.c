@@ -110,6 +110,44 @@ TEST(the_peak_has_what_was_mapped_then)
         profile_free(&p);
 }
 
+static char *narrow_tree(const char *function, uint32_t columns)
+{
+        struct profile p;
+        char *text;
+
+        forge_start(&p);
+        forge_module(&p, "/usr/bin/prog");
+        forge_name(&p, 0x100, 0, function, "/usr/include/c++/v.h", 7);
+        forge_site(&p, forge_node(&p, 0, 0x100, 0), LEDGER_KIND_NEW, 5, 1);
+        text = tree_of(&p, (struct select_request){ .cost = SELECT_LIVE },
+                       (struct tree_options){ .threshold = 1, .columns = columns });
+        profile_free(&p);
+        return text;
+}
+
+TEST(names_are_shortened_only_as_far_as_the_terminal_needs)
+{
+        static const struct {
+                uint32_t columns;
+                const char *line;
+        } cases[] = { { 0, "a<b<c>, d>::f(int, g<h>) const [/usr/include/c++/v.h:7]" },
+                      { 78, "a<b<c>, d>::f(int, g<h>) const [/usr/include/c++/v.h:7]" },
+                      { 77, "a<b<c>, d>::f(...) const [/usr/include/c++/v.h:7]" },
+                      { 71, "a<...>::f(...) const [/usr/include/c++/v.h:7]" },
+                      { 67, "a<...>::f(...) const [v.h:7]" },
+                      { 10, "a<...>::f(...) const [v.h:7]" } };
+
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+                char *text = narrow_tree("a<b<c>, d>::f(int, g<h>) const", cases[i].columns);
+                struct str expected = { 0 };
+
+                str_format(&expected, "not freed: 5B\n  -> 100.00%% (5B, 1x): %s\n", cases[i].line);
+                is_text(text, str_get(&expected));
+                str_free(&expected);
+                free(text);
+        }
+}
+
 TEST(calls_are_weighed_by_their_number)
 {
         char *text = usual_tree((struct select_request){ .cost = SELECT_ALLOCS },
@@ -282,7 +320,8 @@ TEST(memory_without_a_stack_is_still_counted)
 }
 
 TAP_MAIN(from_main_inwards_with_shares_of_the_whole, inverted_from_the_caller_of_malloc_outwards,
-         the_peak_has_what_was_mapped_then, calls_are_weighed_by_their_number, a_limit_sums_what_is_beyond_it,
+         the_peak_has_what_was_mapped_then, names_are_shortened_only_as_far_as_the_terminal_needs,
+         calls_are_weighed_by_their_number, a_limit_sums_what_is_beyond_it,
          merged_stacks_end_at_the_given_depth, own_allocations_are_a_leaf_beside_the_calls,
          recursion_is_a_chain_and_ends, start_code_is_left_out_but_not_its_own_memory,
          start_code_of_a_stripped_program_is_known_by_its_callee,

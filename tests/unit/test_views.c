@@ -23,7 +23,7 @@ static void look(const struct selection *sel, struct symbols *s, struct str *out
         json_write(sel, s, out);
         errors_write(sel, s, 3, out);
         for (int inverted = 0; inverted < 2; inverted++)
-                tree_write(sel, s, &(struct tree_options){ inverted, inverted, inverted ? 0 : 5, inverted }, out);
+                tree_write(sel, s, &(struct tree_options){ inverted, inverted, inverted ? 0 : 5, inverted, inverted ? 60 : 0 }, out);
         for (int key = 0; key < FLAT_KEY_COUNT; key++)
                 flat_write(sel, s, &(struct flat_options){ (enum flat_key)key, 4, key & 1 }, out);
         for (int kind = GROUP_FUNCTION; kind < GROUP_KIND_COUNT; kind++)
