@@ -41,6 +41,8 @@ static uint64_t arena_part_size(enum ledger_part part, unsigned shift)
         if (part == LEDGER_NODES || part == LEDGER_SITES || part == LEDGER_SLOTS || part == LEDGER_COUNTERS ||
             part == LEDGER_SHADOW || part == LEDGER_REGIONS || part == LEDGER_STRINGS || part == LEDGER_MODULES)
                 size >>= shift;
+        if (part == LEDGER_SLOTS && size < 256 * sizeof(struct ledger_slot))
+                size = 256 * sizeof(struct ledger_slot);
         if (part == LEDGER_SHADOW && size < 2 * LEDGER_SHADOW_CHUNK_BYTES)
                 size = 2 * LEDGER_SHADOW_CHUNK_BYTES;
         return (size + ARENA_STEP - 1) & ~(ARENA_STEP - 1);
@@ -190,28 +192,53 @@ static bool arena_copy_extent(long fd, uint64_t offset, uint64_t size, uint8_t *
         return true;
 }
 
+#define COPY_STEP (64ull << 20)
+
+static bool arena_copy_part(long fd, enum ledger_part part, uint8_t *resident)
+{
+        const struct ledger_extent *extent = &agent.head->part[part];
+        uint64_t committed = extent->committed;
+
+        /* In a child the parent may have committed more since: it is open there, not here. */
+        if (sys_failed(sys_protect((uint8_t *)agent.head + extent->offset, committed, PROT_READ | PROT_WRITE)))
+                return false;
+        for (uint64_t at = 0; at < committed; at += COPY_STEP) {
+                uint64_t size = committed - at < COPY_STEP ? committed - at : COPY_STEP;
+
+                if (!arena_copy_extent(fd, extent->offset + at, size, resident))
+                        return false;
+        }
+        return true;
+}
+
 long arena_copy(void)
 {
-        const uint64_t step = 64ull << 20;
-        uint8_t *resident = sys_memory(step / SYS_PAGE);
+        uint8_t *resident = sys_memory(COPY_STEP / SYS_PAGE);
         long fd = resident ? arena_memfd() : -SYS_ENOMEM;
         bool good = fd >= 0 && arena_resize(fd, agent.head->file_size, false);
 
-        for (int part = 0; good && part < LEDGER_PARTS; part++) {
-                const struct ledger_extent *extent = &agent.head->part[part];
-
-                for (uint64_t at = 0; good && at < extent->committed; at += step) {
-                        uint64_t size = extent->committed - at < step ? extent->committed - at : step;
-
-                        good = arena_copy_extent(fd, extent->offset + at, size, resident);
-                }
-        }
+        for (int part = 0; good && part < LEDGER_PARTS; part++)
+                good = arena_copy_part(fd, part, resident);
         if (resident)
-                sys_unmap(resident, step / SYS_PAGE);
+                sys_unmap(resident, COPY_STEP / SYS_PAGE);
         if (good || fd < 0)
                 return fd;
         sys_close(fd);
         return -SYS_ENOMEM;
+}
+
+bool arena_copy_again(long fd)
+{
+        static const enum ledger_part growing[] = { LEDGER_HEAD,    LEDGER_NODES,   LEDGER_SITES,  LEDGER_CHUNKS,
+                                                    LEDGER_THREADS, LEDGER_MODULES, LEDGER_STRINGS };
+        uint8_t *resident = sys_memory(COPY_STEP / SYS_PAGE);
+        bool good = resident != NULL;
+
+        for (unsigned i = 0; good && i < sizeof growing / sizeof *growing; i++)
+                good = arena_copy_part(fd, growing[i], resident);
+        if (resident)
+                sys_unmap(resident, COPY_STEP / SYS_PAGE);
+        return good;
 }
 
 bool arena_replace(long fd)

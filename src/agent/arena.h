@@ -25,6 +25,10 @@ bool arena_commit(enum ledger_part part, uint64_t bytes);
 /* Copy the ledger into a new memfd, touched pages only.  Returns its descriptor or a negative errno. */
 long arena_copy(void);
 
+/* Copy the tables that only grow once more, and the head with their counts: what other threads added between the copy and the fork, the
+ * child's private tables know already. */
+bool arena_copy_again(long fd);
+
 /* Map the ledger in FD at the address of the present one, in its place. */
 bool arena_replace(long fd);
 

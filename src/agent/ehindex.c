@@ -85,16 +85,13 @@ static void sort(struct ehindex *x)
                 }
 }
 
-const struct ehindex *ehindex_build(const char *path, uint64_t bias)
+const struct ehindex *ehindex_build(long fd, uint64_t bias)
 {
         struct section s;
         struct ehindex *x = NULL;
         const uint8_t *start;
-        long fd = sys_open(path);
         uint64_t count;
 
-        if (fd < 0)
-                return NULL;
         if (find_section(fd, &s)) {
                 start = (const uint8_t *)(bias + s.address);
                 count = walk(start, start + s.size, NULL);
@@ -104,7 +101,6 @@ const struct ehindex *ehindex_build(const char *path, uint64_t bias)
                         sort(x);
                 }
         }
-        sys_close(fd);
         return x;
 }
 

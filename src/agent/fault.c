@@ -32,6 +32,8 @@ void fault_note(struct thread *t, enum ledger_error_type type, const struct ledg
         f.size = block ? LEDGER_BLOCK_SIZE(*block) : 0;
         f.first_ms = agent_now_ms();
         t->last = 0;
+        if (type == LEDGER_ERROR_UNKNOWN_FREE && agent.head->lost_events)
+                return; /* its allocation may be the one that was lost */
         for (uint32_t i = 0; i < count && i < FAULTS_MAX; i++)
                 if (same(&all[i], &f)) {
                         __atomic_add_fetch(&all[i].count, 1, __ATOMIC_RELAXED);

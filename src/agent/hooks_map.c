@@ -76,8 +76,10 @@ int hook_munmap(void *at, size_t size)
         hook_call(t, caller);
         result = real.munmap_(at, size);
         hook_work(t);
-        if (result == 0)
+        if (result == 0) {
                 region_remove(t, (uint64_t)at, size, ticket);
+                object_range_unmapped((uint64_t)at, (uint64_t)at + size);
+        }
         hook_leave(t);
         return result;
 }
@@ -113,8 +115,10 @@ int hook_dlclose(void *handle)
         bool on = agent_on();
         int result = real.dlclose_(handle);
 
-        if (on)
+        if (on) {
+                real_forget_cxx();
                 object_unmapped();
+        }
         return result;
 }
 

@@ -42,6 +42,8 @@ static bool life_adopt(long copy)
 {
         struct ledger_head *head = agent.head;
 
+        if (head->several && !arena_copy_again(copy))
+                return false;
         if (!arena_replace(copy))
                 return false;
         agent.pid = sys_pid();
@@ -66,9 +68,9 @@ bool life_child(long copy)
                 if (copy < 0)
                         copy = arena_copy();
                 on = copy >= 0 && life_adopt(copy);
-        } else {
-                __atomic_add_fetch(&agent.head->forks_not_followed, 1, __ATOMIC_RELAXED);
         }
+        if (!on) /* still the parent's ledger: it tells who was not recorded */
+                __atomic_add_fetch(&agent.head->forks_not_followed, 1, __ATOMIC_RELAXED);
         if (copy >= 0)
                 sys_close(copy);
         *agent.gate = on ? GATE_ON : GATE_OFF;

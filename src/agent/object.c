@@ -3,7 +3,7 @@
  * object.c -- what code is mapped where, read from /proc/self/maps.
  *
  * Room:   inside; any context.
- * Keeps:  one scan at a time (a try-lock: whoever finds it taken goes on without).  The table of code ranges is
+ * Keeps:  one scan at a time.  The table of code ranges is
  *         written beside the old one and published by one store; a reader that meanwhile saw two publications
  *         looks again.  Scans are rare: at the start, when code is met that no object holds, after dlclose.
  */
@@ -23,6 +23,7 @@
 #define OBJECTS_MAX 32767u
 #define RANGES_MAX 8192u
 #define MISSES 16u
+#define LOCK_TRIES 10000u
 
 struct range {
         uint64_t start, end;
@@ -50,7 +51,7 @@ static struct {
         uint32_t miss_ms[MISSES];
 } table;
 
-static void object_rescan(void);
+static bool object_rescan(void);
 
 bool object_start(void)
 {
@@ -103,29 +104,47 @@ static void object_build_id(struct ledger_module *m, const uint8_t *note, uint64
         }
 }
 
-/* Read the program headers that lie at O->start: bias, unwind table, build id, extent. */
-static void object_read_elf(struct object *o, struct ledger_module *m)
+/* Program header I of O: from memory when it lies in the first page, else from the file (rewritten libraries have them at its end). */
+static bool object_header(const struct object *o, long fd, int i, Elf64_Phdr *out)
 {
         const Elf64_Ehdr *e = (const void *)o->start;
-        const Elf64_Phdr *h = (const void *)(o->start + e->e_phoff);
-        bool first = true;
+        uint64_t at = e->e_phoff + (uint64_t)i * sizeof *out;
 
-        if (memcmp(e->e_ident, ELFMAG, SELFMAG) || e->e_ident[EI_CLASS] != ELFCLASS64 || e->e_phoff > SYS_PAGE)
-                return;
+        if (at + sizeof *out <= SYS_PAGE) {
+                memcpy(out, (const void *)(o->start + at), sizeof *out);
+                return true;
+        }
+        return arch_syscall(SYS_pread64, fd, (long)out, sizeof *out, (long)at, 0, 0) == (long)sizeof *out;
+}
+
+/* Bias, unwind table, build id and extent of O from its program headers.  False: they are not those of an object we can read. */
+static bool object_read_elf(struct object *o, struct ledger_module *m, long fd)
+{
+        const Elf64_Ehdr *e = (const void *)o->start;
+        bool loaded = false;
+        Elf64_Phdr h;
+
+        if (memcmp(e->e_ident, ELFMAG, SELFMAG) || e->e_ident[EI_CLASS] != ELFCLASS64 || e->e_phentsize != sizeof h)
+                return false;
         for (int i = 0; i < e->e_phnum; i++) {
-                if (h[i].p_type != PT_LOAD)
+                if (!object_header(o, fd, i, &h))
+                        return false;
+                if (h.p_type != PT_LOAD)
                         continue;
-                if (first)
-                        o->bias = o->start - ((h[i].p_vaddr - h[i].p_offset) & ~(SYS_PAGE - 1));
-                first = false;
-                m->end = o->bias + h[i].p_vaddr + h[i].p_memsz;
+                if (!loaded)
+                        o->bias = o->start - ((h.p_vaddr - h.p_offset) & ~(SYS_PAGE - 1));
+                loaded = true;
+                m->end = o->bias + h.p_vaddr + h.p_memsz;
         }
-        for (int i = 0; i < e->e_phnum; i++) {
-                if (h[i].p_type == PT_GNU_EH_FRAME)
-                        o->eh_hdr = (const uint8_t *)(o->bias + h[i].p_vaddr);
-                if (h[i].p_type == PT_NOTE && !m->build_id_bytes)
-                        object_build_id(m, (const uint8_t *)(o->bias + h[i].p_vaddr), h[i].p_memsz);
+        for (int i = 0; loaded && i < e->e_phnum; i++) {
+                if (!object_header(o, fd, i, &h))
+                        return false;
+                if (h.p_type == PT_GNU_EH_FRAME)
+                        o->eh_hdr = (const uint8_t *)(o->bias + h.p_vaddr);
+                if (h.p_type == PT_NOTE && !m->build_id_bytes)
+                        object_build_id(m, (const uint8_t *)(o->bias + h.p_vaddr), h.p_memsz);
         }
+        return loaded;
 }
 
 const struct object *object_open(uint32_t number)
@@ -133,12 +152,17 @@ const struct object *object_open(uint32_t number)
         struct object *o = number < table.count ? &table.objects[number] : NULL;
         struct ledger_module *m = (struct ledger_module *)arena_at(LEDGER_MODULES) + number;
 
+        const char *path;
+        long fd;
+
         if (!o || __atomic_load_n(&o->ready, __ATOMIC_ACQUIRE))
                 return o;
-        if (o->has_header)
-                object_read_elf(o, m);
-        if (o->has_header && !o->eh_hdr)
-                o->index = ehindex_build((const char *)arena_at(LEDGER_STRINGS) + m->path, o->bias);
+        path = (const char *)arena_at(LEDGER_STRINGS) + m->path;
+        fd = o->has_header ? sys_open(path) : -1;
+        if (o->has_header && object_read_elf(o, m, fd) && !o->eh_hdr && fd >= 0)
+                o->index = ehindex_build(fd, o->bias);
+        if (fd >= 0)
+                sys_close(fd);
         m->bias = o->bias;
         if (!object_has_tables(o))
                 m->flags |= LEDGER_MODULE_NO_CFI;
@@ -221,6 +245,17 @@ static void object_drop_unseen(void)
                 __atomic_add_fetch(&agent.generation, 1, __ATOMIC_RELEASE);
 }
 
+void object_range_unmapped(uint64_t start, uint64_t end)
+{
+        const struct ranges *r = table.ranges[__atomic_load_n(&table.published, __ATOMIC_ACQUIRE) & 1];
+
+        for (uint32_t i = 0; i < r->count; i++)
+                if (r->at[i].start < end && start < r->at[i].end) {
+                        object_unmapped();
+                        return;
+                }
+}
+
 void object_unmapped(void)
 {
         for (uint32_t i = 0; i < MISSES; i++)
@@ -228,13 +263,28 @@ void object_unmapped(void)
         object_rescan();
 }
 
-static void object_rescan(void)
+/* Take the lock.  Another thread's scan is waited for (it is short); our own, interrupted by a signal, is not. */
+static bool object_lock(void)
+{
+        uint32_t self = sys_tid(), holder = 0;
+
+        for (uint32_t tries = 0; tries < LOCK_TRIES; tries++, holder = 0) {
+                if (__atomic_compare_exchange_n(&table.lock, &holder, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+                        return true;
+                if (holder == self)
+                        return false;
+                sys_yield();
+        }
+        return false;
+}
+
+static bool object_rescan(void)
 {
         struct maps_line line;
         struct ranges *out;
 
-        if (__atomic_exchange_n(&table.lock, 1, __ATOMIC_ACQUIRE))
-                return;
+        if (!object_lock())
+                return false;
         out = table.ranges[(table.published + 1) & 1];
         if (maps_open(table.maps)) {
                 out->count = 0;
@@ -249,6 +299,7 @@ static void object_rescan(void)
                 }
         }
         __atomic_store_n(&table.lock, 0, __ATOMIC_RELEASE);
+        return true;
 }
 
 static uint32_t object_search(uint64_t pc)
@@ -279,6 +330,7 @@ uint32_t object_find(uint64_t pc)
 {
         uint32_t found = object_search(pc), now, i;
         uint64_t page = pc / SYS_PAGE;
+        bool scanned;
 
         if (likely(found != OBJECT_NONE) || pc < SYS_PAGE || pc > ARCH_CODE_MAX)
                 return found;
@@ -286,9 +338,9 @@ uint32_t object_find(uint64_t pc)
         now = agent_now_ms();
         if (table.miss_page[i] == page && now - table.miss_ms[i] < 100)
                 return OBJECT_NONE;
-        object_rescan();
+        scanned = object_rescan();
         found = object_search(pc);
-        if (found == OBJECT_NONE) {
+        if (found == OBJECT_NONE && scanned) {
                 table.miss_page[i] = page;
                 table.miss_ms[i] = now;
         }
@@ -300,7 +352,7 @@ bool object_bounds(uint64_t address, uint64_t *low, uint64_t *high)
         struct maps_line line;
         bool found = false;
 
-        if (__atomic_exchange_n(&table.lock, 1, __ATOMIC_ACQUIRE))
+        if (!object_lock())
                 return false;
         if (maps_open(table.maps)) {
                 while (!found && maps_next(table.maps, &line))

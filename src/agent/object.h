@@ -49,6 +49,9 @@ const struct object *object_open(uint32_t number);
 /* Code may have been unmapped: look at the map again. */
 void object_unmapped(void);
 
+/* [START, END) was unmapped by the program itself: look again if code was there. */
+void object_range_unmapped(uint64_t start, uint64_t end);
+
 /* Bounds of the mapping that holds ADDRESS, read from the map (slow: some 100 us). */
 bool object_bounds(uint64_t address, uint64_t *low, uint64_t *high);
 

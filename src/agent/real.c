@@ -130,6 +130,18 @@ static void *real_in_object(const struct real_object *o, const char *name)
         return (void *)address;
 }
 
+/* The loader's own names for its list, in glibc and in musl; weak, for when the program's headers do not lead to it (a loader started by
+ * hand, no /proc). */
+extern struct r_debug _r_debug __attribute__((weak));
+extern struct r_debug *_dl_debug_addr __attribute__((weak));
+
+static const struct link_map *real_list_by_name(void)
+{
+        if (&_r_debug && _r_debug.r_map)
+                return _r_debug.r_map;
+        return &_dl_debug_addr && _dl_debug_addr ? _dl_debug_addr->r_map : NULL;
+}
+
 /* The loader's list hangs on the DT_DEBUG entry of the program, found through the auxiliary vector. */
 static const struct link_map *real_list(void)
 {
@@ -137,9 +149,10 @@ static const struct link_map *real_list(void)
         const ElfW(Phdr) *h;
         const ElfW(Dyn) *d = NULL;
         long fd = sys_open("/proc/self/auxv");
+        bool placed = false;
 
         if (fd < 0)
-                return NULL;
+                return real_list_by_name();
         while (sys_read(fd, pair, sizeof pair) == sizeof pair && pair[0] != AT_NULL) {
                 if (pair[0] == AT_PHDR)
                         headers = pair[1];
@@ -149,15 +162,17 @@ static const struct link_map *real_list(void)
         sys_close(fd);
         h = (const void *)headers;
         for (uint64_t i = 0; i < count; i++)
-                if (h[i].p_type == PT_PHDR)
+                if (h[i].p_type == PT_PHDR) {
                         bias = headers - h[i].p_vaddr;
-        for (uint64_t i = 0; i < count; i++)
+                        placed = true;
+                }
+        for (uint64_t i = 0; placed && i < count; i++)
                 if (h[i].p_type == PT_DYNAMIC)
                         d = (const void *)(bias + h[i].p_vaddr);
         for (; d && d->d_tag != DT_NULL; d++)
                 if (d->d_tag == DT_DEBUG && d->d_un.d_ptr)
                         return ((const struct r_debug *)d->d_un.d_ptr)->r_map;
-        return NULL;
+        return real_list_by_name();
 }
 
 /* The first object behind ours. */
@@ -217,6 +232,13 @@ bool real_is_glibc(void)
                         return real_in_object(&o, "gnu_get_libc_version") != NULL;
         }
         return false;
+}
+
+void real_forget_cxx(void)
+{
+        for (size_t i = 0; i < REAL_NAMES; i++)
+                if (bytes_after(real_names[i].symbol, "_Z"))
+                        __atomic_store_n((void **)((char *)&real + real_names[i].offset), NULL, __ATOMIC_RELAXED);
 }
 
 void *real_need(void *member)

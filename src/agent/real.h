@@ -34,6 +34,14 @@ bool real_is_glibc(void);
 /* Look again for one function that was missing: &real.NAME.  NULL when no object has it. */
 void *real_need(void *member);
 
-#define REAL(name) (likely(real.name != NULL) ? real.name : (__typeof__(real.name))real_need(&real.name))
+/* Libraries went: the C++ operators may have been theirs, and are looked up again when needed. */
+void real_forget_cxx(void);
+
+#define REAL(name)                                                             \
+        ({                                                                     \
+                __typeof__(real.name) found_ = real.name;                      \
+                                                                               \
+                likely(found_ != NULL) ? found_ : (__typeof__(real.name))real_need(&real.name); \
+        })
 
 #endif

@@ -209,7 +209,7 @@ uint64_t rule_find(struct thread *t, uint64_t pc)
 
                 rule = __atomic_load_n(&e->rule, __ATOMIC_RELAXED);
                 o = object_get(RULE_OBJECT(rule));
-                if (o && !o->gone)
+                if (rule && o && !o->gone)
                         return rule;
         }
         rule = rule_compile(t, pc);

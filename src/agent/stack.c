@@ -40,7 +40,7 @@ static inline struct memo *memo_of(struct thread *t, uint64_t pc)
 
         if (unlikely(m->pc != pc)) {
                 m->rule = rule_find(t, pc);
-                m->pc = pc;
+                m->pc = RULE_OBJECT(m->rule) == OBJECT_NONE ? 0 : pc; /* unknown code may become known */
         }
         return m;
 }
@@ -314,7 +314,7 @@ static inline bool segment_matches(const struct thread *t, const struct segment 
         if ((outer->check & FRAME_BASE_LIVE) && outer->base != g->outer_base)
                 return false;
         __builtin_prefetch(g->counter, 1);
-        for (uint32_t i = 0; i < g->count; i++)
+        for (uint32_t i = g->count; i--;) /* innermost first, as an unwind would read them */
                 if (*g->checks[i].at != g->checks[i].value)
                         return false;
         return compare(t, g->outer) == 0;
@@ -356,7 +356,7 @@ static void segment_keep(struct thread *t, struct segment *g, uint64_t hash)
         if (!t->fresh_count)
                 return;
         if (g->hash != hash || g->sp != top->sp || g->outer != t->joined - 1 || g->outer_sp != outer->sp ||
-            g->generation != t->generation || g->base != top->base) {
+            g->generation != t->generation || g->base != top->base || g->outer_base != outer->base) {
                 g->pc = 0;
                 if (!segment_words(t, g, outer))
                         return;
@@ -428,7 +428,7 @@ static inline __attribute__((always_inline)) uint64_t walk_out(struct thread *t,
                                 return segment_take(t, *far);
                 }
                 if (unlikely(fresh == t->fresh_room) && !thread_grow_fresh(t))
-                        return 0;
+                        return whole_stack(t, fresh, true, true); /* deeper than anyone needs */
                 f = &t->fresh[fresh++];
                 f->pc = s.pc;
                 f->sp = s.sp;
@@ -519,7 +519,10 @@ enum stack_nesting stack_nesting(struct thread *t, struct arch_state caller, uin
         struct arch_state s = caller;
         bool cut;
 
-        while (s.sp < inside) {
+        bool below = s.sp < inside;
+
+        /* From below, the hook is met at INSIDE or not at all.  A signal's own stack may lie anywhere. */
+        for (uint32_t i = 0; i < STACK_DEPTH_MAX && (!below || s.sp < inside); i++) {
                 uint64_t rule = memo_of(t, s.pc)->rule;
 
                 if (unwind_is_agent(s.pc & ~FRAME_EXACT))
@@ -528,7 +531,7 @@ enum stack_nesting stack_nesting(struct thread *t, struct arch_state caller, uin
                         return STACK_IN_SIGNAL;
                 /* Code without tables (musl's own) hides the rest; the allocator's own call is what it mostly is. */
                 if (RULE_CFA(rule) == RULE_CFA_SPECIAL || !stack_step(t, rule, &s, &cut))
-                        return STACK_NESTED;
+                        return below ? STACK_NESTED : STACK_NOT_NESTED;
         }
         return STACK_NOT_NESTED;
 }

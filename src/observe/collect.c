@@ -304,7 +304,11 @@ static void check_books(const struct view *v, struct profile *p)
         uint64_t expected = t->live_blocks > t->untracked_blocks ? t->live_blocks - t->untracked_blocks : 0;
         uint64_t allowed = counters_slots(v) + t->untracked_blocks + t->lost_events;
 
-        if (apart(expected, p->block_count) > allowed)
+        if (apart(expected, p->block_count) <= allowed)
+                return;
+        if (v->head.parent_start_monotonic_ns && v->head.several)
+                collect_warn(p, "forked by a program with several threads: what the others did during the fork is half in here");
+        else
                 collect_warn(p, "the counters say %" PRIu64 " live blocks, the table of blocks has %" PRIu64
                                 ": a mistake of seep's, please report it",
                              t->live_blocks, p->block_count);
@@ -324,7 +328,7 @@ static void warn_about_ledger(const struct view *v, struct profile *p, uint64_t 
         if (h->untracked_blocks)
                 collect_warn(p, "%" PRIu64 " blocks lie at addresses not divisible by 8 and are counted only",
                              h->untracked_blocks);
-        if (senseless)
+        if (senseless && !(h->parent_start_monotonic_ns && h->several))
                 collect_warn(p, "%" PRIu64 " block entries were damaged and left out (the program overwrote them?)",
                              senseless);
         if (h->verify_differences)

@@ -99,7 +99,8 @@ def test_forking_while_threads_allocate_is_harmless(children, recorder, follow):
         if pid != seen.profile.json["pid"]:
             mine = profile.by_function()["in_child"]
             assert (mine["live_blocks"], mine["live_bytes"]) == (1, 71)
-            check_clean(profile)
+            assert profile.errors == []
+            assert all("during the fork" in warning for warning in profile.json["warnings"])
 
 
 def test_exec_in_place_gives_one_file_for_each_program(children, recorder):
