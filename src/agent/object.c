@@ -70,6 +70,11 @@ const struct object *object_get(uint32_t number)
         return number < table.count ? &table.objects[number] : NULL;
 }
 
+uint32_t object_scans(void)
+{
+        return __atomic_load_n(&table.published, __ATOMIC_ACQUIRE);
+}
+
 void object_forked(void)
 {
         table.lock = 0;

@@ -55,6 +55,9 @@ void object_range_unmapped(uint64_t start, uint64_t end);
 /* Bounds of the mapping that holds ADDRESS, read from the map (slow: some 100 us). */
 bool object_bounds(uint64_t address, uint64_t *low, uint64_t *high);
 
+/* A number that changes with every look at the map. */
+uint32_t object_scans(void);
+
 /* In a forked child: no other thread holds the lock any more. */
 void object_forked(void);
 

@@ -69,17 +69,21 @@ static void verify_backtrace(struct thread *t, uint32_t frames, struct arch_stat
 uint64_t verify_capture(struct thread *t, struct arch_state caller)
 {
         uint64_t again, stack;
-        uint32_t count;
-        bool cut;
+        uint32_t count, scans;
+        bool cut, same;
 
         if (t->frame_count && !t->unsure)
                 t->top = &t->frames[t->frame_count - 1];
+        scans = object_scans();
         again = stack_again(t, caller);
         stack = stack_capture(t, caller);
         t->top = &thread_no_frame; /* so that the next event comes here too */
         count = unwind_full(t, caller, &cut);
-        __atomic_add_fetch(&agent.head->verify_captures, 1, __ATOMIC_RELAXED);
-        if (!count || (again && again != stack) || stack != stack_unwound_hash(t, count, cut))
+        same = count && (!again || again == stack) && stack == stack_unwound_hash(t, count, cut);
+        /* Another thread that loads or unloads a library in between gives code other numbers: no judgement then. */
+        if (same || scans == object_scans())
+                __atomic_add_fetch(&agent.head->verify_captures, 1, __ATOMIC_RELAXED);
+        if (!same && scans == object_scans())
                 __atomic_add_fetch(&agent.head->verify_differences, 1, __ATOMIC_RELAXED);
         if (count && t->captures++ % VERIFY_SAMPLE == 0)
                 verify_backtrace(t, count, caller);
