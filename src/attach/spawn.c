@@ -163,6 +163,7 @@ static void child_fail(int report, struct failure why)
 static void child_run(const struct spawn_request *r, const struct passwd *pw, char **env, char **shell_argv, int report)
 {
         sigaction(SIGCHLD, &r->signals->child, NULL);
+        sigaction(SIGXFSZ, &r->signals->size, NULL);
         if (!become(pw))
                 child_fail(report, (struct failure){ FAILED_USER, errno });
         if (access(r->agent, R_OK) < 0)

@@ -20,6 +20,7 @@
 struct spawn_signals {
         sigset_t mask;
         struct sigaction child; /* SIGCHLD */
+        struct sigaction size;  /* SIGXFSZ */
 };
 
 struct spawn_request {

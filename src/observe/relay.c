@@ -20,7 +20,7 @@ static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT,
 
 bool relay_open(struct relay *r, struct err *e)
 {
-        struct sigaction plain = { .sa_handler = SIG_DFL };
+        struct sigaction plain = { .sa_handler = SIG_DFL }, ignored = { .sa_handler = SIG_IGN };
         sigset_t all;
 
         sigfillset(&all);
@@ -28,6 +28,7 @@ bool relay_open(struct relay *r, struct err *e)
                 sigdelset(&all, faults[i]);
         sigprocmask(SIG_BLOCK, &all, &r->before.mask);
         sigaction(SIGCHLD, &plain, &r->before.child);
+        sigaction(SIGXFSZ, &ignored, &r->before.size); /* ulimit -f: writing fails, and goes elsewhere */
         r->fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
         if (r->fd >= 0)
                 return true;
