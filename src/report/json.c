@@ -132,6 +132,16 @@ static void json_again(struct str *out, size_t start)
         }
 }
 
+/* Whether the outer end of the stack is missing. */
+static bool is_cut(const struct selection *sel, uint32_t node)
+{
+        uint32_t innermost = node;
+
+        while (node > 1)
+                node = select_parent(sel, node);
+        return node == 1 && innermost > 1;
+}
+
 /* Stacks share their outer ends: from the first node that was printed before, the text is copied. */
 static void json_stack(struct json *j, uint32_t node)
 {
@@ -254,6 +264,8 @@ static void json_site(struct json *j, const struct select_row *row)
         json_text(out, profile_kind_name(row->kind));
         str_text(out, ", \"stack\": ");
         json_stack(j, row->node);
+        if (is_cut(j->sel, row->node))
+                str_text(out, ", \"truncated\": true");
         str_char(out, '}');
 }
 

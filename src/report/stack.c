@@ -29,4 +29,8 @@ void stack_write(const struct selection *sel, struct symbols *s, uint32_t node, 
                         str_text(out, frames[i].inlined ? " (inlined)\n" : "\n");
                 }
         }
+        if (node == 1 && innermost > 1) { /* the root of stacks that were cut off */
+                str_text(out, indent);
+                str_text(out, "(cut off here: code without unwind tables)\n");
+        }
 }

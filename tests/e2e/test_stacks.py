@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from harness import PLAIN, PROGRAMS, stack_matches
+from harness import PLAIN, PROGRAMS, SEEP, stack_matches
 
 VARIANTS = {
     "gcc-O0": ("gcc", PLAIN),
@@ -60,6 +60,10 @@ def test_every_known_call_chain_is_captured(chains, recorder, variant):
 def test_a_stack_that_is_cut_short_is_marked(chains, recorder):
     seen = recorder.record(chains(*VARIANTS["gcc-O0"]))
     assert seen.profile.totals["truncated_stacks"] == 1
+    assert [site.get("truncated", False) for site in seen.profile.json["sites"]].count(True) == 1
+    flat = subprocess.run([SEEP, "report", "--flat", "--cost=total", "-n", "1000", "--no-pager", seen.files()[0]],
+                          capture_output=True, text=True, check=True).stdout
+    assert flat.count("cut off here") == 1
 
 
 @pytest.mark.parametrize("cc", ["gcc", "clang"])
