@@ -3,7 +3,7 @@
  * cfi.c -- what .eh_frame says about one address.
  *
  * Room:   inside; any context.
- * Cost:   120 ns in a warm loop; every result is kept by rule.c.
+ * Cost:   paid once per address: every result is kept by rule.c.
  *
  * .eh_frame_hdr holds a table sorted by address that leads to an FDE; the FDE names its CIE; both carry a small program
  * whose run up to the address gives the row.

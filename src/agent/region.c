@@ -5,7 +5,7 @@
  * Room:   inside; any context.
  * Keeps:  an operation is put on a list of pending ones; whoever gets the lock applies all of them in ticket order.  Nobody waits: a
  *         thread or signal handler that finds the lock taken leaves its operation to the holder.
- * Cost:   some 100 ns beside a system call of 500 ns or more.
+ * Cost:   a binary search and moving the entries behind; always beside a system call.
  */
 #include "agent/region.h"
 

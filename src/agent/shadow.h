@@ -5,7 +5,7 @@
  * Room:   inside; any context.
  * Keeps:  an entry is cleared before the real free and set after the real malloc; between the two nobody else can own the
  *         address, so plain stores do.
- * Cost:   set and clear 3 ns each in cache.
+ * Cost:   some 30 instructions to set, 24 to find (callgrind).
  *
  * Two small private tables lead from the address to a chunk of the ledger (ledger.h): top by bits 34-46, middle by bits 22-33.
  * A granule of 32 bytes has one entry: glibc never gives two blocks in one.  Allocators with blocks of 8 or 16 bytes (agent.spread)

@@ -10,7 +10,7 @@
  *         memory is read that a full unwind would read too.
  *         A stack that differs from the kept one in a few frames only is not kept in its place (stack_is_far): programs jump
  *         between near places, and the next is as near to this one as to that.
- * Cost:   a kept frame 0.3 ns (one load and compare), a fresh one 8-10 ns warm (docs/ARCHITECTURE.md).
+ * Cost:   five instructions per kept word; a whole capture 184 to 303 on xmllint and sqlite3 (callgrind).
  *
  * frames[] runs from the outermost (0) inwards; frame i owns the words checks[frames[i-1].check .. frames[i].check) that lead
  * from it to frame i-1 (numbered from 1).  A frame pointer counts only where something outside still depends on it (FRAME_BASE_LIVE).

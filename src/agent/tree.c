@@ -7,7 +7,7 @@
  *         stacks ask.  The nodes are in the ledger.  Tables grow like the one of rule.c: one grower at a time; an old one is emptied
  *         and left to late readers.  An insertion that races with growing is lost from the table, not from the ledger; the
  *         worst is a second number for the same stack.
- * Cost:   a known stack one probe, 3 ns when warm, one cache miss when cold.
+ * Cost:   a known stack is one probe: one cache miss when cold.
  */
 #include "agent/tree.h"
 

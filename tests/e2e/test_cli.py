@@ -437,3 +437,13 @@ def test_a_checkpoint_survives_the_death_of_the_tool(compiler, tmp_path):
     profile = Profile(tmp_path / "out.seep")
     assert profile.totals["live_blocks"] == 100
     assert profile.json["complete"] is False
+
+
+def test_a_limit_on_file_sizes_is_told_before_the_start(tmp_path):
+    """ulimit -f 0: no file can take the recording anywhere, and the program is not started for nothing."""
+    touched = tmp_path / "touched"
+    seen = subprocess.run(["sh", "-c", f'ulimit -f 0; exec "$0" record -o {tmp_path}/out.seep touch {touched}', SEEP],
+                          capture_output=True, text=True, timeout=30, check=False)
+    assert seen.returncode == 3
+    assert "File too large" in seen.stderr
+    assert not touched.exists()
