@@ -109,7 +109,8 @@ static void arena_write_head(uint64_t size, unsigned shift)
         head->part[LEDGER_HEAD].committed = ARENA_STEP;
 }
 
-void arena_place(void)
+/* Set the part pointers of agent from agent.head. */
+static void arena_place(void)
 {
         agent.nodes = arena_at(LEDGER_NODES);
         agent.sites = arena_at(LEDGER_SITES);

@@ -16,9 +16,6 @@
  * caller closes it) or a negative errno; sets agent.head and the part pointers. */
 long arena_create(void);
 
-/* Set the part pointers of agent from agent.head. */
-void arena_place(void);
-
 /* Make sure that the first BYTES of PART are writable.  False: the part is full or the kernel refused. */
 bool arena_commit(enum ledger_part part, uint64_t bytes);
 
