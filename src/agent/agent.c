@@ -68,23 +68,30 @@ static bool read_session(const char *name, char *out, size_t room)
         return s.found;
 }
 
-/* "1:FOLLOW:FLAGS:PATH" */
+/* "2:FOLLOW:FLAGS:SIGNAL:LIMIT:SNAPSHOT:PATH" */
 static bool parse_session(const char *p)
 {
         static const char *const words[] = { "none:", "exec:", "all:" };
         const char *rest = NULL;
+        uint64_t numbers[4];
 
-        p = bytes_after(p, "1:");
+        p = bytes_after(p, "2:");
         for (uint32_t i = 0; p && !rest && i < 3; i++) {
                 rest = bytes_after(p, words[i]);
                 agent.follow = i;
         }
         if (!rest)
                 return false;
-        agent.flags = (uint32_t)bytes_hex(&rest);
-        if (*rest != ':')
-                return false;
-        agent.socket = rest + 1;
+        for (int i = 0; i < 4; i++) {
+                numbers[i] = bytes_hex(&rest);
+                if (*rest++ != ':')
+                        return false;
+        }
+        agent.flags = (uint32_t)numbers[0];
+        agent.signal = (uint32_t)numbers[1];
+        agent.limit = numbers[2];
+        agent.snapshot_at = numbers[3];
+        agent.socket = rest;
         return true;
 }
 

@@ -37,6 +37,8 @@ struct agent {
         uint32_t started; /* 0 never, 1 on the way, 2 done */
         uint32_t pid;
         uint32_t generation; /* raised when code was unmapped: cached rules and stacks are void */
+        uint32_t signal; /* that asks for a snapshot; 0 none */
+        uint64_t limit, snapshot_at; /* live bytes that must not be passed, or at which a snapshot is taken; 0 none */
         uint64_t stack_start; /* of the main thread, as the kernel gave it */
         const char *socket;
 };

@@ -32,6 +32,10 @@ static const uint64_t arena_sizes[LEDGER_PARTS] = {
         [LEDGER_REGIONS] = 64ull << 20,
         [LEDGER_ERRORS] = 4096 * sizeof(struct ledger_error),
         [LEDGER_STRINGS] = 64ull << 20,
+        [LEDGER_MARKS] = LEDGER_MARKS_MAX * sizeof(struct ledger_mark),
+        [LEDGER_DEATHS] = LEDGER_DEATHS_MAX * sizeof(struct ledger_death),
+        [LEDGER_HANDLES] = 256ull << 20,
+        [LEDGER_JOURNAL] = 16ull << 20,
 };
 
 static uint64_t arena_part_size(enum ledger_part part, unsigned shift)
@@ -39,7 +43,7 @@ static uint64_t arena_part_size(enum ledger_part part, unsigned shift)
         uint64_t size = arena_sizes[part];
 
         if (part == LEDGER_NODES || part == LEDGER_SITES || part == LEDGER_SLOTS || part == LEDGER_COUNTERS ||
-            part == LEDGER_SHADOW || part == LEDGER_REGIONS || part == LEDGER_STRINGS || part == LEDGER_MODULES)
+            part == LEDGER_SHADOW || part == LEDGER_REGIONS || part == LEDGER_STRINGS || part == LEDGER_MODULES || part == LEDGER_HANDLES)
                 size >>= shift;
         if (part == LEDGER_SLOTS && size < 256 * sizeof(struct ledger_slot))
                 size = 256 * sizeof(struct ledger_slot);

@@ -3,7 +3,7 @@
  * ledger.h -- the shared memory that is the profile of one process.
  *
  * Room:   both sides; layout only, no code that runs.  The agent writes, the observer reads
- *         (and writes nothing but head->tick and head->observer).
+ *         (and writes nothing but the words marked so in the head).
  * Keeps:  every place is an offset into one sparse file, found through head->part[]; a table grows
  *         inside its part and never moves.  Counters are aligned 64-bit words, written by one
  *         thread only; a reader may see a moment between two words of one event, never half a word.
@@ -21,7 +21,11 @@
  *   MODULES  struct ledger_module[]   every object ever mapped
  *   REGIONS  struct ledger_region[]   what mmap gave, sorted by address
  *   ERRORS   struct ledger_error[]    releases that went wrong
- *   STRINGS  NUL-terminated paths; offset 0 is ""
+ *   STRINGS  NUL-terminated paths and names; offset 0 is ""
+ *   MARKS    struct ledger_mark[]     tags, snapshots and other named moments, in order
+ *   DEATHS   struct ledger_death[]    blocks born and freed between marks (a hash table)
+ *   HANDLES  struct ledger_handle[]   resources that the program holds
+ *   JOURNAL  struct ledger_event[]    ring of events, with record --events
  */
 #ifndef SEEP_LEDGER_LEDGER_H
 #define SEEP_LEDGER_LEDGER_H
@@ -30,7 +34,7 @@
 #include <stdint.h>
 
 #define LEDGER_MAGIC 0x3172676450454553ull /* "SEEPdgr1" */
-#define LEDGER_VERSION 1u
+#define LEDGER_VERSION 2u
 
 enum ledger_part {
         LEDGER_HEAD,
@@ -45,6 +49,10 @@ enum ledger_part {
         LEDGER_REGIONS,
         LEDGER_ERRORS,
         LEDGER_STRINGS,
+        LEDGER_MARKS,
+        LEDGER_DEATHS,
+        LEDGER_HANDLES,
+        LEDGER_JOURNAL,
         LEDGER_PARTS
 };
 
@@ -63,14 +71,16 @@ enum ledger_part {
         X(NEW, 10, "new", NEW)                                                 \
         X(NEW_ARRAY, 11, "new[]", NEW_ARRAY)                                   \
         X(MMAP, 12, "mmap", MAP)                                               \
-        X(MREMAP, 13, "mremap", MAP)
+        X(MREMAP, 13, "mremap", MAP)                                           \
+        X(POOL, 14, "pool", POOL)
 
 enum ledger_family {
         LEDGER_FAMILY_NONE,
         LEDGER_FAMILY_C,
         LEDGER_FAMILY_NEW,
         LEDGER_FAMILY_NEW_ARRAY,
-        LEDGER_FAMILY_MAP
+        LEDGER_FAMILY_MAP,
+        LEDGER_FAMILY_POOL /* blocks of the program's own allocators (SEEP_ALLOC) */
 };
 
 enum ledger_kind {
@@ -79,6 +89,14 @@ enum ledger_kind {
 #undef LEDGER_KIND_ENUM
         LEDGER_KIND_COUNT
 };
+
+/* Kinds of resources, in the order in which the program named them: LEDGER_KIND_TYPE_FIRST + i is head->type_name[i].  Their
+ * amounts are no memory and in no sum of bytes of the heap. */
+#define LEDGER_KIND_TYPE_FIRST 32u
+#define LEDGER_TYPES_MAX 192u
+#define LEDGER_KIND_IS_MAPPED(kind) ((kind) == LEDGER_KIND_MMAP || (kind) == LEDGER_KIND_MREMAP)
+#define LEDGER_KIND_IS_RESOURCE(kind) ((kind) >= LEDGER_KIND_TYPE_FIRST)
+#define LEDGER_KIND_IS_HEAP(kind) (!LEDGER_KIND_IS_MAPPED(kind) && !LEDGER_KIND_IS_RESOURCE(kind))
 
 /* Why the agent stopped recording; the program went on in every case. */
 #define LEDGER_STOPS(X)                                                        \
@@ -147,9 +165,30 @@ struct ledger_head {
         uint32_t command_bytes;
         uint32_t own_malloc; /* 1: the executable itself defines malloc, and is asked before us */
 
-        /* Written by the observer.  Milliseconds since start_monotonic_ns. */
+        uint32_t mark_count;
+        uint32_t marks_not_kept; /* beyond LEDGER_MARKS_MAX */
+        uint32_t deaths_not_kept; /* releases that DEATHS had no room for: what is between marks is too high by them */
+        uint32_t handle_count;    /* entries of HANDLES, free ones too */
+        uint32_t type_count;
+        uint32_t type_name[LEDGER_TYPES_MAX]; /* in STRINGS */
+        uint32_t signal;       /* whose arrival asks for a snapshot; 0 none */
+        uint32_t signal_state; /* enum ledger_signal_state */
+        uint32_t off;          /* 1: new blocks are not recorded now (SEEP_DISABLE, --start-off) */
+        uint32_t limit_hits;   /* how often an allocation would have passed limit_bytes */
+        uint64_t limit_bytes;  /* --limit-heap, 0 none */
+
+        /* Written by the observer.  Milliseconds since start_monotonic_ns; the agent raises it at a mark, so that blocks before and
+         * after it differ in birth; the observer only ever raises it. */
         _Alignas(64) uint32_t tick_ms;
         uint32_t observer;
+        uint32_t served; /* marks [0, served) are done with: snapshot taken, report written.  Agents wait on it (futex) */
+
+        /* The ring of events.  RESERVED counts all events ever; event i is entry i % (part size / 32).  READ is the observer's. */
+        _Alignas(64) uint64_t journal_reserved;
+        _Alignas(64) uint64_t journal_read; /* written by the observer: events [0, read) may be overwritten */
+        uint32_t journal_wake;              /* raised by the observer with each change of journal_read; futex */
+        uint32_t journal_waiting;           /* threads that wait for room */
+        uint32_t journal_closed;            /* written by the observer: no more events, please (--max-file) */
 
         /* The peak; written by the thread that reaches a new one. */
         _Alignas(64) uint32_t epoch;
@@ -207,6 +246,9 @@ struct ledger_counter {
 #define LEDGER_CHUNKS_PER_SLOT 16384u
 #define LEDGER_COUNTER_CHUNK_BYTES (LEDGER_COUNTERS_PER_CHUNK * sizeof(struct ledger_counter))
 
+#define LEDGER_SIZE_CLASSES 42u
+#define LEDGER_LIFETIME_CLASSES 34u
+
 /* counters of site S in a slot: chunk[S / 1024] is 0 (none) or 1 + the index of a chunk in COUNTERS. */
 struct ledger_slot {
         uint32_t used;   /* 0 free, 1 taken, 2 changing hands */
@@ -216,7 +258,9 @@ struct ledger_slot {
         uint64_t allocs, alloc_bytes, frees, free_bytes; /* heap only, all sites, all threads this slot served */
         uint64_t flushed_bytes, flushed_blocks;          /* of its live total: already in head->live_* */
         uint64_t pad[8];
-        uint8_t fill[4096 - 128];
+        uint64_t sizes[LEDGER_SIZE_CLASSES];         /* allocations by size: class 0 is 0 bytes, class k is 2^(k-1) .. 2^k - 1 */
+        uint64_t lifetimes[LEDGER_LIFETIME_CLASSES]; /* releases by age in ms, in the same classes */
+        uint8_t fill[4096 - 128 - 8 * (LEDGER_SIZE_CLASSES + LEDGER_LIFETIME_CLASSES)];
         uint32_t chunk[LEDGER_CHUNKS_PER_SLOT];
 };
 
@@ -260,7 +304,7 @@ struct ledger_block {
 #define LEDGER_SHADOW_CHUNK_BYTES (LEDGER_SHADOW_ENTRIES * sizeof(struct ledger_block))
 
 /* Chunk i of SHADOW covers [base, base + SPAN).  Plane 0: one block per granule.  Planes 1-4: the blocks that start at place 0-3
- * of a granule, for allocators with blocks of 8 or 16 bytes. */
+ * of a granule, for allocators with blocks of 8 or 16 bytes.  Planes 5-8: the same for blocks of the program's own pools. */
 struct ledger_chunk {
         uint64_t base;
         uint32_t plane;
@@ -312,6 +356,96 @@ struct ledger_error {
         uint64_t reserved[2];
 };
 
+/* A moment that the program or the user marked.  Mark i ends era i and begins era i + 1; era 0 is before the first.  A block was born in
+ * the era of the last mark with ms <= its birth. */
+enum ledger_mark_type {
+        LEDGER_MARK_NONE,
+        LEDGER_MARK_TAG,      /* SEEP_TAG */
+        LEDGER_MARK_SNAPSHOT, /* SEEP_SNAPSHOT */
+        LEDGER_MARK_SIGNAL,
+        LEDGER_MARK_LIMIT,    /* --limit-heap passed */
+        LEDGER_MARK_HEAP,     /* --snapshot-at-heap passed */
+        LEDGER_MARK_EXIT,     /* the program is about to exit and waits for its last report */
+        LEDGER_MARK_ENABLE,
+        LEDGER_MARK_DISABLE,
+        LEDGER_MARK_OUTSIDE   /* made by the observer: command, timer, threshold; in profiles only */
+};
+
+struct ledger_mark {
+        uint32_t type;
+        uint32_t ready; /* 1: written completely */
+        uint32_t ms;
+        uint32_t thread;
+        uint32_t label; /* in STRINGS */
+        uint32_t flags; /* LEDGER_MARK_* */
+        uint64_t reserved;
+};
+
+#define LEDGER_MARK_EXACT 1u  /* no block born before it has its ms as birth */
+#define LEDGER_MARK_WAITED 2u /* the thread waits until it is served: counters read then are those of the mark */
+#define LEDGER_MARKS_MAX 65536u
+
+/* Blocks of a site that were born in one era (from 1 on) and freed in another or the same. */
+struct ledger_death {
+        uint64_t key; /* 0 free; see LEDGER_DEATH_* */
+        uint64_t blocks, bytes;
+};
+
+#define LEDGER_DEATHS_MAX (1u << 20)
+#define LEDGER_DEATH_KEY(site, birth, death) ((uint64_t)(site) << 40 | (uint64_t)(birth) << 20 | (death))
+#define LEDGER_DEATH_SITE(key) ((uint32_t)((key) >> 40))
+#define LEDGER_DEATH_BIRTH(key) ((uint32_t)((key) >> 20) & 0xfffffu)
+#define LEDGER_DEATH_DEATH(key) ((uint32_t)(key) & 0xfffffu)
+
+/* Something with a handle that the program acquired; its kind is that of the site. */
+struct ledger_handle {
+        uint64_t handle, amount;
+        uint32_t site; /* 0: this entry is free */
+        uint32_t birth_ms;
+        uint32_t thread;
+        uint32_t next; /* the agent's own */
+};
+
+/* One event of the journal.  What ADDRESS, SIZE and SITE mean is told by the type. */
+enum ledger_event_type {
+        LEDGER_EVENT_NONE,
+        LEDGER_EVENT_ALLOC,        /* block, bytes, site; kind */
+        LEDGER_EVENT_FREE,         /* block, return address of the caller, stack node of the release (0 unless --free-stacks) */
+        LEDGER_EVENT_TAKE,         /* realloc begins: as FREE; the same thread's next MOVE or PUT_BACK belongs to it */
+        LEDGER_EVENT_MOVE,         /* realloc succeeded: as ALLOC (not there when realloc to 0 bytes freed) */
+        LEDGER_EVENT_PUT_BACK,     /* realloc failed: the block taken is alive again */
+        LEDGER_EVENT_MAP,          /* start, bytes in whole pages, site; kind mmap or mremap */
+        LEDGER_EVENT_UNMAP,        /* start, bytes in whole pages; site: caller's stack node or 0 */
+        LEDGER_EVENT_BAD_FREE,     /* address, return address, stack node; kind: enum ledger_error_type */
+        LEDGER_EVENT_ACQUIRE,      /* handle, amount, site; kind of the resource */
+        LEDGER_EVENT_RELEASE,      /* handle, return address, 0; kind of the resource */
+        LEDGER_EVENT_MARK,         /* index of the mark; kind: enum ledger_mark_type */
+        LEDGER_EVENT_THREAD,       /* a thread's first event: its tid */
+        LEDGER_EVENT_THREAD_END,   /* tid; made when somebody notices */
+        LEDGER_EVENT_MODULE,       /* index of the module that was first seen */
+        LEDGER_EVENT_TYPES
+};
+
+struct ledger_event {
+        uint32_t stamp; /* written last: the low half of 1 + the event's number */
+        uint8_t type, kind;
+        uint16_t thread; /* index into THREADS */
+        uint32_t site;
+        uint32_t ms;
+        uint64_t address, size;
+};
+
+enum ledger_signal_state {
+        LEDGER_SIGNAL_NONE,
+        LEDGER_SIGNAL_OURS,    /* its arrival makes a mark */
+        LEDGER_SIGNAL_PROGRAM, /* the program has a handler of its own, or ignores it */
+        LEDGER_SIGNAL_BEFORE   /* it was not at its default when the program started */
+};
+
+_Static_assert(sizeof(struct ledger_mark) == 32, "frozen");
+_Static_assert(sizeof(struct ledger_death) == 24, "frozen");
+_Static_assert(sizeof(struct ledger_handle) == 32, "frozen");
+_Static_assert(sizeof(struct ledger_event) == 32, "frozen");
 _Static_assert(sizeof(struct ledger_node) == 16, "frozen");
 _Static_assert(sizeof(struct ledger_site) == 16, "frozen");
 _Static_assert(sizeof(struct ledger_counter) == 64, "frozen: one cache line");

@@ -42,7 +42,7 @@ struct session {
         int timer;
         bool ticking;
         uint32_t ticks;
-        char environment[sizeof((struct greeter *)0)->path + 32];
+        char environment[sizeof((struct greeter *)0)->path + 80];
 
         struct recording **recordings;
         uint32_t count, made;
@@ -103,8 +103,8 @@ struct session *session_open(const struct session_options *o, struct err *e)
                 session_close(s);
                 return NULL;
         }
-        snprintf(s->environment, sizeof s->environment, "%d:%s:%x:%s", WIRE_SESSION_VERSION, follow[o->follow], o->flags,
-                 s->greeter.path);
+        snprintf(s->environment, sizeof s->environment, "%d:%s:%x:%x:%" PRIx64 ":%" PRIx64 ":%s", WIRE_SESSION_VERSION,
+                 follow[o->follow], o->flags, o->signal, o->limit_bytes, o->snapshot_heap_bytes, s->greeter.path);
         return s;
 }
 

@@ -26,6 +26,8 @@ struct session_options {
         enum session_follow follow;
         uint32_t flags; /* WIRE_F_* */
         uint32_t depth; /* innermost frames to keep, 0 all */
+        uint32_t signal; /* that asks for a snapshot; 0 none */
+        uint64_t limit_bytes, snapshot_heap_bytes; /* 0 none */
         const char *program; /* as typed */
         uid_t uid;           /* the program's user */
         struct output *output;

@@ -22,7 +22,7 @@ struct sites {
 
 bool sites_is_heap(uint32_t kind)
 {
-        return kind != LEDGER_KIND_MMAP && kind != LEDGER_KIND_MREMAP;
+        return LEDGER_KIND_IS_HEAP(kind);
 }
 
 /* ---- which sites there are ---- */

@@ -67,7 +67,7 @@ bool profile_at(const struct profile *p, uint64_t ms, struct profile_change *out
         return true;
 }
 
-const char *profile_kind_name(uint32_t kind)
+const char *profile_kind_name(const struct profile *p, uint32_t kind)
 {
         static const char *const names[] = {
 #define KIND_NAME(name, number, text, family) [number] = text,
@@ -75,5 +75,7 @@ const char *profile_kind_name(uint32_t kind)
 #undef KIND_NAME
         };
 
+        if (LEDGER_KIND_IS_RESOURCE(kind))
+                return kind - LEDGER_KIND_TYPE_FIRST < p->type_count ? p->types[kind - LEDGER_KIND_TYPE_FIRST] : "unknown";
         return kind < LEDGER_KIND_COUNT ? names[kind] : "unknown";
 }

@@ -6,13 +6,16 @@
  *         profile/writer.c and report/.  Knows addresses and ids, never names (symbol/ has those).
  * Owns:   all arrays, through profile_free().
  * Keeps:  sizes are the bytes the program asked for.  Heap numbers cover all kinds but mmap and mremap; those are
- *         sites too, with their own numbers, and are summed in totals.mmap_* only.
+ *         sites too, with their own numbers, and are summed in totals.mmap_* only.  Resources (file descriptors, ...) are sites of
+ *         kinds from LEDGER_KIND_TYPE_FIRST on; their "bytes" are amounts, in no total.
  */
 #ifndef SEEP_PROFILE_MODEL_H
 #define SEEP_PROFILE_MODEL_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "ledger/ledger.h"
 
 /* How the recorded process ended. */
 enum profile_end {
@@ -53,6 +56,7 @@ struct profile_totals {
         uint64_t unknown_frees, double_frees, mismatched;
         uint64_t mmap_calls, mmap_bytes, mmap_live_bytes;
         uint64_t rss_peak_bytes;
+        uint64_t sizes[LEDGER_SIZE_CLASSES], lifetimes[LEDGER_LIFETIME_CLASSES]; /* as in ledger_slot, of the whole process */
         uint64_t truncated_stacks, lost_events, untracked_blocks, forks_not_followed;
         uint64_t verify_captures, verify_differences, verify_backtraces, verify_backtrace_differences; /* test mode */
 };
@@ -118,6 +122,37 @@ struct profile_change {
         uint64_t live_bytes, live_blocks, allocs, alloc_bytes;
 };
 
+/* A named moment: a tag, or a snapshot.  Its numbers are those of its slice, which is never thinned out. */
+struct profile_mark {
+        uint32_t type;   /* enum ledger_mark_type */
+        uint32_t seq;    /* snapshots: 1, 2, ... in order; 0: a tag or a switch, no snapshot */
+        uint32_t slice;  /* index into slices */
+        uint32_t thread; /* index into threads; 0 unknown, or from outside */
+        uint32_t flags;  /* LEDGER_MARK_* */
+        uint32_t era;    /* mark of the ledger + 1: blocks born at it or later are of this era or a later one; 0: made outside */
+        uint64_t ms;
+        char *label;     /* never NULL */
+};
+
+/* Blocks of a site born in one era and freed in the same or a later one.  Only of eras from 1 on. */
+struct profile_death {
+        uint32_t site, birth, death, reserved;
+        uint64_t blocks, bytes;
+};
+
+/* A resource that was not released. */
+struct profile_handle {
+        uint64_t handle, amount;
+        uint32_t site, thread;
+        uint64_t birth_ms;
+};
+
+/* Code that a compiler made while the program ran, as /tmp/perf-PID.map tells.  Sorted by start. */
+struct profile_jit {
+        uint64_t start, bytes;
+        char *name;
+};
+
 struct profile_block {
         uint64_t address, size;
         uint32_t site, thread;
@@ -161,8 +196,13 @@ struct profile {
         struct profile_region *regions;
         struct profile_error *errors;
         struct profile_symbol *symbols;
+        struct profile_mark *marks; /* in order of time */
+        struct profile_death *deaths;
+        struct profile_handle *handles;
+        struct profile_jit *jit;
+        char **types; /* names of the kinds from LEDGER_KIND_TYPE_FIRST on */
         uint32_t module_count, node_count, site_count, thread_count, share_count, slice_count, change_count, region_count,
-                error_count, symbol_count;
+                error_count, symbol_count, mark_count, death_count, handle_count, jit_count, type_count;
         uint64_t block_count;
         bool truncated; /* the file ended early; what is here was whole */
 };
@@ -174,6 +214,7 @@ void profile_free(struct profile *p);
  * later.  OUT has site_count entries; false when there is no such slice. */
 bool profile_at(const struct profile *p, uint64_t ms, struct profile_change *out);
 
-const char *profile_kind_name(uint32_t kind);
+/* "malloc", or the name of a resource's type. */
+const char *profile_kind_name(const struct profile *p, uint32_t kind);
 
 #endif

@@ -46,7 +46,7 @@ static void blocks_line(const struct profile *p, const struct profile_block *blo
                 str_format(out, ", thread %s (%" PRIu32 ")",
                            p->threads[block->thread].name ? p->threads[block->thread].name : "?",
                            p->threads[block->thread].tid);
-        str_format(out, ", by %s\n", profile_kind_name(p->sites[block->site].kind));
+        str_format(out, ", by %s\n", profile_kind_name(p, p->sites[block->site].kind));
 }
 
 /* Sites of PART by id: 1 chosen. */

@@ -33,7 +33,7 @@ static void errors_head(const struct profile *p, const struct profile_error *err
                 break;
         case LEDGER_ERROR_MISMATCHED:
                 str_format(out, "memory of %s released by %s",
-                           known ? profile_kind_name(p->sites[error->alloc_site].kind) : "?",
+                           known ? profile_kind_name(p, p->sites[error->alloc_site].kind) : "?",
                            release_name(error->release));
                 break;
         default:

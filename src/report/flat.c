@@ -221,7 +221,7 @@ static void flat_entry(const struct selection *sel, const struct flat_entry *ent
         text_pad(out, start, 18);
         str_char(out, ' ');
         flat_what(sel, options->key, out);
-        str_format(out, ", by %s", profile_kind_name(entry->row->kind));
+        str_format(out, ", by %s", profile_kind_name(sel->profile, entry->row->kind));
         if (entry->row->merged > 1)
                 str_format(out, " (%u stacks)", entry->row->merged);
         str_char(out, '\n');

@@ -261,7 +261,7 @@ static void json_site(struct json *j, const struct select_row *row)
         str_text(out, ", \"leaked_blocks\": 0, \"leaked_bytes\": 0, \"leak\": {");
         str_bytes(out, json_no_leaks, sizeof json_no_leaks - 1);
         str_text(out, ", \"kind\": ");
-        json_text(out, profile_kind_name(row->kind));
+        json_text(out, profile_kind_name(j->profile, row->kind));
         str_text(out, ", \"stack\": ");
         json_stack(j, row->node);
         if (is_cut(j->sel, row->node))

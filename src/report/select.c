@@ -93,7 +93,7 @@ int64_t select_weight(const struct selection *sel, uint64_t bytes, uint64_t coun
 
 static bool select_is_map(uint32_t kind)
 {
-        return kind == LEDGER_KIND_MMAP || kind == LEDGER_KIND_MREMAP;
+        return LEDGER_KIND_IS_MAPPED(kind);
 }
 
 /* One row per site (row i is site i), with the numbers of the whole run. */

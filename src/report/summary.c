@@ -40,7 +40,7 @@ struct summary {
 
 static bool summary_is_heap(const struct profile_site *site)
 {
-        return site->kind != LEDGER_KIND_MMAP && site->kind != LEDGER_KIND_MREMAP;
+        return LEDGER_KIND_IS_HEAP(site->kind);
 }
 
 /* Insert SITE into the short sorted list, if it belongs there. */

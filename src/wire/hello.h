@@ -7,8 +7,16 @@
  *         agent connects, sends one struct wire_hello with the memfd of its ledger attached (SCM_RIGHTS), closes
  *         both descriptors and never waits for an answer.  No descriptor stays open in the program.
  *
- * SEEP_SESSION is "1:FOLLOW:FLAGS:PATH": protocol version, follow mode (none, exec, all), WIRE_F_ flags in hex,
- * path of the socket (the rest of the string).
+ * SEEP_SESSION is "2:FOLLOW:FLAGS:SIGNAL:LIMIT:SNAPSHOT:PATH": protocol version, follow mode (none, exec, all), WIRE_F_ flags, number
+ * of the signal that asks for a snapshot (0 none), --limit-heap and --snapshot-at-heap in bytes (0 none), all in hex; path of the socket
+ * (the rest of the string).
+ *
+ * Without SEEP_SESSION (plain LD_PRELOAD) the agent starts the tool itself: `seep attend FD`, FD being one end of a
+ * SOCK_SEQPACKET pair, with standard error still the program's.  The tool answers through it with one message, the value that
+ * SEEP_SESSION would have had, and closes it; a message that begins with '-' means that there is nothing to do.
+ *
+ * Later an agent may connect to the same socket and send a struct wire_knock: its ledger has a mark that somebody waits for.
+ * Commands (seep snapshot) connect to it too, send a struct wire_request and get a struct wire_reply.
  */
 #ifndef SEEP_WIRE_HELLO_H
 #define SEEP_WIRE_HELLO_H
@@ -16,7 +24,7 @@
 #include <stdint.h>
 
 #define WIRE_SESSION_ENV "SEEP_SESSION"
-#define WIRE_SESSION_VERSION 1
+#define WIRE_SESSION_VERSION 2
 
 #define WIRE_F_NO_MMAP 1u
 #define WIRE_F_NO_CXX 2u      /* operator new and delete are seen as the malloc and free that they call */
@@ -24,6 +32,11 @@
 #define WIRE_F_VERIFY 8u      /* test mode: compare every captured stack with a full unwind */
 #define WIRE_F_FREE_STACKS 16u
 #define WIRE_F_START_OFF 32u
+#define WIRE_F_TRACK_FDS 64u
+#define WIRE_F_EVENTS 128u
+#define WIRE_F_ATTENDED 256u     /* plain LD_PRELOAD: wait at exit until the last report is written */
+#define WIRE_F_LIMIT_ENOMEM 512u /* --limit-action; neither: abort */
+#define WIRE_F_LIMIT_SNAPSHOT 1024u
 
 #define WIRE_HELLO_MAGIC 0x6f6c6c6548ull /* "Hello" */
 
@@ -36,6 +49,33 @@ struct wire_hello {
         uint32_t pid, ppid; /* as the program sees them; the socket's credentials tell our view */
 };
 
+#define WIRE_KNOCK_MAGIC 0x6b636f6e4bull /* "Knock" */
+
+struct wire_knock {
+        uint64_t magic;
+        uint32_t pid, reserved;
+};
+
+#define WIRE_REQUEST_MAGIC 0x6b7341ull /* "Ask" */
+#define WIRE_LABEL_MAX 128
+
+enum wire_request_type { WIRE_REQUEST_SNAPSHOT = 1 };
+
+struct wire_request {
+        uint64_t magic;
+        uint32_t type;
+        uint32_t pid; /* as the asker sees it */
+        char label[WIRE_LABEL_MAX];
+};
+
+struct wire_reply {
+        uint64_t magic;  /* WIRE_REQUEST_MAGIC */
+        uint32_t status; /* ERR_EXIT_*: 0 done */
+        uint32_t seq;    /* of the snapshot */
+        char text[1024]; /* for the user; the report's file, or why not */
+};
+
+_Static_assert(sizeof(struct wire_knock) == 16, "frozen");
 _Static_assert(sizeof(struct wire_hello) == 24, "frozen");
 
 #endif

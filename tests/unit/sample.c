@@ -338,7 +338,7 @@ static uint64_t touch_node(const struct profile *p, uint32_t node)
 
 static uint64_t touch_site(const struct profile *p, uint32_t site, uint32_t thread)
 {
-        return touch_node(p, p->sites[site].node) + strlen(profile_kind_name(p->sites[site].kind)) +
+        return touch_node(p, p->sites[site].node) + strlen(profile_kind_name(p, p->sites[site].kind)) +
                strlen(p->threads[thread].name);
 }
 

@@ -51,11 +51,13 @@ TEST(a_moment_has_the_state_of_the_last_slice_that_is_not_later)
 
 TEST(every_kind_has_its_name_and_others_are_unknown)
 {
-        is_text(profile_kind_name(LEDGER_KIND_MALLOC), "malloc");
-        is_text(profile_kind_name(LEDGER_KIND_NEW_ARRAY), "new[]");
-        is_text(profile_kind_name(LEDGER_KIND_MREMAP), "mremap");
-        is_text(profile_kind_name(LEDGER_KIND_COUNT), "unknown");
-        is_text(profile_kind_name(UINT32_MAX), "unknown");
+        struct profile p = { 0 };
+
+        is_text(profile_kind_name(&p, LEDGER_KIND_MALLOC), "malloc");
+        is_text(profile_kind_name(&p, LEDGER_KIND_NEW_ARRAY), "new[]");
+        is_text(profile_kind_name(&p, LEDGER_KIND_MREMAP), "mremap");
+        is_text(profile_kind_name(&p, LEDGER_KIND_COUNT), "unknown");
+        is_text(profile_kind_name(&p, UINT32_MAX), "unknown");
 }
 
 TEST(an_emptied_profile_is_empty_and_can_be_emptied_again)
