@@ -15,6 +15,10 @@
 #include "cli/suggest.h"
 #include "cli/topic.h"
 
+#define HELP_OPTIONS(X) X(HELP_HELP, "help", 'h', NULL, "this text")
+
+const struct option_entry help_options[] = { HELP_OPTIONS(OPTION_ENTRY) OPTION_END };
+
 static int say_overview(void)
 {
         puts("seep tells where the memory of a program goes: every allocation, with its stack.\n\ncommands:");

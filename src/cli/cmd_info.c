@@ -21,7 +21,7 @@
         X(INFO_HELP, "help", 'h', NULL, "this text")
 
 enum { INFO_OPTIONS(OPTION_ENUM) INFO_COUNT };
-static const struct option_entry info_options[] = { INFO_OPTIONS(OPTION_ENTRY) OPTION_END };
+const struct option_entry info_options[] = { INFO_OPTIONS(OPTION_ENTRY) OPTION_END };
 
 static int say_help(void)
 {

@@ -42,7 +42,7 @@
         X(RECORD_HELP, "help", 'h', NULL, "this text")
 
 enum { RECORD_OPTIONS(OPTION_ENUM) RECORD_COUNT };
-static const struct option_entry record_options[] = { RECORD_OPTIONS(OPTION_ENTRY) OPTION_END };
+const struct option_entry record_options[] = { RECORD_OPTIONS(OPTION_ENTRY) OPTION_END };
 
 struct record {
         const char *pattern, *user;

@@ -73,7 +73,7 @@
         X(REPORT_HELP, "help", 'h', NULL, "this text")
 
 enum { REPORT_OPTIONS(OPTION_ENUM) REPORT_COUNT };
-static const struct option_entry report_options[] = { REPORT_OPTIONS(OPTION_ENTRY) OPTION_END };
+const struct option_entry report_options[] = { REPORT_OPTIONS(OPTION_ENTRY) OPTION_END };
 
 enum { REPORT_DEBUG_PATHS = 32 };
 

@@ -10,19 +10,20 @@
 
 #include "cli/suggest.h"
 
-const struct command command_list[COMMAND_COUNT] = {
-        { "record", "[OPTIONS] [--] PROGRAM [ARG...]", "run a program and record its memory (the word may be left out)",
-          cmd_record },
-        { "report", "[OPTIONS] [FILE]", "tell where the memory of a recording went", cmd_report },
-        { "info", "[OPTIONS] [FILE]", "tell what a recording holds and whether it is whole", cmd_info },
-        { "help", "[COMMAND|TOPIC]", "explain a command or a topic", cmd_help },
-};
+#define COMMAND_ENTRY(name, operands, purpose) { #name, operands, purpose, cmd_##name, name##_options },
+
+const struct command command_list[COMMAND_COUNT] = { COMMAND_LIST(COMMAND_ENTRY) };
+
+static const struct command hidden_list[] = { COMMAND_HIDDEN(COMMAND_ENTRY) { 0 } };
 
 const struct command *command_find(const char *name)
 {
         for (size_t i = 0; i < COMMAND_COUNT; i++)
                 if (strcmp(command_list[i].name, name) == 0)
                         return &command_list[i];
+        for (const struct command *hidden = hidden_list; hidden->name; hidden++)
+                if (strcmp(hidden->name, name) == 0)
+                        return hidden;
         return NULL;
 }
 

@@ -9,24 +9,43 @@
 
 #include <stddef.h>
 
+#include "cli/option.h"
+
+/*
+ * The one list: name, operands as in "seep NAME OPERANDS", purpose in one line.  Dispatch, help, manual pages and completion
+ * are made from it.  X(name, ...) stands for cmd_name() and the table name_options[], both in cmd_name.c.
+ */
+#define COMMAND_LIST(X)                                                                                                \
+        X(record, "[OPTIONS] [--] PROGRAM [ARG...]", "run a program and record its memory")                            \
+        X(report, "[OPTIONS] [FILE]", "tell where the memory of a recording went")                                     \
+        X(info, "[OPTIONS] [FILE]", "tell what a recording holds and whether it is whole")                             \
+        X(help, "[COMMAND|TOPIC]", "explain a command or a topic")
+
+/* Commands for the tool's own use, which nobody types: found by name, listed nowhere. */
+#define COMMAND_HIDDEN(X)
+
 /* Each command: arguments without "seep COMMAND" in front (argv[0] is the command's name, as getopt_long wants it);
  * returns the exit status.  Messages to stderr begin with "seep: ", results go to stdout. */
-int cmd_record(int argc, char **argv);
-int cmd_report(int argc, char **argv);
-int cmd_info(int argc, char **argv);
-int cmd_help(int argc, char **argv);
+#define COMMAND_DECLARE(name, operands, purpose)                                                                       \
+        int cmd_##name(int argc, char **argv);                                                                         \
+        extern const struct option_entry name##_options[];
+#define COMMAND_ENUM(name, operands, purpose) COMMAND_##name,
+
+COMMAND_LIST(COMMAND_DECLARE)
+COMMAND_HIDDEN(COMMAND_DECLARE)
 
 struct command {
         const char *name;
-        const char *operands; /* as in "seep NAME OPERANDS" */
-        const char *purpose;  /* one line of `seep help` */
+        const char *operands;
+        const char *purpose;
         int (*run)(int argc, char **argv);
+        const struct option_entry *options;
 };
 
-#define COMMAND_COUNT 4
+enum { COMMAND_LIST(COMMAND_ENUM) COMMAND_COUNT };
 extern const struct command command_list[COMMAND_COUNT];
 
-/* NULL: no command has that name. */
+/* NULL: no command has that name, hidden ones included. */
 const struct command *command_find(const char *name);
 
 /* The name of the command nearest to a mistyped one; NULL when none is near. */

@@ -10,7 +10,7 @@
  *             X(INFO_JSON, "json", 0, NULL, "machine-readable output")   \
  *             X(INFO_HELP, "help", 'h', NULL, "this text")
  *     enum { INFO_OPTIONS(OPTION_ENUM) INFO_COUNT };
- *     static const struct option_entry info_options[] = { INFO_OPTIONS(OPTION_ENTRY) OPTION_END };
+ *     const struct option_entry info_options[] = { INFO_OPTIONS(OPTION_ENTRY) OPTION_END };
  *
  *     option_start(&parser, "info", info_options, argc, argv);
  *     while ((which = option_next(&parser)) >= 0)
@@ -33,11 +33,14 @@ struct option_entry {
         char letter;          /* 0 none */
         const char *argument; /* NULL none; "FILE" needed; "[FILE]" may follow after '=' */
         const char *help;     /* NULL ends the table */
+        const char *values;   /* what the argument can be: "none|exec|all"; NULL anything */
 };
 
-#define OPTION_ENUM(id, name, letter, argument, help) id,
-#define OPTION_ENTRY(id, name, letter, argument, help) { name, letter, argument, help },
-#define OPTION_END { NULL, 0, NULL, NULL }
+/* X(id, name, letter, argument, help) or X(id, name, letter, argument, help, values) */
+#define OPTION_ENUM(id, ...) id,
+#define OPTION_ENTRY(id, name, letter, argument, ...) { name, letter, argument, OPTION_REST(__VA_ARGS__, NULL, NULL) },
+#define OPTION_REST(help, values, ...) help, values
+#define OPTION_END { NULL, 0, NULL, NULL, NULL }
 
 #define OPTION_MAX 96 /* entries of one table */
 
