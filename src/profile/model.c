@@ -56,15 +56,24 @@ static void apply_changes(const struct profile *p, const struct profile_slice *s
         }
 }
 
-bool profile_at(const struct profile *p, uint64_t ms, struct profile_change *out)
+bool profile_at_slice(const struct profile *p, uint32_t slice, struct profile_change *out)
 {
-        if (!p->slice_count || p->slices[0].ms > ms)
+        if (slice >= p->slice_count)
                 return false;
         for (uint32_t i = 0; i < p->site_count; i++)
                 out[i] = (struct profile_change){ .site = i };
-        for (uint32_t i = 0; i < p->slice_count && p->slices[i].ms <= ms; i++)
+        for (uint32_t i = 0; i <= slice; i++)
                 apply_changes(p, &p->slices[i], out);
         return true;
+}
+
+bool profile_at(const struct profile *p, uint64_t ms, struct profile_change *out)
+{
+        uint32_t count = 0;
+
+        while (count < p->slice_count && p->slices[count].ms <= ms)
+                count++;
+        return count && profile_at_slice(p, count - 1, out);
 }
 
 const char *profile_kind_name(const struct profile *p, uint32_t kind)

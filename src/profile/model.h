@@ -214,6 +214,9 @@ void profile_free(struct profile *p);
  * later.  OUT has site_count entries; false when there is no such slice. */
 bool profile_at(const struct profile *p, uint64_t ms, struct profile_change *out);
 
+/* The same at a slice, by its index; false when there is none. */
+bool profile_at_slice(const struct profile *p, uint32_t slice, struct profile_change *out);
+
 /* "malloc", or the name of a resource's type. */
 const char *profile_kind_name(const struct profile *p, uint32_t kind);
 

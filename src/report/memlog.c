@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memlog.c -- signed bytes per call stack, innermost frame first, largest first: the format of MTrace's reports.
+ *
+ * Room:   outside.
+ */
+#include "report/memlog.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/heap.h"
+#include "ledger/ledger.h"
+#include "report/label.h"
+
+struct memlog_entry {
+        uint32_t node; /* of the selection's tree */
+        int64_t weight;
+};
+
+static const char *module_path(const struct profile *p, uint32_t node)
+{
+        uint16_t module = p->nodes[node].module;
+
+        return module < p->module_count ? p->modules[module].path : NULL;
+}
+
+static void memlog_frame(const struct profile *p, uint32_t node, const struct symbol_frame *frame, struct str *out)
+{
+        const char *path = module_path(p, node);
+
+        str_char(out, '\t');
+        if (frame->function)
+                str_format(out, "%s\t(%s)", frame->function, path ? path : "unknown");
+        else if (path)
+                str_text(out, path);
+        else
+                label_function(p, node, frame, out);
+        if (frame->function && frame->file && frame->line)
+                str_format(out, "\t%s:%" PRIu32, frame->file, frame->line);
+        str_char(out, '\n');
+}
+
+static void memlog_stack(const struct selection *sel, struct symbols *s, uint32_t node, struct str *out)
+{
+        const struct symbol_frame *frames;
+        uint32_t innermost = node;
+
+        for (; node > 1; node = select_parent(sel, node)) {
+                uint32_t origin = select_origin(sel, node), count = symbols_node(s, origin, &frames);
+
+                if (node != innermost && label_is_start(&frames[count - 1]))
+                        return;
+                for (uint32_t i = 0; i < count; i++)
+                        memlog_frame(sel->profile, origin, &frames[i], out);
+        }
+        if (node == 1 || innermost == node)
+                str_text(out, node == 1 ? "\t[stack lost]\n" : "\t[no stack recorded]\n");
+}
+
+static int by_node(const void *a, const void *b)
+{
+        const struct memlog_entry *x = a, *y = b;
+
+        return x->node < y->node ? -1 : x->node > y->node;
+}
+
+static uint64_t magnitude(int64_t value)
+{
+        return value < 0 ? -(uint64_t)value : (uint64_t)value;
+}
+
+static int by_weight(const void *a, const void *b)
+{
+        const struct memlog_entry *x = a, *y = b;
+
+        if (magnitude(x->weight) != magnitude(y->weight))
+                return magnitude(x->weight) > magnitude(y->weight) ? -1 : 1;
+        if (x->weight != y->weight)
+                return x->weight > y->weight ? -1 : 1;
+        return by_node(a, b);
+}
+
+/* One entry per stack, whatever the kinds; those that come to nothing are dropped.  Returns how many are left. */
+static uint32_t memlog_merge(struct memlog_entry *entries, uint32_t count)
+{
+        uint32_t merged = 0, kept = 0;
+
+        qsort(entries, count, sizeof *entries, by_node);
+        for (uint32_t i = 0; i < count; i++) {
+                if (merged && entries[merged - 1].node == entries[i].node)
+                        entries[merged - 1].weight += entries[i].weight;
+                else
+                        entries[merged++] = entries[i];
+        }
+        for (uint32_t i = 0; i < merged; i++)
+                if (entries[i].weight)
+                        entries[kept++] = entries[i];
+        qsort(entries, kept, sizeof *entries, by_weight);
+        return kept;
+}
+
+void memlog_selection(const struct selection *sel, struct symbols *s, uint32_t limit, struct str *out)
+{
+        struct memlog_entry *entries = heap_zero(sel->heap.count, sizeof *entries);
+        uint32_t count = sel->heap.count;
+
+        for (uint32_t i = 0; i < count; i++) {
+                const struct select_row *row = &sel->heap.rows[i];
+
+                entries[i] = (struct memlog_entry){ row->node, select_weight(sel, row->bytes, row->count) };
+        }
+        count = memlog_merge(entries, count);
+        for (uint32_t i = 0; i < count && (!limit || i < limit); i++) {
+                str_format(out, "%+" PRId64 "\n", entries[i].weight);
+                memlog_stack(sel, s, entries[i].node, out);
+        }
+        free(entries);
+}
+
+/* SIGN 1 adds, UINT64_MAX subtracts what was live at a slice. */
+static void add_slice(struct select_row *rows, const struct profile *p, uint32_t slice, uint64_t sign)
+{
+        struct profile_change *then = heap_zero(p->site_count, sizeof *then);
+
+        if (profile_at_slice(p, slice, then))
+                for (uint32_t i = 1; i < p->site_count; i++)
+                        rows[i].bytes += sign * then[i].live_bytes;
+        free(then);
+}
+
+void memlog_write(const struct profile *p, struct symbols *s, const struct memlog_range *range, struct str *out)
+{
+        struct select_row *rows = heap_zero(p->site_count, sizeof *rows);
+        struct selection sel = { .profile = p, .cost = SELECT_LIVE, .node_count = p->node_count };
+
+        if (range->from != MEMLOG_START)
+                add_slice(rows, p, range->from, UINT64_MAX);
+        add_slice(rows, p, range->to, 1);
+        sel.heap.rows = rows;
+        for (uint32_t i = 1; i < p->site_count; i++)
+                if (LEDGER_KIND_IS_HEAP(p->sites[i].kind)) {
+                        rows[sel.heap.count] = rows[i]; /* at most i: nothing unread is lost */
+                        rows[sel.heap.count++].node = p->sites[i].node;
+                }
+        memlog_selection(&sel, s, 0, out);
+        select_free(&sel);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memlog.h -- signed bytes per call stack, innermost frame first, largest first: the format of MTrace's reports.
+ *
+ * Room:   outside.  Called by cli/ for `report --memlog`, `diff --memlog` and the PROGRAM-PID-SEQ.memlog files.
+ *
+ *     +63360
+ *     <tab>FUNCTION<tab>(OBJECT)<tab>FILE:LINE      without the last part when the line is not known
+ *     <tab>OBJECT                                   when no function is known
+ */
+#ifndef SEEP_REPORT_MEMLOG_H
+#define SEEP_REPORT_MEMLOG_H
+
+#include <stdint.h>
+
+#include "base/str.h"
+#include "profile/model.h"
+#include "report/select.h"
+#include "symbol/symbol.h"
+
+#define MEMLOG_START UINT32_MAX /* as FROM: before everything, so that the whole state of TO is written */
+
+struct memlog_range {
+        uint32_t from, to; /* indices of slices of the profile */
+};
+
+/* Append how the live bytes of the heap changed between two slices.  Stacks that did not change are left out. */
+void memlog_write(const struct profile *p, struct symbols *s, const struct memlog_range *range, struct str *out);
+
+/* Append the chosen cost of the heap's stacks in SEL, at most LIMIT of them (0: all). */
+void memlog_selection(const struct selection *sel, struct symbols *s, uint32_t limit, struct str *out);
+
+#endif
