@@ -18,7 +18,11 @@
 
 void slices_free(struct slices *s)
 {
+        for (uint32_t i = 0; i < s->mark_count; i++)
+                free(s->mark[i].label);
+        free(s->mark);
         free(s->slice);
+        free(s->marked);
         free(s->change);
         free(s->last);
         free(s->now);
@@ -49,33 +53,105 @@ static uint32_t merge_changes(const struct profile_change *a, uint32_t n, const 
         return count;
 }
 
+/* Every second one of those without a mark, but never the last. */
+static bool is_dropped(const struct slices *s, uint32_t i, uint32_t *unmarked)
+{
+        return !s->marked[i] && (*unmarked)++ % 2 == 1 && i + 1 < s->slice_count;
+}
+
 /* Drop every second slice; what changed in it is kept as a change of the one that follows. */
 static void thin(struct slices *s)
 {
         struct profile_change *merged = heap_zero(s->change_count, sizeof *merged);
-        uint32_t slices = 0, changes = 0;
+        uint32_t *place = heap_zero(s->slice_count, sizeof *place);
+        uint32_t slices = 0, changes = 0, unmarked = 0;
 
+        s->marked_changes = 0;
         for (uint32_t i = 0; i < s->slice_count; i++) {
                 struct profile_slice one = s->slice[i];
                 uint32_t carried = 0, carried_first = 0;
 
-                if (i % 2 == 1 && i + 1 < s->slice_count) {
+                if (is_dropped(s, i, &unmarked)) {
                         carried = one.change_count;
                         carried_first = one.change_first;
                         one = s->slice[++i];
+                        unmarked += !s->marked[i];
                 }
                 one.change_count = merge_changes(s->change + carried_first, carried, s->change + one.change_first,
                                                  one.change_count, merged + changes);
                 one.change_first = changes;
                 changes += one.change_count;
+                s->marked_changes += s->marked[i] ? one.change_count : 0;
+                place[i] = slices;
+                s->marked[slices] = s->marked[i];
                 s->slice[slices++] = one;
         }
+        for (uint32_t i = 0; i < s->mark_count; i++)
+                s->mark[i].slice = place[s->mark[i].slice];
+        free(place);
         free(s->change);
         s->change = merged;
         s->change_room = s->change_count ? s->change_count : 1;
         s->change_count = changes;
         s->slice_count = slices;
         s->interval_ms *= 2;
+}
+
+static bool has_tags(const struct slices *s)
+{
+        for (uint32_t i = 0; i < s->mark_count; i++)
+                if (!s->mark[i].seq)
+                        return true;
+        return false;
+}
+
+/* Recount what belongs to slices with marks. */
+static void find_marked(struct slices *s)
+{
+        memset(s->marked, 0, s->slice_count * sizeof *s->marked);
+        s->marked_slices = s->marked_changes = 0;
+        for (uint32_t i = 0; i < s->mark_count; i++) {
+                uint32_t slice = s->mark[i].slice;
+
+                if (s->marked[slice])
+                        continue;
+                s->marked[slice] = true;
+                s->marked_slices++;
+                s->marked_changes += s->slice[slice].change_count;
+        }
+}
+
+/* Forget every second tag, or every second snapshot when there is nothing else. */
+static void lose_marks(struct slices *s)
+{
+        bool tags = has_tags(s);
+        uint32_t kept = 0, nth = 0;
+
+        for (uint32_t i = 0; i < s->mark_count; i++) {
+                if ((tags && s->mark[i].seq) || nth++ % 2 == 1) {
+                        s->mark[kept++] = s->mark[i];
+                        continue;
+                }
+                free(s->mark[i].label);
+                s->marks_lost++;
+        }
+        s->mark_count = kept;
+        find_marked(s);
+}
+
+static bool is_too_much(const struct slices *s)
+{
+        uint32_t slices = s->slice_count - s->marked_slices, changes = s->change_count - s->marked_changes;
+
+        return slices > s->slices_max || (changes > s->changes_max && slices > 3);
+}
+
+static void keep_bounds(struct slices *s)
+{
+        while (s->marked_changes / SLICES_MARKED_SHARE > s->changes_max && s->mark_count > 1)
+                lose_marks(s);
+        while (is_too_much(s))
+                thin(s);
 }
 
 /* ---- cutting ---- */
@@ -213,13 +289,42 @@ static void start(struct slices *s)
                 s->slices_max = SLICES_MAX;
         if (!s->changes_max)
                 s->changes_max = SLICES_CHANGES_MAX;
-        s->slice = heap_zero(s->slices_max + 1, sizeof *s->slice);
 }
 
-void slices_cut(struct slices *s, const struct view *v, uint64_t now_ms, uint64_t rss_bytes, bool whole)
+static void add_slice(struct slices *s, const struct profile_slice *now)
+{
+        if (s->slice_count == s->slice_room) {
+                s->slice_room = s->slice_room ? s->slice_room * 2 : s->slices_max + 1;
+                s->slice = heap_grow(s->slice, s->slice_room, sizeof *s->slice);
+                s->marked = heap_grow(s->marked, s->slice_room, sizeof *s->marked);
+        }
+        s->marked[s->slice_count] = false;
+        s->slice[s->slice_count++] = *now;
+}
+
+static void add_mark(struct slices *s, const struct profile_mark *m)
+{
+        uint32_t slice = s->slice_count - 1;
+
+        if (s->mark_count == LEDGER_MARKS_MAX) {
+                free(m->label);
+                s->marks_lost++;
+                return;
+        }
+        if (s->mark_count == s->mark_room) {
+                s->mark_room = s->mark_room ? s->mark_room * 2 : 16;
+                s->mark = heap_grow(s->mark, s->mark_room, sizeof *s->mark);
+        }
+        s->mark[s->mark_count] = *m;
+        s->mark[s->mark_count++].slice = slice;
+        s->marked_slices += !s->marked[slice];
+        s->marked_changes += s->marked[slice] ? 0 : s->slice[slice].change_count;
+        s->marked[slice] = true;
+}
+
+static void take(struct slices *s, const struct view *v, uint64_t now_ms, uint64_t rss_bytes, bool whole)
 {
         struct profile_slice now = { .ms = now_ms, .rss_bytes = rss_bytes };
-        uint64_t begin_ns = cpu_ns();
 
         if (!s->slice)
                 start(s);
@@ -233,11 +338,36 @@ void slices_cut(struct slices *s, const struct view *v, uint64_t now_ms, uint64_
         s->last_allocs = now.allocs;
         s->last_frees = now.frees;
         now.change_count = s->change_count - now.change_first;
-        s->slice[s->slice_count++] = now;
-        while (s->slice_count > s->slices_max || (s->change_count > s->changes_max && s->slice_count > 3))
-                thin(s);
-        s->cost_ns = (3 * s->cost_ns + (cpu_ns() - begin_ns) + now.change_count * SLICES_STORE_NS) / 4;
+        add_slice(s, &now);
+}
+
+/* The slice taken since BEGIN_NS is complete. */
+static void finish(struct slices *s, uint64_t now_ms, uint64_t begin_ns)
+{
+        uint32_t changes = s->slice[s->slice_count - 1].change_count;
+
+        keep_bounds(s);
+        s->cost_ns = (3 * s->cost_ns + (cpu_ns() - begin_ns) + changes * SLICES_STORE_NS) / 4;
         plan_next(s, now_ms);
+}
+
+void slices_cut(struct slices *s, const struct view *v, uint64_t now_ms, uint64_t rss_bytes, bool whole)
+{
+        uint64_t begin_ns = cpu_ns();
+
+        take(s, v, now_ms, rss_bytes, whole);
+        finish(s, now_ms, begin_ns);
+}
+
+void slices_mark(struct slices *s, const struct view *v, uint64_t now_ms, uint64_t rss_bytes, struct profile_mark *marks,
+                 uint32_t count)
+{
+        uint64_t begin_ns = cpu_ns();
+
+        take(s, v, now_ms, rss_bytes, true);
+        for (uint32_t i = 0; i < count; i++)
+                add_mark(s, &marks[i]);
+        finish(s, now_ms, begin_ns);
 }
 
 /* ---- storing ---- */
@@ -368,6 +498,12 @@ void slices_store(struct slices *s, const uint32_t *site_map, uint32_t site_coun
                 merge(s, site_map, site_count, p);
         p->slices = s->slice;
         p->slice_count = s->slice_count;
+        p->marks = s->mark;
+        p->mark_count = s->mark_count;
+        for (uint32_t i = 0; i < p->mark_count; i++)
+                p->marks[i].thread = p->marks[i].thread < p->thread_count ? p->marks[i].thread : 0;
         s->slice = NULL;
+        s->mark = NULL;
+        s->mark_count = 0;
         slices_free(s);
 }

@@ -4,7 +4,9 @@
  *
  * Room:   outside.  Called by observe/recording.c (cut) and observe/collect.c (store).
  * Keeps:  at most SLICES_MAX moments and about SLICES_CHANGES_MAX changes, however long the run: when either is
- *         reached every second moment is dropped and the interval doubled.
+ *         reached every second moment is dropped and the interval doubled.  Moments with a mark come on top and stay: at most
+ *         LEDGER_MARKS_MAX, with SLICES_MARKED_SHARE times as many changes; beyond that marks are lost, every second tag
+ *         first, snapshots last, and are counted.
  * Cost:   of a cut: one read of all counters.  Cuts are spaced so that they take at most 0.7 % of one processor, with
  *         the writing of their changes at the end.
  */
@@ -19,14 +21,21 @@
 
 #define SLICES_MAX 500u
 #define SLICES_CHANGES_MAX ((64u << 20) / sizeof(struct profile_change))
+#define SLICES_MARKED_SHARE 4u
 #define SLICES_INTERVAL_MS 20u
 #define SLICES_COST_SHARE 150u
 
 struct slices {
         struct profile_slice *slice;
         struct profile_change *change; /* sites as the ledger numbers them; of one slice: by rising site */
-        uint32_t slice_count, change_count, change_room;
-        uint32_t slices_max, changes_max; /* 0: the constants above */
+        bool *marked;                  /* by slice: a mark refers to it */
+        uint32_t slice_count, slice_room, change_count, change_room;
+        uint32_t marked_slices, marked_changes; /* of them: of slices with a mark */
+        uint32_t slices_max, changes_max;       /* 0: the constants above */
+
+        struct profile_mark *mark; /* in the order in which they were seen */
+        uint32_t mark_count, mark_room;
+        uint64_t marks_lost;
 
         struct profile_change *last; /* by site, at the latest slice */
         struct profile_change *now;  /* the same, while a slice is being cut; kept because fresh memory costs faults */
@@ -45,7 +54,12 @@ bool slices_due(const struct slices *s, uint64_t now_ms);
  * happened (mmap alone does not show in the totals). */
 void slices_cut(struct slices *s, const struct view *v, uint64_t now_ms, uint64_t rss_bytes, bool whole);
 
-/* Move the slices into P; S has none afterwards.  SITE_MAP gives the site of P for each of the SITE_COUNT sites of the
+/* The same with WHOLE, for MARKS that came since the last look: their slice is the one cut now.  Type, seq, thread, flags, era, ms
+ * and label are the caller's to fill; the labels are moved. */
+void slices_mark(struct slices *s, const struct view *v, uint64_t now_ms, uint64_t rss_bytes, struct profile_mark *marks,
+                 uint32_t count);
+
+/* Move the slices and marks into P; S has none afterwards.  SITE_MAP gives the site of P for each of the SITE_COUNT sites of the
  * ledger, 0 for none; several may share one. */
 void slices_store(struct slices *s, const uint32_t *site_map, uint32_t site_count, struct profile *p);
 
