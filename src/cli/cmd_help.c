@@ -48,9 +48,39 @@ static int say_command(const struct command *command)
 
 static int say_help_of_help(void)
 {
-        puts("usage: seep help [COMMAND|TOPIC]\n\n"
-             "Without a word: the list of commands and topics.\n\n"
-             "  -h, --help                  this text");
+        struct str out = { 0 };
+
+        str_text(&out, "usage: seep help [COMMAND|TOPIC]\n\nWithout a word: the list of commands and topics.\n\n");
+        option_help(help_options, &out);
+        fputs(str_get(&out), stdout);
+        str_free(&out);
+        return 0;
+}
+
+/* The same lists for programs: manual pages and completion are made from them.  Fields are separated by tabs. */
+static void put_option(const struct option_entry *o)
+{
+        char letter[2] = { o->letter, 0 };
+
+        if (!o->name && !o->letter)
+                fputs("heading\t", stdout);
+        else
+                printf("option\t%s\t%s\t%s\t%s\t", letter, o->name ? o->name : "", o->argument ? o->argument : "",
+                       o->values ? o->values : "");
+        for (const char *c = o->help; *c; c++)
+                putchar(*c == '\n' ? ' ' : *c);
+        putchar('\n');
+}
+
+static int say_table(void)
+{
+        for (const struct command *c = command_list; c < command_list + COMMAND_COUNT; c++) {
+                printf("command\t%s\t%s\t%s\n", c->name, c->operands, c->purpose);
+                for (const struct option_entry *o = c->options; o->help; o++)
+                        put_option(o);
+        }
+        for (const struct topic *t = topic_list; t < topic_list + TOPIC_COUNT; t++)
+                printf("topic\t%s\t%s\n", t->name, t->purpose);
         return 0;
 }
 
@@ -84,6 +114,8 @@ int cmd_help(int argc, char **argv)
                 return message_usage("help", "one command or topic at a time");
         if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
                 return say_help_of_help();
+        if (strcmp(argv[1], "--table") == 0)
+                return say_table();
         command = command_find(argv[1]);
         if (command)
                 return say_command(command);

@@ -110,6 +110,50 @@ static int option_wrong(const struct option_parser *p, int found)
         return OPTION_WRONG;
 }
 
+static const char others[] = "..."; /* ends values that are not all there is */
+
+int option_choice(const char *values, const char *word)
+{
+        size_t length = strlen(word);
+
+        for (int i = 0; *values; i++) {
+                size_t next = strcspn(values, "|");
+
+                if (next == length && strncmp(values, word, length) == 0)
+                        return i;
+                values += next + (values[next] != 0);
+        }
+        return -1;
+}
+
+/* "none|exec|all" as "none, exec or all" */
+static void option_list_values(const char *values, struct str *out)
+{
+        while (*values) {
+                size_t next = strcspn(values, "|");
+                const char *rest = values + next + (values[next] != 0);
+
+                str_bytes(out, values, next);
+                if (*rest)
+                        str_text(out, strchr(rest, '|') ? ", " : " or ");
+                values = rest;
+        }
+}
+
+static int option_check_value(const struct option_parser *p, int which)
+{
+        const struct option_entry *entry = &p->entries[which];
+        struct str list = { 0 };
+
+        if (!entry->values || !p->value || option_choice(entry->values, others) >= 0 ||
+            option_choice(entry->values, p->value) >= 0)
+                return which;
+        option_list_values(entry->values, &list);
+        message_usage(p->command, "--%s is %s, not '%s'", entry->name, str_get(&list), p->value);
+        str_free(&list);
+        return OPTION_WRONG;
+}
+
 int option_next(struct option_parser *p)
 {
         int found = getopt_long(p->argc, p->argv, p->letters, p->longs, NULL);
@@ -122,10 +166,10 @@ int option_next(struct option_parser *p)
         if (found == '?' || found == ':')
                 return option_wrong(p, found);
         if (found >= OPTION_LONG)
-                return found - OPTION_LONG;
+                return option_check_value(p, found - OPTION_LONG);
         for (int i = 0; p->entries[i].help; i++)
                 if (p->entries[i].letter == found)
-                        return i;
+                        return option_check_value(p, i);
         return OPTION_WRONG;
 }
 
@@ -175,7 +219,8 @@ void option_help(const struct option_entry *entries, struct str *out)
                 size_t start = out->length, used;
 
                 if (!entry->name && !entry->letter) {
-                        str_format(out, "\n%s\n", entry->help);
+                        str_char(out, '\n');
+                        option_right_column(entry->help, 0, out);
                         continue;
                 }
                 option_left_column(entry, out);

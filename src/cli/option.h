@@ -33,7 +33,7 @@ struct option_entry {
         char letter;          /* 0 none */
         const char *argument; /* NULL none; "FILE" needed; "[FILE]" may follow after '=' */
         const char *help;     /* NULL ends the table */
-        const char *values;   /* what the argument can be: "none|exec|all"; NULL anything */
+        const char *values;   /* what the argument can be: "none|exec|all"; "peak|end|..." also others; NULL anything */
 };
 
 /* X(id, name, letter, argument, help) or X(id, name, letter, argument, help, values) */
@@ -66,11 +66,14 @@ void option_start_program(struct option_parser *p, const char *command, const st
                           char **argv);
 
 /* Index of the next option in the table; OPTION_DONE; OPTION_WRONG after a message on stderr: exit with
- * ERR_EXIT_USAGE. */
+ * ERR_EXIT_USAGE.  A value that is not among the entry's values is wrong. */
 int option_next(struct option_parser *p);
 
-/* Append one aligned line per entry. */
+/* Append one aligned line per entry; no line is wider than 80 columns. */
 void option_help(const struct option_entry *entries, struct str *out);
+
+/* The place of WORD in values such as "none|exec|all"; -1: not there. */
+int option_choice(const char *values, const char *word);
 
 /* Values.  false: not of that form.  Sizes take k M G T (1024) and kB MB GB (1000), times ms s m h (default s). */
 bool option_number(const char *text, uint64_t *out);

@@ -9,7 +9,9 @@
         X(TRY_HEADING, NULL, 0, NULL, "things:")                                                                       \
         X(TRY_LIMIT, "limit", 'n', "N", "at most N\nlines")                                                            \
         X(TRY_QUIET, "quiet", 'q', NULL, "say less")                                                                   \
-        X(TRY_SAMPLE, "sample", 0, "[SIZE]", "now and then")
+        X(TRY_SAMPLE, "sample", 0, "[SIZE]", "now and then")                                                           \
+        X(TRY_COLOR, "color", 'c', "WHEN", "auto, always or never", "auto|always|never")                               \
+        X(TRY_AT, "at", 0, "WHEN", "peak, end, or a time", "peak|end|...")
 
 enum { TRY_OPTIONS(OPTION_ENUM) TRY_COUNT };
 static const struct option_entry try_options[] = { TRY_OPTIONS(OPTION_ENTRY) OPTION_END };
@@ -65,6 +67,17 @@ TEST(wrong_use_is_told)
         is_text(PARSED(0, "--quiet=3"), "WRONG");
 }
 
+TEST(a_value_is_one_of_those_that_the_table_lists)
+{
+        is_text(PARSED(0, "--color=never", "-calways"), "color=never color=always | ");
+        is_text(PARSED(0, "--color=alway"), "WRONG");
+        is_text(PARSED(0, "-c", "auto|always"), "WRONG");
+        is_text(PARSED(0, "--color="), "WRONG");
+        is_text(PARSED(0, "--at=peak", "--at=3s"), "at=peak at=3s | ");
+        is_true(option_choice("none|exec|all", "none") == 0 && option_choice("none|exec|all", "all") == 2);
+        is_true(option_choice("none|exec|all", "al") < 0 && option_choice("none|exec|all", "") < 0);
+}
+
 TEST(help_is_made_from_the_same_table)
 {
         struct str out = { 0 };
@@ -74,7 +87,27 @@ TEST(help_is_made_from_the_same_table)
                                "  -n, --limit N             at most N\n"
                                "                            lines\n"
                                "  -q, --quiet               say less\n"
-                               "      --sample[=SIZE]       now and then\n");
+                               "      --sample[=SIZE]       now and then\n"
+                               "  -c, --color WHEN          auto, always or never\n"
+                               "      --at WHEN             peak, end, or a time\n");
+        str_free(&out);
+}
+
+TEST(help_fits_80_columns)
+{
+        static const struct option_entry wide[] = {
+                { NULL, 0, NULL, "a heading with so many words that they cannot stand in one line of a terminal of 80 columns:", NULL },
+                { "with-a-very-long-name-indeed", 'w', "ARGUMENT", "and with much to say about it, more than one line can hold", NULL },
+                OPTION_END,
+        };
+        struct str out = { 0 };
+        size_t widest = 0;
+
+        option_help(wide, &out);
+        for (const char *line = str_get(&out); *line; line += strcspn(line, "\n") + 1)
+                if (strcspn(line, "\n") > widest)
+                        widest = strcspn(line, "\n");
+        is_true(widest > 60 && widest <= 80);
         str_free(&out);
 }
 
@@ -98,4 +131,5 @@ TEST(values_have_units)
 }
 
 TAP_MAIN(long_short_joined_and_abbreviated, operands_may_stand_between_options_unless_they_are_a_program,
-         wrong_use_is_told, help_is_made_from_the_same_table, values_have_units)
+         wrong_use_is_told, a_value_is_one_of_those_that_the_table_lists, help_is_made_from_the_same_table, help_fits_80_columns,
+         values_have_units)
