@@ -32,7 +32,7 @@
         X(RECORD_FORCE, "force", 'f', NULL, "replace FILE when it exists")                                      \
         X(RECORD_DEPTH, "depth", 'd', "N", "keep the N innermost frames of each stack; 0 none (all)")           \
         X(RECORD_FOLLOW, "follow", 0, "WHICH",                                                                  \
-          "child processes: none, exec (those that run a program) or all (exec)")                               \
+          "child processes: none, exec (those that run a program) or all (exec)", "none|exec|all")              \
         X(RECORD_NO_MMAP, "no-mmap", 0, NULL, "do not record mmap, munmap and mremap")                          \
         X(RECORD_NO_CXX, "no-cxx", 0, NULL, "see new and delete as the malloc and free that they call")         \
         X(RECORD_USER, "user", 0, "NAME", "run the program as this user (for root)")                            \

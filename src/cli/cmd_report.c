@@ -41,8 +41,9 @@
         X(REPORT_JSON, "json", 0, NULL, "everything, for programs")                                                    \
         X(REPORT_HEAD_WHAT, NULL, 0, NULL, "what is counted:")                                                         \
         X(REPORT_COST, "cost", 0, "COST",                                                                              \
-          "peak (default), live (not freed), total (all bytes ever), allocs (calls), temporary")                      \
-        X(REPORT_AT, "at", 0, "WHEN", "the moment: peak, end, or a time like 1.5s or 200ms")                           \
+          "peak (default), live (not freed), total (all bytes ever), allocs (calls), temporary",                      \
+          "peak|live|total|allocs|temporary|...")                                                                      \
+        X(REPORT_AT, "at", 0, "WHEN", "the moment: peak, end, or a time like 1.5s or 200ms", "peak|end|...")           \
         X(REPORT_RANGE, "range", 0, "A..B", "what happened between two times: 2s..5s, ..5s, 2s..")                     \
         X(REPORT_HEAD_FILTER, NULL, 0, NULL,                                                                           \
           "which stacks (extended regular expressions; -i and -x may be repeated):")                                   \
@@ -57,9 +58,11 @@
         X(REPORT_LIMIT, "limit", 'n', "N", "at most N entries")                                                        \
         X(REPORT_SORT, "sort", 's', "KEY",                                                                             \
           "order of --flat: live-bytes live-blocks peak-bytes alloc-bytes allocs temporary average age bad-frees "    \
-          "mismatched")                                                                                                \
+          "mismatched",                                                                                                \
+          "live-bytes|live-blocks|peak-bytes|alloc-bytes|allocs|temporary|average|age|bad-frees|mismatched")           \
         X(REPORT_DEPTH_MERGE, "depth-merge", 0, "N", "stacks equal in their N innermost frames are one")               \
-        X(REPORT_GROUP_BY, "group-by", 0, "KIND", "a table by stack, function, file, module, thread or size")          \
+        X(REPORT_GROUP_BY, "group-by", 0, "KIND", "a table by stack, function, file, module, thread or size",          \
+          "stack|function|file|module|thread|size")                                                                    \
         X(REPORT_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                  \
         X(REPORT_SYSROOT, "sysroot", 0, "DIR", "the recorded machine's files are below DIR")                           \
         X(REPORT_DEBUG_PATH, "debug-path", 0, "DIR", "unstripped or debug files are in DIR (may be repeated)")         \
@@ -67,7 +70,7 @@
         X(REPORT_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                \
         X(REPORT_OUTPUT, "output", 'o', "FILE", "write to FILE instead of stdout")                                     \
         X(REPORT_FORCE, "force", 'f', NULL, "replace an existing FILE")                                                \
-        X(REPORT_COLOR, "color", 0, "WHEN", "auto (default), always, never")                                           \
+        X(REPORT_COLOR, "color", 0, "WHEN", "auto (default), always, never", "auto|always|never")                      \
         X(REPORT_NO_PAGER, "no-pager", 0, NULL, "no pager, also on a terminal")                                        \
         X(REPORT_QUIET, "quiet", 'q', NULL, "no warnings")                                                             \
         X(REPORT_HELP, "help", 'h', NULL, "this text")
