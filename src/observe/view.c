@@ -7,8 +7,15 @@
 #include "observe/view.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <linux/magic.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/heap.h"
@@ -67,6 +74,19 @@ bool view_refresh(struct view *v, struct err *e)
         return true;
 }
 
+/* Not in huge pages: those may run out when the page is touched. */
+static void view_map(struct view *v)
+{
+        struct statfs fs;
+        int seals = fcntl(v->fd, F_GET_SEALS);
+        void *at;
+
+        if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstatfs(v->fd, &fs) < 0 || fs.f_type != TMPFS_MAGIC)
+                return;
+        at = mmap(NULL, sizeof *v->shared, PROT_READ | PROT_WRITE, MAP_SHARED, v->fd, 0);
+        v->shared = at == MAP_FAILED ? NULL : at;
+}
+
 bool view_open(struct view *v, int fd, struct err *e)
 {
         struct stat st;
@@ -76,16 +96,21 @@ bool view_open(struct view *v, int fd, struct err *e)
                 view_close(v);
                 return err_set(e, ERR_EXIT_CANNOT_TRACE, "what the program sent is not a file");
         }
-        if (view_refresh(v, e))
+        if (view_refresh(v, e)) {
+                view_map(v);
                 return true;
+        }
         view_close(v);
         return false;
 }
 
 void view_close(struct view *v)
 {
+        if (v->shared)
+                munmap(v->shared, sizeof *v->shared);
         if (v->fd >= 0)
                 close(v->fd);
+        v->shared = NULL;
         v->fd = -1;
 }
 
@@ -137,20 +162,48 @@ uint64_t view_data(const struct view *v, enum ledger_part part, uint64_t *at, ui
         return (uint64_t)stop - x->offset;
 }
 
+struct ledger_head *view_shared(const struct view *v)
+{
+        return v->shared;
+}
+
 /* A head that cannot be written has been sealed by the program: its clock stands still, nothing else. */
 static void view_put(const struct view *v, size_t at, uint32_t value)
 {
-        ssize_t n = pwrite(v->fd, &value, sizeof value, (off_t)at);
+        ssize_t n = 0;
 
+        if (v->shared)
+                __atomic_store_n((uint32_t *)(void *)((char *)v->shared + at), value, __ATOMIC_SEQ_CST);
+        else
+                n = pwrite(v->fd, &value, sizeof value, (off_t)at);
         (void)n;
 }
 
+/* The program raises it too, at a mark. */
 void view_tick(const struct view *v, uint32_t tick_ms)
 {
-        view_put(v, offsetof(struct ledger_head, tick_ms), tick_ms);
+        size_t at = offsetof(struct ledger_head, tick_ms);
+        uint32_t now = 0;
+
+        if (v->shared) {
+                now = __atomic_load_n(&v->shared->tick_ms, __ATOMIC_RELAXED);
+                while (now < tick_ms && !__atomic_compare_exchange_n(&v->shared->tick_ms, &now, tick_ms, true,
+                                                                     __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+                        ;
+                return;
+        }
+        if (view_pread(v->fd, &now, sizeof now, at) == sizeof now && now < tick_ms)
+                view_put(v, at, tick_ms);
 }
 
 void view_observer(const struct view *v, uint32_t pid)
 {
         view_put(v, offsetof(struct ledger_head, observer), pid);
+}
+
+void view_served(const struct view *v, uint32_t served)
+{
+        view_put(v, offsetof(struct ledger_head, served), served);
+        if (v->shared)
+                syscall(SYS_futex, &v->shared->served, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }

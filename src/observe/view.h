@@ -3,9 +3,10 @@
  * view.h -- a stranger's ledger, read without trust.
  *
  * Room:   outside.  Called by the rest of observe/.
- * Keeps:  the ledger is never mapped: a file that its owner shortens would kill us with SIGBUS, and a mapped read of a
- *         hole would allocate it.  pread() does neither.  Whatever the head says, nothing outside the part's committed
- *         bytes is read, and no table is taken for larger than the memory that the file really holds.
+ * Keeps:  the ledger is read with pread(): a mapped file that its owner shortens would kill us with SIGBUS, and a mapped read
+ *         of a hole would allocate it.  Only the head is mapped, and only when the file is sealed against shortening, for the
+ *         words that both sides change.  Whatever the head says, nothing outside the part's committed bytes is read, and no
+ *         table is taken for larger than the memory that the file really holds.
  * Cost:   about 0.3 us a read plus copying at memory speed.
  */
 #ifndef SEEP_OBSERVE_VIEW_H
@@ -22,6 +23,7 @@ struct view {
         int fd;
         uint64_t present_bytes;  /* memory behind the file; holes do not count */
         struct ledger_head head; /* a checked copy: extents lie inside the file, texts end */
+        struct ledger_head *shared; /* the program's own, see view_shared() */
 };
 
 /* Look at the ledger in FD, which from then on belongs to V (closed on failure too). */
@@ -44,8 +46,15 @@ void *view_table(const struct view *v, enum ledger_part part, uint32_t *count, s
  * end, or 0 when there is none. */
 uint64_t view_data(const struct view *v, enum ledger_part part, uint64_t *at, uint64_t end);
 
-/* Tell the program what time it is, and who watches (0: nobody any more). */
+/* The head as the program has it, for words that both sides write; NULL when it is not safe to map.  Anything may be in it at any
+ * time: one atomic load or store per word, nothing else. */
+struct ledger_head *view_shared(const struct view *v);
+
+/* Tell the program what time it is (never turned back), and who watches (0: nobody any more). */
 void view_tick(const struct view *v, uint32_t tick_ms);
 void view_observer(const struct view *v, uint32_t pid);
+
+/* Marks [0, SERVED) are done with: wake whoever waits for that. */
+void view_served(const struct view *v, uint32_t served);
 
 #endif
