@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report.h -- what was asked of `seep report`, between its words and its views.
+ *
+ * Room:   outside, cli/ only.  report_options.c fills it from the command line, report_settle.c makes it whole,
+ *         report_views.c writes the view, cmd_report.c is the frame around them.
+ */
+#ifndef SEEP_CLI_REPORT_H
+#define SEEP_CLI_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "cli/option.h"
+#include "cli/pager.h"
+#include "profile/model.h"
+#include "report/flat.h"
+#include "report/group.h"
+#include "report/select.h"
+#include "symbol/symbol.h"
+
+#define REPORT_OPTIONS(X)                                                                                              \
+        X(REPORT_HEAD_VIEW, NULL, 0, NULL, "views:")                                                                   \
+        X(REPORT_TREE, "tree", 0, NULL, "calls as a tree, with shares (default)")                                      \
+        X(REPORT_FLAT, "flat", 0, NULL, "one entry per call stack, with all costs")                                    \
+        X(REPORT_BLOCKS, "blocks", 0, NULL, "each block not freed: address, size, age, thread, stack")                 \
+        X(REPORT_THREADS, "threads", 0, NULL, "a table of the threads")                                                \
+        X(REPORT_ERRORS, "errors", 0, NULL, "double frees and other bad releases, with stacks")                        \
+        X(REPORT_SUMMARY, "summary", 0, NULL, "the screen that ends a recording")                                      \
+        X(REPORT_JSON, "json", 0, NULL, "everything, for programs")                                                    \
+        X(REPORT_HEAD_WHAT, NULL, 0, NULL, "what is counted:")                                                         \
+        X(REPORT_COST, "cost", 0, "COST",                                                                              \
+          "peak (default), live (not freed), total (all bytes ever), allocs (calls), temporary",                      \
+          "peak|live|total|allocs|temporary|...")                                                                      \
+        X(REPORT_AT, "at", 0, "WHEN", "the moment: peak, end, or a time like 1.5s or 200ms", "peak|end|...")           \
+        X(REPORT_RANGE, "range", 0, "A..B", "what happened between two times: 2s..5s, ..5s, 2s..")                     \
+        X(REPORT_HEAD_FILTER, NULL, 0, NULL,                                                                           \
+          "which stacks (extended regular expressions; -i and -x may be repeated):")                                   \
+        X(REPORT_INCLUDE, "include", 'i', "RE", "only stacks with such a function")                                    \
+        X(REPORT_EXCLUDE, "exclude", 'x', "RE",                                                                        \
+          "no stacks with such a function; from the inside, the first frame that matches decides")                    \
+        X(REPORT_MODULE, "module", 0, "RE", "only stacks through such a library or program")                           \
+        X(REPORT_THREAD, "thread", 0, "RE", "only what threads of such a name or number did")                          \
+        X(REPORT_HEAD_SHAPE, NULL, 0, NULL, "how it is shown:")                                                        \
+        X(REPORT_INVERTED, "inverted", 0, NULL, "tree from the callers of malloc instead of from main")                \
+        X(REPORT_THRESHOLD, "threshold", 0, "PCT", "sum up what is below this share of the whole (1)")                 \
+        X(REPORT_LIMIT, "limit", 'n', "N", "at most N entries")                                                        \
+        X(REPORT_SORT, "sort", 's', "KEY",                                                                             \
+          "order of --flat: live-bytes live-blocks peak-bytes alloc-bytes allocs temporary average age bad-frees "    \
+          "mismatched",                                                                                                \
+          "live-bytes|live-blocks|peak-bytes|alloc-bytes|allocs|temporary|average|age|bad-frees|mismatched")           \
+        X(REPORT_DEPTH_MERGE, "depth-merge", 0, "N", "stacks equal in their N innermost frames are one")               \
+        X(REPORT_GROUP_BY, "group-by", 0, "KIND", "a table by stack, function, file, module, thread or size",          \
+          "stack|function|file|module|thread|size")                                                                    \
+        X(REPORT_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                  \
+        X(REPORT_SYSROOT, "sysroot", 0, "DIR", "the recorded machine's files are below DIR")                           \
+        X(REPORT_DEBUG_PATH, "debug-path", 0, "DIR", "unstripped or debug files are in DIR (may be repeated)")         \
+        X(REPORT_NO_DEBUGINFOD, "no-debuginfod", 0, NULL, "do not ask the servers of DEBUGINFOD_URLS")                 \
+        X(REPORT_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                \
+        X(REPORT_OUTPUT, "output", 'o', "FILE", "write to FILE instead of stdout")                                     \
+        X(REPORT_FORCE, "force", 'f', NULL, "replace an existing FILE")                                                \
+        X(REPORT_COLOR, "color", 0, "WHEN", "auto (default), always, never", "auto|always|never")                      \
+        X(REPORT_NO_PAGER, "no-pager", 0, NULL, "no pager, also on a terminal")                                        \
+        X(REPORT_QUIET, "quiet", 'q', NULL, "no warnings")                                                             \
+        X(REPORT_HELP, "help", 'h', NULL, "this text")
+
+enum { REPORT_OPTIONS(OPTION_ENUM) REPORT_COUNT };
+
+enum { REPORT_DEBUG_PATHS = 32 };
+
+struct report {
+        int view; /* REPORT_TREE ... REPORT_JSON */
+        bool view_set, cost_set, sort_set, at_end, force, no_pager, quiet, inverted;
+        struct select_request request;
+        struct filter filter;
+        struct str filter_words; /* as given: " -i RE --thread RE" */
+        enum flat_key sort;
+        enum group_kind group;
+        double threshold;
+        uint32_t limit;
+        struct symbol_options names;
+        const char *debug_paths[REPORT_DEBUG_PATHS];
+        const char *output;
+        enum pager_color color;
+};
+
+/* Take the option WHICH of report_options with its VALUE.  0, or the exit status after a message. */
+int report_take(struct report *r, int which, const char *value);
+
+/* What was left open follows from what was said; what contradicts itself is refused.  0, or the exit status. */
+int report_settle(struct report *r);
+
+void report_free(struct report *r);
+
+/* The word of the chosen view. */
+const char *report_view_name(const struct report *r);
+
+/* Whether the end of the file that is missing held all that the view shows. */
+bool report_view_lost(const struct report *r, const struct profile *p);
+
+/* Append the view of P, which came from FILE. */
+bool report_view_write(struct report *r, const struct profile *p, const char *file, int color, struct str *out,
+                       struct err *e);
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report_options.c -- the words of `seep report` one by one.
+ *
+ * Room:   outside, cli/ only.
+ */
+#include "cli/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/message.h"
+
+const struct option_entry report_options[] = { REPORT_OPTIONS(OPTION_ENTRY) OPTION_END };
+
+static int wrong(const char *option, const char *value, const char *expected)
+{
+        return message_usage("report", "--%s '%s': %s", option, value, expected);
+}
+
+/* Costs by their own words, or by the sort key that means the same. */
+static bool cost_named(const char *word, enum select_cost *cost)
+{
+        enum flat_key key;
+
+        if (select_cost_named(word, cost))
+                return true;
+        if (!flat_key_named(word, &key))
+                return false;
+        for (int i = 0; i < SELECT_COST_COUNT; i++)
+                if (flat_key_of((enum select_cost)i) == key) {
+                        *cost = (enum select_cost)i;
+                        return true;
+                }
+        return false;
+}
+
+static int take_at(struct report *r, const char *value)
+{
+        r->at_end = strcmp(value, "end") == 0;
+        r->request.at_peak = strcmp(value, "peak") == 0;
+        r->request.at_set = !r->at_end && !r->request.at_peak;
+        if (r->request.at_set && !option_time(value, &r->request.at_ms))
+                return wrong("at", value, "'peak', 'end' or a time like 1.5s or 200ms is expected");
+        return 0;
+}
+
+static int take_range(struct report *r, const char *value)
+{
+        const char *dots = strstr(value, "..");
+        struct str from = { 0 };
+        bool good = dots != NULL;
+
+        r->request.range_set = true;
+        r->request.from_ms = 0;
+        r->request.to_ms = UINT64_MAX;
+        if (good && dots > value) {
+                str_bytes(&from, value, (size_t)(dots - value));
+                good = option_time(str_get(&from), &r->request.from_ms);
+        }
+        if (good && dots[2])
+                good = option_time(dots + 2, &r->request.to_ms);
+        str_free(&from);
+        if (!good)
+                return wrong("range", value, "two times are expected, like 2s..5s");
+        if (r->request.from_ms > r->request.to_ms)
+                return wrong("range", value, "the end lies before the start");
+        return 0;
+}
+
+static int take_filter(struct report *r, enum filter_kind kind, const char *value)
+{
+        static const char *const words[] = { [FILTER_INCLUDE] = "-i",
+                                             [FILTER_EXCLUDE] = "-x",
+                                             [FILTER_MODULE] = "--module",
+                                             [FILTER_THREAD] = "--thread" };
+        struct err e = { 0 };
+
+        if (!filter_add(&r->filter, kind, value, &e))
+                return message_usage("report", "%s", e.text);
+        str_format(&r->filter_words, " %s '%s'", words[kind], value);
+        return 0;
+}
+
+static int take_number(const char *option, const char *value, uint32_t *out)
+{
+        uint64_t number;
+
+        if (!option_number(value, &number) || number > UINT32_MAX)
+                return wrong(option, value, "a number is expected");
+        *out = (uint32_t)number;
+        return 0;
+}
+
+static int take_threshold(struct report *r, const char *value)
+{
+        char *end;
+
+        r->threshold = strtod(value, &end);
+        if (end == value || (*end && strcmp(end, "%") != 0) || !(r->threshold >= 0 && r->threshold <= 100))
+                return wrong("threshold", value, "per cent are expected, 0 to 100");
+        return 0;
+}
+
+static int take_sort(struct report *r, const char *value)
+{
+        r->sort_set = true;
+        if (flat_key_named(value, &r->sort))
+                return 0;
+        if (strcmp(value, "leaked-bytes") == 0 || strcmp(value, "leaked-blocks") == 0)
+                return wrong("sort", value,
+                             "the recording was not scanned for leaks; live-bytes orders by what was not freed");
+        return wrong("sort", value, "there is no such key ('seep help report' lists them)");
+}
+
+static int take_debug_path(struct report *r, const char *value)
+{
+        if (r->names.debug_path_count == REPORT_DEBUG_PATHS)
+                return message_usage("report", "more than %d times --debug-path", REPORT_DEBUG_PATHS);
+        r->debug_paths[r->names.debug_path_count++] = value;
+        return 0;
+}
+
+/* What is counted, and which stacks. */
+static int take_choice(struct report *r, int which, const char *value)
+{
+        switch (which) {
+        case REPORT_COST:
+                r->cost_set = true;
+                if (!cost_named(value, &r->request.cost))
+                        return wrong("cost", value, "one of peak, live, total, allocs, temporary is expected");
+                return 0;
+        case REPORT_AT:
+                return take_at(r, value);
+        case REPORT_RANGE:
+                return take_range(r, value);
+        case REPORT_INCLUDE:
+                return take_filter(r, FILTER_INCLUDE, value);
+        case REPORT_EXCLUDE:
+                return take_filter(r, FILTER_EXCLUDE, value);
+        case REPORT_MODULE:
+                return take_filter(r, FILTER_MODULE, value);
+        default:
+                return take_filter(r, FILTER_THREAD, value);
+        }
+}
+
+/* How it is shown, and where to. */
+static int take_shape(struct report *r, int which, const char *value)
+{
+        switch (which) {
+        case REPORT_INVERTED:
+                r->inverted = true;
+                return 0;
+        case REPORT_THRESHOLD:
+                return take_threshold(r, value);
+        case REPORT_LIMIT:
+                return take_number("limit", value, &r->limit);
+        case REPORT_SORT:
+                return take_sort(r, value);
+        case REPORT_DEPTH_MERGE:
+                return take_number("depth-merge", value, &r->request.depth_merge);
+        case REPORT_GROUP_BY:
+                return group_kind_named(value, &r->group)
+                               ? 0
+                               : wrong("group-by", value,
+                                       "one of stack, function, file, module, thread, size is expected");
+        case REPORT_SYSROOT:
+                r->names.sysroot = value;
+                return 0;
+        case REPORT_DEBUG_PATH:
+                return take_debug_path(r, value);
+        case REPORT_OUTPUT:
+                r->output = value;
+                return 0;
+        case REPORT_COLOR:
+                return pager_color_named(value, &r->color) ? 0
+                                                           : wrong("color", value, "auto, always or never is expected");
+        default:
+                r->names.no_debuginfod |= which == REPORT_NO_DEBUGINFOD;
+                r->force |= which == REPORT_FORCE;
+                r->no_pager |= which == REPORT_NO_PAGER;
+                r->quiet |= which == REPORT_QUIET;
+                return 0;
+        }
+}
+
+int report_take(struct report *r, int which, const char *value)
+{
+        if (which >= REPORT_TREE && which <= REPORT_JSON) {
+                if (r->view_set && r->view != which)
+                        return message_usage("report", "--%s and --%s are two views: give one of them",
+                                             report_options[r->view].name, report_options[which].name);
+                r->view = which;
+                r->view_set = true;
+                return 0;
+        }
+        if (which >= REPORT_COST && which <= REPORT_THREAD)
+                return take_choice(r, which, value);
+        return take_shape(r, which, value);
+}
+
+void report_free(struct report *r)
+{
+        filter_free(&r->filter);
+        str_free(&r->filter_words);
+}

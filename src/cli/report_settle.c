@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report_settle.c -- what the words of `seep report` mean together.
+ *
+ * Room:   outside, cli/ only.
+ * Keeps:  options that a view cannot follow are refused, not passed over.
+ */
+#include "cli/report.h"
+
+#include "cli/message.h"
+
+static int check_view(const struct report *r)
+{
+        const char *view = report_view_name(r);
+        bool of_moment = r->request.at_set || r->request.at_peak || r->request.range_set;
+        bool of_end = r->view == REPORT_BLOCKS || r->view == REPORT_THREADS;
+
+        if ((of_end || r->view == REPORT_ERRORS || r->view == REPORT_SUMMARY) && of_moment)
+                return message_usage("report",
+                                     "--%s cannot be combined with --at and --range: %s known for the %s only", view,
+                                     r->view == REPORT_SUMMARY ? "it is" : "they are", of_end ? "end" : "whole run");
+        if (r->request.range_set && (r->request.at_set || r->request.at_peak || r->at_end))
+                return message_usage("report", "--at and --range contradict each other: give one of them");
+        if (r->group != GROUP_STACK && r->view_set && r->view != REPORT_FLAT)
+                return message_usage("report", "--group-by makes a table: it cannot be combined with --%s", view);
+        if (r->inverted && (r->view != REPORT_TREE || r->group != GROUP_STACK))
+                return message_usage("report", "--inverted is for the tree only");
+        return 0;
+}
+
+/* Slices tell what was live and how often was allocated, nothing else. */
+static int check_sort(const struct report *r)
+{
+        bool known = r->sort == FLAT_LIVE_BYTES || r->sort == FLAT_LIVE_BLOCKS || r->sort == FLAT_ALLOC_BYTES ||
+                     r->sort == FLAT_ALLOCS || r->sort == FLAT_AVERAGE;
+
+        if (r->sort_set && !known && (r->request.at_set || r->request.range_set))
+                return message_usage("report", "that --sort key is known for the whole run only, not for --at TIME or "
+                                               "--range");
+        return 0;
+}
+
+int report_settle(struct report *r)
+{
+        bool by_list = r->group == GROUP_THREAD || r->group == GROUP_SIZE;
+        int status;
+
+        if (r->sort_set && !r->view_set && r->group == GROUP_STACK)
+                r->view = REPORT_FLAT;
+        status = check_view(r);
+        if (!status)
+                status = check_sort(r);
+        if (status)
+                return status;
+        if (r->sort_set && r->view == REPORT_TREE) {
+                for (int i = 0; i < SELECT_COST_COUNT && !r->cost_set; i++)
+                        if (flat_key_of((enum select_cost)i) == r->sort) {
+                                r->request.cost = (enum select_cost)i;
+                                r->cost_set = true;
+                        }
+                if (!r->cost_set)
+                        return message_usage("report", "a tree cannot be ordered by that key; use --flat");
+        }
+        if (!r->cost_set) {
+                bool not_peak = r->at_end || r->request.at_set || by_list || r->filter.count[FILTER_THREAD] ||
+                                r->view == REPORT_BLOCKS;
+
+                r->request.cost = r->request.range_set ? SELECT_TOTAL : not_peak ? SELECT_LIVE : SELECT_PEAK;
+        }
+        if (by_list && r->request.cost == SELECT_PEAK)
+                return message_usage("report", "--group-by thread and size do not know the peak; use --cost live");
+        if (r->group == GROUP_SIZE && r->request.cost != SELECT_LIVE)
+                return message_usage("report", "--group-by size knows the blocks not freed only: --cost live");
+        if (r->view == REPORT_BLOCKS)
+                r->request.depth_merge = 0;
+        r->request.filter = &r->filter;
+        r->names.debug_paths = r->debug_paths;
+        return 0;
+}
