@@ -44,8 +44,8 @@ class Compiler:
         sources = [PROGRAMS / s for s in (source, *more)]
         cc = cc or ("g++" if source.endswith(".cpp") else "gcc")
         standard = "-std=c++17" if source.endswith(".cpp") else "-std=gnu11"
-        command = [cc, standard, "-Wall", "-Wextra", *flags, *map(str, sources), "-pthread", *libs]
-        age = "".join(str(p.stat().st_mtime_ns) for p in (*sources, PROGRAMS / "truth.h"))
+        command = [cc, standard, "-Wall", "-Wextra", f"-I{ROOT / 'include'}", *flags, *map(str, sources), "-pthread", *libs]
+        age = "".join(str(p.stat().st_mtime_ns) for p in (*sources, PROGRAMS / "truth.h", ROOT / "include" / "seep.h"))
         digest = hashlib.sha256((" ".join(command) + age).encode()).hexdigest()[:8]
         folder = self.folder / f"{Path(source).stem}-{digest}"
         out = folder / (name or Path(source).stem)
@@ -72,6 +72,7 @@ class Truth:
         self.text = text
         self.total, self.sites, self.kinds, self.facts = None, {}, {}, {}
         self.stacks, self.mismatches, self.children = [], [], []
+        self.moments, self.since, self.held, self._now = {}, {}, [], {}
         for line in text.splitlines():
             word, *rest = line.split()
             getattr(self, "_" + word)(rest)
@@ -80,7 +81,18 @@ class Truth:
         self.total = parse_counts(rest)
 
     def _site(self, rest):
-        self.sites[rest[0]] = parse_counts(rest[1:])
+        self.sites[rest[0]] = self._now[rest[0]] = parse_counts(rest[1:])
+
+    def _moment(self, rest):
+        self._now = self.moments.setdefault(rest[0], {})
+
+    def _since(self, rest):
+        """Made after one tag and alive at another: by site."""
+        self.since.setdefault((rest[0], rest[1]), {})[rest[2]] = parse_counts(rest[3:])
+
+    def _held(self, rest):
+        """A resource: type, function that acquired it, handle, amount."""
+        self.held.append((rest[0], rest[1], int(rest[2]), int(rest[3])))
 
     def _kind(self, rest):
         self.kinds[rest[0]] = rest[1]
