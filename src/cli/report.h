@@ -37,11 +37,12 @@
         X(REPORT_AT, "at", 0, "WHEN", "the moment: peak, end, or a time like 1.5s or 200ms", "peak|end|...")           \
         X(REPORT_RANGE, "range", 0, "A..B", "what happened between two times: 2s..5s, ..5s, 2s..")                     \
         X(REPORT_HEAD_FILTER, NULL, 0, NULL,                                                                           \
-          "which stacks (extended regular expressions; -i and -x may be repeated):")                                   \
+          "which stacks (extended regular expressions, each may be repeated):")                                   \
         X(REPORT_INCLUDE, "include", 'i', "RE", "only stacks with such a function")                                    \
         X(REPORT_EXCLUDE, "exclude", 'x', "RE",                                                                        \
           "no stacks with such a function; from the inside, the first frame that matches decides")                    \
         X(REPORT_MODULE, "module", 0, "RE", "only stacks through such a library or program")                           \
+        X(REPORT_NOT_MODULE, "exclude-module", 0, "RE", "no stacks through such a library or program")                 \
         X(REPORT_THREAD, "thread", 0, "RE", "only what threads of such a name or number did")                          \
         X(REPORT_HEAD_SHAPE, NULL, 0, NULL, "how it is shown:")                                                        \
         X(REPORT_INVERTED, "inverted", 0, NULL, "tree from the callers of malloc instead of from main")                \

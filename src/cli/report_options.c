@@ -74,11 +74,12 @@ static int take_filter(struct report *r, enum filter_kind kind, const char *valu
         static const char *const words[] = { [FILTER_INCLUDE] = "-i",
                                              [FILTER_EXCLUDE] = "-x",
                                              [FILTER_MODULE] = "--module",
+                                             [FILTER_NOT_MODULE] = "--exclude-module",
                                              [FILTER_THREAD] = "--thread" };
         struct err e = { 0 };
 
         if (!filter_add(&r->filter, kind, value, &e))
-                return message_usage("report", "%s", e.text);
+                return message_usage("report", "%s: %s", words[kind], e.text);
         str_format(&r->filter_words, " %s '%s'", words[kind], value);
         return 0;
 }
@@ -141,6 +142,8 @@ static int take_choice(struct report *r, int which, const char *value)
                 return take_filter(r, FILTER_EXCLUDE, value);
         case REPORT_MODULE:
                 return take_filter(r, FILTER_MODULE, value);
+        case REPORT_NOT_MODULE:
+                return take_filter(r, FILTER_NOT_MODULE, value);
         default:
                 return take_filter(r, FILTER_THREAD, value);
         }

@@ -62,7 +62,7 @@ int report_settle(struct report *r)
                         return message_usage("report", "a tree cannot be ordered by that key; use --flat");
         }
         if (!r->cost_set) {
-                bool not_peak = r->at_end || r->request.at_set || by_list || r->filter.count[FILTER_THREAD] ||
+                bool not_peak = r->at_end || r->request.at_set || by_list || filter_has(&r->filter, FILTER_THREAD) ||
                                 r->view == REPORT_BLOCKS;
 
                 r->request.cost = r->request.range_set ? SELECT_TOTAL : not_peak ? SELECT_LIVE : SELECT_PEAK;

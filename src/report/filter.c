@@ -25,57 +25,71 @@ struct filter_name {
 
 struct filter_memo {
         uint8_t *frames;  /* verdict of the frames from this node outwards, per node */
-        uint8_t *modules; /* whether a frame from this node outwards is in a wanted module */
-        uint8_t *wanted;  /* per module */
+        uint8_t *modules; /* verdict of the modules from this node outwards, per node */
         struct filter_name *names;
         size_t room, count;
 };
 
 bool filter_add(struct filter *f, enum filter_kind kind, const char *expression, struct err *e)
 {
-        regex_t compiled;
-        char why[256];
-        int status = regcomp(&compiled, expression, REG_EXTENDED | REG_NOSUB);
-
-        if (status != 0) {
-                regerror(status, &compiled, why, sizeof why);
-                return err_set(e, ERR_EXIT_USAGE, "'%s' is not a regular expression: %s", expression, why);
-        }
-        f->all[kind] = heap_grow(f->all[kind], f->count[kind] + 1, sizeof *f->all[kind]);
-        f->all[kind][f->count[kind]++] = compiled;
-        return true;
+        return expressions_add(&f->of[kind], expression, e);
 }
 
 void filter_free(struct filter *f)
 {
-        for (int kind = 0; kind < FILTER_KINDS; kind++) {
-                for (uint32_t i = 0; i < f->count[kind]; i++)
-                        regfree(&f->all[kind][i]);
-                free(f->all[kind]);
-        }
+        for (int kind = 0; kind < FILTER_KINDS; kind++)
+                expressions_free(&f->of[kind]);
         if (f->memo) {
                 free(f->memo->frames);
                 free(f->memo->modules);
-                free(f->memo->wanted);
                 free(f->memo->names);
                 free(f->memo);
         }
         *f = (struct filter){ 0 };
 }
 
-static bool filter_matches(const struct filter *f, enum filter_kind kind, const char *text)
-{
-        for (uint32_t i = 0; i < f->count[kind]; i++)
-                if (regexec(&f->all[kind][i], text, 0, NULL, 0) == 0)
-                        return true;
-        return false;
-}
-
 static enum filter_verdict filter_judge(const struct filter *f, const char *name)
 {
-        if (filter_matches(f, FILTER_EXCLUDE, name))
+        if (expressions_match(&f->of[FILTER_EXCLUDE], name))
                 return FILTER_OUT;
-        return filter_matches(f, FILTER_INCLUDE, name) ? FILTER_IN : FILTER_NOTHING;
+        return expressions_match(&f->of[FILTER_INCLUDE], name) ? FILTER_IN : FILTER_NOTHING;
+}
+
+static uint8_t *filter_judge_modules(const struct filter *f, const struct profile *p)
+{
+        uint8_t *verdicts = heap_zero(p->module_count, 1);
+
+        for (uint32_t i = 0; i < p->module_count; i++) {
+                const char *path = p->modules[i].path;
+
+                verdicts[i] = FILTER_NOTHING;
+                if (path && expressions_match(&f->of[FILTER_NOT_MODULE], path))
+                        verdicts[i] = FILTER_OUT;
+                else if (path && expressions_match(&f->of[FILTER_MODULE], path))
+                        verdicts[i] = FILTER_IN;
+        }
+        return verdicts;
+}
+
+/* A parent's number is smaller than its child's, so one pass decides all stacks. */
+static void filter_judge_nodes(struct filter *f, const struct profile *p)
+{
+        uint8_t *verdicts = filter_judge_modules(f, p), *start = heap_zero(p->node_count, 1);
+        uint8_t *of = f->memo->modules;
+
+        for (uint32_t i = 0; i < p->node_count; i++) {
+                const struct profile_node *n = &p->nodes[i];
+                uint32_t above = i > 1 ? n->parent : 0;
+
+                of[i] = i > 1 ? of[above] : FILTER_NOTHING;
+                if (i <= 1)
+                        continue;
+                start[i] = label_in_libc(p, i) && (above <= 1 || start[above] || p->nodes[above].parent <= 1);
+                if (!start[i] && n->module < p->module_count && verdicts[n->module] != FILTER_NOTHING)
+                        of[i] = verdicts[n->module];
+        }
+        free(verdicts);
+        free(start);
 }
 
 static struct filter_memo *filter_remember(struct filter *f, const struct profile *p)
@@ -87,9 +101,8 @@ static struct filter_memo *filter_remember(struct filter *f, const struct profil
         m = f->memo = heap_zero(1, sizeof *m);
         m->frames = heap_zero(p->node_count, 1);
         m->modules = heap_zero(p->node_count, 1);
-        m->wanted = heap_zero(p->module_count, 1);
-        for (uint32_t i = 0; i < p->module_count; i++)
-                m->wanted[i] = p->modules[i].path && filter_matches(f, FILTER_MODULE, p->modules[i].path);
+        if (filter_has(f, FILTER_MODULE) || filter_has(f, FILTER_NOT_MODULE))
+                filter_judge_nodes(f, p);
         m->room = 1024;
         m->names = heap_zero(m->room, sizeof *m->names);
         return m;
@@ -171,54 +184,31 @@ static enum filter_verdict filter_frames(struct filter *f, const struct profile 
         return verdict;
 }
 
-static bool filter_modules(struct filter *f, const struct profile *p, uint32_t node)
+static bool filter_passes(enum filter_verdict verdict, bool includes)
 {
-        uint8_t *known = f->memo->modules;
-        enum filter_verdict verdict = FILTER_OUT;
-        uint32_t at;
-
-        for (at = node; at > 1; at = p->nodes[at].parent) {
-                uint16_t module = p->nodes[at].module;
-
-                if (known[at])
-                        verdict = known[at];
-                else if (module < p->module_count && f->memo->wanted[module])
-                        verdict = FILTER_IN;
-                if (known[at] || verdict == FILTER_IN)
-                        break;
-        }
-        for (uint32_t i = node; i > 1; i = p->nodes[i].parent) {
-                known[i] = (uint8_t)verdict;
-                if (i == at)
-                        break;
-        }
-        return verdict == FILTER_IN;
+        return verdict == FILTER_IN || (verdict != FILTER_OUT && !includes);
 }
 
 bool filter_stack(struct filter *f, const struct profile *p, struct symbols *s, uint32_t node)
 {
-        enum filter_verdict verdict;
+        bool by_module = filter_has(f, FILTER_MODULE) || filter_has(f, FILTER_NOT_MODULE);
+        bool by_name = filter_has(f, FILTER_INCLUDE) || filter_has(f, FILTER_EXCLUDE);
 
-        if (!f->count[FILTER_INCLUDE] && !f->count[FILTER_EXCLUDE] && !f->count[FILTER_MODULE])
+        if (!by_module && !by_name)
                 return true;
         filter_remember(f, p);
-        if (f->count[FILTER_MODULE] && !filter_modules(f, p, node))
+        if (by_module && !filter_passes(f->memo->modules[node], filter_has(f, FILTER_MODULE)))
                 return false;
-        if (!f->count[FILTER_INCLUDE] && !f->count[FILTER_EXCLUDE])
-                return true;
-        verdict = filter_frames(f, p, s, node);
-        if (verdict == FILTER_NOTHING)
-                return f->count[FILTER_INCLUDE] == 0;
-        return verdict == FILTER_IN;
+        return !by_name || filter_passes(filter_frames(f, p, s, node), filter_has(f, FILTER_INCLUDE));
 }
 
 bool filter_thread(const struct filter *f, const struct profile_thread *thread)
 {
         char number[16];
 
-        if (!f->count[FILTER_THREAD])
+        if (!filter_has(f, FILTER_THREAD))
                 return true;
         snprintf(number, sizeof number, "%" PRIu32, thread->tid);
-        return filter_matches(f, FILTER_THREAD, thread->name ? thread->name : "") ||
-               filter_matches(f, FILTER_THREAD, number);
+        return expressions_match(&f->of[FILTER_THREAD], thread->name ? thread->name : "") ||
+               expressions_match(&f->of[FILTER_THREAD], number);
 }

@@ -5,28 +5,40 @@
  * Room:   outside.  Made by cli/ from options, asked by report/select.c.
  * Keeps:  from the innermost frame outwards, the first frame whose name matches decides; where both match one frame,
  *         exclude wins ("-i parse -x small" shows parse_big, not parse_small).  A stack nothing matches is shown,
- *         unless there is an include.
+ *         unless there is an include.  Modules the same, except that the C library's start code outside of main counts
+ *         for none: it is in every stack.
  */
 #ifndef SEEP_REPORT_FILTER_H
 #define SEEP_REPORT_FILTER_H
 
-#include <regex.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
 #include "profile/model.h"
+#include "report/expression.h"
 #include "symbol/symbol.h"
 
-enum filter_kind { FILTER_INCLUDE, FILTER_EXCLUDE, FILTER_MODULE, FILTER_THREAD, FILTER_KINDS };
+enum filter_kind {
+        FILTER_INCLUDE,
+        FILTER_EXCLUDE,
+        FILTER_MODULE,
+        FILTER_NOT_MODULE,
+        FILTER_THREAD,
+        FILTER_KINDS
+};
 
 struct filter_memo; /* what is known of names already seen */
 
 struct filter {
-        regex_t *all[FILTER_KINDS];
-        uint32_t count[FILTER_KINDS];
+        struct expressions of[FILTER_KINDS];
         struct filter_memo *memo;
 };
+
+static inline bool filter_has(const struct filter *f, enum filter_kind kind)
+{
+        return f && f->of[kind].count > 0;
+}
 
 /* Add a POSIX extended expression.  false: it is not one (exit code 2). */
 bool filter_add(struct filter *f, enum filter_kind kind, const char *expression, struct err *e);

@@ -170,6 +170,21 @@ void label_fit(const struct profile *p, uint32_t node, const struct symbol_frame
         str_free(&place);
 }
 
+bool label_in_libc(const struct profile *p, uint32_t node)
+{
+        static const char *const libraries[] = { "libc.so", "libc-", "libpthread", "ld-linux", "ld-musl" };
+        const struct profile_node *n = &p->nodes[node];
+        const char *base;
+
+        if (n->module >= p->module_count || !p->modules[n->module].path)
+                return false;
+        base = label_base(p->modules[n->module].path);
+        for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
+                if (strncmp(base, libraries[i], strlen(libraries[i])) == 0)
+                        return true;
+        return false;
+}
+
 bool label_is_start(const struct symbol_frame *frame)
 {
         return frame->function && strncmp(frame->function, "__libc_start_", 13) == 0;

@@ -34,6 +34,9 @@ void label_short(const struct profile *p, uint32_t node, const struct symbol_fra
 /* The last part of a path. */
 const char *label_base(const char *path);
 
+/* Whether the code at NODE belongs to the C library or the loader. */
+bool label_in_libc(const struct profile *p, uint32_t node);
+
 /* Whether FRAME is the C library on its way to main: nothing outside of it is of interest. */
 bool label_is_start(const struct symbol_frame *frame);
 

@@ -32,7 +32,7 @@ static enum select_moment select_moment_of(const struct select_request *r)
                 return SELECT_OF_RANGE;
         if (r->at_set)
                 return SELECT_OF_TIME;
-        return r->filter && r->filter->count[FILTER_THREAD] ? SELECT_OF_THREADS : SELECT_OF_RUN;
+        return filter_has(r->filter, FILTER_THREAD) ? SELECT_OF_THREADS : SELECT_OF_RUN;
 }
 
 static void select_name_time(struct selection *sel, const struct select_request *r)
@@ -267,7 +267,7 @@ static void select_sort_out(struct selection *sel, struct select_row *rows, stru
 
 static bool select_possible(const struct select_request *r, const struct profile *p, struct err *e)
 {
-        bool by_thread = r->filter && r->filter->count[FILTER_THREAD];
+        bool by_thread = filter_has(r->filter, FILTER_THREAD);
         bool by_time = r->at_set || r->range_set;
 
         if (by_thread && by_time)
@@ -304,7 +304,7 @@ bool select_make(struct selection *sel, const struct profile *p, struct symbols 
                 rows_of_peak(rows, p->site_count);
         else if (r->at_set || r->range_set)
                 good = rows_of_moment(rows, p, r, e);
-        else if (r->filter && r->filter->count[FILTER_THREAD])
+        else if (filter_has(r->filter, FILTER_THREAD))
                 rows_of_threads(rows, p, r->filter);
         if (good)
                 select_sort_out(sel, rows, s, r->filter);

@@ -165,18 +165,7 @@ static void level_add_inner(struct tree *t, struct tree_level *l, const struct t
 
 static bool tree_in_libc(const struct tree *t, uint32_t node)
 {
-        static const char *const libraries[] = { "libc.so", "libc-", "libpthread", "ld-linux", "ld-musl" };
-        const struct profile *p = t->sel->profile;
-        const struct profile_node *n = &p->nodes[select_origin(t->sel, node)];
-        const char *base;
-
-        if (n->module >= p->module_count || !p->modules[n->module].path)
-                return false;
-        base = label_base(p->modules[n->module].path);
-        for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
-                if (strncmp(base, libraries[i], strlen(libraries[i])) == 0)
-                        return true;
-        return false;
+        return label_in_libc(t->sel->profile, select_origin(t->sel, node));
 }
 
 /* A stripped program's _start has no name, but it is what calls the C library's start code. */
