@@ -55,27 +55,16 @@ bool marks_read(const struct view *v, uint32_t index, struct profile_mark *out)
 
 /* ---- deaths ---- */
 
-static int by_site_and_eras(const void *a, const void *b)
-{
-        const struct profile_death *x = a, *y = b;
-
-        if (x->site != y->site)
-                return x->site < y->site ? -1 : 1;
-        if (x->birth != y->birth)
-                return x->birth < y->birth ? -1 : 1;
-        return (x->death > y->death) - (x->death < y->death);
-}
-
 /* Sites that became one give equal keys. */
 static void merge_deaths(struct profile *p)
 {
         uint32_t kept = 0;
 
-        qsort(p->deaths, p->death_count, sizeof *p->deaths, by_site_and_eras);
+        qsort(p->deaths, p->death_count, sizeof *p->deaths, profile_compare_deaths);
         for (uint32_t i = 0; i < p->death_count; i++) {
                 struct profile_death *to = kept ? &p->deaths[kept - 1] : NULL, one = p->deaths[i];
 
-                if (!to || by_site_and_eras(to, &one) != 0) {
+                if (!to || profile_compare_deaths(to, &one) != 0) {
                         p->deaths[kept++] = one;
                         continue;
                 }

@@ -269,13 +269,6 @@ static void get_number_column(const struct column *d, char *records, struct curs
         }
 }
 
-static void drop_texts(const struct format_table *t, char *records, uint64_t count)
-{
-        for (const struct format_column *col = t->columns; col < t->columns + t->column_count; col++)
-                for (uint64_t i = 0; i < count && (col->coding == FORMAT_TEXT || col->coding == FORMAT_NAME); i++)
-                        free(*(char **)(void *)(records + i * t->record_bytes + col->offset));
-}
-
 /* A record takes a byte per column at least, which bounds COUNT by what is there. */
 bool columns_get(struct columns_state *s, struct profile *p, unsigned array, uint64_t count, struct cursor *c)
 {
@@ -298,7 +291,7 @@ bool columns_get(struct columns_state *s, struct profile *p, unsigned array, uin
         }
         if (c->bad) {
                 s->broken |= array == FORMAT_CHANGES; /* `last` points to records that are dropped now */
-                drop_texts(t, records, count);
+                format_free_texts(array, records, count);
                 return false;
         }
         format_set_count(p, array, first + count);

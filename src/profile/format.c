@@ -7,6 +7,8 @@
  */
 #include "profile/format.h"
 
+#include <stdlib.h>
+
 #define WIDTH(record, member) sizeof(((struct record *)0)->member)
 #define FIELD(record, member) offsetof(struct record, member), WIDTH(record, member)
 #define PLAIN(record, member) { FIELD(record, member), FORMAT_PLAIN, FORMAT_NONE, 0, 0 }
@@ -121,6 +123,41 @@ static const struct format_column shares_columns[] = {
         PLAIN(profile_share, temporary),
 };
 
+static const struct format_column marks_columns[] = {
+        PLAIN(profile_mark, type),
+        PLAIN(profile_mark, seq),
+        REFER(profile_mark, slice, DELTA, SLICES),
+        REFER(profile_mark, thread, PLAIN, THREADS),
+        PLAIN(profile_mark, flags),
+        PLAIN(profile_mark, era),
+        DELTA(profile_mark, ms),
+        NAME(profile_mark, label),
+};
+
+static const struct format_column deaths_columns[] = {
+        REFER(profile_death, site, DELTA, SITES),
+        DELTA(profile_death, birth),
+        DELTA(profile_death, death),
+        PLAIN(profile_death, blocks),
+        PLAIN(profile_death, bytes),
+};
+
+static const struct format_column handles_columns[] = {
+        DELTA(profile_handle, handle),
+        PLAIN(profile_handle, amount),
+        REFER(profile_handle, site, PLAIN, SITES),
+        REFER(profile_handle, thread, PLAIN, THREADS),
+        DELTA(profile_handle, birth_ms),
+};
+
+static const struct format_column jit_columns[] = {
+        DELTA(profile_jit, start),
+        PLAIN(profile_jit, bytes),
+        NAME(profile_jit, name),
+};
+
+static const struct format_column types_columns[] = { { 0, sizeof(char *), FORMAT_NAME, FORMAT_NONE, 0, 0 } };
+
 static const struct format_column blocks_columns[] = {
         DELTA(profile_block, address),
         PLAIN(profile_block, size),
@@ -130,27 +167,32 @@ static const struct format_column blocks_columns[] = {
 };
 
 #define TABLE(array, member, record, counter, size, list)                                               \
-        [FORMAT_##array] = { #member, sizeof(struct record), offsetof(struct profile, member),          \
+        [FORMAT_##array] = { #member, sizeof(record), offsetof(struct profile, member),          \
                              offsetof(struct profile, counter), WIDTH(profile, counter), size, list,    \
                              sizeof(list) / sizeof(struct format_column) }
 
 const struct format_table format_tables[FORMAT_ARRAY_COUNT] = {
-        TABLE(MODULES, modules, profile_module, module_count, FORMAT_TEXT_PIECE, modules_columns),
+        TABLE(MODULES, modules, struct profile_module, module_count, FORMAT_TEXT_PIECE, modules_columns),
         [FORMAT_NODES] = { "nodes", sizeof(struct profile_node), offsetof(struct profile, nodes),
                            offsetof(struct profile, node_count), WIDTH(profile, node_count), FORMAT_PIECE, NULL, 0 },
-        TABLE(SITES, sites, profile_site, site_count, FORMAT_PIECE, sites_columns),
-        TABLE(THREADS, threads, profile_thread, thread_count, FORMAT_TEXT_PIECE, threads_columns),
-        TABLE(ERRORS, errors, profile_error, error_count, FORMAT_PIECE, errors_columns),
-        TABLE(SLICES, slices, profile_slice, slice_count, FORMAT_PIECE, slices_columns),
-        TABLE(CHANGES, changes, profile_change, change_count, FORMAT_PIECE, changes_columns),
-        TABLE(REGIONS, regions, profile_region, region_count, FORMAT_PIECE, regions_columns),
-        TABLE(SYMBOLS, symbols, profile_symbol, symbol_count, FORMAT_TEXT_PIECE, symbols_columns),
-        TABLE(SHARES, shares, profile_share, share_count, FORMAT_PIECE, shares_columns),
-        TABLE(BLOCKS, blocks, profile_block, block_count, FORMAT_PIECE, blocks_columns),
+        TABLE(SITES, sites, struct profile_site, site_count, FORMAT_PIECE, sites_columns),
+        TABLE(THREADS, threads, struct profile_thread, thread_count, FORMAT_TEXT_PIECE, threads_columns),
+        TABLE(ERRORS, errors, struct profile_error, error_count, FORMAT_PIECE, errors_columns),
+        TABLE(SLICES, slices, struct profile_slice, slice_count, FORMAT_PIECE, slices_columns),
+        TABLE(CHANGES, changes, struct profile_change, change_count, FORMAT_PIECE, changes_columns),
+        TABLE(REGIONS, regions, struct profile_region, region_count, FORMAT_PIECE, regions_columns),
+        TABLE(SYMBOLS, symbols, struct profile_symbol, symbol_count, FORMAT_TEXT_PIECE, symbols_columns),
+        TABLE(SHARES, shares, struct profile_share, share_count, FORMAT_PIECE, shares_columns),
+        TABLE(BLOCKS, blocks, struct profile_block, block_count, FORMAT_PIECE, blocks_columns),
+        TABLE(MARKS, marks, struct profile_mark, mark_count, FORMAT_TEXT_PIECE, marks_columns),
+        TABLE(DEATHS, deaths, struct profile_death, death_count, FORMAT_PIECE, deaths_columns),
+        TABLE(HANDLES, handles, struct profile_handle, handle_count, FORMAT_PIECE, handles_columns),
+        TABLE(JIT, jit, struct profile_jit, jit_count, FORMAT_TEXT_PIECE, jit_columns),
+        TABLE(TYPES, types, char *, type_count, FORMAT_TEXT_PIECE, types_columns),
 };
 
 /* The list of arrays gives the section numbers; they must run in step with the enum. */
-#define FORMAT_NUMBER_CHECK(name, number, member, record, count) \
+#define FORMAT_NUMBER_CHECK(name, number, member, count) \
         _Static_assert(FORMAT_##name + FORMAT_FIRST_ARRAY == (number), "section numbers are frozen");
 FORMAT_ARRAYS(FORMAT_NUMBER_CHECK)
 
@@ -176,6 +218,25 @@ void **format_array(struct profile *p, unsigned array)
 const void *format_records(const struct profile *p, unsigned array)
 {
         return *(void *const *)((const char *)p + format_tables[array].array_offset);
+}
+
+static bool is_text(const struct format_column *col)
+{
+        return col->coding == FORMAT_TEXT || col->coding == FORMAT_NAME;
+}
+
+void format_free_texts(unsigned array, const void *records, uint64_t count)
+{
+        const struct format_table *t = &format_tables[array];
+
+        for (const struct format_column *col = t->columns; col < t->columns + t->column_count; col++)
+                for (uint64_t i = 0; i < count && is_text(col); i++)
+                        free(*(char *const *)(const void *)((const char *)records + i * t->record_bytes + col->offset));
+}
+
+uint64_t *format_header_count(struct format_header *h, unsigned array)
+{
+        return array < FORMAT_ARRAYS_FRONT ? &h->count[array] : &h->back_count[array - FORMAT_ARRAYS_FRONT];
 }
 
 const char *format_section_name(uint32_t type)

@@ -5,7 +5,7 @@
  * Room:   outside, profile/ only.
  * Keeps:  all numbers are little-endian; section numbers and column order are frozen within a format version.
  *
- *   header (128 bytes) | section | section | ... | END section
+ *   header (256 bytes) | section | section | ... | END section
  *   section = head (32 bytes) + body (zstd or plain)
  *
  * An array of the profile is stored in pieces of some thousand records, column after column, so that a file that
@@ -24,7 +24,8 @@
 #define FORMAT_MAGIC "\x89SEEP\r\n\x1a"
 #define FORMAT_MAGIC_BYTES 8u
 #define FORMAT_VERSION 1u
-#define FORMAT_HEADER_BYTES 128u
+#define FORMAT_HEADER_BYTES 256u
+#define FORMAT_HEADER_LEAST 128u /* of writers that knew the first arrays only */
 #define FORMAT_SECTION_BYTES 32u
 #define FORMAT_SECTION_MARK 0x54434553u /* "SECT" */
 #define FORMAT_F_ZSTD 1u
@@ -39,22 +40,27 @@
 /* Sections that are no array. */
 enum { FORMAT_META = 1, FORMAT_TOTALS = 2, FORMAT_END = 255 };
 
-/* Arrays of struct profile in the order of the file: name, section number, member, record, count's member. */
+/* Arrays of struct profile in the order of their section numbers: name, number, member, count's member. */
 #define FORMAT_ARRAYS(X)                                                       \
-        X(MODULES, 3, modules, profile_module, module_count)                   \
-        X(NODES, 4, nodes, profile_node, node_count)                           \
-        X(SITES, 5, sites, profile_site, site_count)                           \
-        X(THREADS, 6, threads, profile_thread, thread_count)                   \
-        X(ERRORS, 7, errors, profile_error, error_count)                       \
-        X(SLICES, 8, slices, profile_slice, slice_count)                       \
-        X(CHANGES, 9, changes, profile_change, change_count)                   \
-        X(REGIONS, 10, regions, profile_region, region_count)                  \
-        X(SYMBOLS, 11, symbols, profile_symbol, symbol_count)                  \
-        X(SHARES, 12, shares, profile_share, share_count)                      \
-        X(BLOCKS, 13, blocks, profile_block, block_count)
+        X(MODULES, 3, modules, module_count)                                   \
+        X(NODES, 4, nodes, node_count)                                         \
+        X(SITES, 5, sites, site_count)                                         \
+        X(THREADS, 6, threads, thread_count)                                   \
+        X(ERRORS, 7, errors, error_count)                                      \
+        X(SLICES, 8, slices, slice_count)                                      \
+        X(CHANGES, 9, changes, change_count)                                   \
+        X(REGIONS, 10, regions, region_count)                                  \
+        X(SYMBOLS, 11, symbols, symbol_count)                                  \
+        X(SHARES, 12, shares, share_count)                                     \
+        X(BLOCKS, 13, blocks, block_count)                                     \
+        X(MARKS, 14, marks, mark_count)                                        \
+        X(DEATHS, 15, deaths, death_count)                                     \
+        X(HANDLES, 16, handles, handle_count)                                  \
+        X(JIT, 17, jit, jit_count)                                             \
+        X(TYPES, 18, types, type_count)
 
 enum format_array {
-#define FORMAT_ARRAY_ENUM(name, number, member, record, count) FORMAT_##name,
+#define FORMAT_ARRAY_ENUM(name, number, member, count) FORMAT_##name,
         FORMAT_ARRAYS(FORMAT_ARRAY_ENUM)
 #undef FORMAT_ARRAY_ENUM
         FORMAT_ARRAY_COUNT,
@@ -62,6 +68,8 @@ enum format_array {
 };
 
 #define FORMAT_FIRST_ARRAY 3u /* section number = array + this */
+#define FORMAT_ARRAYS_FRONT 11u /* have their count in the first half of the header */
+#define FORMAT_ARRAYS_BACK 15u  /* room for so many in the second */
 
 struct format_header {
         uint8_t magic[8];
@@ -69,9 +77,12 @@ struct format_header {
         uint16_t header_bytes; /* where the first section starts */
         uint32_t section_count; /* with END */
         uint64_t file_bytes;
-        uint64_t count[FORMAT_ARRAY_COUNT]; /* records of each array */
+        uint64_t count[FORMAT_ARRAYS_FRONT]; /* records of each array */
         uint8_t reserved[12];
         uint32_t crc; /* of everything before */
+        uint64_t back_count[FORMAT_ARRAYS_BACK];
+        uint32_t back_reserved;
+        uint32_t back_crc; /* of everything from back_count on */
 };
 
 struct format_section {
@@ -83,6 +94,8 @@ struct format_section {
 };
 
 _Static_assert(sizeof(struct format_header) == FORMAT_HEADER_BYTES, "frozen");
+_Static_assert(offsetof(struct format_header, back_count) == FORMAT_HEADER_LEAST, "frozen");
+_Static_assert(FORMAT_ARRAY_COUNT <= FORMAT_ARRAYS_FRONT + FORMAT_ARRAYS_BACK, "the header is full");
 _Static_assert(sizeof(struct format_section) == FORMAT_SECTION_BYTES, "frozen");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "headers are copied as they are");
 
@@ -122,6 +135,12 @@ void format_set_count(struct profile *p, unsigned array, uint64_t count);
 void **format_array(struct profile *p, unsigned array);
 const void *format_records(const struct profile *p, unsigned array);
 
+/* Free the strings in COUNT records. */
+void format_free_texts(unsigned array, const void *records, uint64_t count);
+
+/* Where the header has the count of ARRAY. */
+uint64_t *format_header_count(struct format_header *h, unsigned array);
+
 /* "meta", "nodes", ...; NULL for a number this version does not know. */
 const char *format_section_name(uint32_t type);
 
@@ -137,6 +156,8 @@ const char *format_section_name(uint32_t type);
         X(mmap_bytes) X(mmap_live_bytes) X(rss_peak_bytes) X(truncated_stacks) X(lost_events) X(untracked_blocks)  \
         X(forks_not_followed) X(verify_captures) X(verify_differences) X(verify_backtraces)                        \
         X(verify_backtrace_differences)
+/* ... and then, each with its number of classes: */
+#define FORMAT_TOTALS_LISTS(X) X(sizes) X(lifetimes)
 
 /* CRC-32 (IEEE 802.3, as in zlib and PNG). */
 uint32_t format_crc(const void *bytes, size_t count);

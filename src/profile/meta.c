@@ -94,11 +94,30 @@ bool meta_get(struct profile_meta *m, struct cursor *c)
         return true;
 }
 
+static void put_numbers(struct str *body, const uint64_t *numbers, size_t count)
+{
+        str_varint(body, count);
+        for (size_t i = 0; i < count; i++)
+                str_varint(body, numbers[i]);
+}
+
+/* A later writer may have more classes: those are added to the last one. */
+static void get_numbers(struct cursor *c, uint64_t *numbers, size_t count)
+{
+        uint64_t stored = cursor_left(c) ? cursor_varint(c) : 0;
+
+        for (uint64_t i = 0; i < stored && !c->bad; i++)
+                numbers[i < count ? i : count - 1] += cursor_varint(c);
+}
+
 void totals_put(const struct profile_totals *t, struct str *body)
 {
 #define PUT_NUMBER(member) str_varint(body, t->member);
+#define PUT_NUMBERS(member) put_numbers(body, t->member, sizeof t->member / sizeof *t->member);
         FORMAT_TOTALS_NUMBERS(PUT_NUMBER)
+        FORMAT_TOTALS_LISTS(PUT_NUMBERS)
 #undef PUT_NUMBER
+#undef PUT_NUMBERS
 }
 
 bool totals_get(struct profile_totals *t, struct cursor *c)
@@ -106,8 +125,11 @@ bool totals_get(struct profile_totals *t, struct cursor *c)
         struct profile_totals n = { 0 };
 
 #define GET_NUMBER(member) n.member = cursor_left(c) ? cursor_varint(c) : 0;
+#define GET_NUMBERS(member) get_numbers(c, n.member, sizeof n.member / sizeof *n.member);
         FORMAT_TOTALS_NUMBERS(GET_NUMBER)
+        FORMAT_TOTALS_LISTS(GET_NUMBERS)
 #undef GET_NUMBER
+#undef GET_NUMBERS
         if (c->bad)
                 return false;
         *t = n;

@@ -32,17 +32,10 @@ static void free_meta(struct profile_meta *m)
 void profile_free(struct profile *p)
 {
         free_meta(&p->meta);
-        for (uint32_t i = 0; i < p->module_count; i++)
-                free(p->modules[i].path);
-        for (uint32_t i = 0; i < p->thread_count; i++)
-                free(p->threads[i].name);
-        for (uint32_t i = 0; i < p->symbol_count; i++) {
-                free(p->symbols[i].function);
-                free(p->symbols[i].file);
+        for (unsigned array = 0; array < FORMAT_ARRAY_COUNT; array++) {
+                format_free_texts(array, format_records(p, array), format_count(p, array));
+                free(*format_array(p, array));
         }
-#define FREE_ARRAY(name, number, member, record, count) free(p->member);
-        FORMAT_ARRAYS(FREE_ARRAY)
-#undef FREE_ARRAY
         memset(p, 0, sizeof *p);
 }
 
@@ -74,6 +67,17 @@ bool profile_at(const struct profile *p, uint64_t ms, struct profile_change *out
         while (count < p->slice_count && p->slices[count].ms <= ms)
                 count++;
         return count && profile_at_slice(p, count - 1, out);
+}
+
+int profile_compare_deaths(const void *a, const void *b)
+{
+        const struct profile_death *x = a, *y = b;
+
+        if (x->site != y->site)
+                return x->site < y->site ? -1 : 1;
+        if (x->birth != y->birth)
+                return x->birth < y->birth ? -1 : 1;
+        return (x->death > y->death) - (x->death < y->death);
 }
 
 const char *profile_kind_name(const struct profile *p, uint32_t kind)

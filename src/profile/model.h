@@ -196,8 +196,8 @@ struct profile {
         struct profile_region *regions;
         struct profile_error *errors;
         struct profile_symbol *symbols;
-        struct profile_mark *marks; /* in order of time */
-        struct profile_death *deaths;
+        struct profile_mark *marks; /* in order of time, as seen from outside: by rising slice */
+        struct profile_death *deaths; /* in the order of profile_compare_deaths() */
         struct profile_handle *handles;
         struct profile_jit *jit;
         char **types; /* names of the kinds from LEDGER_KIND_TYPE_FIRST on */
@@ -216,6 +216,9 @@ bool profile_at(const struct profile *p, uint64_t ms, struct profile_change *out
 
 /* The same at a slice, by its index; false when there is none. */
 bool profile_at_slice(const struct profile *p, uint32_t slice, struct profile_change *out);
+
+/* The order of deaths, by site, birth and death; for qsort(). */
+int profile_compare_deaths(const void *a, const void *b);
 
 /* "malloc", or the name of a resource's type. */
 const char *profile_kind_name(const struct profile *p, uint32_t kind);

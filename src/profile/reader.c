@@ -39,10 +39,10 @@ static bool read_piece(struct reading *r, unsigned array, struct cursor *c)
 {
         uint64_t first = cursor_varint(c), count = cursor_varint(c), have = format_count(r->p, array);
 
-        if (c->bad || first != have || have > r->header.count[array] || count > r->header.count[array] - have)
+        if (c->bad || first != have || have > r->columns.declared[array] || count > r->columns.declared[array] - have)
                 return false;
         if (array == FORMAT_NODES)
-                return nodes_get(&r->nodes, r->p, count, r->header.count[FORMAT_MODULES], c);
+                return nodes_get(&r->nodes, r->p, count, r->columns.declared[FORMAT_MODULES], c);
         return columns_get(&r->columns, r->p, array, count, c);
 }
 
@@ -102,7 +102,7 @@ static bool is_whole(const struct reading *r)
         if (!r->header_sound || !r->meta || !r->totals || !r->end || r->bad || r->walk.skipped)
                 return false;
         for (unsigned array = 0; array < FORMAT_ARRAY_COUNT; array++)
-                if (format_count(r->p, array) != r->header.count[array])
+                if (format_count(r->p, array) != r->columns.declared[array])
                         return false;
         return r->seen == r->header.section_count;
 }
@@ -130,7 +130,7 @@ static void tell_damage(const struct reading *r, const char *name, struct str *t
         if (!r->totals)
                 str_format(&missing, "%sthe totals", missing.length ? ", " : "");
         if (r->header_sound)
-                settle_missing(r->p, r->header.count, &missing);
+                settle_missing(r->p, r->columns.declared, &missing);
         if (missing.length)
                 str_format(text, "; missing: %s", missing.data);
         str_text(text, ". Everything else is shown.");
@@ -152,7 +152,8 @@ bool image_read(struct profile *p, const void *data, size_t size, const char *na
         memset(p, 0, sizeof *p);
         if (!section_header(data, size, name, &r.header, &r.header_sound, e))
                 return false;
-        memcpy(r.columns.declared, r.header.count, sizeof r.header.count);
+        for (unsigned array = 0; array < FORMAT_ARRAY_COUNT; array++)
+                r.columns.declared[array] = *format_header_count(&r.header, array);
         r.walk = (struct section_walk){ data, size, r.header.header_bytes, 0 };
         read_sections(&r);
         free_reading(&r);

@@ -73,17 +73,28 @@ bool section_unpack(const struct section *s, struct str *buffer, const uint8_t *
 /* A header whose checksum is wrong: believe nothing but that it is ours. */
 static void distrust(struct format_header *h)
 {
-        h->header_bytes = FORMAT_HEADER_BYTES;
+        h->header_bytes = FORMAT_HEADER_LEAST;
         h->section_count = 0;
         h->file_bytes = 0;
         for (unsigned i = 0; i < FORMAT_ARRAY_COUNT; i++)
-                h->count[i] = UINT32_MAX;
+                *format_header_count(h, i) = UINT32_MAX;
 }
 
-static bool counts_fit(const struct format_header *h)
+/* The second half of the header, which the first writers did not have: then there is nothing of what it counts. */
+static bool back_matches(struct format_header *h)
+{
+        size_t bytes = offsetof(struct format_header, back_crc) - FORMAT_HEADER_LEAST;
+
+        if (h->header_bytes >= FORMAT_HEADER_BYTES)
+                return crc_matches(h->back_count, bytes, h->back_crc);
+        memset(h->back_count, 0, sizeof h->back_count);
+        return h->header_bytes >= FORMAT_HEADER_LEAST;
+}
+
+static bool counts_fit(struct format_header *h)
 {
         for (unsigned i = 0; i < FORMAT_ARRAY_COUNT; i++)
-                if (h->count[i] > UINT32_MAX && format_tables[i].count_width == 4)
+                if (*format_header_count(h, i) > UINT32_MAX && format_tables[i].count_width == 4)
                         return false;
         return true;
 }
@@ -103,14 +114,15 @@ bool section_header(const uint8_t *data, size_t size, const char *name, struct f
                 return err_set(e, ERR_EXIT_BAD_FILE, "%s is empty: the recording was never written to it", name);
         if (memcmp(data, FORMAT_MAGIC, size < FORMAT_MAGIC_BYTES ? size : FORMAT_MAGIC_BYTES))
                 return foreign_explain(data, size, name, e);
-        if (size < sizeof *h)
+        if (size < FORMAT_HEADER_LEAST)
                 return err_set(e, ERR_EXIT_BAD_FILE,
                                "%s was cut off after %zu bytes, inside its header: nothing can be read", name, size);
-        memcpy(h, data, sizeof *h);
+        *h = (struct format_header){ 0 };
+        memcpy(h, data, size < sizeof *h ? size : sizeof *h);
         *sound = crc_matches(h, offsetof(struct format_header, crc), h->crc);
         if (*sound && h->version > FORMAT_VERSION)
                 return too_new(h, name, e);
-        *sound = *sound && h->version && h->header_bytes >= FORMAT_HEADER_BYTES && counts_fit(h);
+        *sound = *sound && h->version && back_matches(h) && counts_fit(h);
         if (!*sound)
                 distrust(h);
         return true;

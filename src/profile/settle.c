@@ -109,17 +109,42 @@ static void settle_slices(struct profile *p)
         }
 }
 
+static bool is_kind(uint32_t kind)
+{
+        return LEDGER_KIND_IS_RESOURCE(kind) ? kind - LEDGER_KIND_TYPE_FIRST < LEDGER_TYPES_MAX : kind < LEDGER_KIND_COUNT;
+}
+
+/* A resource whose type is lost stays one: it would count as memory else. */
+static void settle_kinds(struct profile *p)
+{
+        uint32_t types = p->type_count;
+
+        for (uint32_t i = 0; i < p->site_count; i++) {
+                if (!is_kind(p->sites[i].kind))
+                        p->sites[i].kind = LEDGER_KIND_NONE;
+                if (LEDGER_KIND_IS_RESOURCE(p->sites[i].kind) && p->sites[i].kind - LEDGER_KIND_TYPE_FIRST >= types)
+                        types = p->sites[i].kind - LEDGER_KIND_TYPE_FIRST + 1;
+        }
+        if (types > p->type_count)
+                parts_extend(p, FORMAT_TYPES, types - p->type_count);
+        while (p->type_count < types)
+                p->types[p->type_count++] = heap_text("unknown");
+}
+
 static void settle_numbers(struct profile *p)
 {
-        for (uint32_t i = 0; i < p->site_count; i++)
-                if (p->sites[i].kind >= LEDGER_KIND_COUNT)
-                        p->sites[i].kind = LEDGER_KIND_NONE;
         for (uint32_t i = 0; i < p->error_count; i++) {
                 if (p->errors[i].type > LEDGER_ERROR_UNKNOWN_FREE)
                         p->errors[i].type = LEDGER_ERROR_NONE;
-                if (p->errors[i].release > LEDGER_FAMILY_MAP)
+                if (p->errors[i].release > LEDGER_FAMILY_POOL)
                         p->errors[i].release = LEDGER_FAMILY_NONE;
         }
+        for (uint32_t i = 0; i < p->mark_count; i++)
+                if (p->marks[i].type > LEDGER_MARK_OUTSIDE)
+                        p->marks[i].type = LEDGER_MARK_NONE;
+        for (uint32_t i = 0; i < p->jit_count; i++)
+                if (p->jit[i].bytes > UINT64_MAX - p->jit[i].start)
+                        p->jit[i].bytes = UINT64_MAX - p->jit[i].start;
         if (p->meta.end > PROFILE_END_GONE)
                 p->meta.end = PROFILE_END_UNKNOWN;
 }
@@ -142,6 +167,20 @@ static int compare_symbols(const void *a, const void *b)
         return (x->inline_depth > y->inline_depth) - (x->inline_depth < y->inline_depth);
 }
 
+static int compare_marks(const void *a, const void *b)
+{
+        const struct profile_mark *x = a, *y = b;
+
+        return (x->slice > y->slice) - (x->slice < y->slice);
+}
+
+static int compare_jit(const void *a, const void *b)
+{
+        const struct profile_jit *x = a, *y = b;
+
+        return (x->start > y->start) - (x->start < y->start);
+}
+
 static void settle_order(void *records, uint64_t count, size_t size, int (*compare)(const void *, const void *))
 {
         for (uint64_t i = 1; i < count; i++) {
@@ -152,6 +191,29 @@ static void settle_order(void *records, uint64_t count, size_t size, int (*compa
                         return;
                 }
         }
+}
+
+static void settle_orders(struct profile *p)
+{
+        settle_order(p->blocks, p->block_count, sizeof *p->blocks, compare_blocks);
+        settle_order(p->symbols, p->symbol_count, sizeof *p->symbols, compare_symbols);
+        settle_order(p->marks, p->mark_count, sizeof *p->marks, compare_marks);
+        settle_order(p->deaths, p->death_count, sizeof *p->deaths, profile_compare_deaths);
+        settle_order(p->jit, p->jit_count, sizeof *p->jit, compare_jit);
+}
+
+/* A moment without numbers is no mark. */
+static void settle_marks(struct profile *p)
+{
+        uint32_t kept = 0;
+
+        for (uint32_t i = 0; i < p->mark_count; i++) {
+                if (p->marks[i].slice < p->slice_count)
+                        p->marks[kept++] = p->marks[i];
+                else
+                        free(p->marks[i].label);
+        }
+        p->mark_count = kept;
 }
 
 /* Names of modules that are lost belong to nobody. */
@@ -190,15 +252,16 @@ static void settle_references(struct profile *p)
 void settle_profile(struct profile *p, bool whole)
 {
         settle_symbols(p);
+        settle_marks(p);
         settle_roots(p);
         if (!whole)
                 settle_references(p);
         settle_modules(p);
         settle_slices(p);
+        settle_kinds(p);
         settle_numbers(p);
         settle_meta(&p->meta);
-        settle_order(p->blocks, p->block_count, sizeof *p->blocks, compare_blocks);
-        settle_order(p->symbols, p->symbol_count, sizeof *p->symbols, compare_symbols);
+        settle_orders(p);
 }
 
 void settle_missing(const struct profile *p, const uint64_t *declared, struct str *out)

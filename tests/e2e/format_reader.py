@@ -15,7 +15,8 @@ import zlib
 
 MAGIC = b"\x89SEEP\r\n\x1a"
 ARRAYS = ("modules", "nodes", "sites", "threads", "errors", "slices", "changes", "regions", "symbols", "shares",
-          "blocks")
+          "blocks", "marks", "deaths", "handles", "jit", "types")
+FRONT = 11  # of them have their count in the first half of the header
 META, TOTALS, FIRST_ARRAY, END = 1, 2, 3, 255
 MASK = (1 << 64) - 1
 NO_MODULE = None
@@ -24,6 +25,7 @@ TOTALS_FIELDS = """allocations frees bytes_allocated live_blocks live_bytes peak
     peak_error_bytes temporary unknown_frees double_frees mismatched mmap_calls mmap_bytes mmap_live_bytes
     rss_peak_bytes truncated_stacks lost_events untracked_blocks forks_not_followed verify_captures
     verify_differences verify_backtraces verify_backtrace_differences""".split()
+TOTALS_LISTS = "sizes lifetimes".split()
 META_TEXTS = "program exe cwd host engine version".split()
 META_NUMBERS = """pid ppid start_realtime_ns duration_ms end exit_code exit_signal flags complete stop_reason depth
     word_bytes""".split()
@@ -46,6 +48,12 @@ COLUMNS = {
     "shares": """site:delta32>sites thread:plain32>threads allocs:plain alloc_bytes:plain frees:near=allocs
         free_bytes:near=alloc_bytes temporary:plain""",
     "blocks": "address:delta size:plain site:plain32>sites thread:plain32>threads birth_ms:delta",
+    "marks": """type:plain32 seq:plain32 slice:delta32>slices thread:plain32>threads flags:plain32 era:plain32 ms:delta
+        label:text""",
+    "deaths": "site:delta32>sites birth:delta32 death:delta32 blocks:plain bytes:plain",
+    "handles": "handle:delta amount:plain site:plain32>sites thread:plain32>threads birth_ms:delta",
+    "jit": "start:delta bytes:plain name:text",
+    "types": "name:text",
 }
 
 
@@ -132,7 +140,12 @@ class Recording:
         need(self.version == 1, f"format version {self.version}")
         need(zlib.crc32(head[:124]) == struct.unpack_from("<I", head, 124)[0], "header checksum")
         need(file_bytes == len(self.data), f"{len(self.data)} of {file_bytes} bytes")
-        self.counts = dict(zip(ARRAYS, struct.unpack_from("<11Q", head, 24)))
+        self.counts = dict.fromkeys(ARRAYS, 0) | dict(zip(ARRAYS, struct.unpack_from("<11Q", head, 24)))
+        if self.header_bytes >= 256:
+            back = self.data[128:256]
+            need(len(back) == 128 and zlib.crc32(back[:124]) == struct.unpack_from("<I", back, 124)[0],
+                 "header checksum of the second half")
+            self.counts |= dict(zip(ARRAYS[FRONT:], struct.unpack_from("<15Q", back)))
 
     def read_sections(self):
         at, kind = self.header_bytes, None
@@ -153,6 +166,7 @@ class Recording:
             self.read_meta(body)
         elif kind == TOTALS:
             self.totals = {name: body.varint() for name in TOTALS_FIELDS}
+            self.totals |= {name: [body.varint() for _ in range(body.varint())] for name in TOTALS_LISTS}
         elif kind == END:
             need(body.varint() == len(self.sections), "END counts other sections")
         elif 0 <= kind - FIRST_ARRAY < len(ARRAYS):

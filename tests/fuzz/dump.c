@@ -48,6 +48,15 @@ static void texts(struct str *out, const char *name, char **values, uint32_t cou
         str_char(out, ']');
 }
 
+static void numbers(struct str *out, const char *name, const uint64_t *values, size_t count)
+{
+        key(out, name);
+        str_char(out, '[');
+        for (size_t i = 0; i < count; i++)
+                str_format(out, "%s%llu", i ? ", " : "", (unsigned long long)values[i]);
+        str_char(out, ']');
+}
+
 #define NUMBER(field) number(out, #field, r->field);
 #define TEXT(field) (key(out, #field), text(out, r->field));
 
@@ -85,6 +94,8 @@ static void dump_totals(const struct profile_totals *r, struct str *out)
         NUMBER(mmap_live_bytes) NUMBER(rss_peak_bytes) NUMBER(truncated_stacks) NUMBER(lost_events)
         NUMBER(untracked_blocks) NUMBER(forks_not_followed) NUMBER(verify_captures) NUMBER(verify_differences)
         NUMBER(verify_backtraces) NUMBER(verify_backtrace_differences)
+        numbers(out, "sizes", r->sizes, sizeof r->sizes / sizeof *r->sizes);
+        numbers(out, "lifetimes", r->lifetimes, sizeof r->lifetimes / sizeof *r->lifetimes);
         str_char(out, '}');
 }
 
@@ -119,6 +130,23 @@ static void dump_rest(const struct profile *p, struct str *out)
               NUMBER(thread) NUMBER(address) NUMBER(size) NUMBER(count) NUMBER(first_ms))
 }
 
+static void dump_marks(const struct profile *p, struct str *out)
+{
+        ARRAY(marks, mark_count, profile_mark, NUMBER(type) NUMBER(seq) NUMBER(slice) NUMBER(thread) NUMBER(flags) NUMBER(era)
+              NUMBER(ms) TEXT(label))
+        ARRAY(deaths, death_count, profile_death, NUMBER(site) NUMBER(birth) NUMBER(death) NUMBER(blocks) NUMBER(bytes))
+        ARRAY(handles, handle_count, profile_handle, NUMBER(handle) NUMBER(amount) NUMBER(site) NUMBER(thread) NUMBER(birth_ms))
+        ARRAY(jit, jit_count, profile_jit, NUMBER(start) NUMBER(bytes) TEXT(name))
+        key(out, "types");
+        str_char(out, '[');
+        for (uint32_t i = 0; i < p->type_count; i++) {
+                str_text(out, i ? ", {\"name\": " : "{\"name\": ");
+                text(out, p->types[i]);
+                str_char(out, '}');
+        }
+        str_char(out, ']');
+}
+
 void dump_profile(const struct profile *p, struct str *out)
 {
         str_char(out, '{');
@@ -126,5 +154,6 @@ void dump_profile(const struct profile *p, struct str *out)
         dump_totals(&p->totals, out);
         dump_stacks(p, out);
         dump_rest(p, out);
+        dump_marks(p, out);
         str_text(out, "}\n");
 }

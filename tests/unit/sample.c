@@ -122,13 +122,20 @@ static void fill_tree(struct profile *p, uint64_t *r, uint32_t size)
         }
 }
 
+static uint32_t kind(const struct profile *p, uint64_t *r)
+{
+        return p->type_count && !below(r, 4) ? LEDGER_KIND_TYPE_FIRST + (uint32_t)below(r, p->type_count) :
+                                               (uint32_t)below(r, LEDGER_KIND_COUNT);
+}
+
 static void fill_sites(struct profile *p, uint64_t *r, uint32_t size)
 {
+        p->type_count = (uint32_t)below(r, size < LEDGER_TYPES_MAX ? size : LEDGER_TYPES_MAX);
+        p->types = texts(r, p->type_count);
         p->site_count = 1 + (uint32_t)below(r, size);
         p->sites = heap_zero(p->site_count, sizeof *p->sites);
         for (uint32_t i = 1; i < p->site_count; i++)
-                p->sites[i] = (struct profile_site){ (uint32_t)below(r, p->node_count),
-                                                     (uint32_t)below(r, LEDGER_KIND_COUNT), number(r), number(r),
+                p->sites[i] = (struct profile_site){ (uint32_t)below(r, p->node_count), kind(p, r), number(r), number(r),
                                                      number(r), number(r), number(r), number(r), number(r), number(r),
                                                      number(r) };
         p->thread_count = 1 + (uint32_t)below(r, size);
@@ -193,6 +200,40 @@ static void fill_blocks(struct profile *p, uint64_t *r, uint32_t size)
                                                        number(r), number(r) };
 }
 
+static void fill_marks(struct profile *p, uint64_t *r, uint32_t size)
+{
+        uint32_t slice = 0, site = 0;
+
+        p->mark_count = p->slice_count ? (uint32_t)below(r, size) : 0;
+        p->marks = heap_zero(p->mark_count, sizeof *p->marks);
+        for (uint32_t i = 0; i < p->mark_count; i++) {
+                slice += (uint32_t)below(r, below(r, p->slice_count - slice) + 1);
+                p->marks[i] = (struct profile_mark){ (uint32_t)below(r, LEDGER_MARK_OUTSIDE + 1), half(r), slice,
+                                                     (uint32_t)below(r, p->thread_count), half(r), half(r), number(r), text(r) };
+        }
+        p->death_count = (uint32_t)below(r, size);
+        p->deaths = heap_zero(p->death_count, sizeof *p->deaths);
+        for (uint32_t i = 0; i < p->death_count; i++) {
+                site += (uint32_t)below(r, below(r, p->site_count - site) + 1);
+                p->deaths[i] = (struct profile_death){ site, i, half(r), 0, number(r), number(r) };
+        }
+}
+
+static void fill_handles(struct profile *p, uint64_t *r, uint32_t size)
+{
+        uint64_t start = 0;
+
+        p->handle_count = (uint32_t)below(r, size);
+        p->handles = heap_zero(p->handle_count, sizeof *p->handles);
+        for (uint32_t i = 0; i < p->handle_count; i++)
+                p->handles[i] = (struct profile_handle){ number(r), number(r), (uint32_t)below(r, p->site_count),
+                                                         (uint32_t)below(r, p->thread_count), number(r) };
+        p->jit_count = (uint32_t)below(r, size);
+        p->jit = heap_zero(p->jit_count, sizeof *p->jit);
+        for (uint32_t i = 0; i < p->jit_count; i++)
+                p->jit[i] = (struct profile_jit){ start += below(r, 1ull << 40), number(r) >> 1, text(r) };
+}
+
 static void fill_symbols(struct profile *p, uint64_t *r, uint32_t size)
 {
         uint64_t address = 0;
@@ -217,6 +258,8 @@ void sample_profile(struct profile *p, uint64_t seed, uint32_t size)
         fill_slices(p, &r, size);
         fill_blocks(p, &r, size);
         fill_symbols(p, &r, size);
+        fill_marks(p, &r, size);
+        fill_handles(p, &r, size);
 }
 
 static bool same_text(const char *a, const char *b)
@@ -291,6 +334,24 @@ static const char *error_difference(const struct profile *a, const struct profil
         return NULL;
 }
 
+static const char *mark_difference(const struct profile *a, const struct profile *b)
+{
+        for (uint32_t i = 0; i < a->mark_count; i++) {
+                const struct profile_mark *x = &a->marks[i], *y = &b->marks[i];
+
+                if (x->type != y->type || x->seq != y->seq || x->slice != y->slice || x->thread != y->thread ||
+                    x->flags != y->flags || x->era != y->era || x->ms != y->ms || !same_text(x->label, y->label))
+                        return "a mark";
+        }
+        for (uint32_t i = 0; i < a->jit_count; i++) {
+                const struct profile_jit *x = &a->jit[i], *y = &b->jit[i];
+
+                if (x->start != y->start || x->bytes != y->bytes || !same_text(x->name, y->name))
+                        return "a piece of jit code";
+        }
+        return same_texts(a->types, a->type_count, b->types, b->type_count) ? NULL : "a type";
+}
+
 /* Records without padding or pointers are compared as bytes. */
 #define DIFFERS(array, counter)            \
         (a->counter != b->counter || (a->counter && memcmp(a->array, b->array, a->counter * sizeof *a->array)))
@@ -304,9 +365,12 @@ const char *sample_difference(const struct profile *a, const struct profile *b)
         if (memcmp(&a->totals, &b->totals, sizeof a->totals))
                 return "totals";
         if (a->module_count != b->module_count || a->thread_count != b->thread_count ||
-            a->symbol_count != b->symbol_count || a->error_count != b->error_count)
+            a->symbol_count != b->symbol_count || a->error_count != b->error_count || a->mark_count != b->mark_count ||
+            a->jit_count != b->jit_count)
                 return "a count";
         text_difference = module_difference(a, b);
+        if (!text_difference)
+                text_difference = mark_difference(a, b);
         if (text_difference)
                 return text_difference;
         if (DIFFERS(nodes, node_count))
@@ -321,6 +385,10 @@ const char *sample_difference(const struct profile *a, const struct profile *b)
                 return "a change";
         if (DIFFERS(blocks, block_count))
                 return "a block";
+        if (DIFFERS(deaths, death_count))
+                return "a death";
+        if (DIFFERS(handles, handle_count))
+                return "a handle";
         if (DIFFERS(regions, region_count))
                 return "a region";
         return error_difference(a, b);
@@ -367,9 +435,26 @@ static uint64_t touch_slices(const struct profile *p)
         return sum;
 }
 
+static uint64_t touch_marks(const struct profile *p)
+{
+        uint64_t sum = 0;
+
+        for (uint32_t i = 0; i < p->mark_count; i++)
+                sum += strlen(p->marks[i].label) + p->slices[p->marks[i].slice].ms + strlen(p->threads[p->marks[i].thread].name);
+        for (uint32_t i = 0; i < p->death_count; i++)
+                sum += touch_site(p, p->deaths[i].site, 0);
+        for (uint32_t i = 0; i < p->handle_count; i++)
+                sum += touch_site(p, p->handles[i].site, p->handles[i].thread);
+        for (uint32_t i = 0; i < p->jit_count; i++)
+                sum += strlen(p->jit[i].name) + p->jit[i].start + p->jit[i].bytes;
+        for (uint32_t i = 0; i < p->type_count; i++)
+                sum += strlen(p->types[i]);
+        return sum;
+}
+
 uint64_t sample_touch(const struct profile *p)
 {
-        uint64_t sum = touch_meta(&p->meta) + touch_slices(p);
+        uint64_t sum = touch_meta(&p->meta) + touch_slices(p) + touch_marks(p);
 
         for (uint32_t i = 1; i < p->node_count; i++)
                 sum += p->nodes[i].parent < i ? touch_node(p, i) : (abort(), 0);

@@ -219,9 +219,10 @@ TEST(a_lie_under_a_right_checksum_is_refused_or_harmless)
 
 static void set_header_crc(struct str *file)
 {
-        uint32_t crc = format_crc(file->data, offsetof(struct format_header, crc));
+        struct format_header *h = (struct format_header *)(void *)file->data;
 
-        memcpy(file->data + offsetof(struct format_header, crc), &crc, 4);
+        h->crc = format_crc(h, offsetof(struct format_header, crc));
+        h->back_crc = format_crc(h->back_count, offsetof(struct format_header, back_crc) - FORMAT_HEADER_LEAST);
 }
 
 TEST(a_newer_format_is_refused_with_both_versions)
@@ -250,7 +251,7 @@ TEST(a_promise_of_billions_of_records_allocates_nothing)
         make_image(&file, 3, 10, IMAGE_PACKED);
         h = (struct format_header *)(void *)file.data;
         for (unsigned i = 0; i < FORMAT_ARRAY_COUNT; i++)
-                h->count[i] = 0xfffffff0u;
+                *format_header_count(h, i) = 0xfffffff0u;
         set_header_crc(&file);
         is_true(image_read(&q, file.data, file.length, "f", &e) && q.truncated);
         has_text(q.meta.warnings[q.meta.warning_count - 1], "of 4294967280 nodes");
@@ -425,6 +426,37 @@ TEST(wherever_a_write_fails_nothing_changes)
         str_free(&image);
 }
 
+/* As the first writers made it: without the arrays that came later, a header of half the size. */
+TEST(a_file_with_the_short_header_is_read)
+{
+        struct profile p, q;
+        struct str file = { 0 }, old = { 0 };
+        struct err e = { 0 };
+        struct format_header *h;
+        unsigned later[] = { FORMAT_MARKS, FORMAT_DEATHS, FORMAT_HANDLES, FORMAT_JIT, FORMAT_TYPES };
+
+        sample_profile(&p, 11, 30);
+        for (uint32_t i = 0; i < p.site_count; i++)
+                p.sites[i].kind %= LEDGER_KIND_COUNT;
+        for (unsigned i = 0; i < sizeof later / sizeof *later; i++) {
+                format_free_texts(later[i], format_records(&p, later[i]), format_count(&p, later[i]));
+                format_set_count(&p, later[i], 0);
+        }
+        is_true(image_write(&p, IMAGE_PACKED, &file, &e));
+        h = (struct format_header *)(void *)file.data;
+        h->header_bytes = FORMAT_HEADER_LEAST;
+        h->file_bytes -= FORMAT_HEADER_BYTES - FORMAT_HEADER_LEAST;
+        set_header_crc(&file);
+        str_bytes(&old, file.data, FORMAT_HEADER_LEAST);
+        str_bytes(&old, file.data + FORMAT_HEADER_BYTES, file.length - FORMAT_HEADER_BYTES);
+        is_true(read_copy(&q, &old, old.length, &e) && !q.truncated);
+        is_text(sample_difference(&p, &q), NULL);
+        profile_free(&p);
+        profile_free(&q);
+        str_free(&file);
+        str_free(&old);
+}
+
 /* Where the section of TYPE starts; 0 none. */
 static size_t find_section(const struct str *file, unsigned type)
 {
@@ -472,6 +504,14 @@ TEST(what_refers_to_lost_records_refers_to_the_unknown)
         is_true(q.slice_count && !q.change_count);
         for (uint32_t i = 0; i < q.slice_count; i++)
                 is_equal(q.slices[i].change_count, 0);
+        profile_free(&q);
+        read_without(&q, FORMAT_SLICES);
+        is_true(!q.slice_count && !q.mark_count);
+        profile_free(&q);
+        read_without(&q, FORMAT_TYPES);
+        is_true(q.type_count > 0);
+        for (uint32_t i = 0; i < q.type_count; i++)
+                is_text(q.types[i], "unknown");
         profile_free(&q);
         read_without(&q, FORMAT_THREADS);
         is_equal(q.thread_count, 1);
@@ -565,7 +605,7 @@ TEST(nothing_is_left_behind)
         is_true(!rmdir(directory));
 }
 
-TAP_MAIN(every_field_survives_the_way_through_a_file, arrays_of_several_pieces_survive_too,
+TAP_MAIN(every_field_survives_the_way_through_a_file, a_file_with_the_short_header_is_read, arrays_of_several_pieces_survive_too,
          an_empty_profile_survives_too, the_same_profile_gives_the_same_bytes,
          a_file_cut_at_any_byte_gives_what_is_whole_and_says_so,
          a_wrong_byte_anywhere_is_noticed_and_costs_no_more_than_its_section,
