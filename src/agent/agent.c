@@ -8,21 +8,24 @@
 #include "agent/agent.h"
 
 #include "agent/arena.h"
+#include "agent/attend.h"
 #include "agent/bytes.h"
 #include "agent/hello.h"
+#include "agent/journal.h"
 #include "agent/life.h"
+#include "agent/limit.h"
 #include "agent/object.h"
+#include "agent/queue.h"
 #include "agent/real.h"
-#include "agent/region.h"
 #include "agent/rule.h"
 #include "agent/shadow.h"
+#include "agent/signal.h"
 #include "agent/sys.h"
 #include "agent/tree.h"
 
 #include "agent/guest.h"
 
 enum { STARTED_NOT, STARTED_ON_THE_WAY, STARTED_DONE };
-enum { CLOCK_REAL, CLOCK_MONO };
 
 static volatile uint32_t gate_at_rest;
 
@@ -123,8 +126,8 @@ static void describe(struct ledger_head *head)
         head->pid = agent.pid = sys_pid();
         head->ppid = (uint32_t)sys_call3(SYS_getppid, 0, 0, 0);
         head->flags = agent.flags;
-        head->start_realtime_ns = sys_clock_ns(CLOCK_REAL);
-        head->start_monotonic_ns = sys_clock_ns(CLOCK_MONO);
+        head->start_realtime_ns = sys_clock_ns(SYS_CLOCK_REAL);
+        head->start_monotonic_ns = sys_clock_ns(SYS_CLOCK_MONO);
         head->node_count = 2;
         head->site_count = head->thread_count = head->string_bytes = 1;
         sys_call3(SYS_readlink, (long)"/proc/self/exe", (long)head->exe, sizeof head->exe - 1);
@@ -149,12 +152,19 @@ static bool open_gate(void)
         return true;
 }
 
-static bool start_recording(void)
+static bool find_session(uint64_t mask)
+{
+        if (!read_session(WIRE_SESSION_ENV "=", session, sizeof session) && !attend_start(session, sizeof session, mask))
+                return false;
+        return parse_session(session);
+}
+
+static bool start_recording(uint64_t mask)
 {
         bool good;
         long fd;
 
-        if (!read_session(WIRE_SESSION_ENV "=", session, sizeof session) || !parse_session(session))
+        if (!find_session(mask))
                 return false;
         fd = arena_create();
         if (fd < 0)
@@ -163,19 +173,17 @@ static bool start_recording(void)
         agent.stack_start = read_stack_start();
         agent.spread = !real_is_glibc();
         agent.head->own_malloc = real_is_bypassed();
+        agent.head->off = agent.flags & WIRE_F_START_OFF ? 1 : 0;
+        agent.special = agent.head->off ? SPECIAL_OFF : 0;
         shadow_start();
         good = arena_commit(LEDGER_STRINGS, 1) && arena_commit(LEDGER_THREADS, sizeof(struct ledger_thread)) && tree_start() &&
-               rule_start() && region_start() && object_start() && hello_send(agent.socket, fd, WIRE_HELLO_START);
+               rule_start() && queue_start() && object_start() && journal_start() && hello_send(agent.socket, fd, WIRE_HELLO_START);
         sys_close(fd);
-        return good && open_gate();
-}
-
-static uint64_t block_signals(uint64_t mask)
-{
-        uint64_t old = 0;
-
-        arch_syscall(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, (long)&mask, (long)&old, sizeof old, 0, 0);
-        return old;
+        if (!good || !open_gate())
+                return false;
+        limit_start();
+        signal_start();
+        return true;
 }
 
 static bool wake_first(void)
@@ -188,12 +196,12 @@ static bool wake_first(void)
                         sys_yield();
                 return *agent.gate == GATE_ON;
         }
-        old = block_signals(~0ull);
+        old = sys_block_signals(~0ull);
         real_find();
-        if (!start_recording())
+        if (!start_recording(old))
                 gate_at_rest = GATE_OFF;
         __atomic_store_n(&agent.started, STARTED_DONE, __ATOMIC_RELEASE);
-        block_signals(old);
+        sys_block_signals(old);
         return *agent.gate == GATE_ON;
 }
 

@@ -23,9 +23,20 @@
 enum gate { GATE_ASLEEP = 0, GATE_ON = 1, GATE_OFF = 2 };
 enum follow { FOLLOW_NONE, FOLLOW_EXEC, FOLLOW_ALL };
 
+/* What an event must do besides; 0 in most runs. */
+enum special {
+        SPECIAL_OFF = 1,     /* new blocks are not recorded */
+        SPECIAL_ERAS = 2,    /* there are marks: deaths are counted by era */
+        SPECIAL_JOURNAL = 4, /* events are written down */
+        SPECIAL_LIMIT = 8,   /* live bytes are compared with a limit after each allocation */
+        SPECIAL_REFUSE = 16, /* ... and before */
+        SPECIAL_POOLS = 32   /* the program told of blocks of its own inside others */
+};
+
 struct agent {
         volatile uint32_t *gate;
         struct ledger_head *head; /* also the address of the whole ledger */
+        uint32_t special; /* SPECIAL_* */
         struct ledger_node *nodes;
         struct ledger_site *sites;
         uint8_t *slots;    /* struct ledger_slot, committed one by one */

@@ -61,6 +61,12 @@ static uint64_t arena_total(unsigned shift)
         return total;
 }
 
+/* Nobody can shorten the file any more: the observer may map it without fear. */
+static void arena_seal(long fd)
+{
+        sys_call3(SYS_fcntl, fd, 1033 /* F_ADD_SEALS */, 2 /* F_SEAL_SHRINK */);
+}
+
 /* Give FD its size.  A limit on file sizes (ulimit -f) holds for memory files too and would send SIGXFSZ: the soft one is raised
  * for the time of the call; beyond the hard one the call is not even tried. */
 static bool arena_resize(long fd, uint64_t size, bool may_raise)
@@ -125,7 +131,7 @@ static void arena_place(void)
 
 static long arena_memfd(void)
 {
-        return sys_call3(SYS_memfd_create, (long)ARENA_NAME, 1 /* MFD_CLOEXEC */, 0);
+        return sys_call3(SYS_memfd_create, (long)ARENA_NAME, 3 /* MFD_CLOEXEC | MFD_ALLOW_SEALING */, 0);
 }
 
 long arena_create(void)
@@ -146,6 +152,7 @@ long arena_create(void)
                 agent.head = p;
                 arena_write_head(size, shifts[i]);
                 arena_place();
+                arena_seal(fd);
                 return fd;
         }
         sys_close(fd);
@@ -168,6 +175,17 @@ bool arena_commit(enum ledger_part part, uint64_t bytes)
                                                            __ATOMIC_RELAXED))
                 ;
         return true;
+}
+
+uint32_t arena_string(const char *text)
+{
+        uint32_t length = (uint32_t)strlen(text) + 1;
+        uint32_t at = __atomic_fetch_add(&agent.head->string_bytes, length, __ATOMIC_RELAXED);
+
+        if (!arena_commit(LEDGER_STRINGS, (uint64_t)at + length))
+                return 0;
+        memcpy((char *)arena_at(LEDGER_STRINGS) + at, text, length);
+        return at;
 }
 
 /* Write the pages of [offset, offset + size) that were ever touched. */
@@ -222,8 +240,10 @@ long arena_copy(void)
         long fd = resident ? arena_memfd() : -SYS_ENOMEM;
         bool good = fd >= 0 && arena_resize(fd, agent.head->file_size, false);
 
+        if (good)
+                arena_seal(fd);
         for (int part = 0; good && part < LEDGER_PARTS; part++)
-                good = arena_copy_part(fd, part, resident);
+                good = part == LEDGER_JOURNAL || arena_copy_part(fd, part, resident);
         if (resident)
                 sys_unmap(resident, COPY_STEP / SYS_PAGE);
         if (good || fd < 0)

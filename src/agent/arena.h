@@ -19,6 +19,9 @@ long arena_create(void);
 /* Make sure that the first BYTES of PART are writable.  False: the part is full or the kernel refused. */
 bool arena_commit(enum ledger_part part, uint64_t bytes);
 
+/* TEXT's place in STRINGS, where it is put; 0 (the empty text) when there is no room. */
+uint32_t arena_string(const char *text);
+
 /* Copy the ledger into a new memfd, touched pages only.  Returns its descriptor or a negative errno. */
 long arena_copy(void);
 

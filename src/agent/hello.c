@@ -43,6 +43,8 @@ struct control {
 
 enum { FAMILY_UNIX = 1, SOCKET_SEQPACKET = 5, SOCKET_NONBLOCK = 04000, LEVEL_SOCKET = 1, CONTROL_RIGHTS = 1, NO_SIGNAL = 0x4000 };
 
+#define HELLO_TRIES 2000 /* a millisecond apart */
+
 static void nap(void)
 {
         long time[2] = { 0, 1000000 };
@@ -50,7 +52,7 @@ static void nap(void)
         sys_call3(SYS_nanosleep, (long)time, 0, 0);
 }
 
-static bool hello_connect(long s, const char *path)
+static bool hello_connect(long s, const char *path, int tries)
 {
         struct address a = { .family = FAMILY_UNIX };
         size_t length = strlen(path);
@@ -59,11 +61,12 @@ static bool hello_connect(long s, const char *path)
         if (length >= sizeof a.path)
                 return false;
         memcpy(a.path, path, length);
-        for (int tries = 0; tries < 2000; tries++) {
+        while (tries-- > 0) {
                 result = sys_call3(SYS_connect, s, (long)&a, (long)(sizeof a.family + length + 1));
                 if (result != -SYS_EAGAIN && result != -SYS_EINTR)
                         return result == 0;
-                nap();
+                if (tries)
+                        nap();
         }
         return false;
 }
@@ -78,14 +81,31 @@ static bool hello_message(long s, long fd, uint32_t reason)
         return sys_call3(SYS_sendmsg, s, (long)&m, NO_SIGNAL) == sizeof hello;
 }
 
+static long hello_socket(void)
+{
+        return sys_call3(SYS_socket, FAMILY_UNIX, SOCKET_SEQPACKET | SOCKET_NONBLOCK | SYS_O_CLOEXEC, 0);
+}
+
+void hello_knock(const char *path)
+{
+        struct wire_knock knock = { .magic = WIRE_KNOCK_MAGIC, .pid = sys_pid() };
+        long s = hello_socket();
+
+        if (s < 0)
+                return;
+        if (hello_connect(s, path, 1))
+                arch_syscall(SYS_sendto, s, (long)&knock, sizeof knock, NO_SIGNAL, 0, 0);
+        sys_close(s);
+}
+
 bool hello_send(const char *path, long fd, uint32_t reason)
 {
-        long s = sys_call3(SYS_socket, FAMILY_UNIX, SOCKET_SEQPACKET | SOCKET_NONBLOCK | SYS_O_CLOEXEC, 0);
+        long s = hello_socket();
         bool good;
 
         if (s < 0)
                 return false;
-        good = hello_connect(s, path) && hello_message(s, fd, reason);
+        good = hello_connect(s, path, HELLO_TRIES) && hello_message(s, fd, reason);
         sys_close(s);
         return good;
 }

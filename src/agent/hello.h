@@ -13,4 +13,7 @@
 /* Send the ledger FD to the observer at PATH (wire/hello.h).  Waits at most some two seconds for a busy observer. */
 bool hello_send(const char *path, long fd, uint32_t reason);
 
+/* Ask the observer to look at the ledger now.  When it is too busy it will do so at its next tick anyway. */
+void hello_knock(const char *path);
+
 #endif

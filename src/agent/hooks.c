@@ -6,6 +6,7 @@
  * Keeps:  result and errno are the real function's; the agent itself never touches errno.
  */
 #include "agent/hook.h"
+#include "agent/limit.h"
 #include "agent/record.h"
 #include "agent/sys.h"
 
@@ -35,6 +36,7 @@ void hook_free_aligned_sized(void *p, size_t align, size_t size) HOOK("free_alig
         t = hook_enter(caller);                                                \
         if (unlikely(!t))                                                      \
                 return hook_inner(CALL);                                       \
+        LIMIT_SIZE(t, size, BYTES);                                            \
         hook_call(t, caller);                                                  \
         p = CALL;                                                              \
         hook_work(t);                                                          \
@@ -86,6 +88,7 @@ int hook_posix_memalign(void **out, size_t align, size_t size)
                 hook_inner(result == 0 ? *out : NULL);
                 return result;
         }
+        LIMIT_SIZE(t, size, size);
         hook_call(t, caller);
         result = real.posix_memalign_(out, align, size);
         hook_work(t);
@@ -114,6 +117,7 @@ static void *resize(struct thread *t, struct arch_state caller, void *old, size_
 
         hook_work(t);
         taken = record_take(t, old, caller);
+        LIMIT_SIZE(t, size, record_growth(&taken, bytes));
         if (error) {
                 kept = *error;
                 *error = 0;
@@ -130,6 +134,7 @@ static void *resize(struct thread *t, struct arch_state caller, void *old, size_
                 record_taken(t, &taken, old);
                 if (p)
                         record_alloc(t, p, bytes, array ? LEDGER_KIND_REALLOCARRAY : LEDGER_KIND_REALLOC, caller);
+                t->moving = false;
         }
         hook_leave(t);
         return p;
@@ -149,6 +154,7 @@ void *hook_realloc(void *old, size_t size)
         }
         if (likely(old != NULL))
                 return resize(t, caller, old, 1, size, false);
+        LIMIT_SIZE(t, size, size);
         hook_call(t, caller);
         p = real.realloc_(old, size);
         hook_work(t);
@@ -173,6 +179,7 @@ void *hook_reallocarray(void *old, size_t count, size_t size)
         }
         if (likely(old && !__builtin_mul_overflow(count, size, &bytes)))
                 return resize(t, caller, old, count, size, true);
+        LIMIT_SIZE(t, size, count * size);
         hook_call(t, caller);
         p = real.reallocarray_(old, count, size);
         hook_work(t);

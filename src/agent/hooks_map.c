@@ -8,6 +8,7 @@
 #include "agent/hook.h"
 #include "agent/life.h"
 #include "agent/object.h"
+#include "agent/queue.h"
 #include "agent/region.h"
 #include "agent/sys.h"
 
@@ -39,7 +40,7 @@ static struct thread *map_enter(struct arch_state caller)
         t = map_enter(caller);                                                                 \
         if (!t)                                                                                \
                 return CALL;                                                                   \
-        ticket = region_ticket();                                                              \
+        ticket = queue_ticket();                                                               \
         hook_call(t, caller);                                                                  \
         p = CALL;                                                                              \
         hook_work(t);                                                                          \
@@ -72,13 +73,16 @@ int hook_munmap(void *at, size_t size)
         t = map_enter(caller);
         if (!t)
                 return real.munmap_(at, size);
-        ticket = region_ticket();
+        hook_work(t);
+        ticket = region_leaves(t, (uint64_t)at, size);
         hook_call(t, caller);
         result = real.munmap_(at, size);
         hook_work(t);
         if (result == 0) {
                 region_remove(t, (uint64_t)at, size, ticket);
                 object_range_unmapped((uint64_t)at, (uint64_t)at + size);
+        } else {
+                region_stays(t);
         }
         hook_leave(t);
         return result;
@@ -95,7 +99,8 @@ void *hook_mremap(void *at, size_t old_size, size_t size, int flags, void *to)
         t = map_enter(caller);
         if (!t)
                 return real.mremap_(at, old_size, size, flags, to);
-        ticket = region_ticket();
+        hook_work(t);
+        ticket = region_leaves(t, (uint64_t)at, old_size);
         hook_call(t, caller);
         p = real.mremap_(at, old_size, size, flags, to);
         hook_work(t);
@@ -105,6 +110,8 @@ void *hook_mremap(void *at, size_t old_size, size_t size, int flags, void *to)
                 if (flags & MREMAP_FIXED)
                         region_remove(t, (uint64_t)p, size, ticket);
                 region_add(t, (uint64_t)p, size, LEDGER_KIND_MREMAP, caller);
+        } else {
+                region_stays(t);
         }
         hook_leave(t);
         return p;

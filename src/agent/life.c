@@ -12,7 +12,7 @@
 #include "agent/arena.h"
 #include "agent/hello.h"
 #include "agent/object.h"
-#include "agent/region.h"
+#include "agent/queue.h"
 #include "agent/rule.h"
 #include "agent/sys.h"
 #include "agent/thread.h"
@@ -55,7 +55,7 @@ static bool life_adopt(long copy)
         object_forked();
         rule_forked();
         tree_forked();
-        region_forked();
+        queue_forked();
         thread_forked();
         return hello_send(agent.socket, copy, WIRE_HELLO_FORK);
 }

@@ -80,17 +80,6 @@ void object_forked(void)
         table.lock = 0;
 }
 
-static uint32_t object_string(const char *text)
-{
-        uint32_t length = (uint32_t)strlen(text) + 1;
-        uint32_t at = __atomic_fetch_add(&agent.head->string_bytes, length, __ATOMIC_RELAXED);
-
-        if (!arena_commit(LEDGER_STRINGS, (uint64_t)at + length))
-                return 0;
-        memcpy((char *)arena_at(LEDGER_STRINGS) + at, text, length);
-        return at;
-}
-
 static void object_build_id(struct ledger_module *m, const uint8_t *note, uint64_t size)
 {
         while (size >= sizeof(Elf64_Nhdr)) {
@@ -199,7 +188,7 @@ static uint32_t object_add(const struct maps_line *line, uint64_t start, bool ha
         m->end = line->end;
         o->has_header = has_header;
         m->start = start;
-        m->path = object_string(line->path);
+        m->path = arena_string(line->path);
         m->load_ms = agent_now_ms();
         m->dev = o->dev;
         m->ino = o->ino;

@@ -39,6 +39,9 @@ static const struct {
 #undef X
         { "__errno_location", offsetof(struct real, errno_location) },
         { "backtrace", offsetof(struct real, backtrace) },
+        { "__cxa_atexit", offsetof(struct real, cxa_atexit) },
+        { "__cxa_at_quick_exit", offsetof(struct real, cxa_at_quick_exit) },
+        { "gnu_get_libc_version", offsetof(struct real, gnu_get_libc_version) },
 };
 
 #define REAL_NAMES (sizeof real_names / sizeof *real_names)
@@ -175,15 +178,27 @@ static const struct link_map *real_list(void)
         return real_list_by_name();
 }
 
-/* The first object behind ours. */
-static const struct link_map *real_behind(void)
+static const struct link_map *real_self(void)
 {
         static const struct link_map *self;
 
         if (!self)
                 for (self = real_list(); self && self->l_ld != _DYNAMIC; self = self->l_next)
                         ;
+        return self;
+}
+
+/* The first object behind ours. */
+static const struct link_map *real_behind(void)
+{
+        const struct link_map *self = real_self();
+
         return self ? self->l_next : NULL;
+}
+
+const char *real_library(void)
+{
+        return real_self() ? real_self()->l_name : NULL;
 }
 
 static void *real_search(const char *name)

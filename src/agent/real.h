@@ -18,6 +18,9 @@ struct real {
 #undef X
         int *(*errno_location)(void);
         int (*backtrace)(void **, int);
+        int (*cxa_atexit)(void (*)(void *), void *, void *);
+        int (*cxa_at_quick_exit)(void (*)(void *), void *);
+        const char *(*gnu_get_libc_version)(void);
 };
 
 extern struct real real;
@@ -36,6 +39,9 @@ void *real_need(void *member);
 
 /* Libraries went: the C++ operators may have been theirs, and are looked up again when needed. */
 void real_forget_cxx(void);
+
+/* The path of the library that we are. */
+const char *real_library(void);
 
 #define REAL(name)                                                             \
         ({                                                                     \

@@ -6,6 +6,8 @@
  */
 #include "agent/record.h"
 
+#include "agent/limit.h"
+#include "agent/pool.h"
 #include "agent/tree.h"
 #include "agent/verify.h"
 
@@ -104,6 +106,8 @@ struct record_taken record_take(struct thread *t, void *address, struct arch_sta
                 return taken;
         }
         taken = (struct record_taken){ b, *b };
+        if (unlikely(agent.special & (SPECIAL_JOURNAL | SPECIAL_POOLS)))
+                record_special_free(t, b, (uint64_t)address, LEDGER_EVENT_TAKE, caller);
         if (unlikely(record_family(LEDGER_BLOCK_KIND(*b)) != LEDGER_FAMILY_C))
                 fault_note(t, LEDGER_ERROR_MISMATCHED, b, (uint64_t)address, LEDGER_FAMILY_C, caller);
         b->b &= ~SHADOW_LIVE;
@@ -113,14 +117,50 @@ struct record_taken record_take(struct thread *t, void *address, struct arch_sta
 void record_put_back(struct thread *t, const struct record_taken *taken)
 {
         t->last = 0;
-        if (taken->entry)
-                *taken->entry = taken->block;
+        if (!taken->entry)
+                return;
+        *taken->entry = taken->block;
+        t->moving = false;
+        journal_put(t, LEDGER_EVENT_PUT_BACK, 0, 0, 0, 0);
 }
 
 void record_taken(struct thread *t, const struct record_taken *taken, void *address)
 {
         if (taken->entry)
                 record_count_free(t, &taken->block, (uint64_t)address);
+}
+
+/* The tree node of CALLER's stack, for the log; 0 unless wanted. */
+static uint32_t release_node(struct thread *t, struct arch_state caller)
+{
+        if (!(agent.flags & WIRE_F_FREE_STACKS) || (agent.flags & WIRE_F_NO_STACKS))
+                return 0;
+        return stack_capture_whole(t, caller) ? stack_node(t) : 0;
+}
+
+void record_special(struct thread *t, void *address, size_t size, uint32_t kind)
+{
+        journal_put(t, t->moving ? LEDGER_EVENT_MOVE : LEDGER_EVENT_ALLOC, kind, t->last_site, (uint64_t)address, size);
+        t->moving = false;
+        if (agent.special & SPECIAL_LIMIT)
+                limit_check(t);
+}
+
+void record_special_free(struct thread *t, const struct ledger_block *b, uint64_t address, enum ledger_event_type type,
+                         struct arch_state caller)
+{
+        if (agent.special & SPECIAL_POOLS)
+                pool_arena_gone(t, b, address, caller);
+        if (agent.special & SPECIAL_JOURNAL)
+                journal_write(t, type, LEDGER_BLOCK_KIND(*b), release_node(t, caller), address, caller.pc);
+        t->moving = type == LEDGER_EVENT_TAKE;
+}
+
+void record_off(struct thread *t, void *address)
+{
+        t->last = 0;
+        t->moving = false;
+        record_inner(t, address);
 }
 
 void record_inner(struct thread *t, void *address)

@@ -12,7 +12,9 @@
 
 #include <stddef.h>
 
+#include "agent/death.h"
 #include "agent/fault.h"
+#include "agent/journal.h"
 #include "agent/peak.h"
 #include "agent/shadow.h"
 #include "agent/stack.h"
@@ -29,6 +31,14 @@ struct record_taken {
         struct ledger_block block;
 };
 
+/* How many bytes more than the taken block BYTES are. */
+static inline size_t record_growth(const struct record_taken *taken, size_t bytes)
+{
+        size_t old = taken->entry ? LEDGER_BLOCK_SIZE(taken->block) : 0;
+
+        return bytes > old ? bytes - old : 0;
+}
+
 struct record_taken record_take(struct thread *t, void *address, struct arch_state caller);
 void record_put_back(struct thread *t, const struct record_taken *taken);
 void record_taken(struct thread *t, const struct record_taken *taken, void *address);
@@ -38,6 +48,20 @@ static inline uint32_t record_family(uint32_t kind)
         return kind < LEDGER_KIND_NEW ? LEDGER_FAMILY_C : kind - LEDGER_KIND_NEW + LEDGER_FAMILY_NEW;
 }
 
+/* The class of a size or an age: ledger_slot. */
+static inline uint32_t record_class(uint64_t value)
+{
+        return value ? 64 - (uint32_t)__builtin_clzll(value) : 0;
+}
+
+/* What few runs want: after an allocation, and before a release. */
+void record_special(struct thread *t, void *address, size_t size, uint32_t kind);
+void record_special_free(struct thread *t, const struct ledger_block *b, uint64_t address, enum ledger_event_type type,
+                         struct arch_state caller);
+
+/* A block at ADDRESS that is not recorded: its release will be no fault. */
+void record_off(struct thread *t, void *address);
+
 /* ADDRESS was allocated: SIZE bytes by KIND (enum ledger_kind) for CALLER. */
 static inline __attribute__((always_inline)) void record_alloc(struct thread *t, void *address, size_t size, uint32_t kind,
                                                                struct arch_state caller)
@@ -46,6 +70,10 @@ static inline __attribute__((always_inline)) void record_alloc(struct thread *t,
         struct ledger_counter *c = t->last_counter;
         struct ledger_block *b;
 
+        if (unlikely(agent.special & SPECIAL_OFF)) {
+                record_off(t, address);
+                return;
+        }
         if (unlikely(size > LEDGER_SIZE_MAX))
                 size = LEDGER_SIZE_MAX;
         if (unlikely(!stack || stack != t->last_stack || kind != t->last_kind))
@@ -59,8 +87,11 @@ static inline __attribute__((always_inline)) void record_alloc(struct thread *t,
         shadow_write(b, (uint64_t)address, size, t->last_site, kind, t->record, agent_now_ms());
         t->slot->allocs++;
         t->slot->alloc_bytes += size;
+        t->slot->sizes[record_class(size)]++;
         peak_after_alloc(t);
         t->last = (uint64_t)address;
+        if (unlikely(agent.special & ~SPECIAL_ERAS))
+                record_special(t, address, size, kind);
 }
 
 /* Block B at ADDRESS is no more. */
@@ -68,13 +99,17 @@ static inline __attribute__((always_inline)) void record_count_free(struct threa
 {
         uint64_t size = LEDGER_BLOCK_SIZE(*b);
         struct ledger_counter *c = thread_counter(t, LEDGER_BLOCK_SITE(*b));
+        uint32_t age = agent_now_ms() - LEDGER_BLOCK_BIRTH_MS(*b);
 
         if (unlikely(!c))
                 return;
+        if (unlikely(agent.special & SPECIAL_ERAS))
+                death_note(LEDGER_BLOCK_SITE(*b), LEDGER_BLOCK_BIRTH_MS(*b), size);
         peak_before_free(c);
         c->frees++;
         c->free_bytes += size;
-        c->lifetime_ms += agent_now_ms() - LEDGER_BLOCK_BIRTH_MS(*b);
+        c->lifetime_ms += age;
+        t->slot->lifetimes[record_class(age)]++;
         c->temporary += t->last == address;
         t->last = 0;
         t->slot->frees++;
@@ -103,6 +138,8 @@ static inline __attribute__((always_inline)) void record_free(struct thread *t, 
         }
         if (unlikely(record_family(LEDGER_BLOCK_KIND(*b)) != family))
                 fault_note(t, LEDGER_ERROR_MISMATCHED, b, (uint64_t)address, family, caller);
+        if (unlikely(agent.special & (SPECIAL_JOURNAL | SPECIAL_POOLS)))
+                record_special_free(t, b, (uint64_t)address, LEDGER_EVENT_FREE, caller);
         b->b &= ~SHADOW_LIVE;
         record_count_free(t, b, (uint64_t)address);
 }

@@ -11,15 +11,14 @@
 
 #include "agent/thread.h"
 
-uint64_t region_ticket(void);
+/* [START, START + SIZE) is about to be unmapped; the answer is the ticket for region_remove().  region_stays: it was not after all. */
+uint64_t region_leaves(struct thread *t, uint64_t start, uint64_t size);
+void region_stays(struct thread *t);
 
 /* [START, START + SIZE) was mapped for CALLER. */
 void region_add(struct thread *t, uint64_t start, uint64_t size, uint32_t kind, struct arch_state caller);
 
 /* [START, START + SIZE) was unmapped; TICKET was taken before. */
 void region_remove(struct thread *t, uint64_t start, uint64_t size, uint64_t ticket);
-
-bool region_start(void);
-void region_forked(void);
 
 #endif

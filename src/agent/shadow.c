@@ -53,9 +53,8 @@ static struct ledger_block *chunk_make(uint64_t address, uint32_t plane)
         return (struct ledger_block *)(agent.shadow + number * LEDGER_SHADOW_CHUNK_BYTES);
 }
 
-struct ledger_block *shadow_make(uint64_t address)
+struct ledger_block *shadow_make(uint64_t address, uint32_t plane)
 {
-        uint32_t plane = agent.spread ? 1 + shadow_sub(address) : 0;
         shadow_middle *m;
         struct ledger_block **place, *none = NULL, *chunk;
 

@@ -19,7 +19,8 @@
 
 #define SHADOW_TOP_BITS 13
 #define SHADOW_MIDDLE_BITS 12
-#define SHADOW_PLANES 5
+#define SHADOW_PLANES 9
+#define SHADOW_POOL 5 /* first plane of the program's own pools */
 
 typedef struct ledger_block *shadow_middle[1u << SHADOW_MIDDLE_BITS];
 
@@ -28,8 +29,8 @@ extern shadow_middle shadow_nothing;
 
 void shadow_start(void);
 
-/* The entry for ADDRESS, its chunk made if there is none; NULL: the address cannot be kept, or the recording stops. */
-struct ledger_block *shadow_make(uint64_t address);
+/* The entry for ADDRESS in PLANE, its chunk made if there is none; NULL: the address cannot be kept, or the recording stops. */
+struct ledger_block *shadow_make(uint64_t address, uint32_t plane);
 
 static inline struct ledger_block *shadow_entry(uint64_t address, uint32_t plane)
 {
@@ -75,7 +76,7 @@ static inline struct ledger_block *shadow_new(struct thread *t, uint64_t address
 {
         struct ledger_block *b = shadow_at(t, address);
 
-        return likely(b != NULL) ? b : shadow_make(address);
+        return likely(b != NULL) ? b : shadow_make(address, agent.spread ? 1 + shadow_sub(address) : 0);
 }
 
 static inline void shadow_write(struct ledger_block *b, uint64_t address, uint64_t size, uint32_t site, uint32_t kind,

@@ -22,6 +22,9 @@
 #define SYS_EAGAIN 11
 #define SYS_ENOMEM 12
 #define SYS_PAGE 4096ul
+#define SYS_CLOCK_REAL 0
+#define SYS_CLOCK_MONO 1
+#define SYS_FUTEX_WAIT 0
 
 static inline long sys_call3(long n, long a, long b, long c)
 {
@@ -94,6 +97,15 @@ static inline uint64_t sys_clock_ns(int clock)
 static inline void sys_yield(void)
 {
         sys_call3(SYS_sched_yield, 0, 0, 0);
+}
+
+/* Set the mask of blocked signals; the answer is the one before. */
+static inline uint64_t sys_block_signals(uint64_t mask)
+{
+        uint64_t old = 0;
+
+        arch_syscall(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, (long)&mask, (long)&old, sizeof old, 0, 0);
+        return old;
 }
 
 /* Memory of our own: private, zero, not in core files.  NULL when there is none. */

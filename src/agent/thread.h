@@ -90,6 +90,7 @@ struct thread {
         struct ledger_counter *last_counter;
         uint32_t generation; /* of the code, when the stack was kept */
         uint32_t root;       /* of the kept stack: LEDGER_NODE_ROOT or _CUT */
+        bool moving;         /* inside realloc, whose block has been taken */
         bool unsure;         /* the kept stack must not be built upon */
         struct segment *segment; /* of the stack captured last; NULL none */
         bool in_segment;         /* ... and its frames are known by it only */

@@ -415,7 +415,8 @@ enum ledger_event_type {
         LEDGER_EVENT_MOVE,         /* realloc succeeded: as ALLOC (not there when realloc to 0 bytes freed) */
         LEDGER_EVENT_PUT_BACK,     /* realloc failed: the block taken is alive again */
         LEDGER_EVENT_MAP,          /* start, bytes in whole pages, site; kind mmap or mremap */
-        LEDGER_EVENT_UNMAP,        /* start, bytes in whole pages; site: caller's stack node or 0 */
+        LEDGER_EVENT_UNMAP,        /* start, bytes in whole pages; before the call.  A MAP over a range replaces what is there, too */
+        LEDGER_EVENT_UNMAP_FAILED, /* the same thread's last UNMAP did not happen */
         LEDGER_EVENT_BAD_FREE,     /* address, return address, stack node; kind: enum ledger_error_type */
         LEDGER_EVENT_ACQUIRE,      /* handle, amount, site; kind of the resource */
         LEDGER_EVENT_RELEASE,      /* handle, return address, 0; kind of the resource */
@@ -423,6 +424,7 @@ enum ledger_event_type {
         LEDGER_EVENT_THREAD,       /* a thread's first event: its tid */
         LEDGER_EVENT_THREAD_END,   /* tid; made when somebody notices */
         LEDGER_EVENT_MODULE,       /* index of the module that was first seen */
+        LEDGER_EVENT_CARVE,        /* arena, bytes (signed) that are counted as pool blocks inside it and no more as its own, its site */
         LEDGER_EVENT_TYPES
 };
 

@@ -11,6 +11,8 @@
  *   ARCH_REG_*                 DWARF numbers of the stack pointer, frame pointer, return address; ARCH_REGS
  *   arch_is_sigreturn(pc)      whether PC is the return trampoline of a signal handler
  *   ARCH_SIG_*                 where the interrupted registers lie, from the stack pointer at that trampoline
+ *   arch_sig_*(context)        in a signal handler: the interrupted mask, and the system call that did not end
+ *   ARCH_SIGRETURN(name)       defines what a handler returns to
  *   arch_follows_call(pc)      whether a call instruction ends at PC
  *   arch_thread_pointer()      start of the thread's own data
  *   ARCH_CODE_MAX              no code lies above this address

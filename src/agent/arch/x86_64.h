@@ -78,6 +78,52 @@ static inline uint64_t arch_thread_pointer(void)
         return self;
 }
 
+/* The state that a signal interrupted, in the ucontext that its handler got. */
+static inline uint64_t *arch_sig_registers(void *context)
+{
+        return (uint64_t *)((uint8_t *)context + ARCH_SIG_GREGS);
+}
+
+static inline uint64_t arch_sig_mask(const void *context)
+{
+        return *(const uint64_t *)((const uint8_t *)context + ARCH_SIG_GREGS + 256);
+}
+
+enum { ARCH_GREG_RAX = 13, ARCH_GREG_RIP = 16 };
+
+/* The system call that was interrupted before its end: its number, or -1 when there was none or the code before it does not tell. */
+static inline long arch_sig_interrupted(void *context)
+{
+        const uint64_t *g = arch_sig_registers(context);
+        const uint8_t *p = (const uint8_t *)g[ARCH_GREG_RIP];
+
+        if ((long)g[ARCH_GREG_RAX] != -4 /* EINTR */ || (g[ARCH_GREG_RIP] & 0xfff) < 7 || p[-2] != 0x0f || p[-1] != 0x05)
+                return -1;
+        if (p[-7] == 0xb8) /* mov $n,%eax */
+                return (long)(p[-6] | (uint32_t)p[-5] << 8 | (uint32_t)p[-4] << 16 | (uint32_t)p[-3] << 24);
+        return p[-4] == 0x31 && p[-3] == 0xc0 ? 0 : -1; /* xor %eax,%eax */
+}
+
+/* Let it begin again, with the same arguments. */
+static inline void arch_sig_restart(void *context, long number)
+{
+        uint64_t *g = arch_sig_registers(context);
+
+        g[ARCH_GREG_RAX] = (uint64_t)number;
+        g[ARCH_GREG_RIP] -= 2;
+}
+
+/* What a signal handler returns to.  Unwinders know it by these bytes. */
+#define ARCH_SIGRETURN(name)                                                   \
+        __asm__(".pushsection .text\n"                                         \
+                ".type " #name ", @function\n"                                 \
+                ".hidden " #name "\n"                                          \
+                #name ":\n"                                                    \
+                "        .byte 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05\n"  \
+                ".size " #name ", . - " #name "\n"                             \
+                ".popsection");                                                \
+        extern void name(void) __attribute__((visibility("hidden")))
+
 /* mov $15,%rax (7 or 5 bytes), syscall: what glibc, musl and the kernel's convention use. */
 static inline bool arch_is_sigreturn(uint64_t pc)
 {

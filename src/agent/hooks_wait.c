@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hooks_wait.c -- calls that wait: one that our own signal interrupted goes on with the time that is left.
+ *
+ * Room:   inside; called by the program.
+ * Keeps:  a signal of the program's own ends the call as ever.  Calls that the kernel or the handler (signal.c) begins again as they were are
+ *         not here.
+ * Cost:   a few instructions; a look at the clock for a call with a relative limit.
+ */
+#include "agent/agent.h"
+#include "agent/hook.h"
+#include "agent/real.h"
+#include "agent/signal.h"
+#include "agent/sys.h"
+
+#include "agent/guest.h"
+
+#define NS_PER_MS 1000000ull
+#define NS_PER_S 1000000000ull
+#define ABSOLUTE_TIME 1
+#define TICK_MS 10u /* the observer's clock may be that old */
+
+enum { SOCKET_LEVEL = 1, RECEIVE_TIMEOUT = 20, SEND_TIMEOUT = 21, POLL_IN = 1, POLL_OUT = 4 };
+
+struct span {
+        int64_t seconds, ns;
+};
+
+/* Run CALL, which gives RESULT; again, after AGAIN, as long as only our signal ended it (FAILED says that it failed). */
+#define RETRY(result, CALL, FAILED, AGAIN)                                     \
+        do {                                                                   \
+                int *error_ = agent.signal && real.errno_location ? real.errno_location() : NULL; \
+                int before_ = error_ ? *error_ : 0;                            \
+                bool outer_ = signal_wait.waiting, retried_ = false;           \
+                                                                               \
+                if (!error_) {                                                 \
+                        result = CALL;                                         \
+                        break;                                                 \
+                }                                                              \
+                signal_wait.waiting = true;                                    \
+                for (;; retried_ = true) {                                     \
+                        signal_wait.interrupted = false;                       \
+                        result = CALL;                                         \
+                        if (!(FAILED) || !signal_wait.interrupted)             \
+                                break;                                         \
+                        AGAIN;                                                 \
+                }                                                              \
+                signal_wait.waiting = outer_;                                  \
+                if (retried_ && !(FAILED) && *error_ == SYS_EINTR)             \
+                        *error_ = before_;                                     \
+        } while (0)
+
+#define EINTR_FAILED(result) ((result) == -1 && *real.errno_location() == SYS_EINTR)
+
+static uint64_t now_ns(void)
+{
+        return sys_clock_ns(SYS_CLOCK_MONO);
+}
+
+/* When a wait of SPAN that begins now must end; 0: no limit, or nobody will ask. */
+static uint64_t deadline_of(const struct span *s)
+{
+        return s && agent.signal ? now_ns() + (uint64_t)s->seconds * NS_PER_S + (uint64_t)s->ns : 0;
+}
+
+static uint64_t left_ns(uint64_t deadline)
+{
+        uint64_t now = now_ns();
+
+        return deadline > now ? deadline - now : 0;
+}
+
+static struct span left_span(uint64_t deadline)
+{
+        uint64_t left = left_ns(deadline);
+
+        return (struct span){ (int64_t)(left / NS_PER_S), (int64_t)(left % NS_PER_S) };
+}
+
+/* ---- waiting for descriptors, limit in milliseconds ---- */
+
+static uint64_t deadline_of_ms(int ms)
+{
+        return ms > 0 && agent.signal ? now_ns() + (uint64_t)ms * NS_PER_MS : 0;
+}
+
+static int left_ms(uint64_t deadline, int ms)
+{
+        return deadline ? (int)((left_ns(deadline) + NS_PER_MS - 1) / NS_PER_MS) : ms;
+}
+
+#define WAIT_MS(NAME, SYMBOL, PARAMETERS, ARGUMENTS)                           \
+        int hook_##NAME PARAMETERS HOOK(SYMBOL);                               \
+        int hook_##NAME PARAMETERS                                             \
+        {                                                                      \
+                uint64_t deadline = deadline_of_ms(ms);                        \
+                int result;                                                    \
+                                                                               \
+                RETRY(result, REAL(NAME##_) ARGUMENTS, EINTR_FAILED(result), ms = left_ms(deadline, ms)); \
+                return result;                                                 \
+        }
+
+WAIT_MS(poll, "poll", (void *fds, unsigned long count, int ms), (fds, count, ms))
+WAIT_MS(poll_chk, "__poll_chk", (void *fds, unsigned long count, int ms, size_t room), (fds, count, ms, room))
+WAIT_MS(epoll_wait, "epoll_wait", (int fd, void *events, int room, int ms), (fd, events, room, ms))
+WAIT_MS(epoll_pwait, "epoll_pwait", (int fd, void *events, int room, int ms, const void *mask), (fd, events, room, ms, mask))
+
+/* ---- limit as a timespec ---- */
+
+#define WAIT_SPAN(NAME, SYMBOL, PARAMETERS, ARGUMENTS)                         \
+        int hook_##NAME PARAMETERS HOOK(SYMBOL);                               \
+        int hook_##NAME PARAMETERS                                             \
+        {                                                                      \
+                uint64_t deadline = deadline_of(limit);                        \
+                struct span left;                                              \
+                int result;                                                    \
+                                                                               \
+                RETRY(result, REAL(NAME##_) ARGUMENTS, EINTR_FAILED(result), { \
+                        if (limit) {                                           \
+                                left = left_span(deadline);                    \
+                                limit = &left;                                 \
+                        }                                                      \
+                });                                                            \
+                return result;                                                 \
+        }
+
+WAIT_SPAN(ppoll, "ppoll", (void *fds, unsigned long count, const struct span *limit, const void *mask), (fds, count, limit, mask))
+WAIT_SPAN(ppoll_chk, "__ppoll_chk", (void *fds, unsigned long count, const struct span *limit, const void *mask, size_t room),
+          (fds, count, limit, mask, room))
+WAIT_SPAN(pselect, "pselect", (int count, void *r, void *w, void *e, const struct span *limit, const void *mask),
+          (count, r, w, e, limit, mask))
+WAIT_SPAN(epoll_pwait2, "epoll_pwait2", (int fd, void *events, int room, const struct span *limit, const void *mask),
+          (fd, events, room, limit, mask))
+WAIT_SPAN(semtimedop, "semtimedop", (int id, void *operations, size_t count, const struct span *limit), (id, operations, count, limit))
+WAIT_SPAN(sigtimedwait, "sigtimedwait", (const void *set, void *information, const struct span *limit), (set, information, limit))
+
+/* ---- no limit, or one that the kernel itself counts down ---- */
+
+#define WAIT_PLAIN(RESULT, NAME, SYMBOL, PARAMETERS, ARGUMENTS)                \
+        RESULT hook_##NAME PARAMETERS HOOK(SYMBOL);                            \
+        RESULT hook_##NAME PARAMETERS                                          \
+        {                                                                      \
+                RESULT result;                                                 \
+                                                                               \
+                RETRY(result, REAL(NAME##_) ARGUMENTS, EINTR_FAILED(result), ); \
+                return result;                                                 \
+        }
+
+WAIT_PLAIN(int, select, "select", (int count, void *r, void *w, void *e, void *limit), (count, r, w, e, limit))
+WAIT_PLAIN(int, semop, "semop", (int id, void *operations, size_t count), (id, operations, count))
+WAIT_PLAIN(long, msgrcv, "msgrcv", (int id, void *to, size_t size, long type, int flags), (id, to, size, type, flags))
+WAIT_PLAIN(int, msgsnd, "msgsnd", (int id, const void *from, size_t size, int flags), (id, from, size, flags))
+WAIT_PLAIN(int, sigwaitinfo, "sigwaitinfo", (const void *set, void *information), (set, information))
+WAIT_PLAIN(int, sigsuspend, "sigsuspend", (const void *mask), (mask))
+WAIT_PLAIN(int, pause, "pause", (void), ())
+
+/* ---- sleeping: the kernel tells what is left ---- */
+
+int hook_nanosleep(const struct span *span, struct span *rest) HOOK("nanosleep");
+int hook_clock_nanosleep(int clock, int flags, const struct span *span, struct span *rest) HOOK("clock_nanosleep");
+int hook_usleep(unsigned us) HOOK("usleep");
+unsigned hook_sleep(unsigned seconds) HOOK("sleep");
+
+int hook_nanosleep(const struct span *span, struct span *rest)
+{
+        struct span left = { 0, 0 };
+        int result;
+
+        RETRY(result, REAL(nanosleep_)(span, &left), EINTR_FAILED(result), span = &left);
+        if (rest && result == -1)
+                *rest = left;
+        return result;
+}
+
+int hook_clock_nanosleep(int clock, int flags, const struct span *span, struct span *rest)
+{
+        struct span left = { 0, 0 };
+        bool absolute = flags & ABSOLUTE_TIME;
+        int result;
+
+        RETRY(result, REAL(clock_nanosleep_)(clock, flags, span, absolute ? rest : &left), result == SYS_EINTR, {
+                if (!absolute)
+                        span = &left;
+        });
+        if (rest && !absolute && result == SYS_EINTR)
+                *rest = left;
+        return result;
+}
+
+int hook_usleep(unsigned us)
+{
+        struct span s = { us / 1000000u, us % 1000000u * 1000 };
+
+        return hook_nanosleep(&s, NULL);
+}
+
+unsigned hook_sleep(unsigned seconds)
+{
+        struct span s = { seconds, 0 };
+
+        return hook_nanosleep(&s, &s) == 0 ? 0 : (unsigned)s.seconds;
+}
+
+/* ---- sockets with a limit of their own (SO_RCVTIMEO, SO_SNDTIMEO) ---- */
+
+/* Wait until FD is ready for EVENTS for what is left of its limit, counted from BEGIN_MS of our clock.  False: the time is over, as the call
+ * itself would have told. */
+static bool socket_waits(int fd, int option, short events, uint32_t begin_ms)
+{
+        struct { int fd; short events, revents; } one = { fd, events, 0 };
+        struct span limit = { 0, 0 }; /* a timeval first */
+        uint32_t size = sizeof limit, now_ms = (uint32_t)((now_ns() - agent.head->start_monotonic_ns) / NS_PER_MS);
+        uint64_t passed = now_ms > begin_ms + TICK_MS ? now_ms - begin_ms - TICK_MS : 0, all;
+
+        if (sys_failed(arch_syscall(SYS_getsockopt, fd, SOCKET_LEVEL, option, (long)&limit, (long)&size, 0)))
+                return true;
+        all = (uint64_t)limit.seconds * 1000 + (uint64_t)limit.ns / 1000;
+        if (!all)
+                return true;
+        limit = (struct span){ (int64_t)((all > passed ? all - passed : 0) / 1000), (int64_t)((all > passed ? all - passed : 0) % 1000 * NS_PER_MS) };
+        if (arch_syscall(SYS_ppoll, (long)&one, 1, (long)&limit, 0, 0, 0) != 0)
+                return true;
+        *real.errno_location() = SYS_EAGAIN;
+        return false;
+}
+
+#define SOCKET(RESULT, NAME, SYMBOL, OPTION, EVENTS, PARAMETERS, ARGUMENTS)    \
+        RESULT hook_##NAME PARAMETERS HOOK(SYMBOL);                            \
+        RESULT hook_##NAME PARAMETERS                                          \
+        {                                                                      \
+                uint32_t begin = agent.head ? agent_now_ms() : 0;              \
+                RESULT result;                                                 \
+                                                                               \
+                RETRY(result, REAL(NAME##_) ARGUMENTS, EINTR_FAILED(result), { \
+                        if (!socket_waits(fd, OPTION, EVENTS, begin))          \
+                                break;                                         \
+                });                                                            \
+                return result;                                                 \
+        }
+
+SOCKET(long, recv, "recv", RECEIVE_TIMEOUT, POLL_IN, (int fd, void *to, size_t size, int flags), (fd, to, size, flags))
+SOCKET(long, recv_chk, "__recv_chk", RECEIVE_TIMEOUT, POLL_IN, (int fd, void *to, size_t size, size_t room, int flags),
+       (fd, to, size, room, flags))
+SOCKET(long, recvfrom, "recvfrom", RECEIVE_TIMEOUT, POLL_IN, (int fd, void *to, size_t size, int flags, void *from, void *length),
+       (fd, to, size, flags, from, length))
+SOCKET(long, recvfrom_chk, "__recvfrom_chk", RECEIVE_TIMEOUT, POLL_IN,
+       (int fd, void *to, size_t size, size_t room, int flags, void *from, void *length), (fd, to, size, room, flags, from, length))
+SOCKET(long, recvmsg, "recvmsg", RECEIVE_TIMEOUT, POLL_IN, (int fd, void *message, int flags), (fd, message, flags))
+SOCKET(long, send, "send", SEND_TIMEOUT, POLL_OUT, (int fd, const void *from, size_t size, int flags), (fd, from, size, flags))
+SOCKET(long, sendto, "sendto", SEND_TIMEOUT, POLL_OUT,
+       (int fd, const void *from, size_t size, int flags, const void *to, unsigned length), (fd, from, size, flags, to, length))
+SOCKET(long, sendmsg, "sendmsg", SEND_TIMEOUT, POLL_OUT, (int fd, const void *message, int flags), (fd, message, flags))

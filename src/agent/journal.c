@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * journal.c -- every event, in order, for the observer to write down.
+ *
+ * Room:   inside; any context, with the thread THREAD_ACTIVE.
+ */
+#include "agent/journal.h"
+
+#include "agent/arena.h"
+#include "agent/sys.h"
+
+#include "agent/guest.h"
+
+#define STEP_NS 50000000l
+#define DEAF_STEPS 60u /* so many steps without any tick: nobody reads any more */
+
+static uint64_t room; /* entries of the ring */
+
+bool journal_start(void)
+{
+        uint64_t size = agent.head->part[LEDGER_JOURNAL].size;
+
+        if (!(agent.flags & WIRE_F_EVENTS))
+                return true;
+        room = size / sizeof(struct ledger_event);
+        if (!arena_commit(LEDGER_JOURNAL, size))
+                return false;
+        agent.special |= SPECIAL_JOURNAL;
+        return true;
+}
+
+/* No more events: the log is as long as it may be, or nobody reads it. */
+static void journal_end(void)
+{
+        __atomic_and_fetch(&agent.special, ~SPECIAL_JOURNAL, __ATOMIC_RELAXED);
+}
+
+/* Wait until entry INDEX may be written.  False: never. */
+static bool wait_for_room(uint64_t index)
+{
+        struct ledger_head *h = agent.head;
+        long step[2] = { 0, STEP_NS };
+        uint32_t quiet = 0, tick = agent_now_ms(), wake;
+
+        __atomic_add_fetch(&h->journal_waiting, 1, __ATOMIC_ACQ_REL);
+        while (wake = __atomic_load_n(&h->journal_wake, __ATOMIC_ACQUIRE),
+               index - __atomic_load_n(&h->journal_read, __ATOMIC_ACQUIRE) >= room && !h->journal_closed && quiet < DEAF_STEPS) {
+                arch_syscall(SYS_futex, (long)&h->journal_wake, SYS_FUTEX_WAIT, (long)wake, (long)step, 0, 0);
+                quiet = tick == agent_now_ms() ? quiet + 1 : 0;
+                tick = agent_now_ms();
+        }
+        __atomic_sub_fetch(&h->journal_waiting, 1, __ATOMIC_ACQ_REL);
+        return !h->journal_closed && quiet < DEAF_STEPS;
+}
+
+void journal_write(const struct thread *t, enum ledger_event_type type, uint32_t kind, uint32_t site, uint64_t address, uint64_t size)
+{
+        struct ledger_head *h = agent.head;
+        struct ledger_event *e;
+        uint64_t index;
+
+        if (h->journal_closed) {
+                journal_end();
+                return;
+        }
+        index = __atomic_fetch_add(&h->journal_reserved, 1, __ATOMIC_ACQ_REL);
+        if (unlikely(index - __atomic_load_n(&h->journal_read, __ATOMIC_ACQUIRE) >= room) && !wait_for_room(index)) {
+                journal_end();
+                return;
+        }
+        e = (struct ledger_event *)arena_at(LEDGER_JOURNAL) + index % room;
+        e->type = (uint8_t)type;
+        e->kind = (uint8_t)kind;
+        e->thread = (uint16_t)(t ? t->record : 0);
+        e->site = site;
+        e->ms = agent_now_ms();
+        e->address = address;
+        e->size = size;
+        __atomic_store_n(&e->stamp, (uint32_t)(index + 1), __ATOMIC_RELEASE);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * limit.c -- a guard on live memory: --limit-heap and --snapshot-at-heap.
+ *
+ * Room:   inside; any context, with the thread THREAD_ACTIVE.
+ */
+#include "agent/limit.h"
+
+#include "agent/mark.h"
+#include "agent/signal.h"
+
+#include "agent/guest.h"
+
+static uint32_t snapshot_taken;
+
+void limit_start(void)
+{
+        agent.head->limit_bytes = agent.limit;
+        if (agent.limit || agent.snapshot_at)
+                agent.special |= SPECIAL_LIMIT;
+        if (agent.limit && (agent.flags & WIRE_F_LIMIT_ENOMEM))
+                agent.special |= SPECIAL_REFUSE;
+}
+
+static uint64_t live_bytes(const struct thread *t)
+{
+        const struct ledger_slot *s = t->slot;
+        uint64_t own = s->alloc_bytes - s->free_bytes;
+
+        return agent.head->several ? agent.head->live_bytes + (own - s->flushed_bytes) : own;
+}
+
+static bool first(uint32_t *counter)
+{
+        return __atomic_fetch_add(counter, 1, __ATOMIC_ACQ_REL) == 0;
+}
+
+static void report(enum ledger_mark_type type)
+{
+        mark_wait(mark_add(type, NULL, LEDGER_MARK_WAITED));
+}
+
+void limit_check(struct thread *t)
+{
+        uint64_t live = live_bytes(t);
+
+        if (agent.snapshot_at && live >= agent.snapshot_at && !snapshot_taken && first(&snapshot_taken))
+                report(LEDGER_MARK_HEAP);
+        if (!agent.limit || live <= agent.limit || (agent.flags & WIRE_F_LIMIT_ENOMEM))
+                return;
+        if (agent.flags & WIRE_F_LIMIT_SNAPSHOT) {
+                if (first(&agent.head->limit_hits))
+                        report(LEDGER_MARK_LIMIT);
+        } else if (first(&agent.head->limit_hits)) {
+                report(LEDGER_MARK_LIMIT);
+                signal_abort();
+        }
+}
+
+bool limit_refuses(struct thread *t, size_t size)
+{
+        if (!size || size > LEDGER_SIZE_MAX || live_bytes(t) + size <= agent.limit)
+                return false;
+        if (first(&agent.head->limit_hits))
+                report(LEDGER_MARK_LIMIT);
+        return true;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * limit.h -- a guard on live memory: --limit-heap and --snapshot-at-heap.
+ *
+ * Room:   inside; any context, with the thread THREAD_ACTIVE.
+ * Keeps:  with several threads the sum of live bytes is as exact as the peak's (peak.h).
+ */
+#ifndef SEEP_AGENT_LIMIT_H
+#define SEEP_AGENT_LIMIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "agent/agent.h"
+#include "agent/thread.h"
+
+void limit_start(void);
+
+/* After an allocation: has something been passed? */
+void limit_check(struct thread *t);
+
+/* Before an allocation of SIZE bytes, instead of a block of OLD_SIZE: must it fail? */
+bool limit_refuses(struct thread *t, size_t size);
+
+/* A size that no allocator can serve: given in place of a refused one, so that the real function fails in its own way. */
+#define LIMIT_IMPOSSIBLE (~(size_t)0 / 2 + 1)
+
+/* In a hook that allocates SIZE bytes: replace it if it must be refused. */
+#define LIMIT_SIZE(t, size, bytes)                                             \
+        do {                                                                   \
+                if (unlikely(agent.special & SPECIAL_REFUSE) && limit_refuses(t, bytes)) \
+                        (size) = LIMIT_IMPOSSIBLE;                             \
+        } while (0)
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mark.c -- named moments: tags, snapshots, the signal, the exit.
+ *
+ * Room:   inside; any context, signal handlers too.
+ * Cost:   of a mark that waits: some 100 us for the observer to wake up and read all counters.
+ */
+#include "agent/mark.h"
+
+#include "agent/agent.h"
+#include "agent/arena.h"
+#include "agent/bytes.h"
+#include "agent/hello.h"
+#include "agent/sys.h"
+#include "agent/thread.h"
+
+#include "agent/guest.h"
+
+#define LABEL_MAX 255u
+#define AHEAD_MS 50u               /* the clock may be that much ahead of time because of marks */
+#define STEP_NS 100000000l         /* between looks whether somebody still observes */
+#define DEAF_STEPS 30u             /* so many of them without a tick: nobody does */
+#define WAIT_FREE_NS 200000000ull  /* tags may wait so long altogether, ... */
+#define WAIT_SHARE 20u             /* ... and one part in so many of the time */
+
+static uint64_t waited_ns;
+
+static struct ledger_mark *marks(void)
+{
+        return arena_at(LEDGER_MARKS);
+}
+
+static uint64_t elapsed_ns(void)
+{
+        return sys_clock_ns(SYS_CLOCK_MONO) - agent.head->start_monotonic_ns;
+}
+
+/* Raise the clock by one at least.  When marks come faster than time can follow, it stays, and *EXACT is false. */
+static uint32_t raise_clock(bool *exact)
+{
+        uint32_t now = (uint32_t)(elapsed_ns() / 1000000u);
+        uint32_t old = agent_now_ms(), next;
+
+        do {
+                *exact = old < now + AHEAD_MS;
+                next = !*exact ? old : old + 1 > now ? old + 1 : now;
+        } while (!__atomic_compare_exchange_n(&agent.head->tick_ms, &old, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+        return next;
+}
+
+static uint32_t label_string(const char *label)
+{
+        char text[LABEL_MAX + 1];
+        uint32_t length = 0;
+
+        while (label && length < LABEL_MAX && label[length]) {
+                text[length] = label[length];
+                length++;
+        }
+        text[length] = 0;
+        return length ? arena_string(text) : 0;
+}
+
+uint32_t mark_add(enum ledger_mark_type type, const char *label, uint32_t flags)
+{
+        uint32_t name = label_string(label), index = __atomic_load_n(&agent.head->mark_count, __ATOMIC_RELAXED);
+        struct ledger_mark *m;
+        bool exact;
+
+        do {
+                if (index >= LEDGER_MARKS_MAX || !arena_commit(LEDGER_MARKS, (index + 1ull) * sizeof *m)) {
+                        __atomic_add_fetch(&agent.head->marks_not_kept, 1, __ATOMIC_RELAXED);
+                        return MARK_NONE;
+                }
+        } while (!__atomic_compare_exchange_n(&agent.head->mark_count, &index, index + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+        m = &marks()[index];
+        m->type = type;
+        m->thread = thread_self ? thread_self->record : 0;
+        m->label = name;
+        m->ms = raise_clock(&exact);
+        m->flags = flags | (exact ? LEDGER_MARK_EXACT : 0);
+        __atomic_or_fetch(&agent.special, SPECIAL_ERAS, __ATOMIC_RELAXED);
+        __atomic_store_n(&m->ready, 1, __ATOMIC_RELEASE);
+        return index;
+}
+
+uint32_t mark_era_now(void)
+{
+        return __atomic_load_n(&agent.head->mark_count, __ATOMIC_ACQUIRE);
+}
+
+uint32_t mark_era(uint32_t birth_ms)
+{
+        uint32_t low = 0, high = mark_era_now();
+
+        if (high && marks()[high - 1].ready && marks()[high - 1].ms <= birth_ms)
+                return high;
+        while (low < high) {
+                uint32_t middle = (low + high) / 2;
+
+                if (marks()[middle].ready && marks()[middle].ms <= birth_ms)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low;
+}
+
+/* ---- waiting ---- */
+
+bool mark_may_wait(void)
+{
+        uint64_t sum = __atomic_load_n(&waited_ns, __ATOMIC_RELAXED);
+
+        return sum < WAIT_FREE_NS || sum < elapsed_ns() / WAIT_SHARE;
+}
+
+void mark_wait(uint32_t mark)
+{
+        static uint32_t deaf_tick = UINT32_MAX; /* the clock when nobody answered */
+        uint64_t begin = sys_clock_ns(SYS_CLOCK_MONO);
+        uint32_t tick = agent_now_ms(), quiet = 0, served;
+        long step[2] = { 0, STEP_NS };
+
+        if (mark == MARK_NONE || tick == deaf_tick)
+                return;
+        hello_knock(agent.socket);
+        while ((served = __atomic_load_n(&agent.head->served, __ATOMIC_ACQUIRE)) <= mark && quiet < DEAF_STEPS) {
+                arch_syscall(SYS_futex, (long)&agent.head->served, SYS_FUTEX_WAIT, (long)served, (long)step, 0, 0);
+                quiet = tick == agent_now_ms() ? quiet + 1 : 0;
+                tick = agent_now_ms();
+        }
+        if (quiet >= DEAF_STEPS)
+                deaf_tick = tick;
+        __atomic_add_fetch(&waited_ns, sys_clock_ns(SYS_CLOCK_MONO) - begin, __ATOMIC_RELAXED);
+}

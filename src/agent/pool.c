@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pool.c -- blocks of the program's own allocators.
+ *
+ * Room:   inside; any context, with the thread THREAD_ACTIVE.
+ */
+#include "agent/pool.h"
+
+#include "agent/limit.h"
+#include "agent/record.h"
+
+#include "agent/guest.h"
+
+#define ARENA_BYTES_MAX (1ull << 30) /* an arena is looked for that far back */
+
+struct arena {
+        uint64_t start, end;
+        uint32_t site; /* 0: the block lies in no other */
+};
+
+static uint32_t pool_plane(uint64_t address)
+{
+        return SHADOW_POOL + shadow_sub(address);
+}
+
+/* ---- the arena around a block ---- */
+
+/* Does the live block of entry B, whose granule begins at GRANULE, hold ADDRESS? */
+static bool holds(const struct ledger_block *b, uint64_t granule, uint64_t address, struct arena *out)
+{
+        uint64_t start = granule + LEDGER_BLOCK_SUB(*b) * 8u;
+
+        if (!LEDGER_BLOCK_LIVE(*b) || !LEDGER_BLOCK_SITE(*b) || start > address || start + LEDGER_BLOCK_SIZE(*b) <= address)
+                return false;
+        *out = (struct arena){ start, start + LEDGER_BLOCK_SIZE(*b), LEDGER_BLOCK_SITE(*b) };
+        return true;
+}
+
+static bool search_plane(uint32_t plane, uint64_t address, struct arena *out)
+{
+        uint64_t granule = address & ~(LEDGER_SHADOW_GRANULE - 1), low = address > ARENA_BYTES_MAX ? address - ARENA_BYTES_MAX : 0;
+
+        while (granule > low) {
+                const struct ledger_block *b = shadow_entry(granule, plane);
+
+                if (!b) { /* nothing in this chunk */
+                        granule = (granule & ~(LEDGER_SHADOW_SPAN - 1)) - LEDGER_SHADOW_GRANULE;
+                        continue;
+                }
+                if (holds(b, granule, address, out))
+                        return true;
+                if (plane == 0 && LEDGER_BLOCK_LIVE(*b) && granule + LEDGER_BLOCK_SUB(*b) * 8u <= address)
+                        return false; /* blocks do not overlap: none further back reaches here */
+                granule -= LEDGER_SHADOW_GRANULE;
+        }
+        return false;
+}
+
+static bool still_there(struct thread *t, const struct arena *a, uint64_t address)
+{
+        const struct ledger_block *b = a->site && address >= a->start && address < a->end ? shadow_find(t, a->start) : NULL;
+
+        return b && LEDGER_BLOCK_LIVE(*b) && LEDGER_BLOCK_SITE(*b) == a->site && a->start + LEDGER_BLOCK_SIZE(*b) == a->end;
+}
+
+static struct arena find_arena(struct thread *t, uint64_t address)
+{
+        static __thread struct arena last __attribute__((tls_model("initial-exec")));
+        struct arena found = { 0, 0, 0 };
+
+        if (still_there(t, &last, address))
+                return last;
+        if (!agent.spread)
+                search_plane(0, address, &found);
+        for (uint32_t plane = 1; agent.spread && plane < SHADOW_POOL && !found.site; plane++)
+                search_plane(plane, address, &found);
+        if (found.site)
+                last = found;
+        return found;
+}
+
+/* ---- counting ---- */
+
+/* BYTES of the arena are its own no more (or again, when negative). */
+static void carve(struct thread *t, const struct arena *a, int64_t bytes)
+{
+        struct ledger_counter *c = a->site ? thread_counter(t, a->site) : NULL;
+
+        if (!c)
+                return;
+        journal_put(t, LEDGER_EVENT_CARVE, 0, a->site, a->start, (uint64_t)bytes);
+        if (bytes > 0)
+                peak_before_free(c);
+        else
+                peak_before_alloc(c);
+        c->free_bytes += (uint64_t)bytes;
+        t->slot->free_bytes += (uint64_t)bytes;
+}
+
+static void release(struct thread *t, struct ledger_block *b, uint64_t address, const struct arena *a, struct arch_state caller)
+{
+        journal_put(t, LEDGER_EVENT_FREE, LEDGER_KIND_POOL, 0, address, caller.pc);
+        b->b &= ~SHADOW_LIVE;
+        record_count_free(t, b, address);
+        carve(t, a, -(int64_t)LEDGER_BLOCK_SIZE(*b));
+}
+
+static struct ledger_block *pool_entry(uint64_t address)
+{
+        struct ledger_block *b = shadow_entry(address, pool_plane(address));
+
+        return b && b->b && !(address & 7) ? b : NULL;
+}
+
+void pool_alloc(struct thread *t, uint64_t address, size_t size, struct arch_state caller)
+{
+        struct ledger_counter *c;
+        struct ledger_block *b;
+        struct arena a;
+
+        if (!address || (agent.special & SPECIAL_OFF))
+                return;
+        if (size > LEDGER_SIZE_MAX)
+                size = LEDGER_SIZE_MAX;
+        a = find_arena(t, address);
+        b = pool_entry(address);
+        if (b && LEDGER_BLOCK_LIVE(*b))
+                release(t, b, address, &a, caller); /* handed out again without having come back */
+        __atomic_or_fetch(&agent.special, SPECIAL_POOLS, __ATOMIC_RELAXED);
+        b = shadow_make(address, pool_plane(address));
+        c = b ? record_counter(t, LEDGER_KIND_POOL, 0, caller) : NULL;
+        if (!c)
+                return;
+        carve(t, &a, (int64_t)size);
+        peak_before_alloc(c);
+        c->allocs++;
+        c->alloc_bytes += size;
+        shadow_write(b, address, size, t->last_site, LEDGER_KIND_POOL, t->record, agent_now_ms());
+        t->slot->allocs++;
+        t->slot->alloc_bytes += size;
+        t->slot->sizes[record_class(size)]++;
+        peak_after_alloc(t);
+        t->last = 0;
+        journal_put(t, LEDGER_EVENT_ALLOC, LEDGER_KIND_POOL, t->last_site, address, size);
+        if (agent.special & SPECIAL_LIMIT)
+                limit_check(t);
+}
+
+void pool_free(struct thread *t, uint64_t address, struct arch_state caller)
+{
+        struct ledger_block *b;
+        struct arena a;
+
+        if (!address)
+                return;
+        b = pool_entry(address);
+        if (!b || !LEDGER_BLOCK_LIVE(*b)) {
+                if (b) /* one that was never told of may be from before recording was on */
+                        fault_note(t, LEDGER_ERROR_DOUBLE_FREE, b, address, LEDGER_FAMILY_POOL, caller);
+                return;
+        }
+        a = find_arena(t, address);
+        release(t, b, address, &a, caller);
+}
+
+void pool_arena_gone(struct thread *t, const struct ledger_block *b, uint64_t address, struct arch_state caller)
+{
+        struct arena a = { address, address + LEDGER_BLOCK_SIZE(*b), LEDGER_BLOCK_SITE(*b) };
+
+        for (uint32_t plane = SHADOW_POOL; plane < SHADOW_PLANES; plane++)
+                for (uint64_t at = address & ~(LEDGER_SHADOW_GRANULE - 1); at < a.end;) {
+                        struct ledger_block *inner = shadow_entry(at, plane);
+                        uint64_t start = at + (plane - SHADOW_POOL) * 8u;
+
+                        if (!inner) {
+                                at = (at & ~(LEDGER_SHADOW_SPAN - 1)) + LEDGER_SHADOW_SPAN;
+                                continue;
+                        }
+                        if (LEDGER_BLOCK_LIVE(*inner) && start >= address && start < a.end)
+                                release(t, inner, start, &a, caller);
+                        at += LEDGER_SHADOW_GRANULE;
+                }
+}

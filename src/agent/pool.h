@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pool.h -- blocks of the program's own allocators (SEEP_ALLOC), which mostly lie inside blocks of malloc.
+ *
+ * Room:   inside; any context, with the thread THREAD_ACTIVE.
+ * Keeps:  no byte is counted twice: what is handed out of an arena is taken off the arena's own site, and comes back to it.  An arena
+ *         that is released takes the blocks inside with it.
+ * Cost:   as malloc's; finding the arena is a search that the thread remembers the result of.
+ */
+#ifndef SEEP_AGENT_POOL_H
+#define SEEP_AGENT_POOL_H
+
+#include <stddef.h>
+
+#include "agent/thread.h"
+
+void pool_alloc(struct thread *t, uint64_t address, size_t size, struct arch_state caller);
+void pool_free(struct thread *t, uint64_t address, struct arch_state caller);
+
+/* The block B at ADDRESS is about to be released. */
+void pool_arena_gone(struct thread *t, const struct ledger_block *b, uint64_t address, struct arch_state caller);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * queue.h -- changes to lists that threads and signal handlers share, applied one after another without anybody waiting.
+ *
+ * Room:   inside; any context.
+ * Keeps:  an operation is put on a list of pending ones; whoever gets the lock applies all of them in the order of their tickets.  A thread or
+ *         signal handler that finds the lock taken leaves its operation to the holder.
+ */
+#ifndef SEEP_AGENT_QUEUE_H
+#define SEEP_AGENT_QUEUE_H
+
+#include "agent/thread.h"
+
+struct operation {
+        void (*apply)(struct thread *t, const struct operation *o);
+        uint64_t first, second, ticket; /* first, second: as APPLY means them */
+        uint32_t site, thread, birth_ms;
+        uint32_t used;
+        struct operation *next;
+};
+
+bool queue_start(void);
+void queue_forked(void);
+
+uint64_t queue_ticket(void);
+
+/* An empty operation; NULL when too many are pending: the event is lost. */
+struct operation *queue_new(void);
+
+/* Hand O in; T is the calling thread. */
+void queue_submit(struct thread *t, struct operation *o);
+
+#endif

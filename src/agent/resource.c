@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * resource.c -- anything with a handle that the program acquires and releases.
+ *
+ * Room:   inside; any context, with the thread THREAD_ACTIVE.
+ * Keeps:  the table is changed by the holder of the queue's lock only (queue.h).
+ */
+#include "agent/resource.h"
+
+#include "agent/arena.h"
+#include "agent/bytes.h"
+#include "agent/journal.h"
+#include "agent/peak.h"
+#include "agent/queue.h"
+#include "agent/stack.h"
+#include "agent/sys.h"
+#include "agent/tree.h"
+
+#include "agent/guest.h"
+
+#define BUCKETS (1u << 16)
+#define TYPE_NAME_MAX 63u
+
+static uint32_t *buckets; /* entry + 1, 0 none */
+static uint32_t unused;   /* list of entries given back; + 1 */
+
+/* ---- types ---- */
+
+static uint32_t find_type(const char *name)
+{
+        uint32_t count = __atomic_load_n(&agent.head->type_count, __ATOMIC_ACQUIRE);
+
+        for (uint32_t i = 0; i < count; i++)
+                if (bytes_same_text((const char *)arena_at(LEDGER_STRINGS) + agent.head->type_name[i], name))
+                        return LEDGER_KIND_TYPE_FIRST + i;
+        return 0;
+}
+
+/* New types are rare: a lock with signals blocked. */
+static uint32_t add_type(const char *name)
+{
+        static uint32_t lock;
+        uint64_t mask = sys_block_signals(~0ull);
+        uint32_t kind, count;
+
+        while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
+                sys_yield();
+        kind = find_type(name);
+        count = agent.head->type_count;
+        if (!kind && count < LEDGER_TYPES_MAX) {
+                agent.head->type_name[count] = arena_string(name);
+                __atomic_store_n(&agent.head->type_count, count + 1, __ATOMIC_RELEASE);
+                kind = LEDGER_KIND_TYPE_FIRST + count;
+        }
+        __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+        sys_block_signals(mask);
+        return kind;
+}
+
+uint32_t resource_kind(const char *type)
+{
+        char name[TYPE_NAME_MAX + 1];
+        uint32_t length = 0, kind;
+
+        while (type && length < TYPE_NAME_MAX && type[length]) {
+                name[length] = type[length];
+                length++;
+        }
+        name[length] = 0;
+        kind = find_type(length ? name : "resource");
+        return kind ? kind : add_type(length ? name : "resource");
+}
+
+/* ---- the table ---- */
+
+static struct ledger_handle *entries(void)
+{
+        return arena_at(LEDGER_HANDLES);
+}
+
+static uint32_t *bucket_of(uint32_t kind, uint64_t handle)
+{
+        return &buckets[(handle * 0x9e3779b97f4a7c15ull + kind * 0xc2b2ae3d27d4eb4full) >> 48];
+}
+
+static uint32_t kind_of(const struct ledger_handle *h)
+{
+        return agent.sites[h->site].kind;
+}
+
+/* The link that leads to the entry of HANDLE, or to the end of its chain. */
+static uint32_t *link_to(uint32_t kind, uint64_t handle)
+{
+        uint32_t *link = bucket_of(kind, handle);
+
+        while (*link && (entries()[*link - 1].handle != handle || kind_of(&entries()[*link - 1]) != kind))
+                link = &entries()[*link - 1].next;
+        return link;
+}
+
+static uint32_t entry_new(void)
+{
+        uint32_t at = unused;
+
+        if (at) {
+                unused = entries()[at - 1].next;
+                return at;
+        }
+        at = agent.head->handle_count + 1;
+        if (!arena_commit(LEDGER_HANDLES, (uint64_t)at * sizeof(struct ledger_handle)))
+                return 0;
+        agent.head->handle_count = at;
+        return at;
+}
+
+static void apply_release_of(struct thread *t, uint32_t kind, uint64_t handle)
+{
+        uint32_t *link = buckets ? link_to(kind, handle) : NULL, at;
+        struct ledger_handle *h;
+        struct ledger_counter *c;
+
+        if (!link || !*link)
+                return;
+        at = *link;
+        h = &entries()[at - 1];
+        c = thread_counter(t, h->site);
+        if (c) {
+                peak_before_free(c);
+                c->frees++;
+                c->free_bytes += h->amount;
+                c->lifetime_ms += agent_now_ms() - h->birth_ms;
+        }
+        *link = h->next;
+        h->site = 0;
+        h->next = unused;
+        unused = at;
+}
+
+/* first: handle, second: kind */
+static void apply_release(struct thread *t, const struct operation *o)
+{
+        apply_release_of(t, (uint32_t)o->second, o->first);
+}
+
+/* first: handle, second: amount */
+static void apply_acquire(struct thread *t, const struct operation *o)
+{
+        uint32_t kind = agent.sites[o->site].kind, at, *bucket;
+        struct ledger_counter *c = thread_counter(t, o->site);
+
+        if (!buckets)
+                buckets = sys_memory(BUCKETS * sizeof *buckets);
+        if (!buckets || !c)
+                return;
+        apply_release_of(t, kind, o->first);
+        at = entry_new();
+        if (!at) {
+                __atomic_add_fetch(&agent.head->lost_events, 1, __ATOMIC_RELAXED);
+                return;
+        }
+        bucket = bucket_of(kind, o->first);
+        entries()[at - 1] = (struct ledger_handle){ o->first, o->second, o->site, o->birth_ms, o->thread, *bucket };
+        *bucket = at;
+        peak_before_alloc(c);
+        c->allocs++;
+        c->alloc_bytes += o->second;
+}
+
+void resource_acquire(struct thread *t, uint32_t kind, uint64_t handle, uint64_t amount, struct arch_state caller)
+{
+        uint32_t node = 0, site;
+        struct operation *o;
+
+        if (!kind || (agent.special & SPECIAL_OFF))
+                return;
+        if (agent.flags & WIRE_F_NO_STACKS ? stack_none(t) : stack_capture_whole(t, caller))
+                node = stack_node(t);
+        site = node ? tree_site(node, kind) : 0;
+        o = site ? queue_new() : NULL;
+        if (!o)
+                return;
+        o->apply = apply_acquire;
+        o->first = handle;
+        o->second = amount;
+        o->site = site;
+        o->thread = t->record;
+        o->birth_ms = agent_now_ms();
+        o->ticket = queue_ticket();
+        journal_put(t, LEDGER_EVENT_ACQUIRE, kind, site, handle, amount);
+        queue_submit(t, o);
+}
+
+void resource_release(struct thread *t, uint32_t kind, uint64_t handle, struct arch_state caller)
+{
+        struct operation *o = kind ? queue_new() : NULL;
+
+        if (!o)
+                return;
+        o->apply = apply_release;
+        o->first = handle;
+        o->second = kind;
+        o->ticket = queue_ticket();
+        journal_put(t, LEDGER_EVENT_RELEASE, kind, 0, handle, caller.pc);
+        queue_submit(t, o);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * signal.c -- the signal that asks for a snapshot.
+ *
+ * Room:   inside; the handler runs in whatever thread the kernel chose, with all signals blocked.
+ */
+#include "agent/signal.h"
+
+#include "agent/agent.h"
+#include "agent/mark.h"
+#include "agent/sys.h"
+
+#include "agent/guest.h"
+
+#define ABORT 6
+#define DEFAULT 0ul
+#define FLAG_SIGINFO 4ul
+#define FLAG_RESTORER 0x04000000ul
+#define FLAG_ON_STACK 0x08000000ul
+#define FLAG_RESTART 0x10000000ul
+#define UNBLOCK 1
+
+/* The kernel's, not the C library's. */
+struct action {
+        uint64_t handler, flags;
+        void (*restorer)(void);
+        uint64_t mask;
+};
+
+__thread struct signal_wait signal_wait;
+
+ARCH_SIGRETURN(signal_return);
+
+static long set_action(uint32_t number, const struct action *a, struct action *old)
+{
+        return arch_syscall(SYS_rt_sigaction, number, (long)a, (long)old, sizeof a->mask, 0, 0);
+}
+
+/* What the signal would have done without us. */
+static void by_default(uint32_t number)
+{
+        struct action none = { DEFAULT, 0, NULL, 0 };
+        uint64_t mask = 1ull << (number - 1);
+
+        set_action(number, &none, NULL);
+        arch_syscall(SYS_rt_sigprocmask, UNBLOCK, (long)&mask, 0, sizeof mask, 0, 0);
+        sys_call3(SYS_tgkill, sys_pid(), sys_tid(), number);
+}
+
+/* Whether a signal of the program's own waits to be handled: then the interruption is rightly its. */
+static bool others_pending(void *context)
+{
+        uint64_t pending = 0;
+
+        sys_call3(SYS_rt_sigpending, (long)&pending, sizeof pending, 0);
+        return pending & ~arch_sig_mask(context) & ~(1ull << (agent.signal - 1));
+}
+
+static void arrived(int number, void *information, void *context)
+{
+        long call = arch_sig_interrupted(context);
+
+        (void)information;
+        if (sys_pid() != agent.pid) { /* a child that is not recorded */
+                by_default((uint32_t)number);
+                return;
+        }
+        if (*agent.gate == GATE_ON)
+                mark_add(LEDGER_MARK_SIGNAL, NULL, 0);
+        if (others_pending(context))
+                return;
+        if (signal_wait.waiting)
+                signal_wait.interrupted = true;
+        else if (call >= 0)
+                arch_sig_restart(context, call);
+}
+
+static void install(void)
+{
+        struct action ours = { (uint64_t)arrived, FLAG_SIGINFO | FLAG_RESTORER | FLAG_ON_STACK | FLAG_RESTART, signal_return, ~0ull };
+
+        set_action(agent.signal, &ours, NULL);
+        agent.head->signal_state = LEDGER_SIGNAL_OURS;
+}
+
+void signal_start(void)
+{
+        struct action was = { DEFAULT, 0, NULL, 0 };
+
+        agent.head->signal = agent.signal;
+        if (!agent.signal || sys_failed(set_action(agent.signal, NULL, &was)))
+                return;
+        if (was.handler == DEFAULT)
+                install();
+        else
+                agent.head->signal_state = LEDGER_SIGNAL_BEFORE;
+}
+
+bool signal_is_ours(int number)
+{
+        return agent.head && agent.signal && number == (int)agent.signal && sys_pid() == agent.pid &&
+               (agent.head->signal_state == LEDGER_SIGNAL_OURS || agent.head->signal_state == LEDGER_SIGNAL_PROGRAM);
+}
+
+void signal_given_up(void)
+{
+        agent.head->signal_state = LEDGER_SIGNAL_PROGRAM;
+}
+
+void signal_taken_back(void)
+{
+        install();
+}
+
+void signal_abort(void)
+{
+        by_default(ABORT);
+}

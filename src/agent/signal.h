@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * signal.h -- the signal that asks for a snapshot, and the system calls that it must not disturb.
+ *
+ * Room:   inside; the handler runs in whatever thread the kernel chose.
+ * Keeps:  the program sees the signal at its default and no call of its own fail with EINTR because of us.  A handler of the program's own
+ *         takes our place.
+ *
+ * A call without a time limit (or with an absolute one) is begun again by the handler.  A call with a relative limit needs to know when
+ * it began: those are hooked (hooks_wait.c), and begin again there with what is left.
+ */
+#ifndef SEEP_AGENT_SIGNAL_H
+#define SEEP_AGENT_SIGNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Take the signal if it is at its default. */
+void signal_start(void);
+
+/* The program wants HANDLER (0 default, 1 ignored) for the signal.  signal_keeps: ours stays, the program is told what it expects. */
+bool signal_is_ours(int number);
+void signal_given_up(void);
+void signal_taken_back(void);
+
+/* End the program by SIGABRT, whatever it does about it. */
+void signal_abort(void);
+
+/* The calling thread waits in a hook of hooks_wait.c.  INTERRUPTED: by our signal and nothing else. */
+struct signal_wait {
+        volatile bool waiting, interrupted;
+};
+
+extern __thread struct signal_wait signal_wait __attribute__((tls_model("initial-exec")));
+
+#endif
