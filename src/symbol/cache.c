@@ -3,9 +3,10 @@
  * cache.c -- names found earlier, on disk, one file per build id.
  *
  * Room:   outside.
- * Keeps:  what a module with line information says is final, its build id stands for it.  Without, better names may
- *         turn up any day (a debug package installed): the file then also holds a fingerprint of the places where
- *         they would be, and is used only while nothing changed there.
+ * Keeps:  what a module with all its debug information says is final, its build id stands for it.  Without, better names
+ *         may turn up any day (a debug package installed): the file then also holds a fingerprint of the places where
+ *         they would be, and is used only while nothing changed there.  Directories and servers that the user named
+ *         are asked again each time.
  */
 #include "symbol/cache.h"
 
@@ -21,6 +22,7 @@
 #include "base/heap.h"
 #include "base/io.h"
 #include "base/str.h"
+#include "symbol/places.h"
 
 enum { CACHE_FILES = 512 }; /* kept; some ten to some thousand kilobytes each */
 
@@ -29,7 +31,7 @@ struct cache_head {
         char magic[8];
         uint64_t checksum; /* of all that follows */
         uint64_t fingerprint;
-        uint32_t has_lines;
+        uint16_t has_lines, final;
         uint32_t entry_count, frame_count, text_bytes;
         uint32_t build_id_bytes;
         uint8_t build_id[20];
@@ -38,7 +40,7 @@ struct cache_head {
 _Static_assert(sizeof(struct cache_head) == 64, "entries follow aligned");
 
 /* To be counted up whenever names are written in another way (symbol/demangle.c). */
-static const char cache_magic[8] = "SEEPSYM3";
+static const char cache_magic[8] = "SEEPSYM4";
 
 static uint64_t cache_mix(uint64_t hash, const void *bytes, size_t count)
 {
@@ -68,46 +70,32 @@ static uint64_t cache_mix_file(uint64_t hash, const char *path)
         return cache_mix(hash, facts, sizeof facts);
 }
 
-/* The files of DIR that module_locate() and libdwfl would try. */
-static uint64_t cache_mix_place(uint64_t hash, const struct profile_module *recorded, const char *dir)
+static bool cache_mix_place(void *hash, const char *path)
 {
-        const char *slash = strrchr(recorded->path, '/');
-        struct str path = { 0 };
+        *(uint64_t *)hash = cache_mix_file(*(uint64_t *)hash, path);
+        return false;
+}
 
-        hash = cache_mix(hash, dir, strlen(dir) + 1);
-        str_format(&path, "%s/", dir);
-        module_build_id_path(recorded, &path);
-        str_text(&path, ".debug");
-        hash = cache_mix_file(hash, str_get(&path));
-        str_clear(&path);
-        str_format(&path, "%s%s", dir, recorded->path);
-        hash = cache_mix_file(hash, str_get(&path));
-        str_text(&path, ".debug");
-        hash = cache_mix_file(hash, str_get(&path));
-        if (dir[0] && slash) {
-                str_clear(&path);
-                str_format(&path, "%s%s", dir, slash);
-                hash = cache_mix_file(hash, str_get(&path));
-        }
-        str_free(&path);
+static uint64_t cache_fingerprint(const struct profile_module *recorded)
+{
+        static const struct symbol_options here = { 0 };
+        uint64_t hash = 1;
+
+        places_walk(recorded, &here, cache_mix_place, &hash);
         return hash;
 }
 
-static uint64_t cache_fingerprint(const struct profile_module *recorded, const struct module_search *s)
+/* Whether C, which does not know everything, is as good as a new search. */
+static bool cache_suffices(const struct cache_head *h, const struct profile_module *recorded, const struct search *s)
 {
-        const char *urls = getenv("DEBUGINFOD_URLS");
-        uint64_t hash = cache_mix_place(1, recorded, "/usr/lib/debug");
-
-        hash = cache_mix_place(hash, recorded, "");
-        if (s->options.sysroot)
-                hash = cache_mix_place(hash, recorded, s->options.sysroot);
-        for (uint32_t i = 0; i < s->options.debug_path_count; i++)
-                hash = cache_mix_place(hash, recorded, s->options.debug_paths[i]);
-        return urls ? cache_mix(hash, urls, strlen(urls)) : hash;
+        if (h->final)
+                return true;
+        return !s->options.sysroot && !s->options.debug_path_count && !s->fetch &&
+               h->fingerprint == cache_fingerprint(recorded);
 }
 
 /* false: caching is not wanted or not possible. */
-static bool cache_directory(const struct module_search *s, const struct profile_module *recorded, struct str *out)
+static bool cache_directory(const struct search *s, const struct profile_module *recorded, struct str *out)
 {
         const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 
@@ -173,7 +161,7 @@ static void *cache_map(const char *path, size_t *bytes)
         return map == MAP_FAILED ? NULL : map;
 }
 
-bool cache_open(struct cache *c, const struct profile_module *recorded, const struct module_search *s)
+bool cache_open(struct cache *c, const struct profile_module *recorded, const struct search *s)
 {
         const struct cache_head *h;
         struct str path = { 0 };
@@ -187,8 +175,7 @@ bool cache_open(struct cache *c, const struct profile_module *recorded, const st
         h = c->map;
         if (!h)
                 return false;
-        if (!cache_valid(h, c->map_bytes, recorded) ||
-            (!h->has_lines && h->fingerprint != cache_fingerprint(recorded, s))) {
+        if (!cache_valid(h, c->map_bytes, recorded) || !cache_suffices(h, recorded, s)) {
                 cache_close(c);
                 return false;
         }
@@ -417,10 +404,12 @@ static void cache_prune(const char *directory)
                 closedir(dir);
 }
 
-void cache_save(const struct cache *c, const struct profile_module *recorded, const struct module_search *s,
-                bool has_lines, const struct cache_answer *answers, size_t count)
+void cache_save(const struct cache *c, const struct profile_module *recorded, const struct search *s,
+                const struct cache_quality *q, const struct cache_answer *answers, size_t count)
 {
-        struct cache_head head = { .has_lines = has_lines, .build_id_bytes = recorded->build_id_bytes };
+        struct cache_head head = { .has_lines = q->has_lines,
+                                   .final = q->has_lines && !q->lacking,
+                                   .build_id_bytes = recorded->build_id_bytes };
         struct str path = { 0 }, whole = { 0 };
         struct cache_draft d = { 0 };
         size_t i = 0, directory;
@@ -431,7 +420,7 @@ void cache_save(const struct cache *c, const struct profile_module *recorded, co
         }
         str_char(&d.text, 0); /* offset 0 means unknown */
         memcpy(head.build_id, recorded->build_id, recorded->build_id_bytes);
-        head.fingerprint = cache_fingerprint(recorded, s);
+        head.fingerprint = cache_fingerprint(recorded);
         for (uint32_t j = 0; j < c->entry_count; j++) {
                 for (; i < count && answers[i].address < c->entries[j].address; i++)
                         draft_answer(&d, &answers[i]);

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbol/module.h"
+#include "symbol/search.h"
 #include "symbol/symbol.h"
 
 struct cache_entry {
@@ -37,7 +37,7 @@ struct cache {
         bool has_lines;
 };
 
-bool cache_open(struct cache *c, const struct profile_module *recorded, const struct module_search *s);
+bool cache_open(struct cache *c, const struct profile_module *recorded, const struct search *s);
 void cache_close(struct cache *c);
 const struct cache_entry *cache_find(const struct cache *c, uint64_t address);
 
@@ -48,8 +48,14 @@ struct cache_answer {
         uint32_t count;
 };
 
+/* How good the answers are. */
+struct cache_quality {
+        bool has_lines;
+        bool lacking; /* a part of the debug information was not found */
+};
+
 /* Write ANSWERS together with what C holds already.  ANSWERS are sorted by address and not in C. */
-void cache_save(const struct cache *c, const struct profile_module *recorded, const struct module_search *s,
-                bool has_lines, const struct cache_answer *answers, size_t count);
+void cache_save(const struct cache *c, const struct profile_module *recorded, const struct search *s,
+                const struct cache_quality *q, const struct cache_answer *answers, size_t count);
 
 #endif

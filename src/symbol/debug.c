@@ -42,6 +42,7 @@ struct debug {
         uint32_t unit_count, unit_room;
         struct spans spans; /* of units */
         Dwarf_Addr bias;    /* address = DWARF address + bias */
+        bool lacking;
 };
 
 static void debug_add_ranges(Dwarf_Die *die, struct spans *spans, uint32_t owner)
@@ -64,18 +65,18 @@ static void debug_add_unit(struct debug *d, Dwarf_Die *die)
         }
         unit = &d->units[d->unit_count];
         *unit = (struct debug_unit){ .die = *die, .body = *die };
-        if (dwarf_cu_info(die->cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 && type == DW_UT_skeleton &&
-            split.addr)
-                unit->body = split;
+        if (dwarf_cu_info(die->cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 && type == DW_UT_skeleton) {
+                if (split.addr)
+                        unit->body = split;
+                d->lacking |= !split.addr;
+        }
         debug_add_ranges(die, &d->spans, d->unit_count);
         d->unit_count++;
 }
 
-struct debug *debug_open(Dwfl_Module *module)
+struct debug *debug_open(Dwarf *dwarf, Dwarf_Addr bias)
 {
         struct debug *d;
-        Dwarf_Addr bias;
-        Dwarf *dwarf = dwfl_module_getdwarf(module, &bias);
         Dwarf_CU *cu = NULL;
         Dwarf_Die die;
 
@@ -88,6 +89,11 @@ struct debug *debug_open(Dwfl_Module *module)
                         debug_add_unit(d, &die);
         spans_sort(&d->spans);
         return d;
+}
+
+bool debug_lacking(const struct debug *d)
+{
+        return d->lacking;
 }
 
 void debug_free(struct debug *d)

@@ -7,7 +7,8 @@
 #ifndef SEEP_SYMBOL_DEBUG_H
 #define SEEP_SYMBOL_DEBUG_H
 
-#include <elfutils/libdwfl.h>
+#include <elfutils/libdw.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct debug_frame {
@@ -22,9 +23,12 @@ enum { DEBUG_FRAMES = 64 }; /* inlined into each other; deeper ones are cut at t
 
 struct debug;
 
-/* NULL when MODULE has no debug information.  The Dwfl must outlive the result and what it returns. */
-struct debug *debug_open(Dwfl_Module *module);
+/* NULL when DWARF is.  It must outlive the result and what it returns.  BIAS: as dwfl_module_getdwarf() gives it. */
+struct debug *debug_open(Dwarf *dwarf, Dwarf_Addr bias);
 void debug_free(struct debug *d);
+
+/* Whether a part of it is in files that were not found: lines are known, but not what was inlined. */
+bool debug_lacking(const struct debug *d);
 
 /* Frames at ADDRESS (of the module as reported to the Dwfl), innermost first; 0 when nothing is known of it. */
 uint32_t debug_find(struct debug *d, uint64_t address, struct debug_frame frames[DEBUG_FRAMES]);

@@ -7,195 +7,33 @@
 #include "symbol/module.h"
 
 #include <elfutils/libdwelf.h>
-#include <fcntl.h>
-#include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/heap.h"
 #include "base/io.h"
+#include "base/str.h"
 #include "ledger/ledger.h"
 
-#define MODULE_DEBUG_DIR "/usr/lib/debug"
-
-void module_build_id_path(const struct profile_module *recorded, struct str *out)
-{
-        if (recorded->build_id_bytes < 2 || recorded->build_id_bytes > sizeof recorded->build_id)
-                return;
-        str_format(out, ".build-id/%02x/", recorded->build_id[0]);
-        for (uint32_t i = 1; i < recorded->build_id_bytes; i++)
-                str_format(out, "%02x", recorded->build_id[i]);
-}
-
-static bool module_fits(Elf *elf, const struct profile_module *recorded)
-{
-        const void *id;
-        ssize_t bytes = dwelf_elf_gnu_build_id(elf, &id);
-
-        if (recorded->build_id_bytes == 0)
-                return true;
-        return bytes == (ssize_t)recorded->build_id_bytes && memcmp(id, recorded->build_id, (size_t)bytes) == 0;
-}
-
-static bool module_usable(const char *path, const struct profile_module *recorded)
-{
-        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        struct stat st;
-        bool usable = false;
-
-        if (fd < 0)
-                return false;
-        if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-                Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-
-                usable = elf && elf_kind(elf) == ELF_K_ELF && module_fits(elf, recorded);
-                elf_end(elf);
-        }
-        close(fd);
-        return usable;
-}
-
-/* Whether "DIR" "SLASH" "NAME" can be used; then it is OUT. */
-static bool module_try(const struct profile_module *recorded, struct str *out, const char *dir, const char *slash,
-                       const char *name)
-{
-        str_clear(out);
-        str_format(out, "%s%s%s", dir, slash, name);
-        return module_usable(str_get(out), recorded);
-}
-
-static bool module_try_build_id(const struct profile_module *recorded, struct str *out, const char *dir,
-                                const char *inner)
-{
-        struct str id = { 0 };
-        bool found = false;
-
-        module_build_id_path(recorded, &id);
-        if (id.length) {
-                str_clear(out);
-                str_format(out, "%s%s/%s", dir, inner, str_get(&id));
-                found = module_usable(str_get(out), recorded);
-                if (!found) {
-                        str_text(out, ".debug");
-                        found = module_usable(str_get(out), recorded);
-                }
-        }
-        str_free(&id);
-        return found;
-}
-
-static bool module_try_directory(const struct profile_module *recorded, struct str *out, const char *dir)
-{
-        const char *base = strrchr(recorded->path, '/');
-
-        return module_try(recorded, out, dir, recorded->path[0] == '/' ? "" : "/", recorded->path) ||
-               module_try(recorded, out, dir, "/", base ? base + 1 : recorded->path) ||
-               module_try_build_id(recorded, out, dir, "");
-}
-
-bool module_locate(const struct profile_module *recorded, const struct module_search *s, struct str *out)
-{
-        const char *sysroot = s->options.sysroot;
-
-        if (!recorded->path || !recorded->path[0] || (recorded->flags & LEDGER_MODULE_ANONYMOUS))
-                return false;
-        for (uint32_t i = 0; i < s->options.debug_path_count; i++)
-                if (module_try_directory(recorded, out, s->options.debug_paths[i]))
-                        return true;
-        if (sysroot && (module_try(recorded, out, sysroot, "", recorded->path) ||
-                        module_try_build_id(recorded, out, sysroot, MODULE_DEBUG_DIR)))
-                return true;
-        /* Below a sysroot a file of this machine is trusted only by its build id. */
-        if ((!sysroot || recorded->build_id_bytes) && module_try(recorded, out, "", "", recorded->path))
-                return true;
-        return module_try_build_id(recorded, out, "", MODULE_DEBUG_DIR);
-}
-
-/* libdwfl asks the debuginfod servers of the environment on its own whenever a debug file is missing; the only way to
- * forbid it is to take the variable away before it looks. */
-static void module_search_network(const struct symbol_options *options)
-{
-        const char *urls = getenv("DEBUGINFOD_URLS");
-
-        if (options->no_debuginfod || !urls || !urls[0])
-                unsetenv("DEBUGINFOD_URLS");
-}
-
-/* Open the file that .gnu_debuglink names, from the places where debuggers look for it. */
-static int module_open_link(const struct module_search *s, const struct profile_module *wanted, const char *file,
-                            const char *link, char **found)
-{
-        struct str dir = { 0 }, inner = { 0 }, path = { 0 };
-        const char *slash = strrchr(file, '/');
-        bool good;
-        int fd = -1;
-
-        str_bytes(&dir, file, slash ? (size_t)(slash - file) : 0);
-        str_format(&inner, "%s/%s", str_get(&dir), link);
-        good = module_try(wanted, &path, str_get(&dir), "/", link) ||
-               module_try(wanted, &path, str_get(&dir), "/.debug/", link);
-        for (uint32_t i = 0; !good && i < s->options.debug_path_count; i++)
-                good = module_try(wanted, &path, s->options.debug_paths[i], "", str_get(&inner)) ||
-                       module_try(wanted, &path, s->options.debug_paths[i], "/", link);
-        if (good || module_try(wanted, &path, MODULE_DEBUG_DIR, "", str_get(&inner)))
-                fd = open(str_get(&path), O_RDONLY | O_CLOEXEC);
-        if (fd >= 0)
-                *found = heap_text(str_get(&path));
-        str_free(&dir);
-        str_free(&inner);
-        str_free(&path);
-        return fd;
-}
-
-/* libdwfl's own search loads the debuginfod client with its thirty libraries before it sees that no server is named
- * (30 ms).  Without a server, and where a build id tells the right file, we search ourselves. */
+/* search.c found the best file by its build id already; without one, libdwfl compares the link's checksum.  (Its own
+ * search by build id would ask servers, without an end and without telling anybody.) */
 static int module_find_debuginfo(Dwfl_Module *mod, void **user, const char *name, Dwarf_Addr base, const char *file,
                                  const char *link, GElf_Word crc, char **found)
 {
-        struct profile_module wanted = { 0 };
         const unsigned char *id;
         GElf_Addr address;
-        int bytes = dwfl_module_build_id(mod, &id, &address), fd;
 
-        if (getenv("DEBUGINFOD_URLS") || bytes < 2 || bytes > (int)sizeof wanted.build_id || !*user)
-                return dwfl_standard_find_debuginfo(mod, user, name, base, file, link, crc, found);
-        fd = dwfl_build_id_find_debuginfo(mod, user, name, base, file, link, crc, found);
-        if (fd >= 0 || !file || !link)
-                return fd;
-        memcpy(wanted.build_id, id, (size_t)bytes);
-        wanted.build_id_bytes = (uint32_t)bytes;
-        return module_open_link(*user, &wanted, file, link, found);
+        if (!file || dwfl_module_build_id(mod, &id, &address) > 0)
+                return -1;
+        return dwfl_standard_find_debuginfo(mod, user, name, base, file, link, crc, found);
 }
 
-void module_search_init(struct module_search *s, const struct symbol_options *options)
-{
-        struct str path = { 0 };
-
-        *s = (struct module_search){ 0 };
-        if (options)
-                s->options = *options;
-        module_search_network(&s->options);
-        str_text(&path, "-:.debug");
-        for (uint32_t i = 0; i < s->options.debug_path_count; i++)
-                str_format(&path, ":%s", s->options.debug_paths[i]);
-        if (s->options.sysroot)
-                str_format(&path, ":%s" MODULE_DEBUG_DIR, s->options.sysroot);
-        str_text(&path, ":" MODULE_DEBUG_DIR);
-        s->debuginfo_path = path.data;
-        s->callbacks.find_elf = dwfl_build_id_find_elf;
-        s->callbacks.find_debuginfo = module_find_debuginfo;
-        s->callbacks.debuginfo_path = &s->debuginfo_path;
-}
-
-void module_search_free(struct module_search *s)
-{
-        free(s->debuginfo_path);
-        *s = (struct module_search){ 0 };
-}
+static const Dwfl_Callbacks module_callbacks = {
+        .find_elf = dwfl_build_id_find_elf,
+        .find_debuginfo = module_find_debuginfo,
+};
 
 /* A copy of this process's own vdso, the same for all processes of a running kernel; -1 when there is none. */
 static int module_vdso_copy(void)
@@ -219,61 +57,109 @@ static int module_vdso_copy(void)
 
 static bool module_vdso_fits(int fd, const struct profile_module *recorded)
 {
-        Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
-        bool fits = elf && module_fits(elf, recorded);
+        char path[64];
 
-        elf_end(elf);
-        return fits;
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        return binary_examine(path, recorded) >= BINARY_NAMES;
+}
+
+/* Report the file behind FD, which libdwfl takes over when it likes it. */
+static Dwfl_Module *module_report_file(Dwfl *dwfl, const char *name, const char *path, int fd)
+{
+        Dwfl_Module *found = fd >= 0 ? dwfl_report_elf(dwfl, name, path, fd, 0, true) : NULL;
+
+        if (!found && fd >= 0)
+                close(fd);
+        return found;
 }
 
 static Dwfl_Module *module_report_vdso(Dwfl *dwfl, const struct profile_module *recorded)
 {
         int fd = module_vdso_copy();
-        Dwfl_Module *found = NULL;
 
-        if (fd < 0)
-                return NULL;
-        if (module_vdso_fits(fd, recorded))
-                found = dwfl_report_elf(dwfl, "[vdso]", "[vdso]", fd, 0, true);
-        if (!found)
+        if (fd >= 0 && !module_vdso_fits(fd, recorded)) {
                 close(fd);
-        return found;
-}
-
-static Dwfl_Module *module_report(Dwfl *dwfl, const struct profile_module *recorded, const struct module_search *s)
-{
-        struct str path = { 0 };
-        Dwfl_Module *found = NULL;
-
-        dwfl_report_begin(dwfl);
-        if (recorded->path && strcmp(recorded->path, "[vdso]") == 0)
-                found = module_report_vdso(dwfl, recorded);
-        else if (module_locate(recorded, s, &path))
-                found = dwfl_report_elf(dwfl, recorded->path, str_get(&path), -1, 0, true);
-        dwfl_report_end(dwfl, NULL, NULL);
-        if (found) {
-                void **user;
-
-                dwfl_module_info(found, &user, NULL, NULL, NULL, NULL, NULL, NULL);
-                *user = (void *)(uintptr_t)s; /* for module_find_debuginfo */
+                return NULL;
         }
-        str_free(&path);
+        return module_report_file(dwfl, "[vdso]", "[vdso]", fd);
+}
+
+static Dwfl_Module *module_report(Dwfl *dwfl, const struct profile_module *recorded, struct search *s)
+{
+        Dwfl_Module *found = NULL;
+        char *path = NULL;
+
+        if (!recorded->path || !recorded->path[0] || (recorded->flags & LEDGER_MODULE_ANONYMOUS))
+                return NULL;
+        dwfl_report_begin(dwfl);
+        if (strcmp(recorded->path, "[vdso]") == 0)
+                found = module_report_vdso(dwfl, recorded);
+        else if (search_find(s, recorded, &path) >= BINARY_NAMES)
+                found = module_report_file(dwfl, recorded->path, path, binary_open(path));
+        dwfl_report_end(dwfl, NULL, NULL);
+        free(path);
         return found;
 }
 
-void module_open(struct module *m, const struct profile_module *recorded, const struct module_search *s)
+/* What dwz moved to a file of its own, for several programs together: WANTED tells which one it is. */
+static bool module_supplement_wanted(Dwarf *dwarf, const char *file, struct profile_module *wanted, struct str *path)
 {
+        const char *name, *slash = file ? strrchr(file, '/') : NULL;
+        const void *id;
+        ssize_t bytes = dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id);
+
+        if (bytes < 2 || bytes > (ssize_t)sizeof wanted->build_id)
+                return false;
+        memcpy(wanted->build_id, id, (size_t)bytes);
+        wanted->build_id_bytes = (uint32_t)bytes;
+        if (name[0] != '/' && slash)
+                str_bytes(path, file, (size_t)(slash - file) + 1);
+        str_text(path, name);
+        wanted->path = path->data;
+        return true;
+}
+
+static void module_add_supplement(struct module *m, Dwarf *dwarf, struct search *s)
+{
+        struct profile_module wanted = { 0 };
+        const char *main_file, *debug_file;
+        struct str path = { 0 };
+        char *found = NULL;
+
+        dwfl_module_info(m->dwfl_module, NULL, NULL, NULL, NULL, NULL, &main_file, &debug_file);
+        if (module_supplement_wanted(dwarf, debug_file ? debug_file : main_file, &wanted, &path)) {
+                int fd = search_find(s, &wanted, &found) >= BINARY_NAMES ? binary_open(found) : -1;
+
+                m->supplement = fd >= 0 ? dwarf_begin(fd, DWARF_C_READ) : NULL;
+                m->supplement_fd = fd;
+                if (m->supplement)
+                        dwarf_setalt(dwarf, m->supplement);
+                else if (fd >= 0)
+                        close(fd);
+                m->lacking = !m->supplement;
+        }
+        free(found);
+        str_free(&path);
+}
+
+void module_open(struct module *m, const struct profile_module *recorded, struct search *s)
+{
+        Dwarf_Addr bias;
+        Dwarf *dwarf;
+
         *m = (struct module){ 0 };
         elf_version(EV_CURRENT);
-        m->dwfl = dwfl_begin(&s->callbacks);
-        if (!m->dwfl)
-                return;
-        m->dwfl_module = module_report(m->dwfl, recorded, s);
+        m->dwfl = dwfl_begin(&module_callbacks);
+        m->dwfl_module = m->dwfl ? module_report(m->dwfl, recorded, s) : NULL;
         if (!m->dwfl_module) {
                 module_close(m);
                 return;
         }
-        m->debug = debug_open(m->dwfl_module);
+        dwarf = dwfl_module_getdwarf(m->dwfl_module, &bias);
+        if (dwarf)
+                module_add_supplement(m, dwarf, s);
+        m->debug = debug_open(dwarf, bias);
+        m->lacking |= m->debug && debug_lacking(m->debug);
         table_read(&m->table, m->dwfl_module);
 }
 
@@ -283,5 +169,9 @@ void module_close(struct module *m)
         table_free(&m->table);
         if (m->dwfl)
                 dwfl_end(m->dwfl);
+        if (m->supplement) {
+                dwarf_end(m->supplement);
+                close(m->supplement_fd);
+        }
         *m = (struct module){ 0 };
 }

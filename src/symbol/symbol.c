@@ -45,7 +45,7 @@ struct symbol_memo {
 
 struct symbols {
         const struct profile *profile;
-        struct module_search search;
+        struct search search;
         struct pool pool;
         struct symbol_module *modules;
         struct symbol_answer *answers; /* open addressing by (module, address) */
@@ -61,7 +61,7 @@ struct symbols *symbols_new(const struct profile *p, const struct symbol_options
         struct symbols *s = heap_zero(1, sizeof *s);
 
         s->profile = p;
-        module_search_init(&s->search, options);
+        search_init(&s->search, options);
         s->modules = heap_zero(p->module_count, sizeof *s->modules);
         s->chunk_used = SYMBOL_CHUNK;
         return s;
@@ -366,7 +366,8 @@ static void symbols_save_module(struct symbols *s, uint32_t index)
                         fresh[count++] = (struct cache_answer){ answer->address, answer->frames, answer->count };
         }
         qsort(fresh, count, sizeof *fresh, answer_compare);
-        cache_save(&m->cache, &s->profile->modules[index], &s->search, m->file.debug != NULL, fresh, count);
+        cache_save(&m->cache, &s->profile->modules[index], &s->search,
+                   &(struct cache_quality){ m->file.debug != NULL, m->file.lacking }, fresh, count);
         free(fresh);
 }
 
@@ -387,6 +388,6 @@ void symbols_free(struct symbols *s)
         free(s->answers);
         free(s->memos);
         pool_free(&s->pool);
-        module_search_free(&s->search);
+        search_free(&s->search);
         free(s);
 }

@@ -22,11 +22,21 @@ struct symbol_frame {
         bool inlined;         /* inlined into the next frame of the same address */
 };
 
+enum symbol_fetch { SYMBOL_FETCH_BEGIN, SYMBOL_FETCH_GOING, SYMBOL_FETCH_END };
+
+/* Who wants to hear what happens while names are looked up.  Members may be NULL. */
+struct symbol_listener {
+        void (*say)(const char *text); /* a sentence for the user, each once */
+        /* A download: BEGIN, any number of GOING, END.  true: it shall be given up, and no other be tried. */
+        bool (*fetch)(enum symbol_fetch step, const char *name, uint64_t done_bytes, uint64_t total_bytes);
+};
+
 struct symbol_options {
         const char *sysroot;       /* NULL none; prefix for module paths */
         const char **debug_paths;  /* directories with unstripped files */
         uint32_t debug_path_count;
         bool no_debuginfod, no_cache;
+        const struct symbol_listener *listener; /* NULL nobody */
 };
 
 struct symbols; /* the resolver of one profile */
