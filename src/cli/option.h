@@ -25,6 +25,7 @@
 #include <getopt.h>
 #include <stdbool.h>
 
+#include "base/quantity.h"
 #include "base/str.h"
 
 /* One option, or a heading of the help text (name NULL and letter 0). */
@@ -75,9 +76,9 @@ void option_help(const struct option_entry *entries, struct str *out);
 /* The place of WORD in values such as "none|exec|all"; -1: not there. */
 int option_choice(const char *values, const char *word);
 
-/* Values.  false: not of that form.  Sizes take k M G T (1024) and kB MB GB (1000), times ms s m h (default s). */
-bool option_number(const char *text, uint64_t *out);
-bool option_size(const char *text, uint64_t *bytes);
-bool option_time(const char *text, uint64_t *ms);
+/* Values of options; base/quantity.h tells their forms. */
+#define option_number quantity_number
+#define option_size quantity_size
+#define option_time quantity_time
 
 #endif
