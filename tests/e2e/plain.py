@@ -11,11 +11,18 @@ from harness import BUILD, DEADLINE, Run, Truth, clean_environment, end_process,
 LIBRARY = BUILD / "src" / "agent" / "libseep.so"
 NAME = re.compile(r"(.+)-(\d+)-(\d+)\.memlog")
 AMOUNT = re.compile(r"([+-]\d+)$")
-FRAME = re.compile(r"\s+(\S.*?)(?:\s+\((.*)\))?$")
+
+
+def parse_frame(line):
+    """FUNCTION <tab> (OBJECT) <tab> FILE:LINE, the last part only when known; or OBJECT alone."""
+    name, *rest = line.strip().split("\t")
+    if not rest:
+        return "?", name, None
+    return plain_name(name), rest[0][1:-1], rest[1] if len(rest) > 1 else None
 
 
 class Memlog:
-    """One report: entries of signed bytes and a stack of functions, innermost first."""
+    """One report: entries of signed bytes and a stack of (function, object, line), innermost first."""
 
     def __init__(self, path):
         self.path, self.entries = Path(path), []
@@ -26,8 +33,7 @@ class Memlog:
             if amount:
                 self.entries.append((int(amount[1]), []))
             elif line[:1].isspace() and line.strip():
-                frame = FRAME.match(line)
-                self.entries[-1][1].append((plain_name(frame[1].split("\t")[0]), frame[2]))
+                self.entries[-1][1].append(parse_frame(line))
 
     def by_function(self):
         sums = {}

@@ -14,6 +14,7 @@
  *   usr1  raise:N                     signals
  *   chdir:DIR  fork  exec:FILE        the forked child does the rest of the steps, its parent waits and ends with its status
  *   spin:MS                           allocate and free for so long (blue)
+ *   alone                             say what wait() and the list of children tell
  *   exit:N  _exit:N  quick_exit:N  group_exit:N  abort  segv  kill
  */
 #include "truth.h"
@@ -43,7 +44,7 @@ struct shelf {
         {                                                                      \
                 void *p = malloc(size);                                        \
                 TRUTH_GOT(p, size);                                            \
-                return p;                                                      \
+                return memset(p, 1, size);                                     \
         }
 MAKER(red)
 MAKER(green)
@@ -189,6 +190,19 @@ static void spin(const char *ms)
         } while (now.tv_sec < end.tv_sec || (now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec));
 }
 
+static void alone(const char *unused)
+{
+        char text[100], path[64];
+        int status;
+        pid_t got = waitpid(-1, &status, __WALL);
+        (void)unused;
+        tell("wait: %d %s\n", (int)got, strerror(errno));
+        snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+        int fd = open(path, O_RDONLY);
+        tell("children: %zd\n", read(fd, text, sizeof text));
+        close(fd);
+}
+
 static void fork_rest(const char *unused)
 {
         int status;
@@ -269,6 +283,7 @@ static const struct {
         {"tag", tag},       {"snapshot", snapshot}, {"on", on},     {"off", off},        {"moment", moment}, {"since", since},
         {"loop", loop},     {"ready", ready},       {"wait", wait_line}, {"there", there}, {"usr1", usr1},     {"raise", raise_it},
         {"chdir", go},      {"fork", fork_rest},    {"exec", replace}, {"spin", spin},
+        {"alone", alone},
 };
 
 static void step(const char *s)

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: MIT
+"""SIGUSR1 to a program that waits in a system call: a report, and the call does not notice."""
+import os
+import re
+import signal
+from pathlib import Path
+
+import pytest
+
+from harness import PROGRAMS, SEEP, Profile, check_clean, wait_until
+from plain import Started, find_reports, sum_of
+
+TABLE = re.findall(r'^\s+\{"(\w+)", do_\w+, (\w+)\},', (PROGRAMS / "idle.c").read_text(), re.M)
+LIMITED = [name for name, wake in TABLE if wake == "NULL"]
+ENDLESS = [name for name, wake in TABLE if wake != "NULL"]
+WAIT_MS = {"sleep": 1000}
+
+
+@pytest.fixture
+def idle(compiler):
+    return compiler.build("idle.c", libs=["-lrt"])
+
+
+def bare_words(idle, recorder, *argv):
+    """What the program says when nobody disturbs it."""
+    with Started(recorder.folder(), idle, *argv, library=None) as program:
+        program.said(b"ready\n")
+        if argv[0] in ENDLESS:
+            program.asleep()
+            program.say()
+        return program.finish().stdout
+
+
+def check_reports(folder, truth):
+    found = find_reports(folder, "idle")
+    assert [m.seq for m in found] == list(range(1, len(found) + 1)) and len(found) >= 2
+    assert sum_of(m.by_function() for m in found)["keep"] == truth.sites["keep"]["live_bytes"] == 12345
+    assert found[0].by_function()["keep"] == 12345
+
+
+def check_time(call, truth):
+    """A call that is begun anew at each signal would go on as long as signals come."""
+    for key, took in truth.facts.items():
+        if key.startswith("took_ms"):
+            assert WAIT_MS.get(call, 700) <= took < WAIT_MS.get(call, 700) + 3000
+
+
+def signal_until_it_ends(program):
+    """One signal after the other, each after the report of the one before."""
+    for seq in range(1, 200):
+        if program.process.poll() is not None:
+            return
+        program.signal(signal.SIGUSR1)
+        wait_until(lambda: program.path(seq).exists() or program.process.poll() is not None, f"report {seq}")
+    pytest.fail("the call does not end")
+
+
+@pytest.mark.parametrize("call", LIMITED)
+def test_a_call_with_a_time_limit_ends_at_its_time(idle, recorder, call):
+    bare = bare_words(idle, recorder, call)
+    folder = recorder.folder()
+    with Started(folder, idle, call) as program:
+        program.said(b"ready\n")
+        signal_until_it_ends(program)
+        done = program.finish()
+    assert (done.status, done.stdout) == (0, bare)
+    check_reports(folder, done.truth)
+    check_time(call, done.truth)
+
+
+@pytest.mark.parametrize("call", ENDLESS)
+def test_a_call_without_a_limit_goes_on(idle, recorder, call):
+    bare = bare_words(idle, recorder, call)
+    folder = recorder.folder()
+    with Started(folder, idle, call) as program:
+        program.said(b"ready\n")
+        program.asleep()
+        for seq in (1, 2, 3):
+            program.signal(signal.SIGUSR1)
+            program.report(seq)
+            assert program.stdout() == b"ready\n"
+        program.say()
+        done = program.finish()
+    assert (done.status, done.stdout) == (0, bare)
+    check_reports(folder, done.truth)
+
+
+@pytest.mark.parametrize("call", ["poll", "epoll_wait", "nanosleep", "semtimedop", "sem_timedwait", "recv_timeout"])
+def test_no_thread_of_several_is_disturbed(idle, recorder, call):
+    bare = bare_words(idle, recorder, call, "4")
+    folder = recorder.folder()
+    with Started(folder, idle, call, "4") as program:
+        program.said(b"ready\n")
+        signal_until_it_ends(program)
+        done = program.finish()
+    assert (done.status, done.stdout) == (0, bare)
+    check_reports(folder, done.truth)
+    check_time(call, done.truth)
+
+
+@pytest.mark.parametrize("call", ["epoll_wait_for_ever", "semop", "sigwaitinfo", "read"])
+def test_under_record_the_call_goes_on_too(idle, recorder, call):
+    bare = bare_words(idle, recorder, call)
+    folder = recorder.folder()
+    with Started(folder, SEEP, "record", "-q", "-o", folder / "out.seep", "--", idle, call, library=None) as program:
+        program.said(b"ready\n")
+        pid = child_of(program)
+        for seq in (1, 2):
+            os.kill(pid, signal.SIGUSR1)
+            wait_until((folder / f"idle-{pid}-{seq}.memlog").exists, f"report {seq}", process=program.process)
+        program.say()
+        done = program.finish()
+    assert (done.status, done.stdout) == (0, bare)
+    profile = Profile(folder / "out.seep")
+    check_clean(profile)
+    assert [s["live_bytes"] >= 12345 for s in profile.json["snapshots"][:2]] == [True, True]
+
+
+def child_of(program):
+    """The one child of the tool."""
+    children = Path(f"/proc/{program.pid}/task/{program.pid}/children")
+    return int(wait_until(lambda: children.read_text().split(), "the child", process=program.process)[0])
+
+
+def check_hammer(done, sums):
+    assert (done.status, done.stdout) == (17, b"ready\ndone\n")
+    assert sums.get("keeper", 0) == done.truth.facts["kept_bytes"] > 0
+    assert sums.get("strike", 0) == 0
+
+
+def test_a_thousand_signals_while_all_threads_allocate(compiler, recorder):
+    folder = recorder.folder()
+    with Started(folder, compiler.build("hammer.c"), "4") as program:
+        program.said(b"ready\n")
+        for _ in range(1000):
+            program.signal(signal.SIGUSR1)
+        program.report(1)
+        done = program.finish(deadline=120)
+    found = find_reports(folder, "hammer")
+    assert [m.seq for m in found] == list(range(1, len(found) + 1)) and len(found) >= 2
+    check_hammer(done, sum_of(m.by_function() for m in found))
+    assert not [line for line in done.stderr.splitlines() if not line.startswith(b"seep: ")]
+
+
+def test_a_thousand_signals_lose_no_event(compiler, recorder):
+    folder = recorder.folder()
+    with Started(folder, SEEP, "record", "-q", "-o", folder / "out.seep", "--", compiler.build("hammer.c"), "4",
+                 library=None) as program:
+        program.said(b"ready\n")
+        pid = child_of(program)
+        for _ in range(1000):
+            os.kill(pid, signal.SIGUSR1)
+        done = program.finish(deadline=120)
+    profile = Profile(folder / "out.seep")
+    check_clean(profile)
+    functions = profile.by_function()
+    assert functions["strike"]["allocations"] == functions["strike"]["frees"] == done.truth.facts["made"]
+    assert functions["keeper"]["live_blocks"] == done.truth.facts["kept"]
+    check_hammer(done, {name: counts["live_bytes"] for name, counts in functions.items()})
+    assert len(profile.json["snapshots"]) >= 1
