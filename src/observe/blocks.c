@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
-#include "observe/sites.h"
 
 #define BLOCKS_AT_ONCE 4096u /* entries read in one go: 64 KiB stay in the cache */
 
@@ -139,7 +138,7 @@ static uint64_t expected_blocks(const struct profile *p)
         uint64_t blocks = 0;
 
         for (uint32_t i = 1; i < p->site_count; i++)
-                blocks += sites_is_heap(p->sites[i].kind) ? p->sites[i].live_blocks : 0;
+                blocks += LEDGER_KIND_IS_HEAP(p->sites[i].kind) ? p->sites[i].live_blocks : 0;
         return blocks;
 }
 

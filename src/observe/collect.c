@@ -15,8 +15,11 @@
 #include "base/heap.h"
 #include "observe/blocks.h"
 #include "observe/counters.h"
+#include "observe/marks.h"
+#include "observe/resources.h"
 #include "observe/sites.h"
 #include "observe/stacks.h"
+#include "wire/hello.h"
 
 #define COLLECT_REGION_TRIES 100
 #define COLLECT_MODULES_MAX 0x7fffu /* what a node's 15 bits can name, less the number for "none" */
@@ -210,7 +213,7 @@ static void read_errors(const struct view *v, struct stacks *stacks, const uint3
                         .type = raw[i].type,
                         .node = stacks_node(stacks, raw[i].node),
                         .alloc_site = raw[i].alloc_site < site_count ? site_map[raw[i].alloc_site] : 0,
-                        .release = raw[i].release <= LEDGER_FAMILY_MAP ? raw[i].release : LEDGER_FAMILY_NONE,
+                        .release = raw[i].release <= LEDGER_FAMILY_POOL ? raw[i].release : LEDGER_FAMILY_NONE,
                         .thread = raw[i].thread < p->thread_count ? raw[i].thread : 0,
                         .address = raw[i].address,
                         .size = raw[i].size,
@@ -227,7 +230,9 @@ static void read_errors(const struct view *v, struct stacks *stacks, const uint3
 
 static void add_site_to_totals(struct profile_totals *t, const struct profile_site *s)
 {
-        if (!sites_is_heap(s->kind)) {
+        if (LEDGER_KIND_IS_RESOURCE(s->kind))
+                return;
+        if (LEDGER_KIND_IS_MAPPED(s->kind)) {
                 t->mmap_calls += s->allocs;
                 t->mmap_bytes += s->alloc_bytes;
                 return;
@@ -268,6 +273,7 @@ static void read_totals(const struct view *v, struct profile *p)
         t->peak_error_bytes = h->peak_error_bytes;
         if (t->live_bytes > t->peak_bytes)
                 peak_is_now(p, h);
+        counters_histograms(v, t);
         t->truncated_stacks = h->truncated_captures;
         t->verify_captures = h->verify_captures;
         t->verify_differences = h->verify_differences;
@@ -339,6 +345,33 @@ static void warn_about_ledger(const struct view *v, struct profile *p, uint64_t 
                              h->verify_backtrace_differences, h->verify_backtraces);
 }
 
+static void warn_about_limit(const struct ledger_head *h, struct profile *p)
+{
+        const char *done = h->flags & WIRE_F_LIMIT_ENOMEM   ? "each time the program was told that there is no memory" :
+                           h->flags & WIRE_F_LIMIT_SNAPSHOT ? "the program went on" :
+                                                              "the program was ended";
+
+        if (h->limit_hits)
+                collect_warn(p, "the heap reached its limit of %" PRIu64 " bytes (--limit-heap), %u time%s: %s", h->limit_bytes,
+                             h->limit_hits, h->limit_hits == 1 ? "" : "s", done);
+}
+
+/* LOST: marks that there was no memory for on our side. */
+static void warn_about_marks(const struct ledger_head *h, struct profile *p, uint64_t lost)
+{
+        if (h->marks_not_kept)
+                collect_warn(p, "%u tags and snapshots are not in this recording: there is room for %u", h->marks_not_kept,
+                             LEDGER_MARKS_MAX);
+        if (lost)
+                collect_warn(p, "%" PRIu64 " of %" PRIu64 " tags and snapshots were dropped, evenly spread: what changed between them "
+                                "took too much memory",
+                             lost, lost + p->mark_count);
+        if (h->deaths_not_kept)
+                collect_warn(p, "%u releases could not be assigned to the time between two marks: what was allocated after one and is "
+                                "live at another is too high by up to so many blocks",
+                             h->deaths_not_kept);
+}
+
 /* ---- the whole ---- */
 
 static void read_args(const struct ledger_head *h, struct profile_meta *m)
@@ -376,12 +409,13 @@ void collect(const struct collect_input *in, struct profile *p)
 {
         struct stacks stacks;
         uint32_t *site_map, site_count;
-        uint64_t senseless;
+        uint64_t senseless, marks_lost = in->slices ? in->slices->marks_lost : 0;
 
         *p = (struct profile){ 0 };
         read_meta(in, p);
         read_modules(in->view, p);
         read_threads(in, p);
+        resources_types(in->view, p);
         stacks_open(&stacks, in->view, p->module_count, in->depth);
         site_map = sites_read(in->view, &stacks, p, &site_count);
         read_errors(in->view, &stacks, site_map, site_count, p);
@@ -389,11 +423,15 @@ void collect(const struct collect_input *in, struct profile *p)
         senseless = blocks_read(in->view, site_map, site_count, in->ended, p);
         add_live_to_threads(p);
         read_regions(in->view, site_map, site_count, p);
+        resources_handles(in->view, site_map, site_count, p);
+        marks_deaths(in->view, site_map, site_count, p);
         if (in->slices)
                 slices_store(in->slices, site_map, site_count, p);
         free(site_map);
         read_totals(in->view, p);
         warn_about_ledger(in->view, p, senseless);
+        warn_about_limit(&in->view->head, p);
+        warn_about_marks(&in->view->head, p, marks_lost);
         if (in->ended)
                 check_books(in->view, p);
 }

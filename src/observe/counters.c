@@ -26,6 +26,28 @@ void counters_slot(const struct view *v, uint32_t slot, struct counters_slot *ou
         view_read(v, LEDGER_SLOTS, slot * (uint64_t)sizeof(struct ledger_slot), out, sizeof *out);
 }
 
+static void counters_add(const struct view *v, uint64_t at, uint64_t *to, uint32_t count)
+{
+        uint64_t one[LEDGER_SIZE_CLASSES];
+
+        view_read(v, LEDGER_SLOTS, at, one, count * sizeof *one);
+        for (uint32_t i = 0; i < count; i++)
+                to[i] += one[i];
+}
+
+void counters_histograms(const struct view *v, struct profile_totals *to)
+{
+        uint32_t slots = counters_slots(v);
+
+        _Static_assert(LEDGER_LIFETIME_CLASSES <= LEDGER_SIZE_CLASSES, "one buffer for both");
+        for (uint32_t i = 0; i < slots; i++) {
+                uint64_t at = i * (uint64_t)sizeof(struct ledger_slot);
+
+                counters_add(v, at + offsetof(struct ledger_slot, sizes), to->sizes, LEDGER_SIZE_CLASSES);
+                counters_add(v, at + offsetof(struct ledger_slot, lifetimes), to->lifetimes, LEDGER_LIFETIME_CLASSES);
+        }
+}
+
 uint32_t counters_sites(const struct view *v)
 {
         uint32_t count = view_count(v, LEDGER_SITES, v->head.site_count, sizeof(struct ledger_site));

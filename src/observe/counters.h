@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "observe/view.h"
+#include "profile/model.h"
 
 /* The front of a struct ledger_slot: all but its table of chunks. */
 struct counters_slot {
@@ -23,6 +24,9 @@ typedef void counters_visit(void *context, uint32_t slot, uint32_t first, const 
 uint32_t counters_slots(const struct view *v);
 void counters_slot(const struct view *v, uint32_t slot, struct counters_slot *out);
 uint32_t counters_sites(const struct view *v);
+
+/* Add the sizes and lifetimes of all slots to those in TO. */
+void counters_histograms(const struct view *v, struct profile_totals *to);
 void counters_each(const struct view *v, counters_visit *visit, void *context);
 
 #endif

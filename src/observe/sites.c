@@ -20,11 +20,6 @@ struct sites {
         uint32_t share_room;
 };
 
-bool sites_is_heap(uint32_t kind)
-{
-        return LEDGER_KIND_IS_HEAP(kind);
-}
-
 /* ---- which sites there are ---- */
 
 struct pair {
@@ -43,13 +38,21 @@ static int by_pair(const void *a, const void *b)
 }
 
 /* Site 0 is unused; a kind of 0 is a site that is being made just now. */
-static uint32_t list_pairs(const struct view *v, struct stacks *stacks, struct pair *pairs, uint32_t count)
+static bool is_kind(const struct profile *p, uint32_t kind)
+{
+        if (LEDGER_KIND_IS_RESOURCE(kind))
+                return kind - LEDGER_KIND_TYPE_FIRST < p->type_count;
+        return kind > LEDGER_KIND_NONE && kind < LEDGER_KIND_COUNT;
+}
+
+static uint32_t list_pairs(const struct view *v, struct stacks *stacks, const struct profile *p, struct pair *pairs,
+                           uint32_t count)
 {
         struct ledger_site *raw = view_table(v, LEDGER_SITES, &count, sizeof *raw);
         uint32_t used = 0;
 
         for (uint32_t i = 1; i < count; i++)
-                if (raw[i].kind > LEDGER_KIND_NONE && raw[i].kind < LEDGER_KIND_COUNT)
+                if (is_kind(p, raw[i].kind))
                         pairs[used++] = (struct pair){ stacks_node(stacks, raw[i].node), raw[i].kind, i };
         free(raw);
         return used;
@@ -64,7 +67,7 @@ static uint32_t *take_sites(const struct view *v, struct stacks *stacks, struct 
         p->sites = heap_zero((size_t)count + 1, sizeof *p->sites);
         p->site_count = 1;
         for (uint32_t i = 1; i < count; i++) {
-                if (raw[i].kind <= LEDGER_KIND_NONE || raw[i].kind >= LEDGER_KIND_COUNT)
+                if (!is_kind(p, raw[i].kind))
                         continue;
                 p->sites[p->site_count].node = stacks_node(stacks, raw[i].node);
                 p->sites[p->site_count].kind = raw[i].kind;
@@ -78,7 +81,7 @@ static uint32_t *take_sites(const struct view *v, struct stacks *stacks, struct 
 static uint32_t *merge_sites(const struct view *v, struct stacks *stacks, struct profile *p, uint32_t count)
 {
         struct pair *pairs = heap_zero(count, sizeof *pairs);
-        uint32_t *map = heap_zero(count, sizeof *map), used = list_pairs(v, stacks, pairs, count);
+        uint32_t *map = heap_zero(count, sizeof *map), used = list_pairs(v, stacks, p, pairs, count);
         uint32_t *first = heap_zero(count, sizeof *first);
 
         qsort(pairs, used, sizeof *pairs, by_pair);

@@ -25,6 +25,10 @@ static const uint64_t sizes[LEDGER_PARTS] = {
         [LEDGER_REGIONS] = 64 << 10,
         [LEDGER_ERRORS] = 64 << 10,
         [LEDGER_STRINGS] = 64 << 10,
+        [LEDGER_MARKS] = LEDGER_MARKS_MAX * sizeof(struct ledger_mark),
+        [LEDGER_DEATHS] = LEDGER_DEATHS_MAX * sizeof(struct ledger_death),
+        [LEDGER_HANDLES] = 64 << 10,
+        [LEDGER_JOURNAL] = 64 << 10,
 };
 
 static void must(int good, const char *what)
