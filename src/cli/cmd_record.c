@@ -59,12 +59,12 @@ static int say_help(void)
         struct str out = { 0 };
 
         str_text(&out, "usage: seep record [OPTIONS] [--] PROGRAM [ARG...]\n\n"
-                       "Run PROGRAM, record every allocation with its stack, and sum up on stderr at the end.\n"
-                       "The word record may be left out.\n\n");
+                       "Run PROGRAM, record every allocation with its stack, and sum up on stderr at\n"
+                       "the end. The word record may be left out.\n\n");
         option_help(record_options, &out);
         str_text(&out, "\nOptions stand before PROGRAM; what follows it belongs to the program.\n"
-                       "Exit status: the program's own, 128+N when signal N killed it; 2 wrong use, 3 cannot be\n"
-                       "recorded, 126 not executable, 127 not found.\n");
+                       "Exit status: the program's own, 128+N when signal N killed it; 2 wrong use,\n"
+                       "3 cannot be recorded, 126 not executable, 127 not found.\n");
         fputs(str_get(&out), stdout);
         str_free(&out);
         return 0;
