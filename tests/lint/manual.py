@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""The manual lists the options that the tool has, spelt alike; `seep.1` names each command.  usage: manual.py SEEP"""
+"""The manual says what the tool has, spelt alike; pages are well formed.  usage: manual.py SEEP PAGE..."""
 import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 from lint import ROOT, Tap, text_of
+
+WIDTH = 80
 
 
 def say(*words):
@@ -12,9 +16,9 @@ def say(*words):
                           stdin=subprocess.DEVNULL).stdout
 
 
-def commands():
-    listing = say("help").split("commands:", 1)[1].split("examples:", 1)[0]
-    return re.findall(r"^  seep (\w+) ", listing, flags=re.M)
+def listed(start, end):
+    """Names in a part of `seep help`."""
+    return re.findall(r"^  (?:seep )?(\w+) ", say("help").split(start, 1)[1].split(end, 1)[0], flags=re.M)
 
 
 def spelling(text):
@@ -29,31 +33,53 @@ def options_of_tool(command):
     return {spelling(line) for line in lines}
 
 
-def options_of_page(command):
-    text = text_of(ROOT / "docs" / f"seep-{command}.1")
-    section = re.search(r'^\.SH OPTIONS\n(.*?)(?=^\.SH (?!OPTIONS)|\Z)', text, flags=re.M | re.S)
-    entries = re.findall(r"^\.TP\n\.\w+ (.*)$", section.group(1), flags=re.M) if section else []
-    return {spelling(plain(entry)) for entry in entries if plain(entry).startswith("-")}
-
-
-def plain(entry):
-    """Text of a font macro's line: words are joined, quotes and font changes go."""
-    entry = entry.replace("\\-", "-").replace("\\fI", "").replace("\\fR", "").replace("\\fB", "")
-    return "".join(quoted if quoted else bare for quoted, bare in re.findall(r'"([^"]*)"|([^\s"]+)', entry))
+def options_of_page(text):
+    section = re.search(r'^\.SH OPTIONS\n(.*?)(?=^\.SH )', text, flags=re.M | re.S)
+    entries = re.findall(r"^\.TP\n(.*)$", section.group(1), flags=re.M) if section else []
+    return {spelling(re.sub(r"\\f[BIR]", "", entry).replace("\\-", "-")) for entry in entries}
 
 
 def show(options):
     return [" ".join(part or "-" for part in option) for option in sorted(options, key=str)]
 
 
+def too_wide(word):
+    return [f"seep help {word}: {line}" for line in say("help", *word.split()).splitlines() if len(line) > WIDTH]
+
+
+def prose_of_nothing(command, names):
+    """Longer texts about options that the command does not have."""
+    source = ROOT / "docs" / "man" / f"seep-{command}.in"
+    told = re.findall(r"^@option ([\w-]+)@$", text_of(source), flags=re.M) if source.exists() else []
+    return [f"{source.name}: --{name}" for name in told if name not in names]
+
+
+def macros():
+    """What include/seep.h offers: macros with arguments, but for its own means."""
+    return [m for m in re.findall(r"^#define (SEEP_\w+)\(", text_of(ROOT / "include" / "seep.h"), flags=re.M) if m != "SEEP_CALL"]
+
+
+pages = {Path(p).name: Path(p) for p in sys.argv[2:]}
 tap = Tap()
-overview = text_of(ROOT / "docs" / "seep.1").replace("\\-", "-")
-names = commands()
-tap.claim("the tool has commands", len(names) < 4)
-tap.claim("seep.1 names each command", [n for n in names if not re.search(rf"^\.B seep {n}|RB \[ {n} \]", overview, re.M)])
-for name in (n for n in names if n != "help"):
-    tool, page = options_of_tool(name), options_of_page(name)
+commands, topics = listed("commands:", "examples:"), listed("topics", "\n\n")
+tap.claim("the tool has commands and topics", len(commands) < 4 or len(topics) < 4)
+tap.claim("each command has a page", [n for n in commands if f"seep-{n}.1" not in pages])
+tap.claim("help is not wider than a terminal", [line for n in ("", *commands, *topics) for line in too_wide(n)])
+overview = text_of(pages["seep.1"]).replace("\\-", "-")
+tap.claim("seep.1 names each command", [n for n in commands if not re.search(rf"^\.TP\n\\fB{n}\\fR$", overview, re.M)])
+tap.claim("seep.1 names each topic", [n for n in topics if not re.search(rf"^\.TP\n\\fB{n}\\fR$", overview, re.M)])
+for name in (n for n in commands if f"seep-{n}.1" in pages):
+    tool, page = options_of_tool(name), options_of_page(text_of(pages[f"seep-{name}.1"]))
     tap.claim(f"seep {name} has options", not tool)
     tap.claim(f"seep-{name}.1 lists each option of the tool", show(tool - page))
     tap.claim(f"seep-{name}.1 lists nothing else", show(page - tool))
+    tap.claim(f"seep-{name}.in is about options that exist", prose_of_nothing(name, {o[1] for o in tool}))
+header = text_of(pages["seep.h.3"])
+tap.claim("seep.h has macros", len(macros()) < 8)
+tap.claim("seep.h.3 explains each macro", [m for m in macros() if not re.search(rf"^\.TP\n\.B[IR]? .*\b{m}\(", header, re.M)])
+if shutil.which("mandoc"):
+    found = subprocess.run(["mandoc", "-T", "lint", *map(str, pages.values())], capture_output=True, text=True)
+    tap.claim("mandoc finds nothing wrong", (found.stdout + found.stderr).splitlines())
+else:
+    tap.skip("mandoc finds nothing wrong", "mandoc is not installed")
 tap.done()

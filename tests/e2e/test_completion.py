@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: MIT
+"""What the shells offer after `seep`: asked from real shells, compared with what the tool itself says."""
+import os
+import pty
+import re
+import select
+import subprocess
+import time
+
+import harness
+import pytest
+
+SCRIPTS = harness.BUILD / "packaging"
+
+
+def table():
+    """{command: {option: values}} as the tool tells it."""
+    told = subprocess.run([harness.SEEP, "help", "--table"], capture_output=True, text=True, check=True).stdout
+    commands = {}
+    for kind, *fields in (line.split("\t") for line in told.splitlines()):
+        if kind == "command":
+            options = commands[fields[0]] = {}
+        elif kind == "option" and fields[1]:
+            options["--" + fields[1]] = [v for v in fields[3].split("|") if v not in ("", "...")]
+    return commands
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A working directory with a recording, a program and something else."""
+    made = tmp_path_factory.mktemp("shell")
+    (made / "run.seep").touch()
+    (made / "runner").write_text("#!/bin/sh\n")
+    (made / "runner").chmod(0o755)
+    (made / "run.txt").touch()
+    return made
+
+
+def shell(folder, *command):
+    home = folder / "home"
+    home.mkdir(exist_ok=True)
+    path = f"{harness.SEEP.parent}:{os.environ['PATH']}"
+    done = subprocess.run(command, cwd=folder, env=harness.clean_environment({"HOME": str(home), "PATH": path}), capture_output=True,
+                          text=True, stdin=subprocess.DEVNULL, timeout=harness.DEADLINE)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    return done.stdout
+
+
+def bash_offers(folder, *words):
+    """COMP_WORDS are split as readline does it: an equals sign is a word of its own."""
+    code = f'source "{SCRIPTS}/seep"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _seep; printf "%s\\n" "${{COMPREPLY[@]}}"'
+    return shell(folder, "bash", "-c", code, "bash", *words).split()
+
+
+def fish_offers(folder, line):
+    out = shell(folder, "fish", "-c", f'source "{SCRIPTS}/seep.fish"; complete -C "{line}"')
+    return [row.split("\t")[0] for row in out.splitlines()]
+
+
+def zsh_completes(folder, line, wanted):
+    """Type the line and TAB into a zsh at a terminal of its own until WANTED is on the screen."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(folder)
+        os.execvpe("zsh", ["zsh", "-f", "-i"], harness.clean_environment({"TERM": "vt100", "COLUMNS": "200"}))
+    try:
+        os.write(terminal, f"PS1=; fpath=('{SCRIPTS}' $fpath); autoload -Uz compinit; compinit -D -u; echo rea''dy\n".encode())
+        read_until(terminal, r"ready\r")
+        os.write(terminal, line.encode() + b"\t")
+        return read_until(terminal, wanted)
+    finally:
+        os.close(terminal)
+        os.waitpid(pid, 0)
+
+
+def read_until(terminal, wanted):
+    seen, end = "", time.monotonic() + harness.DEADLINE
+    while not re.search(wanted, seen):
+        assert time.monotonic() < end, f"no {wanted!r} in {seen!r}"
+        if select.select([terminal], [], [], 0.1)[0]:
+            seen = re.sub(r"\x1b\[[\d;]*m|[\x00\x07]", "", seen + os.read(terminal, 4096).decode(errors="replace"))
+    return seen
+
+
+def test_bash_offers_every_command_and_option(folder, need):
+    need("bash")
+    commands = table()
+    assert set(commands) <= set(bash_offers(folder, "seep", ""))
+    for command, options in commands.items():
+        assert set(options) <= set(bash_offers(folder, "seep", command, "-")), command
+
+
+def test_bash_offers_the_values_of_an_option(folder, need):
+    need("bash")
+    checked = 0
+    for command, options in table().items():
+        for option, values in ((o, v) for o, v in options.items() if v):
+            assert bash_offers(folder, "seep", command, option, "") == values
+            assert bash_offers(folder, "seep", command, option, "=") == values
+            assert values[0] in bash_offers(folder, "seep", command, option, "=", values[0][:2])
+            checked += 1
+    assert checked > 3
+
+
+def test_bash_offers_files_that_fit(folder, need):
+    need("bash")
+    assert bash_offers(folder, "seep", "report", "run") == ["run.seep"]
+    assert set(bash_offers(folder, "seep", "run")) >= {"run.seep", "runner", "run.txt"}
+    assert "peak" in bash_offers(folder, "seep", "help", "pea")
+    assert "run.txt" in bash_offers(folder, "seep", "report", "-o", "run")
+
+
+def test_bash_leaves_the_arguments_of_the_program_to_it(folder, need):
+    need("bash")
+    assert bash_offers(folder, "seep", "./runner", "-") == []
+    assert bash_offers(folder, "seep", "--follow", "all", "./runner", "--fol") == []
+    assert bash_offers(folder, "seep", "--follow", "=", "all", "--fol") == ["--follow"]
+
+
+def test_fish_offers_every_command_option_and_value(folder, need):
+    need("fish")
+    commands = table()
+    assert set(commands) <= set(fish_offers(folder, "seep "))
+    for command, options in commands.items():
+        assert set(options) <= set(fish_offers(folder, f"seep {command} --")), command
+        for option, values in ((o, v) for o, v in options.items() if v):
+            assert set(values) == set(fish_offers(folder, f"seep {command} {option} ")), option
+
+
+def test_fish_offers_words_that_fit(folder, need):
+    need("fish")
+    assert fish_offers(folder, "seep rep") == ["report"]
+    assert "--follow" in fish_offers(folder, "seep --fol")
+    assert fish_offers(folder, "seep report ru")[0] == "run.seep"
+    assert fish_offers(folder, "seep help pea") == ["peak"]
+    assert fish_offers(folder, "seep ./runner --fol") == []
+    assert "./runner" in fish_offers(folder, "seep -o x ./run")
+
+
+@pytest.mark.parametrize("line, wanted", [
+    ("seep repo", "seep report"),
+    ("seep report --thres", "--threshold"),
+    ("seep report --group-by=fun", "--group-by=function"),
+    ("seep --foll", "--follow"),
+    ("seep record --follow=no", "--follow=none"),
+    ("seep report ./ru", r"run\.seep"),
+    ("seep help pea", "peak"),
+])
+def test_zsh_completes(folder, need, line, wanted):
+    need("zsh")
+    zsh_completes(folder, line, wanted)
+
+
+def test_the_shells_accept_their_scripts(folder, need):
+    for name, file in (("bash", "seep"), ("zsh", "_seep"), ("fish", "seep.fish")):
+        need(name)
+        shell(folder, name, "-n", str(SCRIPTS / file))
