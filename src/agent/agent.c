@@ -177,7 +177,7 @@ static bool start_recording(uint64_t mask)
         agent.special = agent.head->off ? SPECIAL_OFF : 0;
         shadow_start();
         good = arena_commit(LEDGER_STRINGS, 1) && arena_commit(LEDGER_THREADS, sizeof(struct ledger_thread)) && tree_start() &&
-               rule_start() && queue_start() && object_start() && journal_start() && hello_send(agent.socket, fd, WIRE_HELLO_START);
+               rule_start() && queue_start() && journal_start() && object_start() && hello_send(agent.socket, fd, WIRE_HELLO_START);
         sys_close(fd);
         if (!good || !open_gate())
                 return false;

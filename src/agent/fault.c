@@ -8,6 +8,7 @@
 #include "agent/fault.h"
 
 #include "agent/arena.h"
+#include "agent/journal.h"
 #include "agent/stack.h"
 
 #include "agent/guest.h"
@@ -31,6 +32,7 @@ void fault_note(struct thread *t, enum ledger_error_type type, const struct ledg
         f.alloc_site = block ? LEDGER_BLOCK_SITE(*block) : 0;
         f.size = block ? LEDGER_BLOCK_SIZE(*block) : 0;
         f.first_ms = agent_now_ms();
+        journal_put(t, LEDGER_EVENT_BAD_FREE, type, f.node, address, caller.pc);
         t->last = 0;
         if (type == LEDGER_ERROR_UNKNOWN_FREE && agent.head->lost_events)
                 return; /* its allocation may be the one that was lost */

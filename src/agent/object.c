@@ -14,6 +14,7 @@
 #include "agent/agent.h"
 #include "agent/arena.h"
 #include "agent/bytes.h"
+#include "agent/journal.h"
 #include "agent/ehindex.h"
 #include "agent/maps.h"
 #include "agent/sys.h"
@@ -195,6 +196,7 @@ static uint32_t object_add(const struct maps_line *line, uint64_t start, bool ha
         m->flags = line->path[0] ? 0 : LEDGER_MODULE_ANONYMOUS;
         table.count = number + 1;
         __atomic_store_n(&agent.head->module_count, table.count, __ATOMIC_RELEASE);
+        journal_put(NULL, LEDGER_EVENT_MODULE, 0, 0, number, 0);
         return number;
 }
 

@@ -41,6 +41,8 @@ static const struct {
         { "backtrace", offsetof(struct real, backtrace) },
         { "__cxa_atexit", offsetof(struct real, cxa_atexit) },
         { "__cxa_at_quick_exit", offsetof(struct real, cxa_at_quick_exit) },
+        { "fileno", offsetof(struct real, fileno_) },
+        { "dirfd", offsetof(struct real, dirfd_) },
         { "gnu_get_libc_version", offsetof(struct real, gnu_get_libc_version) },
 };
 

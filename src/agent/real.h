@@ -20,6 +20,8 @@ struct real {
         int (*backtrace)(void **, int);
         int (*cxa_atexit)(void (*)(void *), void *, void *);
         int (*cxa_at_quick_exit)(void (*)(void *), void *);
+        int (*fileno_)(void *);
+        int (*dirfd_)(void *);
         const char *(*gnu_get_libc_version)(void);
 };
 

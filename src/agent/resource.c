@@ -142,6 +142,17 @@ static void apply_release(struct thread *t, const struct operation *o)
         apply_release_of(t, (uint32_t)o->second, o->first);
 }
 
+/* first, second: from and to; site: kind */
+static void apply_release_range(struct thread *t, const struct operation *o)
+{
+        for (uint32_t i = 0; i < agent.head->handle_count; i++) {
+                const struct ledger_handle *h = &entries()[i];
+
+                if (h->site && h->handle >= o->first && h->handle <= o->second && kind_of(h) == o->site)
+                        apply_release_of(t, o->site, h->handle);
+        }
+}
+
 /* first: handle, second: amount */
 static void apply_acquire(struct thread *t, const struct operation *o)
 {
@@ -201,5 +212,19 @@ void resource_release(struct thread *t, uint32_t kind, uint64_t handle, struct a
         o->second = kind;
         o->ticket = queue_ticket();
         journal_put(t, LEDGER_EVENT_RELEASE, kind, 0, handle, caller.pc);
+        queue_submit(t, o);
+}
+
+void resource_release_range(struct thread *t, uint32_t kind, uint64_t first, uint64_t last)
+{
+        struct operation *o = kind ? queue_new() : NULL;
+
+        if (!o)
+                return;
+        o->apply = apply_release_range;
+        o->first = first;
+        o->second = last;
+        o->site = kind;
+        o->ticket = queue_ticket();
         queue_submit(t, o);
 }

@@ -17,4 +17,7 @@ uint32_t resource_kind(const char *type);
 void resource_acquire(struct thread *t, uint32_t kind, uint64_t handle, uint64_t amount, struct arch_state caller);
 void resource_release(struct thread *t, uint32_t kind, uint64_t handle, struct arch_state caller);
 
+/* All handles from FIRST to LAST. */
+void resource_release_range(struct thread *t, uint32_t kind, uint64_t first, uint64_t last);
+
 #endif
