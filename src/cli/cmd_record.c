@@ -19,38 +19,19 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/option.h"
+#include "cli/record.h"
 #include "cli/roster.h"
 #include "observe/output.h"
 #include "observe/session.h"
+#include "report/memlog.h"
 #include "report/summary.h"
 #include "symbol/symbol.h"
 #include "wire/hello.h"
 
-#define RECORD_OPTIONS(X)                                                                                       \
-        X(RECORD_OUTPUT, "output", 'o', "FILE",                                                                 \
-          "where to (%p pid, %e program, %n number; PROGRAM.PID.seep)")                                         \
-        X(RECORD_FORCE, "force", 'f', NULL, "replace FILE when it exists")                                      \
-        X(RECORD_DEPTH, "depth", 'd', "N", "keep the N innermost frames of each stack; 0 none (all)")           \
-        X(RECORD_FOLLOW, "follow", 0, "WHICH",                                                                  \
-          "child processes: none, exec (those that run a program) or all (exec)", "none|exec|all")              \
-        X(RECORD_NO_MMAP, "no-mmap", 0, NULL, "do not record mmap, munmap and mremap")                          \
-        X(RECORD_NO_CXX, "no-cxx", 0, NULL, "see new and delete as the malloc and free that they call")         \
-        X(RECORD_USER, "user", 0, "NAME", "run the program as this user (for root)")                            \
-        X(RECORD_NO_SUMMARY, "no-summary", 0, NULL, "no numbers at the end")                                    \
-        X(RECORD_QUIET, "quiet", 'q', NULL, "say nothing but errors")                                           \
-        X(RECORD_VERBOSE, "verbose", 'v', NULL, "say what is done")                                             \
-        X(RECORD_HELP, "help", 'h', NULL, "this text")
-
-enum { RECORD_OPTIONS(OPTION_ENUM) RECORD_COUNT };
-const struct option_entry record_options[] = { RECORD_OPTIONS(OPTION_ENTRY) OPTION_END };
-
-struct record {
-        const char *pattern, *user;
+/* One run. */
+struct run {
+        const struct record *wishes;
         char **program_argv;
-        enum session_follow follow;
-        uint32_t flags, depth;
-        bool force, quiet, verbose, no_summary;
-
         struct roster roster; /* filled while recording */
 };
 
@@ -70,76 +51,11 @@ static int say_help(void)
         return 0;
 }
 
-/* ---- options ---- */
-
-static bool parse_follow(const char *text, enum session_follow *out)
-{
-        static const char *const words[] = { "none", "exec", "all" };
-
-        for (int i = 0; i < 3; i++)
-                if (strcmp(text, words[i]) == 0) {
-                        *out = (enum session_follow)i;
-                        return true;
-                }
-        return false;
-}
-
-static bool parse_depth(const char *text, struct record *r)
-{
-        uint64_t depth;
-
-        if (!option_number(text, &depth) || depth > UINT32_MAX)
-                return false;
-        r->depth = (uint32_t)depth;
-        r->flags = depth ? r->flags & ~WIRE_F_NO_STACKS : r->flags | WIRE_F_NO_STACKS;
-        return true;
-}
-
-/* 0, or the status to exit with. */
-static int take_option(struct record *r, int which, const char *value)
-{
-        switch (which) {
-        case RECORD_OUTPUT:
-                r->pattern = value;
-                break;
-        case RECORD_FORCE:
-                r->force = true;
-                break;
-        case RECORD_DEPTH:
-                if (!parse_depth(value, r))
-                        return message_usage("record", "--depth needs a number, not '%s'", value);
-                break;
-        case RECORD_FOLLOW:
-                if (!parse_follow(value, &r->follow))
-                        return message_usage("record", "--follow is none, exec or all, not '%s'", value);
-                break;
-        case RECORD_NO_MMAP:
-                r->flags |= WIRE_F_NO_MMAP;
-                break;
-        case RECORD_NO_CXX:
-                r->flags |= WIRE_F_NO_CXX;
-                break;
-        case RECORD_USER:
-                r->user = value;
-                break;
-        case RECORD_NO_SUMMARY:
-                r->no_summary = true;
-                break;
-        case RECORD_QUIET:
-                r->quiet = true;
-                break;
-        case RECORD_VERBOSE:
-                r->verbose = true;
-                break;
-        }
-        return 0;
-}
-
 /* ---- what the session tells ---- */
 
 static void on_say(void *context, enum session_level level, const char *text)
 {
-        const struct record *r = context;
+        const struct record *r = ((struct run *)context)->wishes;
         bool wanted = level == SESSION_TROUBLE || r->verbose || (level == SESSION_NOTE && isatty(STDERR_FILENO));
 
         if (wanted && (!r->quiet || level == SESSION_TROUBLE))
@@ -148,17 +64,36 @@ static void on_say(void *context, enum session_level level, const char *text)
 
 static void on_done(void *context, struct profile *p, const char *path, bool written, bool is_main)
 {
-        struct record *r = context;
+        struct run *r = context;
 
         (void)written; /* told through on_say() */
         roster_add(&r->roster, p, path, is_main);
 }
 
+static void on_reported(void *context, const char *program, uint32_t pid, const char *path)
+{
+        struct run *r = context;
+
+        (void)program;
+        roster_report(&r->roster, pid, path);
+}
+
 static void on_moved(void *context, const char *from, const char *to)
 {
-        struct record *r = context;
+        struct run *r = context;
 
         roster_rename(&r->roster, from, to);
+}
+
+void record_write_report(void *context, const struct profile *p, uint32_t from, uint32_t to, struct str *out)
+{
+        struct symbol_options options = { .no_debuginfod = true }; /* the program may be waiting */
+        struct symbols *symbols = symbols_new(p, &options);
+        struct memlog_range range = { from, to };
+
+        (void)context;
+        memlog_write(p, symbols, &range, out);
+        symbols_free(symbols);
 }
 
 /* ---- the end ---- */
@@ -170,7 +105,7 @@ static bool want_color(void)
         return isatty(STDERR_FILENO) && !(no && *no) && !(term && strcmp(term, "dumb") == 0);
 }
 
-static void summarize(const struct record *r, const struct roster_choice *choice)
+static void summarize(const struct run *r, const struct roster_choice *choice)
 {
         struct symbol_options options = { .no_debuginfod = true }; /* the end of a run must not wait for a server */
         struct symbols *symbols = symbols_new(choice->profile, &options);
@@ -180,6 +115,7 @@ static void summarize(const struct record *r, const struct roster_choice *choice
         summary_write(choice->profile, symbols, choice->path, want_color(), &out);
         symbols_free(symbols);
         roster_list(&r->roster, &out);
+        roster_list_reports(&r->roster, &out);
         io_write(STDERR_FILENO, str_get(&out), out.length);
         str_free(&out);
 }
@@ -195,11 +131,12 @@ static void say_own_cost(void)
                 own.ru_maxrss / 1024);
 }
 
-static void conclude(struct record *r, const struct session_end *end)
+static void conclude(struct run *r, const struct session_end *end)
 {
+        const struct record *wishes = r->wishes;
         struct roster_choice choice;
 
-        if (r->verbose && !r->quiet)
+        if (wishes->verbose && !wishes->quiet)
                 say_own_cost();
         if (end->recordings == 0)
                 message("nothing was recorded: %s", end->silence);
@@ -207,7 +144,7 @@ static void conclude(struct record *r, const struct session_end *end)
                 return;
         if (r->roster.count > 1)
                 output_make_newest(choice.path);
-        if (!r->quiet && !r->no_summary)
+        if (!wishes->quiet && !wishes->no_summary)
                 summarize(r, &choice);
 }
 
@@ -218,9 +155,9 @@ static int exit_status(int status)
 
 /* ---- the run ---- */
 
-static int run(struct record *r, const struct session_options *options, const char *file, const char *agent)
+static int run(struct run *r, const struct session_options *options, const char *file, const char *agent)
 {
-        struct spawn_request request = { .file = file, .argv = r->program_argv, .user = r->user };
+        struct spawn_request request = { .file = file, .argv = r->program_argv, .user = r->wishes->user };
         struct session_end end;
         struct err e = { 0 };
         struct session *s = session_open(options, &e);
@@ -238,25 +175,41 @@ static int run(struct record *r, const struct session_options *options, const ch
         }
         session_run(s, pid, &end);
         conclude(r, &end);
+        if (end.running)
+                session_wait(s, &end);
         session_close(s);
         return exit_status(end.status);
 }
 
-static int prepare_and_run(struct record *r)
+static struct session_options make_options(struct run *r)
 {
-        uint32_t verify = getenv("SEEP_TEST_VERIFY") ? WIRE_F_VERIFY : 0; /* for tests: stacks checked as they are taken */
-        struct session_options options = { .follow = r->follow, .flags = r->flags | verify, .depth = r->depth, .context = r,
-                                           .say = on_say, .done = on_done, .moved = on_moved,
-                                           .program = r->program_argv[0] };
+        struct session_options o = r->wishes->session;
+
+        if (getenv("SEEP_TEST_VERIFY")) /* for tests: stacks checked as they are taken */
+                o.flags |= WIRE_F_VERIFY;
+        o.program = r->program_argv[0];
+        o.context = r;
+        o.say = on_say;
+        o.done = on_done;
+        o.reported = on_reported;
+        o.moved = on_moved;
+        o.author.write = record_write_report;
+        return o;
+}
+
+static int prepare_and_run(struct run *r)
+{
+        const struct record *wishes = r->wishes;
+        struct session_options options = make_options(r);
         struct program_user user;
         struct output output = { 0 };
         struct err e = { 0 };
         char *file = NULL, *agent = NULL;
         int status = -1;
 
-        if (spawn_user(r->user, &user, &e) && (file = program_find(r->program_argv[0], &e)) &&
+        if (spawn_user(wishes->user, &user, &e) && (file = program_find(r->program_argv[0], &e)) &&
             program_check(file, &user, &e) && (agent = spawn_find_agent(&e)) &&
-            output_prepare(&output, r->pattern, r->force, &e)) {
+            output_prepare(&output, wishes->pattern ? wishes->pattern : OUTPUT_DEFAULT, wishes->force, &e)) {
                 if (e.text[0])
                         message("%s", e.text);
                 options.uid = user.uid;
@@ -273,15 +226,17 @@ static int prepare_and_run(struct record *r)
 
 int cmd_record(int argc, char **argv)
 {
-        struct record r = { .pattern = OUTPUT_DEFAULT, .follow = SESSION_FOLLOW_EXEC };
+        struct record wishes;
+        struct run r = { .wishes = &wishes };
         struct option_parser parser;
         int which, status;
 
+        record_start(&wishes);
         option_start_program(&parser, "record", record_options, argc, argv);
         while ((which = option_next(&parser)) >= 0) {
                 if (which == RECORD_HELP)
                         return say_help();
-                status = take_option(&r, which, parser.value);
+                status = record_take(&wishes, which, parser.value);
                 if (status)
                         return status;
         }
@@ -289,6 +244,9 @@ int cmd_record(int argc, char **argv)
                 return ERR_EXIT_USAGE;
         if (parser.first_operand >= argc)
                 return message_usage("record", "which program? seep record PROGRAM [ARG...]");
+        status = record_settle(&wishes);
+        if (status)
+                return status;
         r.program_argv = argv + parser.first_operand;
         status = prepare_and_run(&r);
         roster_free(&r.roster);

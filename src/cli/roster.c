@@ -22,7 +22,12 @@ void roster_free(struct roster *r)
                 free(r->rows[i].program);
                 free(r->rows[i].path);
         }
+        for (uint32_t i = 0; i < r->reports_count; i++) {
+                free(r->reports[i].first);
+                free(r->reports[i].last);
+        }
         free(r->rows);
+        free(r->reports);
         profile_free(&r->main.profile);
         profile_free(&r->busiest.profile);
         *r = (struct roster){ 0 };
@@ -47,13 +52,22 @@ static void offer(struct roster *r, struct profile *p, uint32_t row)
                 fill(&r->busiest, p, row);
 }
 
+static uint32_t count_snapshots(const struct profile *p)
+{
+        uint32_t count = 0;
+
+        for (uint32_t i = 0; i < p->mark_count; i++)
+                count += p->marks[i].seq != 0;
+        return count;
+}
+
 void roster_add(struct roster *r, struct profile *p, const char *path, bool is_main)
 {
         uint32_t row = r->count++;
 
         r->rows = heap_grow(r->rows, r->count, sizeof *r->rows);
-        r->rows[row] = (struct roster_row){ heap_text(p->meta.program), heap_text(path), p->meta.pid, p->totals.allocations,
-                                            p->totals.peak_bytes };
+        r->rows[row] = (struct roster_row){ heap_text(p->meta.program), heap_text(path), p->meta.pid, count_snapshots(p),
+                                            p->totals.allocations, p->totals.peak_bytes };
         if (!is_main) {
                 offer(r, p, row);
                 return;
@@ -139,4 +153,50 @@ void roster_list(const struct roster *r, struct str *out)
         if (count > ROSTER_LISTED_MAX)
                 str_format(out, "seep: and %" PRIu32 " more; 'seep info FILE' tells about each\n", count - ROSTER_LISTED_MAX);
         free(others);
+}
+
+/* ---- snapshots ---- */
+
+static struct roster_reports *reports_of(const struct roster *r, uint32_t pid)
+{
+        for (uint32_t i = 0; i < r->reports_count; i++)
+                if (r->reports[i].pid == pid)
+                        return &r->reports[i];
+        return NULL;
+}
+
+void roster_report(struct roster *r, uint32_t pid, const char *path)
+{
+        struct roster_reports *all = reports_of(r, pid);
+
+        if (!all) {
+                r->reports = heap_grow(r->reports, r->reports_count + 1, sizeof *r->reports);
+                all = &r->reports[r->reports_count++];
+                *all = (struct roster_reports){ .pid = pid, .first = heap_text(path) };
+        }
+        all->count++;
+        free(all->last);
+        all->last = heap_text(path);
+}
+
+static void list_snapshots(const struct roster_row *row, const struct roster_reports *reports, struct str *out)
+{
+        str_format(out, "seep: %" PRIu32 " snapshot%s of %s (pid %" PRIu32 ")", row->snapshots, row->snapshots == 1 ? "" : "s",
+                   row->program, row->pid);
+        if (reports && reports->count == 1)
+                str_format(out, "; report in %s", reports->first);
+        else if (reports)
+                str_format(out, "; %" PRIu32 " reports, %s to %s", reports->count, reports->first, reports->last);
+        str_char(out, '\n');
+}
+
+void roster_list_reports(const struct roster *r, struct str *out)
+{
+        uint32_t listed = 0;
+
+        for (uint32_t i = 0; i < r->count && listed < ROSTER_LISTED_MAX; i++)
+                if (r->rows[i].snapshots) {
+                        list_snapshots(&r->rows[i], reports_of(r, r->rows[i].pid), out);
+                        listed++;
+                }
 }

@@ -17,6 +17,7 @@
 struct roster_row {
         char *program, *path;
         uint32_t pid;
+        uint32_t snapshots;
         uint64_t allocations, peak_bytes;
 };
 
@@ -27,9 +28,17 @@ struct roster_entry {
         bool filled;
 };
 
+/* Reports of snapshots of one process. */
+struct roster_reports {
+        uint32_t pid, count;
+        char *first, *last; /* files */
+};
+
 struct roster {
         struct roster_row *rows;
         uint32_t count;
+        struct roster_reports *reports;
+        uint32_t reports_count;
         struct roster_entry main;    /* of the process that was started, as its last program */
         struct roster_entry busiest; /* most allocations among all others */
 };
@@ -45,6 +54,9 @@ void roster_free(struct roster *r);
 void roster_add(struct roster *r, struct profile *p, const char *path, bool is_main);
 void roster_rename(struct roster *r, const char *from, const char *to);
 
+/* A report about a snapshot of PID is in PATH. */
+void roster_report(struct roster *r, uint32_t pid, const char *path);
+
 /* The process that was started, or, when that made hardly an allocation, the busiest.  false: nothing was recorded.
  * CHOICE is valid until the roster changes. */
 bool roster_choose(const struct roster *r, struct roster_choice *choice);
@@ -54,5 +66,8 @@ void roster_explain(const struct roster *r, const char *program, struct str *out
 
 /* Append lines about those that were not chosen, the largest peak first. */
 void roster_list(const struct roster *r, struct str *out);
+
+/* Append lines about snapshots and where their reports are. */
+void roster_list_reports(const struct roster *r, struct str *out);
 
 #endif

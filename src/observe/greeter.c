@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * greeter.c -- the door where agents say hello.
+ * greeter.c -- the door where agents say hello, and where commands ask for snapshots.
  *
  * Room:   outside.
  */
@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,9 +148,39 @@ bool greeter_has_room(void)
         return count == GREETER_DESCRIPTORS;
 }
 
-int greeter_accept(const struct greeter *g)
+int greeter_accept(int door)
 {
-        return accept4(g->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        return accept4(door, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+socklen_t greeter_door(uint32_t pid, struct sockaddr_un *out)
+{
+        int length;
+
+        *out = (struct sockaddr_un){ .sun_family = AF_UNIX };
+        length = snprintf(out->sun_path + 1, sizeof out->sun_path - 1, "seep-%u", pid);
+        return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+}
+
+int greeter_open_for(uint32_t pid)
+{
+        struct sockaddr_un address;
+        socklen_t length = greeter_door(pid, &address);
+        int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+        if (fd >= 0 && bind(fd, (struct sockaddr *)&address, length) == 0 && listen(fd, GREETER_BACKLOG) == 0)
+                return fd;
+        if (fd >= 0)
+                close(fd);
+        return -1;
+}
+
+void greeter_reply(int fd, const struct wire_reply *reply)
+{
+        ssize_t n = send(fd, reply, sizeof *reply, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        (void)n; /* who does not wait for the answer does not get it */
+        close(fd);
 }
 
 /* ---- who comes ---- */
@@ -180,40 +211,83 @@ static int take_descriptor(struct msghdr *m)
 /* The process that connected: the kernel's word, not the sender's. */
 static void identify(int fd, struct greeting *out)
 {
-        struct ucred who = { 0 };
+        struct ucred who = { .uid = (uid_t)-1 };
         socklen_t length = sizeof who;
 
-        out->pidfd = -1;
-        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) < 0 || who.pid <= 0)
+        out->pid = 0;
+        out->uid = (uid_t)-1;
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) < 0)
                 return;
-        out->pid = (uint32_t)who.pid;
-        length = sizeof out->pidfd;
-        if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &out->pidfd, &length) < 0)
-                out->pidfd = (int)syscall(SYS_pidfd_open, who.pid, 0);
-        if (out->pidfd >= 0)
-                fcntl(out->pidfd, F_SETFD, FD_CLOEXEC);
+        out->uid = who.uid;
+        out->pid = who.pid > 0 ? (uint32_t)who.pid : 0;
+}
+
+static int process_of(int fd, uint32_t pid)
+{
+        int pidfd = -1;
+        socklen_t length = sizeof pidfd;
+
+        if (pid == 0)
+                return -1;
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &length) < 0)
+                pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+        if (pidfd >= 0)
+                fcntl(pidfd, F_SETFD, FD_CLOEXEC);
+        return pidfd;
+}
+
+/* All that can be said.  Longer messages are cut off by the kernel, and have the size of none of them. */
+union greeter_words {
+        uint64_t magic;
+        struct wire_hello hello;
+        struct wire_knock knock;
+        struct wire_request request;
+        char room[sizeof(struct wire_request) + 1];
+};
+
+static enum greeter_answer understand(const union greeter_words *words, size_t bytes, struct greeting *out)
+{
+        if (bytes == sizeof words->hello && words->magic == WIRE_HELLO_MAGIC) {
+                out->hello = words->hello;
+                return GREETER_COME;
+        }
+        if (bytes == sizeof words->knock && words->magic == WIRE_KNOCK_MAGIC)
+                return GREETER_KNOCKED;
+        if (bytes == sizeof words->request && words->magic == WIRE_REQUEST_MAGIC) {
+                out->request = words->request;
+                out->request.label[sizeof out->request.label - 1] = 0;
+                return GREETER_ASKED;
+        }
+        return GREETER_WRONG;
 }
 
 enum greeter_answer greeter_receive(int fd, struct greeting *out, struct err *e)
 {
         _Alignas(struct cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))];
-        struct iovec part = { &out->hello, sizeof out->hello };
+        union greeter_words words = { .magic = 0 };
+        struct iovec part = { &words, sizeof words };
         struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control };
         ssize_t got = recvmsg(fd, &m, MSG_CMSG_CLOEXEC);
+        enum greeter_answer answer;
         int ledger;
 
         if (got < 0 && (errno == EAGAIN || errno == EINTR))
                 return GREETER_LATER;
         ledger = got >= 0 ? take_descriptor(&m) : -1;
-        if (got != sizeof out->hello || out->hello.magic != WIRE_HELLO_MAGIC || ledger < 0) {
-                if (ledger >= 0)
-                        close(ledger);
-                if (got > 0) /* else it died before it spoke */
-                        err_set(e, ERR_EXIT_CANNOT_TRACE, "someone who is no agent spoke to the session's socket");
-                return GREETER_WRONG;
-        }
-        if (!view_open(&out->view, ledger, e))
-                return GREETER_WRONG;
+        if (got <= 0 && ledger < 0)
+                return GREETER_WRONG; /* it died before it spoke */
         identify(fd, out);
-        return GREETER_COME;
+        answer = understand(&words, (size_t)(got > 0 ? got : 0), out);
+        if (answer == GREETER_COME && ledger >= 0) {
+                if (!view_open(&out->view, ledger, e))
+                        return GREETER_WRONG;
+                out->pidfd = process_of(fd, out->pid);
+                return GREETER_COME;
+        }
+        if (ledger >= 0)
+                close(ledger);
+        if (answer != GREETER_COME && answer != GREETER_WRONG)
+                return answer;
+        err_set(e, ERR_EXIT_CANNOT_TRACE, "someone who is no agent spoke to the session's socket");
+        return GREETER_WRONG;
 }

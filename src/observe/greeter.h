@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * greeter.h -- the door where agents say hello.
+ * greeter.h -- the door where agents say hello, and where commands ask for snapshots.
  *
  * Room:   outside.  Called by observe/session.c.
  * Keeps:  a private directory with one socket in it (and perhaps a link); all are gone after greeter_close().
@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/un.h>
 
@@ -27,13 +28,21 @@ struct greeter {
 
 /* What came through the door. */
 struct greeting {
-        struct wire_hello hello;
-        struct view view; /* the receiver's to keep */
-        uint32_t pid;     /* as we see the sender; 0 when it is in a world we do not see */
-        int pidfd;        /* -1 none */
+        struct wire_hello hello;     /* GREETER_COME */
+        struct view view;            /* GREETER_COME: the receiver's to keep */
+        struct wire_request request; /* GREETER_ASKED; its label ends */
+        uint32_t pid; /* as we see the sender; 0 when it is in a world we do not see */
+        uid_t uid;
+        int pidfd; /* GREETER_COME; -1 none */
 };
 
-enum greeter_answer { GREETER_COME, GREETER_LATER, GREETER_WRONG };
+enum greeter_answer {
+        GREETER_COME,    /* an agent, with its ledger */
+        GREETER_KNOCKED, /* an agent whose ledger has a new mark */
+        GREETER_ASKED,   /* a command; the connection waits for a struct wire_reply */
+        GREETER_LATER,   /* nothing has come yet */
+        GREETER_WRONG    /* none of these; E says why (or is not filled, when that needs no word) */
+};
 
 /* OWNER_UID: the user that the program will run as, who must be able to reach the socket. */
 bool greeter_open(struct greeter *g, uid_t owner_uid, struct err *e);
@@ -45,11 +54,20 @@ bool greeter_alias(struct greeter *g, const char *file, struct err *e);
 /* Whether enough descriptors are left to receive a greeting; without them its ledger would be lost. */
 bool greeter_has_room(void);
 
-/* The next connection, not blocking; -1 when there is none. */
-int greeter_accept(const struct greeter *g);
+/* The next connection at the door DOOR, not blocking; -1 when there is none. */
+int greeter_accept(int door);
 
-/* The greeting of connection FD.  GREETER_LATER: nothing has come yet.  GREETER_WRONG: not an agent; E says why
- * (or is not filled, when that needs no word). */
+/* Answer the command at the other end of FD, and close it. */
+void greeter_reply(int fd, const struct wire_reply *reply);
+
+/* The name of a second door for the process PID, in no directory: a process that we did not start has no variable that tells where
+ * we are.  Returns its length. */
+socklen_t greeter_door(uint32_t pid, struct sockaddr_un *out);
+
+/* Open it, for commands only.  The caller's to close; -1: it could not be opened (now). */
+int greeter_open_for(uint32_t pid);
+
+/* What connection FD has to say. */
 enum greeter_answer greeter_receive(int fd, struct greeting *out, struct err *e);
 
 #endif

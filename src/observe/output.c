@@ -21,7 +21,6 @@
 #include "profile/file.h"
 
 #define OUTPUT_SUFFIX ".seep"
-#define OUTPUT_FALLBACKS 3
 
 /* ---- names ---- */
 
@@ -32,8 +31,8 @@ static const char *base_name(const char *path)
         return slash && slash[1] ? slash + 1 : path;
 }
 
-/* A program's name may come from a stranger: nothing in it may lead to another directory or upset a terminal. */
-static void add_program(struct str *to, const char *program)
+/* It may come from a stranger: nothing in it may lead to another directory or upset a terminal. */
+void output_add_program(struct str *to, const char *program)
 {
         const char *name = base_name(program);
 
@@ -64,7 +63,7 @@ static void expand(const char *pattern, const char *program, uint32_t pid, uint3
                 else if (*c == 'n')
                         str_format(out, "%u", number);
                 else if (*c == 'e')
-                        add_program(out, program);
+                        output_add_program(out, program);
                 else
                         str_char(out, '%');
         }
@@ -221,7 +220,7 @@ static bool can_write(const char *directory)
         return good;
 }
 
-static const char *fallback(int i)
+const char *output_fallback(int i)
 {
         switch (i) {
         case 0:
@@ -233,20 +232,21 @@ static const char *fallback(int i)
         }
 }
 
-static bool choose_directory(struct output *o, const char *wanted, struct err *why)
+/* WHAT, in the message: "reports go". */
+static bool choose_directory(struct output *o, const char *wanted, const char *what, struct err *why)
 {
         err_sys(why, ERR_EXIT_CANNOT_TRACE, "cannot write to %s", strcmp(wanted, ".") == 0 ? "the current directory" : wanted);
         for (int i = 0; i < OUTPUT_FALLBACKS; i++) {
-                const char *directory = fallback(i);
+                const char *directory = output_fallback(i);
                 size_t used = strlen(why->text);
 
                 if (!directory || !*directory || !can_write(directory))
                         continue;
                 o->directory = heap_text(directory);
-                snprintf(why->text + used, sizeof why->text - used, "; the recording goes to %s", directory);
+                snprintf(why->text + used, sizeof why->text - used, "; %s to %s", what, directory);
                 return true;
         }
-        return err_context(why, "no place for the recording");
+        return err_context(why, "no place for what is recorded");
 }
 
 /* What the user cannot have meant; FIXED: the pattern is the name. */
@@ -290,9 +290,20 @@ bool output_prepare(struct output *o, const char *pattern, bool force, struct er
         directory = directory_of(pattern);
         good = check_directory(directory, pattern, why);
         if (good && !can_write(directory))
-                good = choose_directory(o, directory, why);
+                good = choose_directory(o, directory, "the recording goes", why);
         free(directory);
         return good;
+}
+
+bool output_prepare_reports(struct output *o, struct err *why)
+{
+        *o = (struct output){ .pattern = "" };
+        return can_write(".") || choose_directory(o, ".", "reports go", why);
+}
+
+char *output_directory(const struct output *o, const char *path)
+{
+        return o->directory ? heap_text(o->directory) : directory_of(path);
 }
 
 void output_free(struct output *o)
@@ -306,8 +317,7 @@ void output_free(struct output *o)
 
 /* ---- writing ---- */
 
-/* With sudo the file belongs to who typed it. */
-static void give_to_user(const char *path)
+void output_give_to_user(const char *path)
 {
         const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
 
@@ -321,7 +331,7 @@ static bool write_to(const struct profile *p, const char *path, struct err *e)
 {
         if (!file_write(p, path, e))
                 return false;
-        give_to_user(path);
+        output_give_to_user(path);
         return true;
 }
 
@@ -332,7 +342,7 @@ bool output_write(struct output *o, const struct profile *p, char **path, bool e
         if (write_to(p, *path, why))
                 return true;
         for (int i = 0; elsewhere && i < OUTPUT_FALLBACKS; i++) {
-                const char *directory = fallback(i);
+                const char *directory = output_fallback(i);
                 char *there;
 
                 if (!directory || !*directory)

@@ -13,9 +13,11 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/str.h"
 #include "profile/model.h"
 
 #define OUTPUT_DEFAULT "%e.%p.seep"
+#define OUTPUT_FALLBACKS 3
 
 struct output {
         const char *pattern; /* %p pid, %e program, %n number of the recording, %% a percent sign */
@@ -45,5 +47,20 @@ void output_make_newest(const char *path);
 /* Write P to *PATH and give it to the user behind sudo.  ELSEWHERE: try the other directories too, *PATH is then
  * replaced and WHY tells why.  false: nothing worked, WHY is the first reason. */
 bool output_write(struct output *o, const struct profile *p, char **path, bool elsewhere, struct err *why);
+
+/* For reports only, beside no recording: the current directory, or another one as in output_prepare(). */
+bool output_prepare_reports(struct output *o, struct err *why);
+
+/* Where a report about the recording PATH ("": none is made) should go; the caller's to free(). */
+char *output_directory(const struct output *o, const char *path);
+
+/* The base name of PROGRAM, as part of a file's name. */
+void output_add_program(struct str *to, const char *program);
+
+/* Directory I (below OUTPUT_FALLBACKS) to try when the wanted one cannot be written to; may be NULL or "". */
+const char *output_fallback(int i);
+
+/* With sudo a file belongs to who typed it. */
+void output_give_to_user(const char *path);
 
 #endif

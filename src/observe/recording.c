@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recording.c -- one process being recorded: its clock, its slices, its checkpoints, its end.
+ * recording.c -- one process being recorded: its clock, its slices, its snapshots, its checkpoints, its end.
  *
  * Room:   outside.
  */
@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,6 +27,7 @@
 #define RECORDING_CHECKPOINT_MS 10000u
 #define RECORDING_INTERPRETER_WORDS 8u /* interpreters may be scripts: four of them, each with an option */
 #define RECORDING_CHECKPOINT_SHARE 100u /* a checkpoint may take one part in so many of the time */
+#define RECORDING_PATIENCE_MS 30000u    /* a program that waits for its report waits no longer */
 
 /* ---- begin and end ---- */
 
@@ -61,24 +63,27 @@ static int open_statm(uint32_t pid)
         return open(name, O_RDONLY | O_CLOEXEC);
 }
 
-struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, char *program, char *path, uint32_t depth)
+struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, char *program, char *path,
+                                const struct recording_plan *plan)
 {
         struct recording *r = heap_zero(1, sizeof *r);
         char *exe;
 
+        r->plan = plan;
         r->view = *v;
         r->pid = pid;
         r->pidfd = pidfd;
         r->program = program;
         r->path = path;
-        r->depth = depth;
+        r->results = -1;
+        r->snapshot_due_ms = plan->snapshot_every_ms;
         r->cwd = read_link("/proc/%u/cwd", pid);
         r->statm = open_statm(pid);
         exe_identity(pid, &r->exe_dev, &r->exe_ino);
         exe = read_link("/proc/%u/exe", pid);
         r->exe_doubtful = *exe && strcmp(exe, r->view.head.exe) != 0;
         free(exe);
-        r->checkpoint_due_ms = RECORDING_CHECKPOINT_MS;
+        r->checkpoint_due_ms = *path ? RECORDING_CHECKPOINT_MS : UINT64_MAX;
         view_observer(&r->view, (uint32_t)getpid());
         return r;
 }
@@ -87,6 +92,9 @@ void recording_free(struct recording *r)
 {
         view_close(&r->view);
         slices_free(&r->slices);
+        snapshots_free(&r->snapshots);
+        if (r->results >= 0)
+                close(r->results);
         if (r->pidfd >= 0)
                 close(r->pidfd);
         if (r->statm >= 0)
@@ -115,6 +123,13 @@ bool recording_is_gone(const struct recording *r)
         return kill((pid_t)r->pid, 0) < 0 && errno == ESRCH;
 }
 
+static uint64_t elapsed_ms(const struct recording *r, uint64_t now_ns)
+{
+        uint64_t start_ns = r->view.head.start_monotonic_ns;
+
+        return now_ns > start_ns ? (now_ns - start_ns) / 1000000u : 0;
+}
+
 /* ---- what the kernel knows ---- */
 
 /* Resident memory as it would be without us: the ledger is mapped by the program, so the kernel counts it there. */
@@ -129,18 +144,28 @@ static void raise_peak(struct recording *r, uint64_t bytes)
                 r->rss_peak_bytes = bytes;
 }
 
-/* Resident memory now and at its highest.  A process on its way out has none: the last numbers stand. */
-static void read_rss(struct recording *r)
+/* Resident memory now.  A process on its way out has none: the last number stands. */
+static void read_rss_now(struct recording *r)
 {
-        char text[4096], name[64], *at;
-        unsigned long long pages = 0, peak_kb = 0;
-        ssize_t n = r->statm < 0 ? -1 : pread(r->statm, text, 127, 0);
-        int fd;
+        char text[128];
+        unsigned long long pages = 0;
+        ssize_t n = r->statm < 0 ? -1 : pread(r->statm, text, sizeof text - 1, 0);
 
         text[n > 0 ? n : 0] = 0;
         if (sscanf(text, "%*u %llu", &pages) == 1 && pages)
                 r->rss_last_bytes = without_ledger(r, pages * (uint64_t)sysconf(_SC_PAGESIZE));
         raise_peak(r, r->rss_last_bytes);
+}
+
+/* The same, and at its highest. */
+static void read_rss(struct recording *r)
+{
+        char text[4096], name[64], *at;
+        unsigned long long peak_kb = 0;
+        ssize_t n;
+        int fd;
+
+        read_rss_now(r);
         snprintf(name, sizeof name, "/proc/%u/status", r->pid);
         fd = open(name, O_RDONLY | O_CLOEXEC);
         if (fd < 0)
@@ -246,7 +271,7 @@ static void fill_profile(struct recording *r, const struct recording_end *end, u
                 .slices = &r->slices,
                 .names = r->names,
                 .name_count = r->name_count,
-                .depth = r->depth,
+                .depth = r->plan->depth,
                 .ended = end->end != PROFILE_END_UNKNOWN,
         };
 
@@ -255,7 +280,7 @@ static void fill_profile(struct recording *r, const struct recording_end *end, u
 }
 
 /* In a process of its own, so that the clock and the slices go on meanwhile. */
-static void start_checkpoint(struct recording *r, uint64_t now_ms, struct output *o)
+static void start_checkpoint(struct recording *r, uint64_t now_ms)
 {
         struct recording_end end = { .end = PROFILE_END_UNKNOWN };
         struct profile p;
@@ -270,14 +295,7 @@ static void start_checkpoint(struct recording *r, uint64_t now_ms, struct output
                 return;
         }
         fill_profile(r, &end, now_ms, &p);
-        _exit(output_write(o, &p, &r->path, false, &e) ? 0 : 1);
-}
-
-static uint64_t elapsed_ms(const struct recording *r, uint64_t now_ns)
-{
-        uint64_t start_ns = r->view.head.start_monotonic_ns;
-
-        return now_ns > start_ns ? (now_ns - start_ns) / 1000000u : 0;
+        _exit(output_write(r->plan->output, &p, &r->path, false, &e) ? 0 : 1);
 }
 
 void recording_checkpoint_done(struct recording *r, int status, uint64_t cpu_ns, uint64_t now_ns)
@@ -290,47 +308,268 @@ void recording_checkpoint_done(struct recording *r, int status, uint64_t cpu_ns,
                 elapsed_ms(r, now_ns) + (wait_ms > RECORDING_CHECKPOINT_MS ? wait_ms : RECORDING_CHECKPOINT_MS);
 }
 
-/* ---- the course ---- */
+/* ---- snapshots and their reports ---- */
 
-void recording_tick(struct recording *r, uint64_t now_ns, struct output *o)
+static struct snapshots_moment moment(struct recording *r, uint64_t now_ms)
+{
+        return (struct snapshots_moment){ &r->slices, &r->view, now_ms, r->rss_last_bytes, false };
+}
+
+/* A report that takes too long must not hold up the program. */
+static void tell_served(struct recording *r, uint64_t now_ms)
+{
+        bool late = r->snapshots.due_count && now_ms > r->reports_since_ms + RECORDING_PATIENCE_MS;
+        uint32_t served = late ? r->snapshots.seen : snapshots_served(&r->snapshots);
+
+        if (served <= r->served)
+                return;
+        r->served = served;
+        view_served(&r->view, served);
+}
+
+static void write_report(struct recording *r, const struct profile *p, const struct snapshots_due *due, struct reports_result *out)
+{
+        struct reports_place place = { output_directory(r->plan->output, r->path), r->program, r->pid };
+
+        reports_write(&r->plan->author, &place, p, &due->order, out);
+        free(place.directory);
+}
+
+/* In a process of its own, which ends here. */
+static void write_reports(struct recording *r, uint64_t now_ms)
+{
+        struct recording_end end = { .end = PROFILE_END_UNKNOWN };
+        struct reports_result result;
+        struct profile p;
+        bool good = true;
+
+        fill_profile(r, &end, now_ms, &p);
+        for (uint32_t i = 0; i < r->snapshots.due_count && good; i++) {
+                write_report(r, &p, &r->snapshots.due[i], &result);
+                good = io_write(r->results, &result, sizeof result);
+        }
+        _exit(good ? 0 : 1);
+}
+
+/* The oldest COUNT reports are done with: tell what became of them.  Without an answer in r->results: WHY. */
+static void tell_reports(struct recording *r, uint32_t count, const char *why)
+{
+        struct reports_result result;
+
+        for (uint32_t i = 0; i < count; i++) {
+                const struct snapshots_due *due = &r->snapshots.due[i];
+
+                if (pread(r->results, &result, sizeof result, (off_t)(i * sizeof result)) != (ssize_t)sizeof result) {
+                        result = (struct reports_result){ .seq = due->order.seq };
+                        snprintf(result.why, sizeof result.why, "%s", why);
+                }
+                r->plan->told(r->plan->context, r, due, &result);
+        }
+        snapshots_forget(&r->snapshots, count);
+        if (r->results >= 0)
+                close(r->results);
+        r->results = -1;
+        r->reports_begun = 0;
+        r->reporter = 0;
+}
+
+/* No process or no descriptors: they may be there at the next tick. */
+static void give_up_reports(struct recording *r, uint64_t now_ms)
+{
+        char why[128];
+
+        snprintf(why, sizeof why, "cannot start a process for it: %s", strerror(errno));
+        if (r->results >= 0)
+                close(r->results);
+        r->results = -1;
+        r->reporter = 0;
+        if (now_ms > r->reports_since_ms + RECORDING_PATIENCE_MS)
+                tell_reports(r, r->snapshots.due_count, why);
+}
+
+static void start_reports(struct recording *r, uint64_t now_ms)
+{
+        if (r->reporter || !r->snapshots.due_count)
+                return;
+        if (!r->reports_since_ms)
+                r->reports_since_ms = now_ms;
+        r->results = memfd_create("seep-reports", MFD_CLOEXEC);
+        r->reporter = r->results >= 0 ? fork() : -1;
+        if (r->reporter == 0)
+                write_reports(r, now_ms);
+        if (r->reporter < 0)
+                give_up_reports(r, now_ms);
+        else
+                r->reports_begun = r->snapshots.due_count;
+}
+
+static void take_results(struct recording *r, int status)
+{
+        char why[128];
+
+        if (WIFSIGNALED(status))
+                snprintf(why, sizeof why, "the process that wrote it was killed by signal %d", WTERMSIG(status));
+        else
+                snprintf(why, sizeof why, "the process that wrote it ended early, with status %d", WEXITSTATUS(status));
+        tell_reports(r, r->reports_begun, why);
+}
+
+void recording_reports_done(struct recording *r, int status, uint64_t now_ns)
 {
         uint64_t now_ms = elapsed_ms(r, now_ns);
-        uint32_t threads = r->view.head.thread_count;
+
+        take_results(r, status);
+        r->reports_since_ms = 0;
+        start_reports(r, now_ms);
+        tell_served(r, now_ms);
+}
+
+static bool has_new_marks(const struct recording *r)
+{
+        const struct ledger_head *shared = view_shared(&r->view);
+
+        return !shared || __atomic_load_n(&shared->mark_count, __ATOMIC_ACQUIRE) != r->snapshots.seen;
+}
+
+static void serve_marks(struct recording *r, uint64_t now_ms)
+{
+        struct snapshots_moment now;
+        struct err e;
+
+        if (has_new_marks(r) && view_refresh(&r->view, &e) && r->view.head.mark_count != r->snapshots.seen) {
+                read_rss_now(r);
+                now = moment(r, now_ms);
+                snapshots_look(&r->snapshots, &now);
+        }
+        start_reports(r, now_ms);
+        tell_served(r, now_ms);
+}
+
+void recording_knock(struct recording *r, uint64_t now_ns)
+{
+        serve_marks(r, elapsed_ms(r, now_ns));
+}
+
+void recording_ask(struct recording *r, const char *label, int asker, uint64_t now_ns)
+{
+        uint64_t now_ms = elapsed_ms(r, now_ns);
+        struct snapshots_moment now;
+        struct err e;
+
+        serve_marks(r, now_ms);
+        view_refresh(&r->view, &e); /* an earlier copy of the head will do */
+        read_rss_now(r);
+        now = moment(r, now_ms);
+        snapshots_take(&r->snapshots, &now, LEDGER_MARK_OUTSIDE, label, true, asker);
+        start_reports(r, now_ms);
+}
+
+/* Those that a clock or a threshold asks for. */
+static void take_own_snapshots(struct recording *r, uint64_t now_ms)
+{
+        const struct recording_plan *plan = r->plan;
+        bool timer = plan->snapshot_every_ms && now_ms >= r->snapshot_due_ms, rss = false;
+        struct snapshots_moment now;
+        struct err e;
+
+        if (plan->snapshot_rss_bytes && !r->snapshot_rss_done) {
+                read_rss_now(r);
+                rss = r->snapshot_rss_done = r->rss_last_bytes >= plan->snapshot_rss_bytes;
+        }
+        if ((!timer && !rss) || !view_refresh(&r->view, &e))
+                return;
+        read_rss_now(r);
+        now = moment(r, now_ms);
+        if (rss)
+                snapshots_take(&r->snapshots, &now, LEDGER_MARK_OUTSIDE, "rss", false, SNAPSHOTS_NOBODY);
+        if (!timer)
+                return;
+        snapshots_take(&r->snapshots, &now, LEDGER_MARK_OUTSIDE, "timer", false, SNAPSHOTS_NOBODY);
+        r->snapshot_due_ms = (now_ms / plan->snapshot_every_ms + 1) * plan->snapshot_every_ms;
+}
+
+/* ---- the course ---- */
+
+void recording_tick(struct recording *r, uint64_t now_ns)
+{
+        uint64_t now_ms = elapsed_ms(r, now_ns);
         struct err e;
 
         view_tick(&r->view, now_ms < UINT32_MAX ? (uint32_t)now_ms : UINT32_MAX);
+        serve_marks(r, now_ms);
+        take_own_snapshots(r, now_ms);
         if (!slices_due(&r->slices, now_ms))
                 return;
         if (!view_refresh(&r->view, &e))
                 return;
         read_rss(r);
         slices_cut(&r->slices, &r->view, now_ms, r->rss_last_bytes, false);
-        if (now_ms >= r->names_due_ms || r->view.head.thread_count != threads) {
+        if (now_ms >= r->names_due_ms || r->view.head.thread_count != r->named_threads) {
                 refresh_names(r);
+                r->named_threads = r->view.head.thread_count;
                 r->names_due_ms = now_ms + RECORDING_NAMES_EVERY_MS;
         }
         if (now_ms >= r->checkpoint_due_ms)
-                start_checkpoint(r, now_ms, o);
+                start_checkpoint(r, now_ms);
+}
+
+/* ---- the end ---- */
+
+static void wait_for_writers(struct recording *r)
+{
+        int status = 0;
+
+        if (r->writer)
+                waitpid(r->writer, NULL, 0);
+        r->writer = 0;
+        if (!r->reporter)
+                return;
+        waitpid(r->reporter, &status, 0);
+        take_results(r, status);
+}
+
+/* Marks that came since the last look, the last report, the last slice. */
+static void cut_last(struct recording *r, const struct recording_end *end, uint64_t now_ms)
+{
+        bool ended = end->end != PROFILE_END_UNKNOWN;
+        struct snapshots_moment now = moment(r, now_ms);
+
+        now.ended = ended;
+        snapshots_look(&r->snapshots, &now);
+        if (r->plan->last_report && !r->snapshots.exit_seen)
+                snapshots_take(&r->snapshots, &now, ended ? LEDGER_MARK_EXIT : LEDGER_MARK_OUTSIDE, "", true, SNAPSHOTS_NOBODY);
+        else
+                slices_cut(&r->slices, &r->view, now_ms, r->rss_last_bytes, true);
+}
+
+/* The reports that nobody began to write. */
+static void write_last_reports(struct recording *r, const struct profile *p, uint64_t now_ms)
+{
+        struct reports_result result;
+
+        for (uint32_t i = 0; i < r->snapshots.due_count; i++) {
+                write_report(r, p, &r->snapshots.due[i], &result);
+                r->plan->told(r->plan->context, r, &r->snapshots.due[i], &result);
+        }
+        snapshots_forget(&r->snapshots, r->snapshots.due_count);
+        tell_served(r, now_ms);
 }
 
 void recording_finish(struct recording *r, const struct recording_end *end, uint64_t now_ns, struct profile *p)
 {
         uint64_t now_ms = elapsed_ms(r, now_ns);
         struct err e;
-        bool fresh;
 
-        if (r->writer)
-                waitpid(r->writer, NULL, 0);
-        r->writer = 0;
+        wait_for_writers(r);
         if (end->end == PROFILE_END_UNKNOWN)
                 read_rss(r);
-        fresh = view_refresh(&r->view, &e);
         raise_peak(r, without_ledger(r, end->rss_peak_bytes));
-        if (fresh)
-                slices_cut(&r->slices, &r->view, now_ms, r->rss_last_bytes, true);
+        if (view_refresh(&r->view, &e))
+                cut_last(r, end, now_ms);
         fill_profile(r, end, now_ms, p);
-        if (end->end == PROFILE_END_UNKNOWN) {
+        if (end->end == PROFILE_END_UNKNOWN)
                 collect_warn(p, "the program was still running when the recording ended");
+        write_last_reports(r, p, now_ms);
+        if (end->end == PROFILE_END_UNKNOWN)
                 view_observer(&r->view, 0);
-        }
 }

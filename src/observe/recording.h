@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recording.h -- one process being recorded: its clock, its slices, its checkpoints, its end.
+ * recording.h -- one process being recorded: its clock, its slices, its snapshots, its checkpoints, its end.
  *
  * Room:   outside.  Called by observe/session.c.
  */
@@ -13,11 +13,29 @@
 
 #include "observe/collect.h"
 #include "observe/output.h"
+#include "observe/reports.h"
 #include "observe/slices.h"
+#include "observe/snapshots.h"
 #include "observe/view.h"
 #include "profile/model.h"
 
+struct recording;
+
+/* What is the same for all recordings of a session. */
+struct recording_plan {
+        uint32_t depth; /* innermost frames to keep, 0 all */
+        uint64_t snapshot_every_ms, snapshot_rss_bytes; /* 0 none */
+        uint64_t max_file_bytes;                        /* of the event log; 0 any */
+        struct output *output;
+        bool last_report; /* at the end of the recording, unless the program asked for one itself */
+        struct reports_author author;
+        void *context;
+        /* A report is written, or could not be.  ASKER in DUE is the callee's to answer and close. */
+        void (*told)(void *context, const struct recording *r, const struct snapshots_due *due, const struct reports_result *result);
+};
+
 struct recording {
+        const struct recording_plan *plan;
         struct view view;
         struct slices slices;
         uint32_t pid; /* as we see it */
@@ -25,14 +43,26 @@ struct recording {
         int statm;    /* /proc/PID/statm; -1 when it cannot be read */
         uint64_t exe_dev, exe_ino; /* of the program when its hello was read; 0 unknown */
         bool exe_doubtful;         /* it had another name then than in the ledger: replaced already, or in a chroot */
-        char *program, *cwd, *path;
-        uint32_t depth;
+        char *program, *cwd;
+        char *path;       /* of the recording; "" when only reports are wanted */
 
         struct collect_name *names; /* by thread of the ledger */
         uint32_t name_count;
+        uint32_t named_threads; /* of the ledger, when names were read last */
         uint64_t names_due_ms;
 
         uint64_t rss_last_bytes, rss_peak_bytes;
+
+        struct snapshots snapshots;
+        uint32_t served;          /* marks, as the program was told */
+        uint64_t snapshot_due_ms; /* the next of --snapshot-every */
+        bool snapshot_rss_done;
+        uint32_t signal_state; /* enum ledger_signal_state, as the user was told */
+
+        pid_t reporter;            /* the process that writes reports now; 0 none */
+        int results;               /* what it tells us: struct reports_result[] */
+        uint32_t reports_begun;    /* how many of snapshots.due it has */
+        uint64_t reports_since_ms; /* since when the oldest one is due */
 
         pid_t writer; /* the process that writes a checkpoint now; 0 none */
         uint64_t checkpoint_due_ms;
@@ -47,11 +77,21 @@ struct recording_end {
 };
 
 /* A process said hello with the ledger V, which is moved.  PIDFD may be -1; PROGRAM and PATH are moved. */
-struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, char *program, char *path, uint32_t depth);
+struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, char *program, char *path,
+                                const struct recording_plan *plan);
 void recording_free(struct recording *r);
 
-/* At each tick: clock, and whatever is due of slices, names and checkpoints.  NOW_NS: CLOCK_MONOTONIC. */
-void recording_tick(struct recording *r, uint64_t now_ns, struct output *o);
+/* At each tick: clock, marks, and whatever is due of slices, snapshots, names and checkpoints.  NOW_NS: CLOCK_MONOTONIC. */
+void recording_tick(struct recording *r, uint64_t now_ns);
+
+/* The program says that somebody waits for a mark. */
+void recording_knock(struct recording *r, uint64_t now_ns);
+
+/* ASKER, a connection, wants a snapshot; it will be answered through plan->told. */
+void recording_ask(struct recording *r, const char *label, int asker, uint64_t now_ns);
+
+/* The process that wrote reports ended, with STATUS of waitpid(). */
+void recording_reports_done(struct recording *r, int status, uint64_t now_ns);
 
 /* The process runs another program now, which did not say hello (yet). */
 bool recording_has_execed(const struct recording *r);

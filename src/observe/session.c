@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/heap.h"
+#include "observe/answers.h"
 #include "observe/family.h"
 #include "observe/greeter.h"
 #include "observe/recording.h"
@@ -34,10 +35,13 @@
 #define SESSION_SLOW_TICKS 16u     /* what need not be done at each tick is done at each such */
 #define SESSION_SILENCE_TICKS 100u /* a silent program is looked at for a second, then once a second */
 #define SESSION_PENDING_MAX 256u
+#define SESSION_HELLO_MS 10000     /* an attended program says hello within a moment, or its agent gave up */
 
 struct session {
         struct session_options o;
+        struct recording_plan plan;
         struct greeter greeter;
+        int door; /* for commands that know the main process only; -1 */
         struct relay relay;
         int timer;
         bool ticking;
@@ -57,7 +61,8 @@ struct session {
         char *main_path;        /* where the recording of the last of them should go */
         int status;
         uint64_t own_rss_bytes, main_rss_bytes;
-        bool stop, told_waiting;
+        bool stop, told_waiting, told_stranger, told_elsewhere;
+        uint64_t begin_ns;
         struct silence silence;
         uint64_t children_announced, children_come; /* forked ones, with --follow=all */
         uint64_t children_deadline_ns;
@@ -82,7 +87,42 @@ static uint64_t now_ns(void)
         return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* ---- what became of a report ---- */
+
+static void tell_report(void *context, const struct recording *r, const struct snapshots_due *due, const struct reports_result *result)
+{
+        struct session *s = context;
+        char text[2048];
+
+        if (result->written)
+                s->o.reported(s->o.context, r->program, r->pid, result->path);
+        if (answers_word(&s->o, r, due, result, text, sizeof text))
+                say(s, SESSION_TROUBLE, "%s", text);
+        else
+                say(s, SESSION_DETAIL, "snapshot %u of %s (pid %u): report in %s", result->seq, r->program, r->pid, result->path);
+        if (result->elsewhere && !s->told_elsewhere)
+                say(s, SESSION_TROUBLE, "%s; it is in %s", result->why, result->path);
+        s->told_elsewhere = s->told_elsewhere || result->elsewhere;
+        if (due->asker >= 0)
+                answers_reply(due, result);
+}
+
 /* ---- opening and closing ---- */
+
+static void make_plan(struct session *s)
+{
+        s->plan = (struct recording_plan){
+                .depth = s->o.depth,
+                .snapshot_every_ms = s->o.snapshot_every_ms,
+                .snapshot_rss_bytes = s->o.snapshot_rss_bytes,
+                .max_file_bytes = s->o.max_file_bytes,
+                .output = s->o.output,
+                .last_report = s->o.attended,
+                .author = s->o.author,
+                .context = s,
+                .told = tell_report,
+        };
+}
 
 struct session *session_open(const struct session_options *o, struct err *e)
 {
@@ -90,6 +130,9 @@ struct session *session_open(const struct session_options *o, struct err *e)
         struct session *s = heap_zero(1, sizeof *s);
 
         s->o = *o;
+        s->begin_ns = now_ns();
+        make_plan(s);
+        s->door = -1;
         s->timer = -1;
         s->greeter.fd = -1;
         if (!relay_open(&s->relay, e)) {
@@ -116,6 +159,8 @@ void session_close(struct session *s)
                 recording_free(s->recordings[i]);
         if (s->timer >= 0)
                 close(s->timer);
+        if (s->door >= 0)
+                close(s->door);
         greeter_close(&s->greeter);
         relay_close(&s->relay);
         free(s->recordings);
@@ -176,8 +221,9 @@ static void finish(struct session *s, uint32_t index, const struct recording_end
         s->recordings[index] = s->recordings[--s->count];
         recording_finish(r, end, now_ns(), &p);
         s->children_announced += r->view.head.forks_followed;
-        written = output_write(s->o.output, &p, &r->path, true, &why);
-        tell_writing(s, wanted, r, written, &why);
+        written = *wanted && output_write(s->o.output, &p, &r->path, true, &why);
+        if (*wanted)
+                tell_writing(s, wanted, r, written, &why);
         s->o.done(s->o.context, &p, r->path, written, r->pid == s->main_id);
         profile_free(&p);
         free(wanted);
@@ -246,7 +292,7 @@ static void finish_earlier_programs(struct session *s, uint32_t pid)
 
 static const char *program_name(const struct session *s, const struct greeting *g, bool first)
 {
-        if (first)
+        if (first && s->o.program)
                 return s->o.program;
         return g->view.head.exe[0] ? g->view.head.exe : g->view.head.command;
 }
@@ -264,13 +310,25 @@ static char *main_name(struct session *s, const char *program, uint32_t pid)
         return heap_text(s->main_path);
 }
 
+/* "": no recording is wanted, only reports. */
+static char *recording_name(struct session *s, const char *program, uint32_t pid, bool is_main)
+{
+        if (!*s->o.output->pattern)
+                return heap_text("");
+        return is_main ? main_name(s, program, pid) : output_name(s->o.output, program, pid, s->made, false);
+}
+
 static void welcome(struct session *s, struct greeting *g)
 {
-        bool is_main = g->pid == s->main_id, first = is_main && s->main_programs == 0;
-        const char *program = program_name(s, g, first);
+        bool is_main, first;
+        const char *program;
         struct recording *r;
-        char *name;
 
+        if (s->main_id == 0)
+                s->main_id = g->pid;
+        is_main = g->pid == s->main_id;
+        first = is_main && s->main_programs == 0;
+        program = program_name(s, g, first);
         if (s->o.follow == SESSION_FOLLOW_NONE && !is_main) {
                 view_close(&g->view);
                 if (g->pidfd >= 0)
@@ -281,12 +339,51 @@ static void welcome(struct session *s, struct greeting *g)
         s->made++;
         s->children_come += g->hello.reason == WIRE_HELLO_FORK;
         s->main_programs += is_main;
-        name = is_main ? main_name(s, program, g->pid) : output_name(s->o.output, program, g->pid, s->made, false);
-        r = recording_new(&g->view, g->pid, g->pidfd, heap_text(program), name, s->o.depth);
+        r = recording_new(&g->view, g->pid, g->pidfd, heap_text(program), recording_name(s, program, g->pid, is_main), &s->plan);
         s->recordings = heap_grow(s->recordings, s->count + 1, sizeof *s->recordings);
         s->recordings[s->count++] = r;
-        say(s, first ? SESSION_NOTE : SESSION_DETAIL, "recording %s (pid %u) by preload, to %s", program, g->pid, r->path);
-        recording_tick(r, now_ns(), s->o.output);
+        say(s, first && !s->o.attended ? SESSION_NOTE : SESSION_DETAIL, "recording %s (pid %u) by preload, to %s", program, g->pid,
+            *r->path ? r->path : "reports only");
+        recording_tick(r, now_ns());
+}
+
+/* Somebody waits for a mark.  PID 0: it cannot be told who. */
+static void serve_knock(struct session *s, uint32_t pid)
+{
+        for (uint32_t i = 0; i < s->count; i++)
+                if (pid == 0 || s->recordings[i]->pid == pid)
+                        recording_knock(s->recordings[i], now_ns());
+}
+
+static bool may_ask(const struct session *s, uid_t uid)
+{
+        return uid == 0 || uid == geteuid() || uid == s->o.uid;
+}
+
+/* FD is moved. */
+static void serve_request(struct session *s, const struct greeting *g, int fd)
+{
+        const struct wire_request *ask = &g->request;
+        struct recording *r = NULL;
+
+        for (uint32_t i = 0; i < s->count; i++)
+                if (s->recordings[i]->pid == ask->pid)
+                        r = s->recordings[i];
+        if (!may_ask(s, g->uid))
+                answers_refuse(fd, "process %u is recorded by another user; only that user and root may ask", ask->pid);
+        else if (ask->type != WIRE_REQUEST_SNAPSHOT)
+                answers_refuse(fd, "the seep that records process %u does not know this request: it is another version", ask->pid);
+        else if (!r)
+                answers_refuse(fd, "process %u is not among those recorded there (see --follow)", ask->pid);
+        else
+                recording_ask(r, ask->label, fd, now_ns());
+}
+
+static void tell_stranger(struct session *s, const struct err *e)
+{
+        if (e->text[0] && !s->told_stranger)
+                say(s, SESSION_TROUBLE, "%s", e->text);
+        s->told_stranger = s->told_stranger || e->text[0];
 }
 
 /* True when FD is done with. */
@@ -301,30 +398,42 @@ static bool listen_to(struct session *s, int fd)
         case GREETER_COME:
                 welcome(s, &g);
                 break;
+        case GREETER_KNOCKED:
+                serve_knock(s, g.pid);
+                break;
+        case GREETER_ASKED:
+                serve_request(s, &g, fd);
+                return true;
         case GREETER_WRONG:
-                if (e.text[0])
-                        say(s, SESSION_TROUBLE, "%s", e.text);
+                tell_stranger(s, &e);
                 break;
         }
         close(fd);
         return true;
 }
 
-static void take_hellos(struct session *s)
+static void open_door(struct session *s, int door)
 {
         int fd;
 
+        while (!s->starved && s->pending_count < SESSION_PENDING_MAX && (fd = greeter_accept(door)) >= 0) {
+                if (!listen_to(s, fd))
+                        s->pending[s->pending_count++] = fd;
+                s->starved = !greeter_has_room();
+        }
+}
+
+static void take_hellos(struct session *s)
+{
         s->starved = !greeter_has_room();
         for (uint32_t i = s->pending_count; i-- > 0 && !s->starved;) {
                 if (listen_to(s, s->pending[i]))
                         s->pending[i] = s->pending[--s->pending_count];
                 s->starved = !greeter_has_room();
         }
-        while (!s->starved && s->pending_count < SESSION_PENDING_MAX && (fd = greeter_accept(&s->greeter)) >= 0) {
-                if (!listen_to(s, fd))
-                        s->pending[s->pending_count++] = fd;
-                s->starved = !greeter_has_room();
-        }
+        open_door(s, s->greeter.fd);
+        if (s->door >= 0)
+                open_door(s, s->door);
 }
 
 /* ---- ticks ---- */
@@ -338,16 +447,41 @@ static void find_execs(struct session *s)
                         finish(s, i, &end);
 }
 
+static void tell_signal(struct session *s, struct recording *r)
+{
+        uint32_t state = r->view.head.signal_state;
+        char text[512];
+
+        if (state == r->signal_state)
+                return;
+        r->signal_state = state;
+        if (state == LEDGER_SIGNAL_PROGRAM || (state == LEDGER_SIGNAL_BEFORE && !s->o.attended)) {
+                answers_signal(&s->o, r, text, sizeof text);
+                say(s, r->pid == s->main_id ? SESSION_NOTE : SESSION_DETAIL, "%s", text);
+        }
+}
+
+static void slow_tick(struct session *s)
+{
+        find_execs(s);
+        if (s->door < 0 && s->main_id)
+                s->door = greeter_open_for(s->main_id);
+}
+
 static void tick(struct session *s)
 {
         uint64_t expired, now = now_ns();
 
         if (read(s->timer, &expired, sizeof expired) != (ssize_t)sizeof expired)
                 return;
-        for (uint32_t i = 0; i < s->count; i++)
-                recording_tick(s->recordings[i], now, s->o.output);
+        for (uint32_t i = 0; i < s->count; i++) {
+                recording_tick(s->recordings[i], now);
+                tell_signal(s, s->recordings[i]);
+        }
+        if (s->o.duration_ms && now >= s->begin_ns + s->o.duration_ms * 1000000u)
+                s->stop = true;
         if (++s->ticks % SESSION_SLOW_TICKS == 0)
-                find_execs(s);
+                slow_tick(s);
         if (s->made == 0 && s->main_pid && (s->ticks < SESSION_SILENCE_TICKS || s->ticks % SESSION_SILENCE_TICKS == 0))
                 silence_look(&s->silence, s->main_pid, s->o.uid);
 }
@@ -379,6 +513,8 @@ static void writer_ended(struct session *s, pid_t pid, int status, const struct 
                 struct recording *r = s->recordings[i];
                 bool failed_before = r->checkpoint_failed;
 
+                if (r->reporter == pid)
+                        recording_reports_done(r, status, now_ns());
                 if (r->writer != pid)
                         continue;
                 recording_checkpoint_done(r, status, cpu_ns, now_ns());
@@ -408,7 +544,7 @@ static void take_signals(struct session *s)
         while ((event = relay_next(&s->relay, s->main_pid)) != RELAY_NOTHING) {
                 if (event == RELAY_CHILD)
                         reap(s);
-                if (event == RELAY_STOP)
+                if (event == RELAY_STOP && !s->o.attended) /* else: the last report is to be written, whatever comes */
                         s->stop = true;
         }
 }
@@ -426,11 +562,24 @@ static bool children_on_the_way(struct session *s)
         return now_ns() < s->children_deadline_ns;
 }
 
+static bool wait_for_attended(struct session *s)
+{
+        bool gone = s->main_id && kill((pid_t)s->main_id, 0) < 0 && errno == ESRCH;
+
+        if (s->made == 0)
+                return !gone && now_ns() < s->begin_ns + SESSION_HELLO_MS * 1000000ull;
+        return s->count > 0 || (s->o.follow == SESSION_FOLLOW_ALL && children_on_the_way(s));
+}
+
 static bool wait_for_more(struct session *s)
 {
+        if (s->stop)
+                return false;
         if (s->main_pid)
                 return true;
-        if (s->stop || s->o.follow != SESSION_FOLLOW_ALL)
+        if (s->o.attended)
+                return wait_for_attended(s);
+        if (s->o.follow != SESSION_FOLLOW_ALL)
                 return false;
         if (s->count == 0 && !children_on_the_way(s) && !family_find(s->environment))
                 return false;
@@ -445,14 +594,15 @@ static uint32_t fill_polls(struct session *s)
 {
         uint32_t n = 0;
 
-        s->polls = heap_grow(s->polls, 3 + s->pending_count + s->count, sizeof *s->polls);
+        s->polls = heap_grow(s->polls, 4 + s->pending_count + s->count, sizeof *s->polls);
         s->polls[n++] = (struct pollfd){ .fd = s->relay.fd, .events = POLLIN };
         s->polls[n++] = (struct pollfd){ .fd = s->timer, .events = POLLIN };
         s->polls[n++] = (struct pollfd){ .fd = s->starved ? -1 : s->greeter.fd, .events = POLLIN };
+        s->polls[n++] = (struct pollfd){ .fd = s->starved ? -1 : s->door, .events = POLLIN };
         for (uint32_t i = 0; i < s->pending_count; i++)
                 s->polls[n++] = (struct pollfd){ .fd = s->starved ? -1 : s->pending[i], .events = POLLIN };
         for (uint32_t i = 0; i < s->count; i++)
-                if (s->recordings[i]->pid != s->main_id && s->recordings[i]->pidfd >= 0)
+                if ((s->recordings[i]->pid != s->main_id || !s->main_pid) && s->recordings[i]->pidfd >= 0)
                         s->polls[n++] = (struct pollfd){ .fd = s->recordings[i]->pidfd, .events = POLLIN };
         return n;
 }
@@ -487,11 +637,11 @@ static void run_loop(struct session *s)
                         break;
                 signals = s->polls[0].revents;
                 ticks = s->polls[1].revents;
-                if (s->starved || any_ready(s->polls + 2, 1 + pending))
+                if (s->starved || any_ready(s->polls + 2, 2 + pending))
                         take_hellos(s);
                 if (ticks)
                         tick(s);
-                if (any_ready(s->polls + 3 + pending, n - 3 - pending) || s->ticks % SESSION_SLOW_TICKS == 0)
+                if (any_ready(s->polls + 4 + pending, n - 4 - pending) || s->ticks % SESSION_SLOW_TICKS == 0)
                         find_ended(s);
                 if (signals)
                         take_signals(s);
@@ -504,8 +654,10 @@ void session_run(struct session *s, pid_t pid, struct session_end *end)
 
         getrusage(RUSAGE_SELF, &own);
         s->own_rss_bytes = (uint64_t)own.ru_maxrss * 1024;
-        s->main_pid = pid;
+        s->main_pid = s->o.attended ? 0 : pid;
         s->main_id = (uint32_t)pid;
+        if (pid)
+                s->door = greeter_open_for(s->main_id);
         raise_descriptor_limit();
         run_loop(s);
         do {
@@ -513,7 +665,22 @@ void session_run(struct session *s, pid_t pid, struct session_end *end)
                 find_ended(s);
                 finish_all(s, PROFILE_END_UNKNOWN);
         } while (s->starved && greeter_has_room());
-        *end = (struct session_end){ .status = s->status, .recordings = s->made };
-        if (s->made == 0)
+        *end = (struct session_end){ .status = s->status, .running = s->main_pid != 0, .recordings = s->made };
+        if (s->made == 0 && s->o.program)
                 silence_explain(&s->silence, s->o.program, s->status, end->silence, sizeof end->silence);
+}
+
+void session_wait(struct session *s, struct session_end *end)
+{
+        struct pollfd signals = { .fd = s->relay.fd, .events = POLLIN };
+
+        close(s->greeter.fd);
+        s->greeter.fd = -1;
+        while (s->main_pid) {
+                take_signals(s);
+                if (s->main_pid && poll(&signals, 1, -1) < 0 && errno != EINTR)
+                        break;
+        }
+        end->status = s->status;
+        end->running = false;
 }

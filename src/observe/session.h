@@ -2,7 +2,8 @@
 /*
  * session.h -- one run of `seep record`: the program, those it starts, and their recordings.
  *
- * Room:   outside.  Called by cli/cmd_record.c, in the order open, (spawn), run, close.
+ * Room:   outside.  Called by cli/cmd_record.c, in the order open, (spawn), run, (wait), close, and by cli/cmd_attend.c, which
+ *         observes a process that it did not start.
  * Keeps:  does not print; tells what happens through the callbacks.
  */
 #ifndef SEEP_OBSERVE_SESSION_H
@@ -15,6 +16,7 @@
 #include "attach/spawn.h"
 #include "base/err.h"
 #include "observe/output.h"
+#include "observe/reports.h"
 #include "profile/model.h"
 
 enum session_follow { SESSION_FOLLOW_NONE, SESSION_FOLLOW_EXEC, SESSION_FOLLOW_ALL };
@@ -28,20 +30,28 @@ struct session_options {
         uint32_t depth; /* innermost frames to keep, 0 all */
         uint32_t signal; /* that asks for a snapshot; 0 none */
         uint64_t limit_bytes, snapshot_heap_bytes; /* 0 none */
-        const char *program; /* as typed */
+        const char *limit_text;                    /* as typed */
+        uint64_t snapshot_every_ms, snapshot_rss_bytes, duration_ms; /* 0 none */
+        uint64_t max_file_bytes; /* of the event log; 0 any */
+        bool attended;       /* the program is not our child; no recording is written unless OUTPUT has a pattern */
+        const char *program; /* as typed; NULL when attended */
         uid_t uid;           /* the program's user */
         struct output *output;
+        struct reports_author author; /* of reports */
         void *context;
         void (*say)(void *context, enum session_level level, const char *text);
         /* A recording is finished and, unless WRITTEN is false, in the file PATH.  P may be moved out (and cleared).
          * IS_MAIN: of the process that was started; what comes last is what it was at the end. */
         void (*done)(void *context, struct profile *p, const char *path, bool written, bool is_main);
+        /* The process PID, running PROGRAM, has a new report. */
+        void (*reported)(void *context, const char *program, uint32_t pid, const char *path);
         /* A finished recording has another name now. */
         void (*moved)(void *context, const char *from, const char *to);
 };
 
 struct session_end {
         int status;         /* as from waitpid() */
+        bool running;       /* the program goes on without us (--duration): see session_wait() */
         uint32_t recordings;
         char silence[768];  /* when there is no recording: why */
 };
@@ -58,7 +68,11 @@ const char *session_agent(struct session *s, const char *agent, struct err *e);
 const char *session_environment(const struct session *s);
 const struct spawn_signals *session_signals(const struct session *s);
 
-/* Observe PID, our child, to its end (and with SESSION_FOLLOW_ALL all others to theirs). */
+/* Observe PID to its end (and with SESSION_FOLLOW_ALL all others to theirs).  Our child, unless attended; then it may be 0: the
+ * first that says hello. */
 void session_run(struct session *s, pid_t pid, struct session_end *end);
+
+/* Observe nobody any more, but stay with the program, pass signals on to it, and learn its status. */
+void session_wait(struct session *s, struct session_end *end);
 
 #endif

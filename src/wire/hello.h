@@ -72,6 +72,7 @@ struct wire_reply {
         uint64_t magic;  /* WIRE_REQUEST_MAGIC */
         uint32_t status; /* ERR_EXIT_*: 0 done */
         uint32_t seq;    /* of the snapshot */
+        uint64_t live_bytes, live_blocks; /* of the heap then */
         char text[1024]; /* for the user; the report's file, or why not */
 };
 

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record.h -- how to record: the options of `seep record`, which plain LD_PRELOAD takes from SEEP_OPTIONS.
+ *
+ * Room:   outside, cli/ only.  Used by cli/cmd_record.c and cli/cmd_attend.c.
+ */
+#ifndef SEEP_CLI_RECORD_H
+#define SEEP_CLI_RECORD_H
+
+#include <stdbool.h>
+
+#include "cli/option.h"
+#include "observe/session.h"
+
+#define RECORD_OPTIONS(X)                                                                                       \
+        X(RECORD_OUTPUT, "output", 'o', "FILE",                                                                 \
+          "where to (%p pid, %e program, %n number; PROGRAM.PID.seep)")                                         \
+        X(RECORD_FORCE, "force", 'f', NULL, "replace FILE when it exists")                                      \
+        X(RECORD_DEPTH, "depth", 'd', "N", "keep the N innermost frames of each stack; 0 none (all)")           \
+        X(RECORD_FOLLOW, "follow", 0, "WHICH",                                                                  \
+          "child processes: none, exec (those that run a program) or all (exec)", "none|exec|all")              \
+        X(RECORD_DURATION, "duration", 0, "TIME", "stop recording after TIME; the program goes on")             \
+        X(RECORD_START_OFF, "start-off", 0, NULL, "record nothing before the program calls SEEP_ENABLE()")      \
+        X(RECORD_NO_MMAP, "no-mmap", 0, NULL, "do not record mmap, munmap and mremap")                          \
+        X(RECORD_NO_CXX, "no-cxx", 0, NULL, "see new and delete as the malloc and free that they call")         \
+        X(RECORD_TRACK_FDS, "track-fds", 0, NULL, "record file descriptors too: open, socket, dup, close, ...") \
+        X(RECORD_FREE_STACKS, "free-stacks", 0, NULL, "record the call stack of each release too")              \
+        X(RECORD_USER, "user", 0, "NAME", "run the program as this user (for root)")                            \
+        X(RECORD_HEAD_SNAPSHOTS, NULL, 0, NULL, "Snapshots; those that are asked for also write a report, PROGRAM-PID-N.memlog:") \
+        X(RECORD_SIGNAL, "signal", 0, "SIG", "the signal that asks for one, or none (USR1)")                    \
+        X(RECORD_EVERY, "snapshot-every", 0, "TIME", "take one each TIME, like 10s")                            \
+        X(RECORD_AT_RSS, "snapshot-at-rss", 0, "SIZE", "take one when SIZE is resident, like 2G; once")         \
+        X(RECORD_AT_HEAP, "snapshot-at-heap", 0, "SIZE", "take one when SIZE is allocated, like 500M; once")    \
+        X(RECORD_LIMIT_HEAP, "limit-heap", 0, "SIZE", "stop the program, with a report, when it would allocate more") \
+        X(RECORD_LIMIT_ACTION, "limit-action", 0, "WHAT",                                                       \
+          "at that limit: abort, enomem (the allocation fails) or snapshot (only a report) (abort)",            \
+          "abort|enomem|snapshot")                                                                              \
+        X(RECORD_HEAD_EVENTS, NULL, 0, NULL, "Event log:")                                                      \
+        X(RECORD_EVENTS, "events", 0, NULL, "keep every allocation and release, in order (see seep events)")    \
+        X(RECORD_MAX_FILE, "max-file", 0, "SIZE", "end the event log when it takes SIZE, like 1G")              \
+        X(RECORD_HEAD_WORDS, NULL, 0, NULL, "What is said:")                                                    \
+        X(RECORD_NO_SUMMARY, "no-summary", 0, NULL, "no numbers at the end")                                    \
+        X(RECORD_QUIET, "quiet", 'q', NULL, "say nothing but errors")                                           \
+        X(RECORD_VERBOSE, "verbose", 'v', NULL, "say what is done")                                             \
+        X(RECORD_HELP, "help", 'h', NULL, "this text")
+
+enum { RECORD_OPTIONS(OPTION_ENUM) RECORD_COUNT };
+
+/* What the options say. */
+struct record {
+        const char *pattern; /* NULL: not given */
+        const char *user;
+        bool force, quiet, verbose, no_summary, action_given;
+        struct session_options session; /* all but the callbacks, the program and the place */
+};
+
+void record_start(struct record *r);
+
+/* Take one option.  0, or, after a message, the status to exit with. */
+int record_take(struct record *r, int which, const char *value);
+
+/* All options were taken: do they fit together?  0, or the status. */
+int record_settle(const struct record *r);
+
+/* The author of reports: MTrace's form, with names and lines as far as they are on this machine. */
+void record_write_report(void *context, const struct profile *p, uint32_t from, uint32_t to, struct str *out);
+
+#endif

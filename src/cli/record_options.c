@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record_options.c -- the words of `seep record` one by one.
+ *
+ * Room:   outside, cli/ only.
+ */
+#include "cli/record.h"
+
+#include <signal.h>
+
+#include "base/signals.h"
+#include "cli/command.h"
+#include "cli/message.h"
+#include "wire/hello.h"
+
+#define RECORD_EVERY_MIN_MS 10u /* the observer's own clock is no finer */
+
+const struct option_entry record_options[] = { RECORD_OPTIONS(OPTION_ENTRY) OPTION_END };
+
+void record_start(struct record *r)
+{
+        *r = (struct record){ .session = { .follow = SESSION_FOLLOW_EXEC, .signal = SIGUSR1 } };
+}
+
+static int take_depth(struct session_options *o, const char *value)
+{
+        uint64_t depth;
+
+        if (!option_number(value, &depth) || depth > UINT32_MAX)
+                return message_usage("record", "--depth needs a number, not '%s'", value);
+        o->depth = (uint32_t)depth;
+        o->flags = depth ? o->flags & ~WIRE_F_NO_STACKS : o->flags | WIRE_F_NO_STACKS;
+        return 0;
+}
+
+static int take_size(int which, const char *value, uint64_t *out)
+{
+        if (option_size(value, out) && *out > 0)
+                return 0;
+        return message_usage("record", "--%s needs a size like 500M, not '%s'", record_options[which].name, value);
+}
+
+static int take_time(int which, const char *value, uint64_t *out)
+{
+        if (option_time(value, out) && *out > 0)
+                return 0;
+        return message_usage("record", "--%s needs a time like 10s, not '%s'", record_options[which].name, value);
+}
+
+static int take_every(const char *value, uint64_t *out)
+{
+        int status = take_time(RECORD_EVERY, value, out);
+
+        if (!status && *out < RECORD_EVERY_MIN_MS)
+                return message_usage("record", "--snapshot-every %s: not more often than each %u ms", value, RECORD_EVERY_MIN_MS);
+        return status;
+}
+
+static int take_signal(struct session_options *o, const char *value)
+{
+        struct err e = { 0 };
+
+        return signals_parse(value, &o->signal, &e) ? 0 : message_usage("record", "--signal: %s", e.text);
+}
+
+static int take_action(struct record *r, const char *value)
+{
+        static const uint32_t flags[] = { 0, WIRE_F_LIMIT_ENOMEM, WIRE_F_LIMIT_SNAPSHOT };
+        int choice = option_choice(record_options[RECORD_LIMIT_ACTION].values, value);
+
+        r->session.flags &= ~(WIRE_F_LIMIT_ENOMEM | WIRE_F_LIMIT_SNAPSHOT);
+        r->session.flags |= flags[choice];
+        r->action_given = true;
+        return 0;
+}
+
+/* Options that do nothing but set a flag of the agent's. */
+static uint32_t flag_of(int which)
+{
+        static const uint32_t flags[RECORD_COUNT] = {
+                [RECORD_NO_MMAP] = WIRE_F_NO_MMAP,         [RECORD_NO_CXX] = WIRE_F_NO_CXX,
+                [RECORD_START_OFF] = WIRE_F_START_OFF,     [RECORD_TRACK_FDS] = WIRE_F_TRACK_FDS,
+                [RECORD_FREE_STACKS] = WIRE_F_FREE_STACKS, [RECORD_EVENTS] = WIRE_F_EVENTS,
+        };
+
+        return flags[which];
+}
+
+/* Options with a value. */
+static int take_value(struct record *r, int which, const char *value)
+{
+        struct session_options *o = &r->session;
+
+        switch (which) {
+        case RECORD_OUTPUT:
+                r->pattern = value;
+                break;
+        case RECORD_USER:
+                r->user = value;
+                break;
+        case RECORD_DEPTH:
+                return take_depth(o, value);
+        case RECORD_FOLLOW:
+                o->follow = (enum session_follow)option_choice(record_options[RECORD_FOLLOW].values, value);
+                break;
+        case RECORD_DURATION:
+                return take_time(which, value, &o->duration_ms);
+        case RECORD_SIGNAL:
+                return take_signal(o, value);
+        case RECORD_EVERY:
+                return take_every(value, &o->snapshot_every_ms);
+        case RECORD_AT_RSS:
+                return take_size(which, value, &o->snapshot_rss_bytes);
+        case RECORD_AT_HEAP:
+                return take_size(which, value, &o->snapshot_heap_bytes);
+        case RECORD_LIMIT_HEAP:
+                o->limit_text = value;
+                return take_size(which, value, &o->limit_bytes);
+        case RECORD_LIMIT_ACTION:
+                return take_action(r, value);
+        case RECORD_MAX_FILE:
+                return take_size(which, value, &o->max_file_bytes);
+        }
+        return 0;
+}
+
+int record_take(struct record *r, int which, const char *value)
+{
+        if (value)
+                return take_value(r, which, value);
+        r->session.flags |= flag_of(which);
+        r->force = r->force || which == RECORD_FORCE;
+        r->no_summary = r->no_summary || which == RECORD_NO_SUMMARY;
+        r->quiet = r->quiet || which == RECORD_QUIET;
+        r->verbose = r->verbose || which == RECORD_VERBOSE;
+        return 0;
+}
+
+int record_settle(const struct record *r)
+{
+        if (r->action_given && !r->session.limit_bytes)
+                return message_usage("record", "--limit-action without --limit-heap: which limit?");
+        if (r->session.max_file_bytes && !(r->session.flags & WIRE_F_EVENTS))
+                return message_usage("record", "--max-file bounds the event log, and without --events there is none");
+        return 0;
+}
