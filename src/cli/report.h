@@ -52,6 +52,9 @@
           "order of --flat: live-bytes live-blocks peak-bytes alloc-bytes allocs temporary average age bad-frees "    \
           "mismatched",                                                                                                \
           "live-bytes|live-blocks|peak-bytes|alloc-bytes|allocs|temporary|average|age|bad-frees|mismatched")           \
+        X(REPORT_ALL_FRAMES, "all-frames", 0, NULL, "also xmalloc, operator new, std::allocator and other wrappers")   \
+        X(REPORT_HIDE, "hide", 0, "RE",                                                                                \
+          "such functions at the inner end of stacks are wrappers too (may be repeated)")                              \
         X(REPORT_DEPTH_MERGE, "depth-merge", 0, "N", "stacks equal in their N innermost frames are one")               \
         X(REPORT_GROUP_BY, "group-by", 0, "KIND", "a table by stack, function, file, module, thread or size",          \
           "stack|function|file|module|thread|size")                                                                    \
@@ -73,9 +76,10 @@ enum { REPORT_DEBUG_PATHS = 32 };
 
 struct report {
         int view; /* REPORT_TREE ... REPORT_JSON */
-        bool view_set, cost_set, sort_set, at_end, force, no_pager, quiet, inverted;
+        bool view_set, cost_set, all_frames, sort_set, at_end, force, no_pager, quiet, inverted;
         struct select_request request;
         struct filter filter;
+        struct wrappers wrappers;
         struct str filter_words; /* as given: " -i RE --thread RE" */
         enum flat_key sort;
         enum group_kind group;

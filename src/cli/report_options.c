@@ -84,6 +84,15 @@ static int take_filter(struct report *r, enum filter_kind kind, const char *valu
         return 0;
 }
 
+static int take_hidden(struct report *r, const char *value)
+{
+        struct err e = { 0 };
+
+        if (!wrappers_add(&r->wrappers, value, &e))
+                return message_usage("report", "--hide: %s", e.text);
+        return 0;
+}
+
 static int take_number(const char *option, const char *value, uint32_t *out)
 {
         uint64_t number;
@@ -162,6 +171,8 @@ static int take_shape(struct report *r, int which, const char *value)
                 return take_number("limit", value, &r->limit);
         case REPORT_SORT:
                 return take_sort(r, value);
+        case REPORT_HIDE:
+                return take_hidden(r, value);
         case REPORT_DEPTH_MERGE:
                 return take_number("depth-merge", value, &r->request.depth_merge);
         case REPORT_GROUP_BY:
@@ -182,6 +193,7 @@ static int take_shape(struct report *r, int which, const char *value)
                                                            : wrong("color", value, "auto, always or never is expected");
         default:
                 r->names.no_debuginfod |= which == REPORT_NO_DEBUGINFOD;
+                r->all_frames |= which == REPORT_ALL_FRAMES;
                 r->force |= which == REPORT_FORCE;
                 r->no_pager |= which == REPORT_NO_PAGER;
                 r->quiet |= which == REPORT_QUIET;
@@ -207,5 +219,6 @@ int report_take(struct report *r, int which, const char *value)
 void report_free(struct report *r)
 {
         filter_free(&r->filter);
+        wrappers_free(&r->wrappers);
         str_free(&r->filter_words);
 }

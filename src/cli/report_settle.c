@@ -71,9 +71,9 @@ int report_settle(struct report *r)
                 return message_usage("report", "--group-by thread and size do not know the peak; use --cost live");
         if (r->group == GROUP_SIZE && r->request.cost != SELECT_LIVE)
                 return message_usage("report", "--group-by size knows the blocks not freed only: --cost live");
-        if (r->view == REPORT_BLOCKS)
-                r->request.depth_merge = 0;
+        r->request.each_site = r->view == REPORT_BLOCKS;
         r->request.filter = &r->filter;
+        r->request.wrappers = r->all_frames || r->view == REPORT_JSON ? NULL : &r->wrappers;
         r->names.debug_paths = r->debug_paths;
         return 0;
 }

@@ -75,7 +75,7 @@ static void blocks_list(const struct selection *sel, struct symbols *s, struct p
         qsort(list, count, sizeof *list, options->oldest_first ? older_first : larger_first);
         for (uint64_t i = 0; i < shown; i++) {
                 blocks_line(sel->profile, &list[i], options->color, out);
-                stack_write(sel, s, sel->profile->sites[list[i].site].node, "    ", out);
+                stack_write_site(sel, s, sel->profile->sites[list[i].site].node, "    ", out);
                 str_char(out, '\n');
         }
         if (shown < count) {

@@ -73,49 +73,6 @@ static uint32_t cut_stack(struct cut_tree *t, uint32_t node, uint32_t depth, uin
         return made;
 }
 
-static int cut_compare(const void *a, const void *b)
-{
-        const struct select_row *x = a, *y = b;
-
-        if (x->node != y->node)
-                return x->node < y->node ? -1 : 1;
-        if (x->kind != y->kind)
-                return x->kind < y->kind ? -1 : 1;
-        return x->site < y->site ? -1 : x->site > y->site;
-}
-
-static void cut_add(struct select_row *to, const struct select_row *row)
-{
-        to->merged += row->merged;
-        to->bytes += row->bytes;
-        to->count += row->count;
-        to->allocs += row->allocs;
-        to->frees += row->frees;
-        to->alloc_bytes += row->alloc_bytes;
-        to->live_blocks += row->live_blocks;
-        to->live_bytes += row->live_bytes;
-        to->peak_blocks += row->peak_blocks;
-        to->peak_bytes += row->peak_bytes;
-        to->temporary += row->temporary;
-        to->lifetime_ms += row->lifetime_ms;
-}
-
-static void cut_merge(struct select_part *part)
-{
-        uint32_t kept = 0;
-
-        qsort(part->rows, part->count, sizeof *part->rows, cut_compare);
-        for (uint32_t i = 0; i < part->count; i++) {
-                struct select_row *row = &part->rows[i];
-
-                if (kept && part->rows[kept - 1].node == row->node && part->rows[kept - 1].kind == row->kind)
-                        cut_add(&part->rows[kept - 1], row);
-                else
-                        part->rows[kept++] = *row;
-        }
-        part->count = kept;
-}
-
 static uint32_t cut_deepest(const struct profile *p)
 {
         uint32_t *depths = heap_zero(p->node_count, sizeof *depths), deepest = 0;
@@ -144,8 +101,6 @@ void cut_stacks(struct selection *sel, uint32_t depth)
                 sel->heap.rows[i].node = cut_stack(&t, sel->heap.rows[i].node, depth, frames);
         for (uint32_t i = 0; i < sel->mapped.count; i++)
                 sel->mapped.rows[i].node = cut_stack(&t, sel->mapped.rows[i].node, depth, frames);
-        cut_merge(&sel->heap);
-        cut_merge(&sel->mapped);
         sel->parents = t.parents;
         sel->origins = t.origins;
         sel->node_count = t.count;

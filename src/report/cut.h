@@ -11,7 +11,7 @@
 
 #include "report/select.h"
 
-/* Give SEL a tree of its own, of stacks of at most DEPTH frames, and merge rows of one stack and kind. */
+/* Give SEL a tree of its own, of stacks of at most DEPTH frames.  Rows of one stack are left to merge.h. */
 void cut_stacks(struct selection *sel, uint32_t depth);
 
 #endif

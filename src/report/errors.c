@@ -65,10 +65,10 @@ void errors_write(const struct selection *sel, struct symbols *s, uint32_t limit
 
                 errors_head(p, error, out);
                 str_text(out, "  released by\n");
-                stack_write(&whole, s, error->node, "    ", out);
+                stack_write_site(&whole, s, error->node, "    ", out);
                 if (error->alloc_site && error->alloc_site < p->site_count) {
                         str_text(out, "  allocated by\n");
-                        stack_write(&whole, s, p->sites[error->alloc_site].node, "    ", out);
+                        stack_write_site(&whole, s, p->sites[error->alloc_site].node, "    ", out);
                 }
                 str_char(out, '\n');
         }

@@ -15,19 +15,14 @@
 #include "base/heap.h"
 #include "base/str.h"
 #include "report/label.h"
+#include "report/verdict.h"
 
 enum filter_verdict { FILTER_UNSEEN, FILTER_NOTHING, FILTER_IN, FILTER_OUT };
-
-struct filter_name {
-        const char *name; /* by pointer: the resolver has each name once */
-        enum filter_verdict verdict;
-};
 
 struct filter_memo {
         uint8_t *frames;  /* verdict of the frames from this node outwards, per node */
         uint8_t *modules; /* verdict of the modules from this node outwards, per node */
-        struct filter_name *names;
-        size_t room, count;
+        struct verdicts names;
 };
 
 bool filter_add(struct filter *f, enum filter_kind kind, const char *expression, struct err *e)
@@ -42,7 +37,7 @@ void filter_free(struct filter *f)
         if (f->memo) {
                 free(f->memo->frames);
                 free(f->memo->modules);
-                free(f->memo->names);
+                verdicts_free(&f->memo->names);
                 free(f->memo);
         }
         *f = (struct filter){ 0 };
@@ -103,45 +98,16 @@ static struct filter_memo *filter_remember(struct filter *f, const struct profil
         m->modules = heap_zero(p->node_count, 1);
         if (filter_has(f, FILTER_MODULE) || filter_has(f, FILTER_NOT_MODULE))
                 filter_judge_nodes(f, p);
-        m->room = 1024;
-        m->names = heap_zero(m->room, sizeof *m->names);
         return m;
-}
-
-static struct filter_name *filter_slot(struct filter_memo *m, const char *name)
-{
-        size_t i = ((uintptr_t)name * 0x9e3779b97f4a7c15ull >> 24) & (m->room - 1);
-
-        while (m->names[i].name && m->names[i].name != name)
-                i = (i + 1) & (m->room - 1);
-        return &m->names[i];
-}
-
-static void filter_widen(struct filter_memo *m)
-{
-        struct filter_name *old = m->names;
-        size_t old_room = m->room;
-
-        m->room *= 2;
-        m->names = heap_zero(m->room, sizeof *m->names);
-        for (size_t i = 0; i < old_room; i++)
-                if (old[i].name)
-                        *filter_slot(m, old[i].name) = old[i];
-        free(old);
 }
 
 static enum filter_verdict filter_known_name(struct filter *f, const char *name)
 {
-        struct filter_name *slot;
+        uint32_t *known = verdicts_of(&f->memo->names, name);
 
-        if (f->memo->count * 2 >= f->memo->room)
-                filter_widen(f->memo);
-        slot = filter_slot(f->memo, name);
-        if (!slot->name) {
-                *slot = (struct filter_name){ name, filter_judge(f, name) };
-                f->memo->count++;
-        }
-        return slot->verdict;
+        if (!*known)
+                *known = filter_judge(f, name);
+        return (enum filter_verdict)*known;
 }
 
 static enum filter_verdict filter_node(struct filter *f, const struct profile *p, struct symbols *s, uint32_t node)

@@ -249,7 +249,8 @@ static void flat_part(const struct selection *sel, const struct select_part *par
         shown = options->limit && options->limit < count ? options->limit : count;
         for (uint32_t i = 0; i < shown; i++) {
                 flat_entry(sel, &entries[i], i + 1, options, out);
-                stack_write(sel, s, entries[i].row->node, "        ", out);
+                stack_write(sel, s, (struct wrapper_frame){ entries[i].row->node, entries[i].row->level }, "        ",
+                            out);
                 str_char(out, '\n');
         }
         if (shown < count) {

@@ -91,14 +91,16 @@ static void group_merge(struct group_list *l, const struct selection *sel)
         qsort(l->rows, l->count, sizeof *l->rows, by_weight);
 }
 
-static char *group_name(const struct selection *sel, struct symbols *s, uint32_t node, enum group_kind kind)
+static char *group_name(const struct selection *sel, struct symbols *s, const struct select_row *row,
+                        enum group_kind kind)
 {
         const struct profile *p = sel->profile;
-        uint32_t origin = select_origin(sel, node);
+        uint32_t origin = select_origin(sel, row->node);
         const struct symbol_frame *frames;
         struct str name = { 0 };
 
         symbols_node(s, origin, &frames);
+        frames += row->level;
         if (kind == GROUP_FUNCTION)
                 label_function(p, origin, &frames[0], &name);
         else if (kind == GROUP_FILE && frames[0].file)
@@ -114,7 +116,7 @@ static void group_by_frame(const struct selection *sel, struct symbols *s, const
                            enum group_kind kind, struct group_list *l)
 {
         for (uint32_t i = 0; i < part->count; i++)
-                group_add(l, group_name(sel, s, part->rows[i].node, kind), part->rows[i].bytes, part->rows[i].count);
+                group_add(l, group_name(sel, s, &part->rows[i], kind), part->rows[i].bytes, part->rows[i].count);
 }
 
 static uint8_t *group_sites(const struct selection *sel)

@@ -189,17 +189,3 @@ bool label_is_start(const struct symbol_frame *frame)
 {
         return frame->function && strncmp(frame->function, "__libc_start_", 13) == 0;
 }
-
-bool label_is_machinery(const struct symbol_frame *frame)
-{
-        static const char *const starts[] = { "std::",        "__gnu_cxx::", "void std::",   "void* std::",
-                                              "operator new", "alloc::",     "<alloc::",     "core::",
-                                              "<core::",      "hashbrown::", "__rust_alloc", "__rdl_alloc" };
-
-        if (!frame->function)
-                return false;
-        for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
-                if (strncmp(frame->function, starts[i], strlen(starts[i])) == 0)
-                        return true;
-        return false;
-}

@@ -40,7 +40,4 @@ bool label_in_libc(const struct profile *p, uint32_t node);
 /* Whether FRAME is the C library on its way to main: nothing outside of it is of interest. */
 bool label_is_start(const struct symbol_frame *frame);
 
-/* Whether FRAME belongs to the C++ or Rust library's machinery between an allocation and the code that wanted it. */
-bool label_is_machinery(const struct symbol_frame *frame);
-
 #endif

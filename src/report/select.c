@@ -13,6 +13,7 @@
 #include "base/heap.h"
 #include "ledger/ledger.h"
 #include "report/cut.h"
+#include "report/merge.h"
 #include "report/text.h"
 
 static const struct {
@@ -246,7 +247,8 @@ static void part_add(struct select_part *part, const struct select_row *row)
         part->total_count += row->count;
 }
 
-static void select_sort_out(struct selection *sel, struct select_row *rows, struct symbols *s, struct filter *f)
+static void select_sort_out(struct selection *sel, struct select_row *rows, struct symbols *s,
+                            const struct select_request *r)
 {
         const struct profile *p = sel->profile;
 
@@ -256,13 +258,39 @@ static void select_sort_out(struct selection *sel, struct select_row *rows, stru
                 struct select_row *row = &rows[i];
 
                 row_choose(row, sel->cost);
+                if (LEDGER_KIND_IS_RESOURCE(row->kind) != r->resources)
+                        continue;
                 if (!row->allocs && !row->frees && !row->live_blocks && !row->peak_blocks && !row->temporary &&
                     !row->live_bytes)
                         continue;
-                if (f && !filter_stack(f, p, s, row->node))
+                if (r->filter && !filter_stack(r->filter, p, s, row->node))
                         continue;
                 part_add(select_is_map(row->kind) ? &sel->mapped : &sel->heap, row);
         }
+}
+
+static void part_trim(const struct selection *sel, struct symbols *s, struct select_part *part)
+{
+        for (uint32_t i = 0; i < part->count; i++) {
+                struct wrapper_frame end = wrappers_trim(sel->wrappers, sel->profile, s, part->rows[i].node);
+
+                part->rows[i].node = end.node;
+                part->rows[i].level = end.level;
+        }
+}
+
+/* Stacks as they are shown: without wrappers, of at most some frames; those that became equal are one. */
+static void select_shorten(struct selection *sel, struct symbols *s, const struct select_request *r)
+{
+        if (r->each_site || (!r->wrappers && !r->depth_merge))
+                return;
+        if (r->wrappers) {
+                part_trim(sel, s, &sel->heap);
+                part_trim(sel, s, &sel->mapped);
+        }
+        if (r->depth_merge)
+                cut_stacks(sel, r->depth_merge);
+        merge_rows(sel);
 }
 
 static bool select_possible(const struct select_request *r, const struct profile *p, struct err *e)
@@ -295,10 +323,15 @@ bool select_make(struct selection *sel, const struct profile *p, struct symbols 
         struct select_row *rows;
         bool good = true;
 
-        *sel = (struct selection){ .profile = p, .cost = r->cost, .node_count = p->node_count };
+        *sel = (struct selection){
+                .profile = p, .cost = r->cost, .node_count = p->node_count, .wrappers = r->wrappers
+        };
         select_name(sel, r);
         if (!select_possible(r, p, e))
                 return false;
+        sel->leaders = heap_zero(p->site_count, sizeof *sel->leaders);
+        for (uint32_t i = 0; i < p->site_count; i++)
+                sel->leaders[i] = i;
         rows = rows_of_run(p);
         if (r->at_peak)
                 rows_of_peak(rows, p->site_count);
@@ -306,11 +339,11 @@ bool select_make(struct selection *sel, const struct profile *p, struct symbols 
                 good = rows_of_moment(rows, p, r, e);
         else if (filter_has(r->filter, FILTER_THREAD))
                 rows_of_threads(rows, p, r->filter);
-        if (good)
-                select_sort_out(sel, rows, s, r->filter);
+        if (good) {
+                select_sort_out(sel, rows, s, r);
+                select_shorten(sel, s, r);
+        }
         free(rows);
-        if (good && r->depth_merge)
-                cut_stacks(sel, r->depth_merge);
         return good;
 }
 
@@ -318,6 +351,7 @@ void select_free(struct selection *sel)
 {
         free(sel->heap.rows);
         free(sel->mapped.rows);
+        free(sel->leaders);
         free(sel->parents);
         free(sel->origins);
         *sel = (struct selection){ 0 };

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "profile/model.h"
 #include "report/filter.h"
+#include "report/wrapper.h"
 #include "symbol/symbol.h"
 
 /* name, option word, heading, whether shares are of the count instead of the bytes */
@@ -42,7 +43,10 @@ enum select_moment {
 
 struct select_request {
         enum select_cost cost;
-        struct filter *filter; /* NULL: everything */
+        struct filter *filter;     /* NULL: everything */
+        struct wrappers *wrappers; /* NULL: whole stacks; else these are hidden at the inner end */
+        bool each_site;            /* rows are never merged: stacks are shortened only where they are written */
+        bool resources;            /* the program's resources instead of its memory, all of them in `heap` */
         uint32_t depth_merge;  /* 0: whole stacks; N: stacks equal in their N innermost frames are one */
         bool at_peak;          /* what is live is what was live at the peak */
         bool at_set;           /* numbers as they were at at_ms */
@@ -54,6 +58,7 @@ struct select_request {
 struct select_row {
         uint32_t site; /* id in the profile; of the first one where several were merged */
         uint32_t node; /* in the selection's tree */
+        uint32_t level; /* the innermost frame shown at the node: 0 unless those inlined into it are hidden */
         uint32_t kind;
         uint32_t merged; /* sites in this row */
         uint64_t bytes, count; /* of the chosen cost */
@@ -74,6 +79,8 @@ struct selection {
         char when[64];    /* "1.5 s", "1.5 s to 2.0 s", or empty */
         char heading[96]; /* what the chosen numbers are */
         struct select_part heap, mapped;
+        struct wrappers *wrappers; /* of the request */
+        uint32_t *leaders;         /* by site: the site whose row it is part of */
         uint32_t node_count;
         uint32_t *parents; /* NULL: the profile's own tree; else a tree of cut stacks, 0 the root ... */
         uint32_t *origins; /* ... and a node of the profile with the same address */

@@ -8,10 +8,11 @@
 
 #include "report/label.h"
 
-void stack_write(const struct selection *sel, struct symbols *s, uint32_t node, const char *indent, struct str *out)
+void stack_write(const struct selection *sel, struct symbols *s, struct wrapper_frame from, const char *indent,
+                 struct str *out)
 {
         const struct symbol_frame *frames;
-        uint32_t innermost = node;
+        uint32_t node = from.node, innermost = node;
 
         if (node <= 1) {
                 str_text(out, indent);
@@ -23,7 +24,7 @@ void stack_write(const struct selection *sel, struct symbols *s, uint32_t node, 
 
                 if (node != innermost && label_is_start(&frames[count - 1]))
                         break;
-                for (uint32_t i = 0; i < count; i++) {
+                for (uint32_t i = node == innermost ? from.level : 0; i < count; i++) {
                         str_text(out, indent);
                         label_frame(sel->profile, origin, &frames[i], out);
                         str_text(out, frames[i].inlined ? " (inlined)\n" : "\n");
@@ -33,4 +34,10 @@ void stack_write(const struct selection *sel, struct symbols *s, uint32_t node, 
                 str_text(out, indent);
                 str_text(out, "(cut off here: code without unwind tables)\n");
         }
+}
+
+void stack_write_site(const struct selection *sel, struct symbols *s, uint32_t node, const char *indent,
+                      struct str *out)
+{
+        stack_write(sel, s, wrappers_trim(sel->wrappers, sel->profile, s, node), indent, out);
 }

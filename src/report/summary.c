@@ -16,6 +16,7 @@
 #include "ledger/ledger.h"
 #include "report/label.h"
 #include "report/text.h"
+#include "report/wrapper.h"
 
 enum {
         SUMMARY_LINES = 24,
@@ -104,7 +105,7 @@ static void summary_frames(struct summary *m, uint32_t node, size_t start)
                 if (shown && label_is_start(&frames[count - 1]))
                         break;
                 for (uint32_t i = 0; i < count && shown < 2; i++) {
-                        if (label_is_machinery(&frames[i]) && !(outermost && !shown && i + 1 == count))
+                        if (wrapper_or_library(&frames[i]) && !(outermost && !shown && i + 1 == count))
                                 continue;
                         summary_frame(m, node, &frames[i], shown++ ? start : SIZE_MAX);
                         if (frames[i].function && strcmp(frames[i].function, "main") == 0)

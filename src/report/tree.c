@@ -52,6 +52,7 @@ struct tree {
         uint32_t *group_of; /* by twice the number of function and line: group + 1 in the level being made */
         uint32_t group_of_room;
         uint64_t *bytes, *count; /* per node, with all below; top-down only */
+        uint16_t *own_level;     /* per node: the frame that its own allocations are shown at; top-down only */
         uint32_t *child_first, *children;
         uint32_t *item_of; /* by node: item + 1 in the level being made; inverted only */
         uint8_t *nameless; /* by node: 1 start code that only its place in the stack tells */
@@ -89,6 +90,7 @@ static void tree_sum(struct tree *t, const struct select_part *part)
 
         t->bytes = heap_zero(nodes, sizeof *t->bytes);
         t->count = heap_zero(nodes, sizeof *t->count);
+        t->own_level = heap_zero(nodes, sizeof *t->own_level);
         for (uint32_t i = 0; i < part->count; i++) {
                 const struct select_row *row = &part->rows[i];
 
@@ -96,6 +98,7 @@ static void tree_sum(struct tree *t, const struct select_part *part)
                         continue;
                 t->bytes[row->node] += row->bytes;
                 t->count[row->node] += row->count;
+                t->own_level[row->node] = (uint16_t)row->level;
         }
         for (uint32_t i = nodes; i-- > 2;) {
                 t->bytes[select_parent(t->sel, i)] += t->bytes[i];
@@ -121,10 +124,11 @@ static void tree_list_children(struct tree *t)
                         t->children[fill[select_parent(t->sel, i)]++] = i;
 }
 
-/* Add the frame LEVEL of NODE.  What the innermost one allocates itself is an item of its own. */
+/* Add the frame LEVEL of NODE.  What the innermost one that is shown allocates itself is an item of its own. */
 static void level_add_frame(struct tree *t, struct tree_level *l, uint32_t node, uint16_t level)
 {
-        struct tree_item own = { node, 0, 1, t->bytes[node], t->count[node] }, passed = { node, level, 0, 0, 0 };
+        uint16_t at = t->own_level[node];
+        struct tree_item own = { node, at, 1, t->bytes[node], t->count[node] }, passed = { node, level, 0, 0, 0 };
 
         for (uint32_t i = t->child_first[node]; i < t->child_first[node + 1]; i++) {
                 passed.bytes += t->bytes[t->children[i]];
@@ -132,10 +136,10 @@ static void level_add_frame(struct tree *t, struct tree_level *l, uint32_t node,
         }
         own.bytes -= passed.bytes;
         own.count -= passed.count;
-        if (level) {
+        if (level > at) {
                 passed.bytes += own.bytes;
                 passed.count += own.count;
-        } else if (select_weight(t->sel, own.bytes, own.count) > 0) {
+        } else if (level == at && select_weight(t->sel, own.bytes, own.count) > 0) {
                 level_add(l, own);
         }
         if (select_weight(t->sel, passed.bytes, passed.count) > 0)
@@ -266,7 +270,7 @@ static void level_add_callers(struct tree *t, struct tree_level *l, const struct
                 const struct select_row *row = &part->rows[i];
 
                 if (select_weight(t->sel, row->bytes, row->count) > 0)
-                        level_add(l, (struct tree_item){ row->node, 0, 0, row->bytes, row->count });
+                        level_add(l, (struct tree_item){ row->node, (uint16_t)row->level, 0, row->bytes, row->count });
         }
 }
 
@@ -552,6 +556,7 @@ static void tree_part(const struct selection *sel, const struct select_part *par
         free(t.group_of);
         free(t.bytes);
         free(t.count);
+        free(t.own_level);
         free(t.child_first);
         free(t.children);
         free(t.item_of);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * merge.h -- rows of one stack and kind, made one.
+ *
+ * Room:   outside.  Called by report/select.c after stacks were shortened.
+ */
+#ifndef SEEP_REPORT_MERGE_H
+#define SEEP_REPORT_MERGE_H
+
+#include "report/select.h"
+
+/* The row of the smallest site takes the others over and becomes their leader. */
+void merge_rows(struct selection *sel);
+
+#endif
