@@ -27,6 +27,14 @@ const struct command *command_find(const char *name)
         return NULL;
 }
 
+bool command_is_hidden(const struct command *command)
+{
+        for (size_t i = 0; i < COMMAND_COUNT; i++)
+                if (command == &command_list[i])
+                        return false;
+        return true;
+}
+
 const char *command_suggest(const char *typed)
 {
         const char *names[COMMAND_COUNT];

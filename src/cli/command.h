@@ -48,6 +48,8 @@ extern const struct command command_list[COMMAND_COUNT];
 /* NULL: no command has that name, hidden ones included. */
 const struct command *command_find(const char *name);
 
+bool command_is_hidden(const struct command *command);
+
 /* The name of the command nearest to a mistyped one; NULL when none is near. */
 const char *command_suggest(const char *typed);
 

@@ -16,6 +16,7 @@
 #include "base/heap.h"
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/config.h"
 #include "cli/message.h"
 #include "cli/words.h"
 
@@ -97,29 +98,20 @@ static int say_misplaced_word(const char *word)
         return ERR_EXIT_USAGE;
 }
 
-/* `record` with the options of SEEP_OPTIONS in front of those of the command line, which therefore win. */
-static int run_record(int argc, char **argv)
+/* COMMAND with the options of the configuration in front of those of the command line, which therefore win. */
+static int run_command(const struct command *command, int argc, char **argv)
 {
-        const char *text = getenv("SEEP_OPTIONS");
-        struct err e = {0};
-        int extra_count = 0, status;
-        char **extra = words_split(text ? text : "", &extra_count, &e);
+        int extra_count, status;
+        char **extra = config_options(command, &extra_count);
         char **all;
 
-        if (!extra) {
-                err_context(&e, "SEEP_OPTIONS");
-                return message_error(&e);
-        }
-        if (extra_count > 0 && extra[0][0] != '-') {
-                message("SEEP_OPTIONS holds options only, but begins with '%s'", extra[0]);
-                words_free(extra);
+        if (!extra)
                 return ERR_EXIT_USAGE;
-        }
         all = heap_zero((size_t)(argc + extra_count + 1), sizeof *all);
         all[0] = argv[0];
         memcpy(all + 1, extra, (size_t)extra_count * sizeof *all);
         memcpy(all + 1 + extra_count, argv + 1, (size_t)(argc - 1) * sizeof *all);
-        status = cmd_record(argc + extra_count, all);
+        status = command->run(argc + extra_count, all);
         free(all);
         words_free(extra);
         return status;
@@ -131,7 +123,7 @@ static int run_program(int argc, char **argv)
         char name[] = "record";
 
         argv[0] = name;
-        return run_record(argc, argv);
+        return run_command(command_find(name), argc, argv);
 }
 
 static int run_word(int argc, char **argv)
@@ -140,10 +132,10 @@ static int run_word(int argc, char **argv)
         const struct command *command = command_find(word);
         int status;
 
-        if (command && command->run != cmd_record)
+        if (command && (command->run == cmd_help || command_is_hidden(command)))
                 return command->run(argc - 1, argv + 1);
         if (command)
-                return run_record(argc - 1, argv + 1);
+                return run_command(command, argc - 1, argv + 1);
         status = say_misplaced_word(word);
         if (status)
                 return status;

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/heap.h"
 #include "base/io.h"
 #include "base/str.h"
 
@@ -59,6 +60,14 @@ int message_error(const struct err *e)
         return e->exit_code ? e->exit_code : ERR_EXIT_FINDINGS;
 }
 
+static char *other_places; /* of options; until the process ends */
+
+void message_usage_also(const char *places)
+{
+        free(other_places);
+        other_places = heap_text(places);
+}
+
 int message_usage(const char *command, const char *format, ...)
 {
         va_list args;
@@ -66,6 +75,8 @@ int message_usage(const char *command, const char *format, ...)
         va_start(args, format);
         put_format(format, args);
         va_end(args);
+        if (other_places)
+                message("options were also taken from %s", other_places);
         message("'seep help %s' lists the options", command);
         return ERR_EXIT_USAGE;
 }

@@ -17,4 +17,7 @@ int message_error(const struct err *e);
 /* Wrong use: print the text, then "seep: 'seep help COMMAND' lists the options"; returns ERR_EXIT_USAGE. */
 int message_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* From now on message_usage() adds that options came from these PLACES too. */
+void message_usage_also(const char *places);
+
 #endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * config.c -- options that stand nowhere on the command line: configuration files and SEEP_OPTIONS.
+ *
+ * Room:   outside, cli/ only.
+ * Keeps:  ./.seeprc may be a stranger's trap: it is read only when it is the user's own or root's, and nobody else can write to it.
+ *         Each line is parsed alone first, so that a mistake is told with its place.
+ */
+#include "cli/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+#include "base/io.h"
+#include "cli/message.h"
+#include "cli/words.h"
+
+struct config {
+        const struct command *command;
+        char **words; /* found so far; ended by NULL */
+        int count;
+        struct str places; /* where they came from: "FILE:3, FILE:8" */
+};
+
+/* Are WORDS (the command's name first) options of the command and nothing else? */
+static bool config_check(const struct config *c, char **words, int count, const char *place)
+{
+        char **copy = heap_zero((size_t)count + 1, sizeof *copy); /* getopt sorts it */
+        struct option_parser parser;
+        int which;
+
+        memcpy(copy, words, (size_t)count * sizeof *copy);
+        option_start(&parser, c->command->name, c->command->options, count, copy);
+        while ((which = option_next(&parser)) >= 0)
+                ;
+        if (which == OPTION_WRONG)
+                message("that is in %s", place);
+        else if (parser.first_operand < count)
+                message("%s: '%s' is no option", place, copy[parser.first_operand]);
+        else if (strcmp(copy[count - 1], "--") == 0)
+                message("%s: '--' ends the options, of the command line too", place);
+        else
+                which = 0;
+        free(copy);
+        return which == 0;
+}
+
+/* Add all words but the first, which is the command's name. */
+static void config_keep(struct config *c, char **words, int count, const char *place)
+{
+        if (count < 2)
+                return;
+        c->words = heap_grow(c->words, (size_t)(c->count + count), sizeof *c->words);
+        for (int i = 1; i < count; i++)
+                c->words[c->count++] = heap_text(words[i]);
+        c->words[c->count] = NULL;
+        str_format(&c->places, "%s%s", c->places.length ? ", " : "", place);
+}
+
+/* One line: a command and its options. */
+static bool config_take(struct config *c, const char *line, const char *place)
+{
+        const struct command *command;
+        struct err e = { 0 };
+        int count;
+        char **words = words_split(line, &count, &e);
+        bool ok = words != NULL;
+
+        if (!ok) {
+                err_context(&e, "%s", place);
+                message_error(&e);
+                return false;
+        }
+        command = count ? command_find(words[0]) : NULL;
+        if (count && !command) {
+                message("%s: '%s' is no command of seep; a line is a command and its options", place, words[0]);
+                ok = false;
+        } else if (command == c->command) {
+                ok = config_check(c, words, count, place);
+                if (ok)
+                        config_keep(c, words, count, place);
+        }
+        words_free(words);
+        return ok;
+}
+
+/* End LINE at its comment: a '#' at the beginning of a word and outside quotes. */
+static void config_cut_comment(char *line)
+{
+        char quote = 0;
+
+        for (char *at = line; *at; at++) {
+                if (*at == '\\' && quote != '\'' && at[1])
+                        at++;
+                else if (quote && *at == quote)
+                        quote = 0;
+                else if (!quote && (*at == '\'' || *at == '"'))
+                        quote = *at;
+                else if (!quote && *at == '#' && (at == line || strchr(" \t", at[-1])))
+                        *at = 0;
+                if (!*at)
+                        return;
+        }
+}
+
+static bool config_take_lines(struct config *c, char *text, const char *path)
+{
+        char *line;
+        bool ok = true;
+
+        for (int number = 1; ok && (line = strsep(&text, "\n")); number++) {
+                struct str place = { 0 };
+
+                str_format(&place, "%s:%d", path, number);
+                config_cut_comment(line);
+                ok = config_take(c, line, str_get(&place));
+                str_free(&place);
+        }
+        return ok;
+}
+
+/* Why the file is left out; NULL: it may be read. */
+static const char *config_objection(const struct stat *st)
+{
+        if (!S_ISREG(st->st_mode))
+                return "it is no regular file";
+        if (st->st_uid != geteuid() && st->st_uid != 0)
+                return "it belongs to another user";
+        if (st->st_mode & (S_IWGRP | S_IWOTH))
+                return "others can write to it: chmod go-w";
+        return NULL;
+}
+
+/* A file that is not there is no mistake; one that cannot be used is told and left out. */
+static bool config_take_file(struct config *c, const char *path, bool careful)
+{
+        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        struct str text = { 0 };
+        const char *objection = NULL;
+        struct stat st;
+        bool ok = true;
+
+        if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+                return true;
+        if (fd < 0 || fstat(fd, &st) != 0)
+                objection = strerror(errno);
+        else if (careful)
+                objection = config_objection(&st);
+        if (!objection && !io_read(fd, &text))
+                objection = strerror(errno);
+        if (objection)
+                message("%s is left out: %s", path, objection);
+        else if (text.length)
+                ok = config_take_lines(c, text.data, path);
+        str_free(&text);
+        if (fd >= 0)
+                close(fd);
+        return ok;
+}
+
+static bool config_take_user_file(struct config *c)
+{
+        const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+        struct str path = { 0 };
+        bool ok = true;
+
+        if (base && base[0] == '/')
+                str_format(&path, "%s/seep/config", base);
+        else if (home && home[0] == '/')
+                str_format(&path, "%s/.config/seep/config", home);
+        if (path.length)
+                ok = config_take_file(c, str_get(&path), false);
+        str_free(&path);
+        return ok;
+}
+
+static bool config_take_environment(struct config *c)
+{
+        const char *options = getenv("SEEP_OPTIONS");
+        struct str line = { 0 };
+        bool ok;
+
+        if (!options || c->command->run != cmd_record)
+                return true;
+        str_format(&line, "record %s", options);
+        ok = config_take(c, str_get(&line), "SEEP_OPTIONS");
+        str_free(&line);
+        return ok;
+}
+
+char **config_options(const struct command *command, int *count)
+{
+        struct config c = { .command = command, .words = heap_zero(1, sizeof *c.words) };
+        bool ok = config_take_user_file(&c) && config_take_file(&c, "./.seeprc", true) && config_take_environment(&c);
+
+        if (!ok) {
+                words_free(c.words);
+                c.words = NULL;
+        } else if (c.places.length) {
+                message_usage_also(str_get(&c.places));
+        }
+        str_free(&c.places);
+        *count = c.count;
+        return c.words;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * config.h -- options that stand nowhere on the command line: configuration files and SEEP_OPTIONS.
+ *
+ * Room:   outside, cli/ only.
+ *
+ * $XDG_CONFIG_HOME/seep/config (or ~/.config/seep/config), then ./.seeprc: lines of a command and its options, split as a shell
+ * would; '#' begins a comment.  Then SEEP_OPTIONS, for `record` only.  What comes later wins.
+ */
+#ifndef SEEP_CLI_CONFIG_H
+#define SEEP_CLI_CONFIG_H
+
+#include "cli/command.h"
+
+/* The options for COMMAND: a vector ended by NULL, for words_free().  NULL: they are wrong, which was told; exit with
+ * ERR_EXIT_USAGE. */
+char **config_options(const struct command *command, int *count);
+
+#endif
