@@ -18,6 +18,11 @@ const struct info_flag info_flags[INFO_FLAG_COUNT] = {
         { WIRE_F_VERIFY, "verify", "every stack compared with a full unwind" },
         { WIRE_F_FREE_STACKS, "free-stacks", "with stacks of releases" },
         { WIRE_F_START_OFF, "start-off", "switched off at the start" },
+        { WIRE_F_TRACK_FDS, "track-fds", "with file descriptors" },
+        { WIRE_F_EVENTS, "events", "with an event log" },
+        { WIRE_F_ATTENDED, "attended", "started by the program itself" },
+        { WIRE_F_LIMIT_ENOMEM, "limit-enomem", "no memory beyond the limit" },
+        { WIRE_F_LIMIT_SNAPSHOT, "limit-snapshot", "a snapshot at the limit" },
 };
 
 uint64_t info_count(uint64_t count, uint64_t less)
@@ -147,6 +152,27 @@ static void put_counts(struct str *out, const struct profile *p)
         str_char(out, '}');
 }
 
+static void put_marks(struct str *out, const struct profile *p)
+{
+        put_key(out, "marks");
+        str_char(out, '[');
+        for (uint32_t i = 0; i < p->mark_count; i++) {
+                const struct profile_mark *m = &p->marks[i];
+
+                str_text(out, i ? ",\n    {" : "\n    {");
+                put_text(out, "type", profile_mark_word(m->type));
+                put_number(out, "number", m->seq);
+                put_text(out, "label", m->label);
+                put_number(out, "ms", m->ms);
+                put_number(out, "thread", m->thread);
+                put_number(out, "live_bytes", p->slices[m->slice].live_bytes);
+                put_number(out, "live_blocks", p->slices[m->slice].live_blocks);
+                put_bool(out, "exact", m->flags & LEDGER_MARK_WAITED);
+                str_char(out, '}');
+        }
+        str_char(out, ']');
+}
+
 static void put_sections(struct str *out, const struct file_layout *l)
 {
         put_key(out, "sections");
@@ -199,6 +225,8 @@ void info_json(const struct info *info, struct str *out)
         put_texts(out, "warnings", p->meta.warnings, p->meta.warning_count);
         put_meta(out, &p->meta);
         put_counts(out, p);
+        put_texts(out, "types", p->types, p->type_count);
+        put_marks(out, p);
         put_sections(out, &info->layout);
         put_key(out, "modules");
         str_char(out, '[');

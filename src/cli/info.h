@@ -38,7 +38,12 @@ struct info {
         X(block_count, "blocks", "live blocks", 0)                             \
         X(region_count, "regions", "mappings", 0)                              \
         X(error_count, "errors", "wrong releases", 0)                          \
-        X(symbol_count, "symbols", "stored names", 0)
+        X(symbol_count, "symbols", "stored names", 0)                          \
+        X(mark_count, "marks", "tags, snapshots and other marks", 0)           \
+        X(death_count, "deaths", "sums of releases between marks", 0)          \
+        X(type_count, "types", "types of resources", 0)                        \
+        X(handle_count, "handles", "resources held at the end", 0)             \
+        X(jit_count, "jit", "names of code made at run time", 0)
 
 /* The count of MEMBER without its LESS fixed entries. */
 uint64_t info_count(uint64_t count, uint64_t less);
@@ -64,7 +69,7 @@ struct info_flag {
         uint32_t flag;
         const char *word, *text;
 };
-#define INFO_FLAG_COUNT 6
+#define INFO_FLAG_COUNT 11
 extern const struct info_flag info_flags[INFO_FLAG_COUNT];
 
 #endif

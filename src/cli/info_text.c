@@ -12,6 +12,7 @@
 #include "report/text.h"
 
 #define INFO_COLUMN 15
+#define INFO_MARKS_SHOWN 30u
 
 /* "  word        " */
 static void put_word(struct str *out, const char *word)
@@ -129,6 +130,44 @@ static void put_counts(struct str *out, const struct profile *p)
 #undef PUT_COUNT
 }
 
+/* #2  2.34 s  snapshot  12.5 MiB live  "label" */
+static void put_mark(struct str *out, const struct profile *p, const struct profile_mark *m)
+{
+        size_t start = out->length;
+
+        str_text(out, "  ");
+        if (m->seq)
+                str_format(out, "#%u", m->seq);
+        text_pad(out, start, 10);
+        text_time(out, m->ms);
+        text_pad(out, start, 22);
+        str_text(out, profile_mark_word(m->type));
+        text_pad(out, start, 33);
+        text_size(out, (int64_t)p->slices[m->slice].live_bytes);
+        str_text(out, " live");
+        text_pad(out, start, 52);
+        str_format(out, "%s\n", m->label);
+}
+
+static void put_marks(struct str *out, const struct profile *p)
+{
+        uint32_t shown = p->mark_count < INFO_MARKS_SHOWN ? p->mark_count : INFO_MARKS_SHOWN;
+
+        str_text(out, "\n  marks (number of the snapshot, time, kind, heap then, label)\n");
+        for (uint32_t i = 0; i < shown; i++)
+                put_mark(out, p, &p->marks[i]);
+        if (shown < p->mark_count)
+                str_format(out, "  ... and %u more (all of them: --json)\n", p->mark_count - shown);
+}
+
+static void put_types(struct str *out, const struct profile *p)
+{
+        put_word(out, "resources");
+        for (uint32_t i = 0; i < p->type_count; i++)
+                str_format(out, "%s%s", i ? ", " : "", p->types[i]);
+        str_char(out, '\n');
+}
+
 static void put_sections(struct str *out, const struct file_layout *l)
 {
         struct info_section sum;
@@ -200,6 +239,10 @@ void info_text(const struct info *info, struct str *out)
         put_end(out, m);
         put_mode(out, m);
         put_counts(out, &info->profile);
+        if (info->profile.type_count)
+                put_types(out, &info->profile);
+        if (info->profile.mark_count)
+                put_marks(out, &info->profile);
         put_sections(out, &info->layout);
         if (info->profile.module_count)
                 put_modules(out, info);

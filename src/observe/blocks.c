@@ -173,7 +173,9 @@ static int by_address(const void *a, const void *b)
 {
         const struct profile_block *x = a, *y = b;
 
-        return (x->address > y->address) - (x->address < y->address);
+        if (x->address != y->address)
+                return x->address < y->address ? -1 : 1;
+        return (x->size < y->size) - (x->size > y->size); /* an arena, then what was carved from it */
 }
 
 static void sort_blocks(struct profile *p)

@@ -125,14 +125,29 @@ static void read_threads(const struct collect_input *in, struct profile *p)
         free(raw);
 }
 
+static bool is_inside(const struct profile_block *b, const struct profile_block *arena)
+{
+        return arena && b->address >= arena->address && b->address - arena->address < arena->size;
+}
+
+/* Blocks of a pool are taken off the one that they lie in, as the sites do it. */
 static void add_live_to_threads(struct profile *p)
 {
-        for (uint64_t i = 0; i < p->block_count; i++) {
-                struct profile_thread *t = &p->threads[p->blocks[i].thread];
+        const struct profile_block *arena = NULL;
 
-                t->live_blocks++;
-                t->live_bytes += p->blocks[i].size;
+        for (uint64_t i = 0; i < p->block_count; i++) {
+                const struct profile_block *b = &p->blocks[i];
+
+                p->threads[b->thread].live_blocks++;
+                p->threads[b->thread].live_bytes += b->size;
+                if (p->sites[b->site].kind != LEDGER_KIND_POOL)
+                        arena = b;
+                else if (is_inside(b, arena))
+                        p->threads[arena->thread].live_bytes -= b->size;
         }
+        for (uint32_t i = 0; i < p->thread_count; i++)
+                if ((int64_t)p->threads[i].live_bytes < 0)
+                        p->threads[i].live_bytes = 0;
 }
 
 /* ---- regions ---- */

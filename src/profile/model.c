@@ -80,6 +80,18 @@ int profile_compare_deaths(const void *a, const void *b)
         return (x->death > y->death) - (x->death < y->death);
 }
 
+const char *profile_mark_word(uint32_t type)
+{
+        static const char *const words[] = {
+                [LEDGER_MARK_NONE] = "unknown",   [LEDGER_MARK_TAG] = "tag",       [LEDGER_MARK_SNAPSHOT] = "snapshot",
+                [LEDGER_MARK_SIGNAL] = "signal",  [LEDGER_MARK_LIMIT] = "limit",   [LEDGER_MARK_HEAP] = "heap",
+                [LEDGER_MARK_EXIT] = "exit",      [LEDGER_MARK_ENABLE] = "enable", [LEDGER_MARK_DISABLE] = "disable",
+                [LEDGER_MARK_OUTSIDE] = "outside",
+        };
+
+        return type < sizeof words / sizeof *words ? words[type] : words[LEDGER_MARK_NONE];
+}
+
 const char *profile_kind_name(const struct profile *p, uint32_t kind)
 {
         static const char *const names[] = {

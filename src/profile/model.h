@@ -223,4 +223,7 @@ int profile_compare_deaths(const void *a, const void *b);
 /* "malloc", or the name of a resource's type. */
 const char *profile_kind_name(const struct profile *p, uint32_t kind);
 
+/* "tag", "snapshot", ... for the type of a mark. */
+const char *profile_mark_word(uint32_t type);
+
 #endif
