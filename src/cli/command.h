@@ -19,10 +19,11 @@
         X(record, "[OPTIONS] [--] PROGRAM [ARG...]", "run a program and record its memory")                            \
         X(report, "[OPTIONS] [FILE]", "tell where the memory of a recording went")                                     \
         X(info, "[OPTIONS] [FILE]", "tell what a recording holds and whether it is whole")                             \
+        X(symbolize, "[OPTIONS] FILE", "store names in a recording, to read it anywhere")                               \
         X(help, "[COMMAND|TOPIC]", "explain a command or a topic")
 
 /* Commands for the tool's own use, which nobody types: found by name, listed nowhere. */
-#define COMMAND_HIDDEN(X)
+#define COMMAND_HIDDEN(X) X(attend, "FD", "observe the program that loaded our library")
 
 /* Each command: arguments without "seep COMMAND" in front (argv[0] is the command's name, as getopt_long wants it);
  * returns the exit status.  Messages to stderr begin with "seep: ", results go to stdout. */

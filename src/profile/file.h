@@ -16,6 +16,9 @@
 /* Write P to PATH atomically: a temporary file beside it, then rename.  An existing PATH is replaced. */
 bool file_write(const struct profile *p, const char *path, struct err *e);
 
+/* The same to the path TO (may be FROM), and with what FROM holds besides the model: an event log. */
+bool file_rewrite(const struct profile *p, const char *from, const char *to, struct err *e);
+
 /* Fill P (any contents) from PATH.  A truncated or damaged file gives what was whole: true, P->truncated set, a warning
  * in P->meta.warnings, meta.complete 0.  false (exit code 4) when nothing can be read; P is then empty.
  * After true every index in P points to something that is there, and no string is NULL but those of symbols. */

@@ -291,14 +291,18 @@ static struct module *symbols_open_module(struct symbols *s, uint32_t index)
         return &m->file;
 }
 
+/* Stored names without lines are second to whatever has them. */
 static struct symbol_answer symbols_resolve(struct symbols *s, uint32_t module, uint64_t address)
 {
         struct symbol_answer answer = { .address = address, .module = module };
-        struct symbol_frame *frames;
+        struct symbol_frame *frames, *stored;
+        uint32_t stored_count = symbols_from_recording(s, module, address, &stored), count;
         struct symbol_module *m;
-        uint32_t count = symbols_from_recording(s, module, address, &frames);
 
-        if (!count) {
+        if (stored_count && stored[0].line) {
+                frames = stored;
+                count = stored_count;
+        } else {
                 m = symbols_cached_module(s, module);
                 count = symbols_from_cache(s, &m->cache, address, &frames);
                 if (!count) {
@@ -306,23 +310,60 @@ static struct symbol_answer symbols_resolve(struct symbols *s, uint32_t module, 
                         answer.fresh = m->file.dwfl != NULL;
                         m->fresh_count += answer.fresh;
                 }
+                if (stored_count && !frames[0].line) {
+                        frames = stored;
+                        count = stored_count;
+                        m->fresh_count -= answer.fresh;
+                        answer.fresh = 0;
+                }
         }
         answer.frames = frames;
         answer.count = (uint16_t)count;
         return answer;
 }
 
-uint32_t symbols_node(struct symbols *s, uint32_t node, const struct symbol_frame **frames)
+uint64_t symbols_address(const struct profile *p, uint32_t node)
+{
+        const struct profile_node *n = &p->nodes[node];
+
+        return n->pc - p->modules[n->module].bias - (n->exact ? 0 : 1);
+}
+
+/* Code that was made while the program ran has no file: the compiler's own map names it. */
+static uint32_t symbols_made_code(struct symbols *s, uint32_t node, const struct symbol_frame **frames)
 {
         static const struct symbol_frame unknown = { 0 };
+        const struct profile *p = s->profile;
+        uint64_t pc = p->nodes[node].pc - (p->nodes[node].exact ? 0 : 1);
+        uint32_t low = 0, high = p->jit_count;
+        struct symbol_frame *made;
+
+        *frames = &unknown;
+        while (low < high) {
+                uint32_t middle = low + (high - low) / 2;
+
+                if (p->jit[middle].start <= pc)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        if (!low || pc - p->jit[low - 1].start >= p->jit[low - 1].bytes)
+                return 1;
+        made = symbols_frames(s, 1);
+        made->function = pool_text(&s->pool, p->jit[low - 1].name);
+        *frames = made;
+        return 1;
+}
+
+uint32_t symbols_node(struct symbols *s, uint32_t node, const struct symbol_frame **frames)
+{
         const struct profile_node *n = &s->profile->nodes[node];
         uint64_t address;
         size_t i;
 
-        *frames = &unknown;
-        if (n->module >= s->profile->module_count)
-                return 1;
-        address = n->pc - s->profile->modules[n->module].bias - (n->exact ? 0 : 1);
+        if (n->module >= s->profile->module_count || (s->profile->modules[n->module].flags & LEDGER_MODULE_ANONYMOUS))
+                return symbols_made_code(s, node, frames);
+        address = symbols_address(s->profile, node);
         if (s->answer_count * 2 >= s->answer_room)
                 symbols_widen(s);
         i = symbols_slot(s, n->module, address);
@@ -340,10 +381,30 @@ bool symbols_has_lines(struct symbols *s, uint32_t module)
 
         if (module >= s->profile->module_count)
                 return false;
+        for (uint32_t i = stored_first(s->profile, module, 0);
+             i < s->profile->symbol_count && s->profile->symbols[i].module == module; i++)
+                if (s->profile->symbols[i].line)
+                        return true;
         m = symbols_cached_module(s, module);
         if (m->cache.map)
                 return m->cache.has_lines;
         return symbols_open_module(s, module)->debug != NULL;
+}
+
+struct symbol_tally *symbols_tally(const struct symbols *s)
+{
+        struct symbol_tally *tally = heap_zero(s->profile->module_count, sizeof *tally);
+
+        for (size_t i = 0; i < s->answer_room; i++) {
+                const struct symbol_answer *answer = &s->answers[i];
+
+                if (!answer->count)
+                        continue;
+                tally[answer->module].asked++;
+                tally[answer->module].named += answer->frames[answer->count - 1].function != NULL;
+                tally[answer->module].lined += answer->frames[0].line != 0;
+        }
+        return tally;
 }
 
 static int answer_compare(const void *a, const void *b)

@@ -52,4 +52,15 @@ uint32_t symbols_node(struct symbols *s, uint32_t node, const struct symbol_fram
  * opens the module. */
 bool symbols_has_lines(struct symbols *s, uint32_t module);
 
+/* Of the addresses in one module that were asked for so far, how many have a function, and how many of these a line. */
+struct symbol_tally {
+        uint32_t asked, named, lined;
+};
+
+/* One for each module of the profile; the caller's to free. */
+struct symbol_tally *symbols_tally(const struct symbols *s);
+
+/* Where NODE is in the file of its module: the call, not the place where it returns to. */
+uint64_t symbols_address(const struct profile *p, uint32_t node);
+
 #endif

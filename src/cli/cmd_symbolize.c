@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd_symbolize.c -- `seep symbolize`: names found once and stored in the recording.
+ *
+ * Room:   outside, cli/ only.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/message.h"
+#include "cli/names.h"
+#include "cli/option.h"
+#include "profile/file.h"
+#include "report/text.h"
+#include "symbol/stored.h"
+
+#define SYMBOLIZE_OPTIONS(X)                                                                            \
+        NAMES_OPTIONS(X, SYMBOLIZE)                                                                     \
+        X(SYMBOLIZE_OUTPUT, "output", 'o', "OUT", "write to OUT and leave FILE as it is")               \
+        X(SYMBOLIZE_FORCE, "force", 'f', NULL, "replace an existing OUT")                               \
+        X(SYMBOLIZE_QUIET, "quiet", 'q', NULL, "do not tell what was found")                            \
+        X(SYMBOLIZE_HELP, "help", 'h', NULL, "this text")
+
+enum { SYMBOLIZE_OPTIONS(OPTION_ENUM) SYMBOLIZE_COUNT };
+const struct option_entry symbolize_options[] = { SYMBOLIZE_OPTIONS(OPTION_ENTRY) OPTION_END };
+
+struct symbolize {
+        const char *file, *output; /* output NULL: in place */
+        struct names names;
+        bool force, quiet;
+};
+
+static int say_help(void)
+{
+        struct str out = { 0 };
+
+        str_text(&out, "usage: seep symbolize [OPTIONS] FILE\n\n"
+                       "Look up every function of a recording and store the names in it, inlined\n"
+                       "functions and lines included. It can then be read anywhere, without the\n"
+                       "programs and libraries it is about.\n\n");
+        option_help(symbolize_options, &out);
+        str_text(&out, "\nexamples:\n"
+                       "  seep symbolize app.42.seep                        before it is sent away\n"
+                       "  seep symbolize --sysroot ~/target app.42.seep     recorded on another machine\n"
+                       "  seep symbolize --debug-path build app.42.seep     stripped there, whole here\n"
+                       "\nExit status: 0 fine, 2 wrong use, 4 the file cannot be read.\n");
+        fputs(str_get(&out), stdout);
+        str_free(&out);
+        return 0;
+}
+
+static void tell_module(const struct profile_module *m, const struct symbol_tally *t, struct str *out)
+{
+        str_format(out, "  %9u  %9u  %9u  %s", t->asked, t->named, t->lined, m->path);
+        if (m->build_id_bytes) {
+                str_text(out, "  build id ");
+                for (uint32_t i = 0; i < m->build_id_bytes; i++)
+                        str_format(out, "%02x", m->build_id[i]);
+        }
+        str_char(out, '\n');
+}
+
+/* How much was found, and which files would give more. */
+static void tell(const struct profile *p, const struct symbol_tally *tally)
+{
+        struct symbol_tally sum = { 0 };
+        struct str out = { 0 }, lacking = { 0 };
+
+        for (uint32_t i = 0; i < p->module_count; i++) {
+                sum.asked += tally[i].asked;
+                sum.named += tally[i].named;
+                sum.lined += tally[i].lined;
+                if (tally[i].named < tally[i].asked || (tally[i].asked && !tally[i].lined))
+                        tell_module(&p->modules[i], &tally[i], &lacking);
+        }
+        str_format(&out, "%u of %u addresses have names, %u have lines\n", sum.named, sum.asked, sum.lined);
+        if (lacking.length)
+                str_format(&out, "debug files of these would tell more:\n  addresses      named      lines  module\n%s",
+                           str_get(&lacking));
+        fputs(str_get(&out), stdout);
+        str_free(&out);
+        str_free(&lacking);
+}
+
+static void add_names(struct symbolize *z, struct profile *p)
+{
+        struct symbols *s = symbols_new(p, &z->names.options);
+        struct profile_symbol *found;
+        uint32_t count = stored_collect(s, p, &found);
+        struct symbol_tally *tally = symbols_tally(s);
+
+        if (!z->quiet)
+                tell(p, tally);
+        symbols_free(s);
+        stored_replace(p, found, count);
+        free(tally);
+}
+
+static bool check_target(const struct symbolize *z, const struct profile *p, struct err *e)
+{
+        if (!z->output && p->truncated)
+                return err_set(e, ERR_EXIT_BAD_FILE,
+                               "%s is not whole: it is left as it is; -o OUT writes what can be read to another file",
+                               z->file);
+        if (z->output && !z->force && access(z->output, F_OK) == 0)
+                return err_set(e, ERR_EXIT_USAGE, "%s exists already: -f replaces it", z->output);
+        return true;
+}
+
+static int run(struct symbolize *z)
+{
+        struct profile p = { 0 };
+        struct err e = { 0 };
+        int status = 0;
+
+        if (!file_read(&p, z->file, &e))
+                return message_error(&e);
+        if (check_target(z, &p, &e)) {
+                add_names(z, &p);
+                file_rewrite(&p, z->file, z->output ? z->output : z->file, &e);
+        }
+        if (e.exit_code)
+                status = message_error(&e);
+        profile_free(&p);
+        return status;
+}
+
+int cmd_symbolize(int argc, char **argv)
+{
+        struct option_parser parser;
+        struct symbolize z = { 0 };
+        int which, status = 0;
+
+        names_init(&z.names);
+        option_start(&parser, "symbolize", symbolize_options, argc, argv);
+        while (!status && (which = option_next(&parser)) >= 0) {
+                if (which == SYMBOLIZE_HELP)
+                        return say_help();
+                if (names_take(&z.names, "symbolize", symbolize_options[which].name, parser.value, &status))
+                        continue;
+                if (which == SYMBOLIZE_OUTPUT)
+                        z.output = parser.value;
+                z.force |= which == SYMBOLIZE_FORCE;
+                z.quiet |= which == SYMBOLIZE_QUIET;
+        }
+        if (status || which == OPTION_WRONG)
+                return ERR_EXIT_USAGE;
+        if (argc - parser.first_operand != 1)
+                return message_usage("symbolize", argc == parser.first_operand ? "a recording is needed"
+                                                                               : "one recording at a time");
+        z.file = argv[parser.first_operand];
+        return run(&z);
+}

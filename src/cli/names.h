@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * names.h -- where names come from: the options for it, and what the user hears of the search.
+ *
+ * Room:   outside, cli/ only.  For every command that shows functions.
+ */
+#ifndef SEEP_CLI_NAMES_H
+#define SEEP_CLI_NAMES_H
+
+#include <stdbool.h>
+
+#include "profile/model.h"
+#include "symbol/symbol.h"
+
+/* For the option table of a command; PREFIX makes the ids. */
+#define NAMES_OPTIONS(X, prefix)                                                                                    \
+        X(prefix##_SYSROOT, "sysroot", 0, "DIR", "the recorded machine's files are below DIR")                      \
+        X(prefix##_DEBUG_PATH, "debug-path", 0, "DIR", "unstripped or debug files are in DIR (may be repeated)")    \
+        X(prefix##_NO_DEBUGINFOD, "no-debuginfod", 0, NULL, "do not ask the servers of DEBUGINFOD_URLS")
+
+enum { NAMES_DEBUG_PATHS = 32 };
+
+/* Tells what happens on stderr, shows downloads on a terminal, and lets Ctrl-C end a download instead of the command. */
+extern const struct symbol_listener names_listener;
+
+struct names {
+        struct symbol_options options;
+        const char *debug_paths[NAMES_DEBUG_PATHS];
+};
+
+/* Must be called first; N must not move afterwards. */
+void names_init(struct names *n);
+
+/* Take OPTION ("sysroot", ...) if it is one of ours: *STATUS is then 0, or the exit status after a message. */
+bool names_take(struct names *n, const char *command, const char *option, const char *value, int *status);
+
+/* When many functions that S was asked for have no name: say which files to find.  After the last question. */
+void names_hint(struct symbols *s, const struct profile *p);
+
+#endif
