@@ -8,14 +8,16 @@
  */
 #include "agent/hook.h"
 #include "agent/resource.h"
+#include "agent/sys.h"
 
 #include "agent/guest.h"
 
 #define FD_TYPE "fd"
 
+/* A child of vfork() shares our memory, but not our descriptors. */
 static bool tracking(void)
 {
-        return unlikely(agent.flags & WIRE_F_TRACK_FDS) && agent_on();
+        return unlikely(agent.flags & WIRE_F_TRACK_FDS) && agent_on() && sys_pid() == agent.pid;
 }
 
 static void change(int fd, bool made, struct arch_state caller)

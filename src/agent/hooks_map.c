@@ -10,6 +10,7 @@
 #include "agent/object.h"
 #include "agent/queue.h"
 #include "agent/region.h"
+#include "agent/signal.h"
 #include "agent/sys.h"
 
 #include "agent/guest.h"
@@ -139,5 +140,7 @@ int hook_fork(void)
                 life_child(copy);
         else
                 life_parent(copy, result > 0);
+        if (on && result == 0 && *agent.gate != GATE_ON)
+                signal_forked();
         return result;
 }

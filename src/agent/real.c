@@ -258,6 +258,14 @@ void real_forget_cxx(void)
                         __atomic_store_n((void **)((char *)&real + real_names[i].offset), NULL, __ATOMIC_RELAXED);
 }
 
+/* Programs that look for newer functions before they call them find ours: those must then fail as an old kernel would let them. */
+static long real_missing(void)
+{
+        if (real.errno_location)
+                *real.errno_location() = SYS_ENOSYS;
+        return -1;
+}
+
 void *real_need(void *member)
 {
         size_t offset = (size_t)((char *)member - (char *)&real);
@@ -266,5 +274,5 @@ void *real_need(void *member)
         for (size_t i = 0; i < REAL_NAMES && !*place; i++)
                 if (real_names[i].offset == offset)
                         *place = real_search(real_names[i].symbol);
-        return *place;
+        return *place ? *place : (void *)real_missing;
 }

@@ -36,7 +36,7 @@ bool real_is_bypassed(void);
 /* Whether malloc is glibc's own. */
 bool real_is_glibc(void);
 
-/* Look again for one function that was missing: &real.NAME.  NULL when no object has it. */
+/* Look again for one function that was missing: &real.NAME.  When no object has it: one that fails with ENOSYS. */
 void *real_need(void *member);
 
 /* Libraries went: the C++ operators may have been theirs, and are looked up again when needed. */

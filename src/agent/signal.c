@@ -112,6 +112,14 @@ void signal_taken_back(void)
         install();
 }
 
+void signal_forked(void)
+{
+        struct action none = { DEFAULT, 0, NULL, 0 };
+
+        if (agent.signal && agent.head->signal_state == LEDGER_SIGNAL_OURS)
+                set_action(agent.signal, &none, NULL);
+}
+
 void signal_abort(void)
 {
         by_default(ABORT);

@@ -18,10 +18,15 @@
 /* Take the signal if it is at its default. */
 void signal_start(void);
 
-/* The program wants HANDLER (0 default, 1 ignored) for the signal.  signal_keeps: ours stays, the program is told what it expects. */
+/* Whether NUMBER is the signal that we use, or would use if the program had no handler for it. */
 bool signal_is_ours(int number);
+
+/* The program has a handler of its own now; the program wants the default again. */
 void signal_given_up(void);
 void signal_taken_back(void);
+
+/* In a forked child that is not recorded: as if we had never been there. */
+void signal_forked(void);
 
 /* End the program by SIGABRT, whatever it does about it. */
 void signal_abort(void);

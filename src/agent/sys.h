@@ -21,6 +21,7 @@
 #define SYS_ESRCH 3
 #define SYS_EAGAIN 11
 #define SYS_ENOMEM 12
+#define SYS_ENOSYS 38
 #define SYS_PAGE 4096ul
 #define SYS_CLOCK_REAL 0
 #define SYS_CLOCK_MONO 1
