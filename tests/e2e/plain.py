@@ -21,26 +21,37 @@ def parse_frame(line):
     return plain_name(name), rest[0][1:-1], rest[1] if len(rest) > 1 else None
 
 
+def parse_memlog(text):
+    """Entries of signed bytes and a stack of (function, object, line), innermost first."""
+    entries = []
+    for line in text.splitlines():
+        amount = AMOUNT.match(line)
+        if amount:
+            entries.append((int(amount[1]), []))
+        elif line[:1].isspace() and line.strip():
+            entries[-1][1].append(parse_frame(line))
+    return entries
+
+
+def sum_by_function(entries):
+    sums = {}
+    for amount, stack in entries:
+        name = stack[0][0] if stack else "?"
+        sums[name] = sums.get(name, 0) + amount
+    return sums
+
+
 class Memlog:
-    """One report: entries of signed bytes and a stack of (function, object, line), innermost first."""
+    """One report, as a file."""
 
     def __init__(self, path):
-        self.path, self.entries = Path(path), []
+        self.path = Path(path)
         self.program, pid, seq = NAME.fullmatch(self.path.name).groups()
         self.pid, self.seq = int(pid), int(seq)
-        for line in self.path.read_text().splitlines():
-            amount = AMOUNT.match(line)
-            if amount:
-                self.entries.append((int(amount[1]), []))
-            elif line[:1].isspace() and line.strip():
-                self.entries[-1][1].append(parse_frame(line))
+        self.entries = parse_memlog(self.path.read_text())
 
     def by_function(self):
-        sums = {}
-        for amount, stack in self.entries:
-            name = stack[0][0] if stack else "?"
-            sums[name] = sums.get(name, 0) + amount
-        return sums
+        return sum_by_function(self.entries)
 
     def by_stack(self):
         sums = {}

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT
+"""Snapshots by command, by the program, by the clock and at a threshold; and the differences between them."""
+import json
+import os
+import subprocess
+
+import pytest
+
+from harness import SEEP, Profile, check_clean, clean_environment, plain_name
+from plain import Started, difference, find_reports, live, own, run_plain, sum_of
+from test_idle import child_of
+
+
+@pytest.fixture
+def steps(compiler):
+    return compiler.build("steps.c")
+
+
+def seep(*argv, **how):
+    return subprocess.run([SEEP, *map(str, argv)], capture_output=True, env=clean_environment(), timeout=60, **how)
+
+
+def start_recorded(folder, *argv, options=()):
+    return Started(folder, SEEP, "record", "-q", "-o", folder / "out.seep", *options, "--", *argv, library=None)
+
+
+def diff(old, new):
+    """Signed live bytes and blocks by function."""
+    done = seep("diff", "--json", old, new)
+    assert done.returncode in (0, 1), done.stderr
+    found = json.loads(done.stdout)
+    sums = {}
+    for site in found["sites"]:
+        name = plain_name(found["frames"][site["stack"][0]]["function"])
+        for key in ("live_bytes", "live_blocks", "allocations"):
+            sums[name, key] = sums.get((name, key), 0) + site[key]
+    return {key: value for key, value in sums.items() if value}
+
+
+def wanted_diff(new, old):
+    zero = dict.fromkeys(("live_bytes", "live_blocks", "allocs"), 0)
+    names = {"live_bytes": "live_bytes", "live_blocks": "live_blocks", "allocs": "allocations"}
+    return {(site, name): new[site][key] - old.get(site, zero)[key] for site in new for key, name in names.items()
+            if new[site][key] != old.get(site, zero)[key]}
+
+
+def test_a_snapshot_by_command_in_a_recording(steps, recorder):
+    folder = recorder.folder()
+    script = ("+red:10:100", "moment:a", "ready", "wait", "-red:5", "+green:3:1000", "moment:b", "ready", "wait", "+blue:1:1")
+    with start_recorded(folder, steps, *script) as program:
+        for i, label in enumerate(("first", None)):
+            program.said(b"ready\n", i + 1)
+            pid = child_of(program)
+            done = seep("snapshot", pid, *([label] if label else []))
+            assert done.returncode == 0, done.stderr
+            assert (folder / f"steps-{pid}-{i + 1}.memlog").exists()
+            program.say()
+        truth = program.finish().truth
+    reports = find_reports(folder)
+    assert own(reports[0].by_function(), truth) == live(truth.moments["a"])
+    assert own(reports[1].by_function(), truth) == difference(truth.moments["b"], truth.moments["a"])
+    profile = Profile(folder / "out.seep")
+    check_clean(profile)
+    snapshots = profile.json["snapshots"]
+    assert [s["seq"] for s in snapshots][:2] == [1, 2] and snapshots[0]["label"] == "first"
+    assert [s["live_bytes"] for s in snapshots][:2] == [1000, 3500]
+    assert diff(f"{folder}/out.seep@1", f"{folder}/out.seep@2") == wanted_diff(truth.moments["b"], truth.moments["a"])
+    assert diff(f"{folder}/out.seep@first", f"{folder}/out.seep") == wanted_diff(truth.moments["end"], truth.moments["a"])
+
+
+def test_a_snapshot_by_command_of_a_program_with_the_library_alone(steps, recorder):
+    folder = recorder.folder()
+    with Started(folder, steps, "+red:10:100", "ready", "wait", "-red:1", "+blue:2:50") as program:
+        program.said(b"ready\n")
+        done = seep("snapshot", program.pid, "by hand")
+        assert done.returncode == 0, done.stderr
+        assert program.path(1).exists() and os.fsencode(program.path(1).name) in done.stdout + done.stderr
+        program.say()
+        truth = program.finish().truth
+    assert own(program.report(1).by_function(), truth) == {"red": 1000}
+    assert own(program.report(2).by_function(), truth) == {"red": -100, "blue": 100}
+
+
+def test_the_command_says_why_there_is_no_snapshot(recorder):
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    stranger = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
+    try:
+        for pid in (gone.pid, stranger.pid, os.getpid(), 1, 2 ** 22 + 5):
+            done = seep("snapshot", pid)
+            assert done.returncode == 3 and str(pid).encode() in done.stderr and done.stderr.startswith(b"seep: "), (pid, done)
+        assert stranger.poll() is None
+        for argv in ((), ("nonsense",), ("-5",), ("12x",), ("1", "label", "more"), ("0",)):
+            assert seep("snapshot", *argv).returncode == 2, argv
+    finally:
+        stranger.stdin.close()
+        stranger.wait()
+
+
+def test_the_report_of_a_snapshot_in_the_program_is_there_when_the_call_returns(steps, recorder):
+    folder = recorder.folder()
+    script = ("+red:3:100", "moment:a", "there:1", "snapshot:one", "there:1", "there:2", "-red:1", "+green:4:5", "moment:b", "snapshot:two",
+              "there:2")
+    seen = run_plain(folder, steps, *script)
+    assert seen.stdout == b"report 1: no\nreport 1: yes\nreport 2: no\nreport 2: yes\n" and seen.status == 0
+    reports = find_reports(folder)
+    assert [own(m.by_function(), seen.truth) for m in reports[:2]] == [live(seen.truth.moments["a"]), {"red": -100, "green": 20}]
+    assert own(sum_of(m.by_function() for m in reports), seen.truth) == live(seen.truth.sites)
+
+
+def test_a_snapshot_in_a_recorded_program(steps, recorder):
+    seen = recorder.record(steps, "+red:3:100", "snapshot:one", "there:1", "-red:1", "+green:64:1", "snapshot:two", "there:2", cwd=recorder.folder())
+    assert seen.stdout == b"report 1: yes\nreport 2: yes\n"
+    marks = [(s["seq"], s["label"], s["live_bytes"]) for s in seen.profile.json["snapshots"][:2]]
+    assert marks == [(1, "one", 300), (2, "two", 264)]
+    file = seen.folder / "out.seep"
+    wanted = {("red", "live_bytes"): -100, ("red", "live_blocks"): -1, ("green", "live_bytes"): 64, ("green", "live_blocks"): 64,
+              ("green", "allocations"): 64}
+    assert diff(f"{file}@one", f"{file}@two") == diff(f"{file}@1", f"{file}@2") == wanted
+    check_clean(seen.profile)
+
+
+def test_snapshots_by_the_clock(steps, recorder):
+    folder = recorder.folder()
+    seen = recorder.record(steps, "+red:1:100", "spin:1200", options=["--snapshot-every", "100ms"], cwd=folder)
+    times = [s["ms"] for s in seen.profile.json["snapshots"]]
+    assert 5 <= len(times) <= 13 and times == sorted(times)
+    assert all(s["live_bytes"] in (100, 124) for s in seen.profile.json["snapshots"])
+    assert find_reports(folder) == []  # nobody asked for these
+    check_clean(seen.profile)
+
+
+@pytest.mark.parametrize("wrong", ["0", "x", "-1s", ""])
+def test_a_wrong_interval_or_threshold_is_refused(steps, recorder, wrong):
+    for option in ("--snapshot-every", "--snapshot-at-rss", "--snapshot-at-heap"):
+        seen = recorder.record(steps, "ready", options=[f"{option}={wrong}"])
+        assert seen.status == 2 and option.encode() in seen.stderr and seen.stdout == b""
+
+
+def test_a_snapshot_when_the_heap_passes_a_size_once(steps, recorder):
+    again = ("+red:150:10000", "-red") * 3
+    seen = recorder.record(steps, *again, options=["--snapshot-at-heap", "1M"], cwd=recorder.folder())
+    passed = [s for s in seen.profile.json["snapshots"] if 1 << 20 <= s["live_bytes"] < (1 << 20) + 10000]
+    assert len(passed) == 1 and passed[0]["label"]
+    never = recorder.record(steps, *again, options=["--snapshot-at-heap", "1G"], cwd=recorder.folder())
+    assert len(never.profile.json["snapshots"]) == len(seen.profile.json["snapshots"]) - 1
+
+
+def test_a_snapshot_when_resident_memory_passes_a_size_once(steps, recorder):
+    again = ("+red:3000:20000", "spin:300", "-red") * 2
+    seen = recorder.record(steps, *again, options=["--snapshot-at-rss", "40M"], cwd=recorder.folder())
+    never = recorder.record(steps, *again, options=["--snapshot-at-rss", "10G"], cwd=recorder.folder())
+    assert len(seen.profile.json["snapshots"]) == len(never.profile.json["snapshots"]) + 1
+    taken = max(seen.profile.json["snapshots"], key=lambda s: s["live_bytes"])
+    assert 20 << 20 < taken["live_bytes"] <= 60000024
+
+
+def test_two_snapshots_around_a_leak_of_64_bytes(steps, recorder):
+    seen = recorder.record(steps, "+green:10:10", "snapshot:before", "+red:1:64", "snapshot:after", "-green", cwd=recorder.folder())
+    file = seen.folder / "out.seep"
+    assert diff(f"{file}@before", f"{file}@after") == {("red", "live_bytes"): 64, ("red", "live_blocks"): 1, ("red", "allocations"): 1}
+    text = seep("diff", "--memlog", f"{file}@before", f"{file}@after")
+    assert text.stdout.startswith(b"+64\n\tred\t(") and text.stdout.count(b"\n+") == 0
