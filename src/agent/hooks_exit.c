@@ -24,7 +24,8 @@ void hook_exit_now(int status)
 
 void hook_exit_now_c(int status)
 {
-        hook_exit_now(status);
+        attend_exit();
+        REAL(exit_now_c_)(status);
 }
 
 static void leave(void *unused)

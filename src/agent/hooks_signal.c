@@ -84,12 +84,12 @@ void *hook_signal(int number, void *handler)
 
 void *hook_bsd_signal(int number, void *handler)
 {
-        return exchange(REAL(signal_), number, handler);
+        return exchange(REAL(bsd_signal_), number, handler);
 }
 
 void *hook_ssignal(int number, void *handler)
 {
-        return exchange(REAL(signal_), number, handler);
+        return exchange(REAL(ssignal_), number, handler);
 }
 
 void *hook_sysv_signal(int number, void *handler)
@@ -99,7 +99,7 @@ void *hook_sysv_signal(int number, void *handler)
 
 void *hook_sysv_signal_inner(int number, void *handler)
 {
-        return exchange(REAL(sysv_signal_), number, handler);
+        return exchange(REAL(sysv_signal_inner_), number, handler);
 }
 
 void *hook_sigset(int number, void *handler)
