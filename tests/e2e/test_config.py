@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""Options of configuration files: which files, which order, and what is refused."""
+import os
+import subprocess
+
+import harness
+import pytest
+
+
+@pytest.fixture
+def home(tmp_path):
+    made = tmp_path / "home"
+    (made / ".config" / "seep").mkdir(parents=True)
+    return made
+
+
+@pytest.fixture
+def here(tmp_path):
+    made = tmp_path / "here"
+    made.mkdir()
+    return made
+
+
+def seep(home, here, *words, env=None):
+    clean = harness.clean_environment({"HOME": str(home), **(env or {})})
+    if "XDG_CONFIG_HOME" not in (env or {}):
+        clean.pop("XDG_CONFIG_HOME", None)
+    return subprocess.run([harness.SEEP, *words], cwd=here, env=clean, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=harness.DEADLINE)
+
+
+def recordings(here):
+    return sorted(p.name for p in here.glob("*.seep"))
+
+
+def user_file(home, text):
+    (home / ".config" / "seep" / "config").write_text(text)
+
+
+def local_file(here, text, mode=0o644):
+    (here / ".seeprc").write_text(text)
+    (here / ".seeprc").chmod(mode)
+
+
+def test_each_place_wins_over_the_ones_before_it(home, here):
+    user_file(home, "record -o user.seep\n")
+    assert seep(home, here, "echo", "hi").stdout == "hi\n"
+    assert recordings(here) == ["user.seep"]
+    local_file(here, "record -o local.seep")
+    assert seep(home, here, "record", "echo", "hi").returncode == 0
+    assert recordings(here) == ["local.seep", "user.seep"]
+    environment = {"SEEP_OPTIONS": "-o environment.seep"}
+    assert seep(home, here, "echo", "hi", env=environment).returncode == 0
+    assert seep(home, here, "-o", "line.seep", "echo", "hi", env=environment).returncode == 0
+    assert recordings(here) == ["environment.seep", "line.seep", "local.seep", "user.seep"]
+
+
+def test_the_directory_of_the_user_file_can_be_chosen(home, here, tmp_path):
+    user_file(home, "record -o home.seep\n")
+    (tmp_path / "xdg" / "seep").mkdir(parents=True)
+    (tmp_path / "xdg" / "seep" / "config").write_text("record -o xdg.seep\n")
+    assert seep(home, here, "echo", "hi", env={"XDG_CONFIG_HOME": str(tmp_path / "xdg")}).returncode == 0
+    assert recordings(here) == ["xdg.seep"]
+
+
+def test_lines_are_for_their_command_and_split_as_in_a_shell(home, here):
+    user_file(home, "# all of this is mine; don't ask\n\n"
+                    "   record   --no-summary -o 'two words # no comment.seep'   # it's a comment\n"
+                    "report --json\n")
+    done = seep(home, here, "echo", "hi")
+    assert done.returncode == 0 and done.stderr == ""
+    assert recordings(here) == ["two words # no comment.seep"]
+    assert seep(home, here, "report").stdout.startswith("{")
+    assert not seep(home, here, "info").stdout.startswith("{")
+
+
+@pytest.mark.parametrize("line, told", [
+    ("record --no-such-option", "no option --no-such-option"),
+    ("record --follow=some", "none, exec or all"),
+    ("record echo", "'echo' is no option"),
+    ("record -q --", "'--'"),
+    ("record -o 'open", "quote"),
+    ("recrod -q", "'recrod' is no command"),
+])
+def test_a_mistake_is_told_with_its_place(home, here, line, told):
+    user_file(home, f"record -q\n\n{line}\n")
+    done = seep(home, here, "echo", "hi")
+    assert done.returncode == 2 and done.stdout == ""
+    assert told in done.stderr and f"{home}/.config/seep/config:3" in done.stderr
+    assert all(row.startswith("seep: ") for row in done.stderr.splitlines())
+
+
+def test_a_value_that_only_the_command_can_judge_is_told_with_the_places(home, here):
+    user_file(home, "# depth\nrecord --depth=deep\n")
+    done = seep(home, here, "echo", "hi")
+    assert done.returncode == 2 and "deep" in done.stderr and f"{home}/.config/seep/config:2" in done.stderr
+
+
+def test_help_works_whatever_the_files_say(home, here):
+    user_file(home, "nonsense\n")
+    assert seep(home, here, "help", "record").returncode == 0
+    assert seep(home, here, "--version").returncode == 0
+    assert seep(home, here, "report").returncode == 2
+
+
+@pytest.mark.parametrize("mode", [0o666, 0o664])
+def test_a_local_file_that_others_can_write_to_is_left_out(home, here, mode):
+    local_file(here, "record -o trap.seep", mode)
+    done = seep(home, here, "-o", "x.seep", "--no-summary", "echo", "hi")
+    assert done.returncode == 0 and done.stdout == "hi\n"
+    assert "./.seeprc is left out" in done.stderr and "chmod go-w" in done.stderr
+    assert recordings(here) == ["x.seep"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to somebody else")
+def test_a_local_file_of_another_user_is_left_out(home, here):
+    local_file(here, "record -o trap.seep")
+    os.chown(here / ".seeprc", 12345, 12345)
+    done = seep(home, here, "-o", "x.seep", "echo", "hi")
+    assert done.returncode == 0 and "./.seeprc is left out: it belongs to another user" in done.stderr
+    assert recordings(here) == ["x.seep"]
+
+
+def test_a_local_file_that_is_no_file_is_left_out(home, here):
+    os.mkfifo(here / ".seeprc", 0o600)
+    done = seep(home, here, "-o", "x.seep", "echo", "hi")
+    assert done.returncode == 0 and "./.seeprc is left out: it is no regular file" in done.stderr
