@@ -8,6 +8,7 @@
 #include "cli/report.h"
 
 #include "cli/message.h"
+#include "cli/names.h"
 
 static int check_view(const struct report *r)
 {
@@ -75,5 +76,6 @@ int report_settle(struct report *r)
         r->request.filter = &r->filter;
         r->request.wrappers = r->all_frames || r->view == REPORT_JSON ? NULL : &r->wrappers;
         r->names.debug_paths = r->debug_paths;
+        r->names.listener = r->quiet ? NULL : &names_listener;
         return 0;
 }

@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/message.h"
+#include "cli/names.h"
 #include "report/blocks.h"
 #include "report/errors.h"
 #include "report/json.h"
@@ -38,7 +39,7 @@ static void write_selected(const struct report *r, const struct selection *sel, 
         else if (r->view == REPORT_FLAT)
                 flat_write(
                         sel, s,
-                        &(struct flat_options){ r->sort_set ? r->sort : flat_key_of(r->request.cost), r->limit, color },
+                        &(struct flat_options){ .key = r->sort_set ? r->sort : flat_key_of(r->request.cost), .limit = r->limit, .color = color },
                         out);
         else
                 tree_write(sel, s,
@@ -87,6 +88,8 @@ bool report_view_write(struct report *r, const struct profile *p, const char *fi
                 }
                 select_free(&sel);
         }
+        if (good && !r->quiet && r->view != REPORT_JSON)
+                names_hint(s, p);
         symbols_free(s);
         return good;
 }
