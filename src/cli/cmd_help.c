@@ -23,14 +23,14 @@ static int say_overview(void)
 {
         puts("seep tells where the memory of a program goes: every allocation, with its stack.\n\ncommands:");
         for (size_t i = 0; i < COMMAND_COUNT; i++)
-                printf("  seep %-8s %s\n", command_list[i].name, command_list[i].purpose);
+                printf("  seep %-9s %s\n", command_list[i].name, command_list[i].purpose);
         puts("\nexamples:\n"
-             "  seep ./server --port 8080      record it; the summary comes when it ends\n"
+             "  seep ./server --port 8080      record it ('record' may be left out)\n"
              "  seep report                    what the peak of the newest recording was\n"
              "  seep report --cost=live        what was not freed at the end\n"
              "\ntopics (seep help TOPIC):");
         for (size_t i = 0; i < TOPIC_COUNT; i++)
-                printf("  %-8s %s\n", topic_list[i].name, topic_list[i].purpose);
+                printf("  %-9s %s\n", topic_list[i].name, topic_list[i].purpose);
         puts("\n'seep help COMMAND' or 'seep COMMAND --help' lists a command's options;\n'man seep' is the manual.");
         return 0;
 }

@@ -55,7 +55,19 @@ static const char symbols_text[] =
         "debuginfod servers in DEBUGINFOD_URLS, and in each --debug-path DIR. 'seep\n"
         "info --symbols' names the modules without debug information. A recording stays\n"
         "valid: install the debug package later, then report again. Inlined functions\n"
-        "are shown as frames of their own. C++ and Rust names are demangled.\n";
+        "are shown as frames of their own. C++ and Rust names are demangled.\n"
+        "\n"
+        "The program was recorded on another machine, stripped? Copy the recording to\n"
+        "where its unstripped files are:\n"
+        "\n"
+        "  seep report --debug-path DIR FILE      DIR holds them in any layout\n"
+        "  seep report --sysroot DIR FILE         DIR is a copy of that machine's /\n"
+        "  seep symbolize --debug-path DIR FILE   the same, once: the names are stored\n"
+        "                                         in the recording, which can then be\n"
+        "                                         read anywhere\n"
+        "\n"
+        "Code that a JIT compiler made has names when the compiler writes a perf map\n"
+        "(/tmp/perf-PID.map): it is saved with the recording.\n";
 
 static const char leaks_text[] =
         "LEAKS\n"
@@ -106,14 +118,106 @@ static const char filters_text[] =
         "RE is an extended regular expression, found anywhere in the name:\n"
         "-i '^parse_' -x test\n";
 
-const struct topic topic_list[TOPIC_COUNT] = {
-        { "peak", "what the peak is, and why a function's peak is something else", peak_text },
-        { "rss", "why the process is bigger than its heap", rss_text },
-        { "symbols", "where names and lines come from, what to do without", symbols_text },
-        { "leaks", "what 'not freed' means", leaks_text },
-        { "formats", "the files and what reads them", formats_text },
-        { "filters", "how to look at a part of a recording", filters_text },
-};
+static const char snapshots_text[] =
+        "SNAPSHOTS\n"
+        "\n"
+        "A snapshot is a named moment of a run whose state is kept. It is taken by\n"
+        "\n"
+        "  seep snapshot PID [LABEL]          from another terminal\n"
+        "  kill -USR1 PID                     by a signal (seep help signal)\n"
+        "  SEEP_SNAPSHOT(\"label\")            by the program itself (seep help tags)\n"
+        "  seep --snapshot-every 10s PROGRAM  by the clock\n"
+        "  seep --snapshot-at-rss 2G PROGRAM  when so much is resident (once), or\n"
+        "       --snapshot-at-heap 500M       allocated (once)\n"
+        "\n"
+        "Snapshots are numbered from 1 and are part of the recording:\n"
+        "\n"
+        "  seep diff FILE@1 FILE@2            what changed between the first two\n"
+        "  seep diff FILE@startup FILE        since a tag or label, until the end\n"
+        "  seep report --at SNAPSHOT          the state at a number or a label\n"
+        "  seep report --range A..B           allocated after A and still live at B\n"
+        "\n"
+        "Those that the user or the program asked for also write a report at once,\n"
+        "PROGRAM-PID-N.memlog: the first is the whole state, each further one what\n"
+        "changed since the one before. All of them together are the state at the last.\n"
+        "To find a leak: take one, use the program until it is in the same state again,\n"
+        "take another. What is on top of the second has leaked.\n";
+
+static const char signal_text[] =
+        "SIGNAL\n"
+        "\n"
+        "SIGUSR1 asks a recorded program for a snapshot and a report of it,\n"
+        "PROGRAM-PID-N.memlog, in the directory where it was started (in $TMPDIR when\n"
+        "that is not writable). The program need not do anything for it, and a system\n"
+        "call that it waits in goes on. It works without the command too:\n"
+        "\n"
+        "  LD_PRELOAD=/usr/local/lib/seep/libseep.so ./program &\n"
+        "  kill -USR1 $!\n"
+        "\n"
+        "A last report is written when the program ends, whatever ends it. Options come\n"
+        "from SEEP_OPTIONS then:\n"
+        "\n"
+        "  SEEP_OPTIONS=\"--signal=RTMIN+3\"   another signal\n"
+        "  SEEP_OPTIONS=\"--signal=none\"      none\n"
+        "\n"
+        "A program that installs a handler of its own for that signal keeps it; seep\n"
+        "says so, and takes no snapshots by that signal any more. Choose another one.\n";
+
+static const char tags_text[] =
+        "TAGS\n"
+        "\n"
+        "A program can tell seep about itself with the macros of seep.h. Nothing has to\n"
+        "be linked, and without seep they do nothing. 'man seep.h' explains each.\n"
+        "\n"
+        "  SEEP_TAG(\"loaded\")            a named moment\n"
+        "  SEEP_SNAPSHOT(\"request\")      the same, and a report before it returns\n"
+        "  SEEP_DISABLE() SEEP_ENABLE()  do not record new blocks; counted\n"
+        "  SEEP_ALLOC(p, n) SEEP_FREE(p) blocks of an own allocator\n"
+        "  SEEP_RESOURCE_ACQUIRE(\"texture\", id, bytes)\n"
+        "  SEEP_RESOURCE_RELEASE(\"texture\", id)\n"
+        "\n"
+        "  seep report --range loaded..request   allocated after the first and still\n"
+        "                                        live at the second\n"
+        "  seep diff FILE@loaded FILE@request    the same as a difference\n"
+        "\n"
+        "Resources are listed by type and call stack; their amounts are never added to\n"
+        "bytes of memory. 'seep record --track-fds' records file descriptors in that\n"
+        "way, without any change to the program.\n";
+
+static const char events_text[] =
+        "EVENTS\n"
+        "\n"
+        "A recording is the state of the heap and its course, not a log. With --events\n"
+        "the log is kept too: every allocation and release of every thread, in order,\n"
+        "with tags, threads and libraries as they come and go.\n"
+        "\n"
+        "  seep --events ./program       record; --max-file 1G bounds the log\n"
+        "  seep events                   print it\n"
+        "  seep events --open            only what was never freed\n"
+        "  seep events --from loaded --to request\n"
+        "  seep events --csv             a table, for other programs\n"
+        "\n"
+        "The log takes a few bytes per event, and the program runs slower while it is\n"
+        "written. When the bound is reached the log ends with a note, and the rest of\n"
+        "the recording goes on.\n";
+
+static const char config_text[] =
+        "CONFIG\n"
+        "\n"
+        "Options that are always wanted stand in ~/.config/seep/config (or in\n"
+        "$XDG_CONFIG_HOME/seep/config) and in ./.seeprc. A line is a command and its\n"
+        "options, split into words as in the shell; # begins a comment:\n"
+        "\n"
+        "  record --follow=all\n"
+        "  report --no-pager -x '^test_'    # everywhere but in tests\n"
+        "\n"
+        "The user's file comes first, then .seeprc, then SEEP_OPTIONS (for record), then\n"
+        "the command line; what comes later wins. A .seeprc that belongs to another user\n"
+        "or that others can write to is left out, with a note.\n";
+
+#define TOPIC_ENTRY(name, purpose) { #name, purpose, name##_text },
+
+const struct topic topic_list[TOPIC_COUNT] = { TOPIC_LIST(TOPIC_ENTRY) };
 
 const char *topic_find(const char *name)
 {

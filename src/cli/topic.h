@@ -7,11 +7,26 @@
 #ifndef SEEP_CLI_TOPIC_H
 #define SEEP_CLI_TOPIC_H
 
+/* The one list: X(name, purpose) stands for name_text[] in topic.c. */
+#define TOPIC_LIST(X)                                                                                                  \
+        X(peak, "what the peak is, and why a function's peak is something else")                                       \
+        X(rss, "why the process is bigger than its heap")                                                              \
+        X(leaks, "what 'not freed' means")                                                                             \
+        X(snapshots, "named moments: how to make them, what to do with them")                                          \
+        X(signal, "reports from a running program, also without the command")                                          \
+        X(tags, "what a program can tell by itself, with seep.h")                                                      \
+        X(events, "every single allocation and release, in order")                                                     \
+        X(filters, "how to look at a part of a recording")                                                             \
+        X(symbols, "where names and lines come from, what to do without")                                              \
+        X(formats, "the files and what reads them")                                                                    \
+        X(config, "options that are always wanted")
+
 struct topic {
         const char *name, *purpose, *text;
 };
 
-#define TOPIC_COUNT 6
+#define TOPIC_ENUM(name, purpose) TOPIC_##name,
+enum { TOPIC_LIST(TOPIC_ENUM) TOPIC_COUNT };
 extern const struct topic topic_list[TOPIC_COUNT];
 
 /* The text; NULL: there is no such topic. */
