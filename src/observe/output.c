@@ -90,12 +90,22 @@ static bool is_taken(const struct output *o, const char *path)
         return !o->force && lstat(path, &st) == 0;
 }
 
+/* An empty file of that name is ours.  What else is wrong with the place shows when the recording is written. */
+static bool can_claim(const struct output *o, const char *path)
+{
+        int fd = o->claim ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
+
+        if (fd >= 0)
+                close(fd);
+        return !o->claim || fd >= 0 || errno != EEXIST;
+}
+
 /* PATH, or the next free name beside it; from then on it is taken. */
 static char *reserve(struct output *o, char *path)
 {
         char *name = heap_text(path);
 
-        for (uint32_t i = 2; is_taken(o, name); i++) {
+        for (uint32_t i = 2; is_taken(o, name) || !can_claim(o, name); i++) {
                 free(name);
                 name = numbered(path, i);
         }

@@ -22,6 +22,7 @@
 struct output {
         const char *pattern; /* %p pid, %e program, %n number of the recording, %% a percent sign */
         bool force;
+        bool claim;          /* names are made sure of at once, against other sessions that use the same pattern */
         char *directory;     /* chosen instead of the pattern's, when that is not writable; NULL */
         char **used;
         uint32_t used_count;

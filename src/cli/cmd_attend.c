@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd_attend.c -- `seep attend FD`: observe the program that our library started us from (plain LD_PRELOAD).
+ *
+ * Room:   outside, cli/ only.  Started by agent/attend.c; nobody types it.
+ * Keeps:  after the answer through FD nothing of the program's is held open, so that pipes end when the program does.  Signals do not
+ *         end us: the last report is written after the program's death, whatever that was.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+#include "cli/command.h"
+#include "cli/message.h"
+#include "cli/record.h"
+#include "cli/words.h"
+#include "wire/hello.h"
+
+const struct option_entry attend_options[] = { OPTION_END };
+
+struct attend {
+        struct record wishes;
+        char **words; /* of SEEP_OPTIONS; wishes point into them */
+        struct output output;
+        pid_t pid;      /* of the program; 0: in a world we do not see */
+        bool withdrawn; /* our own standard error is the program's no more */
+};
+
+/* ---- what the session tells ---- */
+
+/* The program's standard error, for a moment.  Not waiting: who does not read it must not stop the observer. */
+static void say_to_program(pid_t pid, const char *text)
+{
+        char name[64];
+        int fd, none;
+
+        snprintf(name, sizeof name, "/proc/%d/fd/2", (int)pid);
+        fd = open(name, O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+        if (fd < 0)
+                return;
+        none = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+        if (none >= 0 && dup2(fd, STDERR_FILENO) >= 0) {
+                message("%s", text);
+                dup2(none, STDERR_FILENO);
+        }
+        if (none >= 0)
+                close(none);
+        close(fd);
+}
+
+static void on_say(void *context, enum session_level level, const char *text)
+{
+        const struct attend *a = context;
+
+        if (level != SESSION_TROUBLE && (a->wishes.quiet || (level == SESSION_DETAIL && !a->wishes.verbose)))
+                return;
+        if (a->withdrawn)
+                say_to_program(a->pid, text);
+        else
+                message("%s", text);
+}
+
+static void on_done(void *context, struct profile *p, const char *path, bool written, bool is_main)
+{
+        (void)context, (void)p, (void)path, (void)written, (void)is_main; /* what matters was said */
+}
+
+static void on_reported(void *context, const char *program, uint32_t pid, const char *path)
+{
+        (void)context, (void)program, (void)pid, (void)path;
+}
+
+static void on_moved(void *context, const char *from, const char *to)
+{
+        (void)context, (void)from, (void)to;
+}
+
+/* ---- before the start ---- */
+
+/* So that no descriptor of ours is taken for one of the three. */
+static void fill_standard(void)
+{
+        int fd;
+
+        do
+                fd = open("/dev/null", O_RDWR);
+        while (fd >= 0 && fd <= STDERR_FILENO);
+        if (fd >= 0)
+                close(fd);
+}
+
+/* The connection to the program; -1: this is none. */
+static int take_connection(const char *word, pid_t *pid)
+{
+        struct ucred who = { 0 };
+        socklen_t length = sizeof who;
+        uint64_t number;
+        int fd;
+
+        if (!option_number(word, &number) || number > 1u << 30 || getsockopt((int)number, SOL_SOCKET, SO_PEERCRED, &who, &length) < 0)
+                return -1;
+        *pid = who.pid;
+        fd = fcntl((int)number, F_DUPFD_CLOEXEC, 3);
+        close((int)number);
+        fill_standard();
+        return fd;
+}
+
+/* SEEP_OPTIONS as on the command line of `record`.  Options about things that are not done here are let pass. */
+static int take_options(struct attend *a)
+{
+        const char *text = getenv("SEEP_OPTIONS");
+        struct option_parser parser;
+        struct err e = { 0 };
+        int count = 0, which, status;
+        char **words;
+
+        record_start(&a->wishes);
+        words = words_split(text ? text : "", &count, &e);
+        if (!words)
+                return message_error(&e);
+        a->words = heap_zero((size_t)count + 2, sizeof *a->words); /* those of WORDS are kept to the end */
+        a->words[0] = "record";
+        memcpy(a->words + 1, words, (size_t)count * sizeof *words);
+        free(words);
+        option_start_program(&parser, "record", record_options, count + 1, a->words);
+        while ((which = option_next(&parser)) >= 0) {
+                status = record_take(&a->wishes, which, parser.value);
+                if (status)
+                        return status;
+        }
+        if (which == OPTION_WRONG)
+                return ERR_EXIT_USAGE;
+        if (parser.first_operand <= count)
+                return message_usage("record", "'%s' is no option", a->words[parser.first_operand]);
+        return record_settle(&a->wishes);
+}
+
+static bool prepare_output(struct attend *a, struct err *e)
+{
+        const struct record *w = &a->wishes;
+
+        if (!(w->pattern ? output_prepare(&a->output, w->pattern, true, e) : output_prepare_reports(&a->output, e)))
+                return false;
+        a->output.force = w->force;
+        a->output.claim = !w->force;
+        if (e->text[0])
+                message("%s", e->text);
+        return true;
+}
+
+static struct session_options make_options(struct attend *a)
+{
+        struct session_options o = a->wishes.session;
+
+        o.flags |= WIRE_F_ATTENDED;
+        if (!a->wishes.pattern)
+                o.flags &= ~WIRE_F_EVENTS; /* there is no file to keep them in */
+        o.attended = true;
+        o.uid = getuid();
+        o.output = &a->output;
+        o.context = a;
+        o.say = on_say;
+        o.done = on_done;
+        o.reported = on_reported;
+        o.moved = on_moved;
+        o.author.write = record_write_report;
+        return o;
+}
+
+/* The program's limits are not meant for us. */
+static void raise_limits(void)
+{
+        static const int which[] = { RLIMIT_AS, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_CPU, RLIMIT_STACK, RLIMIT_NPROC };
+        struct rlimit limit;
+
+        for (size_t i = 0; i < sizeof which / sizeof *which; i++)
+                if (getrlimit(which[i], &limit) == 0) {
+                        limit.rlim_cur = limit.rlim_max;
+                        setrlimit(which[i], &limit);
+                }
+}
+
+/* ---- the run ---- */
+
+static void withdraw(struct attend *a)
+{
+        int none = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+        setsid();
+        for (int fd = 0; fd <= STDERR_FILENO; fd++)
+                if (none < 0 || dup2(none, fd) < 0)
+                        close(fd);
+        if (none > STDERR_FILENO)
+                close(none);
+        a->withdrawn = true;
+}
+
+static bool answer(int fd, const char *text)
+{
+        bool good = send(fd, text, strlen(text), MSG_NOSIGNAL) == (ssize_t)strlen(text);
+
+        close(fd);
+        return good;
+}
+
+static int observe(struct attend *a, int fd)
+{
+        struct session_options options = make_options(a);
+        struct session_end end;
+        struct err e = { 0 };
+        struct session *s = NULL;
+
+        if (!prepare_output(a, &e) || !(s = session_open(&options, &e))) {
+                answer(fd, "-");
+                return message_error(&e);
+        }
+        if (answer(fd, session_environment(s))) {
+                withdraw(a);
+                session_run(s, a->pid, &end);
+        }
+        session_close(s);
+        return 0;
+}
+
+int cmd_attend(int argc, char **argv)
+{
+        struct attend a = { 0 };
+        int status, fd = argc == 2 ? take_connection(argv[1], &a.pid) : -1;
+
+        if (fd < 0)
+                return message_usage("record", "attend is what LD_PRELOAD=libseep.so starts by itself; did you mean 'seep record'?");
+        raise_limits();
+        status = take_options(&a);
+        if (status) {
+                message("SEEP_OPTIONS is wrong, so nothing is recorded");
+                answer(fd, "-");
+        } else {
+                status = observe(&a, fd);
+        }
+        output_free(&a.output);
+        for (int i = 1; a.words && a.words[i]; i++)
+                free(a.words[i]);
+        free(a.words);
+        return status;
+}
