@@ -79,6 +79,7 @@ struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, c
         r->snapshot_due_ms = plan->snapshot_every_ms;
         r->cwd = read_link("/proc/%u/cwd", pid);
         r->statm = open_statm(pid);
+        jit_init(&r->jit, pid);
         exe_identity(pid, &r->exe_dev, &r->exe_ino);
         exe = read_link("/proc/%u/exe", pid);
         r->exe_doubtful = *exe && strcmp(exe, r->view.head.exe) != 0;
@@ -99,6 +100,7 @@ void recording_free(struct recording *r)
                 close(r->pidfd);
         if (r->statm >= 0)
                 close(r->statm);
+        jit_close(&r->jit);
         free(r->program);
         free(r->cwd);
         free(r->path);
@@ -277,6 +279,7 @@ static void fill_profile(struct recording *r, const struct recording_end *end, u
 
         collect(&in, p);
         fill_meta(r, end, now_ms, p);
+        jit_read(&r->jit, p);
 }
 
 /* In a process of its own, so that the clock and the slices go on meanwhile. */
@@ -506,6 +509,7 @@ void recording_tick(struct recording *r, uint64_t now_ns)
         slices_cut(&r->slices, &r->view, now_ms, r->rss_last_bytes, false);
         if (now_ms >= r->names_due_ms || r->view.head.thread_count != r->named_threads) {
                 refresh_names(r);
+                jit_look(&r->jit);
                 r->named_threads = r->view.head.thread_count;
                 r->names_due_ms = now_ms + RECORDING_NAMES_EVERY_MS;
         }

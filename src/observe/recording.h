@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "observe/collect.h"
+#include "observe/jit.h"
 #include "observe/output.h"
 #include "observe/reports.h"
 #include "observe/slices.h"
@@ -46,6 +47,7 @@ struct recording {
         char *program, *cwd;
         char *path;       /* of the recording; "" when only reports are wanted */
 
+        struct jit jit;
         struct collect_name *names; /* by thread of the ledger */
         uint32_t name_count;
         uint32_t named_threads; /* of the ledger, when names were read last */
