@@ -42,14 +42,15 @@ extern size_t seep_leak_check(void) __attribute__((weak));
         } while (0)
 #define SEEP_LEAK_CHECK() (seep_leak_check ? seep_leak_check() : (size_t)0)
 #else
-extern void *dlsym(void *handle, const char *name) __attribute__((weak));
+/* Another name for it, because <dlfcn.h> may declare it too, and differently in C++. */
+extern void *seep_dlsym_(void *handle, const char *name) __asm__("dlsym") __attribute__((weak));
 
 #define SEEP_CALL(function, type, call)                                        \
         do {                                                                   \
                 static void (*volatile seep_found_) type;                      \
                 static volatile int seep_asked_;                               \
                 if (!seep_asked_) {                                            \
-                        *(void **)&seep_found_ = dlsym ? dlsym(NULL, #function) : NULL; \
+                        seep_found_ = __extension__(void(*) type)(seep_dlsym_ ? seep_dlsym_(NULL, #function) : NULL); \
                         seep_asked_ = 1;                                       \
                 }                                                              \
                 if (seep_found_)                                               \
@@ -58,9 +59,8 @@ extern void *dlsym(void *handle, const char *name) __attribute__((weak));
 
 static inline size_t seep_leak_check_found(void)
 {
-        size_t (*found)(void);
+        size_t (*found)(void) = __extension__(size_t(*)(void))(seep_dlsym_ ? seep_dlsym_(NULL, "seep_leak_check") : NULL);
 
-        *(void **)&found = dlsym ? dlsym(NULL, "seep_leak_check") : NULL;
         return found ? found() : 0;
 }
 #define SEEP_LEAK_CHECK() seep_leak_check_found()
