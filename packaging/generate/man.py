@@ -117,7 +117,8 @@ def body(lines, table, command, folder, own):
         elif line == "@pages@":
             out += pages(table, own)
         elif file:
-            out += [".EX", *map(escaped_code, (folder / file.group(1)).read_text().splitlines()), ".EE"]
+            code = (folder / file.group(1)).read_text().splitlines()
+            out += [".EX", *(escaped_code(x) for x in code if "SPDX" not in x), ".EE"]
         else:
             out.append(line)
     return out
