@@ -20,6 +20,7 @@
         X(report, "[OPTIONS] [FILE]", "tell where the memory of a recording went")                                     \
         X(info, "[OPTIONS] [FILE]", "tell what a recording holds and whether it is whole")                             \
         X(symbolize, "[OPTIONS] FILE", "store names in a recording, to read it anywhere")                               \
+        X(snapshot, "[OPTIONS] PID [LABEL]", "take a snapshot of a process that is being recorded")                       \
         X(help, "[COMMAND|TOPIC]", "explain a command or a topic")
 
 /* Commands for the tool's own use, which nobody types: found by name, listed nowhere. */

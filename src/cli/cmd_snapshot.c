@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd_snapshot.c -- `seep snapshot PID [LABEL]`: have a snapshot of a recorded process taken, with a report.
+ *
+ * Room:   outside, cli/ only.
+ */
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "cli/command.h"
+#include "cli/message.h"
+#include "observe/ask.h"
+#include "report/text.h"
+
+#define SNAPSHOT_OPTIONS(X)                                                                                     \
+        X(SNAPSHOT_JSON, "json", 0, NULL, "machine-readable output")                                            \
+        X(SNAPSHOT_QUIET, "quiet", 'q', NULL, "print the name of the report only")                              \
+        X(SNAPSHOT_HELP, "help", 'h', NULL, "this text")
+
+enum { SNAPSHOT_OPTIONS(OPTION_ENUM) SNAPSHOT_COUNT };
+const struct option_entry snapshot_options[] = { SNAPSHOT_OPTIONS(OPTION_ENTRY) OPTION_END };
+
+struct snapshot {
+        uint32_t pid;
+        const char *label;
+        bool json, quiet;
+};
+
+static int say_help(void)
+{
+        struct str out = { 0 };
+
+        str_text(&out, "usage: seep snapshot [OPTIONS] PID [LABEL]\n\n"
+                       "Take a snapshot of a process that is being recorded.  It becomes part of the recording, under its\n"
+                       "number and LABEL, and a report tells what changed since the last one: PROGRAM-PID-N.memlog, beside\n"
+                       "the recording or where the program was started.\n\n");
+        option_help(snapshot_options, &out);
+        str_text(&out, "\nExit status: 0 done, 1 there is a snapshot but no report, 2 wrong use, 3 not recorded.\n");
+        fputs(str_get(&out), stdout);
+        str_free(&out);
+        return 0;
+}
+
+/* As we would type it. */
+static const char *short_name(const char *path)
+{
+        char here[PATH_MAX];
+        size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
+
+        return length && strncmp(path, here, length) == 0 && path[length] == '/' ? path + length + 1 : path;
+}
+
+/* What another process sent may upset a terminal. */
+static void add_plain(struct str *out, const char *text)
+{
+        for (; *text; text++)
+                str_char(out, (unsigned char)*text < ' ' || *text == 127 ? '?' : *text);
+}
+
+static void add_sentence(const struct snapshot *s, const struct wire_reply *reply, struct str *out)
+{
+        str_format(out, "snapshot %" PRIu32, reply->seq);
+        if (*s->label) {
+                str_text(out, " '");
+                add_plain(out, s->label);
+                str_char(out, '\'');
+        }
+        str_format(out, " of PID %" PRIu32 ": ", s->pid);
+        text_size(out, (int64_t)reply->live_bytes);
+        str_text(out, " live; report in ");
+        add_plain(out, short_name(reply->text));
+}
+
+static void add_json(const struct snapshot *s, const struct wire_reply *reply, struct str *out)
+{
+        str_format(out, "{\"seep\": 1, \"pid\": %" PRIu32 ", \"seq\": %" PRIu32 ", \"label\": ", s->pid, reply->seq);
+        json_text(out, s->label);
+        str_format(out, ", \"live_bytes\": %" PRIu64 ", \"live_blocks\": %" PRIu64 ", \"report\": ", reply->live_bytes,
+                   reply->live_blocks);
+        json_text(out, reply->text);
+        str_char(out, '}');
+}
+
+static int say_refusal(const struct wire_reply *reply)
+{
+        struct str why = { 0 };
+
+        add_plain(&why, reply->text);
+        if (reply->seq)
+                message("snapshot %" PRIu32 " was taken, but there is no report: %s", reply->seq, str_get(&why));
+        else
+                message("%s", str_get(&why));
+        str_free(&why);
+        return (int)(reply->status & 0x7f);
+}
+
+static int take_snapshot(const struct snapshot *s)
+{
+        struct wire_reply reply;
+        struct str out = { 0 };
+        struct err e = { 0 };
+
+        if (!ask_snapshot(s->pid, s->label, &reply, &e))
+                return message_error(&e);
+        if (reply.status)
+                return say_refusal(&reply);
+        if (s->json)
+                add_json(s, &reply, &out);
+        else if (s->quiet)
+                add_plain(&out, short_name(reply.text));
+        else
+                add_sentence(s, &reply, &out);
+        puts(str_get(&out));
+        str_free(&out);
+        return 0;
+}
+
+int cmd_snapshot(int argc, char **argv)
+{
+        struct snapshot s = { .label = "" };
+        struct option_parser parser;
+        uint64_t pid;
+        int which;
+
+        option_start(&parser, "snapshot", snapshot_options, argc, argv);
+        while ((which = option_next(&parser)) >= 0) {
+                if (which == SNAPSHOT_HELP)
+                        return say_help();
+                s.json = s.json || which == SNAPSHOT_JSON;
+                s.quiet = s.quiet || which == SNAPSHOT_QUIET;
+        }
+        if (which == OPTION_WRONG)
+                return ERR_EXIT_USAGE;
+        argv += parser.first_operand;
+        argc -= parser.first_operand;
+        if (argc < 1 || argc > 2)
+                return message_usage("snapshot", "of which process? seep snapshot PID [LABEL]");
+        if (!option_number(argv[0], &pid) || pid == 0 || pid > INT_MAX)
+                return message_usage("snapshot", "'%s' is no process id; 'pgrep -a NAME' finds one", argv[0]);
+        s.pid = (uint32_t)pid;
+        s.label = argc > 1 ? argv[1] : "";
+        return take_snapshot(&s);
+}

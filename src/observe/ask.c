@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ask.c -- asking whoever records a process for something.
+ *
+ * Room:   outside.
+ */
+#include "observe/ask.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/str.h"
+#include "observe/greeter.h"
+
+#define ASK_PATIENCE_S 15
+#define ASK_ANCESTORS_MAX 64u
+#define ASK_SESSION_FIELDS 6 /* in front of the path */
+
+/* ---- who records it ---- */
+
+const char *ask_session_path(const char *value)
+{
+        for (int i = 0; i < ASK_SESSION_FIELDS && value; i++) {
+                value = strchr(value, ':');
+                value = value ? value + 1 : NULL;
+        }
+        return value && *value == '/' ? value : NULL;
+}
+
+static bool read_process_file(uint32_t pid, const char *file, struct str *out)
+{
+        char name[64];
+
+        snprintf(name, sizeof name, "/proc/%u/%s", pid, file);
+        return io_read_file(name, out);
+}
+
+static bool session_of(uint32_t pid, struct sockaddr_un *out)
+{
+        static const char variable[] = WIRE_SESSION_ENV "=";
+        struct str environment = { 0 };
+        const char *path = NULL;
+
+        *out = (struct sockaddr_un){ .sun_family = AF_UNIX };
+        if (read_process_file(pid, "environ", &environment))
+                for (size_t at = 0; at < environment.length && !path; at += strlen(environment.data + at) + 1)
+                        if (strncmp(environment.data + at, variable, sizeof variable - 1) == 0)
+                                path = ask_session_path(environment.data + at + sizeof variable - 1);
+        if (path && strlen(path) < sizeof out->sun_path)
+                strcpy(out->sun_path, path);
+        str_free(&environment);
+        return out->sun_path[0];
+}
+
+static uint32_t parent_of(uint32_t pid)
+{
+        struct str text = { 0 };
+        const char *behind_name;
+        unsigned parent = 0;
+
+        if (read_process_file(pid, "stat", &text) && (behind_name = strrchr(str_get(&text), ')')) &&
+            sscanf(behind_name, ") %*c %u", &parent) != 1)
+                parent = 0;
+        str_free(&text);
+        return parent;
+}
+
+static int try_connect(const struct sockaddr_un *address, socklen_t length)
+{
+        struct timeval patience = { .tv_sec = ASK_PATIENCE_S };
+        int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+        if (fd < 0)
+                return -1;
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        if (connect(fd, (const struct sockaddr *)address, length) == 0)
+                return fd;
+        close(fd);
+        return -1;
+}
+
+/* The session that it was started with, else the door with its number, else that of one it was forked from. */
+static int find_observer(uint32_t pid)
+{
+        struct sockaddr_un address;
+        int fd = session_of(pid, &address) ? try_connect(&address, sizeof address) : -1;
+
+        for (uint32_t i = 0; fd < 0 && pid > 0 && i < ASK_ANCESTORS_MAX; i++) {
+                socklen_t length = greeter_door(pid, &address);
+
+                fd = try_connect(&address, length);
+                pid = parent_of(pid);
+        }
+        return fd;
+}
+
+/* Names of doors can be taken by anybody. */
+static bool is_trusted(int fd, uint32_t pid)
+{
+        struct ucred who = { .uid = (uid_t)-1 };
+        socklen_t length = sizeof who;
+        struct stat process;
+        char name[64];
+
+        snprintf(name, sizeof name, "/proc/%u", pid);
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) < 0)
+                return false;
+        return who.uid == 0 || who.uid == geteuid() || (stat(name, &process) == 0 && process.st_uid == who.uid);
+}
+
+/* ---- the request ---- */
+
+static void put_label(const char *label, char out[WIRE_LABEL_MAX])
+{
+        size_t length = strnlen(label, WIRE_LABEL_MAX);
+
+        if (length == WIRE_LABEL_MAX) /* cut between characters of UTF-8, not inside one */
+                for (length--; length && ((unsigned char)label[length] & 0xc0) == 0x80;)
+                        length--;
+        for (size_t i = 0; i < length; i++)
+                out[i] = (unsigned char)label[i] < ' ' || label[i] == 127 ? ' ' : label[i];
+}
+
+static bool exchange(int fd, const struct wire_request *request, struct wire_reply *out, struct err *e)
+{
+        ssize_t got = -1;
+
+        if (send(fd, request, sizeof *request, MSG_NOSIGNAL) == (ssize_t)sizeof *request)
+                do
+                        got = recv(fd, out, sizeof *out, 0);
+                while (got < 0 && errno == EINTR);
+        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+                return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                               "the seep that records process %u has not answered for %d s: it is busy, or stopped; a report may still come",
+                               request->pid, ASK_PATIENCE_S);
+        if (got != (ssize_t)sizeof *out || out->magic != WIRE_REQUEST_MAGIC)
+                return err_set(e, ERR_EXIT_CANNOT_TRACE, "the seep that records process %u ended, or is another version than this one",
+                               request->pid);
+        out->text[sizeof out->text - 1] = 0;
+        return true;
+}
+
+static bool explain(uint32_t pid, struct err *e)
+{
+        if (kill((pid_t)pid, 0) < 0 && errno == ESRCH)
+                return err_set(e, ERR_EXIT_CANNOT_TRACE, "there is no process %u", pid);
+        return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                       "process %u is not being recorded; start it with 'seep record PROGRAM', or with libseep.so in LD_PRELOAD", pid);
+}
+
+bool ask_snapshot(uint32_t pid, const char *label, struct wire_reply *out, struct err *e)
+{
+        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_SNAPSHOT, .pid = pid };
+        int fd = find_observer(pid);
+        bool good;
+
+        if (fd < 0)
+                return explain(pid, e);
+        put_label(label, request.label);
+        good = is_trusted(fd, pid) ? exchange(fd, &request, out, e)
+                                   : err_set(e, ERR_EXIT_CANNOT_TRACE,
+                                             "whoever answers for process %u is neither its user nor root: not asked", pid);
+        close(fd);
+        return good;
+}

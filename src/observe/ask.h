@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ask.h -- asking whoever records a process for something.
+ *
+ * Room:   outside.  Called by cli/cmd_snapshot.c; the other end is observe/session.c.
+ */
+#ifndef SEEP_OBSERVE_ASK_H
+#define SEEP_OBSERVE_ASK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "wire/hello.h"
+
+/* The path of the observer's socket in VALUE, a value of SEEP_SESSION; NULL: it is none of ours. */
+const char *ask_session_path(const char *value);
+
+/* Have a snapshot of PID taken, named LABEL (cut off when too long), and wait until its report is written.  false with E filled:
+ * PID is not recorded, or nobody answers.  When OUT has a status other than 0 its text says why. */
+bool ask_snapshot(uint32_t pid, const char *label, struct wire_reply *out, struct err *e);
+
+#endif
