@@ -13,8 +13,9 @@ from pathlib import Path
 from table import Table
 
 # What kind of word an argument or operand is, by its name in the table.
-KINDS = {"FILE": "file", "DIR": "folder", "PID": "process", "USER": "user", "SIG": "signal", "SIGNAL": "signal",
-         "PROGRAM": "program", "COMMAND": "topic"}
+KINDS = {"FILE": "file", "OUT": "file", "DIR": "folder", "PID": "process", "USER": "user", "SIG": "signal", "SIGNAL": "signal",
+         "PROGRAM": "program",
+         "COMMAND": "topic"}
 OPERANDS = {**KINDS, "FILE": "recording", "OLD": "recording", "NEW": "recording"}
 
 
