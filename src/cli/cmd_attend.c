@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/heap.h"
@@ -30,28 +31,35 @@ struct attend {
         struct output output;
         pid_t pid;      /* of the program; 0: in a world we do not see */
         bool withdrawn; /* our own standard error is the program's no more */
+        int file;       /* the program's standard error when that is a file, else -1 */
 };
 
 /* ---- what the session tells ---- */
 
-/* The program's standard error, for a moment.  Not waiting: who does not read it must not stop the observer. */
-static void say_to_program(pid_t pid, const char *text)
+/* Where the program's errors go.  A file must be written through the same offset as the program's, so it is kept; for all else
+ * a look at the process now will do.  Not waiting: who does not read must not stop us. */
+static int open_errors(const struct attend *a)
 {
         char name[64];
-        int fd, none;
 
-        snprintf(name, sizeof name, "/proc/%d/fd/2", (int)pid);
-        fd = open(name, O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-        if (fd < 0)
-                return;
-        none = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-        if (none >= 0 && dup2(fd, STDERR_FILENO) >= 0) {
+        if (a->file >= 0)
+                return fcntl(a->file, F_DUPFD_CLOEXEC, 3);
+        snprintf(name, sizeof name, "/proc/%d/fd/2", (int)a->pid);
+        return open(name, O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+}
+
+static void say_to_program(const struct attend *a, const char *text)
+{
+        int fd = open_errors(a), none = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+
+        if (fd >= 0 && none >= 0 && dup2(fd, STDERR_FILENO) >= 0) {
                 message("%s", text);
                 dup2(none, STDERR_FILENO);
         }
         if (none >= 0)
                 close(none);
-        close(fd);
+        if (fd >= 0)
+                close(fd);
 }
 
 static void on_say(void *context, enum session_level level, const char *text)
@@ -61,7 +69,7 @@ static void on_say(void *context, enum session_level level, const char *text)
         if (level != SESSION_TROUBLE && (a->wishes.quiet || (level == SESSION_DETAIL && !a->wishes.verbose)))
                 return;
         if (a->withdrawn)
-                say_to_program(a->pid, text);
+                say_to_program(a, text);
         else
                 message("%s", text);
 }
@@ -192,8 +200,11 @@ static void raise_limits(void)
 static void withdraw(struct attend *a)
 {
         int none = open("/dev/null", O_RDWR | O_CLOEXEC);
+        struct stat st;
 
         setsid();
+        if (fstat(STDERR_FILENO, &st) == 0 && S_ISREG(st.st_mode))
+                a->file = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
         for (int fd = 0; fd <= STDERR_FILENO; fd++)
                 if (none < 0 || dup2(none, fd) < 0)
                         close(fd);
@@ -231,7 +242,7 @@ static int observe(struct attend *a, int fd)
 
 int cmd_attend(int argc, char **argv)
 {
-        struct attend a = { 0 };
+        struct attend a = { .file = -1 };
         int status, fd = argc == 2 ? take_connection(argv[1], &a.pid) : -1;
 
         if (fd < 0)
@@ -244,6 +255,8 @@ int cmd_attend(int argc, char **argv)
         } else {
                 status = observe(&a, fd);
         }
+        if (a.file >= 0)
+                close(a.file);
         output_free(&a.output);
         for (int i = 1; a.words && a.words[i]; i++)
                 free(a.words[i]);
