@@ -132,5 +132,6 @@ void marks_deaths(const struct view *v, const uint32_t *site_map, uint32_t site_
                 done = end + (sizeof(struct ledger_death) - end % sizeof(struct ledger_death)) % sizeof(struct ledger_death);
                 at = end;
         }
-        merge_deaths(p);
+        if (p->death_count)
+                merge_deaths(p);
 }

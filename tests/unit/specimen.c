@@ -47,7 +47,7 @@ void specimen_open(struct specimen *f)
         f->bytes = 0;
         for (int i = 0; i < LEDGER_PARTS; i++)
                 f->bytes += sizes[i];
-        f->fd = memfd_create("forged ledger", MFD_CLOEXEC);
+        f->fd = memfd_create("forged ledger", MFD_CLOEXEC | MFD_ALLOW_SEALING);
         must(f->fd >= 0 && ftruncate(f->fd, (off_t)f->bytes) == 0, "memfd");
         p = mmap(NULL, f->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, f->fd, 0);
         must(p != MAP_FAILED, "mmap");
@@ -166,6 +166,41 @@ void specimen_events(struct specimen *f, uint32_t slot, uint32_t site, uint64_t 
         s->free_bytes += frees * size;
 }
 
+uint32_t specimen_string(struct specimen *f, const char *text)
+{
+        uint32_t at = f->head->string_bytes;
+
+        strcpy((char *)specimen_part(f, LEDGER_STRINGS) + at, text);
+        f->head->string_bytes += (uint32_t)strlen(text) + 1;
+        return at;
+}
+
+uint32_t specimen_mark(struct specimen *f, uint32_t type, uint32_t ms, const char *label)
+{
+        struct ledger_mark *m = (struct ledger_mark *)specimen_part(f, LEDGER_MARKS) + f->head->mark_count;
+
+        *m = (struct ledger_mark){ .type = type, .ready = 1, .ms = ms, .label = specimen_string(f, label) };
+        return f->head->mark_count++;
+}
+
+uint32_t specimen_type(struct specimen *f, const char *name)
+{
+        f->head->type_name[f->head->type_count] = specimen_string(f, name);
+        return LEDGER_KIND_TYPE_FIRST + f->head->type_count++;
+}
+
+void specimen_handle(struct specimen *f, uint64_t handle, uint64_t amount, uint32_t site)
+{
+        struct ledger_handle *h = (struct ledger_handle *)specimen_part(f, LEDGER_HANDLES) + f->head->handle_count++;
+
+        *h = (struct ledger_handle){ .handle = handle, .amount = amount, .site = site, .birth_ms = 7 };
+}
+
+void specimen_death(struct specimen *f, uint32_t at, uint64_t key, uint64_t blocks, uint64_t bytes)
+{
+        ((struct ledger_death *)specimen_part(f, LEDGER_DEATHS))[at] = (struct ledger_death){ key, blocks, bytes };
+}
+
 struct view specimen_view(const struct specimen *f)
 {
         struct view v;
@@ -173,6 +208,22 @@ struct view specimen_view(const struct specimen *f)
 
         must(view_open(&v, dup(f->fd), &e), "view_open");
         return v;
+}
+
+void specimen_tree(struct specimen *f, uint32_t nodes)
+{
+        uint64_t seed = 11;
+
+        specimen_open(f);
+        f->head->several = 1;
+        specimen_slot(f, 0);
+        for (uint32_t i = 0; i < nodes; i++) {
+                uint32_t parent = (uint32_t)(specimen_random(&seed) % f->head->node_count);
+
+                specimen_node(f, parent, 0x1000 + specimen_random(&seed) % 5);
+        }
+        for (uint32_t i = 2; i < f->head->node_count; i++)
+                specimen_events(f, 0, specimen_site(f, i, LEDGER_KIND_MALLOC), 1, 0, i);
 }
 
 uint64_t specimen_random(uint64_t *state)

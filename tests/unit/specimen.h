@@ -41,6 +41,21 @@ void specimen_block(struct specimen *f, uint32_t chunk, uint32_t entry, uint32_t
 /* COUNT allocations of SIZE bytes and FREES frees at SITE, in the counter and the slot's totals. */
 void specimen_events(struct specimen *f, uint32_t slot, uint32_t site, uint64_t count, uint64_t frees, uint64_t size);
 
+/* Opened, with NODES nodes of few addresses, so that many are equal, and a site with one allocation for each: its number is
+ * the size, to find it again. */
+void specimen_tree(struct specimen *f, uint32_t nodes);
+
+/* A text in STRINGS; its offset. */
+uint32_t specimen_string(struct specimen *f, const char *text);
+
+/* A mark, and its index; a type of resources, and its kind; a handle. */
+uint32_t specimen_mark(struct specimen *f, uint32_t type, uint32_t ms, const char *label);
+uint32_t specimen_type(struct specimen *f, const char *name);
+void specimen_handle(struct specimen *f, uint64_t handle, uint64_t amount, uint32_t site);
+
+/* Entry AT of the table of deaths. */
+void specimen_death(struct specimen *f, uint32_t at, uint64_t key, uint64_t blocks, uint64_t bytes);
+
 /* A fresh look at it, as the observer gets; to be closed by the caller. */
 struct view specimen_view(const struct specimen *f);
 

@@ -255,7 +255,134 @@ TEST(time_does_not_run_backwards)
         specimen_close(&f);
 }
 
+/* ---- marks ---- */
+
+/* SEQ 0: a tag. */
+static void mark(struct specimen *f, struct slices *s, uint64_t ms, uint32_t seq)
+{
+        struct profile_mark m = { .type = seq ? LEDGER_MARK_SNAPSHOT : LEDGER_MARK_TAG, .seq = seq, .ms = ms, .label = heap_text("m") };
+        struct view v = specimen_view(f);
+
+        slices_mark(s, &v, ms, 4096 * ms, &m, 1);
+        view_close(&v);
+}
+
+/* Every EVERYth moment is marked, as a snapshot or a tag in turn. */
+static void run_marked(struct slices *s, uint32_t every)
+{
+        struct specimen f;
+        uint64_t seed = 3;
+        struct moment none = { 0 };
+        uint32_t seq = 0;
+
+        moments = heap_zero(MOMENTS, sizeof *moments);
+        specimen_sites(&f);
+        for (uint32_t i = 0; i < MOMENTS; i++) {
+                step(&f, &seed, i ? &moments[i - 1] : &none, &moments[i]);
+                moments[i].ms = 20 * i;
+                if (i % every == every / 2)
+                        mark(&f, s, moments[i].ms, i / every % 2 ? ++seq : 0);
+                else
+                        cut(&f, s, moments[i].ms, false);
+        }
+        specimen_close(&f);
+}
+
+static void check_marks(struct slices *s)
+{
+        struct profile p;
+        uint32_t map[SITES + 1];
+
+        identity(map);
+        store(s, &p, map, SITES);
+        for (uint32_t i = 0; i < p.mark_count; i++)
+                is_equal(p.slices[p.marks[i].slice].ms, p.marks[i].ms);
+        for (uint32_t i = 0; i < p.slice_count; i++)
+                compare_slice(&p, &p.slices[i]);
+        profile_free(&p);
+        free(moments);
+        slices_free(s);
+}
+
+TEST(the_slice_of_a_mark_is_never_thinned_out)
+{
+        struct slices s = { .slices_max = 20 };
+
+        run_marked(&s, 70);
+        is_equal(s.mark_count, 10);
+        is_equal(s.marked_slices, 10);
+        is_true(s.slice_count > 20 && s.slice_count <= 30);
+        is_equal(s.marks_lost, 0);
+        check_marks(&s);
+}
+
+TEST(too_many_changes_of_marks_cost_tags_first)
+{
+        struct slices s = { .changes_max = 500 };
+        uint32_t snapshots = 0;
+
+        run_marked(&s, 3);
+        for (uint32_t i = 0; i < s.mark_count; i++)
+                snapshots += s.mark[i].seq != 0;
+        is_true(s.marks_lost > 10);
+        is_equal(s.marks_lost + s.mark_count, (MOMENTS + 1) / 3);
+        is_equal(snapshots, (MOMENTS + 1) / 6);
+        check_marks(&s);
+}
+
+TEST(marks_cannot_make_the_course_grow_without_bound)
+{
+        struct slices s = { .changes_max = 100 };
+
+        run_marked(&s, 3);
+        is_true(s.marks_lost > 0 && s.mark_count > 1);
+        is_equal(s.marks_lost + s.mark_count, (MOMENTS + 1) / 3);
+        is_true(s.change_count <= 100 * (SLICES_MARKED_SHARE + 2));
+        check_marks(&s);
+}
+
+TEST(marks_seen_together_share_a_slice)
+{
+        struct specimen f;
+        struct slices s = { 0 };
+        struct profile_mark m[] = { { .label = heap_text("a") }, { .label = heap_text("b") } };
+        struct view v;
+
+        specimen_sites(&f);
+        v = specimen_view(&f);
+        slices_mark(&s, &v, 10, 0, m, 2);
+        is_equal(s.slice_count, 1);
+        is_equal(s.marked_slices, 1);
+        is_true(s.mark_count == 2 && s.mark[0].slice == 0 && s.mark[1].slice == 0);
+        is_text(s.mark[1].label, "b");
+        slices_free(&s);
+        view_close(&v);
+        specimen_close(&f);
+}
+
+TEST(more_marks_than_a_ledger_holds_are_counted)
+{
+        struct specimen f;
+        struct slices s = { 0 };
+        struct profile_mark *m = heap_zero(LEDGER_MARKS_MAX + 5, sizeof *m);
+        struct view v;
+
+        specimen_sites(&f);
+        v = specimen_view(&f);
+        for (uint32_t i = 0; i < LEDGER_MARKS_MAX + 5; i++)
+                m[i].label = heap_text("");
+        slices_mark(&s, &v, 10, 0, m, LEDGER_MARKS_MAX + 5);
+        is_equal(s.mark_count, LEDGER_MARKS_MAX);
+        is_equal(s.marks_lost, 5);
+        slices_free(&s);
+        free(m);
+        view_close(&v);
+        specimen_close(&f);
+}
+
 TAP_MAIN(a_thinned_course_is_exact_at_every_moment_it_keeps, a_course_is_exact_while_a_thread_is_alone_and_after, thinning_doubles_the_interval,
          too_many_changes_thin_the_course_and_keep_it_exact, sites_that_become_one_are_summed_at_each_moment,
          an_idle_program_costs_no_changes, the_last_cut_sees_what_the_totals_do_not_show, live_numbers_never_show_below_zero,
-         time_does_not_run_backwards)
+         time_does_not_run_backwards, the_slice_of_a_mark_is_never_thinned_out, too_many_changes_of_marks_cost_tags_first,
+         marks_cannot_make_the_course_grow_without_bound,
+         marks_seen_together_share_a_slice, more_marks_than_a_ledger_holds_are_counted)
