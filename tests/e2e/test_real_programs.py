@@ -2,8 +2,10 @@
 """Programs of the distribution say the same and end the same, bare and recorded."""
 import os
 import re
+import signal
 import socket
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -160,6 +162,27 @@ def test_redis_serves_its_benchmark(recorder, need):
     assert (profile.totals["unknown_frees"], profile.totals["double_frees"], profile.totals["mismatched"]) == (0, 0, 0)
 
 
+def test_redis_answers_after_reports_on_demand(recorder, need):
+    """It would die of the signal; here it waits in epoll_wait, gives a report and goes on."""
+    need("redis-server", "redis-cli")
+    folder = recorder.folder()
+    path = folder / "redis.sock"
+    server = start_recorded(folder, "redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--appendonly", "no",
+                            "--dir", folder)
+    try:
+        wait_until(answers(path, b"PING\r\n", b"PONG"), "redis answers", process=server)
+        pid = int((Path("/proc") / str(server.pid) / "task" / str(server.pid) / "children").read_text().split()[0])
+        for seq in (1, 2):
+            os.kill(pid, signal.SIGUSR1)
+            wait_until(lambda: list(folder.glob(f"redis-*-{pid}-{seq}.memlog")), f"report {seq}", process=server)
+            assert answers(path, b"PING\r\n", b"PONG")()
+        subprocess.run(["redis-cli", "-s", str(path), "SHUTDOWN", "NOSAVE"], capture_output=True, timeout=30)
+        assert server.wait(60) == 0
+    finally:
+        end_process(server)
+    assert [s["seq"] for s in Profile(folder / "out.seep").json["snapshots"]][:2] == [1, 2]
+
+
 def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
@@ -168,7 +191,7 @@ def free_port():
 
 NGINX = """{user} daemon off; master_process on; worker_processes 2; pid {folder}/nginx.pid; error_log {folder}/error.log;
 events {{ worker_connections 128; }}
-http {{ access_log off; client_body_temp_path {folder}/b; proxy_temp_path {folder}/p; fastcgi_temp_path {folder}/f;
+http {{ access_log {log}; client_body_temp_path {folder}/b; proxy_temp_path {folder}/p; fastcgi_temp_path {folder}/f;
   uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
   server {{ listen 127.0.0.1:{port}; root {folder}/www; gzip on; gzip_min_length 1; gzip_types text/plain; }} }}
 """
@@ -185,23 +208,45 @@ def fetches(port):
     return ask
 
 
-def test_nginx_serves_its_benchmark(recorder, need):
-    need("nginx", "ab")
-    folder = recorder.folder()
+def start_nginx(folder, port, log):
     os.chmod(folder, 0o755)
-    port = free_port()
     (folder / "www").mkdir()
     (folder / "www" / "page.txt").write_text("word " * 1000)
     user = "user root;" if os.geteuid() == 0 else ""
-    (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=port, user=user))
-    server = start_recorded(folder, "nginx", "-p", folder, "-c", folder / "nginx.conf")
+    (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=port, user=user, log=log))
+    return start_recorded(folder, "nginx", "-p", folder, "-c", folder / "nginx.conf")
+
+
+def test_nginx_reopens_its_logs_at_the_signal_that_is_also_ours(recorder, need):
+    need("nginx")
+    folder, port = recorder.folder(), free_port()
+    log, old = folder / "access.log", folder / "access.old"
+    server = start_nginx(folder, port, log)
+    try:
+        wait_until(fetches(port), "nginx answers", process=server)
+        master = int((folder / "nginx.pid").read_text())
+        log.rename(old)
+        os.kill(master, signal.SIGUSR1)
+        wait_until(log.exists, "a new log", process=server)
+        assert wait_until(lambda: fetches(port)() and log.read_text(), "a line in the new log", process=server)
+        os.kill(master, signal.SIGQUIT)
+        assert server.wait(60) == 0
+    finally:
+        end_process(server)
+    assert "GET /page.txt" in old.read_text() and list(folder.glob("*.memlog")) == []
+
+
+def test_nginx_serves_its_benchmark(recorder, need):
+    need("nginx", "ab")
+    folder, port = recorder.folder(), free_port()
+    server = start_nginx(folder, port, "off")
     try:
         wait_until(fetches(port), "nginx answers", process=server)
         done = subprocess.run(["ab", "-q", "-n", "2000", "-c", "20", "-H", "Accept-Encoding: gzip",
                                f"http://127.0.0.1:{port}/page.txt"], capture_output=True, text=True, timeout=120)
         assert re.search(r"Complete requests:\s+2000\nFailed requests:\s+0\n", done.stdout), done.stdout + done.stderr
         master = int((folder / "nginx.pid").read_text())
-        os.kill(master, 3)  # SIGQUIT: finish what was begun
+        os.kill(master, signal.SIGQUIT)  # finish what was begun
         assert server.wait(60) == 0
     finally:
         end_process(server)
