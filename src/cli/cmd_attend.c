@@ -18,6 +18,7 @@
 
 #include "base/heap.h"
 #include "cli/command.h"
+#include "cli/config.h"
 #include "cli/message.h"
 #include "cli/record.h"
 #include "cli/words.h"
@@ -27,7 +28,7 @@ const struct option_entry attend_options[] = { OPTION_END };
 
 struct attend {
         struct record wishes;
-        char **words; /* of SEEP_OPTIONS; wishes point into them */
+        char **words; /* the options; wishes point into them */
         struct output output;
         pid_t pid;      /* of the program; 0: in a world we do not see */
         bool withdrawn; /* our own standard error is the program's no more */
@@ -120,34 +121,26 @@ static int take_connection(const char *word, pid_t *pid)
         return fd;
 }
 
-/* SEEP_OPTIONS as on the command line of `record`.  Options about things that are not done here are let pass. */
+/* SEEP_OPTIONS and the configuration, as for `record`.  Options about things that are not done here are let pass. */
 static int take_options(struct attend *a)
 {
-        const char *text = getenv("SEEP_OPTIONS");
         struct option_parser parser;
-        struct err e = { 0 };
         int count = 0, which, status;
-        char **words;
+        char **argv;
 
         record_start(&a->wishes);
-        words = words_split(text ? text : "", &count, &e);
-        if (!words)
-                return message_error(&e);
-        a->words = heap_zero((size_t)count + 2, sizeof *a->words); /* those of WORDS are kept to the end */
-        a->words[0] = "record";
-        memcpy(a->words + 1, words, (size_t)count * sizeof *words);
-        free(words);
-        option_start_program(&parser, "record", record_options, count + 1, a->words);
-        while ((which = option_next(&parser)) >= 0) {
-                status = record_take(&a->wishes, which, parser.value);
-                if (status)
-                        return status;
-        }
-        if (which == OPTION_WRONG)
+        a->words = config_options(command_find("record"), &count);
+        if (!a->words)
                 return ERR_EXIT_USAGE;
-        if (parser.first_operand <= count)
-                return message_usage("record", "'%s' is no option", a->words[parser.first_operand]);
-        return record_settle(&a->wishes);
+        argv = heap_zero((size_t)count + 2, sizeof *argv);
+        argv[0] = "record";
+        memcpy(argv + 1, a->words, (size_t)count * sizeof *argv);
+        option_start_program(&parser, "record", record_options, count + 1, argv);
+        status = 0;
+        while (!status && (which = option_next(&parser)) >= 0)
+                status = record_take(&a->wishes, which, parser.value);
+        free(argv);
+        return status ? status : record_settle(&a->wishes);
 }
 
 static bool prepare_output(struct attend *a, struct err *e)
@@ -250,7 +243,7 @@ int cmd_attend(int argc, char **argv)
         raise_limits();
         status = take_options(&a);
         if (status) {
-                message("SEEP_OPTIONS is wrong, so nothing is recorded");
+                message("nothing is recorded");
                 answer(fd, "-");
         } else {
                 status = observe(&a, fd);
@@ -258,8 +251,7 @@ int cmd_attend(int argc, char **argv)
         if (a.file >= 0)
                 close(a.file);
         output_free(&a.output);
-        for (int i = 1; a.words && a.words[i]; i++)
-                free(a.words[i]);
-        free(a.words);
+        if (a.words)
+                words_free(a.words);
         return status;
 }
