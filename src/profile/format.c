@@ -246,10 +246,18 @@ const char *format_section_name(uint32_t type)
                 return "meta";
         case FORMAT_TOTALS:
                 return "totals";
+        case FORMAT_EVENTS:
+                return "events";
+        case FORMAT_EVENT_SITES:
+                return "event sites";
         case FORMAT_END:
                 return "end";
         }
-        if (type < FORMAT_FIRST_ARRAY || type >= FORMAT_FIRST_ARRAY + FORMAT_ARRAY_COUNT)
-                return NULL;
-        return format_tables[type - FORMAT_FIRST_ARRAY].name;
+        return format_is_modelled(type) ? format_tables[type - FORMAT_FIRST_ARRAY].name : NULL;
+}
+
+bool format_is_modelled(uint32_t type)
+{
+        return type == FORMAT_META || type == FORMAT_TOTALS || type == FORMAT_END ||
+               (type >= FORMAT_FIRST_ARRAY && type < FORMAT_FIRST_ARRAY + FORMAT_ARRAY_COUNT);
 }

@@ -38,7 +38,7 @@
 #define FORMAT_TEXT_PIECE 1024u  /* the same for arrays with strings */
 
 /* Sections that are no array. */
-enum { FORMAT_META = 1, FORMAT_TOTALS = 2, FORMAT_END = 255 };
+enum { FORMAT_META = 1, FORMAT_TOTALS = 2, FORMAT_EVENTS = 64, FORMAT_EVENT_SITES = 65, FORMAT_END = 255 };
 
 /* Arrays of struct profile in the order of their section numbers: name, number, member, count's member. */
 #define FORMAT_ARRAYS(X)                                                       \
@@ -143,6 +143,9 @@ uint64_t *format_header_count(struct format_header *h, unsigned array);
 
 /* "meta", "nodes", ...; NULL for a number this version does not know. */
 const char *format_section_name(uint32_t type);
+
+/* Is it one that struct profile is made of?  Others are an event log, or of a later writer. */
+bool format_is_modelled(uint32_t type);
 
 /* Members of struct profile_meta and profile_totals, in the order of the file. */
 #define FORMAT_META_TEXTS(X) X(program) X(exe) X(cwd) X(host) X(engine) X(version)

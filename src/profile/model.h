@@ -182,6 +182,16 @@ struct profile_symbol {
         uint32_t line, reserved;
 };
 
+/* The event log of a recording that is about to be written: whole sections (profile/events_log.h), first those of a file, then those in
+ * memory.  Belongs to who made it; empty in a profile that was read. */
+struct profile_log {
+        int fd;
+        uint64_t offset, bytes;
+        const void *tail;
+        uint64_t tail_bytes;
+        uint32_t sections;
+};
+
 struct profile {
         struct profile_meta meta;
         struct profile_totals totals;
@@ -204,6 +214,7 @@ struct profile {
         uint32_t module_count, node_count, site_count, thread_count, share_count, slice_count, change_count, region_count,
                 error_count, symbol_count, mark_count, death_count, handle_count, jit_count, type_count;
         uint64_t block_count;
+        struct profile_log log;
         bool truncated; /* the file ended early; what is here was whole */
 };
 

@@ -71,7 +71,7 @@ static bool read_section(struct reading *r, const struct section *s)
 
         if (!s->whole)
                 return false;
-        if (!format_section_name(s->type)) /* of a later writer: nothing to look at */
+        if (!format_is_modelled(s->type)) /* an event log, or of a later writer: nothing to look at */
                 return true;
         if (s->raw_bytes > FORMAT_RAW_TOTAL_MAX - r->raw_total || !section_unpack(s, &r->buffer, &raw))
                 return false;
@@ -85,7 +85,7 @@ static void read_sections(struct reading *r)
         struct section s;
 
         while (section_next(&r->walk, &s)) {
-                bool known = format_section_name(s.type);
+                bool known = format_is_modelled(s.type);
 
                 if (read_section(r, &s))
                         r->good += known && s.type != FORMAT_END;

@@ -13,13 +13,6 @@
 #include "profile/section.h"
 #include "profile/store.h"
 
-/* Sections that image_write() makes from the model. */
-static bool is_modelled(uint32_t type)
-{
-        return type == FORMAT_META || type == FORMAT_TOTALS || type == FORMAT_END ||
-               (type >= FORMAT_FIRST_ARRAY && type < FORMAT_FIRST_ARRAY + FORMAT_ARRAY_COUNT);
-}
-
 /* Append the sections of IMAGE, from START on, that are (or are not) MODELLED; returns how many. */
 static uint32_t copy_sections(const struct str *image, size_t start, bool modelled, struct str *out)
 {
@@ -28,7 +21,7 @@ static uint32_t copy_sections(const struct str *image, size_t start, bool modell
         uint32_t count = 0;
 
         while (s.type != FORMAT_END && section_next(&w, &s)) {
-                if (s.type == FORMAT_END || is_modelled(s.type) != modelled || !s.whole)
+                if (s.type == FORMAT_END || format_is_modelled(s.type) != modelled || !s.whole)
                         continue;
                 str_bytes(out, image->data + s.offset, FORMAT_SECTION_BYTES + s.stored_bytes);
                 count++;

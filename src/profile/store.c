@@ -21,14 +21,77 @@
 
 #define STORE_TRIES 100
 
-static bool write_into(const char *path, const void *bytes, size_t count, struct err *e)
+struct parts {
+        const struct store_part *part;
+        size_t count;
+};
+
+static bool copy_bytes(int from, uint64_t offset, uint64_t count, int to)
+{
+        static const size_t step = 1u << 20;
+        char *buffer = heap_zero(step, 1);
+        bool good = true;
+
+        while (good && count) {
+                size_t want = count < step ? (size_t)count : step;
+                ssize_t n = pread(from, buffer, want, (off_t)offset);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n == 0)
+                        errno = EIO; /* it was longer before */
+                good = n > 0 && io_write(to, buffer, (size_t)n);
+                offset += n > 0 ? (uint64_t)n : 0;
+                count -= n > 0 ? (uint64_t)n : 0;
+        }
+        free(buffer);
+        return good;
+}
+
+/* In the kernel if it can: some file systems then share the blocks instead of copying them. */
+static bool copy_part(const struct store_part *p, int to)
+{
+        off_t offset = (off_t)p->offset;
+        uint64_t left = p->count;
+
+        while (left) {
+                ssize_t n = copy_file_range(p->fd, &offset, to, NULL, left, 0);
+
+                if (n <= 0)
+                        break;
+                left -= (uint64_t)n;
+        }
+        return !left || copy_bytes(p->fd, (uint64_t)offset, left, to);
+}
+
+static bool write_parts(int fd, const struct parts *p)
+{
+        for (size_t i = 0; i < p->count; i++) {
+                const struct store_part *one = &p->part[i];
+
+                if (one->bytes ? !io_write(fd, one->bytes, one->count) : !copy_part(one, fd))
+                        return false;
+        }
+        return true;
+}
+
+static unsigned long long parts_bytes(const struct parts *p)
+{
+        unsigned long long bytes = 0;
+
+        for (size_t i = 0; i < p->count; i++)
+                bytes += p->part[i].count;
+        return bytes;
+}
+
+static bool write_into(const char *path, const struct parts *parts, struct err *e)
 {
         int fd = open(path, O_WRONLY | O_CLOEXEC);
         bool good;
 
         if (fd < 0)
                 return err_sys(e, ERR_EXIT_FINDINGS, "cannot open %s for writing", path);
-        good = io_write(fd, bytes, count) || err_sys(e, ERR_EXIT_FINDINGS, "cannot write %s", path);
+        good = write_parts(fd, parts) || err_sys(e, ERR_EXIT_FINDINGS, "cannot write %s", path);
         close(fd);
         return good;
 }
@@ -65,7 +128,7 @@ static bool flush(int fd)
         return !fsync(fd) || errno == EINVAL || errno == EROFS || errno == ENOSYS;
 }
 
-static bool replace(const char *path, const char *directory, const void *bytes, size_t count, struct err *e)
+static bool replace(const char *path, const char *directory, const struct parts *parts, struct err *e)
 {
         struct str name = { 0 };
         int fd = create_beside(directory, &name);
@@ -75,10 +138,10 @@ static bool replace(const char *path, const char *directory, const void *bytes, 
                 str_free(&name);
                 return err_sys(e, ERR_EXIT_FINDINGS, "cannot create %s", path);
         }
-        good = io_write(fd, bytes, count) && flush(fd);
-        good = good || err_sys(e, ERR_EXIT_FINDINGS, "cannot write %s (%zu bytes)", path, count);
+        good = write_parts(fd, parts) && flush(fd);
+        good = good || err_sys(e, ERR_EXIT_FINDINGS, "cannot write %s (%llu bytes)", path, parts_bytes(parts));
         if (close(fd) && good)
-                good = err_sys(e, ERR_EXIT_FINDINGS, "cannot write %s (%zu bytes)", path, count);
+                good = err_sys(e, ERR_EXIT_FINDINGS, "cannot write %s (%llu bytes)", path, parts_bytes(parts));
         if (good && rename(name.data, path))
                 good = err_sys(e, ERR_EXIT_FINDINGS, "cannot rename %s to %s", name.data, path);
         if (good)
@@ -89,8 +152,9 @@ static bool replace(const char *path, const char *directory, const void *bytes, 
         return good;
 }
 
-bool store_file(const char *path, const void *bytes, size_t count, struct err *e)
+bool store_parts(const char *path, const struct store_part *list, size_t count, struct err *e)
 {
+        const struct parts parts = { list, count };
         char *target = realpath(path, NULL), *directory, *slash;
         struct stat st;
         bool good;
@@ -99,15 +163,22 @@ bool store_file(const char *path, const void *bytes, size_t count, struct err *e
                 free(target);
                 if (S_ISDIR(st.st_mode))
                         return err_set(e, ERR_EXIT_FINDINGS, "cannot write %s: it is a directory", path);
-                return write_into(path, bytes, count, e);
+                return write_into(path, &parts, e);
         }
         if (!target)
                 target = heap_text(path);
         directory = heap_text(target);
         slash = strrchr(directory, '/');
         *(slash ? slash + 1 : directory) = 0;
-        good = replace(target, directory, bytes, count, e);
+        good = replace(target, directory, &parts, e);
         free(directory);
         free(target);
         return good;
+}
+
+bool store_file(const char *path, const void *bytes, size_t count, struct err *e)
+{
+        const struct store_part all = { .bytes = bytes, .count = count };
+
+        return store_parts(path, &all, 1, e);
 }

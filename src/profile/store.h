@@ -9,11 +9,23 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
 /* Make PATH contain BYTES, whoever looks and whenever the machine stops: the old contents or the new ones.  A symbolic
  * link stays one.  What is no regular file (a pipe, /dev/null) is written into and stays what it is. */
 bool store_file(const char *path, const void *bytes, size_t count, struct err *e);
+
+/* COUNT bytes in memory, or (BYTES is NULL) of the file FD from OFFSET on. */
+struct store_part {
+        const void *bytes;
+        uint64_t count;
+        int fd;
+        uint64_t offset;
+};
+
+/* The same with PARTS one after the other. */
+bool store_parts(const char *path, const struct store_part *parts, size_t count, struct err *e);
 
 #endif

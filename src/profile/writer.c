@@ -33,6 +33,8 @@ struct writing {
         struct nodes_state nodes;
         ZSTD_CCtx *zstd;
         uint32_t section_count;
+        const struct profile_log *log; /* NULL: leave it out */
+        size_t end; /* where in OUT the END section is; the log goes before it */
         struct err *e;
 };
 
@@ -99,7 +101,7 @@ static void set_header(struct writing *w)
 {
         struct format_header h = { .magic = FORMAT_MAGIC, .version = FORMAT_VERSION,
                                    .header_bytes = FORMAT_HEADER_BYTES, .section_count = w->section_count,
-                                   .file_bytes = w->out->length };
+                                   .file_bytes = w->out->length + (w->log ? w->log->bytes + w->log->tail_bytes : 0) };
 
         for (unsigned array = 0; array < FORMAT_ARRAY_COUNT; array++)
                 *format_header_count(&h, array) = w->columns.declared[array];
@@ -122,6 +124,8 @@ static bool add_all(struct writing *w)
         for (unsigned i = 0; i < FORMAT_ARRAY_COUNT; i++)
                 if (!add_array(w, writer_order[i]))
                         return false;
+        w->section_count += w->log ? w->log->sections : 0;
+        w->end = w->out->length;
         str_varint(&w->body, w->section_count);
         if (!add_section(w, FORMAT_END))
                 return false;
@@ -129,27 +133,41 @@ static bool add_all(struct writing *w)
         return true;
 }
 
-bool image_write(const struct profile *p, enum image_packing packing, struct str *out, struct err *e)
+static bool write_all(struct writing *w)
 {
-        struct writing w = { .p = p, .packing = packing, .out = out, .e = e };
         bool good;
 
         for (unsigned array = 0; array < FORMAT_ARRAY_COUNT; array++)
-                w.columns.declared[array] = format_count(p, array);
-        w.zstd = ZSTD_createCCtx();
-        good = w.zstd ? add_all(&w) : err_set(e, ERR_EXIT_FINDINGS, "cannot compress the recording: no memory");
-        ZSTD_freeCCtx(w.zstd);
-        str_free(&w.body);
-        columns_state_free(&w.columns);
-        nodes_state_free(&w.nodes);
+                w->columns.declared[array] = format_count(w->p, array);
+        w->zstd = ZSTD_createCCtx();
+        good = w->zstd ? add_all(w) : err_set(w->e, ERR_EXIT_FINDINGS, "cannot compress the recording: no memory");
+        ZSTD_freeCCtx(w->zstd);
+        str_free(&w->body);
+        columns_state_free(&w->columns);
+        nodes_state_free(&w->nodes);
         return good;
+}
+
+bool image_write(const struct profile *p, enum image_packing packing, struct str *out, struct err *e)
+{
+        struct writing w = { .p = p, .packing = packing, .out = out, .e = e };
+
+        return write_all(&w);
 }
 
 bool file_write(const struct profile *p, const char *path, struct err *e)
 {
         struct str out = { 0 };
-        bool good = image_write(p, IMAGE_PACKED, &out, e) && store_file(path, out.data, out.length, e);
+        struct writing w = { .p = p, .packing = IMAGE_PACKED, .out = &out, .log = &p->log, .e = e };
+        bool good = write_all(&w);
+        const struct store_part parts[] = {
+                { .bytes = str_get(&out), .count = w.end },
+                { .fd = p->log.fd, .offset = p->log.offset, .count = p->log.bytes },
+                { .bytes = p->log.tail ? p->log.tail : "", .count = p->log.tail_bytes },
+                { .bytes = str_get(&out) + w.end, .count = out.length - w.end },
+        };
 
+        good = good && store_parts(path, parts, sizeof parts / sizeof *parts, e);
         str_free(&out);
         return good;
 }
