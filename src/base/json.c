@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json.c -- text inside JSON.
+ * json.c -- text and numbers inside JSON.
  *
  * Room:   outside; any layer.
  */
 #include "base/json.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 /* Bytes of the UTF-8 character at P (up to its NUL); 0 when it is none: overlong, surrogate, above U+10FFFF, cut. */
@@ -65,4 +66,33 @@ void json_text(struct str *out, const char *text)
                 text += bytes ? bytes : 1;
         }
         str_char(out, '"');
+}
+
+void json_number(struct str *out, uint64_t value)
+{
+        char digits[24];
+        size_t at = sizeof digits;
+
+        do
+                digits[--at] = (char)('0' + value % 10);
+        while (value /= 10);
+        str_bytes(out, digits + at, sizeof digits - at);
+}
+
+void json_field(struct str *out, const char *before, const char *name, uint64_t value)
+{
+        str_text(out, before);
+        str_text(out, name);
+        str_text(out, "\": ");
+        json_number(out, value);
+}
+
+void json_signed_field(struct str *out, const char *before, const char *name, uint64_t value)
+{
+        bool negative = (int64_t)value < 0;
+
+        str_text(out, before);
+        str_text(out, name);
+        str_text(out, negative ? "\": -" : "\": ");
+        json_number(out, negative ? -value : value);
 }

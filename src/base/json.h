@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json.h -- text inside JSON.
+ * json.h -- text and numbers inside JSON.
  *
  * Room:   outside; any layer.
  */
 #ifndef SEEP_BASE_JSON_H
 #define SEEP_BASE_JSON_H
 
+#include <stdint.h>
+
 #include "base/str.h"
 
 /* Append TEXT as a JSON string, null for NULL.  Bytes that are no UTF-8 become U+FFFD, so that the output always is. */
 void json_text(struct str *out, const char *text);
+
+void json_number(struct str *out, uint64_t value);
+
+/* Append BEFORE ("{\"", ", \""), NAME, the quote that ends it, and the number; negative ones are stored as they wrap. */
+void json_field(struct str *out, const char *before, const char *name, uint64_t value);
+void json_signed_field(struct str *out, const char *before, const char *name, uint64_t value);
 
 #endif

@@ -26,16 +26,22 @@
         X(REPORT_TREE, "tree", 0, NULL, "calls as a tree, with shares (default)")                                      \
         X(REPORT_FLAT, "flat", 0, NULL, "one entry per call stack, with all costs")                                    \
         X(REPORT_BLOCKS, "blocks", 0, NULL, "each block not freed: address, size, age, thread, stack")                 \
+        X(REPORT_MEMLOG, "memlog", 0, NULL, "signed bytes and the stack, innermost first, as MTrace writes it")       \
         X(REPORT_THREADS, "threads", 0, NULL, "a table of the threads")                                                \
+        X(REPORT_RESOURCES, "resources", 0, NULL, "descriptors and other things with a handle, by type and stack")    \
         X(REPORT_ERRORS, "errors", 0, NULL, "double frees and other bad releases, with stacks")                        \
         X(REPORT_SUMMARY, "summary", 0, NULL, "the screen that ends a recording")                                      \
         X(REPORT_JSON, "json", 0, NULL, "everything, for programs")                                                    \
         X(REPORT_HEAD_WHAT, NULL, 0, NULL, "what is counted:")                                                         \
         X(REPORT_COST, "cost", 0, "COST",                                                                              \
-          "peak (default), live (not freed), total (all bytes ever), allocs (calls), temporary",                      \
-          "peak|live|total|allocs|temporary|...")                                                                      \
-        X(REPORT_AT, "at", 0, "WHEN", "the moment: peak, end, or a time like 1.5s or 200ms", "peak|end|...")           \
-        X(REPORT_RANGE, "range", 0, "A..B", "what happened between two times: 2s..5s, ..5s, 2s..")                     \
+          "peak (default), live (not freed), total (all bytes ever), allocs (calls), temporary; with --range also "   \
+          "change (how much more is live)",                                                                            \
+          "peak|live|total|allocs|temporary|change|...")                                                               \
+        X(REPORT_AT, "at", 0, "WHEN",                                                                                  \
+          "the moment: peak, end, a time like 1.5s, a snapshot's number, or a label (LABEL:2 is its second)",         \
+          "peak|end|...")                                                                                              \
+        X(REPORT_RANGE, "range", 0, "A..B",                                                                            \
+          "what happened between two moments: 2s..5s, ..5s, startup..; between marks: what survived")                 \
         X(REPORT_HEAD_FILTER, NULL, 0, NULL,                                                                           \
           "which stacks (extended regular expressions, each may be repeated):")                                   \
         X(REPORT_INCLUDE, "include", 'i', "RE", "only stacks with such a function")                                    \
@@ -63,6 +69,7 @@
         X(REPORT_DEBUG_PATH, "debug-path", 0, "DIR", "unstripped or debug files are in DIR (may be repeated)")         \
         X(REPORT_NO_DEBUGINFOD, "no-debuginfod", 0, NULL, "do not ask the servers of DEBUGINFOD_URLS")                 \
         X(REPORT_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                \
+        X(REPORT_CSV, "csv", 0, NULL, "a table for programs: of --flat (default), --blocks, --threads, --group-by")   \
         X(REPORT_OUTPUT, "output", 'o', "FILE", "write to FILE instead of stdout")                                     \
         X(REPORT_FORCE, "force", 'f', NULL, "replace an existing FILE")                                                \
         X(REPORT_COLOR, "color", 0, "WHEN", "auto (default), always, never", "auto|always|never")                      \
@@ -76,8 +83,9 @@ enum { REPORT_DEBUG_PATHS = 32 };
 
 struct report {
         int view; /* REPORT_TREE ... REPORT_JSON */
-        bool view_set, cost_set, all_frames, sort_set, at_end, force, no_pager, quiet, inverted;
+        bool view_set, cost_set, all_frames, sort_set, force, no_pager, quiet, inverted, csv;
         struct select_request request;
+        const char *at_word, *range_word; /* NULL: not given */
         struct filter filter;
         struct wrappers wrappers;
         struct str filter_words; /* as given: " -i RE --thread RE" */

@@ -36,36 +36,13 @@ static bool cost_named(const char *word, enum select_cost *cost)
         return false;
 }
 
-static int take_at(struct report *r, const char *value)
+static int take_cost(struct report *r, const char *value)
 {
-        r->at_end = strcmp(value, "end") == 0;
-        r->request.at_peak = strcmp(value, "peak") == 0;
-        r->request.at_set = !r->at_end && !r->request.at_peak;
-        if (r->request.at_set && !option_time(value, &r->request.at_ms))
-                return wrong("at", value, "'peak', 'end' or a time like 1.5s or 200ms is expected");
-        return 0;
-}
-
-static int take_range(struct report *r, const char *value)
-{
-        const char *dots = strstr(value, "..");
-        struct str from = { 0 };
-        bool good = dots != NULL;
-
-        r->request.range_set = true;
-        r->request.from_ms = 0;
-        r->request.to_ms = UINT64_MAX;
-        if (good && dots > value) {
-                str_bytes(&from, value, (size_t)(dots - value));
-                good = option_time(str_get(&from), &r->request.from_ms);
-        }
-        if (good && dots[2])
-                good = option_time(dots + 2, &r->request.to_ms);
-        str_free(&from);
-        if (!good)
-                return wrong("range", value, "two times are expected, like 2s..5s");
-        if (r->request.from_ms > r->request.to_ms)
-                return wrong("range", value, "the end lies before the start");
+        r->cost_set = true;
+        r->request.cost = SELECT_LIVE;
+        r->request.change = strcmp(value, "change") == 0;
+        if (!r->request.change && !cost_named(value, &r->request.cost))
+                return wrong("cost", value, "one of peak, live, total, allocs, temporary, change is expected");
         return 0;
 }
 
@@ -137,14 +114,13 @@ static int take_choice(struct report *r, int which, const char *value)
 {
         switch (which) {
         case REPORT_COST:
-                r->cost_set = true;
-                if (!cost_named(value, &r->request.cost))
-                        return wrong("cost", value, "one of peak, live, total, allocs, temporary is expected");
-                return 0;
+                return take_cost(r, value);
         case REPORT_AT:
-                return take_at(r, value);
+                r->at_word = value;
+                return 0;
         case REPORT_RANGE:
-                return take_range(r, value);
+                r->range_word = value;
+                return 0;
         case REPORT_INCLUDE:
                 return take_filter(r, FILTER_INCLUDE, value);
         case REPORT_EXCLUDE:
@@ -194,6 +170,7 @@ static int take_shape(struct report *r, int which, const char *value)
         default:
                 r->names.no_debuginfod |= which == REPORT_NO_DEBUGINFOD;
                 r->all_frames |= which == REPORT_ALL_FRAMES;
+                r->csv |= which == REPORT_CSV;
                 r->force |= which == REPORT_FORCE;
                 r->no_pager |= which == REPORT_NO_PAGER;
                 r->quiet |= which == REPORT_QUIET;

@@ -7,23 +7,40 @@
  */
 #include "cli/report.h"
 
+#include <string.h>
+
 #include "cli/message.h"
 #include "cli/names.h"
+
+static bool at_is(const struct report *r, const char *word)
+{
+        return r->at_word && strcmp(r->at_word, word) == 0;
+}
+
+/* Whether numbers come from slices. */
+static bool of_slices(const struct report *r)
+{
+        return r->range_word || (r->at_word && !at_is(r, "end") && !at_is(r, "peak"));
+}
 
 static int check_view(const struct report *r)
 {
         const char *view = report_view_name(r);
-        bool of_moment = r->request.at_set || r->request.at_peak || r->request.range_set;
+        bool of_moment = of_slices(r) || at_is(r, "peak");
         bool of_end = r->view == REPORT_BLOCKS || r->view == REPORT_THREADS;
 
         if ((of_end || r->view == REPORT_ERRORS || r->view == REPORT_SUMMARY) && of_moment)
                 return message_usage("report",
                                      "--%s cannot be combined with --at and --range: %s known for the %s only", view,
                                      r->view == REPORT_SUMMARY ? "it is" : "they are", of_end ? "end" : "whole run");
-        if (r->request.range_set && (r->request.at_set || r->request.at_peak || r->at_end))
+        if (r->range_word && r->at_word)
                 return message_usage("report", "--at and --range contradict each other: give one of them");
+        if (r->request.change && !r->range_word)
+                return message_usage("report", "--cost change needs --range A..B");
         if (r->group != GROUP_STACK && r->view_set && r->view != REPORT_FLAT)
                 return message_usage("report", "--group-by makes a table: it cannot be combined with --%s", view);
+        if (r->csv && r->group == GROUP_STACK && r->view != REPORT_FLAT)
+                return message_usage("report", "--csv is for --flat only, not for --%s", view);
         if (r->inverted && (r->view != REPORT_TREE || r->group != GROUP_STACK))
                 return message_usage("report", "--inverted is for the tree only");
         return 0;
@@ -35,10 +52,22 @@ static int check_sort(const struct report *r)
         bool known = r->sort == FLAT_LIVE_BYTES || r->sort == FLAT_LIVE_BLOCKS || r->sort == FLAT_ALLOC_BYTES ||
                      r->sort == FLAT_ALLOCS || r->sort == FLAT_AVERAGE;
 
-        if (r->sort_set && !known && (r->request.at_set || r->request.range_set))
+        if (r->sort_set && !known && of_slices(r))
                 return message_usage("report", "that --sort key is known for the whole run only, not for --at TIME or "
                                                "--range");
         return 0;
+}
+
+/* Between marks it may yet become SELECT_LIVE (report_views.c). */
+static enum select_cost default_cost(const struct report *r, bool by_list)
+{
+        if (r->view == REPORT_BLOCKS || r->view == REPORT_MEMLOG || r->view == REPORT_RESOURCES)
+                return SELECT_LIVE;
+        if (r->range_word)
+                return SELECT_TOTAL;
+        if ((r->at_word && !at_is(r, "peak")) || by_list || filter_has(&r->filter, FILTER_THREAD))
+                return SELECT_LIVE;
+        return SELECT_PEAK;
 }
 
 int report_settle(struct report *r)
@@ -46,7 +75,7 @@ int report_settle(struct report *r)
         bool by_list = r->group == GROUP_THREAD || r->group == GROUP_SIZE;
         int status;
 
-        if (r->sort_set && !r->view_set && r->group == GROUP_STACK)
+        if ((r->sort_set || r->csv) && !r->view_set && r->group == GROUP_STACK)
                 r->view = REPORT_FLAT;
         status = check_view(r);
         if (!status)
@@ -62,17 +91,14 @@ int report_settle(struct report *r)
                 if (!r->cost_set)
                         return message_usage("report", "a tree cannot be ordered by that key; use --flat");
         }
-        if (!r->cost_set) {
-                bool not_peak = r->at_end || r->request.at_set || by_list || filter_has(&r->filter, FILTER_THREAD) ||
-                                r->view == REPORT_BLOCKS;
-
-                r->request.cost = r->request.range_set ? SELECT_TOTAL : not_peak ? SELECT_LIVE : SELECT_PEAK;
-        }
+        if (!r->cost_set)
+                r->request.cost = default_cost(r, by_list);
         if (by_list && r->request.cost == SELECT_PEAK)
                 return message_usage("report", "--group-by thread and size do not know the peak; use --cost live");
         if (r->group == GROUP_SIZE && r->request.cost != SELECT_LIVE)
                 return message_usage("report", "--group-by size knows the blocks not freed only: --cost live");
         r->request.each_site = r->view == REPORT_BLOCKS;
+        r->request.resources = r->view == REPORT_RESOURCES;
         r->request.filter = &r->filter;
         r->request.wrappers = r->all_frames || r->view == REPORT_JSON ? NULL : &r->wrappers;
         r->names.debug_paths = r->debug_paths;

@@ -10,9 +10,13 @@
 #include "cli/message.h"
 #include "cli/names.h"
 #include "report/blocks.h"
+#include "report/csv.h"
 #include "report/errors.h"
 #include "report/json.h"
+#include "report/memlog.h"
+#include "report/resources.h"
 #include "report/summary.h"
+#include "report/survivors.h"
 #include "report/text.h"
 #include "report/threads.h"
 #include "report/tree.h"
@@ -22,13 +26,42 @@ const char *report_view_name(const struct report *r)
         return report_options[r->view].name;
 }
 
+static void write_json(const struct report *r, const struct selection *sel, struct symbols *s, struct str *out)
+{
+        struct select_request request = r->request;
+        struct selection resources;
+        struct err unused;
+
+        request.resources = true;
+        select_make(&resources, sel->profile, s, &request, &unused); /* possible, as it was for SEL */
+        json_write(sel, &resources, s, out);
+        select_free(&resources);
+}
+
+static void write_flat(const struct report *r, const struct selection *sel, struct symbols *s, int color,
+                       struct str *out)
+{
+        struct flat_options options = { .key = r->sort_set ? r->sort : flat_key_of(r->request.cost),
+                                        .limit = r->limit,
+                                        .color = color };
+
+        if (r->csv)
+                csv_write(sel, s, &options, out);
+        else
+                flat_write(sel, s, &options, out);
+}
+
 static void write_selected(const struct report *r, const struct selection *sel, struct symbols *s, int color,
                            struct str *out)
 {
         if (r->group != GROUP_STACK && r->view != REPORT_JSON)
                 group_write(sel, s, &(struct group_options){ r->group, r->threshold, r->limit, color }, out);
         else if (r->view == REPORT_JSON)
-                json_write(sel, s, out);
+                write_json(r, sel, s, out);
+        else if (r->view == REPORT_MEMLOG)
+                memlog_selection(sel, s, r->limit, out);
+        else if (r->view == REPORT_RESOURCES)
+                resources_write(sel, s, r->limit, out);
         else if (r->view == REPORT_ERRORS)
                 errors_write(sel, s, r->limit, out);
         else if (r->view == REPORT_BLOCKS)
@@ -37,10 +70,7 @@ static void write_selected(const struct report *r, const struct selection *sel, 
                         &(struct blocks_options){ &r->filter, r->sort_set && r->sort == FLAT_AGE, r->limit, color },
                         out);
         else if (r->view == REPORT_FLAT)
-                flat_write(
-                        sel, s,
-                        &(struct flat_options){ .key = r->sort_set ? r->sort : flat_key_of(r->request.cost), .limit = r->limit, .color = color },
-                        out);
+                write_flat(r, sel, s, color, out);
         else
                 tree_write(sel, s,
                            &(struct tree_options){ r->inverted, r->threshold, r->limit, color,
@@ -52,7 +82,8 @@ static void write_selected(const struct report *r, const struct selection *sel, 
 static void remark(const struct report *r, const struct selection *sel)
 {
         uint64_t end = sel->profile->meta.duration_ms;
-        uint64_t asked = r->request.at_set ? r->request.at_ms : r->request.range_set ? r->request.from_ms : 0;
+        bool range = r->request.from.type != MOMENT_NONE;
+        uint64_t asked = range ? r->request.from.ms : r->request.at.type == MOMENT_TIME ? r->request.at.ms : 0;
         struct str time = { 0 };
 
         if (r->quiet)
@@ -60,10 +91,26 @@ static void remark(const struct report *r, const struct selection *sel)
         text_time(&time, end);
         if (asked > end)
                 message("the recording ends at %s; %s", str_get(&time),
-                        r->request.at_set ? "showing the end" : "nothing happened after that");
+                        range ? "nothing happened after that" : "showing the end");
         else if (!sel->heap.count && !sel->mapped.count && r->filter_words.length)
                 message("no stack matches%s", str_get(&r->filter_words));
         str_free(&time);
+}
+
+/* Words for moments mean something only together with a recording. */
+static bool resolve(struct report *r, const struct profile *p, struct err *e)
+{
+        struct select_request *request = &r->request;
+
+        if (r->at_word && !moment_find(p, r->at_word, &request->at, e))
+                return err_context(e, "--at");
+        if (!r->range_word)
+                return true;
+        if (!moment_range(p, r->range_word, &request->from, &request->to, e))
+                return err_context(e, "--range");
+        if (!r->cost_set && survivors_known(p, &request->from, &request->to))
+                request->cost = SELECT_LIVE;
+        return true;
 }
 
 bool report_view_write(struct report *r, const struct profile *p, const char *file, int color, struct str *out,
@@ -73,6 +120,8 @@ bool report_view_write(struct report *r, const struct profile *p, const char *fi
         struct selection sel;
         bool good = true;
 
+        if (!resolve(r, p, e))
+                return false;
         if (r->view == REPORT_THREADS) {
                 threads_write(p, &(struct threads_options){ &r->filter, r->limit }, out);
                 return true;

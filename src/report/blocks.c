@@ -49,16 +49,6 @@ static void blocks_line(const struct profile *p, const struct profile_block *blo
         str_format(out, ", by %s\n", profile_kind_name(p, p->sites[block->site].kind));
 }
 
-/* Sites of PART by id: 1 chosen. */
-static uint8_t *blocks_chosen(const struct selection *sel, const struct select_part *part)
-{
-        uint8_t *chosen = heap_zero(sel->profile->site_count, 1);
-
-        for (uint32_t i = 0; i < part->count; i++)
-                chosen[part->rows[i].site] = 1;
-        return chosen;
-}
-
 static bool blocks_wanted(const struct profile *p, const struct profile_block *block, const uint8_t *chosen,
                           const struct filter *f)
 {
@@ -89,7 +79,7 @@ static void blocks_part(const struct selection *sel, struct symbols *s, const st
                         const struct blocks_options *options, struct str *out)
 {
         struct profile_block *list = heap_zero(all_count, sizeof *list);
-        uint8_t *chosen = blocks_chosen(sel, part);
+        uint8_t *chosen = select_sites(sel, part);
         uint64_t count = 0, bytes = 0;
 
         for (uint64_t i = 0; i < all_count; i++)

@@ -11,6 +11,7 @@
 
 #include "base/heap.h"
 #include "ledger/ledger.h"
+#include "report/growth.h"
 #include "report/stack.h"
 #include "report/text.h"
 
@@ -27,7 +28,22 @@ static const struct {
 
 struct flat_entry {
         const struct select_row *row;
-        int64_t value;
+        int64_t value, second; /* order; the second where the first is equal */
+        double rate;           /* of its growth, when that comes first */
+};
+
+/* Sizes of the blocks of one row that are not freed. */
+struct flat_sizes {
+        uint64_t least, most;
+};
+
+struct flat {
+        const struct selection *sel;
+        struct symbols *symbols;
+        const struct flat_options *options;
+        struct growth *growth;    /* by site; NULL: the moment has none */
+        struct flat_sizes *sizes; /* by site; NULL: not known for the moment */
+        struct str *out;
 };
 
 bool flat_key_named(const char *word, enum flat_key *key)
@@ -52,8 +68,9 @@ enum flat_key flat_key_of(enum select_cost cost)
 }
 
 /* What only the profile's other lists know, per site: the age of the oldest block, or the number of bad releases. */
-static uint64_t *flat_extra(const struct profile *p, enum flat_key key)
+static uint64_t *flat_extra(const struct selection *sel, enum flat_key key)
 {
+        const struct profile *p = sel->profile;
         uint64_t *extra = heap_zero(p->site_count, sizeof *extra);
         uint32_t type = key == FLAT_BAD_FREES ? LEDGER_ERROR_DOUBLE_FREE : LEDGER_ERROR_MISMATCHED;
 
@@ -61,12 +78,12 @@ static uint64_t *flat_extra(const struct profile *p, enum flat_key key)
                 const struct profile_block *block = &p->blocks[i];
                 uint64_t age = p->meta.duration_ms > block->birth_ms ? p->meta.duration_ms - block->birth_ms : 0;
 
-                if (block->site < p->site_count && age > extra[block->site])
-                        extra[block->site] = age;
+                if (block->site < p->site_count && age > extra[sel->leaders[block->site]])
+                        extra[sel->leaders[block->site]] = age;
         }
         for (uint32_t i = 0; key != FLAT_AGE && i < p->error_count; i++)
                 if (p->errors[i].type == type && p->errors[i].alloc_site < p->site_count)
-                        extra[p->errors[i].alloc_site] += p->errors[i].count;
+                        extra[sel->leaders[p->errors[i].alloc_site]] += p->errors[i].count;
         return extra;
 }
 
@@ -92,12 +109,36 @@ static int64_t flat_value(const struct select_row *row, enum flat_key key, const
         }
 }
 
+/* What decides between equal values: bytes behind blocks and calls, one kind of bad release behind the other. */
+static enum flat_key flat_second(enum flat_key key)
+{
+        switch (key) {
+        case FLAT_LIVE_BYTES:
+                return FLAT_LIVE_BLOCKS;
+        case FLAT_ALLOCS:
+        case FLAT_TEMPORARY:
+                return FLAT_ALLOC_BYTES;
+        case FLAT_ALLOC_BYTES:
+                return FLAT_ALLOCS;
+        case FLAT_BAD_FREES:
+                return FLAT_MISMATCHED;
+        case FLAT_MISMATCHED:
+                return FLAT_BAD_FREES;
+        default:
+                return FLAT_LIVE_BYTES;
+        }
+}
+
 static int entry_compare(const void *a, const void *b)
 {
         const struct flat_entry *x = a, *y = b;
 
+        if (x->rate != y->rate)
+                return x->rate > y->rate ? -1 : 1;
         if (x->value != y->value)
                 return x->value > y->value ? -1 : 1;
+        if (x->second != y->second)
+                return x->second > y->second ? -1 : 1;
         return x->row->site < y->row->site ? -1 : x->row->site > y->row->site;
 }
 
@@ -113,7 +154,7 @@ static void flat_what(const struct selection *sel, enum flat_key key, struct str
         else if (live && sel->moment == SELECT_OF_TIME)
                 str_format(out, "live at %s", sel->when);
         else if (live && sel->moment == SELECT_OF_RANGE)
-                str_text(out, "change");
+                str_text(out, sel->survivors ? "still live" : "change");
         else if (key == FLAT_ALLOC_BYTES && sel->moment == SELECT_OF_TIME)
                 str_format(out, "allocated until %s", sel->when);
         else if (key == FLAT_ALLOC_BYTES && sel->moment == SELECT_OF_RANGE)
@@ -186,46 +227,85 @@ static void line_sums(struct flat_line *l, const struct selection *sel, const st
         str_free(&live);
 }
 
-/* Numbers that are not known for the moment are left out. */
-static void flat_costs(const struct selection *sel, const struct select_row *row, struct str *out)
+static void line_sizes(struct flat_line *l, const struct select_row *row, const struct flat_sizes *sizes)
 {
-        struct flat_line l = { out, out->length, 6, false };
-        bool of_time = sel->moment == SELECT_OF_TIME || sel->moment == SELECT_OF_RANGE;
+        struct str part = { 0 };
 
-        line_sums(&l, sel, row, true);
-        line_number(&l, row->frees, "freed");
-        if (!of_time && row->temporary)
-                line_number(&l, row->temporary, "temporary");
-        if (row->frees && (sel->moment == SELECT_OF_RUN || sel->moment == SELECT_OF_PEAK)) {
-                struct str part = { 0 };
-
-                str_text(&part, "lived ");
-                text_time(&part, row->lifetime_ms / row->frees);
-                line_add(&l, &part);
+        str_text(&part, "blocks of ");
+        text_size(&part, (int64_t)sizes->least);
+        if (sizes->most != sizes->least) {
+                str_text(&part, " to ");
+                text_size(&part, (int64_t)sizes->most);
+                str_text(&part, " (average ");
+                text_size(&part, (int64_t)(row->live_bytes / row->live_blocks));
+                str_char(&part, ')');
         }
-        str_char(out, '\n');
+        line_add(l, &part);
 }
 
-static void flat_entry(const struct selection *sel, const struct flat_entry *entry, uint32_t number,
-                       const struct flat_options *options, struct str *out)
+static void line_lives(struct flat_line *l, const struct select_row *row)
 {
+        struct str part = { 0 };
+
+        str_text(&part, "lived ");
+        text_time(&part, row->lifetime_ms / row->frees);
+        line_add(l, &part);
+}
+
+/* What only the whole run tells. */
+static void line_run(struct flat_line *l, const struct flat *f, const struct select_row *row)
+{
+        struct str part = { 0 };
+
+        if (f->sel->moment == SELECT_OF_RUN && row->live_blocks && row->frees) {
+                text_share(&part, (double)row->live_blocks, (double)row->allocs);
+                str_text(&part, " alive");
+                line_add(l, &part);
+        }
+        if (f->sizes && row->live_blocks && f->sizes[row->site].most)
+                line_sizes(l, row, &f->sizes[row->site]);
+        if (f->growth && f->growth[row->site].class != GROWTH_UNKNOWN) {
+                growth_write(&f->growth[row->site], &part);
+                line_add(l, &part);
+        }
+}
+
+/* Numbers that are not known for the moment are left out. */
+static void flat_costs(const struct flat *f, const struct select_row *row)
+{
+        struct flat_line l = { f->out, f->out->length, 6, false };
+        enum select_moment moment = f->sel->moment;
+
+        line_sums(&l, f->sel, row, true);
+        line_number(&l, row->frees, "freed");
+        if (moment != SELECT_OF_TIME && moment != SELECT_OF_RANGE && row->temporary)
+                line_number(&l, row->temporary, "temporary");
+        if (row->frees && (moment == SELECT_OF_RUN || moment == SELECT_OF_PEAK))
+                line_lives(&l, row);
+        line_run(&l, f, row);
+        str_char(f->out, '\n');
+}
+
+static void flat_entry(const struct flat *f, const struct flat_entry *entry, uint32_t number)
+{
+        struct str *out = f->out;
         size_t start = out->length;
 
         str_format(out, "%4u. ", number);
-        text_color(out, options->color, TEXT_BOLD);
-        if (flat_keys[options->key].bytes)
+        text_color(out, f->options->color, TEXT_BOLD);
+        if (flat_keys[f->options->key].bytes)
                 text_size(out, entry->value);
         else
                 text_number(out, entry->value);
-        text_plain(out, options->color);
+        text_plain(out, f->options->color);
         text_pad(out, start, 18);
         str_char(out, ' ');
-        flat_what(sel, options->key, out);
-        str_format(out, ", by %s", profile_kind_name(sel->profile, entry->row->kind));
+        flat_what(f->sel, f->options->key, out);
+        str_format(out, ", by %s", profile_kind_name(f->sel->profile, entry->row->kind));
         if (entry->row->merged > 1)
                 str_format(out, " (%u stacks)", entry->row->merged);
         str_char(out, '\n');
-        flat_costs(sel, entry->row, out);
+        flat_costs(f, entry->row);
 }
 
 /* In a range, a stack that only became less has no new bytes, but belongs to what happened. */
@@ -234,31 +314,59 @@ static bool flat_shown(const struct selection *sel, const struct flat_entry *ent
         return entry->value != 0 || (sel->moment == SELECT_OF_RANGE && entry->row->live_bytes != 0);
 }
 
-static void flat_part(const struct selection *sel, const struct select_part *part, struct symbols *s,
-                      const struct flat_options *options, struct str *out)
+static struct flat_entry *flat_entries(const struct flat *f, const struct select_part *part, uint32_t *count)
 {
         struct flat_entry *entries = heap_zero(part->count, sizeof *entries);
-        uint64_t *extra = flat_extra(sel->profile, options->key);
-        uint32_t count = 0, shown;
+        enum flat_key key = f->options->key, second = flat_second(key);
+        uint64_t *extra = flat_extra(f->sel, key), *extra_second = flat_extra(f->sel, second);
 
+        *count = 0;
         for (uint32_t i = 0; i < part->count; i++) {
-                entries[count] = (struct flat_entry){ &part->rows[i], flat_value(&part->rows[i], options->key, extra) };
-                count += flat_shown(sel, &entries[count]);
+                const struct select_row *row = &part->rows[i];
+                struct flat_entry *entry = &entries[*count];
+
+                *entry = (struct flat_entry){ row, flat_value(row, key, extra), flat_value(row, second, extra_second), 0 };
+                if (f->options->growing_first && f->growth)
+                        entry->rate = f->growth[row->site].bytes_per_s;
+                *count += flat_shown(f->sel, entry);
         }
-        qsort(entries, count, sizeof *entries, entry_compare);
-        shown = options->limit && options->limit < count ? options->limit : count;
+        qsort(entries, *count, sizeof *entries, entry_compare);
+        free(extra);
+        free(extra_second);
+        return entries;
+}
+
+const struct select_row **flat_order(const struct selection *sel, const struct select_part *part,
+                                     const struct flat_options *options, uint32_t *count)
+{
+        struct flat f = { .sel = sel, .options = options };
+        struct flat_entry *entries = flat_entries(&f, part, count);
+        const struct select_row **rows = heap_zero(*count, sizeof *rows);
+
+        for (uint32_t i = 0; i < *count; i++)
+                rows[i] = entries[i].row;
+        free(entries);
+        return rows;
+}
+
+static void flat_part(const struct flat *f, const struct select_part *part)
+{
+        uint32_t count, shown, limit = f->options->limit;
+        struct flat_entry *entries = flat_entries(f, part, &count);
+
+        shown = limit && limit < count ? limit : count;
         for (uint32_t i = 0; i < shown; i++) {
-                flat_entry(sel, &entries[i], i + 1, options, out);
-                stack_write(sel, s, (struct wrapper_frame){ entries[i].row->node, entries[i].row->level }, "        ",
-                            out);
-                str_char(out, '\n');
+                struct wrapper_frame from = { entries[i].row->node, entries[i].row->level };
+
+                flat_entry(f, &entries[i], i + 1);
+                stack_write(f->sel, f->symbols, from, "        ", f->out);
+                str_char(f->out, '\n');
         }
         if (shown < count) {
-                str_text(out, "      ");
-                text_number(out, count - shown);
-                str_format(out, " more stack%s (-n %u)\n", count - shown == 1 ? "" : "s", options->limit);
+                str_text(f->out, "      ");
+                text_number(f->out, count - shown);
+                str_format(f->out, " more stack%s (-n %u)\n", count - shown == 1 ? "" : "s", limit);
         }
-        free(extra);
         free(entries);
 }
 
@@ -284,12 +392,70 @@ static void flat_head(const struct selection *sel, const struct select_part *par
         str_text(out, "\n\n");
 }
 
+/* "growth: 2 stacks grow, 3.4 KiB/s in all; 10 are bounded, 3 allocated once" */
+static void flat_growth(const struct flat *f)
+{
+        uint32_t count[GROWTH_CLASSES] = { 0 };
+        struct growth all = { GROWTH_GROWS, 0 };
+
+        for (uint32_t i = 0; i < f->sel->heap.count; i++) {
+                const struct growth *g = &f->growth[f->sel->heap.rows[i].site];
+
+                count[g->class]++;
+                all.bytes_per_s += g->bytes_per_s;
+        }
+        str_text(f->out, "growth: ");
+        if (count[GROWTH_UNKNOWN]) {
+                str_text(f->out, "the recording has too few time slices to tell (see 'seep help growth')\n\n");
+                return;
+        }
+        text_count(f->out, count[GROWTH_GROWS], "stack");
+        if (count[GROWTH_GROWS]) {
+                str_text(f->out, " that ");
+                growth_write(&all, f->out);
+                str_text(f->out, " in all");
+        } else {
+                str_text(f->out, " that grow");
+        }
+        str_format(f->out, "; %u bounded, %u once\n\n", count[GROWTH_BOUNDED], count[GROWTH_ONCE]);
+}
+
+/* By site that leads a row: the smallest and the largest block not freed. */
+static struct flat_sizes *flat_sizes_of(const struct selection *sel)
+{
+        const struct profile *p = sel->profile;
+        struct flat_sizes *sizes = heap_zero(p->site_count, sizeof *sizes);
+
+        for (uint64_t i = 0; i < p->block_count; i++) {
+                struct flat_sizes *of;
+
+                if (p->blocks[i].site >= p->site_count)
+                        continue;
+                of = &sizes[sel->leaders[p->blocks[i].site]];
+                if (!of->most || p->blocks[i].size < of->least)
+                        of->least = p->blocks[i].size;
+                if (p->blocks[i].size > of->most)
+                        of->most = p->blocks[i].size;
+        }
+        return sizes;
+}
+
 void flat_write(const struct selection *sel, struct symbols *s, const struct flat_options *options, struct str *out)
 {
+        struct flat f = { .sel = sel, .symbols = s, .options = options, .out = out };
+
+        if (sel->moment == SELECT_OF_RUN)
+                f.sizes = flat_sizes_of(sel);
+        if (sel->moment == SELECT_OF_RUN || sel->moment == SELECT_OF_PEAK)
+                f.growth = growth_judge(sel->profile, sel->leaders);
         flat_head(sel, &sel->heap, "heap", out);
-        flat_part(sel, &sel->heap, s, options, out);
-        if (!sel->mapped.count || options->key == FLAT_TEMPORARY)
-                return;
-        flat_head(sel, &sel->mapped, "mapped by mmap", out);
-        flat_part(sel, &sel->mapped, s, options, out);
+        if (options->growing_first && f.growth)
+                flat_growth(&f);
+        flat_part(&f, &sel->heap);
+        if (sel->mapped.count && options->key != FLAT_TEMPORARY) {
+                flat_head(sel, &sel->mapped, "mapped by mmap", out);
+                flat_part(&f, &sel->mapped);
+        }
+        free(f.sizes);
+        free(f.growth);
 }

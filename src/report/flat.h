@@ -41,9 +41,14 @@ enum flat_key flat_key_of(enum select_cost cost);
 
 struct flat_options {
         enum flat_key key;
+        bool growing_first; /* those that grow, fastest first, then the others by key */
         uint32_t limit; /* 0: all */
         int color;
 };
+
+/* The rows of PART that are listed, in their order; to be freed. */
+const struct select_row **flat_order(const struct selection *sel, const struct select_part *part,
+                                     const struct flat_options *options, uint32_t *count);
 
 /* Append the stacks whose key is not zero, largest first: the heap's, then those of mmap. */
 void flat_write(const struct selection *sel, struct symbols *s, const struct flat_options *options, struct str *out);

@@ -119,20 +119,11 @@ static void group_by_frame(const struct selection *sel, struct symbols *s, const
                 group_add(l, group_name(sel, s, &part->rows[i], kind), part->rows[i].bytes, part->rows[i].count);
 }
 
-static uint8_t *group_sites(const struct selection *sel)
-{
-        uint8_t *chosen = heap_zero(sel->profile->site_count, 1);
-
-        for (uint32_t i = 0; i < sel->heap.count; i++)
-                chosen[sel->heap.rows[i].site] = 1;
-        return chosen;
-}
-
 /* What each thread did at the chosen sites, in BYTES and COUNT by thread. */
 static void group_sum_threads(const struct selection *sel, uint64_t *bytes, uint64_t *count)
 {
         const struct profile *p = sel->profile;
-        uint8_t *chosen = group_sites(sel);
+        uint8_t *chosen = select_sites(sel, &sel->heap);
 
         for (uint64_t i = 0; sel->cost == SELECT_LIVE && i < p->block_count; i++) {
                 const struct profile_block *block = &p->blocks[i];
@@ -174,7 +165,7 @@ static void group_by_thread(const struct selection *sel, struct group_list *l)
 static void group_by_size(const struct selection *sel, struct group_list *l)
 {
         const struct profile *p = sel->profile;
-        uint8_t *chosen = group_sites(sel);
+        uint8_t *chosen = select_sites(sel, &sel->heap);
         uint64_t bytes[65] = { 0 }, count[65] = { 0 };
 
         for (uint64_t i = 0; i < p->block_count; i++) {

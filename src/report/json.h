@@ -11,7 +11,11 @@
 #include "report/select.h"
 #include "symbol/symbol.h"
 
-/* Append the report: totals of the whole recording, the sites of SEL. */
-void json_write(const struct selection *sel, struct symbols *s, struct str *out);
+/* Append the report: totals of the whole recording, the sites of SEL and of RESOURCES (NULL: none), which was asked
+ * for resources. */
+void json_write(const struct selection *sel, const struct selection *resources, struct symbols *s, struct str *out);
+
+/* Append the numbers of a site, from ", \"allocations\"" on. */
+void json_site_numbers(const struct select_row *row, struct str *out);
 
 #endif

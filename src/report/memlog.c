@@ -14,7 +14,7 @@
 #include "report/label.h"
 
 struct memlog_entry {
-        uint32_t node; /* of the selection's tree */
+        struct wrapper_frame from; /* of the selection's tree */
         int64_t weight;
 };
 
@@ -41,17 +41,17 @@ static void memlog_frame(const struct profile *p, uint32_t node, const struct sy
         str_char(out, '\n');
 }
 
-static void memlog_stack(const struct selection *sel, struct symbols *s, uint32_t node, struct str *out)
+static void memlog_stack(const struct selection *sel, struct symbols *s, struct wrapper_frame from, struct str *out)
 {
         const struct symbol_frame *frames;
-        uint32_t innermost = node;
+        uint32_t node = from.node, innermost = node;
 
         for (; node > 1; node = select_parent(sel, node)) {
                 uint32_t origin = select_origin(sel, node), count = symbols_node(s, origin, &frames);
 
                 if (node != innermost && label_is_start(&frames[count - 1]))
                         return;
-                for (uint32_t i = 0; i < count; i++)
+                for (uint32_t i = node == innermost ? from.level : 0; i < count; i++)
                         memlog_frame(sel->profile, origin, &frames[i], out);
         }
         if (node == 1 || innermost == node)
@@ -62,7 +62,7 @@ static int by_node(const void *a, const void *b)
 {
         const struct memlog_entry *x = a, *y = b;
 
-        return x->node < y->node ? -1 : x->node > y->node;
+        return x->from.node < y->from.node ? -1 : x->from.node > y->from.node;
 }
 
 static uint64_t magnitude(int64_t value)
@@ -88,7 +88,7 @@ static uint32_t memlog_merge(struct memlog_entry *entries, uint32_t count)
 
         qsort(entries, count, sizeof *entries, by_node);
         for (uint32_t i = 0; i < count; i++) {
-                if (merged && entries[merged - 1].node == entries[i].node)
+                if (merged && entries[merged - 1].from.node == entries[i].from.node)
                         entries[merged - 1].weight += entries[i].weight;
                 else
                         entries[merged++] = entries[i];
@@ -108,12 +108,12 @@ void memlog_selection(const struct selection *sel, struct symbols *s, uint32_t l
         for (uint32_t i = 0; i < count; i++) {
                 const struct select_row *row = &sel->heap.rows[i];
 
-                entries[i] = (struct memlog_entry){ row->node, select_weight(sel, row->bytes, row->count) };
+                entries[i] = (struct memlog_entry){ { row->node, row->level }, select_weight(sel, row->bytes, row->count) };
         }
         count = memlog_merge(entries, count);
         for (uint32_t i = 0; i < count && (!limit || i < limit); i++) {
                 str_format(out, "%+" PRId64 "\n", entries[i].weight);
-                memlog_stack(sel, s, entries[i].node, out);
+                memlog_stack(sel, s, entries[i].from, out);
         }
         free(entries);
 }

@@ -188,14 +188,6 @@ void moment_name(const struct profile *p, const struct moment *m, struct str *ou
                 str_text(out, names[m->type]);
 }
 
-bool moment_exact(const struct profile *p, const struct moment *from, const struct moment *to)
-{
-        bool begins = from->type == MOMENT_MARK && p->marks[from->mark].era;
-        bool ends = to->type == MOMENT_END || (to->type == MOMENT_MARK && p->marks[to->mark].era);
-
-        return begins && ends;
-}
-
 const char *moment_split(const char *operand)
 {
         const char *at = strrchr(operand, '@');

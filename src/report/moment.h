@@ -48,10 +48,6 @@ bool moment_range(const struct profile *p, const char *words, struct moment *fro
 /* Append "the start", "the peak", "the end", "1.5 s", "snapshot 2 (label)", "tag label" */
 void moment_name(const struct profile *p, const struct moment *m, struct str *out);
 
-/* Whether both are marks that the program itself saw, or an end of the recording: then it is known which blocks were
- * allocated after FROM and are still live at TO. */
-bool moment_exact(const struct profile *p, const struct moment *from, const struct moment *to);
-
 /* The last '@' of "FILE@WHEN", behind which the word begins; NULL when there is none, or when OPERAND as a whole is an
  * existing file. */
 const char *moment_split(const char *operand);

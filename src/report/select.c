@@ -14,6 +14,7 @@
 #include "ledger/ledger.h"
 #include "report/cut.h"
 #include "report/merge.h"
+#include "report/survivors.h"
 #include "report/text.h"
 
 static const struct {
@@ -27,13 +28,18 @@ static const struct {
 
 static enum select_moment select_moment_of(const struct select_request *r)
 {
-        if (r->at_peak)
-                return SELECT_OF_PEAK;
-        if (r->range_set)
+        if (r->from.type != MOMENT_NONE)
                 return SELECT_OF_RANGE;
-        if (r->at_set)
+        if (r->at.type == MOMENT_PEAK)
+                return SELECT_OF_PEAK;
+        if (r->at.type != MOMENT_NONE && r->at.type != MOMENT_END)
                 return SELECT_OF_TIME;
         return filter_has(r->filter, FILTER_THREAD) ? SELECT_OF_THREADS : SELECT_OF_RUN;
+}
+
+static bool is_of_time(enum select_moment moment)
+{
+        return moment == SELECT_OF_TIME || moment == SELECT_OF_RANGE;
 }
 
 static void select_name_time(struct selection *sel, const struct select_request *r)
@@ -41,15 +47,17 @@ static void select_name_time(struct selection *sel, const struct select_request 
         uint64_t end = sel->profile->meta.duration_ms;
         struct str text = { 0 };
 
-        if (sel->moment == SELECT_OF_TIME)
-                text_time(&text, end && r->at_ms > end ? end : r->at_ms);
+        if (sel->moment == SELECT_OF_TIME) {
+                struct moment at = r->at;
+
+                if (end && at.ms > end)
+                        at.ms = end;
+                moment_name(sel->profile, &at, &text);
+        }
         if (sel->moment == SELECT_OF_RANGE) {
-                text_time(&text, r->from_ms);
+                moment_name(sel->profile, &r->from, &text);
                 str_text(&text, " to ");
-                if (r->to_ms == UINT64_MAX)
-                        str_text(&text, "the end");
-                else
-                        text_time(&text, r->to_ms);
+                moment_name(sel->profile, &r->to, &text);
         }
         snprintf(sel->when, sizeof sel->when, "%s", str_get(&text));
         str_free(&text);
@@ -61,15 +69,18 @@ static void select_name(struct selection *sel, const struct select_request *r)
         bool live = r->cost == SELECT_LIVE;
 
         sel->moment = select_moment_of(r);
+        sel->survivors = sel->moment == SELECT_OF_RANGE && !r->change && survivors_known(sel->profile, &r->from, &r->to);
         select_name_time(sel, r);
         if (sel->moment == SELECT_OF_TIME)
                 snprintf(sel->heading, sizeof sel->heading, "%s %s %s", live ? "live" : cost, live ? "at" : "until",
                          sel->when);
+        else if (sel->survivors && live)
+                snprintf(sel->heading, sizeof sel->heading, "allocated from %s and still live then", sel->when);
         else if (sel->moment == SELECT_OF_RANGE)
                 snprintf(sel->heading, sizeof sel->heading, "%s from %s", live ? "change" : cost, sel->when);
         else
                 snprintf(sel->heading, sizeof sel->heading, "%s",
-                         live && r->at_peak ? "live at the peak" : select_costs[r->cost].heading);
+                         live && sel->moment == SELECT_OF_PEAK ? "live at the peak" : select_costs[r->cost].heading);
 }
 
 bool select_counts(enum select_cost cost)
@@ -156,26 +167,52 @@ static void rows_clear(struct select_row *rows, uint32_t count)
         }
 }
 
+/* The numbers of all sites at a moment.  false: there is no slice that early. */
+static bool sites_at(const struct profile *p, const struct moment *m, struct profile_change *out)
+{
+        switch (m->type) {
+        case MOMENT_START:
+                memset(out, 0, p->site_count * sizeof *out);
+                return true;
+        case MOMENT_TIME:
+                return profile_at(p, m->ms, out);
+        case MOMENT_MARK:
+                return profile_at_slice(p, p->marks[m->mark].slice, out);
+        default:
+                for (uint32_t i = 1; i < p->site_count; i++) {
+                        const struct profile_site *site = &p->sites[i];
+
+                        out[i] = (struct profile_change){ i,           0, site->live_bytes, site->live_blocks,
+                                                          site->allocs, site->alloc_bytes };
+                }
+                return true;
+        }
+}
+
+static void rows_of_range(struct select_row *rows, const struct profile *p, const struct select_request *r,
+                          struct profile_change *then)
+{
+        if (sites_at(p, &r->from, then)) /* no slice that early: nothing had happened */
+                rows_add_moment(rows, then, p->site_count, UINT64_MAX);
+        if (sites_at(p, &r->to, then))
+                rows_add_moment(rows, then, p->site_count, 1);
+}
+
 static bool rows_of_moment(struct select_row *rows, const struct profile *p, const struct select_request *r,
                            struct err *e)
 {
         struct profile_change *then = heap_zero(p->site_count, sizeof *then);
-        bool good = true;
+        const struct moment *last = r->from.type == MOMENT_NONE ? &r->at : &r->to;
+        bool good = sites_at(p, last, then);
 
         rows_clear(rows, p->site_count);
-        if (r->range_set) {
-                if (profile_at(p, r->from_ms, then))
-                        rows_add_moment(rows, then, p->site_count, UINT64_MAX);
-                memset(then, 0, p->site_count * sizeof *then);
-                good = profile_at(p, r->to_ms, then);
-        } else {
-                good = profile_at(p, r->at_ms, then);
-        }
-        if (good)
-                rows_add_moment(rows, then, p->site_count, 1);
-        else
+        if (!good)
                 err_set(e, ERR_EXIT_USAGE, "the recording has no time slice that early (its first is at %llu ms)",
                         p->slice_count ? (unsigned long long)p->slices[0].ms : 0ull);
+        else if (last == &r->at)
+                rows_add_moment(rows, then, p->site_count, 1);
+        else
+                rows_of_range(rows, p, r, then);
         for (uint32_t i = 1; i < p->site_count; i++)
                 rows[i].frees = rows[i].allocs - rows[i].live_blocks;
         free(then);
@@ -296,7 +333,7 @@ static void select_shorten(struct selection *sel, struct symbols *s, const struc
 static bool select_possible(const struct select_request *r, const struct profile *p, struct err *e)
 {
         bool by_thread = filter_has(r->filter, FILTER_THREAD);
-        bool by_time = r->at_set || r->range_set;
+        bool by_time = is_of_time(select_moment_of(r));
 
         if (by_thread && by_time)
                 return err_set(
@@ -308,10 +345,10 @@ static bool select_possible(const struct select_request *r, const struct profile
                                "or total");
         if (by_time && (r->cost == SELECT_PEAK || r->cost == SELECT_TEMPORARY))
                 return err_set(e, ERR_EXIT_USAGE, "--at TIME and --range know the costs live, total and allocs only");
-        if (r->at_peak && (by_thread || (r->cost != SELECT_PEAK && r->cost != SELECT_LIVE)))
+        if (r->at.type == MOMENT_PEAK && (by_thread || (r->cost != SELECT_PEAK && r->cost != SELECT_LIVE)))
                 return err_set(e, ERR_EXIT_USAGE,
                                "--at peak knows what was live then, of all threads: no other --cost and no --thread");
-        if (by_time && !p->slice_count)
+        if (by_time && !p->slice_count && r->at.type != MOMENT_START)
                 return err_set(e, ERR_EXIT_USAGE,
                                "the recording has no time slices: it ended too soon for --at TIME and --range");
         return true;
@@ -333,18 +370,33 @@ bool select_make(struct selection *sel, const struct profile *p, struct symbols 
         for (uint32_t i = 0; i < p->site_count; i++)
                 sel->leaders[i] = i;
         rows = rows_of_run(p);
-        if (r->at_peak)
+        if (sel->moment == SELECT_OF_PEAK)
                 rows_of_peak(rows, p->site_count);
-        else if (r->at_set || r->range_set)
+        else if (is_of_time(sel->moment))
                 good = rows_of_moment(rows, p, r, e);
         else if (filter_has(r->filter, FILTER_THREAD))
                 rows_of_threads(rows, p, r->filter);
+        if (sel->survivors)
+                survivors_count(rows, p, &r->from, &r->to);
         if (good) {
                 select_sort_out(sel, rows, s, r);
                 select_shorten(sel, s, r);
         }
         free(rows);
         return good;
+}
+
+uint8_t *select_sites(const struct selection *sel, const struct select_part *part)
+{
+        uint32_t count = sel->profile->site_count;
+        uint8_t *leads = heap_zero(count, 1), *chosen = heap_zero(count, 1);
+
+        for (uint32_t i = 0; i < part->count; i++)
+                leads[part->rows[i].site] = 1;
+        for (uint32_t i = 1; i < count; i++)
+                chosen[i] = leads[sel->leaders[i]];
+        free(leads);
+        return chosen;
 }
 
 void select_free(struct selection *sel)

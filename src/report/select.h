@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "profile/model.h"
 #include "report/filter.h"
+#include "report/moment.h"
 #include "report/wrapper.h"
 #include "symbol/symbol.h"
 
@@ -38,7 +39,7 @@ enum select_moment {
         SELECT_OF_THREADS, /* some threads only: their peak is not known */
         SELECT_OF_PEAK,    /* live is what was live at the peak; the rest is of the run */
         SELECT_OF_TIME,    /* live then; calls until then.  Peak, temporaries, lifetimes are not known */
-        SELECT_OF_RANGE    /* how much more is live; calls between.  As above */
+        SELECT_OF_RANGE    /* calls between; live is how much more is live, or what survived.  As above */
 };
 
 struct select_request {
@@ -48,10 +49,9 @@ struct select_request {
         bool each_site;            /* rows are never merged: stacks are shortened only where they are written */
         bool resources;            /* the program's resources instead of its memory, all of them in `heap` */
         uint32_t depth_merge;  /* 0: whole stacks; N: stacks equal in their N innermost frames are one */
-        bool at_peak;          /* what is live is what was live at the peak */
-        bool at_set;           /* numbers as they were at at_ms */
-        bool range_set;        /* what happened between from_ms and to_ms */
-        uint64_t at_ms, from_ms, to_ms;
+        struct moment at;       /* numbers as they were then; MOMENT_NONE and MOMENT_END: of the run */
+        struct moment from, to; /* what happened between; MOMENT_NONE: no range */
+        bool change;            /* between marks: how much more is live, not what of the range survived */
 };
 
 /* Numbers wrap: what became less within a --range is negative when read as int64_t. */
@@ -76,8 +76,9 @@ struct selection {
         const struct profile *profile;
         enum select_cost cost;
         enum select_moment moment;
-        char when[64];    /* "1.5 s", "1.5 s to 2.0 s", or empty */
-        char heading[96]; /* what the chosen numbers are */
+        char when[128];   /* "1.5 s", "1.5 s to 2.0 s", "tag loaded", or empty */
+        char heading[192]; /* what the chosen numbers are */
+        bool survivors;    /* of a range between marks: live is what was allocated in it and is still live at its end */
         struct select_part heap, mapped;
         struct wrappers *wrappers; /* of the request */
         uint32_t *leaders;         /* by site: the site whose row it is part of */
@@ -94,6 +95,9 @@ void select_free(struct selection *sel);
 /* Shares, order and threshold go by this. */
 int64_t select_weight(const struct selection *sel, uint64_t bytes, uint64_t count);
 bool select_counts(enum select_cost cost);
+
+/* By site of the profile: 1 where it is part of a row of PART.  To be freed. */
+uint8_t *select_sites(const struct selection *sel, const struct select_part *part);
 
 bool select_cost_named(const char *word, enum select_cost *cost);
 

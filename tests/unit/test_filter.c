@@ -163,7 +163,7 @@ TEST(a_moment_shows_what_was_live_then)
 
         forge_usual(&p);
         forge_slices(&p);
-        sel = select_when(&p, (struct select_request){ .cost = SELECT_LIVE, .at_set = true, .at_ms = 1500 });
+        sel = select_when(&p, (struct select_request){ .cost = SELECT_LIVE, .at = { .type = MOMENT_TIME, .ms = 1500 } });
         is_equal(sel.heap.total_bytes, 700);
         is_equal(sel.heap.total_count, 7);
         is_equal(sel.heap.count, 2);
@@ -179,12 +179,12 @@ TEST(a_range_shows_what_was_added_and_what_went)
         forge_usual(&p);
         forge_slices(&p);
         sel = select_when(
-                &p, (struct select_request){ .cost = SELECT_TOTAL, .range_set = true, .from_ms = 1000, .to_ms = 9000 });
+                &p, (struct select_request){ .cost = SELECT_TOTAL, .from = { .type = MOMENT_TIME, .ms = 1000 }, .to = { .type = MOMENT_TIME, .ms = 9000 } });
         is_equal(sel.heap.total_bytes, 400);
         is_equal(sel.heap.total_count, 4);
         select_free(&sel);
         sel = select_when(
-                &p, (struct select_request){ .cost = SELECT_LIVE, .range_set = true, .from_ms = 1000, .to_ms = 9000 });
+                &p, (struct select_request){ .cost = SELECT_LIVE, .from = { .type = MOMENT_TIME, .ms = 1000 }, .to = { .type = MOMENT_TIME, .ms = 9000 } });
         is_equal(sel.heap.count, 2);
         is_equal(sel.heap.rows[0].bytes, 200);
         is_equal(sel.heap.rows[1].bytes, -100);

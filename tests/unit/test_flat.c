@@ -54,7 +54,7 @@ TEST(a_moment_is_named_and_only_what_is_known_of_it_is_shown)
 
         forge_usual(&p);
         forge_slices(&p);
-        text = list_for(&p, (struct select_request){ .cost = SELECT_LIVE, .at_set = true, .at_ms = 500 }, &options,
+        text = list_for(&p, (struct select_request){ .cost = SELECT_LIVE, .at = { .type = MOMENT_TIME, .ms = 500 } }, &options,
                         GROUP_STACK);
         has_text(text, "heap: 2 stacks, live at 500 ms 800 B, until then 1.2 KiB by 12 calls\n");
         has_text(text, "   1. 600 B        live at 500 ms, by malloc\n"
@@ -66,7 +66,7 @@ TEST(a_moment_is_named_and_only_what_is_known_of_it_is_shown)
 
 TEST(a_range_shows_also_what_became_less)
 {
-        struct select_request range = { .cost = SELECT_TOTAL, .range_set = true, .from_ms = 100, .to_ms = 500 };
+        struct select_request range = { .cost = SELECT_TOTAL, .from = { .type = MOMENT_TIME, .ms = 100 }, .to = { .type = MOMENT_TIME, .ms = 500 } };
         struct flat_options options = { .key = FLAT_ALLOC_BYTES };
         struct profile p;
         char *text;
@@ -104,7 +104,7 @@ TEST(stacks_come_largest_first_with_all_costs)
                       "\n"
                       "   2. 200 B        not freed, by malloc\n"
                       "      not freed 200 B in 2 blocks, in all 200 B by 7 calls, 5 freed,\n"
-                      "      4 temporary, lived 2.0 s\n"
+                      "      4 temporary, lived 2.0 s, 29 % alive\n"
                       "        load [/src/l.c:7]\n"
                       "        main [/src/m.c:1]\n"
                       "\n"
@@ -116,6 +116,40 @@ TEST(stacks_come_largest_first_with_all_costs)
                       "        load [/src/l.c:7]\n"
                       "        main [/src/m.c:1]\n"
                       "\n");
+        free(text);
+        profile_free(&p);
+}
+
+TEST(sizes_of_the_blocks_not_freed_are_told)
+{
+        struct profile p;
+        char *text;
+
+        forge_usual(&p);
+        forge_block(&p, 0x1000, 50, FORGE_SITE_PARSE, 0, 0);
+        for (int i = 0; i < 4; i++)
+                forge_block(&p, 0x2000 + 0x100 * (uint64_t)i, 90, FORGE_SITE_PARSE, 0, 0);
+        forge_block(&p, 0x3000, 190, FORGE_SITE_PARSE, 0, 0);
+        forge_block(&p, 0x4000, 100, FORGE_SITE_LOAD, 0, 0);
+        forge_block(&p, 0x5000, 100, FORGE_SITE_LOAD, 0, 0);
+        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = FLAT_LIVE_BYTES }, GROUP_STACK);
+        has_text(text, "      blocks of 50 B to 190 B (average 100 B)\n        parse [/src/a.c:10]\n");
+        has_text(text, "0 freed,\n      blocks of 100 B\n        load [/src/l.c:7]\n");
+        free(text);
+        profile_free(&p);
+}
+
+TEST(equal_values_are_ordered_by_the_next_of_their_kind)
+{
+        struct profile p;
+        char *text;
+
+        forge_usual(&p);
+        p.sites[FORGE_SITE_TINY].allocs = p.sites[FORGE_SITE_SMALL].allocs = 50;
+        p.sites[FORGE_SITE_TINY].alloc_bytes = 10;
+        p.sites[FORGE_SITE_SMALL].alloc_bytes = 20;
+        text = list_of(&p, SELECT_ALLOCS, &(struct flat_options){ .key = FLAT_ALLOCS, .limit = 2 }, GROUP_STACK);
+        is_true(strstr(text, "small [") && strstr(text, "small [") < strstr(text, "        tiny"));
         free(text);
         profile_free(&p);
 }
@@ -189,5 +223,6 @@ TEST(groups_of_threads_and_sizes_come_from_blocks)
 }
 
 TAP_MAIN(stacks_come_largest_first_with_all_costs, a_moment_is_named_and_only_what_is_known_of_it_is_shown,
-         a_range_shows_also_what_became_less, keys_order_by_what_they_say, groups_sum_by_function_file_and_module,
+         a_range_shows_also_what_became_less, sizes_of_the_blocks_not_freed_are_told,
+         equal_values_are_ordered_by_the_next_of_their_kind, keys_order_by_what_they_say, groups_sum_by_function_file_and_module,
          groups_of_threads_and_sizes_come_from_blocks)

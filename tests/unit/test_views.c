@@ -20,12 +20,12 @@ static const struct symbol_options no_files = { .no_cache = true, .no_debuginfod
 
 static void look(const struct selection *sel, struct symbols *s, struct str *out)
 {
-        json_write(sel, s, out);
+        json_write(sel, NULL, s, out);
         errors_write(sel, s, 3, out);
         for (int inverted = 0; inverted < 2; inverted++)
                 tree_write(sel, s, &(struct tree_options){ inverted, inverted, inverted ? 0 : 5, inverted, inverted ? 60 : 0 }, out);
         for (int key = 0; key < FLAT_KEY_COUNT; key++)
-                flat_write(sel, s, &(struct flat_options){ (enum flat_key)key, 4, key & 1 }, out);
+                flat_write(sel, s, &(struct flat_options){ .key = (enum flat_key)key, .growing_first = key & 2, .limit = 4, .color = key & 1 }, out);
         for (int kind = GROUP_FUNCTION; kind < GROUP_KIND_COUNT; kind++)
                 group_write(sel, s, &(struct group_options){ (enum group_kind)kind, 1, 0, 0 }, out);
         if (!sel->parents)
@@ -39,11 +39,9 @@ static void look_at_each_cost(const struct profile *p, struct symbols *s, struct
                         for (uint32_t depth = 0; depth < 3; depth++) {
                                 struct select_request request = { .cost = (enum select_cost)cost,
                                                                   .depth_merge = depth,
-                                                                  .at_set = when == 1,
-                                                                  .range_set = when == 2,
-                                                                  .at_ms = 2000000,
-                                                                  .from_ms = 500000,
-                                                                  .to_ms = UINT64_MAX };
+                                                                  .at = { when == 1 ? MOMENT_TIME : MOMENT_NONE, 0, 2000000 },
+                                                                  .from = { when == 2 ? MOMENT_TIME : MOMENT_NONE, 0, 500000 },
+                                                                  .to = { MOMENT_END, 0, UINT64_MAX } };
                                 struct err e = { 0 };
                                 struct selection sel;
 

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * frames.c -- stacks in JSON: lists of indices into one list of frames, where each address stands once.
+ *
+ * Room:   outside.
+ */
+#include "report/frames.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "base/json.h"
+
+static uint32_t *frames_slot(const struct frames *f, const struct profile_node *n)
+{
+        uint64_t hash = (n->pc + n->exact) * 0x9e3779b97f4a7c15ull ^ n->module * 0xc2b2ae3d27d4eb4full;
+        size_t i = (hash ^ hash >> 32) & (f->room - 1);
+
+        for (; f->table[i]; i = (i + 1) & (f->room - 1)) {
+                const struct profile_node *other = &f->profile->nodes[f->table[i]];
+
+                if (other->pc == n->pc && other->module == n->module && other->exact == n->exact)
+                        break;
+        }
+        return &f->table[i];
+}
+
+static void frames_widen(struct frames *f)
+{
+        f->room = f->room ? f->room * 2 : 1024;
+        free(f->table);
+        f->table = heap_zero(f->room, sizeof *f->table);
+        f->nodes = heap_grow(f->nodes, f->room / 2, sizeof *f->nodes);
+        for (uint32_t i = 0; i < f->node_count; i++)
+                *frames_slot(f, &f->profile->nodes[f->nodes[i]]) = f->nodes[i];
+}
+
+void frames_start(struct frames *f, const struct selection *sel, struct symbols *s)
+{
+        *f = (struct frames){ .profile = sel->profile, .symbols = s, .whose = sel };
+        f->place = heap_zero(sel->profile->node_count, sizeof *f->place);
+        f->length = heap_zero(sel->profile->node_count, sizeof *f->length);
+        f->printed = heap_zero(sel->node_count, sizeof *f->printed);
+        frames_widen(f);
+}
+
+void frames_free(struct frames *f)
+{
+        free(f->place);
+        free(f->length);
+        free(f->nodes);
+        free(f->table);
+        free(f->printed);
+}
+
+static uint32_t frames_place(struct frames *f, uint32_t node)
+{
+        const struct symbol_frame *unused;
+        uint32_t *slot;
+
+        if (f->place[node]) /* the usual case: most frames are met by many stacks */
+                return f->place[node] - 1;
+        if (f->node_count == f->room / 2)
+                frames_widen(f);
+        slot = frames_slot(f, &f->profile->nodes[node]);
+        if (!*slot) {
+                *slot = node;
+                f->nodes[f->node_count++] = node;
+                f->place[node] = f->next + 1;
+                f->length[node] = (uint8_t)symbols_node(f->symbols, node, &unused); /* at most DEBUG_FRAMES */
+                f->next += f->length[node];
+        } else {
+                f->place[node] = f->place[*slot];
+                f->length[node] = f->length[*slot];
+        }
+        return f->place[node] - 1;
+}
+
+void frames_meet(struct frames *f, const struct selection *sel, uint32_t node)
+{
+        for (; node > 1; node = select_parent(sel, node))
+                frames_place(f, select_origin(sel, node));
+}
+
+/* Append what stands in OUT from byte START to the end of that list. */
+static void stack_again(struct str *out, size_t start)
+{
+        size_t left = (size_t)((char *)memchr(out->data + start, ']', out->length - start) - (out->data + start));
+        char part[4096]; /* appending may move OUT's own bytes */
+
+        while (left) {
+                size_t count = left < sizeof part ? left : sizeof part;
+
+                memcpy(part, out->data + start, count);
+                str_bytes(out, part, count);
+                start += count;
+                left -= count;
+        }
+}
+
+/* Stacks share their outer ends: from the first node that was printed before, the text is copied. */
+void frames_stack(struct frames *f, const struct selection *sel, uint32_t node, struct str *out)
+{
+        size_t *printed = sel == f->whose ? f->printed : NULL;
+        bool first = true;
+
+        str_char(out, '[');
+        for (; node > 1; node = select_parent(sel, node)) {
+                uint32_t origin = select_origin(sel, node), place;
+
+                if (!first)
+                        str_text(out, ", ");
+                first = false;
+                if (printed && printed[node]) {
+                        stack_again(out, printed[node]);
+                        break;
+                }
+                if (printed)
+                        printed[node] = out->length;
+                place = frames_place(f, origin);
+                for (uint32_t i = 0; i < f->length[origin]; i++) {
+                        if (i)
+                                str_text(out, ", ");
+                        json_number(out, place + i);
+                }
+        }
+        str_char(out, ']');
+}
+
+static void frame_write(const struct frames *f, uint32_t node, const struct symbol_frame *frame, struct str *out)
+{
+        const struct profile_node *n = &f->profile->nodes[node];
+
+        str_text(out, "{\"function\": ");
+        json_text(out, frame->function);
+        str_text(out, ", \"file\": ");
+        json_text(out, frame->file);
+        str_text(out, ", \"line\": ");
+        if (frame->line)
+                json_number(out, frame->line);
+        else
+                str_text(out, "null");
+        str_text(out, ", \"module\": ");
+        json_text(out, n->module < f->profile->module_count ? f->profile->modules[n->module].path : NULL);
+        str_format(out, ", \"address\": \"0x%" PRIx64 "\", \"inlined\": %s}", n->pc,
+                   frame->inlined ? "true" : "false");
+}
+
+void frames_list(const struct frames *f, bool first, struct str *out)
+{
+        for (uint32_t i = 0; i < f->node_count; i++) {
+                const struct symbol_frame *frames;
+                uint32_t count = symbols_node(f->symbols, f->nodes[i], &frames);
+
+                for (uint32_t k = 0; k < count; k++) {
+                        str_text(out, first ? "\n  " : ",\n  ");
+                        first = false;
+                        frame_write(f, f->nodes[i], &frames[k], out);
+                }
+        }
+}
+
+bool frames_cut_off(const struct selection *sel, uint32_t node)
+{
+        uint32_t innermost = node;
+
+        while (node > 1)
+                node = select_parent(sel, node);
+        return node == 1 && innermost > 1;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * resources.c -- things with a handle that the program acquired and released: file descriptors, textures, locks.
+ *
+ * Room:   outside.
+ */
+#include "report/resources.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/heap.h"
+#include "ledger/ledger.h"
+#include "report/stack.h"
+#include "report/text.h"
+
+enum {
+        RESOURCES_HANDLES = 16, /* listed per stack */
+        RESOURCES_SMALL = 1 << 20 /* handles below are numbers, others addresses */
+};
+
+struct resources_type {
+        uint32_t kind;
+        struct select_row sums;
+};
+
+static int by_held(const struct select_row *x, const struct select_row *y)
+{
+        int64_t a = (int64_t)x->live_blocks, b = (int64_t)y->live_blocks;
+
+        if (a != b)
+                return a > b ? -1 : 1;
+        return x->allocs > y->allocs ? -1 : x->allocs < y->allocs;
+}
+
+static int type_compare(const void *a, const void *b)
+{
+        const struct resources_type *x = a, *y = b;
+        int order = by_held(&x->sums, &y->sums);
+
+        return order ? order : (x->kind > y->kind) - (x->kind < y->kind);
+}
+
+static int row_compare(const void *a, const void *b)
+{
+        const struct select_row *const *x = a, *const *y = b;
+        int order = by_held(*x, *y);
+
+        return order ? order : ((*x)->site > (*y)->site) - ((*x)->site < (*y)->site);
+}
+
+/* The types that occur, those with most not released first. */
+static struct resources_type *types_of(const struct select_part *part, uint32_t *count)
+{
+        struct resources_type *types = heap_zero(LEDGER_TYPES_MAX, sizeof *types);
+
+        *count = 0;
+        for (uint32_t i = 0; i < part->count; i++) {
+                const struct select_row *row = &part->rows[i];
+                uint32_t at = 0;
+
+                while (at < *count && types[at].kind != row->kind)
+                        at++;
+                if (at == LEDGER_TYPES_MAX)
+                        continue;
+                *count += at == *count;
+                types[at].kind = row->kind;
+                types[at].sums.allocs += row->allocs;
+                types[at].sums.frees += row->frees;
+                types[at].sums.live_blocks += row->live_blocks;
+                types[at].sums.live_bytes += row->live_bytes;
+        }
+        qsort(types, *count, sizeof *types, type_compare);
+        return types;
+}
+
+/* "3 not released, amount 12, 10 acquired, 7 released"; an amount that is the count itself tells nothing. */
+static void write_numbers(const struct selection *sel, const struct select_row *row, struct str *out)
+{
+        static const char *const held[] = { [SELECT_OF_RUN] = "not released",
+                                            [SELECT_OF_THREADS] = "not released",
+                                            [SELECT_OF_PEAK] = "held at the peak of memory",
+                                            [SELECT_OF_TIME] = "held then",
+                                            [SELECT_OF_RANGE] = "more held" };
+
+        text_number(out, (int64_t)row->live_blocks);
+        str_format(out, " %s", held[sel->moment]);
+        if (row->live_bytes && row->live_bytes != row->live_blocks) {
+                str_text(out, ", amount ");
+                text_number(out, (int64_t)row->live_bytes);
+        }
+        str_text(out, ", ");
+        text_number(out, (int64_t)row->allocs);
+        str_text(out, " acquired, ");
+        text_number(out, (int64_t)row->frees);
+        str_text(out, " released\n");
+}
+
+static void write_handles(const struct selection *sel, const struct select_row *row, struct str *out)
+{
+        const struct profile *p = sel->profile;
+        uint32_t count = 0;
+
+        for (uint32_t i = 0; sel->moment == SELECT_OF_RUN && i < p->handle_count; i++) {
+                const struct profile_handle *h = &p->handles[i];
+
+                if (h->site >= p->site_count || sel->leaders[h->site] != row->site || count++ >= RESOURCES_HANDLES)
+                        continue;
+                str_text(out, count == 1 ? "      handles " : ", ");
+                str_format(out, h->handle < RESOURCES_SMALL ? "%" PRIu64 : "0x%" PRIx64, h->handle);
+        }
+        if (count > RESOURCES_HANDLES)
+                str_format(out, " and %u more", count - RESOURCES_HANDLES);
+        if (count)
+                str_char(out, '\n');
+}
+
+static void write_type(const struct selection *sel, struct symbols *s, const struct resources_type *type,
+                       uint32_t limit, struct str *out)
+{
+        const struct select_row **rows = heap_zero(sel->heap.count, sizeof *rows);
+        uint32_t count = 0;
+
+        for (uint32_t i = 0; i < sel->heap.count; i++)
+                if (sel->heap.rows[i].kind == type->kind)
+                        rows[count++] = &sel->heap.rows[i];
+        qsort(rows, count, sizeof *rows, row_compare);
+        str_format(out, "%s: ", profile_kind_name(sel->profile, type->kind));
+        write_numbers(sel, &type->sums, out);
+        for (uint32_t i = 0; i < count && (!limit || i < limit); i++) {
+                str_format(out, "\n%4u. ", i + 1);
+                write_numbers(sel, rows[i], out);
+                write_handles(sel, rows[i], out);
+                stack_write(sel, s, (struct wrapper_frame){ rows[i]->node, rows[i]->level }, "        ", out);
+        }
+        if (limit && limit < count)
+                str_format(out, "\n      %u more stack%s (-n %u)\n", count - limit, count - limit == 1 ? "" : "s", limit);
+        free(rows);
+}
+
+void resources_write(const struct selection *sel, struct symbols *s, uint32_t limit, struct str *out)
+{
+        uint32_t count;
+        struct resources_type *types = types_of(&sel->heap, &count);
+
+        if (!count)
+                str_text(out, "no resources: the program used neither SEEP_RESOURCE_ACQUIRE nor was it recorded with "
+                              "--track-fds\n");
+        for (uint32_t i = 0; i < count; i++) {
+                str_text(out, i ? "\n" : "");
+                write_type(sel, s, &types[i], limit, out);
+        }
+        free(types);
+}
+
+bool resources_held(const struct profile *p, struct str *out)
+{
+        bool any = false;
+
+        for (uint32_t type = 0; type < p->type_count; type++) {
+                uint64_t count = 0;
+
+                for (uint32_t i = 1; i < p->site_count; i++)
+                        if (p->sites[i].kind == LEDGER_KIND_TYPE_FIRST + type)
+                                count += p->sites[i].live_blocks;
+                if (!count)
+                        continue;
+                str_text(out, any ? ", " : "");
+                text_number(out, (int64_t)count);
+                str_format(out, " %s", profile_kind_name(p, LEDGER_KIND_TYPE_FIRST + type));
+                any = true;
+        }
+        return any;
+}

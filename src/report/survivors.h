@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * survivors.h -- allocated after one mark and still live at another.
+ *
+ * Room:   outside.  Called by report/select.c for --range between marks.
+ */
+#ifndef SEEP_REPORT_SURVIVORS_H
+#define SEEP_REPORT_SURVIVORS_H
+
+#include "profile/model.h"
+#include "report/moment.h"
+#include "report/select.h"
+
+/* Whether P tells it: both are marks that the program itself made, or TO is the end, and P has its list of blocks. */
+bool survivors_known(const struct profile *p, const struct moment *from, const struct moment *to);
+
+/* Fill the heap's ROWS (by site) anew: calls are those between the two moments, freed is what died of these before
+ * TO, live is the rest.  Rows of mmap and of resources are left alone: nobody notes when those were born and died. */
+void survivors_count(struct select_row *rows, const struct profile *p, const struct moment *from,
+                     const struct moment *to);
+
+#endif
