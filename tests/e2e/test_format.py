@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 import format_reader
-from harness import BUILD, DEADLINE, SEEP, clean_environment
+from harness import BUILD, DEADLINE, SEEP, clean_environment, run
 
 MADE = BUILD / "tests" / "fuzz"  # by tests/fuzz/corpus.c: files, and what was in memory when they were written
 
@@ -75,6 +75,79 @@ def test_report_says_what_the_document_says(recorded):
         assert {k: site[k] for k in names} == {k: mine[v] for k, v in names.items()}
         real = [f for f in (report["frames"][i] for i in site["stack"]) if not f["inlined"]]
         assert len(real) == len(found.stack(mine["node"]))
+
+
+# Each maker has a size of its own, by which its site is known without names.
+SIZES = {"red": 10, "green": 200, "blue": 3000}
+STEPS = """+red:50:10 +green:7:200 tag:first -red:20 +red:5:10 +green:30:200 -green:9 tag:second +blue:4:3000 -green:11 since:first
+    -red:33 +red:8:10 tag:third -blue:1 -red:5 since:first since:second""".split()
+
+
+def recording_of(argv, folder, *options):
+    file = folder / "steps.seep"
+    done = run([SEEP, "record", "-q", *options, "-o", file, *argv], cwd=folder)
+    assert done.status == 0, done.stderr.decode()
+    return format_reader.read(file), file, done.truth
+
+
+def between(found, site, first, second):
+    """Section 6, DEATHS: blocks and bytes made after one mark that live at another (None: at the end)."""
+    marks, changes, slices = (found.arrays[name] for name in ("marks", "changes", "slices"))
+    made = []
+    for mark in (first, second):
+        upto = slices[mark["slice"] if mark else -1]
+        last = [c for c in changes[:upto["change_first"] + upto["change_count"]] if c["site"] == site]
+        made.append((last[-1]["allocs"], last[-1]["alloc_bytes"]) if last else (0, 0))
+    end = second["era"] if second else marks[-1]["era"] + 1
+    dead = [d for d in found.arrays["deaths"] if d["site"] == site and first["era"] <= d["birth"] < end and d["death"] < end]
+    return tuple(made[1][i] - made[0][i] - sum(d[key] for d in dead) for i, key in enumerate(("blocks", "bytes")))
+
+
+def test_what_lives_between_two_marks_follows_from_the_document(compiler, tmp_path):
+    found, _, truth = recording_of([compiler.build("steps.c"), *STEPS], tmp_path)
+    marks = {m["label"]: m for m in found.arrays["marks"]}
+    assert [m["label"] for m in found.arrays["marks"]] == ["first", "second", "third"]
+    sites = {name: next(i for i, s in enumerate(found.arrays["sites"]) if s["allocs"] and s["alloc_bytes"] == size * s["allocs"])
+             for name, size in SIZES.items()}
+    assert set(truth.since) == {("first", "second"), ("first", "third"), ("second", "third")}
+    for (first, now), by_site in truth.since.items():
+        if now == "third":  # told after the last step
+            for name, wanted in by_site.items():
+                assert between(found, sites[name], marks[first], None) == (wanted["blocks"], wanted["bytes"]), (first, name)
+    # At tag third, before the last two steps: by hand from STEPS.
+    assert between(found, sites["red"], marks["first"], marks["third"]) == (10, 100)
+    assert between(found, sites["green"], marks["first"], marks["second"]) == (28, 5600)
+    assert between(found, sites["blue"], marks["first"], marks["second"]) == (0, 0)
+    assert between(found, sites["blue"], marks["second"], marks["third"]) == (4, 12000)
+
+
+def test_resources_are_in_the_file_as_the_program_held_them(compiler, tmp_path):
+    found, file, truth = recording_of([compiler.build("resources.c"), "plain"], tmp_path)
+    types = [t["name"] for t in found.arrays["types"]]
+    held = sorted((types[found.arrays["sites"][h["site"]]["kind"] - 32], h["handle"], h["amount"]) for h in found.arrays["handles"])
+    assert held == sorted((kind, handle, amount) for kind, _, handle, amount in truth.held)
+    assert found.totals["live_bytes"] == truth.total["live_bytes"]
+    info = ask("info", "--json", file)
+    assert info["types"] == types and info["counts"]["handles"] == len(held)
+
+
+def test_histograms_count_every_allocation_and_release_once(compiler, tmp_path):
+    found, _, truth = recording_of([compiler.build("steps.c"), *STEPS], tmp_path)
+    sizes, lifetimes = found.totals["sizes"], found.totals["lifetimes"]
+    assert sum(sizes) == truth.total["allocs"] == found.totals["allocations"]
+    assert sum(lifetimes) == truth.total["frees"] == found.totals["frees"]
+    assert (sizes[4], sizes[8], sizes[12]) == (63, 37, 4)  # 10, 200 and 3000 bytes
+
+
+def test_info_tells_marks_as_they_are_in_the_file(compiler, tmp_path):
+    found, file, _ = recording_of([compiler.build("steps.c"), "tag:one", "+red:3:10", "snapshot:two words", "tag:three"], tmp_path)
+    marks = ask("info", "--json", file)["marks"]
+    assert [(m["type"], m["number"], m["label"]) for m in marks] == \
+        [("tag", 0, "one"), ("snapshot", 1, "two words"), ("tag", 0, "three")]
+    for mine, other in zip(marks, found.arrays["marks"]):
+        assert (mine["ms"], mine["live_bytes"]) == (other["ms"], found.arrays["slices"][other["slice"]]["live_bytes"])
+    text = subprocess.run([SEEP, "info", file], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE).stdout
+    assert "two words" in text and "#1" in text
 
 
 def test_a_loop_program_makes_a_small_file(recorded):
