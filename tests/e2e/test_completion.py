@@ -155,3 +155,11 @@ def test_the_shells_accept_their_scripts(folder, need):
     for name, file in (("bash", "seep"), ("zsh", "_seep"), ("fish", "seep.fish")):
         need(name)
         shell(folder, name, "-n", str(SCRIPTS / file))
+
+
+def test_the_tool_takes_every_value_that_it_lists(folder):
+    """What is listed is what the command itself knows, and not more or less."""
+    for command, options in table().items():
+        for option, values in ((o, v) for o, v in options.items() if v):
+            for value in values:
+                shell(folder, harness.SEEP, command, f"{option}={value}", "--help")
