@@ -15,14 +15,18 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/io.h"
 #include "base/str.h"
+#include "observe/family.h"
 #include "observe/greeter.h"
 
 #define ASK_PATIENCE_S 15
 #define ASK_ANCESTORS_MAX 64u
+#define ASK_TRIES 20
+#define ASK_NAP_MS 50
 #define ASK_SESSION_FIELDS 6 /* in front of the path */
 
 /* ---- who records it ---- */
@@ -158,18 +162,36 @@ static bool explain(uint32_t pid, struct err *e)
                        "process %u is not being recorded; start it with 'seep record PROGRAM', or with libseep.so in LD_PRELOAD", pid);
 }
 
+/* One try.  GONE: nobody records PID now; but that may be a matter of moments. */
+static bool ask_once(const struct wire_request *request, struct wire_reply *out, bool *gone, struct err *e)
+{
+        int fd = find_observer(request->pid);
+        bool good;
+
+        *gone = fd < 0;
+        if (fd < 0)
+                return explain(request->pid, e);
+        good = is_trusted(fd, request->pid) ? exchange(fd, request, out, e)
+                                            : err_set(e, ERR_EXIT_CANNOT_TRACE,
+                                                      "whoever answers for process %u is neither its user nor root: not asked",
+                                                      request->pid);
+        *gone = good && out->status && !out->seq;
+        close(fd);
+        return good;
+}
+
+/* A process that has just started, or become another program, has the agent already and its observer soon. */
 bool ask_snapshot(uint32_t pid, const char *label, struct wire_reply *out, struct err *e)
 {
         struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_SNAPSHOT, .pid = pid };
-        int fd = find_observer(pid);
-        bool good;
+        const struct timespec nap = { .tv_nsec = ASK_NAP_MS * 1000000 };
+        bool good, gone;
 
-        if (fd < 0)
-                return explain(pid, e);
         put_label(label, request.label);
-        good = is_trusted(fd, pid) ? exchange(fd, &request, out, e)
-                                   : err_set(e, ERR_EXIT_CANNOT_TRACE,
-                                             "whoever answers for process %u is neither its user nor root: not asked", pid);
-        close(fd);
-        return good;
+        for (int tries = ASK_TRIES;; tries--) {
+                good = ask_once(&request, out, &gone, e);
+                if (!gone || tries <= 1 || !family_has_agent((pid_t)pid))
+                        return good;
+                nanosleep(&nap, NULL);
+        }
 }

@@ -55,6 +55,38 @@ static bool exe_identity(uint32_t pid, uint64_t *dev, uint64_t *ino)
         return true;
 }
 
+/* Where the kernel put the stack of the program that PID runs: by chance, so that it differs after exec.  0: unknown. */
+static uint64_t stack_start(uint32_t pid)
+{
+        char name[64];
+        struct str text = { 0 };
+        unsigned long long at = 0;
+        const char *behind_name;
+
+        snprintf(name, sizeof name, "/proc/%u/stat", pid);
+        if (io_read_file(name, &text) && (behind_name = strrchr(str_get(&text), ')')) &&
+            sscanf(behind_name + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %*u %*u %*d %*u %*u %*u %llu", &at) != 1)
+                at = 0;
+        str_free(&text);
+        return at;
+}
+
+/* The stack first: when the ledger is still there after that, both belong to one program. */
+static void note_program(struct recording *r)
+{
+        struct stat ledger;
+
+        r->stack_start = stack_start(r->pid);
+        r->replaced = fstat(r->view.fd, &ledger) == 0 && !family_maps((pid_t)r->pid, ledger.st_ino);
+}
+
+static bool has_new_stack(const struct recording *r)
+{
+        uint64_t now = r->stack_start ? stack_start(r->pid) : 0;
+
+        return now && now != r->stack_start;
+}
+
 static int open_statm(uint32_t pid)
 {
         char name[64];
@@ -81,6 +113,8 @@ struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, c
         r->statm = open_statm(pid);
         jit_init(&r->jit, pid);
         exe_identity(pid, &r->exe_dev, &r->exe_ino);
+        if (plan->attended)
+                note_program(r);
         exe = read_link("/proc/%u/exe", pid);
         r->exe_doubtful = *exe && strcmp(exe, r->view.head.exe) != 0;
         free(exe);
@@ -116,6 +150,8 @@ bool recording_has_execed(const struct recording *r)
                 return false;
         if (r->exe_ino && (dev != r->exe_dev || ino != r->exe_ino))
                 return true;
+        if (r->plan->attended)
+                return r->replaced || has_new_stack(r);
         /* A process on its way out has lost its maps too: look twice. */
         return r->exe_doubtful && !family_has_agent((pid_t)r->pid) && exe_identity(r->pid, &dev, &ino);
 }
@@ -540,7 +576,7 @@ static void cut_last(struct recording *r, const struct recording_end *end, uint6
 
         now.ended = ended;
         snapshots_look(&r->snapshots, &now);
-        if (r->plan->last_report && !r->snapshots.exit_seen)
+        if (r->plan->attended && !r->snapshots.exit_seen)
                 snapshots_take(&r->snapshots, &now, ended ? LEDGER_MARK_EXIT : LEDGER_MARK_OUTSIDE, "", true, SNAPSHOTS_NOBODY);
         else
                 slices_cut(&r->slices, &r->view, now_ms, r->rss_last_bytes, true);

@@ -28,7 +28,8 @@ struct recording_plan {
         uint64_t snapshot_every_ms, snapshot_rss_bytes; /* 0 none */
         uint64_t max_file_bytes;                        /* of the event log; 0 any */
         struct output *output;
-        bool last_report; /* at the end of the recording, unless the program asked for one itself */
+        bool attended; /* plain LD_PRELOAD: a last report at the end, unless the program asked for one itself; after exec the new
+                        * program says nothing to us */
         struct reports_author author;
         void *context;
         /* A report is written, or could not be.  ASKER in DUE is the callee's to answer and close. */
@@ -43,6 +44,8 @@ struct recording {
         int pidfd;    /* -1: the kernel has none for us, the process is looked up by number */
         int statm;    /* /proc/PID/statm; -1 when it cannot be read */
         uint64_t exe_dev, exe_ino; /* of the program when its hello was read; 0 unknown */
+        uint64_t stack_start;      /* attended: of the program; 0 unknown */
+        bool replaced;             /* attended: it was another program already when its hello was read */
         bool exe_doubtful;         /* it had another name then than in the ledger: replaced already, or in a chroot */
         char *program, *cwd;
         char *path;       /* of the recording; "" when only reports are wanted */

@@ -34,6 +34,7 @@
 #define SESSION_FAMILY_MS 100      /* between looks for processes that have not said hello yet */
 #define SESSION_SLOW_TICKS 16u     /* what need not be done at each tick is done at each such */
 #define SESSION_SILENCE_TICKS 100u /* a silent program is looked at for a second, then once a second */
+#define SESSION_EXEC_TICKS 4u      /* an attended process that becomes another program gets another observer: make room */
 #define SESSION_PENDING_MAX 256u
 #define SESSION_HELLO_MS 10000     /* an attended program says hello within a moment, or its agent gave up */
 
@@ -117,7 +118,7 @@ static void make_plan(struct session *s)
                 .snapshot_rss_bytes = s->o.snapshot_rss_bytes,
                 .max_file_bytes = s->o.max_file_bytes,
                 .output = s->o.output,
-                .last_report = s->o.attended,
+                .attended = s->o.attended,
                 .author = s->o.author,
                 .context = s,
                 .told = tell_report,
@@ -294,6 +295,8 @@ static const char *program_name(const struct session *s, const struct greeting *
 {
         if (first && s->o.program)
                 return s->o.program;
+        if (first && g->view.head.command[0])
+                return g->view.head.command; /* its first word, as typed */
         return g->view.head.exe[0] ? g->view.head.exe : g->view.head.command;
 }
 
@@ -360,12 +363,22 @@ static bool may_ask(const struct session *s, uid_t uid)
         return uid == 0 || uid == geteuid() || uid == s->o.uid;
 }
 
+static void find_execs(struct session *s)
+{
+        struct recording_end end = { .end = PROFILE_END_EXEC };
+
+        for (uint32_t i = s->count; i-- > 0;)
+                if (recording_has_execed(s->recordings[i]))
+                        finish(s, i, &end);
+}
+
 /* FD is moved. */
 static void serve_request(struct session *s, const struct greeting *g, int fd)
 {
         const struct wire_request *ask = &g->request;
         struct recording *r = NULL;
 
+        find_execs(s);
         for (uint32_t i = 0; i < s->count; i++)
                 if (s->recordings[i]->pid == ask->pid)
                         r = s->recordings[i];
@@ -438,15 +451,6 @@ static void take_hellos(struct session *s)
 
 /* ---- ticks ---- */
 
-static void find_execs(struct session *s)
-{
-        struct recording_end end = { .end = PROFILE_END_EXEC };
-
-        for (uint32_t i = s->count; i-- > 0;)
-                if (recording_has_execed(s->recordings[i]))
-                        finish(s, i, &end);
-}
-
 static void tell_signal(struct session *s, struct recording *r)
 {
         uint32_t state = r->view.head.signal_state;
@@ -461,10 +465,10 @@ static void tell_signal(struct session *s, struct recording *r)
         }
 }
 
-static void slow_tick(struct session *s)
+/* Whoever observed the program that this process was before may still hold the door. */
+static void open_own_door(struct session *s)
 {
-        find_execs(s);
-        if (s->door < 0 && s->main_id)
+        if (s->door < 0 && s->main_id && s->o.attended)
                 s->door = greeter_open_for(s->main_id);
 }
 
@@ -480,8 +484,9 @@ static void tick(struct session *s)
         }
         if (s->o.duration_ms && now >= s->begin_ns + s->o.duration_ms * 1000000u)
                 s->stop = true;
-        if (++s->ticks % SESSION_SLOW_TICKS == 0)
-                slow_tick(s);
+        open_own_door(s);
+        if (++s->ticks % (s->o.attended ? SESSION_EXEC_TICKS : SESSION_SLOW_TICKS) == 0)
+                find_execs(s);
         if (s->made == 0 && s->main_pid && (s->ticks < SESSION_SILENCE_TICKS || s->ticks % SESSION_SILENCE_TICKS == 0))
                 silence_look(&s->silence, s->main_pid, s->o.uid);
 }
