@@ -229,9 +229,9 @@ void format_free_texts(unsigned array, const void *records, uint64_t count)
 {
         const struct format_table *t = &format_tables[array];
 
-        for (const struct format_column *col = t->columns; col < t->columns + t->column_count; col++)
-                for (uint64_t i = 0; i < count && is_text(col); i++)
-                        free(*(char *const *)(const void *)((const char *)records + i * t->record_bytes + col->offset));
+        for (uint32_t k = 0; k < t->column_count; k++)
+                for (uint64_t i = 0; i < count && is_text(&t->columns[k]); i++)
+                        free(*(char *const *)(const void *)((const char *)records + i * t->record_bytes + t->columns[k].offset));
 }
 
 uint64_t *format_header_count(struct format_header *h, unsigned array)
