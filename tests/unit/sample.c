@@ -442,7 +442,7 @@ static uint64_t touch_marks(const struct profile *p)
         for (uint32_t i = 0; i < p->mark_count; i++)
                 sum += strlen(p->marks[i].label) + p->slices[p->marks[i].slice].ms + strlen(p->threads[p->marks[i].thread].name);
         for (uint32_t i = 0; i < p->death_count; i++)
-                sum += touch_site(p, p->deaths[i].site, 0);
+                sum += touch_node(p, p->sites[p->deaths[i].site].node);
         for (uint32_t i = 0; i < p->handle_count; i++)
                 sum += touch_site(p, p->handles[i].site, p->handles[i].thread);
         for (uint32_t i = 0; i < p->jit_count; i++)
