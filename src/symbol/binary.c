@@ -209,6 +209,7 @@ static bool binary_unpack_section(struct binary_unpacking *u, Elf_Scn *section)
         data->d_buf = plain;
         data->d_size = packed.ch_size;
         data->d_type = ELF_T_BYTE;
+        data->d_align = packed.ch_addralign;
         u->end = (u->end + 15) & ~15ull;
         head.sh_offset = u->end;
         head.sh_size = packed.ch_size;
