@@ -108,6 +108,8 @@ def test_bash_offers_files_that_fit(folder, need):
     assert set(bash_offers(folder, "seep", "run")) >= {"run.seep", "runner", "run.txt"}
     assert "peak" in bash_offers(folder, "seep", "help", "pea")
     assert "run.txt" in bash_offers(folder, "seep", "report", "-o", "run")
+    assert str(os.getpid()) in bash_offers(folder, "seep", "snapshot", str(os.getpid())[:1])
+    assert bash_offers(folder, "seep", "--signal", "=", "USR") == ["USR1", "USR2"]
 
 
 def test_bash_leaves_the_arguments_of_the_program_to_it(folder, need):
@@ -133,6 +135,8 @@ def test_fish_offers_words_that_fit(folder, need):
     assert "--follow" in fish_offers(folder, "seep --fol")
     assert fish_offers(folder, "seep report ru")[0] == "run.seep"
     assert fish_offers(folder, "seep help pea") == ["peak"]
+    assert str(os.getpid()) in fish_offers(folder, f"seep snapshot {str(os.getpid())[:1]}")
+    assert fish_offers(folder, "seep --signal=USR") == ["--signal=USR1", "--signal=USR2"]
     assert fish_offers(folder, "seep ./runner --fol") == []
     assert "./runner" in fish_offers(folder, "seep -o x ./run")
 
