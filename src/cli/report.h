@@ -25,9 +25,16 @@
         X(REPORT_HEAD_VIEW, NULL, 0, NULL, "views:")                                                                   \
         X(REPORT_TREE, "tree", 0, NULL, "calls as a tree, with shares (default)")                                      \
         X(REPORT_FLAT, "flat", 0, NULL, "one entry per call stack, with all costs")                                    \
-        X(REPORT_BLOCKS, "blocks", 0, NULL, "each block not freed: address, size, age, thread, stack")                 \
+        X(REPORT_GROWTH, "growth", 0, NULL, "as --flat, first the stacks that hold more and more (see 'help growth')")  \
+        X(REPORT_CALLERS, "callers", 0, "FUNCTION", "who calls it, and what is allocated through it (a name or RE)")    \
+        X(REPORT_SOURCE, "source", 0, "FILE", "lines of a source file with what they allocate in the margin")           \
+        X(REPORT_TIMELINE, "timeline", 0, NULL, "a plot of live memory over time, with peak, tags and snapshots")       \
+        X(REPORT_SIZES, "sizes", 0, NULL, "how large allocations are, as bars; --cost live: blocks not freed")          \
+        X(REPORT_LIFETIMES, "lifetimes", 0, NULL, "how long freed blocks lived, as bars")                               \
+        X(REPORT_BLOCKS, "blocks", 0, NULL, "each block not freed: address, size, time, thread, stack")                \
         X(REPORT_MEMLOG, "memlog", 0, NULL, "signed bytes and the stack, innermost first, as MTrace writes it")       \
         X(REPORT_THREADS, "threads", 0, NULL, "a table of the threads")                                                \
+        X(REPORT_MODULES, "modules", 0, NULL, "a table of the programs and libraries that allocate")                   \
         X(REPORT_RESOURCES, "resources", 0, NULL, "descriptors and other things with a handle, by type and stack")    \
         X(REPORT_ERRORS, "errors", 0, NULL, "double frees and other bad releases, with stacks")                        \
         X(REPORT_SUMMARY, "summary", 0, NULL, "the screen that ends a recording")                                      \
@@ -57,7 +64,8 @@
         X(REPORT_SORT, "sort", 's', "KEY",                                                                             \
           "order of --flat: live-bytes live-blocks peak-bytes alloc-bytes allocs temporary average age bad-frees "    \
           "mismatched",                                                                                                \
-          "live-bytes|live-blocks|peak-bytes|alloc-bytes|allocs|temporary|average|age|bad-frees|mismatched")           \
+          "live-bytes|live-blocks|peak-bytes|alloc-bytes|allocs|temporary|leaked-bytes|leaked-blocks|average|age|"      \
+          "bad-frees|mismatched")                                                                                       \
         X(REPORT_ALL_FRAMES, "all-frames", 0, NULL, "also xmalloc, operator new, std::allocator and other wrappers")   \
         X(REPORT_HIDE, "hide", 0, "RE",                                                                                \
           "such functions at the inner end of stacks are wrappers too (may be repeated)")                              \
@@ -83,6 +91,7 @@ enum { REPORT_DEBUG_PATHS = 32 };
 
 struct report {
         int view; /* REPORT_TREE ... REPORT_JSON */
+        const char *view_value; /* of --callers and --source */
         bool view_set, cost_set, all_frames, sort_set, force, no_pager, quiet, inverted, csv;
         struct select_request request;
         const char *at_word, *range_word; /* NULL: not given */
@@ -107,8 +116,17 @@ int report_settle(struct report *r);
 
 void report_free(struct report *r);
 
-/* The word of the chosen view. */
+/* What a view can follow. */
+enum {
+        REPORT_FOLLOWS_AT = 1,
+        REPORT_FOLLOWS_RANGE = 2,
+        REPORT_FOLLOWS_STACKS = 4, /* -i -x --module --exclude-module */
+        REPORT_FOLLOWS_THREADS = 8
+};
+
+/* The word of the chosen view, and what it follows. */
 const char *report_view_name(const struct report *r);
+unsigned report_view_follows(const struct report *r);
 
 /* Whether the end of the file that is missing held all that the view shows. */
 bool report_view_lost(const struct report *r, const struct profile *p);

@@ -185,6 +185,7 @@ int report_take(struct report *r, int which, const char *value)
                         return message_usage("report", "--%s and --%s are two views: give one of them",
                                              report_options[r->view].name, report_options[which].name);
                 r->view = which;
+                r->view_value = value;
                 r->view_set = true;
                 return 0;
         }

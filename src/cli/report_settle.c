@@ -23,16 +23,29 @@ static bool of_slices(const struct report *r)
         return r->range_word || (r->at_word && !at_is(r, "end") && !at_is(r, "peak"));
 }
 
+/* The first option given that the view cannot follow; NULL: none. */
+static const char *not_followed(const struct report *r)
+{
+        unsigned follows = report_view_follows(r);
+
+        if (!(follows & REPORT_FOLLOWS_AT) && r->at_word && !at_is(r, "end"))
+                return "--at";
+        if (!(follows & REPORT_FOLLOWS_RANGE) && r->range_word)
+                return "--range";
+        if (!(follows & REPORT_FOLLOWS_THREADS) && filter_has(&r->filter, FILTER_THREAD))
+                return "--thread";
+        for (int kind = 0; kind < FILTER_THREAD; kind++)
+                if (!(follows & REPORT_FOLLOWS_STACKS) && filter_has(&r->filter, (enum filter_kind)kind))
+                        return "-i, -x, --module and --exclude-module";
+        return NULL;
+}
+
 static int check_view(const struct report *r)
 {
-        const char *view = report_view_name(r);
-        bool of_moment = of_slices(r) || at_is(r, "peak");
-        bool of_end = r->view == REPORT_BLOCKS || r->view == REPORT_THREADS;
+        const char *view = report_view_name(r), *option = not_followed(r);
 
-        if ((of_end || r->view == REPORT_ERRORS || r->view == REPORT_SUMMARY) && of_moment)
-                return message_usage("report",
-                                     "--%s cannot be combined with --at and --range: %s known for the %s only", view,
-                                     r->view == REPORT_SUMMARY ? "it is" : "they are", of_end ? "end" : "whole run");
+        if (option)
+                return message_usage("report", "--%s cannot follow %s: its numbers are not known that way", view, option);
         if (r->range_word && r->at_word)
                 return message_usage("report", "--at and --range contradict each other: give one of them");
         if (r->request.change && !r->range_word)
@@ -61,13 +74,23 @@ static int check_sort(const struct report *r)
 /* Between marks it may yet become SELECT_LIVE (report_views.c). */
 static enum select_cost default_cost(const struct report *r, bool by_list)
 {
-        if (r->view == REPORT_BLOCKS || r->view == REPORT_MEMLOG || r->view == REPORT_RESOURCES)
+        if (r->view == REPORT_BLOCKS || r->view == REPORT_MEMLOG || r->view == REPORT_RESOURCES ||
+            r->view == REPORT_GROWTH || r->view == REPORT_TIMELINE)
                 return SELECT_LIVE;
         if (r->range_word)
                 return SELECT_TOTAL;
         if ((r->at_word && !at_is(r, "peak")) || by_list || filter_has(&r->filter, FILTER_THREAD))
                 return SELECT_LIVE;
+        if ((r->view == REPORT_SIZES || r->view == REPORT_LIFETIMES) && !r->at_word)
+                return SELECT_TOTAL;
         return SELECT_PEAK;
+}
+
+/* For programs, and where the user names a function that may be one of the hidden ones. */
+static bool whole_stacks(const struct report *r)
+{
+        return r->all_frames || r->csv || r->view == REPORT_JSON || r->view == REPORT_MEMLOG ||
+               r->view == REPORT_CALLERS || r->view == REPORT_SOURCE;
 }
 
 int report_settle(struct report *r)
@@ -100,7 +123,7 @@ int report_settle(struct report *r)
         r->request.each_site = r->view == REPORT_BLOCKS;
         r->request.resources = r->view == REPORT_RESOURCES;
         r->request.filter = &r->filter;
-        r->request.wrappers = r->all_frames || r->view == REPORT_JSON ? NULL : &r->wrappers;
+        r->request.wrappers = whole_stacks(r) ? NULL : &r->wrappers;
         r->names.debug_paths = r->debug_paths;
         r->names.listener = r->quiet ? NULL : &names_listener;
         return 0;

@@ -10,72 +10,203 @@
 #include "cli/message.h"
 #include "cli/names.h"
 #include "report/blocks.h"
+#include "report/callers.h"
 #include "report/csv.h"
 #include "report/errors.h"
+#include "report/histogram.h"
 #include "report/json.h"
 #include "report/memlog.h"
+#include "report/modules.h"
 #include "report/resources.h"
+#include "report/source.h"
 #include "report/summary.h"
 #include "report/survivors.h"
 #include "report/text.h"
 #include "report/threads.h"
+#include "report/timeline.h"
 #include "report/tree.h"
+
+/* What a view is written from. */
+struct scene {
+        const struct report *r;
+        const struct profile *p;
+        const char *file;
+        struct symbols *s;
+        struct selection *sel;
+        struct moment from, to; /* of --range */
+        int color;
+        uint32_t columns; /* 0: no terminal */
+        struct str *out;
+        struct err *e;
+};
+
+static bool write_tree(struct scene *c)
+{
+        tree_write(c->sel, c->s,
+                   &(struct tree_options){ c->r->inverted, c->r->threshold, c->r->limit, c->color, c->columns }, c->out);
+        return true;
+}
+
+static bool write_flat(struct scene *c)
+{
+        struct flat_options options = { .key = c->r->sort_set ? c->r->sort : flat_key_of(c->r->request.cost),
+                                        .growing_first = c->r->view == REPORT_GROWTH,
+                                        .limit = c->r->limit,
+                                        .color = c->color };
+
+        if (c->r->csv)
+                csv_write(c->sel, c->s, &options, c->out);
+        else
+                flat_write(c->sel, c->s, &options, c->out);
+        return true;
+}
+
+static bool write_callers(struct scene *c)
+{
+        struct tree_options options = { true, c->r->threshold, c->r->limit, c->color, c->columns };
+
+        return callers_write(c->sel, c->s, c->r->view_value, &options, c->out, c->e);
+}
+
+static bool write_source(struct scene *c)
+{
+        return source_write(c->sel, c->s, c->r->view_value, &c->r->names, c->out, c->e);
+}
+
+static bool write_timeline(struct scene *c)
+{
+        bool part = c->from.type != MOMENT_NONE;
+        struct timeline_options options = { .whole = !c->r->filter_words.length,
+                                            .from_ms = part ? c->from.ms : 0,
+                                            .to_ms = part ? c->to.ms : UINT64_MAX,
+                                            .columns = c->columns,
+                                            .color = c->color };
+
+        timeline_write(c->sel, &options, c->out);
+        return true;
+}
+
+static bool write_histogram(struct scene *c)
+{
+        struct histogram_options options = { !c->r->filter_words.length, &c->r->filter, c->columns };
+
+        (c->r->view == REPORT_SIZES ? histogram_sizes : histogram_lifetimes)(c->sel, &options, c->out);
+        return true;
+}
+
+static bool write_blocks(struct scene *c)
+{
+        struct blocks_options options = { &c->r->filter, c->r->sort_set && c->r->sort == FLAT_AGE, c->r->limit, c->color };
+
+        blocks_write(c->sel, c->s, &options, c->out);
+        return true;
+}
+
+static bool write_memlog(struct scene *c)
+{
+        memlog_selection(c->sel, c->s, c->r->limit, c->out);
+        return true;
+}
+
+static bool write_threads(struct scene *c)
+{
+        threads_write(c->p, &(struct threads_options){ &c->r->filter, c->r->limit }, c->out);
+        return true;
+}
+
+static bool write_modules(struct scene *c)
+{
+        modules_write(c->sel, c->r->limit, c->out);
+        return true;
+}
+
+static bool write_resources(struct scene *c)
+{
+        resources_write(c->sel, c->s, c->r->limit, c->out);
+        return true;
+}
+
+static bool write_errors(struct scene *c)
+{
+        errors_write(c->sel, c->s, c->r->limit, c->out);
+        return true;
+}
+
+static bool write_summary(struct scene *c)
+{
+        summary_write(c->p, c->s, c->file, c->color, c->out);
+        return true;
+}
+
+static bool write_json(struct scene *c)
+{
+        struct select_request request = c->r->request;
+        struct selection resources;
+        struct err unused;
+
+        request.resources = true;
+        select_make(&resources, c->p, c->s, &request, &unused); /* possible, as it was for SEL */
+        json_write(c->sel, &resources, c->s, c->out);
+        select_free(&resources);
+        return true;
+}
+
+enum {
+        FOLLOWS_STACKS = REPORT_FOLLOWS_STACKS,
+        FOLLOWS_END = REPORT_FOLLOWS_STACKS | REPORT_FOLLOWS_THREADS,
+        FOLLOWS_ALL = FOLLOWS_END | REPORT_FOLLOWS_AT | REPORT_FOLLOWS_RANGE
+};
+
+static const struct {
+        int option;
+        unsigned follows;
+        bool (*write)(struct scene *c);
+} views[] = {
+        { REPORT_TREE, FOLLOWS_ALL, write_tree },
+        { REPORT_FLAT, FOLLOWS_ALL, write_flat },
+        { REPORT_GROWTH, FOLLOWS_STACKS, write_flat },
+        { REPORT_CALLERS, FOLLOWS_ALL, write_callers },
+        { REPORT_SOURCE, FOLLOWS_ALL, write_source },
+        { REPORT_TIMELINE, FOLLOWS_STACKS | REPORT_FOLLOWS_RANGE, write_timeline },
+        { REPORT_SIZES, FOLLOWS_ALL, write_histogram },
+        { REPORT_LIFETIMES, FOLLOWS_STACKS, write_histogram },
+        { REPORT_BLOCKS, FOLLOWS_END, write_blocks },
+        { REPORT_MEMLOG, FOLLOWS_ALL, write_memlog },
+        { REPORT_THREADS, REPORT_FOLLOWS_THREADS, write_threads },
+        { REPORT_MODULES, FOLLOWS_ALL, write_modules },
+        { REPORT_RESOURCES, FOLLOWS_ALL, write_resources },
+        { REPORT_ERRORS, 0, write_errors },
+        { REPORT_SUMMARY, 0, write_summary },
+        { REPORT_JSON, FOLLOWS_ALL, write_json },
+};
+
+static size_t view_index(const struct report *r)
+{
+        size_t i = 0;
+
+        while (views[i].option != r->view)
+                i++;
+        return i;
+}
 
 const char *report_view_name(const struct report *r)
 {
         return report_options[r->view].name;
 }
 
-static void write_json(const struct report *r, const struct selection *sel, struct symbols *s, struct str *out)
+unsigned report_view_follows(const struct report *r)
 {
-        struct select_request request = r->request;
-        struct selection resources;
-        struct err unused;
-
-        request.resources = true;
-        select_make(&resources, sel->profile, s, &request, &unused); /* possible, as it was for SEL */
-        json_write(sel, &resources, s, out);
-        select_free(&resources);
+        return views[view_index(r)].follows;
 }
 
-static void write_flat(const struct report *r, const struct selection *sel, struct symbols *s, int color,
-                       struct str *out)
+static bool write_selected(struct scene *c)
 {
-        struct flat_options options = { .key = r->sort_set ? r->sort : flat_key_of(r->request.cost),
-                                        .limit = r->limit,
-                                        .color = color };
+        const struct report *r = c->r;
 
-        if (r->csv)
-                csv_write(sel, s, &options, out);
-        else
-                flat_write(sel, s, &options, out);
-}
-
-static void write_selected(const struct report *r, const struct selection *sel, struct symbols *s, int color,
-                           struct str *out)
-{
-        if (r->group != GROUP_STACK && r->view != REPORT_JSON)
-                group_write(sel, s, &(struct group_options){ r->group, r->threshold, r->limit, color }, out);
-        else if (r->view == REPORT_JSON)
-                write_json(r, sel, s, out);
-        else if (r->view == REPORT_MEMLOG)
-                memlog_selection(sel, s, r->limit, out);
-        else if (r->view == REPORT_RESOURCES)
-                resources_write(sel, s, r->limit, out);
-        else if (r->view == REPORT_ERRORS)
-                errors_write(sel, s, r->limit, out);
-        else if (r->view == REPORT_BLOCKS)
-                blocks_write(
-                        sel, s,
-                        &(struct blocks_options){ &r->filter, r->sort_set && r->sort == FLAT_AGE, r->limit, color },
-                        out);
-        else if (r->view == REPORT_FLAT)
-                write_flat(r, sel, s, color, out);
-        else
-                tree_write(sel, s,
-                           &(struct tree_options){ r->inverted, r->threshold, r->limit, color,
-                                                   r->output ? 0 : pager_columns() },
-                           out);
+        if (r->group == GROUP_STACK || r->view == REPORT_JSON)
+                return views[view_index(r)].write(c);
+        group_write(c->sel, c->s, &(struct group_options){ r->group, r->threshold, r->limit, c->color }, c->out);
+        return true;
 }
 
 /* An empty result is said to be one. */
@@ -113,33 +244,38 @@ static bool resolve(struct report *r, const struct profile *p, struct err *e)
         return true;
 }
 
+/* A timeline is not of a range: it is drawn for one. */
+static void timeline_range(struct report *r, struct scene *c)
+{
+        if (r->view != REPORT_TIMELINE)
+                return;
+        c->from = r->request.from;
+        c->to = r->request.to;
+        r->request.from = r->request.to = (struct moment){ 0 };
+        r->request.cost = SELECT_LIVE;
+}
+
 bool report_view_write(struct report *r, const struct profile *p, const char *file, int color, struct str *out,
                        struct err *e)
 {
-        struct symbols *s;
         struct selection sel;
-        bool good = true;
+        struct scene c = { .r = r, .p = p, .file = file, .sel = &sel, .color = color, .out = out, .e = e };
+        bool good;
 
         if (!resolve(r, p, e))
                 return false;
-        if (r->view == REPORT_THREADS) {
-                threads_write(p, &(struct threads_options){ &r->filter, r->limit }, out);
-                return true;
+        timeline_range(r, &c);
+        c.columns = r->output ? 0 : pager_columns();
+        c.s = symbols_new(p, &r->names);
+        good = select_make(&sel, p, c.s, &r->request, e);
+        if (good) {
+                remark(r, &sel);
+                good = write_selected(&c);
         }
-        s = symbols_new(p, &r->names);
-        if (r->view == REPORT_SUMMARY) {
-                summary_write(p, s, file, color, out);
-        } else {
-                good = select_make(&sel, p, s, &r->request, e);
-                if (good) {
-                        remark(r, &sel);
-                        write_selected(r, &sel, s, color, out);
-                }
-                select_free(&sel);
-        }
+        select_free(&sel);
         if (good && !r->quiet && r->view != REPORT_JSON)
-                names_hint(s, p);
-        symbols_free(s);
+                names_hint(c.s, p);
+        symbols_free(c.s);
         return good;
 }
 

@@ -37,8 +37,7 @@ void label_function(const struct profile *p, uint32_t node, const struct symbol_
                 str_format(out, "0x%" PRIx64, n->pc);
 }
 
-/* Length of NAME without the parameters at its end: "f(int) const" is f, "operator()(int)" is operator(). */
-static size_t label_without_parameters(const char *name)
+size_t label_length(const char *name)
 {
         const char *close = strrchr(name, ')'), *c = close;
         int depth = 0;
@@ -60,7 +59,7 @@ void label_short(const struct profile *p, uint32_t node, const struct symbol_fra
         label_function(p, node, frame, out);
         if (!frame->function)
                 return;
-        out->length = start + label_without_parameters(out->data + start);
+        out->length = start + label_length(out->data + start);
         out->data[out->length] = 0;
 }
 

@@ -31,6 +31,9 @@ void label_fit(const struct profile *p, uint32_t node, const struct symbol_frame
 /* Append the function's name without its parameters. */
 void label_short(const struct profile *p, uint32_t node, const struct symbol_frame *frame, struct str *out);
 
+/* Length of NAME without the parameters at its end: "f(int) const" is f, "operator()(int)" is operator(). */
+size_t label_length(const char *name);
+
 /* The last part of a path. */
 const char *label_base(const char *path);
 

@@ -62,6 +62,20 @@ void text_time(struct str *out, uint64_t ms)
                 str_format(out, "%" PRIu64 " h %" PRIu64 " min", s / 3600, s / 60 % 60);
 }
 
+void text_age(struct str *out, int64_t ms)
+{
+        text_time(out, (uint64_t)ms);
+}
+
+void text_cell(struct str *out, int width, uint64_t value, void (*print)(struct str *, int64_t))
+{
+        struct str cell = { 0 };
+
+        print(&cell, (int64_t)value);
+        str_format(out, "%*s", width, str_get(&cell));
+        str_free(&cell);
+}
+
 void text_share(struct str *out, double part, double whole)
 {
         double percent = whole > 0 ? 100 * part / whole : 0;

@@ -22,9 +22,13 @@ void text_size(struct str *out, int64_t bytes);
 
 /* "850 ms", "12.4 s", "3 min 20 s", "2 h 5 min" */
 void text_time(struct str *out, uint64_t ms);
+void text_age(struct str *out, int64_t ms); /* the same, for text_cell() */
 
 /* "31 %"; "0.4 %" below ten; of a WHOLE of 0: "0 %" */
 void text_share(struct str *out, double part, double whole);
+
+/* VALUE as PRINT writes it, right-aligned in WIDTH columns */
+void text_cell(struct str *out, int width, uint64_t value, void (*print)(struct str *, int64_t));
 
 /* Spaces until COLUMN columns have been used since byte START of OUT. */
 void text_pad(struct str *out, size_t start, size_t column);

@@ -21,20 +21,6 @@ static int thread_compare(const void *a, const void *b)
         return *x < *y ? -1 : *x > *y; /* both point into one array */
 }
 
-static void threads_cell(struct str *out, size_t width, uint64_t value, void (*print)(struct str *, int64_t))
-{
-        struct str cell = { 0 };
-
-        print(&cell, (int64_t)value);
-        str_format(out, "%*s", (int)width, str_get(&cell));
-        str_free(&cell);
-}
-
-static void threads_time(struct str *out, int64_t ms)
-{
-        text_time(out, (uint64_t)ms);
-}
-
 static void threads_line(const struct profile_thread *t, struct str *out)
 {
         size_t start = out->length;
@@ -44,11 +30,11 @@ static void threads_line(const struct profile_thread *t, struct str *out)
         else
                 str_text(out, "      - (unknown)");
         text_pad(out, start, 23);
-        threads_cell(out, 13, t->allocations, text_number);
-        threads_cell(out, 11, t->bytes_allocated, text_size);
-        threads_cell(out, 11, t->live_blocks, text_number);
-        threads_cell(out, 11, t->live_bytes, text_size);
-        threads_cell(out, 11, t->start_ms, threads_time);
+        text_cell(out, 13, t->allocations, text_number);
+        text_cell(out, 11, t->bytes_allocated, text_size);
+        text_cell(out, 11, t->live_blocks, text_number);
+        text_cell(out, 11, t->live_bytes, text_size);
+        text_cell(out, 11, t->start_ms, text_age);
         str_char(out, '\n');
 }
 
