@@ -15,6 +15,7 @@
 
 #include "base/heap.h"
 #include "symbol/span.h"
+#include "symbol/split.h"
 
 struct debug_inline {
         Dwarf_Die die;
@@ -31,6 +32,7 @@ struct debug_function {
 struct debug_unit {
         Dwarf_Die die;  /* has the line table */
         Dwarf_Die body; /* has the functions: the same, or the unit of a .dwo file */
+        const struct split *split; /* NULL: libdw knows the address ranges of the body */
         struct debug_function *functions;
         uint32_t function_count, function_room;
         struct spans spans; /* of functions */
@@ -42,6 +44,7 @@ struct debug {
         uint32_t unit_count, unit_room;
         struct spans spans; /* of units */
         Dwarf_Addr bias;    /* address = DWARF address + bias */
+        struct splits *splits;
         bool lacking;
 };
 
@@ -53,28 +56,58 @@ static void debug_add_ranges(Dwarf_Die *die, struct spans *spans, uint32_t owner
                 spans_add(spans, start, end, owner);
 }
 
+struct debug_owner {
+        struct spans *spans;
+        uint32_t index;
+};
+
+static bool debug_add_range(void *context, Dwarf_Addr start, Dwarf_Addr end)
+{
+        struct debug_owner *owner = context;
+
+        spans_add(owner->spans, start, end, owner->index);
+        return false;
+}
+
+static bool debug_covers(void *context, Dwarf_Addr start, Dwarf_Addr end)
+{
+        Dwarf_Addr pc = *(const Dwarf_Addr *)context;
+
+        return start <= pc && pc < end;
+}
+
+static bool debug_has(const struct debug_unit *unit, Dwarf_Die *die, Dwarf_Addr pc)
+{
+        return unit->split ? split_ranges(unit->split, die, debug_covers, &pc) : dwarf_haspc(die, pc) == 1;
+}
+
 static void debug_add_unit(struct debug *d, Dwarf_Die *die)
 {
-        struct debug_unit *unit;
-        uint8_t type;
-        Dwarf_Die split;
-
         if (d->unit_count == d->unit_room) {
                 d->unit_room = d->unit_room ? d->unit_room * 2 : 64;
                 d->units = heap_grow(d->units, d->unit_room, sizeof *d->units);
         }
-        unit = &d->units[d->unit_count];
-        *unit = (struct debug_unit){ .die = *die, .body = *die };
-        if (dwarf_cu_info(die->cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 && type == DW_UT_skeleton) {
-                if (split.addr)
-                        unit->body = split;
-                d->lacking |= !split.addr;
-        }
+        d->units[d->unit_count] = (struct debug_unit){ .die = *die, .body = *die };
         debug_add_ranges(die, &d->spans, d->unit_count);
         d->unit_count++;
 }
 
-struct debug *debug_open(Dwarf *dwarf, Dwarf_Addr bias)
+/* Where the functions of a unit are that were left out of the program. */
+static void debug_find_body(struct debug *d, struct debug_unit *unit)
+{
+        Dwarf_Die split;
+        uint8_t type;
+
+        if (dwarf_cu_info(unit->die.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) != 0 || type != DW_UT_skeleton)
+                return;
+        if (split.addr)
+                unit->body = split;
+        else
+                unit->split = splits_find(d->splits, &unit->die, &unit->body);
+        d->lacking |= !split.addr && !unit->split;
+}
+
+struct debug *debug_open(Dwarf *dwarf, Dwarf_Addr bias, struct splits *splits)
 {
         struct debug *d;
         Dwarf_CU *cu = NULL;
@@ -84,6 +117,7 @@ struct debug *debug_open(Dwarf *dwarf, Dwarf_Addr bias)
                 return NULL;
         d = heap_zero(1, sizeof *d);
         d->bias = bias;
+        d->splits = splits;
         while (dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, NULL) == 0)
                 if (dwarf_tag(&die) == DW_TAG_compile_unit || dwarf_tag(&die) == DW_TAG_skeleton_unit)
                         debug_add_unit(d, &die);
@@ -115,9 +149,13 @@ void debug_free(struct debug *d)
 
 static void debug_add_function(struct debug_unit *unit, Dwarf_Die *die)
 {
+        struct debug_owner owner = { &unit->spans, unit->function_count };
         size_t before = unit->spans.count;
 
-        debug_add_ranges(die, &unit->spans, unit->function_count);
+        if (unit->split)
+                split_ranges(unit->split, die, debug_add_range, &owner);
+        else
+                debug_add_ranges(die, &unit->spans, unit->function_count);
         if (unit->spans.count == before)
                 return; /* a declaration, or the abstract form of an inlined function */
         if (unit->function_count == unit->function_room) {
@@ -193,13 +231,14 @@ static void debug_list_inlines(struct debug_function *f, Dwarf_Die *parent_die, 
         } while (dwarf_siblingof(&die, &die) == 0);
 }
 
-static struct debug_function *debug_function_at(struct debug_unit *unit, Dwarf_Addr pc)
+static struct debug_function *debug_function_at(struct debug *d, struct debug_unit *unit, Dwarf_Addr pc)
 {
         struct debug_function *f;
         uint32_t index;
 
         if (!unit->listed) {
                 unit->listed = 1;
+                debug_find_body(d, unit);
                 debug_list_functions(unit, &unit->body, 0);
                 spans_sort(&unit->spans);
         }
@@ -242,7 +281,9 @@ static void debug_call_line(struct debug_unit *unit, Dwarf_Die *call, struct deb
         uint64_t number = debug_number(call, DW_AT_call_file);
 
         frame->line = (uint32_t)debug_number(call, DW_AT_call_line);
-        if (dwarf_getsrcfiles(&unit->body, &files, &count) == 0 && number < count)
+        if (dwarf_getsrcfiles(&unit->body, &files, &count) != 0 && dwarf_getsrcfiles(&unit->die, &files, &count) != 0)
+                return;
+        if (number < count)
                 frame->file = dwarf_filesrc(files, number, NULL, NULL);
 }
 
@@ -260,12 +301,13 @@ static int debug_own_line(struct debug_unit *unit, Dwarf_Addr pc, struct debug_f
 }
 
 /* The inlined calls around PC, outer first. */
-static uint32_t debug_chain(struct debug_function *f, Dwarf_Addr pc, Dwarf_Die *chain[DEBUG_FRAMES])
+static uint32_t debug_chain(const struct debug_unit *unit, struct debug_function *f, Dwarf_Addr pc,
+                            Dwarf_Die *chain[DEBUG_FRAMES])
 {
         uint32_t count = 0, innermost = 0;
 
         for (uint32_t i = 0; i < f->inline_count && count < DEBUG_FRAMES - 1; i++) {
-                if (f->inlines[i].parent != innermost || dwarf_haspc(&f->inlines[i].die, pc) != 1)
+                if (f->inlines[i].parent != innermost || !debug_has(unit, &f->inlines[i].die, pc))
                         continue;
                 chain[count++] = &f->inlines[i].die;
                 innermost = i + 1;
@@ -284,11 +326,11 @@ uint32_t debug_find(struct debug *d, uint64_t address, struct debug_frame frames
         if (!spans_find(&d->spans, pc, &index))
                 return 0;
         unit = &d->units[index];
-        f = debug_function_at(unit, pc);
+        f = debug_function_at(d, unit, pc);
         frames[0] = (struct debug_frame){ 0 };
         if (!f)
                 return debug_own_line(unit, pc, &frames[0]) ? 1 : 0;
-        depth = debug_chain(f, pc, chain);
+        depth = debug_chain(unit, f, pc, chain);
         debug_own_line(unit, pc, &frames[0]);
         for (uint32_t i = 0; i < depth; i++) {
                 Dwarf_Die *call = chain[depth - 1 - i];

@@ -22,12 +22,14 @@ struct debug_frame {
 enum { DEBUG_FRAMES = 64 }; /* inlined into each other; deeper ones are cut at the outer end */
 
 struct debug;
+struct splits;
 
-/* NULL when DWARF is.  It must outlive the result and what it returns.  BIAS: as dwfl_module_getdwarf() gives it. */
-struct debug *debug_open(Dwarf *dwarf, Dwarf_Addr bias);
+/* NULL when DWARF is.  It and SPLITS must outlive the result and what it returns.  BIAS: as dwfl_module_getdwarf()
+ * gives it. */
+struct debug *debug_open(Dwarf *dwarf, Dwarf_Addr bias, struct splits *splits);
 void debug_free(struct debug *d);
 
-/* Whether a part of it is in files that were not found: lines are known, but not what was inlined. */
+/* Whether a part of what was asked for is in files that were not found: lines are known, but not what was inlined. */
 bool debug_lacking(const struct debug *d);
 
 /* Frames at ADDRESS (of the module as reported to the Dwfl), innermost first; 0 when nothing is known of it. */

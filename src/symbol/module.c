@@ -101,6 +101,15 @@ static Dwfl_Module *module_report(Dwfl *dwfl, const struct profile_module *recor
         return found;
 }
 
+/* The file that the debug information is from. */
+static const char *module_file(const struct module *m)
+{
+        const char *main_file, *debug_file;
+
+        dwfl_module_info(m->dwfl_module, NULL, NULL, NULL, NULL, NULL, &main_file, &debug_file);
+        return debug_file ? debug_file : main_file;
+}
+
 /* What dwz moved to a file of its own, for several programs together: WANTED tells which one it is. */
 static bool module_supplement_wanted(Dwarf *dwarf, const char *file, struct profile_module *wanted, struct str *path)
 {
@@ -122,12 +131,10 @@ static bool module_supplement_wanted(Dwarf *dwarf, const char *file, struct prof
 static void module_add_supplement(struct module *m, Dwarf *dwarf, struct search *s)
 {
         struct profile_module wanted = { 0 };
-        const char *main_file, *debug_file;
         struct str path = { 0 };
         char *found = NULL;
 
-        dwfl_module_info(m->dwfl_module, NULL, NULL, NULL, NULL, NULL, &main_file, &debug_file);
-        if (module_supplement_wanted(dwarf, debug_file ? debug_file : main_file, &wanted, &path)) {
+        if (module_supplement_wanted(dwarf, module_file(m), &wanted, &path)) {
                 int fd = search_find(s, &wanted, &found) >= BINARY_NAMES ? binary_open(found) : -1;
 
                 m->supplement = fd >= 0 ? dwarf_begin(fd, DWARF_C_READ) : NULL;
@@ -136,7 +143,7 @@ static void module_add_supplement(struct module *m, Dwarf *dwarf, struct search 
                         dwarf_setalt(dwarf, m->supplement);
                 else if (fd >= 0)
                         close(fd);
-                m->lacking = !m->supplement;
+                m->no_supplement = !m->supplement;
         }
         free(found);
         str_free(&path);
@@ -158,14 +165,20 @@ void module_open(struct module *m, const struct profile_module *recorded, struct
         dwarf = dwfl_module_getdwarf(m->dwfl_module, &bias);
         if (dwarf)
                 module_add_supplement(m, dwarf, s);
-        m->debug = debug_open(dwarf, bias);
-        m->lacking |= m->debug && debug_lacking(m->debug);
+        m->splits = dwarf ? splits_new(dwarf, module_file(m), recorded->path, s) : NULL;
+        m->debug = debug_open(dwarf, bias, m->splits);
         table_read(&m->table, m->dwfl_module);
+}
+
+bool module_lacking(const struct module *m)
+{
+        return m->no_supplement || (m->debug && debug_lacking(m->debug));
 }
 
 void module_close(struct module *m)
 {
         debug_free(m->debug);
+        splits_free(m->splits);
         table_free(&m->table);
         if (m->dwfl)
                 dwfl_end(m->dwfl);

@@ -14,6 +14,7 @@
 #include "profile/model.h"
 #include "symbol/debug.h"
 #include "symbol/search.h"
+#include "symbol/split.h"
 #include "symbol/table.h"
 
 struct module {
@@ -23,11 +24,15 @@ struct module {
         int supplement_fd; /* of that */
         struct table table;
         struct debug *debug; /* NULL: no debug information */
-        bool lacking;        /* a part of the debug information is in a file that was not found */
+        struct splits *splits;
+        bool no_supplement; /* there should be one, and it was not found */
 };
 
 /* Open the file of RECORDED.  Never fails: a module without a usable file has no names. */
 void module_open(struct module *m, const struct profile_module *recorded, struct search *s);
 void module_close(struct module *m);
+
+/* Whether a part of the debug information is in a file that was not found. */
+bool module_lacking(const struct module *m);
 
 #endif

@@ -428,7 +428,7 @@ static void symbols_save_module(struct symbols *s, uint32_t index)
         }
         qsort(fresh, count, sizeof *fresh, answer_compare);
         cache_save(&m->cache, &s->profile->modules[index], &s->search,
-                   &(struct cache_quality){ m->file.debug != NULL, m->file.lacking }, fresh, count);
+                   &(struct cache_quality){ m->file.debug != NULL, module_lacking(&m->file) }, fresh, count);
         free(fresh);
 }
 
