@@ -420,6 +420,17 @@ static void read_meta(const struct collect_input *in, struct profile *p)
         read_args(h, m);
 }
 
+/* All nodes only when each release has a stack: else most of them would be inner parts of stacks. */
+static void give_ids(const struct collect_input *in, struct stacks *stacks, const uint32_t *site_map, uint32_t site_count)
+{
+        struct events_ids *ids = in->ids;
+
+        ids->sites = heap_zero(site_count, sizeof *ids->sites);
+        memcpy(ids->sites, site_map, site_count * sizeof *ids->sites);
+        ids->site_count = site_count;
+        ids->nodes = stacks_map(stacks, in->view->head.flags & WIRE_F_FREE_STACKS, &ids->node_count);
+}
+
 void collect(const struct collect_input *in, struct profile *p)
 {
         struct stacks stacks;
@@ -434,6 +445,8 @@ void collect(const struct collect_input *in, struct profile *p)
         stacks_open(&stacks, in->view, p->module_count, in->depth);
         site_map = sites_read(in->view, &stacks, p, &site_count);
         read_errors(in->view, &stacks, site_map, site_count, p);
+        if (in->ids)
+                give_ids(in, &stacks, site_map, site_count);
         stacks_close(&stacks, p);
         senseless = blocks_read(in->view, site_map, site_count, in->ended, p);
         add_live_to_threads(p);

@@ -13,6 +13,7 @@
 
 #include "observe/slices.h"
 #include "observe/view.h"
+#include "profile/events_log.h"
 #include "profile/model.h"
 
 /* A thread's name as the kernel had it last; empty: never seen, the ledger's own is used. */
@@ -26,6 +27,7 @@ struct collect_input {
         const struct collect_name *names; /* by thread of the ledger */
         uint32_t name_count;
         uint32_t depth;   /* innermost frames to keep, 0 all */
+        struct events_ids *ids; /* for an event log: filled; NULL: there is none */
         bool ended;       /* the process is gone: the sums must agree, and are checked */
 };
 

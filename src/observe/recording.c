@@ -21,6 +21,7 @@
 #include "base/io.h"
 #include "observe/counters.h"
 #include "observe/family.h"
+#include "wire/hello.h"
 
 #define RECORDING_NAMES_EVERY_MS 1000u
 #define RECORDING_NAMES_AT_ONCE 256u
@@ -120,11 +121,15 @@ struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, c
         free(exe);
         r->checkpoint_due_ms = *path ? RECORDING_CHECKPOINT_MS : UINT64_MAX;
         view_observer(&r->view, (uint32_t)getpid());
+        if (r->view.head.flags & WIRE_F_EVENTS && *path)
+                r->journal = journal_open(&r->view, path, plan->max_file_bytes);
         return r;
 }
 
-void recording_free(struct recording *r)
+void recording_free(struct recording *r, bool written)
 {
+        journal_close(r->journal, !written);
+        events_ids_free(&r->ids);
         view_close(&r->view);
         slices_free(&r->slices);
         snapshots_free(&r->snapshots);
@@ -302,7 +307,7 @@ static void fill_meta(struct recording *r, const struct recording_end *end, uint
         drop_interpreter(m);
 }
 
-static void fill_profile(struct recording *r, const struct recording_end *end, uint64_t now_ms, struct profile *p)
+static void fill_profile(struct recording *r, const struct recording_end *end, bool finished, uint64_t now_ms, struct profile *p)
 {
         struct collect_input in = {
                 .view = &r->view,
@@ -311,6 +316,7 @@ static void fill_profile(struct recording *r, const struct recording_end *end, u
                 .name_count = r->name_count,
                 .depth = r->plan->depth,
                 .ended = end->end != PROFILE_END_UNKNOWN,
+                .ids = r->journal && finished ? &r->ids : NULL,
         };
 
         collect(&in, p);
@@ -333,7 +339,7 @@ static void start_checkpoint(struct recording *r, uint64_t now_ms)
                 r->writer = r->writer < 0 ? 0 : r->writer;
                 return;
         }
-        fill_profile(r, &end, now_ms, &p);
+        fill_profile(r, &end, false, now_ms, &p);
         _exit(output_write(r->plan->output, &p, &r->path, false, &e) ? 0 : 1);
 }
 
@@ -382,7 +388,7 @@ static void write_reports(struct recording *r, uint64_t now_ms)
         struct profile p;
         bool good = true;
 
-        fill_profile(r, &end, now_ms, &p);
+        fill_profile(r, &end, false, now_ms, &p);
         for (uint32_t i = 0; i < r->snapshots.due_count && good; i++) {
                 write_report(r, &p, &r->snapshots.due[i], &result);
                 good = io_write(r->results, &result, sizeof result);
@@ -601,12 +607,16 @@ void recording_finish(struct recording *r, const struct recording_end *end, uint
         struct err e;
 
         wait_for_writers(r);
+        if (r->journal)
+                journal_finish(r->journal, end->end != PROFILE_END_UNKNOWN);
         if (end->end == PROFILE_END_UNKNOWN)
                 read_rss(r);
         raise_peak(r, without_ledger(r, end->rss_peak_bytes));
         if (view_refresh(&r->view, &e))
                 cut_last(r, end, now_ms);
-        fill_profile(r, end, now_ms, p);
+        fill_profile(r, end, true, now_ms, p);
+        if (r->journal)
+                journal_give(r->journal, &r->ids, p);
         if (end->end == PROFILE_END_UNKNOWN)
                 collect_warn(p, "the program was still running when the recording ended");
         write_last_reports(r, p, now_ms);

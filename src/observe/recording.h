@@ -13,6 +13,7 @@
 
 #include "observe/collect.h"
 #include "observe/jit.h"
+#include "observe/journal.h"
 #include "observe/output.h"
 #include "observe/reports.h"
 #include "observe/slices.h"
@@ -51,6 +52,8 @@ struct recording {
         char *path;       /* of the recording; "" when only reports are wanted */
 
         struct jit jit;
+        struct journal *journal; /* NULL: recorded without --events */
+        struct events_ids ids;   /* for its log */
         struct collect_name *names; /* by thread of the ledger */
         uint32_t name_count;
         uint32_t named_threads; /* of the ledger, when names were read last */
@@ -84,7 +87,8 @@ struct recording_end {
 /* A process said hello with the ledger V, which is moved.  PIDFD may be -1; PROGRAM and PATH are moved. */
 struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, char *program, char *path,
                                 const struct recording_plan *plan);
-void recording_free(struct recording *r);
+/* WRITTEN: what recording_finish() gave is on disk. */
+void recording_free(struct recording *r, bool written);
 
 /* At each tick: clock, marks, and whatever is due of slices, snapshots, names and checkpoints.  NOW_NS: CLOCK_MONOTONIC. */
 void recording_tick(struct recording *r, uint64_t now_ns);

@@ -157,7 +157,7 @@ void session_close(struct session *s)
         for (uint32_t i = 0; i < s->pending_count; i++)
                 close(s->pending[i]);
         for (uint32_t i = 0; i < s->count; i++)
-                recording_free(s->recordings[i]);
+                recording_free(s->recordings[i], false);
         if (s->timer >= 0)
                 close(s->timer);
         if (s->door >= 0)
@@ -228,7 +228,7 @@ static void finish(struct session *s, uint32_t index, const struct recording_end
         s->o.done(s->o.context, &p, r->path, written, r->pid == s->main_id);
         profile_free(&p);
         free(wanted);
-        recording_free(r);
+        recording_free(r, written);
 }
 
 static void finish_all(struct session *s, enum profile_end how)

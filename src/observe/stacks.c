@@ -172,6 +172,17 @@ uint32_t stacks_node(struct stacks *s, uint32_t raw)
         return node;
 }
 
+uint32_t *stacks_map(struct stacks *s, bool all, uint32_t *count)
+{
+        uint32_t *map = heap_zero(s->raw_count, sizeof *map);
+
+        *count = s->raw_count;
+        for (uint32_t raw = 0; raw < s->raw_count; raw++)
+                if (all || s->alone || raw <= LEDGER_NODE_CUT || s->known[raw])
+                        map[raw] = stacks_node(s, raw);
+        return map;
+}
+
 void stacks_close(struct stacks *s, struct profile *p)
 {
         p->nodes = s->node;

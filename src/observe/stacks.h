@@ -36,6 +36,10 @@ void stacks_open(struct stacks *s, const struct view *v, uint32_t module_count, 
 /* The node of the result that stands for RAW; a node that does not exist is the root of cut-off stacks. */
 uint32_t stacks_node(struct stacks *s, uint32_t raw);
 
+/* The way from each raw node to stacks_node() of it; without ALL only for those that were asked for, 0 for the others.  The caller's to
+ * free(). */
+uint32_t *stacks_map(struct stacks *s, bool all, uint32_t *count);
+
 /* Give the nodes to P and release the rest. */
 void stacks_close(struct stacks *s, struct profile *p);
 

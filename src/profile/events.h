@@ -44,8 +44,11 @@ void events_encoder_free(struct events_encoder *c);
 void events_encode(struct events_encoder *c, const struct ledger_event *e, uint32_t count);
 uint32_t events_waiting(const struct events_encoder *c);
 
-/* Append the waiting events, which may be none, as one batch.  END other than OPEN: no batch follows. */
-void events_batch(struct events_encoder *c, enum events_end end, struct str *out);
+/* Append the waiting events, which may be none, as one batch. */
+void events_batch(struct events_encoder *c, struct str *out);
+
+/* Append the last batch of a log of COUNT events: it holds none, and tells why there are no more. */
+void events_last_batch(uint64_t count, enum events_end end, struct str *out);
 
 struct events_decoder;
 struct events_decoder *events_decoder_new(void);

@@ -370,12 +370,26 @@ static void pack_column(struct events_encoder *c, struct column *column, struct 
         column->at = column->start;
 }
 
-void events_batch(struct events_encoder *c, enum events_end end, struct str *out)
+static void put_head(uint64_t first, uint32_t count, enum events_end end, struct str *out)
 {
-        str_varint(out, c->model.number - c->waiting);
-        str_varint(out, c->waiting);
+        str_varint(out, first);
+        str_varint(out, count);
         str_varint(out, end);
+}
+
+void events_batch(struct events_encoder *c, struct str *out)
+{
+        put_head(c->model.number - c->waiting, c->waiting, EVENTS_END_OPEN, out);
         for (int i = 0; i < EVENTS_COLUMN_COUNT; i++)
                 pack_column(c, &c->column[i], out);
         c->waiting = 0;
+}
+
+void events_last_batch(uint64_t count, enum events_end end, struct str *out)
+{
+        put_head(count, 0, end, out);
+        for (int i = 0; i < EVENTS_COLUMN_COUNT; i++) {
+                str_varint(out, 0);
+                str_varint(out, 0);
+        }
 }

@@ -182,13 +182,13 @@ struct profile_symbol {
         uint32_t line, reserved;
 };
 
-/* The event log of a recording that is about to be written: whole sections (profile/events_log.h), first those of a file, then those in
- * memory.  Belongs to who made it; empty in a profile that was read. */
+/* The event log of a recording that is about to be written: whole sections (profile/events_log.h), those at FRONT, those of a file,
+ * those at TAIL.  Belongs to who made it; empty in a profile that was read. */
 struct profile_log {
+        const void *front, *tail;
+        uint64_t front_bytes, tail_bytes;
         int fd;
         uint64_t offset, bytes;
-        const void *tail;
-        uint64_t tail_bytes;
         uint32_t sections;
 };
 

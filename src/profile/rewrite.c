@@ -31,15 +31,10 @@ static uint32_t copy_sections(const struct str *image, size_t start, bool modell
 
 static void add_end(uint32_t sections, struct str *out)
 {
-        struct format_section head = { .mark = FORMAT_SECTION_MARK, .type = FORMAT_END };
         struct str body = { 0 };
 
         str_varint(&body, sections);
-        head.stored_bytes = head.raw_bytes = body.length;
-        head.body_crc = format_crc(body.data, body.length);
-        head.crc = format_crc(&head, offsetof(struct format_section, crc));
-        str_bytes(out, &head, sizeof head);
-        str_bytes(out, body.data, body.length);
+        section_put(out, FORMAT_END, &body, false);
         str_free(&body);
 }
 

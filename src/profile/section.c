@@ -24,12 +24,22 @@ static bool crc_matches(const void *bytes, size_t count, uint32_t expected)
 #endif
 }
 
+bool section_head_good(const struct format_section *head)
+{
+        return head->mark == FORMAT_SECTION_MARK && crc_matches(head, offsetof(struct format_section, crc), head->crc);
+}
+
+bool section_body_good(const struct format_section *head, const void *body)
+{
+        return crc_matches(body, head->stored_bytes, head->body_crc);
+}
+
 static bool head_at(const struct section_walk *w, size_t at, struct format_section *head)
 {
         if (w->size - at < sizeof *head)
                 return false;
         memcpy(head, w->data + at, sizeof *head);
-        return head->mark == FORMAT_SECTION_MARK && crc_matches(head, offsetof(struct format_section, crc), head->crc);
+        return section_head_good(head);
 }
 
 bool section_next(struct section_walk *w, struct section *s)
@@ -46,7 +56,7 @@ bool section_next(struct section_walk *w, struct section *s)
         room = w->size - at - sizeof head;
         *s = (struct section){ head.type, head.flags, at, head.stored_bytes, head.raw_bytes,
                                w->data + at + sizeof head, false };
-        s->whole = head.stored_bytes <= room && crc_matches(s->body, head.stored_bytes, head.body_crc);
+        s->whole = head.stored_bytes <= room && section_body_good(&head, s->body);
         w->at = at + sizeof head + (head.stored_bytes < room ? head.stored_bytes : room);
         return true;
 }
@@ -68,6 +78,27 @@ bool section_unpack(const struct section *s, struct str *buffer, const uint8_t *
                 return false;
         *raw = (const uint8_t *)buffer->data;
         return true;
+}
+
+void section_put(struct str *out, uint32_t type, const struct str *body, bool pack)
+{
+        struct format_section head = { .mark = FORMAT_SECTION_MARK, .type = (uint16_t)type, .stored_bytes = body->length,
+                                       .raw_bytes = body->length };
+        size_t room = ZSTD_compressBound(body->length), packed = body->length;
+        char *at = str_room(out, sizeof head + room), *stored = at + sizeof head;
+
+        if (pack)
+                packed = ZSTD_compress(stored, room, str_get(body), body->length, 1);
+        if (ZSTD_isError(packed) || packed >= body->length) {
+                memcpy(stored, str_get(body), body->length);
+        } else {
+                head.stored_bytes = packed;
+                head.flags = FORMAT_F_ZSTD;
+        }
+        head.body_crc = format_crc(stored, head.stored_bytes);
+        head.crc = format_crc(&head, offsetof(struct format_section, crc));
+        memcpy(at, &head, sizeof head);
+        str_end(out, stored + head.stored_bytes);
 }
 
 /* A header whose checksum is wrong: believe nothing but that it is ours. */

@@ -36,6 +36,13 @@ bool section_next(struct section_walk *w, struct section *s);
  * says. */
 bool section_unpack(const struct section *s, struct str *buffer, const uint8_t **raw);
 
+/* Append a section of TYPE, compressed if PACK and that makes it smaller. */
+void section_put(struct str *out, uint32_t type, const struct str *body, bool pack);
+
+/* Is it the head of a section, unharmed? */
+bool section_head_good(const struct format_section *head);
+bool section_body_good(const struct format_section *head, const void *body);
+
 /* Check the header of SIZE bytes at DATA, called NAME in messages.  true: *H can be used; *SOUND says whether its
  * checksum was right (if not, only the magic is sure, and *H promises the maximum).  false: not ours, or too new. */
 bool section_header(const uint8_t *data, size_t size, const char *name, struct format_header *h, bool *sound,

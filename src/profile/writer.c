@@ -97,11 +97,16 @@ static bool add_array(struct writing *w, unsigned array)
         return true;
 }
 
+static uint64_t log_bytes(const struct profile_log *l)
+{
+        return l ? l->front_bytes + l->bytes + l->tail_bytes : 0;
+}
+
 static void set_header(struct writing *w)
 {
         struct format_header h = { .magic = FORMAT_MAGIC, .version = FORMAT_VERSION,
                                    .header_bytes = FORMAT_HEADER_BYTES, .section_count = w->section_count,
-                                   .file_bytes = w->out->length + (w->log ? w->log->bytes + w->log->tail_bytes : 0) };
+                                   .file_bytes = w->out->length + log_bytes(w->log) };
 
         for (unsigned array = 0; array < FORMAT_ARRAY_COUNT; array++)
                 *format_header_count(&h, array) = w->columns.declared[array];
@@ -162,6 +167,7 @@ bool file_write(const struct profile *p, const char *path, struct err *e)
         bool good = write_all(&w);
         const struct store_part parts[] = {
                 { .bytes = str_get(&out), .count = w.end },
+                { .bytes = p->log.front ? p->log.front : "", .count = p->log.front_bytes },
                 { .fd = p->log.fd, .offset = p->log.offset, .count = p->log.bytes },
                 { .bytes = p->log.tail ? p->log.tail : "", .count = p->log.tail_bytes },
                 { .bytes = str_get(&out) + w.end, .count = out.length - w.end },

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * journal.c -- the events of one process, from the ring in its ledger to a file beside the recording.
+ *
+ * Room:   outside; below "the thread" in the journal's own thread.
+ */
+#include "observe/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+#include "base/io.h"
+#include "observe/collect.h"
+#include "observe/output.h"
+
+#define JOURNAL_STEP 8192u           /* events taken before the program is told that there is room */
+#define JOURNAL_BATCH_LEAST 64u      /* events, when the log is almost as long as it may be */
+#define JOURNAL_EVENT_BYTES 8u       /* more than an event takes, for guessing whether a batch will fit */
+#define JOURNAL_SLEEP_MS 1u          /* while events come */
+#define JOURNAL_SLEEP_MAX_MS 10u     /* while none do */
+#define JOURNAL_FLUSH_MS 5000u       /* a batch is written after so long, full or not */
+#define JOURNAL_PATIENCE_MS 2000u    /* an entry not finished for so long was left by a signal handler that did not return */
+
+struct journal {
+        struct ledger_head *head;        /* shared with the program */
+        const struct ledger_event *ring; /* the same; NULL: there is none */
+        uint64_t room, next;             /* entries, and the number of the next event */
+        uint64_t missed;                 /* entries that were never finished */
+        struct ledger_event *step;       /* copies, safe from the program */
+        uint64_t stuck_ms, flush_ms;     /* since when NEXT is not finished (0: it is), when a batch was written last */
+        uint32_t sleep_ms;
+
+        struct events_encoder *encoder;
+        struct str batch, section;
+        char *path;
+        int fd;
+        uint64_t head_bytes, bytes, max_bytes, events; /* of the file; events are those in written batches */
+        uint32_t batches;
+        enum events_end end;
+        int failure; /* errno */
+
+        pthread_t thread;
+        bool has_thread;
+        pthread_mutex_t lock;
+        pthread_cond_t stopped;
+        bool stop;  /* under the lock */
+        bool ended; /* of the process; before stop */
+
+        struct str front, tail;
+};
+
+static uint64_t now_ms(void)
+{
+        struct timespec t;
+
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return (uint64_t)t.tv_sec * 1000u + (uint64_t)t.tv_nsec / 1000000u;
+}
+
+/* ---- the file ---- */
+
+/* The log stops here, and the program need not go on. */
+static void end_log(struct journal *j, enum events_end end, int failure)
+{
+        j->end = end;
+        j->failure = failure;
+        if (!j->head)
+                return;
+        __atomic_store_n(&j->head->journal_closed, 1, __ATOMIC_RELEASE);
+        __atomic_add_fetch(&j->head->journal_wake, 1, __ATOMIC_SEQ_CST);
+        syscall(SYS_futex, &j->head->journal_wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* The recording's name with a dot before it and .events behind. */
+static char *side_path(const char *path)
+{
+        const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+        struct str name = { 0 };
+
+        str_bytes(&name, path, (size_t)(base - path));
+        str_format(&name, ".%s.events", base);
+        return name.data;
+}
+
+static void open_file(struct journal *j, const char *path)
+{
+        struct str head = { 0 };
+
+        j->path = side_path(path);
+        j->fd = open(j->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+        events_log_head(&head);
+        j->head_bytes = head.length;
+        if (j->fd < 0 || !io_write(j->fd, head.data, head.length))
+                end_log(j, EVENTS_END_FAILED, errno);
+        str_free(&head);
+        if (j->fd >= 0)
+                output_give_to_user(j->path);
+}
+
+/* Write the waiting events.  What does not fit, or cannot be written, ends the log before them. */
+static void write_batch(struct journal *j)
+{
+        uint32_t count = events_waiting(j->encoder);
+
+        j->flush_ms = now_ms();
+        if (!count || j->end)
+                return;
+        str_clear(&j->batch);
+        str_clear(&j->section);
+        events_batch(j->encoder, &j->batch);
+        events_log_batch(&j->batch, &j->section);
+        if (j->max_bytes && j->section.length > j->max_bytes - j->bytes) {
+                end_log(j, EVENTS_END_FULL, 0);
+        } else if (!io_write(j->fd, j->section.data, j->section.length)) {
+                end_log(j, EVENTS_END_FAILED, errno);
+                if (ftruncate(j->fd, (off_t)(j->head_bytes + j->bytes)))
+                        return; /* a reader finds the end of the last whole batch, too */
+        } else {
+                j->bytes += j->section.length;
+                j->events += count;
+                j->batches++;
+        }
+}
+
+/* Near the end batches become small, so that the log is as long as it may be. */
+static uint32_t batch_limit(const struct journal *j)
+{
+        uint64_t fits = (j->max_bytes - j->bytes) / JOURNAL_EVENT_BYTES;
+
+        if (!j->max_bytes || fits >= EVENTS_BATCH)
+                return EVENTS_BATCH;
+        return fits > JOURNAL_BATCH_LEAST ? (uint32_t)fits : JOURNAL_BATCH_LEAST;
+}
+
+static void encode(struct journal *j, const struct ledger_event *e, uint32_t count)
+{
+        while (count && !j->end) {
+                uint32_t waiting = events_waiting(j->encoder), limit = batch_limit(j), room = limit > waiting ? limit - waiting : 0;
+
+                if (room > count)
+                        room = count;
+                events_encode(j->encoder, e, room);
+                e += room;
+                count -= room;
+                if (events_waiting(j->encoder) >= limit)
+                        write_batch(j);
+        }
+}
+
+/* ---- the ring ---- */
+
+/* The ring may be mapped when the head may be (observe/view.h says why). */
+static bool map_ring(struct journal *j, const struct view *v)
+{
+        const struct ledger_extent *x = &v->head.part[LEDGER_JOURNAL];
+        void *at;
+
+        j->room = x->committed / sizeof(struct ledger_event);
+        if (!j->head || !j->room || x->offset % (uint64_t)sysconf(_SC_PAGESIZE))
+                return false;
+        at = mmap(NULL, j->room * sizeof(struct ledger_event), PROT_READ, MAP_SHARED, v->fd, (off_t)x->offset);
+        if (at == MAP_FAILED)
+                return false;
+        j->ring = at;
+        j->next = __atomic_load_n(&j->head->journal_read, __ATOMIC_ACQUIRE);
+        return true;
+}
+
+/* Copy the finished entries from NEXT on, up to END and JOURNAL_STEP of them. */
+static uint32_t copy_step(const struct journal *j, uint64_t end)
+{
+        uint64_t place = j->next % j->room;
+        uint32_t count = 0;
+
+        while (count < JOURNAL_STEP && j->next + count < end) {
+                const struct ledger_event *e = &j->ring[place];
+
+                if (__atomic_load_n(&e->stamp, __ATOMIC_ACQUIRE) != (uint32_t)(j->next + count + 1))
+                        break;
+                j->step[count++] = *e;
+                place = place + 1 < j->room ? place + 1 : 0;
+        }
+        return count;
+}
+
+/* Entries before NEXT may be used again: tell those who wait for that. */
+static void tell_read(const struct journal *j)
+{
+        __atomic_store_n(&j->head->journal_read, j->next, __ATOMIC_SEQ_CST);
+        if (!__atomic_load_n(&j->head->journal_waiting, __ATOMIC_SEQ_CST))
+                return;
+        __atomic_add_fetch(&j->head->journal_wake, 1, __ATOMIC_SEQ_CST);
+        syscall(SYS_futex, &j->head->journal_wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static uint64_t ring_end(const struct journal *j)
+{
+        uint64_t reserved = __atomic_load_n(&j->head->journal_reserved, __ATOMIC_ACQUIRE);
+
+        return reserved < j->next + j->room ? reserved : j->next + j->room;
+}
+
+/* Take one step of events; how many. */
+static uint32_t drain(struct journal *j)
+{
+        uint32_t count = copy_step(j, ring_end(j));
+
+        if (!count)
+                return 0;
+        j->next += count;
+        tell_read(j);
+        encode(j, j->step, count);
+        j->stuck_ms = 0;
+        return count;
+}
+
+/* ---- the thread ---- */
+
+/* An entry that was reserved and is not finished: its thread is just doing so, or never will. */
+static void look_at_stuck(struct journal *j)
+{
+        if (ring_end(j) <= j->next)
+                j->stuck_ms = 0;
+        else if (!j->stuck_ms)
+                j->stuck_ms = now_ms();
+        else if (now_ms() - j->stuck_ms > JOURNAL_PATIENCE_MS) {
+                j->missed++;
+                j->next++;
+                j->stuck_ms = 0;
+                tell_read(j);
+        }
+}
+
+/* Sleep a little; true when it is time to stop. */
+static bool sleep_until_stop(struct journal *j, uint32_t ms)
+{
+        struct timespec until;
+        bool stop;
+
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += (long)ms * 1000000l;
+        until.tv_sec += until.tv_nsec / 1000000000l;
+        until.tv_nsec %= 1000000000l;
+        pthread_mutex_lock(&j->lock);
+        if (!j->stop && ms)
+                pthread_cond_timedwait(&j->stopped, &j->lock, &until);
+        stop = j->stop;
+        pthread_mutex_unlock(&j->lock);
+        return stop;
+}
+
+/* The last entries, without those that nobody will finish. */
+static void drain_rest(struct journal *j)
+{
+        uint64_t end = ring_end(j);
+
+        while (j->next < end && !j->end) {
+                if (drain(j))
+                        continue;
+                if (!j->ended) /* it is being written now, so it is after the end */
+                        return;
+                j->missed++;
+                j->next++;
+        }
+}
+
+static void *run(void *context)
+{
+        struct journal *j = context;
+        bool stop = false;
+
+        j->sleep_ms = JOURNAL_SLEEP_MS;
+        j->flush_ms = now_ms();
+        while (!stop && !j->end) {
+                uint32_t count = drain(j);
+
+                if (!count)
+                        look_at_stuck(j);
+                if (now_ms() - j->flush_ms > JOURNAL_FLUSH_MS)
+                        write_batch(j);
+                if (count)
+                        j->sleep_ms = JOURNAL_SLEEP_MS;
+                else if (j->sleep_ms < JOURNAL_SLEEP_MAX_MS)
+                        j->sleep_ms++;
+                stop = sleep_until_stop(j, count == JOURNAL_STEP ? 0 : j->sleep_ms);
+        }
+        if (!j->end)
+                drain_rest(j);
+        write_batch(j);
+        return NULL;
+}
+
+static void start_thread(struct journal *j)
+{
+        pthread_condattr_t attributes;
+        int failure;
+
+        pthread_condattr_init(&attributes);
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+        pthread_mutex_init(&j->lock, NULL);
+        pthread_cond_init(&j->stopped, &attributes);
+        pthread_condattr_destroy(&attributes);
+        failure = pthread_create(&j->thread, NULL, run, j);
+        j->has_thread = !failure;
+        if (failure)
+                end_log(j, EVENTS_END_FAILED, failure);
+}
+
+/* ---- for the recording ---- */
+
+struct journal *journal_open(const struct view *v, const char *path, uint64_t max_bytes)
+{
+        struct journal *j = heap_zero(1, sizeof *j);
+
+        j->fd = -1;
+        j->head = view_shared(v);
+        j->max_bytes = max_bytes;
+        open_file(j, path);
+        if (!map_ring(j, v) && !j->end)
+                end_log(j, EVENTS_END_FAILED, EACCES);
+        if (j->end)
+                return j;
+        j->step = heap_zero(JOURNAL_STEP, sizeof *j->step);
+        j->encoder = events_encoder_new();
+        start_thread(j);
+        return j;
+}
+
+void journal_finish(struct journal *j, bool ended)
+{
+        if (!j->has_thread)
+                return;
+        if (!ended) /* the program goes on without us: no more events */
+                __atomic_store_n(&j->head->journal_closed, 1, __ATOMIC_RELEASE);
+        pthread_mutex_lock(&j->lock);
+        j->ended = ended;
+        j->stop = true;
+        pthread_cond_signal(&j->stopped);
+        pthread_mutex_unlock(&j->lock);
+        pthread_join(j->thread, NULL);
+        j->has_thread = false;
+        if (!j->end)
+                end_log(j, EVENTS_END_DONE, 0);
+}
+
+void journal_give(struct journal *j, const struct events_ids *ids, struct profile *p)
+{
+        struct str last = { 0 };
+
+        str_clear(&j->front);
+        str_clear(&j->tail);
+        events_log_ids(ids, &j->front);
+        events_last_batch(j->events, j->end, &last);
+        events_log_batch(&last, &j->tail);
+        str_free(&last);
+        p->log = (struct profile_log){ .front = j->front.data, .front_bytes = j->front.length, .tail = j->tail.data,
+                                       .tail_bytes = j->tail.length, .fd = j->fd, .offset = j->head_bytes, .bytes = j->bytes,
+                                       .sections = j->batches + 2 };
+        if (j->end != EVENTS_END_DONE)
+                collect_warn(p, "the event log ends after %" PRIu64 " events: %s%s%s", j->events, events_end_text(j->end),
+                             j->failure ? ": " : "", j->failure ? strerror(j->failure) : "");
+        if (j->missed)
+                collect_warn(p, "%" PRIu64 " events are missing in the log: threads were ended while they wrote them", j->missed);
+}
+
+void journal_close(struct journal *j, bool keep)
+{
+        if (!j)
+                return;
+        journal_finish(j, false);
+        if (j->fd >= 0) {
+                close(j->fd);
+                if (!keep)
+                        unlink(j->path);
+        }
+        if (j->ring)
+                munmap((void *)j->ring, j->room * sizeof *j->ring);
+        events_encoder_free(j->encoder);
+        str_free(&j->batch);
+        str_free(&j->section);
+        str_free(&j->front);
+        str_free(&j->tail);
+        free(j->step);
+        free(j->path);
+        free(j);
+}

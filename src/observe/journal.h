@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * journal.h -- the events of one process, from the ring in its ledger to a file beside the recording (record --events).
+ *
+ * Room:   outside.  Called by observe/recording.c.
+ * Keeps:  a thread of its own reads the ring, so that nothing the observer does besides makes the program wait.  When the log ends early
+ *         the program is told and writes no more events; everything else goes on.
+ * Cost:   a millisecond's sleep between looks while events come, ten while none do; 40-110 ns an event.
+ */
+#ifndef SEEP_OBSERVE_JOURNAL_H
+#define SEEP_OBSERVE_JOURNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "observe/view.h"
+#include "profile/events_log.h"
+#include "profile/model.h"
+
+struct journal;
+
+/* Begin to take the events of V, which must outlive it, for the recording PATH.  MAX_BYTES of log, 0 any number. */
+struct journal *journal_open(const struct view *v, const char *path, uint64_t max_bytes);
+
+/* Take what is there and take no more.  ENDED: the process is over; what it had begun to write is left out. */
+void journal_finish(struct journal *j, bool ended);
+
+/* Put the log into P, for file_write(), with a warning when it is not whole.  P refers to it until journal_close(). */
+void journal_give(struct journal *j, const struct events_ids *ids, struct profile *p);
+
+/* KEEP: leave the file of batches where it is. */
+void journal_close(struct journal *j, bool keep);
+
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * events_log.c -- the event log in a file.
+ *
+ * Room:   outside.
+ * Keeps:  trusts no byte; what is damaged ends the log.
+ */
+#include "profile/events_log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+#include "profile/cursor.h"
+#include "profile/section.h"
+
+struct events_log {
+        int fd;
+        uint64_t start, at; /* of the first section of the log, of the next */
+        struct events_log_size size;
+        struct events_ids ids;
+        struct events_decoder *decoder;
+        struct str body;
+        bool over, cut; /* no more batches; because of damage */
+};
+
+/* ---- writing ---- */
+
+void events_ids_free(struct events_ids *ids)
+{
+        free(ids->sites);
+        free(ids->nodes);
+        *ids = (struct events_ids){ 0 };
+}
+
+void events_log_head(struct str *out)
+{
+        struct format_header h = { .magic = FORMAT_MAGIC, .version = FORMAT_VERSION, .header_bytes = FORMAT_HEADER_BYTES };
+
+        h.crc = format_crc(&h, offsetof(struct format_header, crc));
+        h.back_crc = format_crc(h.back_count, offsetof(struct format_header, back_crc) - FORMAT_HEADER_LEAST);
+        str_bytes(out, &h, sizeof h);
+}
+
+void events_log_batch(const struct str *batch, struct str *out)
+{
+        section_put(out, FORMAT_EVENTS, batch, false);
+}
+
+static void put_ids(const uint32_t *ids, uint32_t count, struct str *out)
+{
+        uint64_t last = 0;
+
+        str_varint(out, count);
+        for (uint32_t i = 0; i < count; i++) {
+                str_varint(out, format_zigzag(ids[i] - last));
+                last = ids[i];
+        }
+}
+
+void events_log_ids(const struct events_ids *ids, struct str *out)
+{
+        struct str body = { 0 };
+
+        put_ids(ids->sites, ids->site_count, &body);
+        put_ids(ids->nodes, ids->node_count, &body);
+        section_put(out, FORMAT_EVENT_SITES, &body, true);
+        str_free(&body);
+}
+
+/* ---- finding it ---- */
+
+static uint32_t *get_ids(struct cursor *c, uint32_t *count)
+{
+        uint64_t claimed = cursor_varint(c), last = 0;
+        uint32_t *ids;
+
+        if (claimed > cursor_left(c)) /* each takes a byte at least */
+                c->bad = true;
+        *count = c->bad ? 0 : (uint32_t)claimed;
+        ids = heap_zero(*count, sizeof *ids);
+        for (uint32_t i = 0; i < *count; i++)
+                ids[i] = (uint32_t)(last += format_unzigzag(cursor_varint(c)));
+        return ids;
+}
+
+static bool pread_all(int fd, void *to, size_t bytes, uint64_t at)
+{
+        size_t done = 0;
+
+        while (done < bytes) {
+                ssize_t n = pread(fd, (char *)to + done, bytes - done, (off_t)(at + done));
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n <= 0)
+                        return false;
+                done += (size_t)n;
+        }
+        return true;
+}
+
+/* The head at AT; false at the end of the file, and where it is damaged. */
+static bool read_head(const struct events_log *l, uint64_t at, struct format_section *head)
+{
+        return pread_all(l->fd, head, sizeof *head, at) && section_head_good(head) && head->stored_bytes <= INT64_MAX - at - sizeof *head;
+}
+
+static bool read_body(struct events_log *l, uint64_t at, const struct format_section *head)
+{
+        if (head->stored_bytes > FORMAT_RAW_MAX)
+                return false;
+        str_clear(&l->body);
+        return pread_all(l->fd, str_room(&l->body, head->stored_bytes), head->stored_bytes, at + sizeof *head) &&
+               section_body_good(head, l->body.data);
+}
+
+static void read_ids(struct events_log *l, uint64_t at, const struct format_section *head)
+{
+        struct section s = { .type = head->type, .flags = head->flags, .stored_bytes = head->stored_bytes, .raw_bytes = head->raw_bytes };
+        struct str unpacked = { 0 };
+        const uint8_t *raw;
+
+        if (!read_body(l, at, head))
+                return;
+        s.body = (const uint8_t *)l->body.data;
+        if (section_unpack(&s, &unpacked, &raw)) {
+                struct cursor c = { raw, raw + head->raw_bytes, false };
+
+                events_ids_free(&l->ids);
+                l->ids.sites = get_ids(&c, &l->ids.site_count);
+                l->ids.nodes = get_ids(&c, &l->ids.node_count);
+                if (c.bad)
+                        events_ids_free(&l->ids);
+        }
+        str_free(&unpacked);
+}
+
+/* Look at all heads once.  Bodies are read when their turn comes. */
+static void survey(struct events_log *l, uint64_t at)
+{
+        struct format_section head;
+
+        for (; read_head(l, at, &head) && head.type != FORMAT_END; at += sizeof head + head.stored_bytes) {
+                if (head.type == FORMAT_EVENT_SITES)
+                        read_ids(l, at, &head);
+                if (head.type != FORMAT_EVENTS)
+                        continue;
+                if (!l->size.batches)
+                        l->start = l->at = at;
+                l->size.batches++;
+                l->size.bytes += sizeof head + head.stored_bytes;
+        }
+}
+
+struct events_log *events_log_open(const char *path, struct err *e)
+{
+        struct events_log *l = heap_zero(1, sizeof *l);
+        uint8_t bytes[FORMAT_HEADER_BYTES] = { 0 };
+        struct format_header h;
+        ssize_t n;
+        bool sound, good;
+
+        l->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        n = l->fd < 0 ? -1 : pread(l->fd, bytes, sizeof bytes, 0);
+        if (n < 0)
+                good = err_sys(e, ERR_EXIT_BAD_FILE, "cannot read %s", path);
+        else
+                good = section_header(bytes, (size_t)n, path, &h, &sound, e);
+        if (good)
+                survey(l, h.header_bytes);
+        if (good && !l->size.batches)
+                good = err_set(e, ERR_EXIT_USAGE, "%s has no event log: record with `seep record --events PROGRAM` to get one", path);
+        if (good) {
+                l->decoder = events_decoder_new();
+                return l;
+        }
+        events_log_close(l);
+        return NULL;
+}
+
+void events_log_close(struct events_log *l)
+{
+        if (!l)
+                return;
+        if (l->fd >= 0)
+                close(l->fd);
+        events_ids_free(&l->ids);
+        events_decoder_free(l->decoder);
+        str_free(&l->body);
+        free(l);
+}
+
+struct events_log_size events_log_size(const struct events_log *l)
+{
+        return l->size;
+}
+
+/* ---- reading ---- */
+
+static bool next_batch(struct events_log *l)
+{
+        struct format_section head;
+
+        while (!l->over && read_head(l, l->at, &head) && head.type != FORMAT_END) {
+                uint64_t at = l->at;
+
+                l->at += sizeof head + head.stored_bytes;
+                if (head.type != FORMAT_EVENTS)
+                        continue;
+                if (read_body(l, at, &head) && events_take(l->decoder, (const uint8_t *)l->body.data, head.stored_bytes))
+                        return true;
+                l->cut = true;
+                break;
+        }
+        l->over = true;
+        return false;
+}
+
+static uint32_t map_id(const uint32_t *ids, uint32_t count, uint32_t id)
+{
+        if (!ids) /* a file that was left behind: numbers as the ledger has them */
+                return id;
+        return id < count ? ids[id] : 0;
+}
+
+static void map_event(const struct events_log *l, struct ledger_event *e)
+{
+        switch (e->type) {
+        case LEDGER_EVENT_FREE:
+        case LEDGER_EVENT_TAKE:
+        case LEDGER_EVENT_BAD_FREE:
+                e->site = map_id(l->ids.nodes, l->ids.node_count, e->site);
+                break;
+        default:
+                e->site = map_id(l->ids.sites, l->ids.site_count, e->site);
+        }
+}
+
+bool events_log_next(struct events_log *l, struct ledger_event *e)
+{
+        while (!events_next(l->decoder, e)) {
+                l->cut |= events_damaged(l->decoder);
+                if (l->cut || !next_batch(l))
+                        return false;
+        }
+        map_event(l, e);
+        return true;
+}
+
+const char *events_log_why(const struct events_log *l)
+{
+        enum events_end end = events_ended(l->decoder);
+
+        if (l->cut)
+                return "the file is damaged behind this point";
+        return end == EVENTS_END_DONE ? NULL : events_end_text(end);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * events_log.h -- the event log in a file: batches as sections, and the way from the ids in events to those of the profile.
+ *
+ * Room:   outside.  Written by observe/journal.c, read by cli/cmd_events.c.
+ * Keeps:  reading takes the memory of one batch and of the live blocks, however long the log.
+ */
+#ifndef SEEP_PROFILE_EVENTS_LOG_H
+#define SEEP_PROFILE_EVENTS_LOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "profile/events.h"
+
+/* Events name sites and stack nodes of the ledger, in which a stack may be there twice; the profile has it once. */
+struct events_ids {
+        uint32_t *sites, *nodes; /* by the ledger's number; the caller's to free(), through events_ids_free() */
+        uint32_t site_count, node_count;
+};
+
+void events_ids_free(struct events_ids *ids);
+
+/* For the writer: what a file of batches alone begins with, a batch as a section, the ids as one. */
+void events_log_head(struct str *out);
+void events_log_batch(const struct str *batch, struct str *out);
+void events_log_ids(const struct events_ids *ids, struct str *out);
+
+struct events_log;
+
+/* The log in the recording PATH, or in a file that was left behind by a recording that did not end.  NULL: not a file of ours, not
+ * readable, or (exit code 2) recorded without a log. */
+struct events_log *events_log_open(const char *path, struct err *e);
+void events_log_close(struct events_log *l);
+
+/* The next event, with ids of the profile (0: not known there).  False at the end. */
+bool events_log_next(struct events_log *l, struct ledger_event *e);
+
+/* At the end: why there are no more events; NULL: it is the end of the recording. */
+const char *events_log_why(const struct events_log *l);
+
+/* What the sections promise, found without decoding. */
+struct events_log_size {
+        uint64_t bytes; /* all of it, heads of sections too */
+        uint32_t batches;
+};
+struct events_log_size events_log_size(const struct events_log *l);
+
+#endif
