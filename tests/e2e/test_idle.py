@@ -13,7 +13,10 @@ from plain import Started, find_reports, sum_of
 TABLE = re.findall(r'^\s+\{"(\w+)", do_\w+, (\w+)\},', (PROGRAMS / "idle.c").read_text(), re.M)
 LIMITED = [name for name, wake in TABLE if wake == "NULL"]
 ENDLESS = [name for name, wake in TABLE if wake != "NULL"]
-WAIT_MS = {"sleep": 1000}
+
+
+def wait_ms(call):
+    return 400 if call.endswith("_alarm") else 1000 if call == "sleep" else 700
 
 
 @pytest.fixture
@@ -42,7 +45,7 @@ def check_time(call, truth):
     """A call that is begun anew at each signal would go on as long as signals come."""
     for key, took in truth.facts.items():
         if key.startswith("took_ms"):
-            assert WAIT_MS.get(call, 700) <= took < WAIT_MS.get(call, 700) + 3000
+            assert wait_ms(call) <= took < wait_ms(call) + 3000
 
 
 def signal_until_it_ends(program):

@@ -27,6 +27,7 @@
 #include <time.h>
 
 #define WAIT_MS 700
+#define ALARM_MS 400
 #define THREADS_MAX 4
 
 static int pipes[THREADS_MAX][2], pairs[THREADS_MAX][2], listening, queue, semaphores, locked;
@@ -51,6 +52,8 @@ static struct timespec later(clockid_t clock)
         t.tv_nsec %= 1000000000;
         return t;
 }
+
+static void nothing(int sig) { (void)sig; }
 
 static const struct timespec span = {.tv_nsec = WAIT_MS * 1000000l};
 
@@ -118,11 +121,22 @@ static long do_sigtimedwait(int i) { sigset_t set = only(SIGUSR2); (void)i; retu
 
 static long do_recv(int i) { char byte; return recv(pairs[i][0], &byte, 1, 0); }
 
-static long do_recv_timeout(int i)
+static void limit_pair(int i)
 {
         struct timeval t = {0, WAIT_MS * 1000};
         setsockopt(pairs[i][0], SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t);
-        return do_recv(i);
+}
+
+static long do_recv_timeout(int i) { limit_pair(i); return do_recv(i); }
+static long do_read_timeout(int i) { char byte; limit_pair(i); return read(pairs[i][0], &byte, 1); }
+
+static long do_recvmsg_timeout(int i)
+{
+        char byte;
+        struct iovec part = {&byte, 1};
+        struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+        limit_pair(i);
+        return recvmsg(pairs[i][0], &message, 0);
 }
 
 static long do_accept(int i) { (void)i; return accept(listening, NULL, NULL) > 2; }
@@ -201,6 +215,33 @@ static long do_mq_timedreceive(int i)
 static long do_waitpid(int i) { (void)i; return waitpid(child, NULL, 0) == child; }
 static long do_flock(int i) { (void)i; return flock(open("lock", O_RDWR), LOCK_EX); }
 
+/* A signal of the program's own ends the call, as ever: its handler is not one that lets calls go on. */
+static void alarm_soon(void)
+{
+        struct sigaction act = {.sa_handler = nothing};
+        struct itimerval soon = {{0, 0}, {0, ALARM_MS * 1000}};
+        sigaction(SIGALRM, &act, NULL);
+        setitimer(ITIMER_REAL, &soon, NULL);
+}
+
+#define WITH_ALARM(name) static long do_##name##_alarm(int i) { alarm_soon(); return do_##name(i); }
+WITH_ALARM(poll)
+WITH_ALARM(poll_for_ever)
+WITH_ALARM(epoll_wait)
+WITH_ALARM(select)
+WITH_ALARM(semop)
+WITH_ALARM(semtimedop)
+WITH_ALARM(recv)
+WITH_ALARM(recv_timeout)
+WITH_ALARM(read)
+WITH_ALARM(usleep)
+WITH_ALARM(clock_nanosleep)
+WITH_ALARM(msgrcv)
+WITH_ALARM(pause)
+WITH_ALARM(sigtimedwait)
+WITH_ALARM(accept)
+WITH_ALARM(sem_wait)
+
 static void wake_pipe(int i) { if (write(pipes[i][1], "x", 1) != 1) _exit(1); }
 static void wake_pair(int i) { if (write(pairs[i][1], "x", 1) != 1) _exit(1); }
 static void wake_semop(int i) { struct sembuf give = {(unsigned short)i, 1, 0}; semop(semaphores, &give, 1); }
@@ -247,6 +288,8 @@ static const struct call {
         {"semtimedop", do_semtimedop, NULL},
         {"sigtimedwait", do_sigtimedwait, NULL},
         {"recv_timeout", do_recv_timeout, NULL},
+        {"read_timeout", do_read_timeout, NULL},
+        {"recvmsg_timeout", do_recvmsg_timeout, NULL},
         {"accept_timeout", do_accept_timeout, NULL},
         {"nanosleep", do_nanosleep, NULL},
         {"clock_nanosleep", do_clock_nanosleep, NULL},
@@ -256,6 +299,22 @@ static const struct call {
         {"sem_timedwait", do_sem_timedwait, NULL},
         {"cond_timedwait", do_cond_timedwait, NULL},
         {"mq_timedreceive", do_mq_timedreceive, NULL},
+        {"poll_alarm", do_poll_alarm, NULL},
+        {"poll_for_ever_alarm", do_poll_for_ever_alarm, NULL},
+        {"epoll_wait_alarm", do_epoll_wait_alarm, NULL},
+        {"select_alarm", do_select_alarm, NULL},
+        {"semop_alarm", do_semop_alarm, NULL},
+        {"semtimedop_alarm", do_semtimedop_alarm, NULL},
+        {"recv_alarm", do_recv_alarm, NULL},
+        {"recv_timeout_alarm", do_recv_timeout_alarm, NULL},
+        {"read_alarm", do_read_alarm, NULL},
+        {"usleep_alarm", do_usleep_alarm, NULL},
+        {"clock_nanosleep_alarm", do_clock_nanosleep_alarm, NULL},
+        {"msgrcv_alarm", do_msgrcv_alarm, NULL},
+        {"pause_alarm", do_pause_alarm, NULL},
+        {"sigtimedwait_alarm", do_sigtimedwait_alarm, NULL},
+        {"accept_alarm", do_accept_alarm, NULL},
+        {"sem_wait_alarm", do_sem_wait_alarm, NULL},
         {"epoll_wait_for_ever", do_epoll_wait_for_ever, wake_pipe},
         {"poll_for_ever", do_poll_for_ever, wake_pipe},
         {"ppoll_for_ever", do_ppoll_for_ever, wake_pipe},
@@ -276,8 +335,6 @@ static const struct call {
 
 static const struct call *chosen;
 static int threads;
-
-static void nothing(int sig) { (void)sig; }
 
 static void prepare_shared(void)
 {

@@ -63,6 +63,8 @@ static void query(void)
         sigset_t mask;
         sigaction(SIGUSR1, NULL, &now);
         sigprocmask(SIG_BLOCK, NULL, &mask);
+        if (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN)
+                now.sa_flags = 0; /* without a handler they mean nothing */
         tell("%s, flags %x, %s\n", handler_name(&now), (unsigned)now.sa_flags & ~0x04000000u, sigismember(&mask, SIGUSR1) ? "blocked" : "open");
 }
 
