@@ -8,7 +8,7 @@
  */
 #include "agent/hook.h"
 #include "agent/resource.h"
-#include "agent/sys.h"
+#include "agent/wait.h"
 
 #include "agent/guest.h"
 
@@ -71,8 +71,6 @@ GIVES(shm_open, "shm_open", (const char *name, int flags, unsigned mode), (name,
 GIVES(memfd_create, "memfd_create", (const char *name, unsigned flags), (name, flags))
 GIVES(posix_openpt, "posix_openpt", (int flags), (flags))
 GIVES(socket, "socket", (int family, int type, int protocol), (family, type, protocol))
-GIVES(accept, "accept", (int listener, void *address, void *length), (listener, address, length))
-GIVES(accept4, "accept4", (int listener, void *address, void *length, int flags), (listener, address, length, flags))
 GIVES(dup, "dup", (int old), (old))
 GIVES(epoll_create, "epoll_create", (int size), (size))
 GIVES(epoll_create1, "epoll_create1", (int flags), (flags))
@@ -85,6 +83,29 @@ GIVES(fanotify_init, "fanotify_init", (unsigned flags, unsigned events), (flags,
 GIVES(pidfd_open, "pidfd_open", (int pid, unsigned flags), (pid, flags))
 GIVES(dup2, "dup2", (int old, int fd_wanted), (old, fd_wanted))
 GIVES(dup3, "dup3", (int old, int fd_wanted, int flags), (old, fd_wanted, flags))
+
+/* A listening socket may have a time limit. */
+#define ACCEPTS(NAME, SYMBOL, PARAMETERS, ARGUMENTS)                           \
+        int hook_##NAME PARAMETERS HOOK(SYMBOL);                               \
+        int hook_##NAME PARAMETERS                                             \
+        {                                                                      \
+                uint32_t begin = wait_begin();                                 \
+                struct arch_state caller;                                      \
+                int fd;                                                        \
+                                                                               \
+                RETRY(fd, REAL(NAME##_) ARGUMENTS, EINTR_FAILED(fd), {         \
+                        if (!wait_socket(listener, WAIT_RECEIVE, WAIT_IN, begin)) \
+                                break;                                         \
+                });                                                            \
+                if (tracking()) {                                              \
+                        ARCH_FRAME(caller);                                    \
+                        change(fd, true, caller);                              \
+                }                                                              \
+                return fd;                                                     \
+        }
+
+ACCEPTS(accept, "accept", (int listener, void *address, void *length), (listener, address, length))
+ACCEPTS(accept4, "accept4", (int listener, void *address, void *length, int flags), (listener, address, length, flags))
 
 /* ---- two at once ---- */
 

@@ -9,9 +9,8 @@
  */
 #include "agent/agent.h"
 #include "agent/hook.h"
-#include "agent/real.h"
-#include "agent/signal.h"
 #include "agent/sys.h"
+#include "agent/wait.h"
 
 #include "agent/guest.h"
 
@@ -20,37 +19,11 @@
 #define ABSOLUTE_TIME 1
 #define TICK_MS 10u /* the observer's clock may be that old */
 
-enum { SOCKET_LEVEL = 1, RECEIVE_TIMEOUT = 20, SEND_TIMEOUT = 21, POLL_IN = 1, POLL_OUT = 4 };
+enum { SOCKET_LEVEL = 1 };
 
 struct span {
         int64_t seconds, ns;
 };
-
-/* Run CALL, which gives RESULT; again, after AGAIN, as long as only our signal ended it (FAILED says that it failed). */
-#define RETRY(result, CALL, FAILED, AGAIN)                                     \
-        do {                                                                   \
-                int *error_ = agent.signal && real.errno_location ? real.errno_location() : NULL; \
-                int before_ = error_ ? *error_ : 0;                            \
-                bool outer_ = signal_wait.waiting, retried_ = false;           \
-                                                                               \
-                if (!error_) {                                                 \
-                        result = CALL;                                         \
-                        break;                                                 \
-                }                                                              \
-                signal_wait.waiting = true;                                    \
-                for (;; retried_ = true) {                                     \
-                        signal_wait.interrupted = false;                       \
-                        result = CALL;                                         \
-                        if (!(FAILED) || !signal_wait.interrupted)             \
-                                break;                                         \
-                        AGAIN;                                                 \
-                }                                                              \
-                signal_wait.waiting = outer_;                                  \
-                if (retried_ && !(FAILED) && *error_ == SYS_EINTR)             \
-                        *error_ = before_;                                     \
-        } while (0)
-
-#define EINTR_FAILED(result) ((result) == -1 && *real.errno_location() == SYS_EINTR)
 
 static uint64_t now_ns(void)
 {
@@ -203,12 +176,11 @@ unsigned hook_sleep(unsigned seconds)
 
 /* ---- sockets with a limit of their own (SO_RCVTIMEO, SO_SNDTIMEO) ---- */
 
-/* Wait until FD is ready for EVENTS for what is left of its limit, counted from BEGIN_MS of our clock.  False: the time is over, as the call
- * itself would have told. */
-static bool socket_waits(int fd, int option, short events, uint32_t begin_ms)
+bool wait_socket(int fd, int option, short events, uint32_t begin_ms)
 {
         struct { int fd; short events, revents; } one = { fd, events, 0 };
         struct span limit = { 0, 0 }; /* a timeval first */
+        long ready;
         uint32_t size = sizeof limit, now_ms = (uint32_t)((now_ns() - agent.head->start_monotonic_ns) / NS_PER_MS);
         uint64_t passed = now_ms > begin_ms + TICK_MS ? now_ms - begin_ms - TICK_MS : 0, all;
 
@@ -218,35 +190,43 @@ static bool socket_waits(int fd, int option, short events, uint32_t begin_ms)
         if (!all)
                 return true;
         limit = (struct span){ (int64_t)((all > passed ? all - passed : 0) / 1000), (int64_t)((all > passed ? all - passed : 0) % 1000 * NS_PER_MS) };
-        if (arch_syscall(SYS_ppoll, (long)&one, 1, (long)&limit, 0, 0, 0) != 0)
-                return true;
-        *real.errno_location() = SYS_EAGAIN;
-        return false;
+        do { /* the kernel counts the limit down */
+                signal_wait.interrupted = false;
+                ready = arch_syscall(SYS_ppoll, (long)&one, 1, (long)&limit, 0, 0, 0);
+        } while (ready == -SYS_EINTR && signal_wait.interrupted);
+        if (ready == 0)
+                *real.errno_location() = SYS_EAGAIN;
+        return ready != 0 && ready != -SYS_EINTR;
 }
 
 #define SOCKET(RESULT, NAME, SYMBOL, OPTION, EVENTS, PARAMETERS, ARGUMENTS)    \
         RESULT hook_##NAME PARAMETERS HOOK(SYMBOL);                            \
         RESULT hook_##NAME PARAMETERS                                          \
         {                                                                      \
-                uint32_t begin = agent.head ? agent_now_ms() : 0;              \
+                uint32_t begin = wait_begin();                                 \
                 RESULT result;                                                 \
                                                                                \
                 RETRY(result, REAL(NAME##_) ARGUMENTS, EINTR_FAILED(result), { \
-                        if (!socket_waits(fd, OPTION, EVENTS, begin))          \
+                        if (!wait_socket(fd, OPTION, EVENTS, begin))          \
                                 break;                                         \
                 });                                                            \
                 return result;                                                 \
         }
 
-SOCKET(long, recv, "recv", RECEIVE_TIMEOUT, POLL_IN, (int fd, void *to, size_t size, int flags), (fd, to, size, flags))
-SOCKET(long, recv_chk, "__recv_chk", RECEIVE_TIMEOUT, POLL_IN, (int fd, void *to, size_t size, size_t room, int flags),
+SOCKET(long, recv, "recv", WAIT_RECEIVE, WAIT_IN, (int fd, void *to, size_t size, int flags), (fd, to, size, flags))
+SOCKET(long, recv_chk, "__recv_chk", WAIT_RECEIVE, WAIT_IN, (int fd, void *to, size_t size, size_t room, int flags),
        (fd, to, size, room, flags))
-SOCKET(long, recvfrom, "recvfrom", RECEIVE_TIMEOUT, POLL_IN, (int fd, void *to, size_t size, int flags, void *from, void *length),
+SOCKET(long, recvfrom, "recvfrom", WAIT_RECEIVE, WAIT_IN, (int fd, void *to, size_t size, int flags, void *from, void *length),
        (fd, to, size, flags, from, length))
-SOCKET(long, recvfrom_chk, "__recvfrom_chk", RECEIVE_TIMEOUT, POLL_IN,
+SOCKET(long, recvfrom_chk, "__recvfrom_chk", WAIT_RECEIVE, WAIT_IN,
        (int fd, void *to, size_t size, size_t room, int flags, void *from, void *length), (fd, to, size, room, flags, from, length))
-SOCKET(long, recvmsg, "recvmsg", RECEIVE_TIMEOUT, POLL_IN, (int fd, void *message, int flags), (fd, message, flags))
-SOCKET(long, send, "send", SEND_TIMEOUT, POLL_OUT, (int fd, const void *from, size_t size, int flags), (fd, from, size, flags))
-SOCKET(long, sendto, "sendto", SEND_TIMEOUT, POLL_OUT,
+SOCKET(long, recvmsg, "recvmsg", WAIT_RECEIVE, WAIT_IN, (int fd, void *message, int flags), (fd, message, flags))
+SOCKET(long, send, "send", WAIT_SEND, WAIT_OUT, (int fd, const void *from, size_t size, int flags), (fd, from, size, flags))
+SOCKET(long, sendto, "sendto", WAIT_SEND, WAIT_OUT,
        (int fd, const void *from, size_t size, int flags, const void *to, unsigned length), (fd, from, size, flags, to, length))
-SOCKET(long, sendmsg, "sendmsg", SEND_TIMEOUT, POLL_OUT, (int fd, const void *message, int flags), (fd, message, flags))
+SOCKET(long, sendmsg, "sendmsg", WAIT_SEND, WAIT_OUT, (int fd, const void *message, int flags), (fd, message, flags))
+SOCKET(long, read, "read", WAIT_RECEIVE, WAIT_IN, (int fd, void *to, size_t size), (fd, to, size))
+SOCKET(long, read_chk, "__read_chk", WAIT_RECEIVE, WAIT_IN, (int fd, void *to, size_t size, size_t room), (fd, to, size, room))
+SOCKET(long, readv, "readv", WAIT_RECEIVE, WAIT_IN, (int fd, const void *to, int count), (fd, to, count))
+SOCKET(long, write, "write", WAIT_SEND, WAIT_OUT, (int fd, const void *from, size_t size), (fd, from, size))
+SOCKET(long, writev, "writev", WAIT_SEND, WAIT_OUT, (int fd, const void *from, int count), (fd, from, count))
