@@ -109,6 +109,8 @@ static const char filters_text[] =
         "  -x, --exclude RE     not those; from the inside, the first frame that matches\n"
         "                       -i or -x decides\n"
         "  --module RE          stacks that pass through a matching program or library\n"
+        "  --exclude-module RE  not those; again the first frame that matches decides,\n"
+        "                       without the C library's code that calls main\n"
         "  --thread RE          allocations of threads whose name or id matches\n"
         "  --at TIME            the state at that moment: peak, end, 1500ms, 12s, 3m\n"
         "  --range A..B         what happened between two moments\n"
@@ -117,6 +119,31 @@ static const char filters_text[] =
         "\n"
         "RE is an extended regular expression, found anywhere in the name:\n"
         "-i '^parse_' -x test\n";
+
+static const char growth_text[] =
+        "GROWTH\n"
+        "\n"
+        "'seep report --growth' lists first the call stacks that hold more and more\n"
+        "memory, with the rate; --flat and the summary mark each stack too. The judgement\n"
+        "comes from the time slices of the recording:\n"
+        "\n"
+        "  - The first quarter of the run is warm-up and not looked at. The rest is cut\n"
+        "    into eight windows of equal time. Of each window the least that was live\n"
+        "    counts: what falls back to its old level does not grow, however high it\n"
+        "    went.\n"
+        "\n"
+        "  grows    the least of a window is higher than that of the window before, at\n"
+        "           least three times, once of them in the last two windows; of what was\n"
+        "           gained at most a quarter was lost in between. The rate is the gain\n"
+        "           over the time between the first and the last window.\n"
+        "  once     all its allocations were within an eighth of the run\n"
+        "  bounded  it goes on allocating, and gives back\n"
+        "\n"
+        "What is given back at the very end of the program does not hide growth before.\n"
+        "A stack that grows is a leak, a cache without a limit, or a program that has not\n"
+        "yet seen all of its data: let it run longer, or compare two moments with\n"
+        "--range. With fewer than 16 slices (runs of less than a third of a second)\n"
+        "nothing is said.\n";
 
 static const char snapshots_text[] =
         "SNAPSHOTS\n"

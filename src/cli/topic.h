@@ -12,6 +12,7 @@
         X(peak, "what the peak is, and why a function's peak is something else")                                       \
         X(rss, "why the process is bigger than its heap")                                                              \
         X(leaks, "what 'not freed' means")                                                                             \
+        X(growth, "how stacks that hold more and more are found")                                                      \
         X(snapshots, "named moments: how to make them, what to do with them")                                          \
         X(signal, "reports from a running program, also without the command")                                          \
         X(tags, "what a program can tell by itself, with seep.h")                                                      \

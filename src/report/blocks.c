@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blocks.c -- each block that was not freed: address, size, age, thread, stack.
+ * blocks.c -- each block that was not freed: address, size, time, age, thread, stack.
  *
  * Room:   outside.
  */
@@ -40,6 +40,8 @@ static void blocks_line(const struct profile *p, const struct profile_block *blo
         text_number(out, (int64_t)block->size);
         str_char(out, 'B');
         text_plain(out, color);
+        str_text(out, ", at ");
+        text_time(out, block->birth_ms);
         str_text(out, ", age ");
         text_time(out, end > block->birth_ms ? end - block->birth_ms : 0);
         if (block->thread < p->thread_count && p->threads[block->thread].tid)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blocks.h -- each block that was not freed: address, size, age, thread, stack.
+ * blocks.h -- each block that was not freed: address, size, time, age, thread, stack.
  *
  * Room:   outside.
  */

@@ -14,6 +14,7 @@
 
 #include "base/heap.h"
 #include "ledger/ledger.h"
+#include "report/growth.h"
 #include "report/label.h"
 #include "report/text.h"
 #include "report/wrapper.h"
@@ -22,6 +23,7 @@ enum {
         SUMMARY_LINES = 24,
         SUMMARY_COLUMNS = 80,
         SUMMARY_INDENT = 28, /* where explanations of numbers begin */
+        SUMMARY_PROGRAM = 42, /* columns of the command line */
         SUMMARY_TOP = 5,
         SUMMARY_WARNINGS = 3,
         SUMMARY_MODULES = 3
@@ -37,6 +39,7 @@ struct summary {
         uint32_t top[SUMMARY_TOP]; /* heap sites with the most bytes not freed */
         uint32_t top_count;
         uint32_t peak_site; /* with the largest part of the peak; 0 none */
+        struct growth *growth; /* by site */
 };
 
 static bool summary_is_heap(const struct profile_site *site)
@@ -134,19 +137,31 @@ static void summary_size(struct summary *m, const char *label, uint64_t bytes)
         str_free(&number);
 }
 
-static void summary_program(struct summary *m)
+/* Arguments give way first, at their end; then the path of the program, at its front: the name is what counts. */
+static void summary_command_line(struct summary *m)
 {
         const struct profile_meta *meta = &m->p->meta;
-        size_t start = m->out->length;
+        const char *program = meta->program ? meta->program : "?";
+        size_t start = m->out->length, room = SUMMARY_PROGRAM - (meta->arg_count > 1 ? strlen(" ...") : 0);
 
-        str_text(m->out, "  ");
-        str_text(m->out, meta->program ? meta->program : "?");
+        if (strlen(program) > room)
+                str_format(m->out, "...%s", program + strlen(program) - (room - 3));
+        else
+                str_text(m->out, program);
         for (uint32_t i = 1; i < meta->arg_count; i++)
                 str_format(m->out, " %s", meta->args[i] ? meta->args[i] : "");
         for (size_t i = start; i < m->out->length; i++)
                 if ((unsigned char)m->out->data[i] < ' ')
                         m->out->data[i] = ' ';
-        text_cut(m->out, start, 44);
+        text_cut(m->out, start, SUMMARY_PROGRAM);
+}
+
+static void summary_program(struct summary *m)
+{
+        const struct profile_meta *meta = &m->p->meta;
+
+        str_text(m->out, "  ");
+        summary_command_line(m);
         str_format(m->out, " (pid %" PRIu32 "), ", meta->pid);
         text_time(m->out, meta->duration_ms);
         if (meta->end == PROFILE_END_EXIT)
@@ -209,7 +224,7 @@ static uint64_t summary_mapped(const struct profile *p)
         uint64_t bytes = 0;
 
         for (uint32_t i = 1; i < p->site_count; i++)
-                if (!summary_is_heap(&p->sites[i]))
+                if (LEDGER_KIND_IS_MAPPED(p->sites[i].kind))
                         bytes += p->sites[i].peak_bytes;
         return bytes > p->totals.mmap_live_bytes ? bytes : p->totals.mmap_live_bytes;
 }
@@ -269,18 +284,31 @@ static void summary_numbers(struct summary *m)
 static void summary_site(struct summary *m, uint32_t number)
 {
         const struct profile_site *site = &m->p->sites[m->top[number]];
-        struct str size = { 0 }, count = { 0 };
+        struct str size = { 0 }, count = { 0 }, growth = { 0 };
         size_t start = m->out->length;
 
         text_size(&size, (int64_t)site->live_bytes);
         text_number(&count, (int64_t)site->live_blocks);
         str_format(m->out, "    %u. %10s %7s %-6s  ", number + 1, str_get(&size), str_get(&count),
                    site->live_blocks == 1 ? "block" : "blocks");
+        growth_write(&m->growth[m->top[number]], &growth);
+        if (growth.length)
+                str_format(m->out, "%s: ", str_get(&growth));
         summary_frames(m, site->node, start);
         text_cut(m->out, start, SUMMARY_COLUMNS);
         str_char(m->out, '\n');
         str_free(&size);
         str_free(&count);
+        str_free(&growth);
+}
+
+/* Whether one of the stacks that are named grows. */
+static bool summary_grows(const struct summary *m)
+{
+        for (uint32_t i = 0; i < m->top_count; i++)
+                if (m->growth[m->top[i]].class == GROWTH_GROWS)
+                        return true;
+        return false;
 }
 
 /* Lines left for sites when everything else has its place. */
@@ -293,7 +321,7 @@ static uint32_t summary_room(const struct summary *m)
                 used += m->out->data[i] == '\n';
         used += t->double_frees || t->mismatched || t->unknown_frees;
         if (m->file)
-                used += 3 + (t->temporary != 0) + (m->p->error_count != 0);
+                used += 3 + (t->temporary != 0) + (m->p->error_count != 0) + summary_grows(m);
         return used < SUMMARY_LINES ? SUMMARY_LINES - used : 1;
 }
 
@@ -463,6 +491,8 @@ static void summary_next(struct summary *m)
         summary_command(m, "next:", "", "what the peak was made of");
         if (m->p->totals.live_blocks)
                 summary_command(m, "", "--cost live ", "what was not freed");
+        if (summary_grows(m))
+                summary_command(m, "", "--growth ", "what grows, and how fast");
         if (m->p->totals.temporary)
                 summary_command(m, "", "--cost temporary ", "short-lived blocks");
         if (m->p->error_count)
@@ -500,6 +530,7 @@ void summary_write(const struct profile *p, struct symbols *s, const char *file,
                 summary_warnings(&m);
                 return;
         }
+        m.growth = growth_judge(p, NULL);
         summary_find_top(&m);
         summary_numbers(&m);
         summary_modules(&m);
@@ -507,4 +538,5 @@ void summary_write(const struct profile *p, struct symbols *s, const char *file,
         summary_not_freed(&m);
         summary_errors(&m);
         summary_next(&m);
+        free(m.growth);
 }

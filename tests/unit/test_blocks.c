@@ -32,7 +32,7 @@ static void forge_blocks(struct profile *p)
         p->region_count = 1;
 }
 
-TEST(blocks_have_address_size_age_thread_and_stack)
+TEST(blocks_have_address_size_time_thread_and_stack)
 {
         struct profile p;
         char *text;
@@ -41,18 +41,18 @@ TEST(blocks_have_address_size_age_thread_and_stack)
         text = blocks_of(&p, (struct blocks_options){ 0 }, NULL);
         is_text(text, "2 blocks not freed, 604B\n"
                       "\n"
-                      "0x2000          600B, age 1.5 s, thread worker (42), by malloc\n"
+                      "0x2000          600B, at 8.5 s, age 1.5 s, thread worker (42), by malloc\n"
                       "    parse [/src/a.c:10]\n"
                       "    load [/src/l.c:7]\n"
                       "    main [/src/m.c:1]\n"
                       "\n"
-                      "0x1000          4B, age 9.0 s, thread main (41), by malloc\n"
+                      "0x1000          4B, at 1.0 s, age 9.0 s, thread main (41), by malloc\n"
                       "    tiny\n"
                       "    main [/src/m.c:2]\n"
                       "\n"
                       "1 region mapped by mmap, 4,096B\n"
                       "\n"
-                      "0x7000          4,096B, age 10.0 s, thread main (41), by mmap\n"
+                      "0x7000          4,096B, at 0 ms, age 10.0 s, thread main (41), by mmap\n"
                       "    load [/src/l.c:7]\n"
                       "    main [/src/m.c:1]\n"
                       "\n");
@@ -112,5 +112,5 @@ TEST(threads_are_a_table_with_the_busiest_first)
         profile_free(&p);
 }
 
-TAP_MAIN(blocks_have_address_size_age_thread_and_stack, the_oldest_can_come_first_and_the_rest_is_counted,
+TAP_MAIN(blocks_have_address_size_time_thread_and_stack, the_oldest_can_come_first_and_the_rest_is_counted,
          filters_choose_blocks_by_stack_and_thread, threads_are_a_table_with_the_busiest_first)

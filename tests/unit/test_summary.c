@@ -201,6 +201,54 @@ TEST(library_machinery_is_passed_over)
         profile_free(&p);
 }
 
-TAP_MAIN(numbers_and_the_largest_sites_are_told, mapped_memory_is_named_where_it_explains_the_resident_set,
+TEST(a_long_path_of_the_program_is_cut_at_its_front)
+{
+        struct profile p;
+        char *text;
+
+        forge_usual(&p);
+        free(p.meta.program);
+        p.meta.program = heap_text("/home/somebody/with/a/very/long/path/to/the/build/folder/server");
+        p.meta.args = heap_zero(2, sizeof *p.meta.args);
+        p.meta.args[0] = heap_text("server");
+        p.meta.args[1] = heap_text("--an-argument");
+        p.meta.arg_count = 2;
+        text = summary_of(&p, "p.seep");
+        is_true(strncmp(text, "  ...", 5) == 0);
+        has_text(text, "/the/build/folder/server ... (pid ");
+        is_true(!strstr(text, "--an-argument") && !strstr(text, "/home"));
+        fits_a_screen(text);
+        free(text);
+        free(p.meta.args[1]);
+        p.meta.arg_count = 1;
+        text = summary_of(&p, "p.seep");
+        has_text(text, "/the/build/folder/server (pid ");
+        free(text);
+        profile_free(&p);
+}
+
+TEST(stacks_that_grow_are_marked)
+{
+        struct profile p;
+        char *text;
+
+        forge_usual(&p);
+        p.slices = heap_zero(50, sizeof *p.slices);
+        p.changes = heap_zero(50, sizeof *p.changes);
+        for (uint32_t i = 0; i < 50; i++) {
+                p.changes[i] = (struct profile_change){ FORGE_SITE_PARSE, 0, 12 * i, i, i, 12 * i };
+                p.slices[i] = (struct profile_slice){ .ms = 200 * i, .change_first = i, .change_count = 1 };
+        }
+        p.slice_count = p.change_count = 50;
+        text = summary_of(&p, "p.seep");
+        has_text(text, "6 blocks  grows 60 B/s: parse a.c:10 <- load l.c:7\n");
+        has_text(text, "2 blocks  once: load l.c:7");
+        has_text(text, "seep report --growth p.seep ");
+        fits_a_screen(text);
+        free(text);
+        profile_free(&p);
+}
+
+TAP_MAIN(a_long_path_of_the_program_is_cut_at_its_front, stacks_that_grow_are_marked, numbers_and_the_largest_sites_are_told, mapped_memory_is_named_where_it_explains_the_resident_set,
          children_that_were_not_recorded_are_told, the_worst_case_still_fits_a_screen, nothing_recorded_is_explained,
          all_freed_is_said, commands_work_as_printed_also_for_odd_names, library_machinery_is_passed_over)
