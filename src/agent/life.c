@@ -52,6 +52,8 @@ static bool life_adopt(long copy)
         head->parent_start_monotonic_ns = head->start_monotonic_ns;
         head->observer = 0;
         head->forks_followed = 0;
+        head->journal_read = head->journal_reserved; /* what the parent did is in its own log */
+        head->journal_waiting = 0;
         object_forked();
         rule_forked();
         tree_forked();

@@ -35,7 +35,7 @@
 struct journal {
         struct ledger_head *head;        /* shared with the program */
         const struct ledger_event *ring; /* the same; NULL: there is none */
-        uint64_t room, next;             /* entries, and the number of the next event */
+        uint64_t room, first, next;      /* entries, and the numbers of the first and the next event */
         uint64_t missed;                 /* entries that were never finished */
         struct ledger_event *step;       /* copies, safe from the program */
         uint64_t stuck_ms, flush_ms;     /* since when NEXT is not finished (0: it is), when a batch was written last */
@@ -173,7 +173,7 @@ static bool map_ring(struct journal *j, const struct view *v)
         if (at == MAP_FAILED)
                 return false;
         j->ring = at;
-        j->next = __atomic_load_n(&j->head->journal_read, __ATOMIC_ACQUIRE);
+        j->first = j->next = __atomic_load_n(&j->head->journal_read, __ATOMIC_ACQUIRE);
         return true;
 }
 
@@ -354,10 +354,11 @@ void journal_finish(struct journal *j, bool ended)
                 end_log(j, EVENTS_END_DONE, 0);
 }
 
-void journal_give(struct journal *j, const struct events_ids *ids, struct profile *p)
+void journal_give(struct journal *j, struct events_ids *ids, struct profile *p)
 {
         struct str last = { 0 };
 
+        ids->first = j->first;
         str_clear(&j->front);
         str_clear(&j->tail);
         events_log_ids(ids, &j->front);

@@ -26,7 +26,7 @@ struct journal *journal_open(const struct view *v, const char *path, uint64_t ma
 void journal_finish(struct journal *j, bool ended);
 
 /* Put the log into P, for file_write(), with a warning when it is not whole.  P refers to it until journal_close(). */
-void journal_give(struct journal *j, const struct events_ids *ids, struct profile *p);
+void journal_give(struct journal *j, struct events_ids *ids, struct profile *p);
 
 /* KEEP: leave the file of batches where it is. */
 void journal_close(struct journal *j, bool keep);

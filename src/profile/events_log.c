@@ -67,6 +67,7 @@ void events_log_ids(const struct events_ids *ids, struct str *out)
 
         put_ids(ids->sites, ids->site_count, &body);
         put_ids(ids->nodes, ids->node_count, &body);
+        str_varint(&body, ids->first);
         section_put(out, FORMAT_EVENT_SITES, &body, true);
         str_free(&body);
 }
@@ -133,6 +134,7 @@ static void read_ids(struct events_log *l, uint64_t at, const struct format_sect
                 events_ids_free(&l->ids);
                 l->ids.sites = get_ids(&c, &l->ids.site_count);
                 l->ids.nodes = get_ids(&c, &l->ids.node_count);
+                l->ids.first = cursor_varint(&c);
                 if (c.bad)
                         events_ids_free(&l->ids);
         }
@@ -197,6 +199,11 @@ void events_log_close(struct events_log *l)
 struct events_log_size events_log_size(const struct events_log *l)
 {
         return l->size;
+}
+
+uint64_t events_log_first(const struct events_log *l)
+{
+        return l->ids.first;
 }
 
 /* ---- reading ---- */

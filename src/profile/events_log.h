@@ -19,6 +19,7 @@
 struct events_ids {
         uint32_t *sites, *nodes; /* by the ledger's number; the caller's to free(), through events_ids_free() */
         uint32_t site_count, node_count;
+        uint64_t first; /* events that happened before the log begins: in the parent of a forked process */
 };
 
 void events_ids_free(struct events_ids *ids);
@@ -37,6 +38,9 @@ void events_log_close(struct events_log *l);
 
 /* The next event, with ids of the profile (0: not known there).  False at the end. */
 bool events_log_next(struct events_log *l, struct ledger_event *e);
+
+/* How many events happened before the first. */
+uint64_t events_log_first(const struct events_log *l);
 
 /* At the end: why there are no more events; NULL: it is the end of the recording. */
 const char *events_log_why(const struct events_log *l);
