@@ -166,6 +166,8 @@ static bool start_recording(uint64_t mask)
 
         if (!find_session(mask))
                 return false;
+        if (agent.follow == FOLLOW_NONE && !(agent.flags & WIRE_F_ATTENDED) && !hello_is_main(agent.socket))
+                return false;
         fd = arena_create();
         if (fd < 0)
                 return false;

@@ -41,7 +41,7 @@ struct control {
         int32_t pad;
 };
 
-enum { FAMILY_UNIX = 1, SOCKET_SEQPACKET = 5, SOCKET_NONBLOCK = 04000, LEVEL_SOCKET = 1, CONTROL_RIGHTS = 1, NO_SIGNAL = 0x4000 };
+enum { FAMILY_UNIX = 1, SOCKET_SEQPACKET = 5, SOCKET_NONBLOCK = 04000, LEVEL_SOCKET = 1, CONTROL_RIGHTS = 1, PEER_CREDENTIALS = 17, NO_SIGNAL = 0x4000 };
 
 #define HELLO_TRIES 2000 /* a millisecond apart */
 
@@ -84,6 +84,21 @@ static bool hello_message(long s, long fd, uint32_t reason)
 static long hello_socket(void)
 {
         return sys_call3(SYS_socket, FAMILY_UNIX, SOCKET_SEQPACKET | SOCKET_NONBLOCK | SYS_O_CLOEXEC, 0);
+}
+
+bool hello_is_main(const char *path)
+{
+        struct { int pid; uint32_t uid, gid; } peer = { 0, 0, 0 };
+        uint32_t size = sizeof peer;
+        long s = hello_socket();
+        bool known;
+
+        if (s < 0)
+                return false;
+        known = hello_connect(s, path, HELLO_TRIES) &&
+                !sys_failed(arch_syscall(SYS_getsockopt, s, LEVEL_SOCKET, PEER_CREDENTIALS, (long)&peer, (long)&size, 0));
+        sys_close(s);
+        return known && peer.pid == (int)sys_call3(SYS_getppid, 0, 0, 0);
 }
 
 void hello_knock(const char *path)

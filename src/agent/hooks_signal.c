@@ -14,6 +14,7 @@
 #include "agent/guest.h"
 
 #define DEFAULT ((void *)0)
+#define IGNORED ((void *)1)
 #define LIBC_ACTION_BYTES 152 /* struct sigaction in glibc and musl alike; the handler is its first word */
 
 int hook_sigaction(int number, const void *action, void *old) HOOK("sigaction");
@@ -24,6 +25,12 @@ void *hook_ssignal(int number, void *handler) HOOK("ssignal");
 void *hook_sysv_signal(int number, void *handler) HOOK("sysv_signal");
 void *hook_sysv_signal_inner(int number, void *handler) HOOK("__sysv_signal");
 void *hook_sigset(int number, void *handler) HOOK("sigset");
+
+static void note_handler(void *handler)
+{
+        if (handler > IGNORED)
+                signal_program_handles = true;
+}
 
 static bool ours_now(void)
 {
@@ -48,6 +55,7 @@ static int change(int number, const void *action, void *old)
 
 int hook_sigaction(int number, const void *action, void *old)
 {
+        note_handler(action ? *(void *const *)action : DEFAULT);
         return signal_is_ours(number) ? change(number, action, old) : REAL(sigaction_)(number, action, old);
 }
 
@@ -61,6 +69,7 @@ static void *exchange(void *(*function)(int, void *), int number, void *handler)
 {
         void *old;
 
+        note_handler(handler);
         if (!signal_is_ours(number))
                 return function(number, handler);
         if (ours_now() && handler == DEFAULT)

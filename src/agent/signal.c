@@ -19,6 +19,8 @@
 #define FLAG_ON_STACK 0x08000000ul
 #define FLAG_RESTART 0x10000000ul
 #define UNBLOCK 1
+#define NAPS 20
+#define NAP_NS 100000l
 
 /* The kernel's, not the C library's. */
 struct action {
@@ -28,6 +30,8 @@ struct action {
 };
 
 __thread struct signal_wait signal_wait;
+uint32_t signal_arrivals;
+bool signal_program_handles;
 
 ARCH_SIGRETURN(signal_return);
 
@@ -58,21 +62,20 @@ static bool others_pending(void *context)
 
 static void arrived(int number, void *information, void *context)
 {
-        long call = arch_sig_interrupted(context);
-
         (void)information;
         if (sys_pid() != agent.pid) { /* a child that is not recorded */
                 by_default((uint32_t)number);
                 return;
         }
+        __atomic_add_fetch(&signal_arrivals, 1, __ATOMIC_ACQ_REL);
         if (*agent.gate == GATE_ON)
                 mark_add(LEDGER_MARK_SIGNAL, NULL, 0);
-        if (others_pending(context))
+        if (!arch_sig_interrupted(context) || others_pending(context))
                 return;
         if (signal_wait.waiting)
                 signal_wait.interrupted = true;
-        else if (call >= 0)
-                arch_sig_restart(context, call);
+        else if (arch_sig_call(context) >= 0)
+                arch_sig_restart(context, arch_sig_call(context));
 }
 
 static void install(void)
@@ -81,6 +84,20 @@ static void install(void)
 
         set_action(agent.signal, &ours, NULL);
         agent.head->signal_state = LEDGER_SIGNAL_OURS;
+}
+
+bool signal_only_ours(uint32_t before)
+{
+        long nap[2] = { 0, NAP_NS };
+
+        if (signal_wait.interrupted)
+                return true;
+        for (int i = 0; i < NAPS && !signal_program_handles; i++) {
+                if (__atomic_load_n(&signal_arrivals, __ATOMIC_ACQUIRE) != before)
+                        return true;
+                sys_call3(SYS_nanosleep, (long)nap, 0, 0);
+        }
+        return false;
 }
 
 void signal_start(void)

@@ -36,6 +36,13 @@ struct signal_wait {
         volatile bool waiting, interrupted;
 };
 
+extern uint32_t signal_arrivals; /* how often our signal came, in whatever thread */
+extern bool signal_program_handles; /* the program has had a handler for some signal */
+
+/* A call of this thread failed with EINTR; ARRIVALS when it began.  Whether only our signal can be the cause: it came here, or the kernel woke
+ * this thread for it and another took it (which can be told only while the program handles no signal at all). */
+bool signal_only_ours(uint32_t arrivals);
+
 extern __thread struct signal_wait signal_wait __attribute__((tls_model("initial-exec")));
 
 #endif

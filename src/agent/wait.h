@@ -18,6 +18,7 @@
                 int *error_ = agent.signal && real.errno_location ? real.errno_location() : NULL; \
                 int before_ = error_ ? *error_ : 0;                            \
                 bool outer_ = signal_wait.waiting, retried_ = false;           \
+                uint32_t arrivals_;                                            \
                                                                                \
                 if (!error_) {                                                 \
                         result = CALL;                                         \
@@ -26,8 +27,9 @@
                 signal_wait.waiting = true;                                    \
                 for (;; retried_ = true) {                                     \
                         signal_wait.interrupted = false;                       \
+                        arrivals_ = signal_arrivals;                           \
                         result = CALL;                                         \
-                        if (!(FAILED) || !signal_wait.interrupted)             \
+                        if (!(FAILED) || !signal_only_ours(arrivals_))         \
                                 break;                                         \
                         AGAIN;                                                 \
                 }                                                              \

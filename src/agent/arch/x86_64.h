@@ -91,14 +91,20 @@ static inline uint64_t arch_sig_mask(const void *context)
 
 enum { ARCH_GREG_RAX = 13, ARCH_GREG_RIP = 16 };
 
-/* The system call that was interrupted before its end: its number, or -1 when there was none or the code before it does not tell. */
-static inline long arch_sig_interrupted(void *context)
+/* Whether a system call was interrupted that is about to fail with EINTR.  (One that the kernel begins again by itself is not.) */
+static inline bool arch_sig_interrupted(void *context)
 {
         const uint64_t *g = arch_sig_registers(context);
         const uint8_t *p = (const uint8_t *)g[ARCH_GREG_RIP];
 
-        if ((long)g[ARCH_GREG_RAX] != -4 /* EINTR */ || (g[ARCH_GREG_RIP] & 0xfff) < 7 || p[-2] != 0x0f || p[-1] != 0x05)
-                return -1;
+        return (long)g[ARCH_GREG_RAX] == -4 /* EINTR */ && (g[ARCH_GREG_RIP] & 0xfff) >= 7 && p[-2] == 0x0f && p[-1] == 0x05;
+}
+
+/* Its number; -1 when the code before it does not tell. */
+static inline long arch_sig_call(void *context)
+{
+        const uint8_t *p = (const uint8_t *)arch_sig_registers(context)[ARCH_GREG_RIP];
+
         if (p[-7] == 0xb8) /* mov $n,%eax */
                 return (long)(p[-6] | (uint32_t)p[-5] << 8 | (uint32_t)p[-4] << 16 | (uint32_t)p[-3] << 24);
         return p[-4] == 0x31 && p[-3] == 0xc0 ? 0 : -1; /* xor %eax,%eax */
