@@ -4,15 +4,11 @@
  *
  * Room:   outside, cli/ only.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/io.h"
 #include "cli/command.h"
+#include "cli/deliver.h"
 #include "cli/message.h"
 #include "cli/newest.h"
 #include "cli/pager.h"
@@ -37,38 +33,13 @@ static int say_help(void)
         return 0;
 }
 
-static bool save(const struct report *r, const struct str *out, struct err *e)
-{
-        int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (r->force ? O_TRUNC : O_EXCL);
-        int fd = open(r->output, flags, 0666);
-        bool good;
-
-        if (fd < 0 && errno == EEXIST)
-                return err_set(e, ERR_EXIT_USAGE, "%s exists already: -f replaces it", r->output);
-        if (fd < 0)
-                return err_sys(e, ERR_EXIT_USAGE, "cannot write %s", r->output);
-        good = io_write(fd, str_get(out), out->length);
-        if (close(fd) != 0)
-                good = false;
-        return good || err_sys(e, ERR_EXIT_FINDINGS, "cannot write %s", r->output);
-}
-
-static bool deliver(const struct report *r, const struct str *out, struct err *e)
-{
-        if (r->output && strcmp(r->output, "-") != 0)
-                return save(r, out, e);
-        if (pager_show(out, r->no_pager || r->view == REPORT_JSON))
-                return true;
-        return err_sys(e, ERR_EXIT_FINDINGS, "cannot write the result");
-}
-
 static int show(struct report *r, const char *file)
 {
         struct profile p = { 0 };
         struct str out = { 0 };
         struct err e = { 0 };
-        bool to_file = r->output && strcmp(r->output, "-") != 0;
-        bool color = to_file ? r->color == PAGER_COLOR_ALWAYS : pager_color(r->color, STDOUT_FILENO);
+        struct deliver how = { r->output, r->force, r->no_pager || r->view == REPORT_JSON || r->csv };
+        bool color = deliver_color(&how, r->color);
         int status = 0;
 
         if (!file_read(&p, file, &e))
@@ -78,7 +49,7 @@ static int show(struct report *r, const char *file)
         if (report_view_lost(r, &p))
                 err_set(&e, ERR_EXIT_BAD_FILE, "%s: nothing of this view is in the part that can be read%s", file,
                         p.totals.allocations ? "; --summary shows the totals" : "");
-        if (e.exit_code || !report_view_write(r, &p, file, color, &out, &e) || !deliver(r, &out, &e))
+        if (e.exit_code || !report_view_write(r, &p, file, color, &out, &e) || !deliver_text(&how, &out, &e))
                 status = message_error(&e);
         str_free(&out);
         profile_free(&p);
@@ -102,7 +73,7 @@ static int run(struct report *r, const char *file)
 
 int cmd_report(int argc, char **argv)
 {
-        struct report r = { .view = REPORT_TREE, .threshold = 1 };
+        struct report r = { .command = "report", .view = REPORT_TREE, .threshold = 1 };
         struct option_parser parser;
         int which, status = 0;
 

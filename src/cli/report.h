@@ -90,6 +90,7 @@ enum { REPORT_OPTIONS(OPTION_ENUM) REPORT_COUNT };
 enum { REPORT_DEBUG_PATHS = 32 };
 
 struct report {
+        const char *command; /* for messages: "report" or "diff" */
         int view; /* REPORT_TREE ... REPORT_JSON */
         const char *view_value; /* of --callers and --source */
         bool view_set, cost_set, all_frames, sort_set, force, no_pager, quiet, inverted, csv;

@@ -14,9 +14,9 @@
 
 const struct option_entry report_options[] = { REPORT_OPTIONS(OPTION_ENTRY) OPTION_END };
 
-static int wrong(const char *option, const char *value, const char *expected)
+static int wrong(const struct report *r, const char *option, const char *value, const char *expected)
 {
-        return message_usage("report", "--%s '%s': %s", option, value, expected);
+        return message_usage(r->command, "--%s '%s': %s", option, value, expected);
 }
 
 /* Costs by their own words, or by the sort key that means the same. */
@@ -42,7 +42,7 @@ static int take_cost(struct report *r, const char *value)
         r->request.cost = SELECT_LIVE;
         r->request.change = strcmp(value, "change") == 0;
         if (!r->request.change && !cost_named(value, &r->request.cost))
-                return wrong("cost", value, "one of peak, live, total, allocs, temporary, change is expected");
+                return wrong(r, "cost", value, "one of peak, live, total, allocs, temporary, change is expected");
         return 0;
 }
 
@@ -56,7 +56,7 @@ static int take_filter(struct report *r, enum filter_kind kind, const char *valu
         struct err e = { 0 };
 
         if (!filter_add(&r->filter, kind, value, &e))
-                return message_usage("report", "%s: %s", words[kind], e.text);
+                return message_usage(r->command, "%s: %s", words[kind], e.text);
         str_format(&r->filter_words, " %s '%s'", words[kind], value);
         return 0;
 }
@@ -66,16 +66,16 @@ static int take_hidden(struct report *r, const char *value)
         struct err e = { 0 };
 
         if (!wrappers_add(&r->wrappers, value, &e))
-                return message_usage("report", "--hide: %s", e.text);
+                return message_usage(r->command, "--hide: %s", e.text);
         return 0;
 }
 
-static int take_number(const char *option, const char *value, uint32_t *out)
+static int take_number(const struct report *r, const char *option, const char *value, uint32_t *out)
 {
         uint64_t number;
 
         if (!option_number(value, &number) || number > UINT32_MAX)
-                return wrong(option, value, "a number is expected");
+                return wrong(r, option, value, "a number is expected");
         *out = (uint32_t)number;
         return 0;
 }
@@ -86,7 +86,7 @@ static int take_threshold(struct report *r, const char *value)
 
         r->threshold = strtod(value, &end);
         if (end == value || (*end && strcmp(end, "%") != 0) || !(r->threshold >= 0 && r->threshold <= 100))
-                return wrong("threshold", value, "per cent are expected, 0 to 100");
+                return wrong(r, "threshold", value, "per cent are expected, 0 to 100");
         return 0;
 }
 
@@ -96,15 +96,15 @@ static int take_sort(struct report *r, const char *value)
         if (flat_key_named(value, &r->sort))
                 return 0;
         if (strcmp(value, "leaked-bytes") == 0 || strcmp(value, "leaked-blocks") == 0)
-                return wrong("sort", value,
+                return wrong(r, "sort", value,
                              "the recording was not scanned for leaks; live-bytes orders by what was not freed");
-        return wrong("sort", value, "there is no such key ('seep help report' lists them)");
+        return wrong(r, "sort", value, "there is no such key ('seep help report' lists them)");
 }
 
 static int take_debug_path(struct report *r, const char *value)
 {
         if (r->names.debug_path_count == REPORT_DEBUG_PATHS)
-                return message_usage("report", "more than %d times --debug-path", REPORT_DEBUG_PATHS);
+                return message_usage(r->command, "more than %d times --debug-path", REPORT_DEBUG_PATHS);
         r->debug_paths[r->names.debug_path_count++] = value;
         return 0;
 }
@@ -144,17 +144,17 @@ static int take_shape(struct report *r, int which, const char *value)
         case REPORT_THRESHOLD:
                 return take_threshold(r, value);
         case REPORT_LIMIT:
-                return take_number("limit", value, &r->limit);
+                return take_number(r, "limit", value, &r->limit);
         case REPORT_SORT:
                 return take_sort(r, value);
         case REPORT_HIDE:
                 return take_hidden(r, value);
         case REPORT_DEPTH_MERGE:
-                return take_number("depth-merge", value, &r->request.depth_merge);
+                return take_number(r, "depth-merge", value, &r->request.depth_merge);
         case REPORT_GROUP_BY:
                 return group_kind_named(value, &r->group)
                                ? 0
-                               : wrong("group-by", value,
+                               : wrong(r, "group-by", value,
                                        "one of stack, function, file, module, thread, size is expected");
         case REPORT_SYSROOT:
                 r->names.sysroot = value;
@@ -166,7 +166,7 @@ static int take_shape(struct report *r, int which, const char *value)
                 return 0;
         case REPORT_COLOR:
                 return pager_color_named(value, &r->color) ? 0
-                                                           : wrong("color", value, "auto, always or never is expected");
+                                                           : wrong(r, "color", value, "auto, always or never is expected");
         default:
                 r->names.no_debuginfod |= which == REPORT_NO_DEBUGINFOD;
                 r->all_frames |= which == REPORT_ALL_FRAMES;
@@ -182,7 +182,7 @@ int report_take(struct report *r, int which, const char *value)
 {
         if (which >= REPORT_TREE && which <= REPORT_JSON) {
                 if (r->view_set && r->view != which)
-                        return message_usage("report", "--%s and --%s are two views: give one of them",
+                        return message_usage(r->command, "--%s and --%s are two views: give one of them",
                                              report_options[r->view].name, report_options[which].name);
                 r->view = which;
                 r->view_value = value;

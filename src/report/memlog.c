@@ -13,7 +13,7 @@
 #include "ledger/ledger.h"
 #include "report/label.h"
 
-struct memlog_entry {
+struct memlog_row {
         struct wrapper_frame from; /* of the selection's tree */
         int64_t weight;
 };
@@ -41,11 +41,13 @@ static void memlog_frame(const struct profile *p, uint32_t node, const struct sy
         str_char(out, '\n');
 }
 
-static void memlog_stack(const struct selection *sel, struct symbols *s, struct wrapper_frame from, struct str *out)
+void memlog_entry(const struct selection *sel, struct symbols *s, struct wrapper_frame from, int64_t number,
+                  struct str *out)
 {
         const struct symbol_frame *frames;
         uint32_t node = from.node, innermost = node;
 
+        str_format(out, "%+" PRId64 "\n", number);
         for (; node > 1; node = select_parent(sel, node)) {
                 uint32_t origin = select_origin(sel, node), count = symbols_node(s, origin, &frames);
 
@@ -60,7 +62,7 @@ static void memlog_stack(const struct selection *sel, struct symbols *s, struct 
 
 static int by_node(const void *a, const void *b)
 {
-        const struct memlog_entry *x = a, *y = b;
+        const struct memlog_row *x = a, *y = b;
 
         return x->from.node < y->from.node ? -1 : x->from.node > y->from.node;
 }
@@ -70,19 +72,23 @@ static uint64_t magnitude(int64_t value)
         return value < 0 ? -(uint64_t)value : (uint64_t)value;
 }
 
+int memlog_order(int64_t x, int64_t y)
+{
+        if (magnitude(x) != magnitude(y))
+                return magnitude(x) > magnitude(y) ? -1 : 1;
+        return x > y ? -1 : x < y;
+}
+
 static int by_weight(const void *a, const void *b)
 {
-        const struct memlog_entry *x = a, *y = b;
+        const struct memlog_row *x = a, *y = b;
+        int order = memlog_order(x->weight, y->weight);
 
-        if (magnitude(x->weight) != magnitude(y->weight))
-                return magnitude(x->weight) > magnitude(y->weight) ? -1 : 1;
-        if (x->weight != y->weight)
-                return x->weight > y->weight ? -1 : 1;
-        return by_node(a, b);
+        return order ? order : by_node(a, b);
 }
 
 /* One entry per stack, whatever the kinds; those that come to nothing are dropped.  Returns how many are left. */
-static uint32_t memlog_merge(struct memlog_entry *entries, uint32_t count)
+static uint32_t memlog_merge(struct memlog_row *entries, uint32_t count)
 {
         uint32_t merged = 0, kept = 0;
 
@@ -102,19 +108,17 @@ static uint32_t memlog_merge(struct memlog_entry *entries, uint32_t count)
 
 void memlog_selection(const struct selection *sel, struct symbols *s, uint32_t limit, struct str *out)
 {
-        struct memlog_entry *entries = heap_zero(sel->heap.count, sizeof *entries);
+        struct memlog_row *entries = heap_zero(sel->heap.count, sizeof *entries);
         uint32_t count = sel->heap.count;
 
         for (uint32_t i = 0; i < count; i++) {
                 const struct select_row *row = &sel->heap.rows[i];
 
-                entries[i] = (struct memlog_entry){ { row->node, row->level }, select_weight(sel, row->bytes, row->count) };
+                entries[i] = (struct memlog_row){ { row->node, row->level }, select_weight(sel, row->bytes, row->count) };
         }
         count = memlog_merge(entries, count);
-        for (uint32_t i = 0; i < count && (!limit || i < limit); i++) {
-                str_format(out, "%+" PRId64 "\n", entries[i].weight);
-                memlog_stack(sel, s, entries[i].from, out);
-        }
+        for (uint32_t i = 0; i < count && (!limit || i < limit); i++)
+                memlog_entry(sel, s, entries[i].from, entries[i].weight, out);
         free(entries);
 }
 

@@ -27,6 +27,13 @@ struct memlog_range {
 /* Append how the live bytes of the heap changed between two slices.  Stacks that did not change are left out. */
 void memlog_write(const struct profile *p, struct symbols *s, const struct memlog_range *range, struct str *out);
 
+/* For qsort: the larger change first, up before down. */
+int memlog_order(int64_t x, int64_t y);
+
+/* Append one entry: a signed number and the stack from FROM outwards. */
+void memlog_entry(const struct selection *sel, struct symbols *s, struct wrapper_frame from, int64_t number,
+                  struct str *out);
+
 /* Append the chosen cost of the heap's stacks in SEL, at most LIMIT of them (0: all). */
 void memlog_selection(const struct selection *sel, struct symbols *s, uint32_t limit, struct str *out);
 

@@ -21,7 +21,7 @@ static int merge_compare(const void *a, const void *b)
         return x->site < y->site ? -1 : x->site > y->site;
 }
 
-static void merge_add(struct select_row *to, const struct select_row *row)
+void merge_add(struct select_row *to, const struct select_row *row)
 {
         to->merged += row->merged;
         to->bytes += row->bytes;

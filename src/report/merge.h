@@ -12,4 +12,7 @@
 /* The row of the smallest site takes the others over and becomes their leader. */
 void merge_rows(struct selection *sel);
 
+/* Add the numbers of ROW to those of TO. */
+void merge_add(struct select_row *to, const struct select_row *row);
+
 #endif

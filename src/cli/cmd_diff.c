@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd_diff.c -- `seep diff`: what changed between two recordings, or two moments of one.
+ *
+ * Room:   outside, cli/ only.
+ * Keeps:  options that `seep report` has too mean the same here: they are handed to it by name.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "cli/command.h"
+#include "cli/deliver.h"
+#include "cli/message.h"
+#include "cli/names.h"
+#include "cli/newest.h"
+#include "cli/option.h"
+#include "cli/pager.h"
+#include "cli/report.h"
+#include "profile/file.h"
+#include "report/diff.h"
+#include "report/label.h"
+#include "report/moment.h"
+
+#define DIFF_OPTIONS(X)                                                                                                \
+        X(DIFF_HEAD_VIEW, NULL, 0, NULL, "views:")                                                                     \
+        X(DIFF_MEMLOG, "memlog", 0, NULL, "signed bytes and the stack, innermost first, as MTrace writes it")         \
+        X(DIFF_JSON, "json", 0, NULL, "the fields of report --json as signed differences")                            \
+        X(DIFF_CSV, "csv", 0, NULL, "a table for programs")                                                            \
+        X(DIFF_HEAD_WHAT, NULL, 0, NULL, "what is counted:")                                                           \
+        X(DIFF_COST, "cost", 0, "COST", "live (default), peak, total (all bytes ever), allocs (calls)",               \
+          "live|peak|total|allocs")                                                                                    \
+        X(DIFF_HEAD_FILTER, NULL, 0, NULL, "which stacks (extended regular expressions, each may be repeated):")      \
+        X(DIFF_INCLUDE, "include", 'i', "RE", "only stacks with such a function")                                      \
+        X(DIFF_EXCLUDE, "exclude", 'x', "RE", "no stacks with such a function")                                        \
+        X(DIFF_MODULE, "module", 0, "RE", "only stacks through such a library or program")                             \
+        X(DIFF_NOT_MODULE, "exclude-module", 0, "RE", "no stacks through such a library or program")                   \
+        X(DIFF_HEAD_SHAPE, NULL, 0, NULL, "how it is shown:")                                                          \
+        X(DIFF_LIMIT, "limit", 'n', "N", "at most N stacks")                                                           \
+        X(DIFF_SORT, "sort", 's', "KEY", "largest change first of live-bytes live-blocks peak-bytes alloc-bytes allocs", \
+          "live-bytes|live-blocks|peak-bytes|alloc-bytes|allocs")                                                      \
+        X(DIFF_ALL_FRAMES, "all-frames", 0, NULL, "also xmalloc, operator new, std::allocator and other wrappers")     \
+        X(DIFF_HIDE, "hide", 0, "RE", "such functions at the inner end of stacks are wrappers too (may be repeated)") \
+        X(DIFF_DEPTH_MERGE, "depth-merge", 0, "N", "stacks equal in their N innermost frames are one")                 \
+        X(DIFF_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                    \
+        NAMES_OPTIONS(X, DIFF)                                                                                         \
+        X(DIFF_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                  \
+        X(DIFF_OUTPUT, "output", 'o', "FILE", "write to FILE instead of stdout")                                       \
+        X(DIFF_FORCE, "force", 'f', NULL, "replace an existing FILE")                                                  \
+        X(DIFF_COLOR, "color", 0, "WHEN", "auto (default), always, never", "auto|always|never")                        \
+        X(DIFF_NO_PAGER, "no-pager", 0, NULL, "no pager, also on a terminal")                                          \
+        X(DIFF_QUIET, "quiet", 'q', NULL, "no warnings")                                                               \
+        X(DIFF_HELP, "help", 'h', NULL, "this text")
+
+enum { DIFF_OPTIONS(OPTION_ENUM) DIFF_COUNT };
+const struct option_entry diff_options[] = { DIFF_OPTIONS(OPTION_ENTRY) OPTION_END };
+
+/* One of the two.  Filters remember the names of one recording: each side has its own. */
+struct side {
+        const char *operand;
+        struct report asked;
+        char *file;
+        const char *word; /* for the moment */
+        struct profile own;
+        const struct profile *profile; /* own, or that of the other side when both are one file */
+        struct symbols *symbols;
+        struct selection sel;
+};
+
+static int say_help(void)
+{
+        struct str out = { 0 };
+
+        str_text(&out, "usage: seep diff [OPTIONS] OLD NEW\n\n"
+                       "Tell what changed between two recordings, or two moments of one, per call stack.\n"
+                       "Each is FILE (its end), or FILE@WHEN: a snapshot's number, the label of a tag or snapshot,\n"
+                       "a time like 1.5s, start, peak or end.  @WHEN alone means the other's file, or the newest here.\n");
+        option_help(diff_options, &out);
+        str_text(&out, "\nexamples:\n"
+                       "  seep diff old.seep new.seep              two runs\n"
+                       "  seep diff run.seep@1 @2                  two snapshots of one\n"
+                       "  seep diff run.seep@startup run.seep      from a tag to the end\n"
+                       "\nExit status: 0 fine, 2 wrong use, 4 a file cannot be read.\n");
+        pager_show(&out, true);
+        str_free(&out);
+        return 0;
+}
+
+/* ---- words ---- */
+
+static int report_option(const char *name)
+{
+        int which = 0;
+
+        while (which < REPORT_COUNT && (!report_options[which].name || strcmp(report_options[which].name, name) != 0))
+                which++;
+        return which;
+}
+
+static int take(struct side sides[MATCH_SIDES], int which, const char *value)
+{
+        int status = 0;
+
+        for (int i = 0; !status && i < MATCH_SIDES; i++)
+                status = report_take(&sides[i].asked, report_option(diff_options[which].name), value);
+        return status;
+}
+
+static int settle(struct side *side)
+{
+        struct report *r = &side->asked;
+
+        if (!r->cost_set)
+                r->request.cost = SELECT_LIVE;
+        if (r->request.change || r->request.cost == SELECT_TEMPORARY)
+                return message_usage("diff", "--cost: one of live, peak, total, allocs is expected");
+        if (r->sort_set && !diff_key_known(r->sort))
+                return message_usage("diff", "--sort: one of live-bytes, live-blocks, peak-bytes, alloc-bytes, allocs "
+                                             "is expected");
+        r->request.filter = &r->filter;
+        r->request.wrappers = r->all_frames || r->view == REPORT_JSON ? NULL : &r->wrappers;
+        r->names.debug_paths = r->debug_paths;
+        r->names.listener = r->quiet ? NULL : &names_listener;
+        return 0;
+}
+
+/* FILE, FILE@WHEN or @WHEN. */
+static bool name_file(struct side *side, const char *other, struct err *e)
+{
+        const char *at = moment_split(side->operand);
+
+        side->word = at ? at + 1 : "end";
+        if (at == side->operand && !other)
+                return newest_recording(&side->file, e);
+        side->file = heap_text(at == side->operand ? other : side->operand);
+        if (at > side->operand)
+                side->file[at - side->operand] = 0;
+        return true;
+}
+
+/* ---- recordings ---- */
+
+static bool read_side(struct side *side, const struct side *other, struct err *e)
+{
+        const struct report *r = &side->asked;
+
+        side->profile = &side->own;
+        if (other && strcmp(other->file, side->file) == 0) {
+                side->profile = other->profile;
+                side->symbols = other->symbols;
+                return true;
+        }
+        if (!file_read(&side->own, side->file, e))
+                return false;
+        if (side->own.truncated && !r->quiet)
+                message("%s ends early: shown is what is whole ('seep info %s' tells what is missing)", side->file,
+                        side->file);
+        if (report_view_lost(r, &side->own))
+                return err_set(e, ERR_EXIT_BAD_FILE, "%s: no call stack is in the part that can be read", side->file);
+        side->symbols = symbols_new(&side->own, &r->names);
+        return true;
+}
+
+static bool select_side(struct side *side, struct err *e)
+{
+        struct select_request *request = &side->asked.request;
+
+        if (!moment_find(side->profile, side->word, &request->at, e) ||
+            !select_make(&side->sel, side->profile, side->symbols, request, e))
+                return err_context(e, "%s", side->operand);
+        return true;
+}
+
+static void free_side(struct side *side)
+{
+        select_free(&side->sel);
+        if (side->profile == &side->own)
+                symbols_free(side->symbols);
+        profile_free(&side->own);
+        report_free(&side->asked);
+        free(side->file);
+}
+
+/* ---- output ---- */
+
+static void build_id(const struct profile_module *module, struct str *out)
+{
+        for (uint32_t i = 0; i < module->build_id_bytes && i < 4; i++)
+                str_format(out, "%02x", module->build_id[i]);
+}
+
+/* Rebuilt files are said to be, each once. */
+static void tell_rebuilt(const struct diff *d)
+{
+        const struct profile *p = d->sel[MATCH_NEW]->profile, *q = d->sel[MATCH_OLD]->profile;
+        uint32_t old;
+
+        for (uint32_t i = 0; i < p->module_count; i++) {
+                struct str from = { 0 }, to = { 0 };
+
+                if (!match_rebuilt(&d->match, i, &old))
+                        continue;
+                build_id(&q->modules[old], &from);
+                build_id(&p->modules[i], &to);
+                message("build ids of %s differ (%s..., %s...): its functions are matched by name",
+                        label_base(p->modules[i].path), str_get(&from), str_get(&to));
+                str_free(&from);
+                str_free(&to);
+        }
+}
+
+static void write_diff(const struct diff *d, const struct report *r, const struct diff_options *options, struct str *out)
+{
+        if (r->view == REPORT_JSON)
+                diff_json(d, options, out);
+        else if (r->view == REPORT_MEMLOG)
+                diff_memlog(d, options, out);
+        else if (r->csv)
+                diff_csv(d, options, out);
+        else
+                diff_text(d, options, out);
+}
+
+static bool show(struct side sides[MATCH_SIDES], struct err *e)
+{
+        const struct report *r = &sides[MATCH_NEW].asked;
+        const struct selection *sel[] = { &sides[MATCH_OLD].sel, &sides[MATCH_NEW].sel };
+        struct symbols *symbols[] = { sides[MATCH_OLD].symbols, sides[MATCH_NEW].symbols };
+        struct deliver how = { r->output, r->force, r->no_pager || r->view == REPORT_JSON || r->csv };
+        struct diff_options options = { { sides[MATCH_OLD].operand, sides[MATCH_NEW].operand },
+                                        r->limit,
+                                        deliver_color(&how, r->color) };
+        struct str out = { 0 };
+        struct diff d;
+        bool good;
+
+        diff_make(&d, sel, symbols, r->sort_set ? r->sort : flat_key_of(r->request.cost));
+        if (!r->quiet)
+                tell_rebuilt(&d);
+        if (!r->quiet && !d.count && r->filter_words.length)
+                message("no stack matches%s", str_get(&r->filter_words));
+        write_diff(&d, r, &options, &out);
+        diff_free(&d);
+        good = deliver_text(&how, &out, e);
+        str_free(&out);
+        return good;
+}
+
+static int run(struct side sides[MATCH_SIDES])
+{
+        struct side *old = &sides[MATCH_OLD], *new = &sides[MATCH_NEW];
+        struct err e = { 0 };
+        int status = settle(old);
+
+        if (!status)
+                status = settle(new);
+        if (status)
+                return status;
+        if (name_file(old, NULL, &e) && name_file(new, old->file, &e) && read_side(old, NULL, &e) &&
+            read_side(new, old, &e) && select_side(old, &e) && select_side(new, &e) && show(sides, &e))
+                return 0;
+        return message_error(&e);
+}
+
+int cmd_diff(int argc, char **argv)
+{
+        struct side sides[MATCH_SIDES] = { { .asked = { .command = "diff", .view = REPORT_FLAT } },
+                                           { .asked = { .command = "diff", .view = REPORT_FLAT } } };
+        struct option_parser parser;
+        int which, status = 0;
+        bool help = false;
+
+        option_start(&parser, "diff", diff_options, argc, argv);
+        while (!status && !help && (which = option_next(&parser)) >= 0) {
+                help = which == DIFF_HELP;
+                if (!help)
+                        status = take(sides, which, parser.value);
+        }
+        if (!status && !help && which == OPTION_WRONG)
+                status = ERR_EXIT_USAGE;
+        if (!status && !help && argc - parser.first_operand != MATCH_SIDES)
+                status = message_usage("diff", "two recordings are expected, or two moments of one: OLD NEW");
+        if (!status && !help) {
+                sides[MATCH_OLD].operand = argv[parser.first_operand];
+                sides[MATCH_NEW].operand = argv[parser.first_operand + 1];
+                status = run(sides);
+        }
+        for (int i = MATCH_SIDES; i-- > 0;)
+                free_side(&sides[i]);
+        return help ? say_help() : status;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * diff.c -- what changed between two recordings, or two moments of one.
+ *
+ * Room:   outside.
+ */
+#include "report/diff.h"
+
+#include <stdlib.h>
+
+#include "base/heap.h"
+#include "report/memlog.h"
+#include "report/merge.h"
+
+const char *diff_change_word(enum diff_change change)
+{
+        static const char *const words[] = {
+#define DIFF_CHANGE_WORD(id, word) word,
+                DIFF_CHANGES(DIFF_CHANGE_WORD)
+#undef DIFF_CHANGE_WORD
+        };
+
+        return words[change];
+}
+
+enum diff_change diff_change_of(const struct diff *d, const struct diff_row *row)
+{
+        int64_t old = select_weight(d->sel[MATCH_OLD], row->sums[MATCH_OLD].bytes, row->sums[MATCH_OLD].count);
+        int64_t new = select_weight(d->sel[MATCH_NEW], row->sums[MATCH_NEW].bytes, row->sums[MATCH_NEW].count);
+
+        if (old == new)
+                return DIFF_SAME;
+        if (!old || !new)
+                return old ? DIFF_GONE : DIFF_NEW;
+        return new > old ? DIFF_GROWN : DIFF_SHRUNK;
+}
+
+static uint64_t number_of(const struct select_row *row, enum flat_key key)
+{
+        switch (key) {
+        case FLAT_LIVE_BLOCKS:
+                return row->live_blocks;
+        case FLAT_PEAK_BYTES:
+                return row->peak_bytes;
+        case FLAT_ALLOC_BYTES:
+                return row->alloc_bytes;
+        case FLAT_ALLOCS:
+                return row->allocs;
+        default:
+                return row->live_bytes;
+        }
+}
+
+bool diff_key_known(enum flat_key key)
+{
+        return key == FLAT_LIVE_BYTES || key == FLAT_LIVE_BLOCKS || key == FLAT_PEAK_BYTES || key == FLAT_ALLOC_BYTES ||
+               key == FLAT_ALLOCS;
+}
+
+static struct select_row difference(const struct select_row *new, const struct select_row *old)
+{
+        return (struct select_row){
+                .bytes = new->bytes - old->bytes,
+                .count = new->count - old->count,
+                .allocs = new->allocs - old->allocs,
+                .frees = new->frees - old->frees,
+                .alloc_bytes = new->alloc_bytes - old->alloc_bytes,
+                .live_blocks = new->live_blocks - old->live_blocks,
+                .live_bytes = new->live_bytes - old->live_bytes,
+                .peak_blocks = new->peak_blocks - old->peak_blocks,
+                .peak_bytes = new->peak_bytes - old->peak_bytes,
+                .temporary = new->temporary - old->temporary,
+                .lifetime_ms = new->lifetime_ms - old->lifetime_ms,
+        };
+}
+
+/* What one of the two moments does not tell did not change. */
+static void forget_unknown(const struct diff *d, struct select_row *change)
+{
+        bool slices = false, peak = false;
+
+        for (int side = 0; side < MATCH_SIDES; side++) {
+                slices |= d->sel[side]->moment == SELECT_OF_TIME;
+                peak |= d->sel[side]->moment == SELECT_OF_PEAK;
+        }
+        if (slices || peak)
+                change->peak_blocks = change->peak_bytes = change->temporary = change->lifetime_ms = 0;
+        if (peak)
+                change->allocs = change->frees = change->alloc_bytes = 0;
+}
+
+static bool is_nothing(const struct select_row *c)
+{
+        return !c->allocs && !c->frees && !c->alloc_bytes && !c->live_blocks && !c->live_bytes && !c->peak_blocks &&
+               !c->peak_bytes && !c->temporary;
+}
+
+static void take_part(struct diff *d, enum match_side side, const struct select_part *part)
+{
+        for (uint32_t i = 0; i < part->count; i++) {
+                const struct select_row *row = &part->rows[i];
+                struct diff_row *to = &d->rows[d->count++];
+
+                *to = (struct diff_row){ .site = row->site,
+                                         .shown = side,
+                                         .from = { row->node, row->level },
+                                         .kind = row->kind };
+                to->id = match_stack(&d->match, side, to->from);
+                to->sums[side] = *row;
+        }
+}
+
+/* Same stack and kind together, the one to show first. */
+static int by_stack(const void *a, const void *b)
+{
+        const struct diff_row *x = a, *y = b;
+
+        if (x->id != y->id)
+                return x->id < y->id ? -1 : 1;
+        if (x->kind != y->kind)
+                return x->kind < y->kind ? -1 : 1;
+        if (x->shown != y->shown)
+                return x->shown == MATCH_NEW ? -1 : 1;
+        return x->site < y->site ? -1 : x->site > y->site;
+}
+
+static int by_key(const void *a, const void *b)
+{
+        const struct diff_row *x = a, *y = b;
+        int order = memlog_order(x->key, y->key);
+
+        return order ? order : by_stack(a, b);
+}
+
+static void merge(struct diff *d)
+{
+        uint32_t kept = 0;
+
+        qsort(d->rows, d->count, sizeof *d->rows, by_stack);
+        for (uint32_t i = 0; i < d->count; i++) {
+                struct diff_row *to = kept ? &d->rows[kept - 1] : NULL;
+
+                if (!to || to->id != d->rows[i].id || to->kind != d->rows[i].kind) {
+                        d->rows[kept++] = d->rows[i];
+                        continue;
+                }
+                for (int side = 0; side < MATCH_SIDES; side++)
+                        merge_add(&to->sums[side], &d->rows[i].sums[side]);
+        }
+        d->count = kept;
+}
+
+void diff_make(struct diff *d, const struct selection *const sel[MATCH_SIDES], struct symbols *const s[MATCH_SIDES],
+               enum flat_key key)
+{
+        *d = (struct diff){ .sel = { sel[0], sel[1] }, .symbols = { s[0], s[1] } };
+        match_start(&d->match, sel, s);
+        d->rows = heap_zero((size_t)sel[0]->heap.count + sel[0]->mapped.count + sel[1]->heap.count + sel[1]->mapped.count,
+                            sizeof *d->rows);
+        for (int side = 0; side < MATCH_SIDES; side++) {
+                take_part(d, (enum match_side)side, &sel[side]->heap);
+                take_part(d, (enum match_side)side, &sel[side]->mapped);
+        }
+        merge(d);
+        for (uint32_t i = 0; i < d->count; i++) {
+                struct diff_row *row = &d->rows[i];
+
+                row->change = difference(&row->sums[MATCH_NEW], &row->sums[MATCH_OLD]);
+                forget_unknown(d, &row->change);
+                row->key = (int64_t)number_of(&row->change, key);
+                row->equal = is_nothing(&row->change);
+        }
+        qsort(d->rows, d->count, sizeof *d->rows, by_key);
+}
+
+void diff_free(struct diff *d)
+{
+        match_free(&d->match);
+        free(d->rows);
+}

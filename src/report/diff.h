@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * diff.h -- what changed between two recordings, or two moments of one.
+ *
+ * Room:   outside.  diff.c finds it, diff_text.c and diff_json.c write it.
+ */
+#ifndef SEEP_REPORT_DIFF_H
+#define SEEP_REPORT_DIFF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "report/flat.h"
+#include "report/match.h"
+#include "report/select.h"
+#include "symbol/symbol.h"
+
+/* name, word: of the chosen cost */
+#define DIFF_CHANGES(X)                                                        \
+        X(NEW, "new")                                                          \
+        X(GONE, "gone")                                                        \
+        X(GROWN, "grown")                                                      \
+        X(SHRUNK, "shrunk")                                                    \
+        X(SAME, "unchanged")
+
+enum diff_change {
+#define DIFF_CHANGE_ENUM(id, word) DIFF_##id,
+        DIFF_CHANGES(DIFF_CHANGE_ENUM)
+#undef DIFF_CHANGE_ENUM
+        DIFF_CHANGE_COUNT
+};
+
+/* A stack and kind of either recording. */
+struct diff_row {
+        uint32_t id;            /* of the stack */
+        uint32_t site;          /* in the recording it is shown from */
+        enum match_side shown;  /* the new one, unless the stack is only in the old one */
+        struct wrapper_frame from;
+        uint32_t kind;
+        struct select_row sums[MATCH_SIDES];
+        struct select_row change; /* new - old; numbers wrap */
+        bool equal;               /* no number changed */
+        int64_t key;              /* what orders it */
+};
+
+struct diff {
+        const struct selection *sel[MATCH_SIDES];
+        struct symbols *symbols[MATCH_SIDES];
+        struct match match;
+        struct diff_row *rows; /* largest change first; also those that did not change */
+        uint32_t count;
+};
+
+/* SEL: of the same cost.  Ordered by KEY: live-bytes, live-blocks, peak-bytes, alloc-bytes or allocs. */
+void diff_make(struct diff *d, const struct selection *const sel[MATCH_SIDES], struct symbols *const s[MATCH_SIDES],
+               enum flat_key key);
+void diff_free(struct diff *d);
+
+/* Whether diff_make can order by KEY. */
+bool diff_key_known(enum flat_key key);
+
+/* What became of the chosen cost. */
+enum diff_change diff_change_of(const struct diff *d, const struct diff_row *row);
+const char *diff_change_word(enum diff_change change);
+
+struct diff_options {
+        const char *names[MATCH_SIDES]; /* what the user called the two */
+        uint32_t limit;                 /* 0: all */
+        int color;
+};
+
+void diff_text(const struct diff *d, const struct diff_options *options, struct str *out);
+void diff_memlog(const struct diff *d, const struct diff_options *options, struct str *out);
+void diff_csv(const struct diff *d, const struct diff_options *options, struct str *out);
+void diff_json(const struct diff *d, const struct diff_options *options, struct str *out);
+
+#endif

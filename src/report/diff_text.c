@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * diff_text.c -- what changed between two recordings, for people; and as --memlog and --csv.
+ *
+ * Room:   outside.
+ */
+#include "report/diff.h"
+
+#include <stdlib.h>
+
+#include "base/heap.h"
+#include "ledger/ledger.h"
+#include "report/csv.h"
+#include "report/memlog.h"
+#include "report/merge.h"
+#include "report/stack.h"
+#include "report/text.h"
+
+/* ---- for people ---- */
+
+static bool is_mapped(const struct diff_row *row)
+{
+        return LEDGER_KIND_IS_MAPPED(row->kind);
+}
+
+/* Sizes for costs in bytes, numbers for counts. */
+static void write_weight(const struct diff *d, const struct select_row *row, struct str *out)
+{
+        int64_t weight = select_weight(d->sel[MATCH_NEW], row->bytes, row->count);
+
+        if (select_counts(d->sel[MATCH_NEW]->cost))
+                text_number(out, weight);
+        else
+                text_size(out, weight);
+}
+
+static void write_signed(const struct diff *d, const struct select_row *change, struct str *out)
+{
+        if (select_weight(d->sel[MATCH_NEW], change->bytes, change->count) > 0)
+                str_char(out, '+');
+        write_weight(d, change, out);
+}
+
+static void write_count(struct str *out, uint64_t change, const char *noun)
+{
+        str_text(out, (int64_t)change > 0 ? ", +" : ", ");
+        text_count(out, (int64_t)change, noun);
+}
+
+/* "2.0 MiB to 3.0 MiB live, +12 blocks, +300 calls".  Calls until the peak are not known. */
+static void write_numbers(const struct diff *d, const struct select_row sums[MATCH_SIDES],
+                          const struct select_row *change, struct str *out)
+{
+        static const char *const words[] = { [SELECT_LIVE] = "live",
+                                             [SELECT_PEAK] = "at the peak",
+                                             [SELECT_TOTAL] = "allocated",
+                                             [SELECT_ALLOCS] = "calls",
+                                             [SELECT_TEMPORARY] = "temporary" };
+        enum select_cost cost = d->sel[MATCH_NEW]->cost;
+
+        write_weight(d, &sums[MATCH_OLD], out);
+        str_text(out, " to ");
+        write_weight(d, &sums[MATCH_NEW], out);
+        str_format(out, " %s", words[cost]);
+        if (cost == SELECT_LIVE || cost == SELECT_PEAK)
+                write_count(out, cost == SELECT_LIVE ? change->live_blocks : change->peak_blocks, "block");
+        if (d->sel[MATCH_OLD]->moment != SELECT_OF_PEAK && d->sel[MATCH_NEW]->moment != SELECT_OF_PEAK &&
+            cost != SELECT_ALLOCS)
+                write_count(out, change->allocs, "call");
+        str_char(out, '\n');
+}
+
+static void write_row(const struct diff *d, const struct diff_row *row, uint32_t number,
+                      const struct diff_options *options, struct str *out)
+{
+        const struct selection *sel = d->sel[row->shown];
+        size_t start = out->length;
+
+        str_format(out, "%4u. ", number);
+        text_color(out, options->color, TEXT_BOLD);
+        write_signed(d, &row->change, out);
+        text_plain(out, options->color);
+        text_pad(out, start, 18);
+        str_format(out, " %s, by %s\n      ", diff_change_word(diff_change_of(d, row)),
+                   profile_kind_name(sel->profile, row->kind));
+        write_numbers(d, row->sums, &row->change, out);
+        stack_write(sel, d->symbols[row->shown], row->from, "        ", out);
+        str_char(out, '\n');
+}
+
+static void write_head(const struct diff *d, bool mapped, const struct diff_options *options, struct str *out)
+{
+        uint32_t counts[DIFF_CHANGE_COUNT] = { 0 };
+        struct select_row sums[MATCH_SIDES] = { { 0 } }, change = { 0 };
+
+        for (uint32_t i = 0; i < d->count; i++) {
+                if (is_mapped(&d->rows[i]) != mapped)
+                        continue;
+                counts[diff_change_of(d, &d->rows[i])]++;
+                merge_add(&change, &d->rows[i].change);
+                for (int side = 0; side < MATCH_SIDES; side++)
+                        merge_add(&sums[side], &d->rows[i].sums[side]);
+        }
+        str_text(out, mapped ? "mapped by mmap: " : "heap: ");
+        text_color(out, options->color, TEXT_BOLD);
+        write_signed(d, &change, out);
+        text_plain(out, options->color);
+        str_text(out, ", ");
+        write_numbers(d, sums, &change, out);
+        str_text(out, "stacks: ");
+        for (int i = 0; i < DIFF_CHANGE_COUNT; i++) {
+                text_number(out, counts[i]);
+                str_format(out, " %s%s", diff_change_word((enum diff_change)i), i + 1 < DIFF_CHANGE_COUNT ? ", " : "\n\n");
+        }
+}
+
+static void write_part(const struct diff *d, bool mapped, const struct diff_options *options, struct str *out)
+{
+        uint32_t count = 0;
+
+        write_head(d, mapped, options, out);
+        for (uint32_t i = 0; i < d->count && d->rows[i].key; i++) {
+                if (is_mapped(&d->rows[i]) != mapped)
+                        continue;
+                if (!options->limit || count < options->limit)
+                        write_row(d, &d->rows[i], count + 1, options, out);
+                count++;
+        }
+        if (options->limit && count > options->limit) {
+                str_text(out, "      ");
+                text_count(out, count - options->limit, "more stack");
+                str_format(out, " (-n %u)\n", options->limit);
+        }
+}
+
+void diff_text(const struct diff *d, const struct diff_options *options, struct str *out)
+{
+        str_format(out, "from %s to %s\n", options->names[MATCH_OLD], options->names[MATCH_NEW]);
+        write_part(d, false, options, out);
+        if (d->sel[MATCH_OLD]->mapped.count || d->sel[MATCH_NEW]->mapped.count)
+                write_part(d, true, options, out);
+}
+
+/* ---- as MTrace writes it ---- */
+
+static int by_id(const void *a, const void *b)
+{
+        const struct diff_row *x = a, *y = b;
+
+        return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static int by_key(const void *a, const void *b)
+{
+        const struct diff_row *x = a, *y = b;
+        int order = memlog_order(x->key, y->key);
+
+        return order ? order : by_id(a, b);
+}
+
+/* The heap's rows with their chosen cost as the key, one per stack whatever the kind. */
+static struct diff_row *rows_by_stack(const struct diff *d, uint32_t *count)
+{
+        struct diff_row *rows = heap_zero(d->count, sizeof *rows);
+        uint32_t all = 0;
+
+        *count = 0;
+        for (uint32_t i = 0; i < d->count; i++)
+                if (!is_mapped(&d->rows[i])) {
+                        rows[all] = d->rows[i];
+                        rows[all].key = select_weight(d->sel[MATCH_NEW], rows[all].change.bytes, rows[all].change.count);
+                        all++;
+                }
+        qsort(rows, all, sizeof *rows, by_id);
+        for (uint32_t i = 0; i < all; i++) {
+                if (*count && rows[*count - 1].id == rows[i].id)
+                        rows[*count - 1].key += rows[i].key;
+                else
+                        rows[(*count)++] = rows[i];
+        }
+        qsort(rows, *count, sizeof *rows, by_key);
+        return rows;
+}
+
+void diff_memlog(const struct diff *d, const struct diff_options *options, struct str *out)
+{
+        uint32_t count;
+        struct diff_row *rows = rows_by_stack(d, &count);
+
+        for (uint32_t i = 0; i < count && rows[i].key && (!options->limit || i < options->limit); i++)
+                memlog_entry(d->sel[rows[i].shown], d->symbols[rows[i].shown], rows[i].from, rows[i].key, out);
+        free(rows);
+}
+
+/* ---- for programs ---- */
+
+void diff_csv(const struct diff *d, const struct diff_options *options, struct str *out)
+{
+        uint32_t count = 0;
+
+        csv_names(out, "change,kind,live_bytes,live_blocks,peak_bytes,peak_blocks,alloc_bytes,allocs,frees,temporary,stack");
+        for (uint32_t i = 0; i < d->count && (!options->limit || count < options->limit); i++) {
+                const struct diff_row *row = &d->rows[i];
+                const uint64_t numbers[] = { row->change.live_bytes,  row->change.live_blocks, row->change.peak_bytes,
+                                             row->change.peak_blocks, row->change.alloc_bytes, row->change.allocs,
+                                             row->change.frees,       row->change.temporary };
+
+                if (row->equal)
+                        continue;
+                count++;
+                csv_text(out, diff_change_word(diff_change_of(d, row)));
+                csv_text(out, profile_kind_name(d->sel[row->shown]->profile, row->kind));
+                for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
+                        csv_signed(out, (int64_t)numbers[k]);
+                csv_stack(d->sel[row->shown], d->symbols[row->shown], row->from, out);
+                csv_end(out);
+        }
+}

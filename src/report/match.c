@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * match.c -- which stacks of two recordings are the same.
+ *
+ * Room:   outside.
+ * Keeps:  an entry is (caller's entry, file, place in it): walking a stack from its outer end gives the same entry for
+ *         the same stack of either recording.
+ */
+#include "report/match.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "base/str.h"
+#include "report/label.h"
+
+struct match_entry {
+        uint32_t caller;
+        const void *file; /* NULL: place is a name of the pool */
+        uint64_t place;
+};
+
+enum { MATCH_ROOT = 1, MATCH_FIRST = 3 }; /* 1 and 2 stand for the two roots of a tree of stacks */
+
+/* ---- files ---- */
+
+static bool same_build(const struct profile_module *a, const struct profile_module *b)
+{
+        return a->build_id_bytes == b->build_id_bytes && memcmp(a->build_id, b->build_id, a->build_id_bytes) == 0;
+}
+
+static bool is_program(const struct profile *p, const struct profile_module *module)
+{
+        return p->meta.exe && module->path && strcmp(p->meta.exe, module->path) == 0;
+}
+
+/* The same library or program, whatever its build. */
+static bool same_name(const struct profile *p, const struct profile_module *a, const struct profile *q,
+                      const struct profile_module *b)
+{
+        if (!a->path || !b->path)
+                return false;
+        return strcmp(label_base(a->path), label_base(b->path)) == 0 || (is_program(p, a) && is_program(q, b));
+}
+
+/* The module of Q with the name of MODULE of P but another build, when none has the same build; else UINT32_MAX. */
+static uint32_t other_build(const struct profile *p, const struct profile_module *module, const struct profile *q)
+{
+        uint32_t other = UINT32_MAX;
+
+        for (uint32_t i = 0; module->build_id_bytes && i < q->module_count; i++) {
+                if (!q->modules[i].build_id_bytes || !same_name(p, module, q, &q->modules[i]))
+                        continue;
+                if (same_build(module, &q->modules[i]))
+                        return UINT32_MAX;
+                other = i;
+        }
+        return other;
+}
+
+static const char *file_of(struct match *m, const struct profile_module *module)
+{
+        struct str name = { 0 };
+        const char *file;
+
+        for (uint32_t i = 0; i < module->build_id_bytes; i++)
+                str_format(&name, "%02x", module->build_id[i]);
+        if (!name.length)
+                str_format(&name, "file %s", module->path ? module->path : "");
+        file = pool_text(&m->texts, str_get(&name));
+        str_free(&name);
+        return file;
+}
+
+static void name_files(struct match *m, enum match_side side)
+{
+        const struct profile *p = m->side[side].sel->profile, *q = m->side[!side].sel->profile;
+
+        m->side[side].files = heap_zero(p->module_count, sizeof *m->side[side].files);
+        for (uint32_t i = 0; i < p->module_count; i++) {
+                const struct profile_module *module = &p->modules[i];
+                bool known = !(module->flags & LEDGER_MODULE_ANONYMOUS);
+
+                if (known && (p == q || other_build(p, module, q) == UINT32_MAX))
+                        m->side[side].files[i] = file_of(m, module);
+        }
+}
+
+bool match_rebuilt(const struct match *m, uint32_t index, uint32_t *old)
+{
+        const struct profile *p = m->side[MATCH_NEW].sel->profile, *q = m->side[MATCH_OLD].sel->profile;
+
+        *old = p == q ? UINT32_MAX : other_build(p, &p->modules[index], q);
+        return *old != UINT32_MAX;
+}
+
+/* ---- stacks ---- */
+
+static size_t slot_of(const struct match *m, const struct match_entry *e)
+{
+        uint64_t hash = (e->place ^ (uint64_t)(uintptr_t)e->file) * 0x9e3779b97f4a7c15ull ^
+                        e->caller * 0xc2b2ae3d27d4eb4full;
+        size_t i = (hash ^ hash >> 32) & (m->table_room - 1);
+
+        for (; m->table[i]; i = (i + 1) & (m->table_room - 1)) {
+                const struct match_entry *other = &m->entries[m->table[i]];
+
+                if (other->caller == e->caller && other->file == e->file && other->place == e->place)
+                        break;
+        }
+        return i;
+}
+
+static void widen(struct match *m)
+{
+        m->entry_room = m->entry_room ? m->entry_room * 2 : 1024;
+        m->entries = heap_grow(m->entries, m->entry_room, sizeof *m->entries);
+        free(m->table);
+        m->table_room = (size_t)m->entry_room * 2;
+        m->table = heap_zero(m->table_room, sizeof *m->table);
+        for (uint32_t i = MATCH_FIRST; i < m->entry_count; i++)
+                m->table[slot_of(m, &m->entries[i])] = i;
+}
+
+static uint32_t entry_id(struct match *m, const struct match_entry *e)
+{
+        size_t slot;
+
+        if (m->entry_count == m->entry_room)
+                widen(m);
+        slot = slot_of(m, e);
+        if (!m->table[slot]) {
+                m->entries[m->entry_count] = *e;
+                m->table[slot] = m->entry_count++;
+        }
+        return m->table[slot];
+}
+
+/* A frame without a name: all that is known is the file it is in. */
+static const char *nameless(const struct profile *p, const struct profile_node *node)
+{
+        const char *path = node->module < p->module_count ? p->modules[node->module].path : NULL;
+
+        return path ? label_base(path) : "?";
+}
+
+/* The frames at NODE from LEVEL outwards, called by CALLER. */
+static uint32_t match_node(struct match *m, const struct match_recording *r, struct wrapper_frame at, uint32_t caller)
+{
+        const struct profile *p = r->sel->profile;
+        uint32_t origin = select_origin(r->sel, at.node);
+        const struct profile_node *node = &p->nodes[origin];
+        const char *file = node->module < p->module_count ? r->files[node->module] : NULL;
+        const struct symbol_frame *frames;
+        uint32_t count;
+
+        if (file)
+                return entry_id(m, &(struct match_entry){ caller, file,
+                                                          (node->pc - p->modules[node->module].bias) << 1 | node->exact });
+        count = symbols_node(r->symbols, origin, &frames);
+        while (count > at.level) {
+                const char *name = frames[--count].function;
+
+                name = pool_text(&m->texts, name ? name : nameless(p, node));
+                caller = entry_id(m, &(struct match_entry){ caller, NULL, (uint64_t)(uintptr_t)name });
+        }
+        return caller;
+}
+
+uint32_t match_stack(struct match *m, enum match_side side, struct wrapper_frame from)
+{
+        struct match_recording *r = &m->side[side];
+        uint32_t outer = from.level ? select_parent(r->sel, from.node) : from.node, count = 0, id, node = outer;
+        uint32_t *path;
+
+        while (node > 1 && !r->ids[node]) {
+                node = select_parent(r->sel, node);
+                count++;
+        }
+        id = node > 1 ? r->ids[node] : MATCH_ROOT + node;
+        path = heap_zero(count, sizeof *path);
+        node = outer;
+        for (uint32_t i = count; i-- > 0; node = select_parent(r->sel, node))
+                path[i] = node;
+        for (uint32_t i = 0; i < count; i++)
+                id = r->ids[path[i]] = match_node(m, r, (struct wrapper_frame){ path[i], 0 }, id);
+        free(path);
+        return from.level ? match_node(m, r, from, id) : id;
+}
+
+void match_start(struct match *m, const struct selection *const sel[MATCH_SIDES], struct symbols *const s[MATCH_SIDES])
+{
+        *m = (struct match){ .entry_count = MATCH_FIRST };
+        for (int i = 0; i < MATCH_SIDES; i++) {
+                m->side[i] = (struct match_recording){ .sel = sel[i], .symbols = s[i] };
+                m->side[i].ids = heap_zero(sel[i]->node_count, sizeof *m->side[i].ids);
+        }
+        widen(m);
+        for (int i = 0; i < MATCH_SIDES; i++)
+                name_files(m, (enum match_side)i);
+}
+
+void match_free(struct match *m)
+{
+        for (int i = 0; i < MATCH_SIDES; i++) {
+                free(m->side[i].files);
+                free(m->side[i].ids);
+        }
+        free(m->entries);
+        free(m->table);
+        pool_free(&m->texts);
+}
