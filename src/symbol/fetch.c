@@ -17,7 +17,7 @@
 #include "base/str.h"
 
 #define FETCH_LIBRARY "libdebuginfod.so.1"
-#define FETCH_PATIENCE_S 15  /* without a byte; then the servers are left alone */
+#define FETCH_PATIENCE_S 15  /* without a byte; then the servers are left alone.  DEBUGINFOD_TIMEOUT shortens it */
 #define FETCH_ROUNDS_MAX 64l /* the client counts its rounds while it waits; numbers that grow faster are bytes */
 
 struct debuginfod_client;
@@ -48,6 +48,7 @@ struct fetch {
         bool cancelled, silent; /* why a download was ended by us */
         long last;
         time_t moved; /* when bytes came last */
+        int patience_s;
 };
 
 static void fetch_say(const struct fetch *f, const char *text)
@@ -79,7 +80,7 @@ static int fetch_step(struct debuginfod_client *client, long done, long total)
                 f->moved = fetch_now();
         f->last = done;
         f->cancelled = fetch_tell(f, SYMBOL_FETCH_GOING, total > 0 ? done : 0, total);
-        f->silent = !f->cancelled && fetch_now() - f->moved >= FETCH_PATIENCE_S;
+        f->silent = !f->cancelled && fetch_now() - f->moved >= f->patience_s;
         return f->cancelled || f->silent;
 }
 
@@ -121,13 +122,15 @@ static bool fetch_begin(struct fetch *f)
 
 struct fetch *fetch_new(const struct symbol_options *options)
 {
-        const char *urls = getenv("DEBUGINFOD_URLS");
+        const char *urls = getenv("DEBUGINFOD_URLS"), *timeout = getenv("DEBUGINFOD_TIMEOUT");
+        int patience_s = timeout ? atoi(timeout) : 0;
         struct fetch *f;
 
         if (options->no_debuginfod || !urls || !urls[strspn(urls, " ")])
                 return NULL;
         f = heap_zero(1, sizeof *f);
         f->listener = options->listener;
+        f->patience_s = patience_s > 0 && patience_s < FETCH_PATIENCE_S ? patience_s : FETCH_PATIENCE_S;
         return f;
 }
 
@@ -150,7 +153,7 @@ static void fetch_failed(struct fetch *f, int error)
                 str_text(&text, "download cancelled: going on with the names that are here");
         else if (f->silent)
                 str_format(&text, "the debuginfod servers (DEBUGINFOD_URLS) sent nothing for %d s: going on without them",
-                           FETCH_PATIENCE_S);
+                           f->patience_s);
         else
                 str_format(&text, "the debuginfod servers (DEBUGINFOD_URLS) do not answer (%s): going on without them",
                            strerror(error));

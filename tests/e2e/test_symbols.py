@@ -1,79 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""Names and lines, from every form that debug information has and from every place where it may lie.
-
-The program tells the lines of its calls itself (lines.h); what a report says must be these.
-"""
-import json
+"""Names and lines from every form that debug information has."""
 import os
 import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
 
-from harness import DEADLINE, PLAIN, PROGRAMS, SEEP, clean_environment
-
-OPTIMISED = ("-O2", "-g", "-Wl,--build-id=sha1")
-
-
-class Bench:
-    """A folder with a cache of its own, in which programs are made, recorded and moved about."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.env = clean_environment({"XDG_CACHE_HOME": str(folder / "cache"), "HOME": str(folder)})
-
-    def run(self, *argv, cwd=None, env=None, status=0):
-        done = subprocess.run([str(a) for a in argv], cwd=cwd or self.folder, env={**self.env, **(env or {})},
-                              capture_output=True, text=True, timeout=DEADLINE)
-        assert done.returncode == status, f"{argv}: {done.returncode}\n{done.stdout}\n{done.stderr}"
-        return done
-
-    def seep(self, *argv, **how):
-        return self.run(SEEP, *argv, **how)
-
-    def compile(self, *flags, cc="gcc", source="lines.c", out="lines", cwd=None):
-        self.run(cc, "-w", *flags, PROGRAMS / source, "-o", out, "-pthread", cwd=cwd)
-        return (cwd or self.folder) / out
-
-    def record(self, program, *options):
-        """Facts that the program told; the recording is out.seep."""
-        told = self.folder / "truth"
-        self.run("/bin/sh", "-c", 'exec "$@" 3>truth', "sh", SEEP, "record", "-q", "-f", "-o", "out.seep", *options,
-                 "--", program, cwd=self.folder)
-        facts = dict(line[5:].split("=") for line in told.read_text().splitlines())
-        return {name: int(value) for name, value in facts.items()}
-
-    def forget(self):
-        shutil.rmtree(self.folder / "cache", ignore_errors=True)
-
-    def report(self, *options, file="out.seep", **how):
-        return json.loads(self.seep("report", "--json", *options, file, **how).stdout)
-
-    def stack(self, size, *options, **how):
-        """(function, line, inlined) of the one allocation of that size, innermost first."""
-        report = self.report(*options, **how)
-        [site] = [s for s in report["sites"] if s["bytes_allocated"] == size and s["kind"] == "malloc"]
-        frames = [report["frames"][i] for i in site["stack"]]
-        return [(f["function"], f["line"], f["inlined"]) for f in frames]
+from bench import OPTIMISED, Bench, near
+from harness import PROGRAMS
 
 
 @pytest.fixture
 def bench(tmp_path):
     return Bench(tmp_path)
 
-
-def near(facts):
-    return [("near_inner", facts["near_inner"], True), ("near_middle", facts["near_middle"], True),
-            ("near_outer", facts["near_outer"], False), ("main", facts["near_main"], False)]
-
-
-def far(facts):
-    return [("far_inner", facts["far_inner"], True), ("far_middle", facts["far_middle"], True),
-            ("far_outer", facts["far_outer"], False), ("main", facts["near_main_far"], False)]
-
-
-# ---- forms ----
 
 @pytest.mark.parametrize("cc", ["gcc", "clang"])
 @pytest.mark.parametrize("flags", [("-gdwarf-4",), ("-gdwarf-5",), ("-gz",), ("-gdwarf-4", "-gz"), ("-no-pie",)], ids=" ".join)
