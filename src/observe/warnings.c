@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * warnings.c -- what the user should know about a recording: what is missing in it, and why.
+ *
+ * Room:   outside.
+ */
+#include "observe/warnings.h"
+
+#include <inttypes.h>
+
+#include "observe/collect.h"
+#include "observe/counters.h"
+#include "wire/hello.h"
+
+static const char *stop_text(uint32_t reason)
+{
+        static const char *const texts[] = {
+#define STOP_TEXT(name, number, text) [number] = text,
+                LEDGER_STOPS(STOP_TEXT)
+#undef STOP_TEXT
+        };
+
+        return reason < sizeof texts / sizeof *texts ? texts[reason] : "unknown reason";
+}
+
+static uint64_t apart(uint64_t a, uint64_t b)
+{
+        return a > b ? a - b : b - a;
+}
+
+/* Two books kept independently: the counters, and the blocks in the shadow.  Each thread may have died between the
+ * two entries of one event; more than that is a mistake of ours, and is told. */
+void warnings_books(const struct view *v, struct profile *p)
+{
+        const struct profile_totals *t = &p->totals;
+        uint64_t expected = t->live_blocks > t->untracked_blocks ? t->live_blocks - t->untracked_blocks : 0;
+        uint64_t allowed = counters_slots(v) + t->untracked_blocks + t->lost_events;
+
+        if (apart(expected, p->block_count) <= allowed)
+                return;
+        if (v->head.parent_start_monotonic_ns && v->head.several)
+                collect_warn(p, "forked by a program with several threads: what the others did during the fork is half in here");
+        else
+                collect_warn(p, "the counters say %" PRIu64 " live blocks, the table of blocks has %" PRIu64
+                                ": a mistake of seep's, please report it",
+                             t->live_blocks, p->block_count);
+}
+
+static void warn_about_limit(const struct ledger_head *h, struct profile *p)
+{
+        const char *done = h->flags & WIRE_F_LIMIT_ENOMEM   ? "each time the program was told that there is no memory" :
+                           h->flags & WIRE_F_LIMIT_SNAPSHOT ? "the program went on" :
+                                                              "the program was ended";
+
+        if (h->limit_hits)
+                collect_warn(p, "the heap reached its limit of %" PRIu64 " bytes (--limit-heap), %u time%s: %s", h->limit_bytes,
+                             h->limit_hits, h->limit_hits == 1 ? "" : "s", done);
+}
+
+void warnings_ledger(const struct view *v, uint64_t senseless, struct profile *p)
+{
+        const struct ledger_head *h = &v->head;
+
+        if (h->stop_reason)
+                collect_warn(p, "recording stopped early: %s; the program went on unrecorded", stop_text(h->stop_reason));
+        if (h->own_malloc)
+                collect_warn(p, "the program (or a library preloaded before seep) has its own malloc, which is called past us: "
+                                "what it allocates is not in this recording");
+        if (h->lost_events)
+                collect_warn(p, "%" PRIu64 " events could not be recorded", h->lost_events);
+        if (h->untracked_blocks)
+                collect_warn(p, "%" PRIu64 " blocks lie at addresses not divisible by 8 and are counted only",
+                             h->untracked_blocks);
+        if (senseless && !(h->parent_start_monotonic_ns && h->several))
+                collect_warn(p, "%" PRIu64 " block entries were damaged and left out (the program overwrote them?)",
+                             senseless);
+        if (h->verify_differences)
+                collect_warn(p, "%" PRIu64 " of %" PRIu64 " stacks differ from a full unwind", h->verify_differences,
+                             h->verify_captures);
+        if (h->verify_backtrace_differences)
+                collect_warn(p, "%" PRIu64 " of %" PRIu64 " stacks differ from backtrace()",
+                             h->verify_backtrace_differences, h->verify_backtraces);
+        warn_about_limit(h, p);
+}
+
+void warnings_marks(const struct view *v, uint64_t lost, struct profile *p)
+{
+        const struct ledger_head *h = &v->head;
+
+        if (h->marks_not_kept)
+                collect_warn(p, "%u tags and snapshots are not in this recording: there is room for %u", h->marks_not_kept,
+                             LEDGER_MARKS_MAX);
+        if (lost)
+                collect_warn(p, "%" PRIu64 " of %" PRIu64 " tags and snapshots were dropped, evenly spread: what changed between them "
+                                "took too much memory",
+                             lost, lost + p->mark_count);
+        if (h->deaths_not_kept)
+                collect_warn(p, "%u releases could not be assigned to the time between two marks: what was allocated after one and is "
+                                "live at another is too high by up to so many blocks",
+                             h->deaths_not_kept);
+}
