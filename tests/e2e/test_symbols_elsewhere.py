@@ -2,6 +2,7 @@
 """Names when programs and debug files are not where they were: other directories, other machines, servers, the file itself."""
 import os
 import pty
+import re
 import shutil
 import signal
 import socket
@@ -206,6 +207,31 @@ def test_a_recording_from_a_machine_with_stripped_files(bench, tmp_path_factory)
     assert third.stack(7001)[:4] == far(facts)
     text = third.seep("report", "--flat", "out.seep").stdout
     assert "far_middle" in text and "lines.h:" in text
+
+
+# ---- one address, two libraries ----
+
+def stacks_in(text):
+    """Lists of function names, from a flat report."""
+    blocks = re.split(r"\n\s*\d+\. ", text)[1:]
+    return [re.findall(r"^ {8}(\w+) \[", block, re.M) for block in blocks]
+
+
+@pytest.mark.parametrize("options", [(), ("--cost", "total", "--range", "0s..10h"), ("--at", "end")],
+                         ids=["whole", "range", "moment"])
+@pytest.mark.parametrize("stored", [False, True], ids=["found", "stored"])
+def test_libraries_that_follow_each_other_at_one_address(bench, compiler, plugs, options, stored):
+    program = compiler.build("dl_swap.c")
+    done = bench.run("/bin/sh", "-c", 'exec "$@" 3>truth', "sh", SEEP, "record", "-q", "-o", "out.seep", "--", program,
+                     *plugs, "20")
+    assert done.stderr == ""
+    assert "fact same=20\n" in (bench.folder / "truth").read_text(), "the loader did not reuse the address"
+    if stored:
+        bench.seep("symbolize", "out.seep")
+        bench.forget()
+    text = bench.seep("report", "--flat", *options, "-i", "^inner_", "out.seep").stdout
+    found = stacks_in(text)
+    assert {tuple(stack[:4]) for stack in found} == {(f"inner_{x}", f"outer_{x}", "use", "main") for x in "ab"}
 
 
 # ---- debuginfod ----
