@@ -73,8 +73,9 @@ static int say_help(void)
 
         str_text(&out, "usage: seep diff [OPTIONS] OLD NEW\n\n"
                        "Tell what changed between two recordings, or two moments of one, per call stack.\n"
-                       "Each is FILE (its end), or FILE@WHEN: a snapshot's number, the label of a tag or snapshot,\n"
-                       "a time like 1.5s, start, peak or end.  @WHEN alone means the other's file, or the newest here.\n");
+                       "Each is FILE (its end), or FILE@WHEN: a snapshot's number, the label of a tag or\n"
+                       "snapshot, a time like 1.5s, start, peak or end. @WHEN alone means the other's\n"
+                       "file, or the newest here.\n");
         option_help(diff_options, &out);
         str_text(&out, "\nexamples:\n"
                        "  seep diff old.seep new.seep              two runs\n"
