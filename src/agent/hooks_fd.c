@@ -156,9 +156,12 @@ FCNTL(fcntl64, "fcntl64")
         void *hook_##NAME PARAMETERS                                           \
         {                                                                      \
                 struct arch_state caller;                                      \
-                void *stream = REAL(NAME##_) ARGUMENTS;                        \
+                void *stream;                                                  \
                                                                                \
-                if (tracking() && stream) {                                    \
+                if (!tracking())                                               \
+                        return REAL(NAME##_) ARGUMENTS;                        \
+                stream = REAL(NAME##_) ARGUMENTS;                              \
+                if (stream) {                                                  \
                         ARCH_FRAME(caller);                                    \
                         change(REAL(NUMBER)(stream), true, caller);            \
                 }                                                              \
