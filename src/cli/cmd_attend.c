@@ -225,6 +225,8 @@ static int observe(struct attend *a, int fd)
                 answer(fd, "-");
                 return message_error(&e);
         }
+        if (a->pid)
+                session_take_over(s, a->pid);
         if (answer(fd, session_environment(s))) {
                 withdraw(a);
                 session_run(s, a->pid, &end);

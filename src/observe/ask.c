@@ -20,8 +20,8 @@
 
 #include "base/io.h"
 #include "base/str.h"
+#include "observe/door.h"
 #include "observe/family.h"
-#include "observe/greeter.h"
 
 #define ASK_PATIENCE_S 15
 #define ASK_ANCESTORS_MAX 64u
@@ -100,7 +100,7 @@ static int find_observer(uint32_t pid)
         int fd = session_of(pid, &address) ? try_connect(&address, sizeof address) : -1;
 
         for (uint32_t i = 0; fd < 0 && pid > 0 && i < ASK_ANCESTORS_MAX; i++) {
-                socklen_t length = greeter_door(pid, &address);
+                socklen_t length = door_name(pid, &address);
 
                 fd = try_connect(&address, length);
                 pid = parent_of(pid);

@@ -9,7 +9,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,28 +150,6 @@ bool greeter_has_room(void)
 int greeter_accept(int door)
 {
         return accept4(door, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-}
-
-socklen_t greeter_door(uint32_t pid, struct sockaddr_un *out)
-{
-        int length;
-
-        *out = (struct sockaddr_un){ .sun_family = AF_UNIX };
-        length = snprintf(out->sun_path + 1, sizeof out->sun_path - 1, "seep-%u", pid);
-        return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
-}
-
-int greeter_open_for(uint32_t pid)
-{
-        struct sockaddr_un address;
-        socklen_t length = greeter_door(pid, &address);
-        int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-        if (fd >= 0 && bind(fd, (struct sockaddr *)&address, length) == 0 && listen(fd, GREETER_BACKLOG) == 0)
-                return fd;
-        if (fd >= 0)
-                close(fd);
-        return -1;
 }
 
 void greeter_reply(int fd, const struct wire_reply *reply)

@@ -10,7 +10,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/un.h>
 
@@ -59,13 +58,6 @@ int greeter_accept(int door);
 
 /* Answer the command at the other end of FD, and close it. */
 void greeter_reply(int fd, const struct wire_reply *reply);
-
-/* The name of a second door for the process PID, in no directory: a process that we did not start has no variable that tells where
- * we are.  Returns its length. */
-socklen_t greeter_door(uint32_t pid, struct sockaddr_un *out);
-
-/* Open it, for commands only.  The caller's to close; -1: it could not be opened (now). */
-int greeter_open_for(uint32_t pid);
 
 /* What connection FD has to say. */
 enum greeter_answer greeter_receive(int fd, struct greeting *out, struct err *e);

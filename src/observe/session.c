@@ -22,6 +22,7 @@
 
 #include "base/heap.h"
 #include "observe/answers.h"
+#include "observe/door.h"
 #include "observe/family.h"
 #include "observe/greeter.h"
 #include "observe/recording.h"
@@ -175,6 +176,11 @@ const char *session_agent(struct session *s, const char *agent, struct err *e)
         if (!strpbrk(agent, " :"))
                 return agent;
         return greeter_alias(&s->greeter, agent, e) ? s->greeter.alias : NULL;
+}
+
+void session_take_over(struct session *s, pid_t pid)
+{
+        s->door = door_take_over((uint32_t)pid);
 }
 
 const char *session_environment(const struct session *s)
@@ -350,19 +356,6 @@ static void welcome(struct session *s, struct greeting *g)
         recording_tick(r, now_ns());
 }
 
-/* Somebody waits for a mark.  PID 0: it cannot be told who. */
-static void serve_knock(struct session *s, uint32_t pid)
-{
-        for (uint32_t i = 0; i < s->count; i++)
-                if (pid == 0 || s->recordings[i]->pid == pid)
-                        recording_knock(s->recordings[i], now_ns());
-}
-
-static bool may_ask(const struct session *s, uid_t uid)
-{
-        return uid == 0 || uid == geteuid() || uid == s->o.uid;
-}
-
 static void find_execs(struct session *s)
 {
         struct recording_end end = { .end = PROFILE_END_EXEC };
@@ -370,6 +363,25 @@ static void find_execs(struct session *s)
         for (uint32_t i = s->count; i-- > 0;)
                 if (recording_has_execed(s->recordings[i]))
                         finish(s, i, &end);
+}
+
+/* Somebody waits for a mark.  PID 0: it cannot be told who.  A stranger who knocks has taken over a process of ours (observe/door.c). */
+static void serve_knock(struct session *s, uint32_t pid)
+{
+        bool known = false;
+
+        for (uint32_t i = 0; i < s->count; i++)
+                if (pid == 0 || s->recordings[i]->pid == pid) {
+                        recording_knock(s->recordings[i], now_ns());
+                        known = true;
+                }
+        if (!known)
+                find_execs(s);
+}
+
+static bool may_ask(const struct session *s, uid_t uid)
+{
+        return uid == 0 || uid == geteuid() || uid == s->o.uid;
 }
 
 /* FD is moved. */
@@ -469,7 +481,7 @@ static void tell_signal(struct session *s, struct recording *r)
 static void open_own_door(struct session *s)
 {
         if (s->door < 0 && s->main_id && s->o.attended)
-                s->door = greeter_open_for(s->main_id);
+                s->door = door_open(s->main_id);
 }
 
 static void tick(struct session *s)
@@ -661,8 +673,8 @@ void session_run(struct session *s, pid_t pid, struct session_end *end)
         s->own_rss_bytes = (uint64_t)own.ru_maxrss * 1024;
         s->main_pid = s->o.attended ? 0 : pid;
         s->main_id = (uint32_t)pid;
-        if (pid)
-                s->door = greeter_open_for(s->main_id);
+        if (s->door < 0 && pid)
+                s->door = door_open(s->main_id);
         raise_descriptor_limit();
         run_loop(s);
         do {

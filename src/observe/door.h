@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * door.h -- a socket that is found by the number of the process it is about.
+ *
+ * Room:   outside.  Opened by observe/session.c for commands that know nothing but a process; observe/ask.c comes to it.
+ * Keeps:  its name is in no directory (abstract), gone when it is closed, and free for anybody to take: both sides look who the other
+ *         one is.
+ */
+#ifndef SEEP_OBSERVE_DOOR_H
+#define SEEP_OBSERVE_DOOR_H
+
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+/* Returns the length of the name. */
+socklen_t door_name(uint32_t pid, struct sockaddr_un *out);
+
+/* The caller's to close; -1: another one has it, or there are no descriptors. */
+int door_open(uint32_t pid);
+
+/* The same, when PID may just have become another program: whoever recorded the one before it is told, and may first write its last
+ * report. */
+int door_take_over(uint32_t pid);
+
+#endif
