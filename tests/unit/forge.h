@@ -86,6 +86,39 @@ static inline void forge_block(struct profile *p, uint64_t address, uint64_t siz
         p->blocks[p->block_count++] = (struct profile_block){ address, size, site, thread, birth_ms };
 }
 
+/* A moment; forge_change adds to the last one, forge_mark names it. */
+static inline void forge_slice(struct profile *p, uint64_t ms)
+{
+        p->slices = heap_grow(p->slices, p->slice_count + 1, sizeof *p->slices);
+        p->slices[p->slice_count++] = (struct profile_slice){ .ms = ms, .change_first = p->change_count };
+}
+
+static inline void forge_change(struct profile *p, uint32_t site, uint64_t live_bytes, uint64_t live_blocks, uint64_t allocs,
+                                uint64_t alloc_bytes)
+{
+        p->changes = heap_grow(p->changes, p->change_count + 1, sizeof *p->changes);
+        p->changes[p->change_count++] = (struct profile_change){ site, 0, live_bytes, live_blocks, allocs, alloc_bytes };
+        p->slices[p->slice_count - 1].change_count++;
+}
+
+static inline void forge_mark(struct profile *p, uint32_t type, uint32_t seq, const char *label)
+{
+        p->marks = heap_grow(p->marks, p->mark_count + 1, sizeof *p->marks);
+        p->marks[p->mark_count] = (struct profile_mark){ .type = type,
+                                                         .seq = seq,
+                                                         .slice = p->slice_count - 1,
+                                                         .era = p->mark_count + 1,
+                                                         .ms = p->slices[p->slice_count - 1].ms,
+                                                         .label = heap_text(label) };
+        p->mark_count++;
+}
+
+static inline void forge_death(struct profile *p, uint32_t site, uint32_t birth, uint32_t death, uint64_t blocks, uint64_t bytes)
+{
+        p->deaths = heap_grow(p->deaths, p->death_count + 1, sizeof *p->deaths);
+        p->deaths[p->death_count++] = (struct profile_death){ site, birth, death, 0, blocks, bytes };
+}
+
 static inline struct symbols *forge_symbols(const struct profile *p)
 {
         static const struct symbol_options options = { .no_cache = true, .no_debuginfod = true };

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* test_csv.c -- tables for programs. */
+#include "report/csv.h"
+
+#include "forge.h"
+#include "tap.h"
+
+TEST(fields_are_quoted_where_they_need_it)
+{
+        struct str out = { 0 };
+
+        csv_text(&out, "plain");
+        csv_text(&out, "a,b");
+        csv_text(&out, "say \"x\"");
+        csv_text(&out, "two\nlines");
+        csv_text(&out, NULL);
+        csv_signed(&out, -5);
+        csv_number(&out, UINT64_MAX);
+        csv_end(&out);
+        is_text(str_get(&out), "plain,\"a,b\",\"say \"\"x\"\"\",\"two\nlines\",,-5,18446744073709551615\r\n");
+        str_free(&out);
+}
+
+static const char *table(const struct profile *p, struct select_request request, uint32_t limit, struct str *out)
+{
+        struct symbols *s = forge_symbols(p);
+        struct selection sel;
+        struct err e = { 0 };
+
+        str_clear(out);
+        is_true(select_make(&sel, p, s, &request, &e));
+        csv_write(&sel, s, &(struct flat_options){ .key = FLAT_LIVE_BYTES, .limit = limit }, out);
+        select_free(&sel);
+        symbols_free(s);
+        return str_get(out);
+}
+
+TEST(one_line_per_stack_in_the_order_of_the_key_heap_first)
+{
+        struct profile p;
+        struct str out = { 0 };
+        const char *text;
+
+        forge_usual(&p);
+        text = table(&p, (struct select_request){ .cost = SELECT_LIVE }, 0, &out);
+        has_text(text, "site,kind,live_bytes,live_blocks,peak_bytes,peak_blocks,alloc_bytes,allocs,frees,temporary,lifetime_ms,"
+                       "stack\r\n1,malloc,600,6,0,0,600,6,0,0,0,parse [/src/a.c:10];load [/src/l.c:7];main [/src/m.c:1]\r\n");
+        has_text(text, "\r\n5,malloc,3,3,0,0,3,3,0,0,0,small [/src/s.c:5];main [/src/m.c:3]\r\n7,mmap,4096,1,");
+        text = table(&p, (struct select_request){ .cost = SELECT_LIVE }, 1, &out);
+        is_true(!strstr(text, "\r\n3,"));
+        has_text(text, "\r\n7,mmap,");
+        str_free(&out);
+        profile_free(&p);
+}
+
+TEST(what_a_slice_does_not_tell_is_empty)
+{
+        struct profile p;
+        struct str out = { 0 };
+
+        forge_usual(&p);
+        forge_slice(&p, 5);
+        forge_change(&p, FORGE_SITE_PARSE, 50, 5, 10, 100);
+        has_text(table(&p, (struct select_request){ .cost = SELECT_LIVE, .at = { MOMENT_TIME, 0, 5 } }, 0, &out),
+                 "\r\n1,malloc,50,5,,,100,10,5,,,parse ");
+        str_free(&out);
+        profile_free(&p);
+}
+
+TAP_MAIN(fields_are_quoted_where_they_need_it, one_line_per_stack_in_the_order_of_the_key_heap_first,
+         what_a_slice_does_not_tell_is_empty)
