@@ -63,17 +63,20 @@ static void blocks_list(const struct selection *sel, struct symbols *s, struct p
                         const struct blocks_options *options, struct str *out)
 {
         uint64_t shown = options->limit && options->limit < count ? options->limit : count;
+        struct stack_writer stacks;
 
+        stack_start(&stacks, sel, s, "    ", out);
         qsort(list, count, sizeof *list, options->oldest_first ? older_first : larger_first);
         for (uint64_t i = 0; i < shown; i++) {
                 blocks_line(sel->profile, &list[i], options->color, out);
-                stack_write_site(sel, s, sel->profile->sites[list[i].site].node, "    ", out);
+                stack_add_site(&stacks, sel->profile->sites[list[i].site].node);
                 str_char(out, '\n');
         }
         if (shown < count) {
                 text_number(out, (int64_t)(count - shown));
                 str_format(out, " more (-n %" PRIu32 ")\n", options->limit);
         }
+        stack_end(&stacks);
 }
 
 static void blocks_part(const struct selection *sel, struct symbols *s, const struct profile_block *all,

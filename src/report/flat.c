@@ -353,13 +353,15 @@ static void flat_part(const struct flat *f, const struct select_part *part)
 {
         uint32_t count, shown, limit = f->options->limit;
         struct flat_entry *entries = flat_entries(f, part, &count);
+        struct stack_writer stacks;
 
+        stack_start(&stacks, f->sel, f->symbols, "        ", f->out);
         shown = limit && limit < count ? limit : count;
         for (uint32_t i = 0; i < shown; i++) {
                 struct wrapper_frame from = { entries[i].row->node, entries[i].row->level };
 
                 flat_entry(f, &entries[i], i + 1);
-                stack_write(f->sel, f->symbols, from, "        ", f->out);
+                stack_add(&stacks, from);
                 str_char(f->out, '\n');
         }
         if (shown < count) {
@@ -367,6 +369,7 @@ static void flat_part(const struct flat *f, const struct select_part *part)
                 text_number(f->out, count - shown);
                 str_format(f->out, " more stack%s (-n %u)\n", count - shown == 1 ? "" : "s", limit);
         }
+        stack_end(&stacks);
         free(entries);
 }
 

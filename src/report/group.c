@@ -194,7 +194,9 @@ static void group_line(const struct selection *sel, const struct group_row *row,
 {
         size_t start = out->length;
 
-        str_format(out, "%7.2f%%  ", 100.0 * (double)row->weight / (double)whole);
+        str_text(out, 10 * row->weight < whole ? "   " : row->weight < whole ? "  " : " ");
+        text_percent(out, (double)row->weight / (double)whole);
+        str_text(out, "  ");
         if (sel->cost != SELECT_TEMPORARY) {
                 text_number(out, (int64_t)row->bytes);
                 str_text(out, "B, ");

@@ -83,10 +83,13 @@ void label_place(const struct symbol_frame *frame, struct str *out)
 {
         if (!frame->file)
                 return;
-        if (frame->line)
-                str_format(out, " [%s:%" PRIu32 "]", label_relative(frame->file), frame->line);
-        else
-                str_format(out, " [%s]", label_relative(frame->file));
+        str_text(out, " [");
+        str_text(out, label_relative(frame->file));
+        if (frame->line) {
+                str_char(out, ':');
+                text_plain_number(out, frame->line);
+        }
+        str_char(out, ']');
 }
 
 void label_frame(const struct profile *p, uint32_t node, const struct symbol_frame *frame, struct str *out)

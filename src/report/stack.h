@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack.h -- a whole call stack, one line per frame.
+ * stack.h -- whole call stacks, one line per frame.
  *
- * Room:   outside.
+ * Room:   outside.  Used by the views that list stacks.
+ * Cost:   the outer frames of a stack that were written before, as part of another one, are copied.
  */
 #ifndef SEEP_REPORT_STACK_H
 #define SEEP_REPORT_STACK_H
@@ -13,12 +14,33 @@
 #include "report/select.h"
 #include "symbol/symbol.h"
 
-/* Append the frames from the frame LEVEL of NODE (of SEL's tree) outwards, innermost first, each line with INDENT in
- * front.  The start code outside of main is left out. */
+struct stack_place {
+        size_t start, end; /* in OUT; 0, 0: not written yet */
+};
+
+/* Appends stacks to OUT, which must only grow meanwhile. */
+struct stack_writer {
+        const struct selection *sel;
+        struct symbols *symbols;
+        const char *indent; /* in front of each line */
+        struct str *out;
+        struct stack_place *places; /* by node of SEL's tree: the lines from its frames outwards; NULL: forget */
+};
+
+void stack_start(struct stack_writer *w, const struct selection *sel, struct symbols *s, const char *indent,
+                 struct str *out);
+void stack_end(struct stack_writer *w);
+
+/* Append the frames from FROM (of SEL's tree) outwards, innermost first.  The start code outside of main is left
+ * out. */
+void stack_add(struct stack_writer *w, struct wrapper_frame from);
+
+/* The same for a whole stack of the profile, without the wrappers that SEL hides.  SEL must not be of cut stacks. */
+void stack_add_site(struct stack_writer *w, uint32_t node);
+
+/* One stack alone. */
 void stack_write(const struct selection *sel, struct symbols *s, struct wrapper_frame from, const char *indent,
                  struct str *out);
-
-/* The same for a whole stack of the profile, without the wrappers that SEL hides. */
 void stack_write_site(const struct selection *sel, struct symbols *s, uint32_t node, const char *indent,
                       struct str *out);
 

@@ -10,17 +10,32 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The digits of VALUE before END; where they begin. */
+static char *text_digits(char *end, uint64_t value)
+{
+        do
+                *--end = (char)('0' + value % 10);
+        while (value /= 10);
+        return end;
+}
+
+void text_plain_number(struct str *out, uint64_t value)
+{
+        char digits[24], *end = digits + sizeof digits, *at = text_digits(end, value);
+
+        str_bytes(out, at, (size_t)(end - at));
+}
+
 void text_number(struct str *out, int64_t value)
 {
-        char digits[24];
-        uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value;
-        int length = snprintf(digits, sizeof digits, "%" PRIu64, size);
+        char digits[24], *end = digits + sizeof digits;
+        char *at = text_digits(end, value < 0 ? -(uint64_t)value : (uint64_t)value);
 
         if (value < 0)
                 str_char(out, '-');
-        for (int i = 0; i < length; i++) {
-                str_char(out, digits[i]);
-                if ((length - i) % 3 == 1 && i + 1 < length)
+        for (; at < end; at++) {
+                str_char(out, *at);
+                if ((end - at) % 3 == 1 && at + 1 < end)
                         str_char(out, ',');
         }
 }
@@ -31,21 +46,26 @@ void text_count(struct str *out, int64_t value, const char *noun)
         str_format(out, " %s%s", noun, value == 1 || value == -1 ? "" : "s");
 }
 
+/* Without printf: lists have millions of these. */
 void text_size(struct str *out, int64_t bytes)
 {
-        static const char *const units[] = { "KiB", "MiB", "GiB", "TiB" };
-        double value = (double)bytes / 1024;
+        static const char *const units[] = { " B", " KiB", " MiB", " GiB", " TiB" };
+        uint64_t rest = bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes, tenths = rest * 10;
         size_t unit = 0;
 
-        if (bytes > -1024 && bytes < 1024) {
-                str_format(out, "%d B", (int)bytes);
-                return;
+        if (bytes < 0)
+                str_char(out, '-');
+        for (; unit + 1 < sizeof units / sizeof units[0] && (unit ? tenths >= 10240 : rest >= 1024); unit++) {
+                tenths = (rest * 10 + 512) / 1024;
+                if (tenths >= 10240)
+                        rest /= 1024;
         }
-        while ((value >= 1023.95 || value <= -1023.95) && unit + 1 < sizeof units / sizeof units[0]) {
-                value /= 1024;
-                unit++;
+        text_plain_number(out, unit ? tenths / 10 : rest);
+        if (unit) {
+                str_char(out, '.');
+                str_char(out, (char)('0' + tenths % 10));
         }
-        str_format(out, "%.1f %s", value, units[unit]);
+        str_text(out, units[unit]);
 }
 
 void text_time(struct str *out, uint64_t ms)
@@ -84,6 +104,17 @@ void text_share(struct str *out, double part, double whole)
                 str_format(out, "%.1f %%", percent);
         else
                 str_format(out, "%.0f %%", percent);
+}
+
+void text_percent(struct str *out, double part)
+{
+        uint64_t hundredths = (uint64_t)(part * 10000 + 0.5);
+
+        text_plain_number(out, hundredths / 100);
+        str_char(out, '.');
+        str_char(out, (char)('0' + hundredths / 10 % 10));
+        str_char(out, (char)('0' + hundredths % 10));
+        str_char(out, '%');
 }
 
 /* Columns of UTF-8 text: continuation bytes take none. */

@@ -11,6 +11,9 @@
 
 #include "base/str.h"
 
+/* "73512" */
+void text_plain_number(struct str *out, uint64_t value);
+
 /* "73,512", "-1,024" */
 void text_number(struct str *out, int64_t value);
 
@@ -29,6 +32,9 @@ void text_share(struct str *out, double part, double whole);
 
 /* VALUE as PRINT writes it, right-aligned in WIDTH columns */
 void text_cell(struct str *out, int width, uint64_t value, void (*print)(struct str *, int64_t));
+
+/* "31.25%" of a PART between 0 and 1 */
+void text_percent(struct str *out, double part);
 
 /* Spaces until COLUMN columns have been used since byte START of OUT. */
 void text_pad(struct str *out, size_t start, size_t column);

@@ -392,7 +392,7 @@ static void tree_line_start(struct tree *t, uint64_t bytes, uint64_t count)
         str_bytes(t->out, t->prefix.data, t->prefix.length);
         str_text(t->out, "-> ");
         text_color(t->out, t->options->color, TEXT_BOLD);
-        str_format(t->out, "%.2f%%", 100.0 * (double)weight / (double)t->whole);
+        text_percent(t->out, (double)weight / (double)t->whole);
         text_plain(t->out, t->options->color);
         str_char(t->out, ' ');
         tree_amount(t, bytes, count);
