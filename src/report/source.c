@@ -51,7 +51,7 @@ struct source {
         struct str *out;
 };
 
-/* "src/a.c" is the end of "/home/me/src/a.c", "a.c" not of "/x/ba.c". */
+/* "src/a.c" is the end of "/proj/src/a.c", "a.c" not of "/x/ba.c". */
 static bool source_is(const char *path, const char *wanted)
 {
         size_t length = strlen(path), end = strlen(wanted);

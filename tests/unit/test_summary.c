@@ -208,7 +208,7 @@ TEST(a_long_path_of_the_program_is_cut_at_its_front)
 
         forge_usual(&p);
         free(p.meta.program);
-        p.meta.program = heap_text("/home/somebody/with/a/very/long/path/to/the/build/folder/server");
+        p.meta.program = heap_text("/srv/somebody/with/a/very/long/path/to/the/build/folder/server");
         p.meta.args = heap_zero(2, sizeof *p.meta.args);
         p.meta.args[0] = heap_text("server");
         p.meta.args[1] = heap_text("--an-argument");
