@@ -56,7 +56,7 @@ static int say_help(void)
 static void on_say(void *context, enum session_level level, const char *text)
 {
         const struct record *r = ((struct run *)context)->wishes;
-        bool wanted = level == SESSION_TROUBLE || r->verbose || (level == SESSION_NOTE && isatty(STDERR_FILENO));
+        bool wanted = level >= SESSION_ADVICE || r->verbose || (level == SESSION_NOTE && isatty(STDERR_FILENO));
 
         if (wanted && (!r->quiet || level == SESSION_TROUBLE))
                 message("%s", text);

@@ -65,7 +65,8 @@ struct recording {
         uint32_t served;          /* marks, as the program was told */
         uint64_t snapshot_due_ms; /* the next of --snapshot-every */
         bool snapshot_rss_done;
-        uint32_t signal_state; /* enum ledger_signal_state, as the user was told */
+        uint32_t signal_state; /* enum ledger_signal_state, at the last look */
+        bool told_signal;
 
         pid_t reporter;            /* the process that writes reports now; 0 none */
         int results;               /* what it tells us: struct reports_result[] */

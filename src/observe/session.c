@@ -89,7 +89,7 @@ static uint64_t now_ns(void)
         return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* ---- what became of a report ---- */
+/* ---- what the user is told ---- */
 
 static void tell_report(void *context, const struct recording *r, const struct snapshots_due *due, const struct reports_result *result)
 {
@@ -107,6 +107,22 @@ static void tell_report(void *context, const struct recording *r, const struct s
         s->told_elsewhere = s->told_elsewhere || result->elsewhere;
         if (due->asker >= 0)
                 answers_reply(due, result);
+}
+
+/* The program has taken the signal that asks for snapshots: say so, once. */
+static void tell_signal(struct session *s, struct recording *r)
+{
+        uint32_t state = r->view.head.signal_state;
+        char text[512];
+
+        if (state == r->signal_state)
+                return;
+        r->signal_state = state;
+        if (r->told_signal || (state != LEDGER_SIGNAL_PROGRAM && state != LEDGER_SIGNAL_BEFORE))
+                return;
+        r->told_signal = true;
+        answers_signal(&s->o, r, text, sizeof text);
+        say(s, r->pid == s->main_id ? SESSION_ADVICE : SESSION_DETAIL, "%s", text);
 }
 
 /* ---- opening and closing ---- */
@@ -227,6 +243,7 @@ static void finish(struct session *s, uint32_t index, const struct recording_end
 
         s->recordings[index] = s->recordings[--s->count];
         recording_finish(r, end, now_ns(), &p);
+        tell_signal(s, r);
         s->children_announced += r->view.head.forks_followed;
         written = *wanted && output_write(s->o.output, &p, &r->path, true, &why);
         if (*wanted)
@@ -373,6 +390,7 @@ static void serve_knock(struct session *s, uint32_t pid)
         for (uint32_t i = 0; i < s->count; i++)
                 if (pid == 0 || s->recordings[i]->pid == pid) {
                         recording_knock(s->recordings[i], now_ns());
+                        tell_signal(s, s->recordings[i]);
                         known = true;
                 }
         if (!known)
@@ -462,20 +480,6 @@ static void take_hellos(struct session *s)
 }
 
 /* ---- ticks ---- */
-
-static void tell_signal(struct session *s, struct recording *r)
-{
-        uint32_t state = r->view.head.signal_state;
-        char text[512];
-
-        if (state == r->signal_state)
-                return;
-        r->signal_state = state;
-        if (state == LEDGER_SIGNAL_PROGRAM || (state == LEDGER_SIGNAL_BEFORE && !s->o.attended)) {
-                answers_signal(&s->o, r, text, sizeof text);
-                say(s, r->pid == s->main_id ? SESSION_NOTE : SESSION_DETAIL, "%s", text);
-        }
-}
 
 /* Whoever observed the program that this process was before may still hold the door. */
 static void open_own_door(struct session *s)

@@ -21,8 +21,8 @@
 
 enum session_follow { SESSION_FOLLOW_NONE, SESSION_FOLLOW_EXEC, SESSION_FOLLOW_ALL };
 
-/* How much the user wants to know: details with -v, notes unless -q, troubles always. */
-enum session_level { SESSION_DETAIL, SESSION_NOTE, SESSION_TROUBLE };
+/* How much the user wants to know: details with -v, notes on a terminal, advice unless -q, troubles always. */
+enum session_level { SESSION_DETAIL, SESSION_NOTE, SESSION_ADVICE, SESSION_TROUBLE };
 
 struct session_options {
         enum session_follow follow;
