@@ -47,6 +47,13 @@ def too_wide(word):
     return [f"seep help {word}: {line}" for line in say("help", *word.split()).splitlines() if len(line) > WIDTH]
 
 
+def wrong_usage():
+    """The first line of a command's help is made from its place in the list."""
+    rows = [line.split("\t") for line in say("help", "--table").splitlines()]
+    return [f"seep {row[1]}: {row[2]}" for row in rows
+            if row[0] == "command" and say("help", row[1]).splitlines()[0] != f"usage: seep {row[1]} {row[2]}"]
+
+
 def prose_of_nothing(command, names):
     """Longer texts about options that the command does not have."""
     source = ROOT / "docs" / "man" / f"seep-{command}.in"
@@ -65,6 +72,7 @@ commands, topics = listed("commands:", "examples:"), listed("topics", "\n\n")
 tap.claim("the tool has commands and topics", len(commands) < 4 or len(topics) < 4)
 tap.claim("each command has a page", [n for n in commands if f"seep-{n}.1" not in pages])
 tap.claim("help is not wider than a terminal", [line for n in ("", *commands, *topics) for line in too_wide(n)])
+tap.claim("help and list name the same operands", wrong_usage())
 overview = text_of(pages["seep.1"]).replace("\\-", "-")
 tap.claim("seep.1 names each command", [n for n in commands if not re.search(rf"^\.TP\n\\fB{n}\\fR$", overview, re.M)])
 tap.claim("seep.1 names each topic", [n for n in topics if not re.search(rf"^\.TP\n\\fB{n}\\fR$", overview, re.M)])
