@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/names.h"
+#include "cli/progress.h"
 #include "report/blocks.h"
 #include "report/callers.h"
 #include "report/csv.h"
@@ -258,6 +259,7 @@ static void timeline_range(struct report *r, struct scene *c)
 bool report_view_write(struct report *r, const struct profile *p, const char *file, int color, struct str *out,
                        struct err *e)
 {
+        struct progress_line line;
         struct selection sel;
         struct scene c = { .r = r, .p = p, .file = file, .sel = &sel, .color = color, .out = out, .e = e };
         bool good;
@@ -267,11 +269,14 @@ bool report_view_write(struct report *r, const struct profile *p, const char *fi
         timeline_range(r, &c);
         c.columns = r->output ? 0 : pager_columns();
         c.s = symbols_new(p, &r->names);
+        progress_start(&line, "finding names", r->quiet);
+        r->request.progress = line.terminal ? &line.progress : NULL;
         good = select_make(&sel, p, c.s, &r->request, e);
         if (good) {
                 remark(r, &sel);
                 good = write_selected(&c);
         }
+        progress_end(&line);
         select_free(&sel);
         if (good && !r->quiet && r->view != REPORT_JSON)
                 names_hint(c.s, p);

@@ -68,6 +68,7 @@ static void blocks_list(const struct selection *sel, struct symbols *s, struct p
         stack_start(&stacks, sel, s, "    ", out);
         qsort(list, count, sizeof *list, options->oldest_first ? older_first : larger_first);
         for (uint64_t i = 0; i < shown; i++) {
+                progress_tell(sel->progress, i, shown);
                 blocks_line(sel->profile, &list[i], options->color, out);
                 stack_add_site(&stacks, sel->profile->sites[list[i].site].node);
                 str_char(out, '\n');

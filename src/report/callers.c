@@ -68,6 +68,7 @@ static void callers_search(struct callers *c)
         for (uint32_t i = 2; i < c->sel->node_count; i++) {
                 uint32_t origin = select_origin(c->sel, i), above = select_parent(c->sel, i), level;
 
+                progress_tell(c->sel->progress, i, c->sel->node_count);
                 if (!c->needed[i])
                         continue;
                 c->found[i] = c->found[above];

@@ -360,6 +360,7 @@ static void flat_part(const struct flat *f, const struct select_part *part)
         for (uint32_t i = 0; i < shown; i++) {
                 struct wrapper_frame from = { entries[i].row->node, entries[i].row->level };
 
+                progress_tell(f->sel->progress, i, shown);
                 flat_entry(f, &entries[i], i + 1);
                 stack_add(&stacks, from);
                 str_char(f->out, '\n');

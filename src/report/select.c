@@ -294,6 +294,7 @@ static void select_sort_out(struct selection *sel, struct select_row *rows, stru
         for (uint32_t i = 1; i < p->site_count; i++) {
                 struct select_row *row = &rows[i];
 
+                progress_tell(sel->progress, i, p->site_count);
                 row_choose(row, sel->cost);
                 if (LEDGER_KIND_IS_RESOURCE(row->kind) != r->resources)
                         continue;
@@ -311,6 +312,7 @@ static void part_trim(const struct selection *sel, struct symbols *s, struct sel
         for (uint32_t i = 0; i < part->count; i++) {
                 struct wrapper_frame end = wrappers_trim(sel->wrappers, sel->profile, s, part->rows[i].node);
 
+                progress_tell(sel->progress, i, part->count);
                 part->rows[i].node = end.node;
                 part->rows[i].level = end.level;
         }
@@ -361,7 +363,7 @@ bool select_make(struct selection *sel, const struct profile *p, struct symbols 
         bool good = true;
 
         *sel = (struct selection){
-                .profile = p, .cost = r->cost, .node_count = p->node_count, .wrappers = r->wrappers
+                .profile = p, .cost = r->cost, .node_count = p->node_count, .wrappers = r->wrappers, .progress = r->progress
         };
         select_name(sel, r);
         if (!select_possible(r, p, e))

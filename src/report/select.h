@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/progress.h"
 #include "profile/model.h"
 #include "report/filter.h"
 #include "report/moment.h"
@@ -51,6 +52,7 @@ struct select_request {
         uint32_t depth_merge;  /* 0: whole stacks; N: stacks equal in their N innermost frames are one */
         struct moment at;       /* numbers as they were then; MOMENT_NONE and MOMENT_END: of the run */
         struct moment from, to; /* what happened between; MOMENT_NONE: no range */
+        struct progress *progress; /* NULL: nobody wants to know */
         bool change;            /* between marks: how much more is live, not what of the range survived */
 };
 
@@ -81,6 +83,7 @@ struct selection {
         bool survivors;    /* of a range between marks: live is what was allocated in it and is still live at its end */
         struct select_part heap, mapped;
         struct wrappers *wrappers; /* of the request */
+        struct progress *progress; /* of the request */
         uint32_t *leaders;         /* by site: the site whose row it is part of */
         uint32_t node_count;
         uint32_t *parents; /* NULL: the profile's own tree; else a tree of cut stacks, 0 the root ... */

@@ -90,6 +90,7 @@ static void source_mark(struct source *c)
         for (uint32_t i = 2; i < c->sel->node_count; i++) {
                 uint32_t count = needed[i] ? symbols_node(c->symbols, select_origin(c->sel, i), &frames) : 0;
 
+                progress_tell(c->sel->progress, i, c->sel->node_count);
                 for (uint32_t k = 0; k < count; k++)
                         c->here[i] |= source_file(c, frames[k].file) != UINT32_MAX;
         }
