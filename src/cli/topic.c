@@ -188,7 +188,8 @@ static const char signal_text[] =
         "  SEEP_OPTIONS=\"--signal=none\"      none\n"
         "\n"
         "A program that installs a handler of its own for that signal keeps it; seep\n"
-        "says so, and takes no snapshots by that signal any more. Choose another one.\n";
+        "says so, and reports by that signal are off: choose another one, or use\n"
+        "'seep snapshot PID'.\n";
 
 static const char tags_text[] =
         "TAGS\n"
