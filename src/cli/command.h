@@ -19,6 +19,7 @@
         X(record, "[OPTIONS] [--] PROGRAM [ARG...]", "run a program and record its memory")                            \
         X(report, "[OPTIONS] [FILE]", "tell where the memory of a recording went")                                     \
         X(diff, "[OPTIONS] OLD NEW", "tell what changed between two recordings or two moments of one")                \
+        X(events, "[OPTIONS] [FILE]", "print every transaction of a recording made with --events")                       \
         X(info, "[OPTIONS] [FILE]", "tell what a recording holds and whether it is whole")                             \
         X(symbolize, "[OPTIONS] FILE", "store names in a recording, to read it anywhere")                               \
         X(snapshot, "[OPTIONS] PID [LABEL]", "take a snapshot of a process that is being recorded")                       \

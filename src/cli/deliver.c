@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,16 +19,25 @@ static bool is_file(const struct deliver *d)
         return d->output && strcmp(d->output, "-") != 0;
 }
 
-static bool save(const struct deliver *d, const struct str *text, struct err *e)
+/* -1: E tells why. */
+static int create(const struct deliver *d, struct err *e)
 {
-        int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (d->force ? O_TRUNC : O_EXCL);
-        int fd = open(d->output, flags, 0666);
-        bool good;
+        int fd = open(d->output, O_WRONLY | O_CREAT | O_CLOEXEC | (d->force ? O_TRUNC : O_EXCL), 0666);
 
         if (fd < 0 && errno == EEXIST)
-                return err_set(e, ERR_EXIT_USAGE, "%s exists already: -f replaces it", d->output);
+                err_set(e, ERR_EXIT_USAGE, "%s exists already: -f replaces it", d->output);
+        else if (fd < 0)
+                err_sys(e, ERR_EXIT_USAGE, "cannot write %s", d->output);
+        return fd;
+}
+
+static bool save(const struct deliver *d, const struct str *text, struct err *e)
+{
+        int fd = create(d, e);
+        bool good;
+
         if (fd < 0)
-                return err_sys(e, ERR_EXIT_USAGE, "cannot write %s", d->output);
+                return false;
         good = io_write(fd, str_get(text), text->length);
         if (close(fd) != 0)
                 good = false;
@@ -44,4 +54,52 @@ bool deliver_text(const struct deliver *d, const struct str *text, struct err *e
 bool deliver_color(const struct deliver *d, enum pager_color wanted)
 {
         return is_file(d) ? wanted == PAGER_COLOR_ALWAYS : pager_color(wanted, STDOUT_FILENO);
+}
+
+/* ---- as it comes ---- */
+
+bool deliver_begin(struct deliver_stream *s, const struct deliver *d, struct err *e)
+{
+        *s = (struct deliver_stream){ .to = d, .fd = STDOUT_FILENO };
+        if (is_file(d))
+                s->fd = create(d, e);
+        else if (pager_open(&s->pager, d->plain)) {
+                s->paged = true;
+                s->fd = s->pager.fd;
+        }
+        if (s->fd < 0)
+                return false;
+        s->before = signal(SIGPIPE, SIG_IGN);
+        return true;
+}
+
+/* What is there goes out.  false: the reader has gone, or it cannot be written. */
+static bool send(struct deliver_stream *s)
+{
+        if (!s->failure && s->text.length && !io_write(s->fd, s->text.data, s->text.length))
+                s->failure = errno;
+        str_clear(&s->text);
+        return !s->failure;
+}
+
+bool deliver_more(struct deliver_stream *s)
+{
+        return s->text.length < DELIVER_AT_ONCE ? !s->failure : send(s);
+}
+
+bool deliver_end(struct deliver_stream *s, struct err *e)
+{
+        bool good = true;
+
+        send(s);
+        signal(SIGPIPE, s->before);
+        if (is_file(s->to) && close(s->fd) != 0 && !s->failure)
+                s->failure = errno;
+        if (s->paged && !pager_close(&s->pager))
+                good = err_set(e, ERR_EXIT_FINDINGS, "the pager could not be started: --no-pager does without");
+        errno = s->failure;
+        if (good && s->failure && s->failure != EPIPE)
+                good = err_sys(e, ERR_EXIT_FINDINGS, "cannot write %s", is_file(s->to) ? s->to->output : "the result");
+        str_free(&s->text);
+        return good;
 }

@@ -21,6 +21,26 @@ struct deliver {
 
 bool deliver_text(const struct deliver *d, const struct str *text, struct err *e);
 
+/* A result that is written while it is made, because it may be longer than memory. */
+struct deliver_stream {
+        struct str text; /* to be appended to */
+        const struct deliver *to;
+        int fd, failure; /* errno */
+        bool paged;
+        struct pager pager;
+        void (*before)(int); /* what SIGPIPE did */
+};
+
+#define DELIVER_AT_ONCE (64u << 10)
+
+bool deliver_begin(struct deliver_stream *s, const struct deliver *d, struct err *e);
+
+/* After each piece of text.  false: there is no use in more, the reader has gone or nothing can be written. */
+bool deliver_more(struct deliver_stream *s);
+
+/* A reader that goes away early is no error. */
+bool deliver_end(struct deliver_stream *s, struct err *e);
+
 /* Whether the result is coloured. */
 bool deliver_color(const struct deliver *d, enum pager_color wanted);
 

@@ -75,38 +75,47 @@ static void pager_run(const char *command, int input)
         _exit(127);
 }
 
-/* false: the pager did not take the text (it is not installed, say). */
-static bool pager_feed(const char *command, const struct str *text)
+bool pager_open(struct pager *p, bool plain)
 {
-        void (*before)(int);
-        int ends[2], status = 0;
-        pid_t pid;
+        const char *command = pager_command();
+        int ends[2];
 
-        if (pipe(ends) != 0)
+        if (plain || !isatty(STDOUT_FILENO) || !command[0] || strcmp(command, "cat") == 0 || pipe(ends) != 0)
                 return false;
-        pid = fork();
-        if (pid == 0) {
+        p->pid = fork();
+        if (p->pid == 0) {
                 close(ends[1]);
                 pager_run(command, ends[0]);
         }
-        before = signal(SIGINT, SIG_IGN); /* Ctrl-C is for the pager */
         close(ends[0]);
-        if (pid > 0)
-                pager_write(ends[1], text);
-        close(ends[1]);
-        while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-                continue;
-        signal(SIGINT, before);
-        if (pid < 0)
+        p->fd = ends[1];
+        if (p->pid < 0) {
+                close(p->fd);
                 return false;
+        }
+        p->before = signal(SIGINT, SIG_IGN); /* Ctrl-C is for the pager */
+        return true;
+}
+
+bool pager_close(struct pager *p)
+{
+        int status = 0;
+
+        close(p->fd);
+        while (waitpid(p->pid, &status, 0) < 0 && errno == EINTR)
+                continue;
+        signal(SIGINT, p->before);
         return !(WIFEXITED(status) && (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127));
 }
 
 bool pager_show(const struct str *text, bool plain)
 {
-        const char *command = pager_command();
+        struct pager p;
 
-        if (!plain && isatty(STDOUT_FILENO) && command[0] && strcmp(command, "cat") != 0 && pager_feed(command, text))
-                return true;
+        if (pager_open(&p, plain)) {
+                pager_write(p.fd, text);
+                if (pager_close(&p))
+                        return true;
+        }
         return pager_write(STDOUT_FILENO, text);
 }

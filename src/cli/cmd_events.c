@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd_events.c -- `seep events`: the transactions of a recording, one after another.
+ *
+ * Room:   outside, cli/ only.
+ * Keeps:  a log is read once, from its beginning, however long it is; memory is that of the blocks alive.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "cli/command.h"
+#include "cli/deliver.h"
+#include "cli/events_totals.h"
+#include "cli/message.h"
+#include "cli/names.h"
+#include "cli/newest.h"
+#include "cli/option.h"
+#include "profile/events_log.h"
+#include "profile/file.h"
+#include "report/moment.h"
+#include "report/transactions.h"
+
+#define EVENTS_OPTIONS(X)                                                                                             \
+        X(EVENTS_HEAD_FORM, NULL, 0, NULL, "form:")                                                                   \
+        X(EVENTS_CSV, "csv", 0, NULL, "a table for programs")                                                         \
+        X(EVENTS_MEMTRAQ, "memtraq", 0, NULL, "the text log of memtraq")                                              \
+        X(EVENTS_MMLEAK, "mmleak", 0, NULL, "the dump of mmleak: PTR CALLER SIZE, or PTR CALLER for a release")       \
+        X(EVENTS_TOTALS, "totals", 0, NULL,                                                                           \
+          "what the events add up to, beside what was counted while recording; exit status 1 when they differ")       \
+        X(EVENTS_STACKS, "stacks", 0, NULL, "whole stacks instead of the innermost functions")                        \
+        X(EVENTS_ALL_FRAMES, "all-frames", 0, NULL, "also xmalloc, operator new and other wrappers")                  \
+        X(EVENTS_HEAD_WHICH, NULL, 0, NULL, "which events:")                                                          \
+        X(EVENTS_OPEN, "open", 0, NULL, "only allocations that were never freed (with --to: not before)")             \
+        X(EVENTS_FROM, "from", 0, "WHEN", "begin at a tag, a snapshot's number or a time like 1.5s")                  \
+        X(EVENTS_TO, "to", 0, "WHEN", "end there")                                                                    \
+        X(EVENTS_LIMIT, "limit", 'n', "N", "at most N events")                                                        \
+        X(EVENTS_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                 \
+        NAMES_OPTIONS(X, EVENTS)                                                                                      \
+        X(EVENTS_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                               \
+        X(EVENTS_OUTPUT, "output", 'o', "OUT", "write to OUT instead of stdout")                                      \
+        X(EVENTS_FORCE, "force", 'f', NULL, "replace an existing OUT")                                                \
+        X(EVENTS_NO_PAGER, "no-pager", 0, NULL, "do not use a pager")                                                 \
+        X(EVENTS_QUIET, "quiet", 'q', NULL, "do not tell how the log ended")                                          \
+        X(EVENTS_HELP, "help", 'h', NULL, "this text")
+
+enum { EVENTS_OPTIONS(OPTION_ENUM) EVENTS_COUNT };
+const struct option_entry events_options[] = { EVENTS_OPTIONS(OPTION_ENTRY) OPTION_END };
+
+/* A moment, as seen from inside the log. */
+struct bound {
+        const char *word; /* NULL: not given */
+        struct moment at;
+        uint64_t mark; /* number of the mark whose event it is; UINT64_MAX: it has none, the time counts */
+};
+
+struct events {
+        char *file;
+        int form; /* 0: text */
+        bool stacks, all_frames, open, quiet;
+        uint64_t limit; /* 0 none */
+        struct bound from, to;
+        struct names names;
+        struct deliver deliver;
+
+        struct profile profile;
+        struct events_log *log;
+        struct replay *replay;
+        struct transactions out;
+        struct deliver_stream stream;
+        uint64_t written;
+        uint64_t first; /* event from FROM on; 0 none yet */
+};
+
+static int say_help(void)
+{
+        struct str out = { 0 };
+
+        str_text(&out, "usage: seep events [OPTIONS] [FILE]\n\n"
+                       "Print every allocation and release of a recording made with --events, in the\n"
+                       "order in which they happened. FILE defaults to the newest *.seep here; it may\n"
+                       "also be the .FILE.events that a recording left which did not end.\n\n");
+        option_help(events_options, &out);
+        str_text(&out, "\nexamples:\n"
+                       "  seep record --events ./app && seep events\n"
+                       "  seep events --from startup --to shutdown --open    allocated between, still there\n"
+                       "  seep events --csv -o events.csv app.42.seep\n"
+                       "\nExit status: 0 fine, 1 --totals found a difference, 2 wrong use or no event log,\n"
+                       "4 the file cannot be read.\n");
+        fputs(str_get(&out), stdout);
+        str_free(&out);
+        return 0;
+}
+
+/* ---- which events ---- */
+
+static bool find_bound(const struct profile *p, struct bound *b, struct err *e)
+{
+        b->mark = UINT64_MAX;
+        if (!b->word)
+                return true;
+        if (!moment_find(p, b->word, &b->at, e))
+                return false;
+        if (b->at.type == MOMENT_MARK && p->marks[b->at.mark].era)
+                b->mark = p->marks[b->at.mark].era - 1;
+        else if (b->at.type == MOMENT_PEAK)
+                b->at.ms = p->totals.peak_ms;
+        return true;
+}
+
+static bool is_mark(const struct bound *b, const struct ledger_event *e)
+{
+        return b->mark != UINT64_MAX && e->type == LEDGER_EVENT_MARK && e->address == b->mark;
+}
+
+/* Whether E is the first event at or after B. */
+static bool reaches(const struct bound *b, const struct ledger_event *e)
+{
+        if (!b->word)
+                return true;
+        return b->mark != UINT64_MAX ? is_mark(b, e) : e->ms >= b->at.ms;
+}
+
+/* Whether E is behind the end; the event of a mark itself is not. */
+static bool passes(const struct events *v, const struct ledger_event *e)
+{
+        return v->to.word && v->to.mark == UINT64_MAX && e->ms > v->to.at.ms;
+}
+
+/* ---- writing them ---- */
+
+static bool write_event(struct events *v, uint64_t number, const struct ledger_event *e)
+{
+        size_t before = v->stream.text.length;
+
+        transactions_put(&v->out, v->replay, number, e, &v->stream.text);
+        v->written += v->stream.text.length > before; /* not every form has a line for it */
+        return deliver_more(&v->stream) && (!v->limit || v->written < v->limit);
+}
+
+static void read_all(struct events *v)
+{
+        struct ledger_event e;
+        uint64_t number = 0;
+        bool more = true;
+
+        while (more && events_log_next(v->log, &e)) {
+                number++;
+                if (!v->first && reaches(&v->from, &e))
+                        v->first = number;
+                if (passes(v, &e))
+                        break;
+                if (v->first && !v->open && v->form != EVENTS_TOTALS)
+                        more = write_event(v, number, &e);
+                replay_event(v->replay, &e);
+                if (is_mark(&v->to, &e))
+                        break;
+        }
+}
+
+/* ---- those never freed ---- */
+
+static int by_number(const void *a, const void *b)
+{
+        const struct replay_block *x = a, *y = b;
+
+        return (x->number > y->number) - (x->number < y->number);
+}
+
+static void write_open(struct events *v)
+{
+        uint64_t count, used = 0;
+        const struct replay_block *all = replay_blocks(v->replay, &count);
+        struct replay_block *open = heap_zero(count, sizeof *open);
+        bool more = true;
+
+        for (uint64_t i = 0; i < count; i++)
+                if (all[i].used && v->first && all[i].number >= v->first)
+                        open[used++] = all[i];
+        qsort(open, used, sizeof *open, by_number);
+        for (uint64_t i = 0; i < used && more; i++) {
+                struct ledger_event e = { .type = LEDGER_EVENT_ALLOC, .kind = open[i].kind, .thread = open[i].thread, .site = open[i].site,
+                                          .ms = open[i].ms, .address = open[i].address, .size = open[i].size };
+
+                more = write_event(v, open[i].number, &e);
+        }
+        free(open);
+}
+
+/* ---- the command ---- */
+
+static void prepare(struct events *v)
+{
+        static const enum transactions_form forms[EVENTS_COUNT] = {
+                [EVENTS_CSV] = TRANSACTIONS_CSV,
+                [EVENTS_MEMTRAQ] = TRANSACTIONS_MEMTRAQ,
+                [EVENTS_MMLEAK] = TRANSACTIONS_MMLEAK,
+        };
+        static struct wrappers wrappers;
+        bool hide = !v->all_frames && v->form != EVENTS_MEMTRAQ;
+
+        v->replay = replay_new();
+        v->out = (struct transactions){ .profile = &v->profile, .symbols = symbols_new(&v->profile, &v->names.options),
+                                        .wrappers = hide ? &wrappers : NULL, .form = forms[v->form],
+                                        .whole = v->stacks || v->form == EVENTS_MEMTRAQ };
+}
+
+static void tell_end(const struct events *v)
+{
+        const char *why = events_log_why(v->log);
+
+        if (why && !v->quiet)
+                message("the log ends here: %s", why);
+}
+
+static bool print(struct events *v, struct err *e)
+{
+        bool cut;
+
+        if (!deliver_begin(&v->stream, &v->deliver, e))
+                return false;
+        transactions_head(&v->out, &v->stream.text);
+        read_all(v);
+        if (v->open)
+                write_open(v);
+        transactions_end(&v->out, &v->stream.text);
+        cut = v->limit && v->written == v->limit;
+        if (!deliver_end(&v->stream, e))
+                return false;
+        if (!cut)
+                tell_end(v);
+        return true;
+}
+
+static int compare(struct events *v, struct err *e)
+{
+        struct events_totals totals = { &v->profile, v->replay, v->log };
+        struct str text = { 0 };
+        int status;
+
+        read_all(v);
+        status = events_totals_write(&totals, &text);
+        if (!deliver_text(&v->deliver, &text, e))
+                status = message_error(e);
+        str_free(&text);
+        return status;
+}
+
+/* A recording that did not end has a log and nothing else. */
+static bool load(struct events *v, struct err *e)
+{
+        v->log = events_log_open(v->file, e);
+        if (!v->log)
+                return false;
+        if (file_read(&v->profile, v->file, e)) {
+                for (uint32_t i = 0; v->profile.truncated && i < v->profile.meta.warning_count; i++)
+                        message("warning: %s", v->profile.meta.warnings[i]);
+        } else {
+                message("%s holds events only: there are numbers in place of names", v->file);
+                *e = (struct err){ 0 };
+        }
+        return find_bound(&v->profile, &v->from, e) && find_bound(&v->profile, &v->to, e);
+}
+
+static int run(struct events *v)
+{
+        struct err e = { 0 };
+        int status = 0;
+
+        if (!v->file && !newest_recording(&v->file, &e))
+                return message_error(&e);
+        if (load(v, &e)) {
+                prepare(v);
+                if (v->form == EVENTS_TOTALS)
+                        status = compare(v, &e);
+                else if (!print(v, &e))
+                        status = message_error(&e);
+                transactions_free(&v->out);
+                symbols_free(v->out.symbols);
+                replay_free(v->replay);
+        } else {
+                status = message_error(&e);
+        }
+        events_log_close(v->log);
+        profile_free(&v->profile);
+        return status;
+}
+
+static int take(struct events *v, int which, const char *value)
+{
+        switch (which) {
+        case EVENTS_CSV:
+        case EVENTS_MEMTRAQ:
+        case EVENTS_MMLEAK:
+        case EVENTS_TOTALS:
+                if (v->form && v->form != which)
+                        return message_usage("events", "--%s and --%s are two forms: give one of them", events_options[v->form].name,
+                                             events_options[which].name);
+                v->form = which;
+                return 0;
+        case EVENTS_FROM:
+                v->from.word = value;
+                return 0;
+        case EVENTS_TO:
+                v->to.word = value;
+                return 0;
+        case EVENTS_LIMIT:
+                if (!option_number(value, &v->limit))
+                        return message_usage("events", "--limit '%s': a number is expected", value);
+                return 0;
+        case EVENTS_OUTPUT:
+                v->deliver.output = value;
+                return 0;
+        }
+        v->stacks |= which == EVENTS_STACKS;
+        v->all_frames |= which == EVENTS_ALL_FRAMES;
+        v->open |= which == EVENTS_OPEN;
+        v->quiet |= which == EVENTS_QUIET;
+        v->deliver.force |= which == EVENTS_FORCE;
+        v->deliver.plain |= which == EVENTS_NO_PAGER;
+        return 0;
+}
+
+int cmd_events(int argc, char **argv)
+{
+        struct option_parser parser;
+        struct events v = { 0 };
+        int which, status = 0;
+
+        names_init(&v.names);
+        option_start(&parser, "events", events_options, argc, argv);
+        while (!status && (which = option_next(&parser)) >= 0) {
+                if (which == EVENTS_HELP)
+                        return say_help();
+                if (!names_take(&v.names, "events", events_options[which].name, parser.value, &status))
+                        status = take(&v, which, parser.value);
+        }
+        if (status || which == OPTION_WRONG)
+                return ERR_EXIT_USAGE;
+        if (argc - parser.first_operand > 1)
+                return message_usage("events", "one recording at a time");
+        if (v.form == EVENTS_TOTALS && (v.open || v.from.word || v.to.word || v.limit))
+                return message_usage("events", "--totals is about the whole log");
+        if (argc > parser.first_operand)
+                v.file = heap_text(argv[parser.first_operand]);
+        status = run(&v);
+        free(v.file);
+        return status;
+}

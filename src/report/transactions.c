@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * transactions.c -- the events of a recording, one after another.
+ *
+ * Room:   outside.
+ */
+#include "report/transactions.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/heap.h"
+#include "report/label.h"
+#include "report/transactions_form.h"
+
+#define FRAMES_SHORT 3u /* of a stack on one line */
+
+static const struct transactions_writer *const writers[] = {
+        [TRANSACTIONS_TEXT] = &transactions_text,
+        [TRANSACTIONS_CSV] = &transactions_csv,
+        [TRANSACTIONS_MEMTRAQ] = &transactions_memtraq,
+        [TRANSACTIONS_MMLEAK] = &transactions_mmleak,
+};
+
+void transactions_free(struct transactions *t)
+{
+        for (uint32_t i = 0; t->stacks && i < t->profile->node_count; i++)
+                free(t->stacks[i]);
+        free(t->stacks);
+        t->stacks = NULL;
+}
+
+void transactions_head(struct transactions *t, struct str *out)
+{
+        if (writers[t->form]->head)
+                writers[t->form]->head(t, out);
+}
+
+void transactions_end(struct transactions *t, struct str *out)
+{
+        if (writers[t->form]->end)
+                writers[t->form]->end(t, out);
+}
+
+/* ---- what an event is about ---- */
+
+static uint32_t site_node(const struct profile *p, uint32_t site)
+{
+        return site < p->site_count ? p->sites[site].node : 0;
+}
+
+static void find_block(const struct transactions *t, const struct replay *before, struct transaction *x)
+{
+        const struct ledger_event *e = x->event;
+
+        if (e->type == LEDGER_EVENT_FREE || e->type == LEDGER_EVENT_TAKE)
+                x->block = replay_find(before, e->address, e->kind);
+        if (e->type == LEDGER_EVENT_PUT_BACK)
+                x->block = replay_taken(before, e->thread);
+        if (x->block)
+                x->node = site_node(t->profile, x->block->site);
+}
+
+void transactions_put(struct transactions *t, const struct replay *before, uint64_t number, const struct ledger_event *e, struct str *out)
+{
+        struct transaction x = { .event = e, .number = number };
+
+        switch (e->type) {
+        case LEDGER_EVENT_ALLOC:
+        case LEDGER_EVENT_MOVE:
+        case LEDGER_EVENT_MAP:
+        case LEDGER_EVENT_ACQUIRE:
+        case LEDGER_EVENT_CARVE:
+                x.node = site_node(t->profile, e->site);
+                break;
+        case LEDGER_EVENT_BAD_FREE:
+                x.node = e->site < t->profile->node_count ? e->site : 0;
+                break;
+        default:
+                find_block(t, before, &x);
+        }
+        writers[t->form]->put(t, &x, out);
+}
+
+/* ---- words ---- */
+
+const struct profile_thread *transactions_thread(const struct transactions *t, const struct ledger_event *e)
+{
+        static char unknown_name[] = "-";
+        static const struct profile_thread unknown = { .name = unknown_name };
+
+        if (e->thread == 0 || e->thread >= t->profile->thread_count)
+                return &unknown;
+        return &t->profile->threads[e->thread];
+}
+
+static const char *mark_word(uint32_t type)
+{
+        static const char *const words[] = {
+                [LEDGER_MARK_NONE] = "mark",       [LEDGER_MARK_TAG] = "tag",       [LEDGER_MARK_SNAPSHOT] = "snapshot",
+                [LEDGER_MARK_SIGNAL] = "snapshot", [LEDGER_MARK_LIMIT] = "limit",   [LEDGER_MARK_HEAP] = "snapshot",
+                [LEDGER_MARK_EXIT] = "exit",       [LEDGER_MARK_ENABLE] = "enable", [LEDGER_MARK_DISABLE] = "disable",
+        };
+
+        return type < sizeof words / sizeof *words ? words[type] : "mark";
+}
+
+static const char *bad_free_word(uint32_t error)
+{
+        static const char *const words[] = {
+                [LEDGER_ERROR_NONE] = "bad-free",
+                [LEDGER_ERROR_DOUBLE_FREE] = "double-free",
+                [LEDGER_ERROR_MISMATCHED] = "mismatched",
+                [LEDGER_ERROR_UNKNOWN_FREE] = "unknown-free",
+        };
+
+        return error < sizeof words / sizeof *words ? words[error] : "bad-free";
+}
+
+const char *transactions_word(const struct transactions *t, const struct ledger_event *e)
+{
+        static const char *const words[LEDGER_EVENT_TYPES] = {
+                [LEDGER_EVENT_FREE] = "free",           [LEDGER_EVENT_TAKE] = "realloc-from",
+                [LEDGER_EVENT_MOVE] = "realloc-to",     [LEDGER_EVENT_PUT_BACK] = "realloc-failed",
+                [LEDGER_EVENT_UNMAP] = "munmap",        [LEDGER_EVENT_UNMAP_FAILED] = "munmap-failed",
+                [LEDGER_EVENT_THREAD] = "thread",       [LEDGER_EVENT_THREAD_END] = "thread-end",
+                [LEDGER_EVENT_MODULE] = "module",       [LEDGER_EVENT_CARVE] = "carve",
+        };
+
+        switch (e->type) {
+        case LEDGER_EVENT_ALLOC:
+        case LEDGER_EVENT_MAP:
+                return profile_kind_name(t->profile, e->kind);
+        case LEDGER_EVENT_ACQUIRE:
+                return "acquire";
+        case LEDGER_EVENT_RELEASE:
+                return "release";
+        case LEDGER_EVENT_MARK:
+                return mark_word(e->kind);
+        case LEDGER_EVENT_BAD_FREE:
+                return bad_free_word(e->kind);
+        }
+        return e->type < LEDGER_EVENT_TYPES && words[e->type] ? words[e->type] : "unknown";
+}
+
+/* Mark I of the ledger begins era I + 1. */
+const char *transactions_label(const struct transactions *t, const struct ledger_event *e)
+{
+        const struct profile *p = t->profile;
+
+        for (uint32_t i = 0; i < p->mark_count; i++)
+                if (p->marks[i].era == e->address + 1)
+                        return p->marks[i].label;
+        return "";
+}
+
+const char *transactions_module(const struct transactions *t, const struct ledger_event *e)
+{
+        return e->address < t->profile->module_count ? t->profile->modules[e->address].path : "";
+}
+
+/* ---- stacks ---- */
+
+static void write_stack(struct transactions *t, uint32_t node, transactions_frame *each, struct str *out)
+{
+        const struct profile *p = t->profile;
+        struct wrapper_frame from = wrappers_trim(t->wrappers, p, t->symbols, node);
+        uint32_t index = 0;
+
+        for (node = from.node; node > LEDGER_NODE_CUT; node = p->nodes[node].parent) {
+                const struct symbol_frame *frames;
+                uint32_t count = symbols_node(t->symbols, node, &frames);
+
+                if (index && label_is_start(&frames[count - 1]))
+                        return;
+                for (uint32_t i = index ? 0 : from.level; i < count; i++) {
+                        if (!t->whole && index == FRAMES_SHORT)
+                                return;
+                        each(t, node, &frames[i], index++, out);
+                }
+        }
+}
+
+const char *transactions_stack(struct transactions *t, uint32_t node, transactions_frame *each)
+{
+        struct str text = { 0 };
+
+        if (node <= LEDGER_NODE_CUT || node >= t->profile->node_count)
+                return "";
+        if (!t->stacks)
+                t->stacks = heap_zero(t->profile->node_count, sizeof *t->stacks);
+        if (!t->stacks[node]) {
+                write_stack(t, node, each, &text);
+                t->stacks[node] = heap_text(str_get(&text));
+                str_free(&text);
+        }
+        return t->stacks[node];
+}
+
+void transactions_place(const struct transactions *t, uint64_t address, struct str *out)
+{
+        const struct profile *p = t->profile;
+
+        for (uint32_t i = 0; i < p->module_count; i++) {
+                const struct profile_module *m = &p->modules[i];
+
+                if (address < m->start || address >= m->end || (m->flags & LEDGER_MODULE_ANONYMOUS))
+                        continue;
+                str_format(out, "%s+0x%" PRIx64, label_base(m->path), address - m->bias);
+                return;
+        }
+        str_format(out, "0x%" PRIx64, address);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * transactions.h -- the events of a recording, one after another, as text, as a table, or as earlier tools wrote them.
+ *
+ * Room:   outside.  Called by cli/cmd_events.c.
+ * Keeps:  memory for each distinct stack, none for each event.
+ */
+#ifndef SEEP_REPORT_TRANSACTIONS_H
+#define SEEP_REPORT_TRANSACTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "profile/model.h"
+#include "profile/replay.h"
+#include "report/wrapper.h"
+#include "symbol/symbol.h"
+
+enum transactions_form { TRANSACTIONS_TEXT, TRANSACTIONS_CSV, TRANSACTIONS_MEMTRAQ, TRANSACTIONS_MMLEAK };
+
+struct transactions {
+        const struct profile *profile; /* may be empty: then there are numbers in place of names */
+        struct symbols *symbols;
+        struct wrappers *wrappers; /* frames to hide; NULL none */
+        enum transactions_form form;
+        bool whole; /* each stack to its outer end */
+
+        char **stacks; /* by node: what was written for it before */
+        uint32_t tags; /* that were written */
+        struct ledger_event held; /* memtraq: the beginning of a realloc that may still be one with its end; has_held */
+        bool has_held;
+};
+
+void transactions_free(struct transactions *t);
+
+/* Append what stands before the first event. */
+void transactions_head(struct transactions *t, struct str *out);
+
+/* Append event NUMBER (from 1).  BEFORE is what the events before it add up to. */
+void transactions_put(struct transactions *t, const struct replay *before, uint64_t number, const struct ledger_event *e, struct str *out);
+
+/* Append what was held back. */
+void transactions_end(struct transactions *t, struct str *out);
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * transactions_text.c -- events for people, and as a table (--csv).
+ *
+ * Room:   outside.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "report/csv.h"
+#include "report/label.h"
+#include "report/text.h"
+#include "report/transactions_form.h"
+
+/* ---- text ---- */
+
+static void text_head(struct transactions *t, struct str *out)
+{
+        (void)t;
+        str_text(out, "       event     time s  thread                event                 address         size  what\n");
+}
+
+/* On one line, or on lines of their own. */
+static void text_frame(const struct transactions *t, uint32_t node, const struct symbol_frame *frame, uint32_t index, struct str *out)
+{
+        if (t->whole) {
+                str_text(out, "\n            ");
+                label_frame(t->profile, node, frame, out);
+        } else {
+                str_text(out, index ? " < " : "");
+                label_short(t->profile, node, frame, out);
+        }
+}
+
+/* Bytes that are there now and were not before, or the other way round. */
+static void text_amount(const struct transaction *x, struct str *out)
+{
+        const struct ledger_event *e = x->event;
+
+        switch (e->type) {
+        case LEDGER_EVENT_ALLOC:
+        case LEDGER_EVENT_MOVE:
+        case LEDGER_EVENT_MAP:
+        case LEDGER_EVENT_ACQUIRE:
+                str_format(out, "+%" PRIu64, e->size);
+                break;
+        case LEDGER_EVENT_UNMAP:
+                str_format(out, "-%" PRIu64, e->size);
+                break;
+        case LEDGER_EVENT_CARVE:
+                str_format(out, "%+" PRId64, -(int64_t)e->size);
+                break;
+        default:
+                if (x->block)
+                        str_format(out, "%c%" PRIu64, e->type == LEDGER_EVENT_PUT_BACK ? '+' : '-', x->block->size);
+        }
+}
+
+static void text_address(const struct transaction *x, struct str *out)
+{
+        const struct ledger_event *e = x->event;
+
+        switch (e->type) {
+        case LEDGER_EVENT_MARK:
+        case LEDGER_EVENT_THREAD:
+        case LEDGER_EVENT_THREAD_END:
+        case LEDGER_EVENT_MODULE:
+        case LEDGER_EVENT_UNMAP_FAILED:
+                break;
+        case LEDGER_EVENT_PUT_BACK:
+                if (x->block)
+                        str_format(out, "0x%" PRIx64, x->block->address);
+                break;
+        case LEDGER_EVENT_ACQUIRE:
+        case LEDGER_EVENT_RELEASE:
+                str_format(out, "%" PRIu64, e->address);
+                break;
+        default:
+                str_format(out, "0x%" PRIx64, e->address);
+        }
+}
+
+static void text_release(struct transactions *t, const struct transaction *x, struct str *out)
+{
+        const struct ledger_event *e = x->event;
+
+        if (x->block)
+                str_format(out, "of event %" PRIu64 ", %u ms old", x->block->number, e->ms > x->block->ms ? e->ms - x->block->ms : 0);
+        else
+                str_text(out, "of a block from before");
+        if (e->size) {
+                str_text(out, ", by ");
+                transactions_place(t, e->size, out);
+        }
+        if (e->site)
+                str_format(out, "%s%s", t->whole ? "" : " ", transactions_stack(t, e->site, text_frame));
+}
+
+static void text_what(struct transactions *t, const struct transaction *x, struct str *out)
+{
+        const struct ledger_event *e = x->event;
+
+        switch (e->type) {
+        case LEDGER_EVENT_FREE:
+        case LEDGER_EVENT_TAKE:
+                text_release(t, x, out);
+                break;
+        case LEDGER_EVENT_MARK:
+                str_text(out, transactions_label(t, e));
+                break;
+        case LEDGER_EVENT_MODULE:
+                str_text(out, transactions_module(t, e));
+                break;
+        case LEDGER_EVENT_THREAD:
+        case LEDGER_EVENT_THREAD_END:
+                str_format(out, "tid %" PRIu64, e->address);
+                break;
+        case LEDGER_EVENT_ACQUIRE:
+        case LEDGER_EVENT_RELEASE:
+                str_format(out, "%s ", profile_kind_name(t->profile, e->kind));
+                break;
+        default:
+                if (!x->node && e->site)
+                        str_format(out, "site %u", e->site);
+        }
+        if (x->node && e->type != LEDGER_EVENT_FREE && e->type != LEDGER_EVENT_TAKE)
+                str_text(out, transactions_stack(t, x->node, text_frame));
+}
+
+static void text_put(struct transactions *t, const struct transaction *x, struct str *out)
+{
+        const struct ledger_event *e = x->event;
+        const struct profile_thread *thread = transactions_thread(t, e);
+        size_t start = out->length;
+
+        str_format(out, "%12" PRIu64 " %6u.%03u  %s %u", x->number, e->ms / 1000, e->ms % 1000, thread->name, thread->tid);
+        text_pad(out, start, 47);
+        str_text(out, transactions_word(t, e));
+        text_pad(out, start, 62);
+        text_address(x, out);
+        text_pad(out, start, 78);
+        text_amount(x, out);
+        text_pad(out, start, 91);
+        text_what(t, x, out);
+        while (out->length > start && out->data[out->length - 1] == ' ')
+                out->data[--out->length] = 0;
+        str_char(out, '\n');
+}
+
+const struct transactions_writer transactions_text = { text_head, text_put, NULL };
+
+/* ---- CSV ---- */
+
+static void csv_head(struct transactions *t, struct str *out)
+{
+        (void)t;
+        csv_names(out, "event,ms,thread,tid,what,kind,address,size,of_event,site,caller,stack");
+}
+
+static void csv_frame(const struct transactions *t, uint32_t node, const struct symbol_frame *frame, uint32_t index, struct str *out)
+{
+        str_text(out, index ? ";" : "");
+        label_function(t->profile, node, frame, out);
+}
+
+/* In place of a stack. */
+static const char *csv_name(const struct transactions *t, const struct ledger_event *e)
+{
+        switch (e->type) {
+        case LEDGER_EVENT_MARK:
+                return transactions_label(t, e);
+        case LEDGER_EVENT_MODULE:
+                return transactions_module(t, e);
+        }
+        return "";
+}
+
+static const char *csv_what(const struct transactions *t, const struct ledger_event *e)
+{
+        if (e->type == LEDGER_EVENT_ALLOC)
+                return "alloc";
+        return e->type == LEDGER_EVENT_MAP ? "mmap" : transactions_word(t, e);
+}
+
+static bool csv_has_kind(const struct ledger_event *e)
+{
+        return e->type != LEDGER_EVENT_MARK && e->type != LEDGER_EVENT_BAD_FREE && e->kind != LEDGER_KIND_NONE;
+}
+
+static bool csv_has_caller(const struct ledger_event *e)
+{
+        return e->type == LEDGER_EVENT_FREE || e->type == LEDGER_EVENT_TAKE || e->type == LEDGER_EVENT_RELEASE ||
+               e->type == LEDGER_EVENT_BAD_FREE;
+}
+
+static void csv_address(struct str *out, bool known, uint64_t address)
+{
+        char text[24] = "";
+
+        if (known)
+                snprintf(text, sizeof text, "0x%" PRIx64, address);
+        csv_text(out, text);
+}
+
+static void csv_block(const struct transaction *x, struct str *out)
+{
+        const struct ledger_event *e = x->event;
+
+        if (x->block) {
+                csv_address(out, true, x->block->address);
+                csv_number(out, x->block->size);
+                csv_number(out, x->block->number);
+                csv_number(out, x->block->site);
+        } else {
+                csv_address(out, true, e->address);
+                csv_signed(out, csv_has_caller(e) ? 0 : (int64_t)e->size);
+                csv_text(out, "");
+                csv_number(out, csv_has_caller(e) ? 0 : e->site);
+        }
+        csv_address(out, csv_has_caller(e), e->size);
+}
+
+static void csv_put(struct transactions *t, const struct transaction *x, struct str *out)
+{
+        const struct ledger_event *e = x->event;
+        const struct profile_thread *thread = transactions_thread(t, e);
+        const char *name = csv_name(t, e);
+
+        csv_number(out, x->number);
+        csv_number(out, e->ms);
+        csv_text(out, thread->name);
+        csv_number(out, thread->tid);
+        csv_text(out, csv_what(t, e));
+        csv_text(out, csv_has_kind(e) ? profile_kind_name(t->profile, e->kind) : "");
+        csv_block(x, out);
+        csv_text(out, *name ? name : transactions_stack(t, x->node, csv_frame));
+        csv_end(out);
+}
+
+const struct transactions_writer transactions_csv = { csv_head, csv_put, NULL };
