@@ -16,6 +16,7 @@
 #include "ledger/ledger.h"
 #include "report/growth.h"
 #include "report/label.h"
+#include "report/resources.h"
 #include "report/text.h"
 #include "report/wrapper.h"
 
@@ -40,6 +41,7 @@ struct summary {
         uint32_t top_count;
         uint32_t peak_site; /* with the largest part of the peak; 0 none */
         struct growth *growth; /* by site */
+        bool resources;        /* some were not released */
 };
 
 static bool summary_is_heap(const struct profile_site *site)
@@ -320,8 +322,9 @@ static uint32_t summary_room(const struct summary *m)
         for (size_t i = m->start; i < m->out->length; i++)
                 used += m->out->data[i] == '\n';
         used += t->double_frees || t->mismatched || t->unknown_frees;
+        used += m->resources;
         if (m->file)
-                used += 3 + (t->temporary != 0) + (m->p->error_count != 0) + summary_grows(m);
+                used += 3 + (t->temporary != 0) + (m->p->error_count != 0) + summary_grows(m) + m->resources;
         return used < SUMMARY_LINES ? SUMMARY_LINES - used : 1;
 }
 
@@ -370,6 +373,15 @@ static void summary_errors(struct summary *m)
                 text_plain(m->out, m->color);
                 str_char(m->out, '\n');
         }
+        str_free(&text);
+}
+
+static void summary_resources(struct summary *m)
+{
+        struct str text = { 0 };
+
+        if (resources_held(m->p, &text))
+                str_format(m->out, "  RESOURCES NOT RELEASED: %s\n", str_get(&text));
         str_free(&text);
 }
 
@@ -497,6 +509,8 @@ static void summary_next(struct summary *m)
                 summary_command(m, "", "--cost temporary ", "short-lived blocks");
         if (m->p->error_count)
                 summary_command(m, "", "--errors ", "bad releases with stacks");
+        if (m->resources)
+                summary_command(m, "", "--resources ", "what was not released, with stacks");
 }
 
 /* Never silence: why there are no numbers. */
@@ -528,15 +542,18 @@ void summary_write(const struct profile *p, struct symbols *s, const char *file,
         if (!p->totals.allocations && !p->totals.mmap_calls) {
                 summary_nothing(&m);
                 summary_warnings(&m);
+                summary_resources(&m);
                 return;
         }
         m.growth = growth_judge(p, NULL);
+        m.resources = p->handle_count != 0;
         summary_find_top(&m);
         summary_numbers(&m);
         summary_modules(&m);
         summary_warnings(&m);
         summary_not_freed(&m);
         summary_errors(&m);
+        summary_resources(&m);
         summary_next(&m);
         free(m.growth);
 }
