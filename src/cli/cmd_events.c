@@ -81,11 +81,11 @@ static int say_help(void)
         str_text(&out, "usage: seep events [OPTIONS] [FILE]\n\n"
                        "Print every allocation and release of a recording made with --events, in the\n"
                        "order in which they happened. FILE defaults to the newest *.seep here; it may\n"
-                       "also be the .FILE.events that a recording left which did not end.\n\n");
+                       "also be the .FILE.events that a recording left which did not end.\n");
         option_help(events_options, &out);
         str_text(&out, "\nexamples:\n"
                        "  seep record --events ./app && seep events\n"
-                       "  seep events --from startup --to shutdown --open    allocated between, still there\n"
+                       "  seep events --from startup --to end --open   allocated since, still there\n"
                        "  seep events --csv -o events.csv app.42.seep\n"
                        "\nExit status: 0 fine, 1 --totals found a difference, 2 wrong use or no event log,\n"
                        "4 the file cannot be read.\n");

@@ -212,8 +212,8 @@ static const char tags_text[] =
         "bytes of memory. 'seep record --track-fds' records file descriptors in that\n"
         "way, without any change to the program.\n";
 
-static const char events_text[] =
-        "EVENTS\n"
+static const char log_text[] =
+        "LOG\n"
         "\n"
         "A recording is the state of the heap and its course, not a log. With --events\n"
         "the log is kept too: every allocation and release of every thread, in order,\n"
@@ -224,6 +224,7 @@ static const char events_text[] =
         "  seep events --open            only what was never freed\n"
         "  seep events --from loaded --to request\n"
         "  seep events --csv             a table, for other programs\n"
+        "  seep events --totals          what it adds up to, beside what was counted\n"
         "\n"
         "The log takes a few bytes per event, and the program runs slower while it is\n"
         "written. When the bound is reached the log ends with a note, and the rest of\n"

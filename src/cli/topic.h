@@ -16,7 +16,7 @@
         X(snapshots, "named moments: how to make them, what to do with them")                                          \
         X(signal, "reports from a running program, also without the command")                                          \
         X(tags, "what a program can tell by itself, with seep.h")                                                      \
-        X(events, "every single allocation and release, in order")                                                     \
+        X(log, "every single allocation and release, in order")                                                        \
         X(filters, "how to look at a part of a recording")                                                             \
         X(symbols, "where names and lines come from, what to do without")                                              \
         X(formats, "the files and what reads them")                                                                    \

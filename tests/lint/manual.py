@@ -70,6 +70,7 @@ pages = {Path(p).name: Path(p) for p in sys.argv[2:]}
 tap = Tap()
 commands, topics = listed("commands:", "examples:"), listed("topics", "\n\n")
 tap.claim("the tool has commands and topics", len(commands) < 4 or len(topics) < 4)
+tap.claim("no topic has the name of a command", sorted(set(commands) & set(topics)))
 tap.claim("each command has a page", [n for n in commands if f"seep-{n}.1" not in pages])
 tap.claim("help is not wider than a terminal", [line for n in ("", *commands, *topics) for line in too_wide(n)])
 tap.claim("help and list name the same operands", wrong_usage())
