@@ -43,24 +43,35 @@ void info_build_id(const struct profile_module *m, struct str *out)
                 str_format(out, "%02x", m->build_id[i]);
 }
 
+static void add_section(struct info_section *sum, const struct file_section *s)
+{
+        sum->pieces++;
+        sum->damaged += !s->whole;
+        sum->stored_bytes += s->stored_bytes;
+        sum->raw_bytes += s->raw_bytes;
+}
+
 bool info_sum_sections(const struct file_layout *l, uint32_t i, struct info_section *sum)
 {
         const char *name = l->sections[i].name;
 
         *sum = (struct info_section){ 0 };
         for (uint32_t k = 0; k < l->count; k++) {
-                const struct file_section *s = &l->sections[k];
-
-                if (strcmp(s->name, name))
+                if (strcmp(l->sections[k].name, name))
                         continue;
                 if (k < i)
                         return false;
-                sum->pieces++;
-                sum->damaged += !s->whole;
-                sum->stored_bytes += s->stored_bytes;
-                sum->raw_bytes += s->raw_bytes;
+                add_section(sum, &l->sections[k]);
         }
         return true;
+}
+
+void info_sum_log(const struct file_layout *l, struct info_section *sum)
+{
+        *sum = (struct info_section){ 0 };
+        for (uint32_t i = 0; i < l->count; i++)
+                if (!strcmp(l->sections[i].name, "events"))
+                        add_section(sum, &l->sections[i]);
 }
 
 static void put_key(struct str *out, const char *key)
@@ -152,6 +163,23 @@ static void put_counts(struct str *out, const struct profile *p)
         str_char(out, '}');
 }
 
+static void put_log(struct str *out, const struct file_layout *l)
+{
+        struct info_section sum;
+
+        info_sum_log(l, &sum);
+        put_key(out, "event_log");
+        if (!sum.pieces) {
+                str_text(out, "null");
+                return;
+        }
+        str_char(out, '{');
+        put_number(out, "bytes", sum.stored_bytes);
+        put_number(out, "batches", sum.pieces);
+        put_bool(out, "whole", !sum.damaged);
+        str_char(out, '}');
+}
+
 static void put_marks(struct str *out, const struct profile *p)
 {
         put_key(out, "marks");
@@ -226,6 +254,7 @@ void info_json(const struct info *info, struct str *out)
         put_meta(out, &p->meta);
         put_counts(out, p);
         put_texts(out, "types", p->types, p->type_count);
+        put_log(out, &info->layout);
         put_marks(out, p);
         put_sections(out, &info->layout);
         put_key(out, "modules");

@@ -64,6 +64,9 @@ struct info_section {
 };
 bool info_sum_sections(const struct file_layout *l, uint32_t i, struct info_section *sum);
 
+/* The sections of the event log, summed; pieces 0: there is none. */
+void info_sum_log(const struct file_layout *l, struct info_section *sum);
+
 /* Flags of the recording (WIRE_F_*) as words. */
 struct info_flag {
         uint32_t flag;

@@ -168,15 +168,27 @@ static void put_types(struct str *out, const struct profile *p)
         str_char(out, '\n');
 }
 
+static void put_log(struct str *out, const struct file_layout *l)
+{
+        struct info_section sum;
+
+        info_sum_log(l, &sum);
+        if (!sum.pieces)
+                return;
+        put_word(out, "event log");
+        text_size(out, (int64_t)sum.stored_bytes);
+        str_format(out, " in %u batch%s\n", sum.pieces, sum.pieces == 1 ? "" : "es");
+}
+
 static void put_sections(struct str *out, const struct file_layout *l)
 {
         struct info_section sum;
 
-        str_text(out, "\n  section     pieces         stored       unpacked\n");
+        str_text(out, "\n  section      pieces         stored       unpacked\n");
         for (uint32_t i = 0; i < l->count; i++) {
                 if (!info_sum_sections(l, i, &sum))
                         continue;
-                str_format(out, "  %-10s %7u %14llu %14llu", l->sections[i].name, sum.pieces,
+                str_format(out, "  %-11s %7u %14llu %14llu", l->sections[i].name, sum.pieces,
                            (unsigned long long)sum.stored_bytes, (unsigned long long)sum.raw_bytes);
                 if (sum.damaged)
                         str_format(out, "  %u DAMAGED", sum.damaged);
@@ -241,6 +253,7 @@ void info_text(const struct info *info, struct str *out)
         put_counts(out, &info->profile);
         if (info->profile.type_count)
                 put_types(out, &info->profile);
+        put_log(out, &info->layout);
         if (info->profile.mark_count)
                 put_marks(out, &info->profile);
         put_sections(out, &info->layout);
