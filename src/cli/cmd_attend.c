@@ -22,6 +22,7 @@
 #include "cli/message.h"
 #include "cli/record.h"
 #include "cli/words.h"
+#include "observe/door.h"
 #include "wire/hello.h"
 
 const struct option_entry attend_options[] = { OPTION_END };
@@ -214,6 +215,12 @@ static bool answer(int fd, const char *text)
         return good;
 }
 
+/* With --follow=none only the first program is recorded, not those that it starts. */
+static bool is_not_followed(const struct attend *a)
+{
+        return a->wishes.session.follow == SESSION_FOLLOW_NONE && a->pid && door_of_ancestor((uint32_t)a->pid);
+}
+
 static int observe(struct attend *a, int fd)
 {
         struct session_options options = make_options(a);
@@ -244,12 +251,12 @@ int cmd_attend(int argc, char **argv)
                 return message_usage("record", "attend is what LD_PRELOAD=libseep.so starts by itself; did you mean 'seep record'?");
         raise_limits();
         status = take_options(&a);
-        if (status) {
+        if (status)
                 message("nothing is recorded");
+        if (status || is_not_followed(&a))
                 answer(fd, "-");
-        } else {
+        else
                 status = observe(&a, fd);
-        }
         if (a.file >= 0)
                 close(a.file);
         output_free(&a.output);

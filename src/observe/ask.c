@@ -65,19 +65,6 @@ static bool session_of(uint32_t pid, struct sockaddr_un *out)
         return out->sun_path[0];
 }
 
-static uint32_t parent_of(uint32_t pid)
-{
-        struct str text = { 0 };
-        const char *behind_name;
-        unsigned parent = 0;
-
-        if (read_process_file(pid, "stat", &text) && (behind_name = strrchr(str_get(&text), ')')) &&
-            sscanf(behind_name, ") %*c %u", &parent) != 1)
-                parent = 0;
-        str_free(&text);
-        return parent;
-}
-
 static int try_connect(const struct sockaddr_un *address, socklen_t length)
 {
         struct timeval patience = { .tv_sec = ASK_PATIENCE_S };
@@ -103,7 +90,7 @@ static int find_observer(uint32_t pid)
                 socklen_t length = door_name(pid, &address);
 
                 fd = try_connect(&address, length);
-                pid = parent_of(pid);
+                pid = (uint32_t)family_parent((pid_t)pid);
         }
         return fd;
 }

@@ -6,15 +6,16 @@
  */
 #include "observe/door.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "observe/family.h"
 #include "wire/hello.h"
 
 #define DOOR_BACKLOG 64
+#define DOOR_ANCESTORS_MAX 64
 #define DOOR_TRIES 1500 /* two milliseconds apart */
 
 socklen_t door_name(uint32_t pid, struct sockaddr_un *out)
@@ -39,21 +40,48 @@ int door_open(uint32_t pid)
         return -1;
 }
 
-/* Knock, so that it looks at once.  false: it is none of ours, do not wait. */
-static bool hurry(uint32_t pid)
+/* A connection to the door of PID, when that is one of ours; -1. */
+static int come_to(uint32_t pid)
 {
-        struct wire_knock knock = { .magic = WIRE_KNOCK_MAGIC, .pid = pid };
         struct ucred who = { .uid = (uid_t)-1 };
         struct sockaddr_un address;
         socklen_t length = door_name(pid, &address), size = sizeof who;
         int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        bool ours = fd >= 0 && connect(fd, (struct sockaddr *)&address, length) == 0 &&
-                    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && (who.uid == geteuid() || who.uid == 0) &&
-                    send(fd, &knock, sizeof knock, MSG_NOSIGNAL) == (ssize_t)sizeof knock;
+
+        if (fd >= 0 && connect(fd, (struct sockaddr *)&address, length) == 0 &&
+            getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && (who.uid == geteuid() || who.uid == 0))
+                return fd;
+        if (fd >= 0)
+                close(fd);
+        return -1;
+}
+
+/* So that it looks at once. */
+static bool knock_at(uint32_t pid)
+{
+        struct wire_knock knock = { .magic = WIRE_KNOCK_MAGIC, .pid = pid };
+        int fd = come_to(pid);
+        bool good = fd >= 0 && send(fd, &knock, sizeof knock, MSG_NOSIGNAL) == (ssize_t)sizeof knock;
 
         if (fd >= 0)
                 close(fd);
-        return ours;
+        return good;
+}
+
+bool door_of_ancestor(uint32_t pid)
+{
+        pid_t at = family_parent((pid_t)pid);
+
+        for (int i = 0; at > 0 && i < DOOR_ANCESTORS_MAX; i++) {
+                int fd = come_to((uint32_t)at);
+
+                if (fd >= 0) {
+                        close(fd);
+                        return true;
+                }
+                at = family_parent(at);
+        }
+        return false;
 }
 
 int door_take_over(uint32_t pid)
@@ -61,7 +89,7 @@ int door_take_over(uint32_t pid)
         const struct timespec nap = { .tv_nsec = 2000000 };
         int fd = door_open(pid);
 
-        if (fd >= 0 || !hurry(pid))
+        if (fd >= 0 || !knock_at(pid))
                 return fd;
         for (int i = 0; fd < 0 && i < DOOR_TRIES; i++) {
                 nanosleep(&nap, NULL);

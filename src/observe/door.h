@@ -9,6 +9,7 @@
 #ifndef SEEP_OBSERVE_DOOR_H
 #define SEEP_OBSERVE_DOOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -22,5 +23,8 @@ int door_open(uint32_t pid);
 /* The same, when PID may just have become another program: whoever recorded the one before it is told, and may first write its last
  * report. */
 int door_take_over(uint32_t pid);
+
+/* Whether a process that PID descends from has a door of our user's or root's. */
+bool door_of_ancestor(uint32_t pid);
 
 #endif

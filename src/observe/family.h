@@ -2,7 +2,7 @@
 /*
  * family.h -- processes that belong to a session, found without their help.
  *
- * Room:   outside.  Called by observe/session.c and observe/silence.c.
+ * Room:   outside.  Called by observe/session.c, observe/silence.c and observe/ask.c.
  */
 #ifndef SEEP_OBSERVE_FAMILY_H
 #define SEEP_OBSERVE_FAMILY_H
@@ -16,6 +16,9 @@ bool family_has_preload(pid_t pid);
 
 /* Whether our library is mapped in PID. */
 bool family_has_agent(pid_t pid);
+
+/* 0: unknown, or none that we see. */
+pid_t family_parent(pid_t pid);
 
 /* Whether the file with INODE is mapped in PID; true also when that cannot be seen. */
 bool family_maps(pid_t pid, uint64_t inode);
