@@ -54,6 +54,7 @@ static bool life_adopt(long copy)
         head->forks_followed = 0;
         head->journal_read = head->journal_reserved; /* what the parent did is in its own log */
         head->journal_waiting = 0;
+        head->served = head->mark_count; /* the same with its marks */
         object_forked();
         rule_forked();
         tree_forked();

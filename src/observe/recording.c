@@ -110,6 +110,7 @@ struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, c
         r->path = path;
         r->results = -1;
         r->snapshot_due_ms = plan->snapshot_every_ms;
+        r->snapshots.seen = v->head.served; /* marks of the process that it was forked from */
         r->cwd = read_link("/proc/%u/cwd", pid);
         r->statm = open_statm(pid);
         jit_init(&r->jit, pid);
