@@ -24,13 +24,18 @@ def limited(recorder, program, *argv, action=None, size="10M", **how):
 def test_a_program_that_passes_the_limit_ends_by_abort_with_a_report(limit, recorder, action):
     seen = limited(recorder, limit, action=action)
     assert seen.status == 128 + signal.SIGABRT and seen.stdout == b""
-    said = [line for line in seen.stderr.splitlines() if line.startswith(b"seep: ") and b"limit" in line]
-    assert said and b"10" in said[0]
+    said = told(seen)
+    assert len(said) == 1 and b"--limit-heap 10M" in said[0] and b".memlog" in said[0]
     take = seen.profile.by_function()["take"]
     assert 9 * MIB <= take["live_bytes"] <= 11 * MIB
     assert seen.profile.json["exit"] == {"code": None, "signal": signal.SIGABRT}
     assert any(s["live_bytes"] >= 9 * MIB for s in seen.profile.json["snapshots"])
     check_clean_but_warnings(seen.profile)
+
+
+def told(seen):
+    """What was said about the limit."""
+    return [line for line in seen.stderr.splitlines() if line.startswith(b"seep: ") and b"--limit-heap" in line]
 
 
 def check_clean_but_warnings(profile):
@@ -50,7 +55,7 @@ def test_with_enomem_every_entry_point_fails_as_when_memory_is_short(limit, reco
 
 
 def test_a_new_handler_can_make_room(limit, recorder):
-    seen = limited(recorder, limit, "handler", action="enomem")
+    seen = limited(recorder, limit, "handler", action="enomem", timeout=20)
     assert (seen.stdout, seen.status) == (b"filled: ENOMEM\nhandler\nnew: memory\n", 0)
 
 
@@ -65,7 +70,7 @@ def test_below_the_limit_nothing_happens(limit, recorder):
     for action in ("abort", "enomem", "snapshot"):
         seen = limited(recorder, limit, "fill", "5", action=action)
         assert (seen.stdout, seen.status) == (bare.stdout, 0)
-        assert b"limit" not in seen.stderr
+        assert told(seen) == []
         check_clean(seen.profile)
 
 
@@ -73,7 +78,8 @@ def test_a_snapshot_is_taken_once_and_the_program_goes_on(limit, recorder):
     seen = limited(recorder, limit, "twice", action="snapshot")
     assert (seen.stdout, seen.status) == (b"filled: no limit\n" * 2, 0)
     passed = [s for s in seen.profile.json["snapshots"] if 10 * MIB < s["live_bytes"] <= 11 * MIB + 80000]
-    assert len(passed) == 1 and "limit" in passed[0]["label"]
+    assert len(passed) == 1 and passed[0]["type"] == "limit"
+    assert len(find_reports(seen.folder)) == 1
     check_sites(seen.truth, seen.profile, temporary=False)
 
 
@@ -102,7 +108,7 @@ def test_the_library_alone_keeps_the_limit_too(limit, recorder):
     assert seen.status == 128 + signal.SIGABRT
     (first, *_) = find_reports(folder)
     assert 9 * MIB <= first.by_function()["take"] <= 11 * MIB
-    assert any(b"limit" in line for line in seen.stderr.splitlines() if line.startswith(b"seep: "))
+    assert len(told(seen)) == 1
     folder = recorder.folder()
     seen = run_plain(folder, limit, "entries", env={"SEEP_OPTIONS": "--limit-heap=10M --limit-action=enomem"})
     assert seen.status == 0 and b"realloc: ENOMEM, old kept\nshrink: fine\nafter freeing: memory\n" in seen.stdout

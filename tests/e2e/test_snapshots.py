@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from harness import SEEP, Profile, check_clean, clean_environment, plain_name
+from harness import SEEP, Profile, Recording, check_clean, clean_environment, plain_name
 from plain import Started, difference, find_reports, live, own, run_plain, sum_of
 from test_idle import child_of
 
@@ -109,7 +109,9 @@ def test_the_report_of_a_snapshot_in_the_program_is_there_when_the_call_returns(
 
 
 def test_a_snapshot_in_a_recorded_program(steps, recorder):
-    seen = recorder.record(steps, "+red:3:100", "snapshot:one", "there:1", "-red:1", "+green:64:1", "snapshot:two", "there:2", cwd=recorder.folder())
+    folder = recorder.folder()
+    with start_recorded(folder, steps, "+red:3:100", "snapshot:one", "there:1", "-red:1", "+green:64:1", "snapshot:two", "there:2") as program:
+        seen = Recording(program.finish(), folder)
     assert seen.stdout == b"report 1: yes\nreport 2: yes\n"
     marks = [(s["seq"], s["label"], s["live_bytes"]) for s in seen.profile.json["snapshots"][:2]]
     assert marks == [(1, "one", 300), (2, "two", 264)]
@@ -141,7 +143,7 @@ def test_a_snapshot_when_the_heap_passes_a_size_once(steps, recorder):
     again = ("+red:150:10000", "-red") * 3
     seen = recorder.record(steps, *again, options=["--snapshot-at-heap", "1M"], cwd=recorder.folder())
     passed = [s for s in seen.profile.json["snapshots"] if 1 << 20 <= s["live_bytes"] < (1 << 20) + 10000]
-    assert len(passed) == 1 and passed[0]["label"]
+    assert len(passed) == 1 and passed[0]["type"] == "heap"
     never = recorder.record(steps, *again, options=["--snapshot-at-heap", "1G"], cwd=recorder.folder())
     assert len(never.profile.json["snapshots"]) == len(seen.profile.json["snapshots"]) - 1
 
@@ -151,7 +153,8 @@ def test_a_snapshot_when_resident_memory_passes_a_size_once(steps, recorder):
     seen = recorder.record(steps, *again, options=["--snapshot-at-rss", "40M"], cwd=recorder.folder())
     never = recorder.record(steps, *again, options=["--snapshot-at-rss", "10G"], cwd=recorder.folder())
     assert len(seen.profile.json["snapshots"]) == len(never.profile.json["snapshots"]) + 1
-    taken = max(seen.profile.json["snapshots"], key=lambda s: s["live_bytes"])
+    (taken,) = [s for s in seen.profile.json["snapshots"] if s not in never.profile.json["snapshots"]]
+    assert taken["type"] == "outside"
     assert 20 << 20 < taken["live_bytes"] <= 60000024
 
 
