@@ -510,7 +510,7 @@ static void summary_next(struct summary *m)
         if (m->p->error_count)
                 summary_command(m, "", "--errors ", "bad releases with stacks");
         if (m->resources)
-                summary_command(m, "", "--resources ", "what was not released, with stacks");
+                summary_command(m, "", "--resources ", "what was not released");
 }
 
 /* Never silence: why there are no numbers. */
