@@ -114,7 +114,7 @@ def test_memlog_of_each_cost(steps, recorder, cost):
     assert sum_by_function(entries) == {name: amount for name, amount in wanted.items() if amount}
     sizes = [abs(amount) for amount, _ in entries]
     assert sizes == sorted(sizes, reverse=True)
-    assert diff("--memlog", "--cost", COSTS[cost][1], a, b) == diff("--memlog", "--cost", cost, a, b)
+    assert diff("--memlog", "--sort", COSTS[cost][1], "--cost", cost, a, b) == diff("--memlog", "--cost", cost, a, b)
 
 
 def test_peaks_of_two_runs(steps, recorder):
