@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""The examples of README.md that are commands with their output (`$ ...`, below "Moments"): they work as printed."""
+import os
+import re
+import subprocess
+
+import harness
+
+README = (harness.ROOT / "README.md").read_text()
+
+
+def examples():
+    """[(command, the lines that are printed below it)]"""
+    found = []
+    for line in README.split("## Moments", 1)[1].splitlines():
+        if line.startswith("    $ "):
+            found.append((line[6:], []))
+        elif found and line.startswith("    ") and not found[-1][1][-1:] == ["end"]:
+            found[-1][1].append(line[4:])
+        elif found and line and not line.startswith("    "):
+            found[-1][1].append("end")
+    return [(command, [row for row in rows if row not in ("", "end")]) for command, rows in found]
+
+
+def shape(line):
+    """A line without what differs from run to run and from machine to machine."""
+    return re.sub(r"0x[\da-f]+|\d+|\S*/", "0", " ".join(line.split()))
+
+
+def patient(command):
+    """The program that is to be stopped may fail; who types is slower than a program starts, a script must wait for it."""
+    if "--limit" in command:
+        return command + " || :"
+    if command.startswith("seep snapshot"):
+        return f"for i in $(seq 600); do said=$({command}) && break; sleep 0.1; done 2>/dev/null; echo \"$said\""
+    return command
+
+
+def run_in_order(tree, commands):
+    """What each of them says, in a shell that stops at the first that fails."""
+    script = "set -e; exec 2>&1\n" + "".join(f"echo '@{i}'\n{patient(c)}\n" for i, c in enumerate(commands))
+    done = subprocess.run(["bash", "-c", script], cwd=tree, env=harness.clean_environment({"HOME": str(tree)}), capture_output=True,
+                          text=True, stdin=subprocess.DEVNULL, timeout=harness.DEADLINE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return [part.split("\n")[1:] for part in re.split(r"^@(?=\d+$)", done.stdout, flags=re.M)[1:]]
+
+
+def test_the_examples_work_as_printed(tmp_path, need):
+    need("bash", "cc", "seq", "strip")
+    for name in ("demo", "include"):
+        os.symlink(harness.ROOT / name, tmp_path / name)
+    (tmp_path / "build" / "demo").mkdir(parents=True)
+    os.symlink(harness.BUILD / "src", tmp_path / "build" / "src")
+    shown = examples()
+    said = run_in_order(tmp_path, [command for command, _ in shown])
+    assert len(shown) == len(said) > 10
+    for (command, wanted), rows in zip(shown, said):
+        ours = [row for row in map(shape, wanted) if "service" in row]  # not what the C library of another machine does
+        missing = [row for row in ours if row not in set(map(shape, rows))]
+        assert not missing, f"{command}: {missing} not in {rows}"
