@@ -192,8 +192,51 @@ TEST(a_range_shows_what_was_added_and_what_went)
         profile_free(&p);
 }
 
+/* Two stacks below the C library's start code: main/parse in the program, main/qsort in the C library; 10 and 20 bytes. */
+static long long bytes_of_modules(enum filter_kind kind, const char *expression)
+{
+        struct select_request request = { .cost = SELECT_LIVE };
+        struct filter f = { 0 };
+        struct selection sel;
+        struct err e = { 0 };
+        struct profile p;
+        struct symbols *s;
+        uint32_t in_main;
+        long long bytes;
+
+        forge_start(&p);
+        forge_module(&p, "/bin/prog");
+        forge_module(&p, "/lib/libc.so.6");
+        in_main = forge_node(&p, forge_node(&p, forge_node(&p, 0, 0x10, 0), 0x1020, 1), 0x30, 0);
+        forge_site(&p, forge_node(&p, in_main, 0x40, 0), LEDGER_KIND_MALLOC, 10, 1);
+        forge_site(&p, forge_node(&p, in_main, 0x1050, 1), LEDGER_KIND_MALLOC, 20, 1);
+        s = forge_symbols(&p);
+        is_true(filter_add(&f, kind, expression, &e));
+        request.filter = &f;
+        is_true(select_make(&sel, &p, s, &request, &e));
+        bytes = (long long)sel.heap.total_bytes;
+        select_free(&sel);
+        filter_free(&f);
+        symbols_free(s);
+        profile_free(&p);
+        return bytes;
+}
+
+TEST(modules_can_be_left_out)
+{
+        is_equal(bytes_of_modules(FILTER_NOT_MODULE, "libc"), 10);
+        is_equal(bytes_of_modules(FILTER_NOT_MODULE, "prog$"), 0);
+        is_equal(bytes_of_modules(FILTER_NOT_MODULE, "libX11"), 30);
+}
+
+TEST(start_code_belongs_to_no_module)
+{
+        is_equal(bytes_of_modules(FILTER_MODULE, "libc"), 20);
+        is_equal(bytes_of_modules(FILTER_MODULE, "prog"), 30);
+}
+
 TAP_MAIN(an_include_keeps_only_its_stacks, an_exclude_takes_its_stacks_away, the_innermost_matching_frame_decides,
          where_both_match_one_frame_exclude_wins, several_includes_are_a_choice, inlined_functions_are_frames,
          a_module_is_matched_by_its_path, what_is_no_expression_is_wrong_use,
          a_thread_is_seen_by_its_own_calls_and_blocks, a_moment_shows_what_was_live_then,
-         a_range_shows_what_was_added_and_what_went)
+         a_range_shows_what_was_added_and_what_went, modules_can_be_left_out, start_code_belongs_to_no_module)

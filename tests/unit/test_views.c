@@ -10,13 +10,33 @@
 #include "report/errors.h"
 #include "report/flat.h"
 #include "report/group.h"
+#include "report/histogram.h"
 #include "report/json.h"
+#include "report/modules.h"
+#include "report/source.h"
 #include "report/summary.h"
 #include "report/threads.h"
+#include "report/timeline.h"
 #include "report/tree.h"
 #include "sample.h"
 
 static const struct symbol_options no_files = { .no_cache = true, .no_debuginfod = true };
+
+static void look_further(const struct selection *sel, struct symbols *s, struct str *out)
+{
+        struct err e = { 0 };
+
+        modules_write(sel, 3, out);
+        for (int whole = 0; whole < 2; whole++) {
+                struct timeline_options options = { whole, whole ? 0 : 700000, whole ? UINT64_MAX : 900000, whole ? 0 : 33, 0 };
+
+                timeline_write(sel, &options, out);
+                histogram_sizes(sel, &(struct histogram_options){ .whole = whole }, out);
+                histogram_lifetimes(sel, &(struct histogram_options){ .whole = whole, .columns = 20 }, out);
+        }
+        source_write(sel, s, "nowhere.c", &no_files, out, &e);
+        is_equal(e.exit_code, ERR_EXIT_USAGE);
+}
 
 static void look(const struct selection *sel, struct symbols *s, struct str *out)
 {
@@ -30,6 +50,7 @@ static void look(const struct selection *sel, struct symbols *s, struct str *out
                 group_write(sel, s, &(struct group_options){ (enum group_kind)kind, 1, 0, 0 }, out);
         if (!sel->parents)
                 blocks_write(sel, s, &(struct blocks_options){ .limit = 5 }, out);
+        look_further(sel, s, out);
 }
 
 static void look_at_each_cost(const struct profile *p, struct symbols *s, struct str *out)
@@ -37,7 +58,9 @@ static void look_at_each_cost(const struct profile *p, struct symbols *s, struct
         for (int cost = 0; cost < SELECT_COST_COUNT; cost++)
                 for (int when = 0; when < 3; when++)
                         for (uint32_t depth = 0; depth < 3; depth++) {
+                                struct wrappers wrappers = { 0 };
                                 struct select_request request = { .cost = (enum select_cost)cost,
+                                                                  .wrappers = cost & 1 ? &wrappers : NULL,
                                                                   .depth_merge = depth,
                                                                   .at = { when == 1 ? MOMENT_TIME : MOMENT_NONE, 0, 2000000 },
                                                                   .from = { when == 2 ? MOMENT_TIME : MOMENT_NONE, 0, 500000 },
@@ -50,6 +73,7 @@ static void look_at_each_cost(const struct profile *p, struct symbols *s, struct
                                 else
                                         is_equal(e.exit_code, ERR_EXIT_USAGE);
                                 select_free(&sel);
+                                wrappers_free(&wrappers);
                         }
 }
 
