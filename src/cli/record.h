@@ -26,7 +26,7 @@
         X(RECORD_TRACK_FDS, "track-fds", 0, NULL, "record file descriptors too: open, socket, dup, close, ...") \
         X(RECORD_FREE_STACKS, "free-stacks", 0, NULL, "record the call stack of each release too")              \
         X(RECORD_USER, "user", 0, "NAME", "run the program as this user (for root)")                            \
-        X(RECORD_HEAD_SNAPSHOTS, NULL, 0, NULL, "Snapshots; those that are asked for also write a report, PROGRAM-PID-N.memlog:") \
+        X(RECORD_HEAD_SNAPSHOTS, NULL, 0, NULL, "snapshots; those that are asked for also write a report, PROGRAM-PID-N.memlog:") \
         X(RECORD_SIGNAL, "signal", 0, "SIG", "the signal that asks for one, or none (USR1)")                    \
         X(RECORD_EVERY, "snapshot-every", 0, "TIME", "take one each TIME, like 10s")                            \
         X(RECORD_AT_RSS, "snapshot-at-rss", 0, "SIZE", "take one when SIZE is resident, like 2G; once")         \
@@ -35,10 +35,10 @@
         X(RECORD_LIMIT_ACTION, "limit-action", 0, "WHAT",                                                       \
           "at that limit: abort, enomem (the allocation fails) or snapshot (only a report) (abort)",            \
           "abort|enomem|snapshot")                                                                              \
-        X(RECORD_HEAD_EVENTS, NULL, 0, NULL, "Event log:")                                                      \
+        X(RECORD_HEAD_EVENTS, NULL, 0, NULL, "event log:")                                                      \
         X(RECORD_EVENTS, "events", 0, NULL, "keep every allocation and release, in order (see seep events)")    \
         X(RECORD_MAX_FILE, "max-file", 0, "SIZE", "end the event log when it takes SIZE, like 1G")              \
-        X(RECORD_HEAD_WORDS, NULL, 0, NULL, "What is said:")                                                    \
+        X(RECORD_HEAD_WORDS, NULL, 0, NULL, "what is said:")                                                    \
         X(RECORD_NO_SUMMARY, "no-summary", 0, NULL, "no numbers at the end")                                    \
         X(RECORD_QUIET, "quiet", 'q', NULL, "say nothing but errors")                                           \
         X(RECORD_VERBOSE, "verbose", 'v', NULL, "say what is done")                                             \

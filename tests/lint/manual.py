@@ -9,6 +9,7 @@ from pathlib import Path
 from lint import ROOT, Tap, text_of
 
 WIDTH = 80
+OF_OTHERS = {"port", "stat", "version"}  # options in examples that are not ours
 
 
 def say(*words):
@@ -61,6 +62,12 @@ def prose_of_nothing(command, names):
     return [f"{source.name}: --{name}" for name in told if name not in names]
 
 
+def unknown_options(name, text, known):
+    """Options that TEXT names and no command has."""
+    named = re.findall(r"(?<![\w-])--([a-z][a-z-]*[a-z])", text.replace("\\-", "-"))
+    return [f"{name}: --{option}" for option in sorted(set(named) - known - OF_OTHERS)]
+
+
 def macros():
     """What include/seep.h offers: macros with arguments, but for its own means."""
     return [m for m in re.findall(r"^#define (SEEP_\w+)\(", text_of(ROOT / "include" / "seep.h"), flags=re.M) if m != "SEEP_CALL"]
@@ -83,6 +90,11 @@ for name in (n for n in commands if f"seep-{n}.1" in pages):
     tap.claim(f"seep-{name}.1 lists each option of the tool", show(tool - page))
     tap.claim(f"seep-{name}.1 lists nothing else", show(page - tool))
     tap.claim(f"seep-{name}.in is about options that exist", prose_of_nothing(name, {o[1] for o in tool}))
+everything = {option[1] for name in commands for option in options_of_tool(name)}
+documents = {p.name: text_of(p) for p in (ROOT / "README.md", ROOT / "docs" / "ARCHITECTURE.md", ROOT / "docs" / "GLOSSARY.md", *pages.values())}
+documents |= {f"seep help {t}": say("help", t) for t in topics}
+tap.claim("the documents name only options that exist",
+          [fault for name, text in documents.items() for fault in unknown_options(name, text, everything)])
 header = text_of(pages["seep.h.3"])
 tap.claim("seep.h has macros", len(macros()) < 8)
 tap.claim("seep.h.3 explains each macro", [m for m in macros() if not re.search(rf"^\.TP\n\.B[IR]? .*\b{m}\(", header, re.M)])
