@@ -196,6 +196,12 @@ const struct format_table format_tables[FORMAT_ARRAY_COUNT] = {
         _Static_assert(FORMAT_##name + FORMAT_FIRST_ARRAY == (number), "section numbers are frozen");
 FORMAT_ARRAYS(FORMAT_NUMBER_CHECK)
 
+/* Numbers that are in files. */
+_Static_assert(LEDGER_KIND_POOL == 14 && LEDGER_KIND_TYPE_FIRST == 32, "kinds are frozen");
+_Static_assert(LEDGER_MARK_OUTSIDE == 9, "types of marks are frozen");
+_Static_assert(LEDGER_EVENT_CARVE == 16, "types of events are frozen");
+_Static_assert(LEDGER_SIZE_CLASSES == 42 && LEDGER_LIFETIME_CLASSES == 34, "classes are frozen");
+
 uint64_t format_count(const struct profile *p, unsigned array)
 {
         const struct format_table *t = &format_tables[array];

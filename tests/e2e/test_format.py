@@ -150,6 +150,15 @@ def test_info_tells_marks_as_they_are_in_the_file(compiler, tmp_path):
     assert "two words" in text and "#1" in text
 
 
+def test_a_forked_process_has_its_own_marks_only(compiler, tmp_path):
+    found, _, truth = recording_of([compiler.build("steps.c"), "+red:5:10", "tag:before", "snapshot:too", "fork", "+red:3:10", "tag:in child"],
+                                   tmp_path, "--follow=all")
+    assert [m["label"] for m in found.arrays["marks"]] == ["before", "too"]
+    child = format_reader.read(tmp_path / f"steps.{truth.facts['child']}.seep")
+    assert [m["label"] for m in child.arrays["marks"]] == ["in child"]
+    assert child.arrays["slices"][child.arrays["marks"][0]["slice"]]["live_bytes"] == 80
+
+
 def test_a_loop_program_makes_a_small_file(recorded):
     assert recorded.stat().st_size < 20000
 

@@ -49,6 +49,26 @@ TEST(a_moment_has_the_state_of_the_last_slice_that_is_not_later)
         is_true(out[0].site == 0 && out[1].site == 1 && out[2].site == 2);
 }
 
+TEST(slices_of_one_millisecond_are_told_apart_by_their_index)
+{
+        struct profile p;
+        struct profile_change out[3];
+
+        three_slices(&p);
+        p.slices[1].ms = 10;
+        is_true(profile_at_slice(&p, 0, out) && out[2].live_bytes == 0);
+        is_true(profile_at_slice(&p, 1, out) && out[2].live_bytes == 50);
+        is_true(!profile_at_slice(&p, 3, out));
+        p.slices[1].ms = 20;
+}
+
+TEST(every_mark_has_a_word)
+{
+        is_text(profile_mark_word(LEDGER_MARK_TAG), "tag");
+        is_text(profile_mark_word(LEDGER_MARK_OUTSIDE), "outside");
+        is_text(profile_mark_word(LEDGER_MARK_OUTSIDE + 1), "unknown");
+}
+
 TEST(every_kind_has_its_name_and_others_are_unknown)
 {
         struct profile p = { 0 };
@@ -71,4 +91,5 @@ TEST(an_emptied_profile_is_empty_and_can_be_emptied_again)
 }
 
 TAP_MAIN(before_the_first_slice_nothing_is_known, a_moment_has_the_state_of_the_last_slice_that_is_not_later,
-         every_kind_has_its_name_and_others_are_unknown, an_emptied_profile_is_empty_and_can_be_emptied_again)
+         slices_of_one_millisecond_are_told_apart_by_their_index,
+         every_mark_has_a_word, every_kind_has_its_name_and_others_are_unknown, an_emptied_profile_is_empty_and_can_be_emptied_again)
