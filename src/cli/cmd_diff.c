@@ -119,7 +119,8 @@ static int settle(struct side *side)
                 return message_usage("diff", "--sort: one of live-bytes, live-blocks, peak-bytes, alloc-bytes, allocs "
                                              "is expected");
         r->request.filter = &r->filter;
-        r->request.wrappers = r->all_frames || r->view == REPORT_JSON ? NULL : &r->wrappers;
+        if (!r->all_frames && !r->csv && r->view == REPORT_FLAT)
+                r->request.wrappers = &r->wrappers;
         r->names.debug_paths = r->debug_paths;
         r->names.listener = r->quiet ? NULL : &names_listener;
         return 0;

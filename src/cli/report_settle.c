@@ -52,8 +52,10 @@ static int check_view(const struct report *r)
                 return message_usage("report", "--cost change needs --range A..B");
         if (r->group != GROUP_STACK && r->view_set && r->view != REPORT_FLAT)
                 return message_usage("report", "--group-by makes a table: it cannot be combined with --%s", view);
-        if (r->csv && r->group == GROUP_STACK && r->view != REPORT_FLAT)
-                return message_usage("report", "--csv is for --flat only, not for --%s", view);
+        if (r->csv && r->group == GROUP_STACK && r->view != REPORT_FLAT && r->view != REPORT_GROWTH &&
+            r->view != REPORT_BLOCKS && r->view != REPORT_THREADS)
+                return message_usage("report", "--csv is for --flat, --growth, --blocks, --threads and --group-by, not for "
+                                               "--%s", view);
         if (r->inverted && (r->view != REPORT_TREE || r->group != GROUP_STACK))
                 return message_usage("report", "--inverted is for the tree only");
         return 0;

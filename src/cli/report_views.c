@@ -97,7 +97,8 @@ static bool write_histogram(struct scene *c)
 
 static bool write_blocks(struct scene *c)
 {
-        struct blocks_options options = { &c->r->filter, c->r->sort_set && c->r->sort == FLAT_AGE, c->r->limit, c->color };
+        struct blocks_options options = { &c->r->filter, c->r->sort_set && c->r->sort == FLAT_AGE, c->r->limit, c->color,
+                                          c->r->csv };
 
         blocks_write(c->sel, c->s, &options, c->out);
         return true;
@@ -111,7 +112,7 @@ static bool write_memlog(struct scene *c)
 
 static bool write_threads(struct scene *c)
 {
-        threads_write(c->p, &(struct threads_options){ &c->r->filter, c->r->limit }, c->out);
+        threads_write(c->p, &(struct threads_options){ &c->r->filter, c->r->limit, c->r->csv }, c->out);
         return true;
 }
 
@@ -206,7 +207,8 @@ static bool write_selected(struct scene *c)
 
         if (r->group == GROUP_STACK || r->view == REPORT_JSON)
                 return views[view_index(r)].write(c);
-        group_write(c->sel, c->s, &(struct group_options){ r->group, r->threshold, r->limit, c->color }, c->out);
+        group_write(c->sel, c->s, &(struct group_options){ r->group, r->threshold, r->limit, c->color, r->csv },
+                    c->out);
         return true;
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "report/csv.h"
 #include "report/stack.h"
 #include "report/text.h"
 
@@ -51,6 +52,21 @@ static void blocks_line(const struct profile *p, const struct profile_block *blo
         str_format(out, ", by %s\n", profile_kind_name(p, p->sites[block->site].kind));
 }
 
+static void blocks_csv(const struct selection *sel, struct symbols *s, const struct profile_block *block, struct str *out)
+{
+        const struct profile *p = sel->profile;
+        const struct profile_thread *thread = &p->threads[block->thread < p->thread_count ? block->thread : 0];
+
+        str_format(out, "0x%" PRIx64 ",", block->address);
+        csv_number(out, block->size);
+        csv_number(out, block->birth_ms);
+        csv_number(out, thread->tid);
+        csv_text(out, thread->name);
+        csv_text(out, profile_kind_name(p, p->sites[block->site].kind));
+        csv_stack(sel, s, (struct wrapper_frame){ p->sites[block->site].node, 0 }, out);
+        csv_end(out);
+}
+
 static bool blocks_wanted(const struct profile *p, const struct profile_block *block, const uint8_t *chosen,
                           const struct filter *f)
 {
@@ -65,8 +81,12 @@ static void blocks_list(const struct selection *sel, struct symbols *s, struct p
         uint64_t shown = options->limit && options->limit < count ? options->limit : count;
         struct stack_writer stacks;
 
-        stack_start(&stacks, sel, s, "    ", out);
         qsort(list, count, sizeof *list, options->oldest_first ? older_first : larger_first);
+        for (uint64_t i = 0; options->csv && i < shown; i++)
+                blocks_csv(sel, s, &list[i], out);
+        if (options->csv)
+                return;
+        stack_start(&stacks, sel, s, "    ", out);
         for (uint64_t i = 0; i < shown; i++) {
                 progress_tell(sel->progress, i, shown);
                 blocks_line(sel->profile, &list[i], options->color, out);
@@ -93,10 +113,12 @@ static void blocks_part(const struct selection *sel, struct symbols *s, const st
                         list[count++] = all[i];
                         bytes += all[i].size;
                 }
-        text_count(out, (int64_t)count, noun);
-        str_format(out, " %s, ", what);
-        text_number(out, (int64_t)bytes);
-        str_text(out, "B\n\n");
+        if (!options->csv) {
+                text_count(out, (int64_t)count, noun);
+                str_format(out, " %s, ", what);
+                text_number(out, (int64_t)bytes);
+                str_text(out, "B\n\n");
+        }
         blocks_list(sel, s, list, count, options, out);
         free(chosen);
         free(list);
@@ -107,6 +129,8 @@ void blocks_write(const struct selection *sel, struct symbols *s, const struct b
         const struct profile *p = sel->profile;
         struct profile_block *regions;
 
+        if (options->csv)
+                csv_names(out, "address,size,birth_ms,tid,thread,kind,stack");
         blocks_part(sel, s, p->blocks, p->block_count, &sel->heap, "block", "not freed", options, out);
         if (!p->region_count || !sel->mapped.count)
                 return;

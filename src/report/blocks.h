@@ -19,6 +19,7 @@ struct blocks_options {
         bool oldest_first;           /* else the largest first */
         uint32_t limit;              /* 0: all */
         int color;
+        bool csv;                    /* for programs */
 };
 
 /* Append the blocks of SEL's sites, then the regions of its mmap sites.  SEL must not be of merged stacks. */

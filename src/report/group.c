@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "report/csv.h"
 #include "report/label.h"
 #include "report/text.h"
 
@@ -244,6 +245,19 @@ static void group_table(const struct selection *sel, struct group_list *l, const
         }
 }
 
+static void group_csv(const struct selection *sel, struct group_list *l, const struct group_options *options,
+                      const char *part, struct str *out)
+{
+        group_merge(l, sel);
+        for (uint32_t i = 0; i < l->count && (!options->limit || i < options->limit); i++) {
+                csv_text(out, l->rows[i].name);
+                csv_text(out, part);
+                csv_signed(out, (int64_t)l->rows[i].bytes);
+                csv_signed(out, (int64_t)l->rows[i].count);
+                csv_end(out);
+        }
+}
+
 static void group_free(struct group_list *l)
 {
         for (uint32_t i = 0; i < l->count; i++)
@@ -263,11 +277,22 @@ void group_write(const struct selection *sel, struct symbols *s, const struct gr
                 group_by_size(sel, &l);
         else
                 group_by_frame(sel, s, &sel->heap, options->kind, &l);
-        group_table(sel, &l, options, sel->heading, out);
+        if (options->csv) {
+                str_text(out, group_words[options->kind]);
+                csv_names(out, ",memory,bytes,count");
+                group_csv(sel, &l, options, "heap", out);
+        } else {
+                group_table(sel, &l, options, sel->heading, out);
+        }
         group_free(&l);
         if (!by_frame || (int64_t)sel->mapped.total_bytes <= 0 || sel->cost == SELECT_TEMPORARY)
                 return;
         group_by_frame(sel, s, &sel->mapped, options->kind, &l);
+        if (options->csv) {
+                group_csv(sel, &l, options, "mmap", out);
+                group_free(&l);
+                return;
+        }
         str_char(out, '\n');
         group_table(sel, &l, options, sel->cost == SELECT_PEAK ? "mapped by mmap at that time" : "mapped by mmap", out);
         group_free(&l);

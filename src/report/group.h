@@ -36,6 +36,7 @@ struct group_options {
         double threshold;     /* per cent of the whole */
         uint32_t limit;       /* 0: all */
         int color;
+        bool csv;             /* for programs: all rows, without shares */
 };
 
 /* Append a table, largest first.  Functions, files and modules are those that called the allocation function; sizes are

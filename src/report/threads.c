@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "report/csv.h"
 #include "report/text.h"
 
 static int thread_compare(const void *a, const void *b)
@@ -38,6 +39,18 @@ static void threads_line(const struct profile_thread *t, struct str *out)
         str_char(out, '\n');
 }
 
+static void threads_csv(const struct profile_thread *t, struct str *out)
+{
+        csv_number(out, t->tid);
+        csv_text(out, t->name);
+        csv_number(out, t->allocations);
+        csv_number(out, t->bytes_allocated);
+        csv_number(out, t->live_blocks);
+        csv_number(out, t->live_bytes);
+        csv_number(out, t->start_ms);
+        csv_end(out);
+}
+
 void threads_write(const struct profile *p, const struct threads_options *options, struct str *out)
 {
         const struct profile_thread **list = heap_zero(p->thread_count, sizeof *list);
@@ -53,11 +66,14 @@ void threads_write(const struct profile *p, const struct threads_options *option
         }
         qsort(list, count, sizeof *list, thread_compare);
         shown = options->limit && options->limit < count ? options->limit : count;
-        str_format(out, "%7s %-15s%13s%11s%11s%11s%11s\n", "thread", "name", "allocations", "bytes", "not freed",
-                   "bytes", "since");
+        if (options->csv)
+                csv_names(out, "tid,name,allocations,bytes_allocated,live_blocks,live_bytes,start_ms");
+        else
+                str_format(out, "%7s %-15s%13s%11s%11s%11s%11s\n", "thread", "name", "allocations", "bytes", "not freed",
+                           "bytes", "since");
         for (uint32_t i = 0; i < shown; i++)
-                threads_line(list[i], out);
-        if (shown < count)
+                (options->csv ? threads_csv : threads_line)(list[i], out);
+        if (shown < count && !options->csv)
                 str_format(out, "%u more thread%s (-n %u)\n", count - shown, count - shown == 1 ? "" : "s",
                            options->limit);
         free(list);

@@ -7,6 +7,7 @@
 #ifndef SEEP_REPORT_THREADS_H
 #define SEEP_REPORT_THREADS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/str.h"
@@ -16,6 +17,7 @@
 struct threads_options {
         const struct filter *filter; /* NULL: all */
         uint32_t limit;              /* 0: all */
+        bool csv;                    /* for programs */
 };
 
 /* Append the table: the thread that allocated most bytes first. */

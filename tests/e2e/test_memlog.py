@@ -92,7 +92,7 @@ def test_merged_stacks_filters_and_limit(steps, recorder):
 def test_what_cannot_be_combined_is_refused(steps, recorder):
     seen, file = record(recorder, steps, *MOMENTS)
     for argv in (["--at=nowhere"], ["--at=3"], ["--at=a:2"], ["--range=b..a"], ["--range=a"], ["--range=peak..end"], ["--range=a..nowhere"],
-                 ["--cost=change"], ["--at=a", "--range=a..b"], ["--memlog", "--json"], ["--csv", "--tree"], ["--csv", "--memlog"]):
+                 ["--cost=change"], ["--at=a", "--range=a..b"], ["--memlog", "--json"], ["--csv", "--tree"], ["--csv", "--resources"], ["--csv", "--memlog"]):
         done = answer(file, *argv)
         assert (done.returncode, done.stdout) == (2, b"") and done.stderr.startswith(b"seep: "), argv
     assert b"tag b" in answer(file, "--at=nowhere").stderr
@@ -110,6 +110,25 @@ def test_csv_holds_the_numbers_of_json(steps, recorder):
                [sums[k] for k in ("live_bytes", "live_blocks", "peak_bytes", "bytes_allocated", "allocations", "frees", "temporary")]
         assert [part.split(" ")[0] for part in row["stack"].split(";")] == [name, "shelf_put", "allocate", "step", "main"]
     assert {*rows} == {*profile.by_function()}
+
+
+def table(file, *argv):
+    return list(csv.DictReader(io.StringIO(report(file, "--csv", *argv), newline="")))
+
+
+def test_csv_of_blocks_threads_and_groups(steps, recorder):
+    seen, file = record(recorder, steps, *MOMENTS)
+    blocks = table(file, "--blocks")
+    assert (len(blocks), sum(int(b["size"]) for b in blocks)) == (seen.truth.total["live_blocks"], seen.truth.total["live_bytes"])
+    sums = {}
+    for block in blocks:
+        name = block["stack"].split(" ")[0]
+        sums[name] = sums.get(name, 0) + int(block["size"])
+    assert sums == live(seen.truth.sites)
+    (thread,) = table(file, "--threads")
+    assert [int(thread[k]) for k in ("allocations", "bytes_allocated", "live_bytes")] == [seen.truth.total[k] for k in ("allocs", "bytes", "live_bytes")]
+    groups = {row["function"]: (int(row["bytes"]), int(row["count"])) for row in table(file, "--group-by=function", "--cost=total")}
+    assert groups == {name: (counts["bytes"], counts["allocs"]) for name, counts in seen.truth.sites.items()}
 
 
 def test_resources_are_told_with_their_handles(compiler, recorder):

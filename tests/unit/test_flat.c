@@ -18,7 +18,7 @@ static char *list_for(const struct profile *p, struct select_request request, co
         if (flat)
                 flat_write(&sel, s, flat, &out);
         else
-                group_write(&sel, s, &(struct group_options){ kind, 1, 0, 0 }, &out);
+                group_write(&sel, s, &(struct group_options){ .kind = kind, .threshold = 1 }, &out);
         select_free(&sel);
         symbols_free(s);
         return out.data;

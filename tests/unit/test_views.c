@@ -47,7 +47,7 @@ static void look(const struct selection *sel, struct symbols *s, struct str *out
         for (int key = 0; key < FLAT_KEY_COUNT; key++)
                 flat_write(sel, s, &(struct flat_options){ .key = (enum flat_key)key, .growing_first = key & 2, .limit = 4, .color = key & 1 }, out);
         for (int kind = GROUP_FUNCTION; kind < GROUP_KIND_COUNT; kind++)
-                group_write(sel, s, &(struct group_options){ (enum group_kind)kind, 1, 0, 0 }, out);
+                group_write(sel, s, &(struct group_options){ .kind = (enum group_kind)kind, .threshold = 1, .csv = kind & 1 }, out);
         if (!sel->parents)
                 blocks_write(sel, s, &(struct blocks_options){ .limit = 5 }, out);
         look_further(sel, s, out);
@@ -88,7 +88,7 @@ TEST(any_valid_recording_can_be_shown)
                 s = symbols_new(&p, &no_files);
                 look_at_each_cost(&p, s, &out);
                 summary_write(&p, s, "a b.seep", (int)(seed & 1), &out);
-                threads_write(&p, &(struct threads_options){ NULL, 4 }, &out);
+                threads_write(&p, &(struct threads_options){ .limit = 4, .csv = seed & 1 }, &out);
                 is_true(out.length > 0 && strlen(out.data) == out.length);
                 symbols_free(s);
                 str_free(&out);
