@@ -24,7 +24,7 @@
 #define EVENTS_ENDS(X)                                                         \
         X(OPEN, 0, "nobody closed it")                                         \
         X(DONE, 1, "so did the recording")                                     \
-        X(FULL, 2, "it reached the size given with --max-file")                \
+        X(FULL, 2, "--max-file was reached")                \
         X(FAILED, 3, "it could not be written")
 
 enum events_end {
