@@ -286,22 +286,20 @@ static void summary_numbers(struct summary *m)
 static void summary_site(struct summary *m, uint32_t number)
 {
         const struct profile_site *site = &m->p->sites[m->top[number]];
-        struct str size = { 0 }, count = { 0 }, growth = { 0 };
+        struct str size = { 0 }, count = { 0 };
         size_t start = m->out->length;
 
         text_size(&size, (int64_t)site->live_bytes);
         text_number(&count, (int64_t)site->live_blocks);
         str_format(m->out, "    %u. %10s %7s %-6s  ", number + 1, str_get(&size), str_get(&count),
                    site->live_blocks == 1 ? "block" : "blocks");
-        growth_write(&m->growth[m->top[number]], &growth);
-        if (growth.length)
-                str_format(m->out, "%s: ", str_get(&growth));
+        if (m->growth[m->top[number]].class == GROWTH_GROWS)
+                str_text(m->out, "grows: ");
         summary_frames(m, site->node, start);
         text_cut(m->out, start, SUMMARY_COLUMNS);
         str_char(m->out, '\n');
         str_free(&size);
         str_free(&count);
-        str_free(&growth);
 }
 
 /* Whether one of the stacks that are named grows. */

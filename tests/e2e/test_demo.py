@@ -38,7 +38,7 @@ def test_the_commands_that_the_demo_prints_work_as_printed(need):
     need("g++")
     demo = call("sh", "demo/run", harness.BUILD)
     typed = re.findall(r"^\$ (.+)$", demo.stdout, flags=re.M) + re.findall(r"(?:next:|^ {8}) ?(seep report .+?)(?:  |$)", demo.stderr, flags=re.M)
-    assert len(typed) == 8
+    assert len(typed) in (8, 9)  # on a slow machine there is time to see what grows
     again = call("sh", "-e", "-c", "\n".join(typed))
     assert again.returncode == 0, again.stderr
     assert again.stdout.count("remember_failure") >= 2 * demo.stdout.count("remember_failure") > 0
