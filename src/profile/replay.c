@@ -269,7 +269,7 @@ static void unmap(struct replay *r, uint64_t start, uint64_t end, struct ranges 
         struct ranges *m = &r->mapped;
         uint32_t at = ranges_find(m, start);
 
-        while (at < m->count && m->range[at].start < end) {
+        while (start < end && at < m->count && m->range[at].start < end) {
                 struct replay_range old = m->range[at];
                 struct replay_range gone = { old.start > start ? old.start : start, old.end < end ? old.end : end };
 
