@@ -142,6 +142,24 @@ def test_stored_names_need_no_other_file(bench, recorded):
     assert bench.stack(6001, file="named.seep")[:4] == near(recorded)
 
 
+def test_every_command_reads_stored_names_and_the_event_log_stays(bench):
+    """What each command says is the same before, with all files there, and after, with none."""
+    program = bench.compile(*OPTIMISED)
+    bench.record(program, "--events")
+    shutil.copy(bench.folder / "out.seep", bench.folder / "copy.seep")
+    commands = [("report", "--flat"), ("report", "--tree"), ("report", "--memlog"), ("report", "--blocks"),
+                ("report", "--summary"), ("events",), ("events", "--csv")]
+    before = [bench.seep(*command, "out.seep").stdout for command in commands]
+    difference = bench.seep("diff", "out.seep", "copy.seep").stdout
+    assert "near_inner" in before[0] and "near_inner" in before[5]
+    for name in ("out.seep", "copy.seep"):
+        bench.seep("symbolize", name)
+    program.unlink()
+    bench.forget()
+    assert [bench.seep(*command, "out.seep").stdout for command in commands] == before
+    assert bench.seep("diff", "out.seep", "copy.seep").stdout == difference
+
+
 def test_symbolize_in_place_and_again_with_better_files(bench):
     program = bench.compile(*OPTIMISED)
     facts = bench.record(program)
