@@ -28,7 +28,7 @@ def clean_environment(extra=None):
     """What a user has: no perturbed malloc, no options of ours, fixed language."""
     env = {k: v for k, v in os.environ.items()
            if not k.startswith(("SEEP_", "MALLOC_", "GLIBC_TUNABLES", "LD_", "DEBUGINFOD"))}
-    env.update({"LC_ALL": "C.UTF-8", "TERM": "dumb", "XDG_CONFIG_HOME": "/nonexistent"})
+    env.update({"LC_ALL": "C.UTF-8", "TERM": "dumb", "XDG_CONFIG_HOME": "/dev/null"})
     env.update(extra or {})
     return env
 

@@ -40,8 +40,8 @@ def shell(folder, *command):
     home = folder / "home"
     home.mkdir(exist_ok=True)
     path = f"{harness.SEEP.parent}:{os.environ['PATH']}"
-    done = subprocess.run(command, cwd=folder, env=harness.clean_environment({"HOME": str(home), "PATH": path}), capture_output=True,
-                          text=True, stdin=subprocess.DEVNULL, timeout=harness.DEADLINE)
+    done = subprocess.run(command, cwd=folder, env=harness.clean_environment({"HOME": str(home), "XDG_CONFIG_HOME": str(home), "PATH": path}),
+                          capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=harness.DEADLINE)
     assert done.returncode == 0 and not done.stderr, done.stderr
     return done.stdout
 
