@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/info.h"
 #include "cli/message.h"
+#include "cli/names.h"
 #include "cli/newest.h"
 #include "cli/option.h"
 
@@ -42,7 +43,7 @@ static int say_help(void)
 static void look_for_names(struct info *info)
 {
         const struct profile *p = &info->profile;
-        struct symbol_options options = { 0 };
+        struct symbol_options options = { .listener = &names_listener };
         struct symbols *symbols = symbols_new(p, &options);
 
         info->names = heap_zero(p->module_count, sizeof *info->names);

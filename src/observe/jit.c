@@ -128,7 +128,7 @@ void jit_look(struct jit *j)
 
 /* ---- its lines ---- */
 
-/* An address of a stack that lies in no file, and the line of the map that names it. */
+/* An address of a stack that lies in no file, or in one that no linker made, and the line of the map that names it. */
 struct jit_place {
         uint64_t pc;
         const struct jit_line *line; /* NULL none */
@@ -155,7 +155,7 @@ static uint32_t list_places(const struct profile *p, struct jit_place **out)
         for (uint32_t i = 2; i < p->node_count; i++) {
                 const struct profile_node *n = &p->nodes[i];
 
-                if (n->module >= p->module_count || (p->modules[n->module].flags & LEDGER_MODULE_ANONYMOUS))
+                if (n->module >= p->module_count || !p->modules[n->module].build_id_bytes)
                         places[count++].pc = n->pc - (n->exact ? 0 : 1);
         }
         qsort(places, count, sizeof *places, place_compare);

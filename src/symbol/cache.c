@@ -76,10 +76,24 @@ static bool cache_mix_place(void *hash, const char *path)
         return false;
 }
 
+/* Whatever is new beside the module, under any name, may be its debug file. */
+static uint64_t cache_mix_neighbours(uint64_t hash, const char *path)
+{
+        const char *slash = strrchr(path, '/');
+        struct str dir = { 0 };
+
+        str_bytes(&dir, path, slash ? (size_t)(slash - path) + 1 : 0);
+        hash = cache_mix_file(hash, str_get(&dir));
+        str_text(&dir, ".debug");
+        hash = cache_mix_file(hash, str_get(&dir));
+        str_free(&dir);
+        return hash;
+}
+
 static uint64_t cache_fingerprint(const struct profile_module *recorded)
 {
         static const struct symbol_options here = { 0 };
-        uint64_t hash = 1;
+        uint64_t hash = cache_mix_neighbours(1, recorded->path);
 
         places_walk(recorded, &here, cache_mix_place, &hash);
         return hash;

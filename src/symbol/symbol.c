@@ -291,6 +291,32 @@ static struct module *symbols_open_module(struct symbols *s, uint32_t index)
         return &m->file;
 }
 
+/* Code that was made while the program ran: the compiler's own map names it. */
+static uint32_t symbols_from_map(struct symbols *s, uint64_t pc, struct symbol_frame **out)
+{
+        const struct profile *p = s->profile;
+        uint32_t low = 0, high = p->jit_count;
+
+        while (low < high) {
+                uint32_t middle = low + (high - low) / 2;
+
+                if (p->jit[middle].start <= pc)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        *out = symbols_frames(s, 1);
+        if (low && pc - p->jit[low - 1].start < p->jit[low - 1].bytes)
+                (*out)->function = pool_text(&s->pool, p->jit[low - 1].name);
+        return 1;
+}
+
+/* Such code may lie in a file that has no name any more. */
+static bool symbols_may_be_made(const struct symbols *s, uint32_t module, const struct symbol_frame *frame)
+{
+        return !frame->function && !frame->line && !s->profile->modules[module].build_id_bytes;
+}
+
 /* Stored names without lines are second to whatever has them. */
 static struct symbol_answer symbols_resolve(struct symbols *s, uint32_t module, uint64_t address)
 {
@@ -299,7 +325,9 @@ static struct symbol_answer symbols_resolve(struct symbols *s, uint32_t module, 
         uint32_t stored_count = symbols_from_recording(s, module, address, &stored), count;
         struct symbol_module *m;
 
-        if (stored_count && stored[0].line) {
+        if (module >= s->profile->module_count) {
+                count = symbols_from_map(s, address, &frames);
+        } else if (stored_count && stored[0].line) {
                 frames = stored;
                 count = stored_count;
         } else {
@@ -316,6 +344,8 @@ static struct symbol_answer symbols_resolve(struct symbols *s, uint32_t module, 
                         m->fresh_count -= answer.fresh;
                         answer.fresh = 0;
                 }
+                if (symbols_may_be_made(s, module, &frames[0]))
+                        count = symbols_from_map(s, address + s->profile->modules[module].bias, &frames);
         }
         answer.frames = frames;
         answer.count = (uint16_t)count;
@@ -325,50 +355,22 @@ static struct symbol_answer symbols_resolve(struct symbols *s, uint32_t module, 
 uint64_t symbols_address(const struct profile *p, uint32_t node)
 {
         const struct profile_node *n = &p->nodes[node];
+        uint64_t bias = n->module < p->module_count ? p->modules[n->module].bias : 0;
 
-        return n->pc - p->modules[n->module].bias - (n->exact ? 0 : 1);
-}
-
-/* Code that was made while the program ran has no file: the compiler's own map names it. */
-static uint32_t symbols_made_code(struct symbols *s, uint32_t node, const struct symbol_frame **frames)
-{
-        static const struct symbol_frame unknown = { 0 };
-        const struct profile *p = s->profile;
-        uint64_t pc = p->nodes[node].pc - (p->nodes[node].exact ? 0 : 1);
-        uint32_t low = 0, high = p->jit_count;
-        struct symbol_frame *made;
-
-        *frames = &unknown;
-        while (low < high) {
-                uint32_t middle = low + (high - low) / 2;
-
-                if (p->jit[middle].start <= pc)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        if (!low || pc - p->jit[low - 1].start >= p->jit[low - 1].bytes)
-                return 1;
-        made = symbols_frames(s, 1);
-        made->function = pool_text(&s->pool, p->jit[low - 1].name);
-        *frames = made;
-        return 1;
+        return n->pc - bias - (n->exact ? 0 : 1);
 }
 
 uint32_t symbols_node(struct symbols *s, uint32_t node, const struct symbol_frame **frames)
 {
-        const struct profile_node *n = &s->profile->nodes[node];
-        uint64_t address;
+        uint32_t module = s->profile->nodes[node].module;
+        uint64_t address = symbols_address(s->profile, node);
         size_t i;
 
-        if (n->module >= s->profile->module_count || (s->profile->modules[n->module].flags & LEDGER_MODULE_ANONYMOUS))
-                return symbols_made_code(s, node, frames);
-        address = symbols_address(s->profile, node);
         if (s->answer_count * 2 >= s->answer_room)
                 symbols_widen(s);
-        i = symbols_slot(s, n->module, address);
+        i = symbols_slot(s, module, address);
         if (!s->answers[i].count) {
-                s->answers[i] = symbols_resolve(s, n->module, address);
+                s->answers[i] = symbols_resolve(s, module, address);
                 s->answer_count++;
         }
         *frames = s->answers[i].frames;
@@ -398,7 +400,7 @@ struct symbol_tally *symbols_tally(const struct symbols *s)
         for (size_t i = 0; i < s->answer_room; i++) {
                 const struct symbol_answer *answer = &s->answers[i];
 
-                if (!answer->count)
+                if (!answer->count || answer->module >= s->profile->module_count)
                         continue;
                 tally[answer->module].asked++;
                 tally[answer->module].named += answer->frames[answer->count - 1].function != NULL;

@@ -60,7 +60,8 @@ struct symbol_tally {
 /* One for each module of the profile; the caller's to free. */
 struct symbol_tally *symbols_tally(const struct symbols *s);
 
-/* Where NODE is in the file of its module: the call, not the place where it returns to. */
+/* Where NODE is in the file of its module, or in memory when it is in none: the call, not the place where it returns
+ * to. */
 uint64_t symbols_address(const struct profile *p, uint32_t node);
 
 #endif

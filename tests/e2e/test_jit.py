@@ -23,8 +23,9 @@ def maps():
         Path(f"/tmp/perf-{pid}.map").unlink(missing_ok=True)
 
 
-def test_generated_code_has_the_names_of_its_map(bench, maps):
-    program = bench.compile(*PLAIN, source="jit_map.c", out="jit_map")
+@pytest.mark.parametrize("flags", [(), ("-DMEMFD",)], ids=["anonymous", "memfd"])
+def test_generated_code_has_the_names_of_its_map(bench, maps, flags):
+    program = bench.compile(*PLAIN, *flags, source="jit_map.c", out="jit_map")
     maps.append(bench.record(program)["map"])
     expected = ["made_?allocator", "made_caller in script.js:7", "main"]
     assert bench.names(4001)[:3] == expected

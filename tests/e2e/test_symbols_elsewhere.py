@@ -126,6 +126,19 @@ def test_the_cache_does_not_hide_debug_files_that_come_later(bench):
     assert bench.stack(6001)[:4] == near(facts), "what was found once is known by build id"
 
 
+@pytest.mark.parametrize("place", ["other.debug", ".debug/other.debug"])
+def test_the_cache_does_not_hide_a_debug_file_that_a_link_names(bench, place):
+    program = bench.compile(*OPTIMISED)
+    bench.run("objcopy", "--only-keep-debug", program, "other.debug")
+    bench.run("strip", "-g", program)
+    bench.run("objcopy", "--add-gnu-debuglink=other.debug", program)
+    facts = bench.record(program)
+    (bench.folder / "other.debug").rename(bench.folder / "kept")
+    assert bench.stack(6001)[0] == ("near_outer", None, False)
+    put(bench, place)
+    assert bench.stack(6001)[:4] == near(facts)
+
+
 # ---- stored names ----
 
 def test_stored_names_need_no_other_file(bench, recorded):

@@ -3,6 +3,7 @@
  * jit_map.c -- code made at run time calls malloc; its names are in the map that such compilers write for perf.
  *
  * Room:   tests only; x86-64.  The map is left behind (fact map=PID), as compilers do.  -DNO_MAP: none is written.
+ *         -DMEMFD: the code lies in a file without a name, as some compilers have it.
  */
 #include "truth.h"
 
@@ -45,9 +46,22 @@ static void write_map(const unsigned char *code)
 }
 #endif
 
+static unsigned char *make_room(void)
+{
+#ifdef MEMFD
+        int fd = memfd_create("compiled", 0), flags = MAP_SHARED;
+
+        if (ftruncate(fd, 4096) != 0)
+                truth_die("jit_map: no file\n");
+#else
+        int fd = -1, flags = MAP_PRIVATE | MAP_ANONYMOUS;
+#endif
+        return mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, flags, fd, 0);
+}
+
 int main(void)
 {
-        unsigned char *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        unsigned char *code = make_room();
         thunk *allocator, *caller;
 
         if (code == MAP_FAILED)
