@@ -52,9 +52,10 @@ static void blocks_line(const struct profile *p, const struct profile_block *blo
         str_format(out, ", by %s\n", profile_kind_name(p, p->sites[block->site].kind));
 }
 
-static void blocks_csv(const struct selection *sel, struct symbols *s, const struct profile_block *block, struct str *out)
+static void blocks_csv(struct stack_writer *w, const struct profile_block *block)
 {
-        const struct profile *p = sel->profile;
+        const struct profile *p = w->sel->profile;
+        struct str *out = w->out;
         const struct profile_thread *thread = &p->threads[block->thread < p->thread_count ? block->thread : 0];
 
         str_format(out, "0x%" PRIx64 ",", block->address);
@@ -63,7 +64,7 @@ static void blocks_csv(const struct selection *sel, struct symbols *s, const str
         csv_number(out, thread->tid);
         csv_text(out, thread->name);
         csv_text(out, profile_kind_name(p, p->sites[block->site].kind));
-        csv_stack(sel, s, (struct wrapper_frame){ p->sites[block->site].node, 0 }, out);
+        csv_stack(w, (struct wrapper_frame){ p->sites[block->site].node, 0 });
         csv_end(out);
 }
 
@@ -82,10 +83,13 @@ static void blocks_list(const struct selection *sel, struct symbols *s, struct p
         struct stack_writer stacks;
 
         qsort(list, count, sizeof *list, options->oldest_first ? older_first : larger_first);
-        for (uint64_t i = 0; options->csv && i < shown; i++)
-                blocks_csv(sel, s, &list[i], out);
-        if (options->csv)
+        if (options->csv) {
+                csv_start(&stacks, sel, s, out);
+                for (uint64_t i = 0; i < shown; i++)
+                        blocks_csv(&stacks, &list[i]);
+                stack_end(&stacks);
                 return;
+        }
         stack_start(&stacks, sel, s, "    ", out);
         for (uint64_t i = 0; i < shown; i++) {
                 progress_tell(sel->progress, i, shown);

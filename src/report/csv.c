@@ -6,11 +6,11 @@
  */
 #include "report/csv.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/stack.h"
+#include "base/json.h"
+#include "report/label.h"
 
 void csv_text(struct str *out, const char *text)
 {
@@ -28,25 +28,50 @@ void csv_text(struct str *out, const char *text)
 
 void csv_number(struct str *out, uint64_t value)
 {
-        str_format(out, "%" PRIu64 ",", value);
+        json_number(out, value); /* digits are digits */
+        str_char(out, ',');
 }
 
 void csv_signed(struct str *out, int64_t value)
 {
-        str_format(out, "%" PRId64 ",", value);
+        if (value < 0)
+                str_char(out, '-');
+        csv_number(out, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
-void csv_stack(const struct selection *sel, struct symbols *s, struct wrapper_frame from, struct str *out)
+/* Quotes are doubled as they come. */
+static void csv_line(const struct stack_writer *w, uint32_t node, const struct symbol_frame *frame)
 {
-        struct str lines = { 0 };
-        char *end;
+        size_t start = w->out->length;
+        char *quote;
 
-        stack_write(sel, s, from, "", &lines);
-        for (end = lines.data; end && *end; end++)
-                if (*end == '\n')
-                        *end = end[1] ? ';' : 0;
-        csv_text(out, lines.data);
-        str_free(&lines);
+        label_frame(w->sel->profile, node, frame, w->out);
+        str_text(w->out, frame->inlined ? " (inlined);" : ";");
+        quote = memchr(w->out->data + start, '"', w->out->length - start);
+        if (quote) {
+                struct str rest = { 0 };
+
+                str_text(&rest, quote);
+                w->out->length = (size_t)(quote - w->out->data);
+                for (const char *c = str_get(&rest); *c; c++)
+                        str_text(w->out, *c == '"' ? "\"\"" : (char[]){ *c, 0 });
+                str_free(&rest);
+        }
+}
+
+void csv_start(struct stack_writer *w, const struct selection *sel, struct symbols *s, struct str *out)
+{
+        stack_start(w, sel, s, "", out);
+        w->line = csv_line;
+        w->cut_off = "(cut off here: code without unwind tables);";
+}
+
+void csv_stack(struct stack_writer *w, struct wrapper_frame from)
+{
+        str_char(w->out, '"');
+        stack_add(w, from);
+        w->out->data[w->out->length - 1] = '"'; /* where the last separator was, also in what is copied later */
+        str_char(w->out, ',');
 }
 
 /* The comma of the last field gives way. */
@@ -71,8 +96,10 @@ static void csv_known(struct str *out, bool known, uint64_t value)
                 csv_text(out, NULL);
 }
 
-static void csv_row(const struct selection *sel, struct symbols *s, const struct select_row *row, struct str *out)
+static void csv_row(struct stack_writer *w, const struct select_row *row)
 {
+        const struct selection *sel = w->sel;
+        struct str *out = w->out;
         bool of_time = sel->moment == SELECT_OF_TIME || sel->moment == SELECT_OF_RANGE;
         bool of_all = !of_time && sel->moment != SELECT_OF_THREADS;
 
@@ -87,25 +114,28 @@ static void csv_row(const struct selection *sel, struct symbols *s, const struct
         csv_signed(out, (int64_t)row->frees);
         csv_known(out, !of_time, row->temporary);
         csv_known(out, of_all, row->lifetime_ms);
-        csv_stack(sel, s, (struct wrapper_frame){ row->node, row->level }, out);
+        csv_stack(w, (struct wrapper_frame){ row->node, row->level });
         csv_end(out);
 }
 
-static void csv_part(const struct selection *sel, const struct select_part *part, struct symbols *s,
-                     const struct flat_options *options, struct str *out)
+static void csv_part(struct stack_writer *w, const struct select_part *part, const struct flat_options *options)
 {
         uint32_t count;
-        const struct select_row **rows = flat_order(sel, part, options, &count);
+        const struct select_row **rows = flat_order(w->sel, part, options, &count);
 
         for (uint32_t i = 0; i < count && (!options->limit || i < options->limit); i++)
-                csv_row(sel, s, rows[i], out);
+                csv_row(w, rows[i]);
         free(rows);
 }
 
 void csv_write(const struct selection *sel, struct symbols *s, const struct flat_options *options, struct str *out)
 {
+        struct stack_writer w;
+
         csv_names(out, "site,kind,live_bytes,live_blocks,peak_bytes,peak_blocks,alloc_bytes,allocs,frees,temporary,"
                        "lifetime_ms,stack");
-        csv_part(sel, &sel->heap, s, options, out);
-        csv_part(sel, &sel->mapped, s, options, out);
+        csv_start(&w, sel, s, out);
+        csv_part(&w, &sel->heap, options);
+        csv_part(&w, &sel->mapped, options);
+        stack_end(&w);
 }

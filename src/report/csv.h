@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "report/flat.h"
 #include "report/select.h"
+#include "report/stack.h"
 #include "report/wrapper.h"
 #include "symbol/symbol.h"
 
@@ -20,8 +21,10 @@ void csv_text(struct str *out, const char *text);
 void csv_number(struct str *out, uint64_t value);
 void csv_signed(struct str *out, int64_t value);
 
-/* A whole call stack as one field: "function [file:line]", innermost first, with ';' between. */
-void csv_stack(const struct selection *sel, struct symbols *s, struct wrapper_frame from, struct str *out);
+/* Whole call stacks as one field: "function [file:line]", innermost first, with ';' between.  The writer is to be ended
+ * by stack_end. */
+void csv_start(struct stack_writer *w, const struct selection *sel, struct symbols *s, struct str *out);
+void csv_stack(struct stack_writer *w, struct wrapper_frame from);
 
 /* After the last field of a line. */
 void csv_end(struct str *out);

@@ -71,9 +71,9 @@ static void write_numbers(const struct diff *d, const struct select_row sums[MAT
 }
 
 static void write_row(const struct diff *d, const struct diff_row *row, uint32_t number,
-                      const struct diff_options *options, struct str *out)
+                      const struct diff_options *options, struct stack_writer *w)
 {
-        const struct selection *sel = d->sel[row->shown];
+        struct str *out = w->out;
         size_t start = out->length;
 
         str_format(out, "%4u. ", number);
@@ -82,9 +82,9 @@ static void write_row(const struct diff *d, const struct diff_row *row, uint32_t
         text_plain(out, options->color);
         text_pad(out, start, 18);
         str_format(out, " %s, by %s\n      ", diff_change_word(diff_change_of(d, row)),
-                   profile_kind_name(sel->profile, row->kind));
+                   profile_kind_name(w->sel->profile, row->kind));
         write_numbers(d, row->sums, &row->change, out);
-        stack_write(sel, d->symbols[row->shown], row->from, "        ", out);
+        stack_add(w, row->from);
         str_char(out, '\n');
 }
 
@@ -116,16 +116,21 @@ static void write_head(const struct diff *d, bool mapped, const struct diff_opti
 
 static void write_part(const struct diff *d, bool mapped, const struct diff_options *options, struct str *out)
 {
+        struct stack_writer w[MATCH_SIDES];
         uint32_t count = 0;
 
+        for (int side = 0; side < MATCH_SIDES; side++)
+                stack_start(&w[side], d->sel[side], d->symbols[side], "        ", out);
         write_head(d, mapped, options, out);
         for (uint32_t i = 0; i < d->count && d->rows[i].key; i++) {
                 if (is_mapped(&d->rows[i]) != mapped)
                         continue;
                 if (!options->limit || count < options->limit)
-                        write_row(d, &d->rows[i], count + 1, options, out);
+                        write_row(d, &d->rows[i], count + 1, options, &w[d->rows[i].shown]);
                 count++;
         }
+        for (int side = 0; side < MATCH_SIDES; side++)
+                stack_end(&w[side]);
         if (options->limit && count > options->limit) {
                 str_text(out, "      ");
                 text_count(out, count - options->limit, "more stack");
@@ -186,33 +191,47 @@ void diff_memlog(const struct diff *d, const struct diff_options *options, struc
 {
         uint32_t count;
         struct diff_row *rows = rows_by_stack(d, &count);
+        struct stack_writer w[MATCH_SIDES];
 
+        for (int side = 0; side < MATCH_SIDES; side++)
+                memlog_start(&w[side], d->sel[side], d->symbols[side], out);
         for (uint32_t i = 0; i < count && rows[i].key && (!options->limit || i < options->limit); i++)
-                memlog_entry(d->sel[rows[i].shown], d->symbols[rows[i].shown], rows[i].from, rows[i].key, out);
+                memlog_add(&w[rows[i].shown], rows[i].from, rows[i].key);
+        for (int side = 0; side < MATCH_SIDES; side++)
+                stack_end(&w[side]);
         free(rows);
 }
 
 /* ---- for programs ---- */
 
+static void csv_row(const struct diff *d, const struct diff_row *row, struct stack_writer *w)
+{
+        const uint64_t numbers[] = { row->change.live_bytes,  row->change.live_blocks, row->change.peak_bytes,
+                                     row->change.peak_blocks, row->change.alloc_bytes, row->change.allocs,
+                                     row->change.frees,       row->change.temporary };
+
+        csv_text(w->out, diff_change_word(diff_change_of(d, row)));
+        csv_text(w->out, profile_kind_name(w->sel->profile, row->kind));
+        for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+                csv_signed(w->out, (int64_t)numbers[i]);
+        csv_stack(w, row->from);
+        csv_end(w->out);
+}
+
 void diff_csv(const struct diff *d, const struct diff_options *options, struct str *out)
 {
+        struct stack_writer w[MATCH_SIDES];
         uint32_t count = 0;
 
         csv_names(out, "change,kind,live_bytes,live_blocks,peak_bytes,peak_blocks,alloc_bytes,allocs,frees,temporary,stack");
+        for (int side = 0; side < MATCH_SIDES; side++)
+                csv_start(&w[side], d->sel[side], d->symbols[side], out);
         for (uint32_t i = 0; i < d->count && (!options->limit || count < options->limit); i++) {
-                const struct diff_row *row = &d->rows[i];
-                const uint64_t numbers[] = { row->change.live_bytes,  row->change.live_blocks, row->change.peak_bytes,
-                                             row->change.peak_blocks, row->change.alloc_bytes, row->change.allocs,
-                                             row->change.frees,       row->change.temporary };
-
-                if (row->equal)
+                if (d->rows[i].equal)
                         continue;
                 count++;
-                csv_text(out, diff_change_word(diff_change_of(d, row)));
-                csv_text(out, profile_kind_name(d->sel[row->shown]->profile, row->kind));
-                for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
-                        csv_signed(out, (int64_t)numbers[k]);
-                csv_stack(d->sel[row->shown], d->symbols[row->shown], row->from, out);
-                csv_end(out);
+                csv_row(d, &d->rows[i], &w[d->rows[i].shown]);
         }
+        for (int side = 0; side < MATCH_SIDES; side++)
+                stack_end(&w[side]);
 }

@@ -25,39 +25,38 @@ static const char *module_path(const struct profile *p, uint32_t node)
         return module < p->module_count ? p->modules[module].path : NULL;
 }
 
-static void memlog_frame(const struct profile *p, uint32_t node, const struct symbol_frame *frame, struct str *out)
+static void memlog_line(const struct stack_writer *w, uint32_t node, const struct symbol_frame *frame)
 {
+        const struct profile *p = w->sel->profile;
         const char *path = module_path(p, node);
 
-        str_char(out, '\t');
-        if (frame->function)
-                str_format(out, "%s\t(%s)", frame->function, path ? path : "unknown");
-        else if (path)
-                str_text(out, path);
-        else
-                label_function(p, node, frame, out);
+        str_char(w->out, '\t');
+        if (frame->function) {
+                str_text(w->out, frame->function);
+                str_text(w->out, "\t(");
+                str_text(w->out, path ? path : "unknown");
+                str_char(w->out, ')');
+        } else if (path) {
+                str_text(w->out, path);
+        } else {
+                label_function(p, node, frame, w->out);
+        }
         if (frame->function && frame->file && frame->line)
-                str_format(out, "\t%s:%" PRIu32, frame->file, frame->line);
-        str_char(out, '\n');
+                str_format(w->out, "\t%s:%" PRIu32, frame->file, frame->line);
+        str_char(w->out, '\n');
 }
 
-void memlog_entry(const struct selection *sel, struct symbols *s, struct wrapper_frame from, int64_t number,
-                  struct str *out)
+void memlog_start(struct stack_writer *w, const struct selection *sel, struct symbols *s, struct str *out)
 {
-        const struct symbol_frame *frames;
-        uint32_t node = from.node, innermost = node;
+        stack_start(w, sel, s, "", out);
+        w->line = memlog_line;
+        w->cut_off = "\t[stack lost]\n";
+}
 
-        str_format(out, "%+" PRId64 "\n", number);
-        for (; node > 1; node = select_parent(sel, node)) {
-                uint32_t origin = select_origin(sel, node), count = symbols_node(s, origin, &frames);
-
-                if (node != innermost && label_is_start(&frames[count - 1]))
-                        return;
-                for (uint32_t i = node == innermost ? from.level : 0; i < count; i++)
-                        memlog_frame(sel->profile, origin, &frames[i], out);
-        }
-        if (node == 1 || innermost == node)
-                str_text(out, node == 1 ? "\t[stack lost]\n" : "\t[no stack recorded]\n");
+void memlog_add(struct stack_writer *w, struct wrapper_frame from, int64_t number)
+{
+        str_format(w->out, "%+" PRId64 "\n", number);
+        stack_add(w, from);
 }
 
 static int by_node(const void *a, const void *b)
@@ -110,6 +109,7 @@ void memlog_selection(const struct selection *sel, struct symbols *s, uint32_t l
 {
         struct memlog_row *entries = heap_zero(sel->heap.count, sizeof *entries);
         uint32_t count = sel->heap.count;
+        struct stack_writer w;
 
         for (uint32_t i = 0; i < count; i++) {
                 const struct select_row *row = &sel->heap.rows[i];
@@ -117,8 +117,10 @@ void memlog_selection(const struct selection *sel, struct symbols *s, uint32_t l
                 entries[i] = (struct memlog_row){ { row->node, row->level }, select_weight(sel, row->bytes, row->count) };
         }
         count = memlog_merge(entries, count);
+        memlog_start(&w, sel, s, out);
         for (uint32_t i = 0; i < count && (!limit || i < limit); i++)
-                memlog_entry(sel, s, entries[i].from, entries[i].weight, out);
+                memlog_add(&w, entries[i].from, entries[i].weight);
+        stack_end(&w);
         free(entries);
 }
 

@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "profile/model.h"
 #include "report/select.h"
+#include "report/stack.h"
 #include "symbol/symbol.h"
 
 #define MEMLOG_START UINT32_MAX /* as FROM: before everything, so that the whole state of TO is written */
@@ -30,9 +31,10 @@ void memlog_write(const struct profile *p, struct symbols *s, const struct memlo
 /* For qsort: the larger change first, up before down. */
 int memlog_order(int64_t x, int64_t y);
 
-/* Append one entry: a signed number and the stack from FROM outwards. */
-void memlog_entry(const struct selection *sel, struct symbols *s, struct wrapper_frame from, int64_t number,
-                  struct str *out);
+/* For single entries: a writer of stacks in this format (to be ended by stack_end), and an entry with the stack from
+ * FROM outwards. */
+void memlog_start(struct stack_writer *w, const struct selection *sel, struct symbols *s, struct str *out);
+void memlog_add(struct stack_writer *w, struct wrapper_frame from, int64_t number);
 
 /* Append the chosen cost of the heap's stacks in SEL, at most LIMIT of them (0: all). */
 void memlog_selection(const struct selection *sel, struct symbols *s, uint32_t limit, struct str *out);

@@ -11,10 +11,28 @@
 #include "base/heap.h"
 #include "report/label.h"
 
+static void stack_line(const struct stack_writer *w, uint32_t node, const struct symbol_frame *frame)
+{
+        str_text(w->out, w->indent);
+        label_frame(w->sel->profile, node, frame, w->out);
+        str_text(w->out, frame->inlined ? " (inlined)\n" : "\n");
+}
+
+static struct stack_writer stack_writer_of(const struct selection *sel, struct symbols *s, const char *indent,
+                                           struct str *out)
+{
+        return (struct stack_writer){ .sel = sel,
+                                      .symbols = s,
+                                      .indent = indent,
+                                      .out = out,
+                                      .line = stack_line,
+                                      .cut_off = "(cut off here: code without unwind tables)\n" };
+}
+
 void stack_start(struct stack_writer *w, const struct selection *sel, struct symbols *s, const char *indent,
                  struct str *out)
 {
-        *w = (struct stack_writer){ .sel = sel, .symbols = s, .indent = indent, .out = out };
+        *w = stack_writer_of(sel, s, indent, out);
         w->places = heap_zero(sel->node_count, sizeof *w->places);
 }
 
@@ -22,13 +40,6 @@ void stack_end(struct stack_writer *w)
 {
         free(w->places);
         *w = (struct stack_writer){ 0 };
-}
-
-static void stack_line(struct stack_writer *w, uint32_t node, const struct symbol_frame *frame)
-{
-        str_text(w->out, w->indent);
-        label_frame(w->sel->profile, node, frame, w->out);
-        str_text(w->out, frame->inlined ? " (inlined)\n" : "\n");
 }
 
 /* Append what was written for NODE before. */
@@ -60,7 +71,7 @@ void stack_add(struct stack_writer *w, struct wrapper_frame from)
         uint32_t node = from.node, count = 0;
 
         if (node <= 1)
-                stack_line(w, node, &(struct symbol_frame){ 0 });
+                w->line(w, node, &(struct symbol_frame){ 0 });
         for (; node > 1; node = select_parent(w->sel, node)) {
                 uint32_t origin = select_origin(w->sel, node), inlined;
                 bool inner = node == from.node, start;
@@ -74,11 +85,11 @@ void stack_add(struct stack_writer *w, struct wrapper_frame from)
                 if (count < REMEMBERED)
                         starts[count++] = inner && (start || from.level) ? SIZE_MAX : w->out->length;
                 for (uint32_t i = inner ? from.level : 0; i < inlined; i++)
-                        stack_line(w, origin, &frames[i]);
+                        w->line(w, origin, &frames[i]);
         }
         if (node == 1 && from.node > 1) { /* the root of stacks that were cut off */
                 str_text(w->out, w->indent);
-                str_text(w->out, "(cut off here: code without unwind tables)\n");
+                str_text(w->out, w->cut_off);
         }
         if (w->places)
                 stack_remember(w, from.node, node, starts, count);
@@ -92,11 +103,15 @@ void stack_add_site(struct stack_writer *w, uint32_t node)
 void stack_write(const struct selection *sel, struct symbols *s, struct wrapper_frame from, const char *indent,
                  struct str *out)
 {
-        stack_add(&(struct stack_writer){ sel, s, indent, out, NULL }, from);
+        struct stack_writer w = stack_writer_of(sel, s, indent, out);
+
+        stack_add(&w, from);
 }
 
 void stack_write_site(const struct selection *sel, struct symbols *s, uint32_t node, const char *indent,
                       struct str *out)
 {
-        stack_add_site(&(struct stack_writer){ sel, s, indent, out, NULL }, node);
+        struct stack_writer w = stack_writer_of(sel, s, indent, out);
+
+        stack_add_site(&w, node);
 }

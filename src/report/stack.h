@@ -25,6 +25,11 @@ struct stack_writer {
         const char *indent; /* in front of each line */
         struct str *out;
         struct stack_place *places; /* by node of SEL's tree: the lines from its frames outwards; NULL: forget */
+
+        /* What may be set after stack_start: how a frame at NODE of the profile is written (node 0: no stack was recorded,
+         * 1: it is lost), and the line behind frames whose callers are not known. */
+        void (*line)(const struct stack_writer *w, uint32_t node, const struct symbol_frame *frame);
+        const char *cut_off;
 };
 
 void stack_start(struct stack_writer *w, const struct selection *sel, struct symbols *s, const char *indent,

@@ -44,8 +44,8 @@ TEST(one_line_per_stack_in_the_order_of_the_key_heap_first)
         forge_usual(&p);
         text = table(&p, (struct select_request){ .cost = SELECT_LIVE }, 0, &out);
         has_text(text, "site,kind,live_bytes,live_blocks,peak_bytes,peak_blocks,alloc_bytes,allocs,frees,temporary,lifetime_ms,"
-                       "stack\r\n1,malloc,600,6,0,0,600,6,0,0,0,parse [/src/a.c:10];load [/src/l.c:7];main [/src/m.c:1]\r\n");
-        has_text(text, "\r\n5,malloc,3,3,0,0,3,3,0,0,0,small [/src/s.c:5];main [/src/m.c:3]\r\n7,mmap,4096,1,");
+                       "stack\r\n1,malloc,600,6,0,0,600,6,0,0,0,\"parse [/src/a.c:10];load [/src/l.c:7];main [/src/m.c:1]\"\r\n");
+        has_text(text, "\r\n5,malloc,3,3,0,0,3,3,0,0,0,\"small [/src/s.c:5];main [/src/m.c:3]\"\r\n7,mmap,4096,1,");
         text = table(&p, (struct select_request){ .cost = SELECT_LIVE }, 1, &out);
         is_true(!strstr(text, "\r\n3,"));
         has_text(text, "\r\n7,mmap,");
@@ -62,10 +62,32 @@ TEST(what_a_slice_does_not_tell_is_empty)
         forge_slice(&p, 5);
         forge_change(&p, FORGE_SITE_PARSE, 50, 5, 10, 100);
         has_text(table(&p, (struct select_request){ .cost = SELECT_LIVE, .at = { MOMENT_TIME, 0, 5 } }, 0, &out),
-                 "\r\n1,malloc,50,5,,,100,10,5,,,parse ");
+                 "\r\n1,malloc,50,5,,,100,10,5,,,\"parse ");
+        str_free(&out);
+        profile_free(&p);
+}
+
+TEST(names_with_quotes_and_commas_stay_one_field_also_where_they_are_copied)
+{
+        struct profile p;
+        struct str out = { 0 };
+        uint32_t outer;
+        uint16_t m;
+
+        forge_start(&p);
+        m = forge_module(&p, "/bin/p");
+        forge_name(&p, 0x100, 0, "operator\"\" _kb(a, b)", NULL, 0);
+        forge_name(&p, 0x200, 0, "f", NULL, 0);
+        forge_name(&p, 0x300, 0, "g", NULL, 0);
+        outer = forge_node(&p, 0, 0x100, m);
+        forge_site(&p, forge_node(&p, outer, 0x200, m), LEDGER_KIND_MALLOC, 2, 1);
+        forge_site(&p, forge_node(&p, outer, 0x300, m), LEDGER_KIND_MALLOC, 1, 1);
+        table(&p, (struct select_request){ .cost = SELECT_LIVE }, 0, &out);
+        has_text(str_get(&out), ",\"f;operator\"\"\"\" _kb(a, b)\"\r\n");
+        has_text(str_get(&out), ",\"g;operator\"\"\"\" _kb(a, b)\"\r\n");
         str_free(&out);
         profile_free(&p);
 }
 
 TAP_MAIN(fields_are_quoted_where_they_need_it, one_line_per_stack_in_the_order_of_the_key_heap_first,
-         what_a_slice_does_not_tell_is_empty)
+         what_a_slice_does_not_tell_is_empty, names_with_quotes_and_commas_stay_one_field_also_where_they_are_copied)
