@@ -7,6 +7,7 @@
 #include "observe/warnings.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "observe/collect.h"
 #include "observe/counters.h"
@@ -48,13 +49,19 @@ void warnings_books(const struct view *v, struct profile *p)
 
 static void warn_about_limit(const struct ledger_head *h, struct profile *p)
 {
-        const char *done = h->flags & WIRE_F_LIMIT_ENOMEM   ? "each time the program was told that there is no memory" :
-                           h->flags & WIRE_F_LIMIT_SNAPSHOT ? "the program went on" :
-                                                              "the program was ended";
+        char beyond[64];
 
-        if (h->limit_hits)
-                collect_warn(p, "the heap reached its limit of %" PRIu64 " bytes (--limit-heap), %u time%s: %s", h->limit_bytes,
-                             h->limit_hits, h->limit_hits == 1 ? "" : "s", done);
+        snprintf(beyond, sizeof beyond, "%u allocation%s beyond it", h->limit_hits, h->limit_hits == 1 ? "" : "s");
+        if (!h->limit_hits)
+                return;
+        if (h->flags & WIRE_F_LIMIT_ENOMEM)
+                collect_warn(p, "the heap reached its limit of %" PRIu64 " bytes (--limit-heap): %s failed, as if there were no memory",
+                             h->limit_bytes, beyond);
+        else if (h->flags & WIRE_F_LIMIT_SNAPSHOT)
+                collect_warn(p, "the heap passed its limit of %" PRIu64 " bytes (--limit-heap): %s, the program went on", h->limit_bytes,
+                             beyond);
+        else
+                collect_warn(p, "the heap reached its limit of %" PRIu64 " bytes (--limit-heap): the program was ended", h->limit_bytes);
 }
 
 void warnings_ledger(const struct view *v, uint64_t senseless, struct profile *p)
