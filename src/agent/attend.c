@@ -56,6 +56,20 @@ static size_t directory_of(char *path)
         return length;
 }
 
+/* Room for two more bytes is behind PATH. */
+static bool is_program(char *path)
+{
+        size_t length = strlen(path);
+        bool is_folder;
+
+        if (sys_failed(sys_call3(SYS_access, (long)path, MAY_EXECUTE, 0)))
+                return false;
+        memcpy(path + length, "/.", 3);
+        is_folder = !sys_failed(sys_call3(SYS_access, (long)path, 0, 0));
+        path[length] = 0;
+        return !is_folder;
+}
+
 /* Beside the library: in the build tree, or installed below lib/seep, lib/TRIPLET/seep or lib. */
 static bool find_tool(struct tool *t)
 {
@@ -69,7 +83,7 @@ static bool find_tool(struct tool *t)
         length = directory_of(t->path);
         for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
                 memcpy(t->path + length, places[i], strlen(places[i]) + 1);
-                if (!sys_failed(sys_call3(SYS_access, (long)t->path, MAY_EXECUTE, 0)))
+                if (is_program(t->path))
                         return true;
         }
         return false;

@@ -25,6 +25,13 @@ def test_the_installed_tool_finds_its_agent(prefix, tmp_path):
     assert (tmp_path / "a.seep").stat().st_size > 0
 
 
+def test_the_installed_library_finds_the_tool(prefix, tmp_path):
+    done = subprocess.run(["/bin/echo", "hi"], cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          env=harness.clean_environment({"LD_PRELOAD": str(prefix / "lib" / "seep" / "libseep.so")}), timeout=harness.DEADLINE)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "hi\n", "")
+    assert [p.name.split("-")[0] for p in tmp_path.glob("*.memlog")] == ["echo"]
+
+
 def test_the_manual_is_installed(prefix):
     told = subprocess.run([harness.SEEP, "help", "--table"], capture_output=True, text=True, check=True).stdout
     commands = [line.split("\t")[1] for line in told.splitlines() if line.startswith("command\t")]
