@@ -34,8 +34,11 @@ void hook_free_aligned_sized(void *p, size_t align, size_t size) HOOK("free_alig
                                                                                \
         ARCH_FRAME(caller);                                                    \
         t = hook_enter(caller);                                                \
-        if (unlikely(!t))                                                      \
+        if (unlikely(!t)) {                                                    \
+                if (unlikely(agent.special & SPECIAL_REFUSE))                  \
+                        size = limit_inner_size(size);                         \
                 return hook_inner(CALL);                                       \
+        }                                                                      \
         LIMIT_SIZE(t, size, BYTES);                                            \
         hook_call(t, caller);                                                  \
         p = CALL;                                                              \

@@ -7,7 +7,6 @@
  *         operators may be loaded long after us, hence REAL().
  */
 #include "agent/hook.h"
-#include "agent/limit.h"
 #include "agent/record.h"
 
 #include "agent/guest.h"
@@ -32,10 +31,11 @@ static inline __attribute__((always_inline)) struct thread *cxx_enter(struct arc
                 t = cxx_enter(caller);                                         \
                 if (unlikely(!t))                                              \
                         return REAL(NAME##_) ARGUMENTS;                        \
-                LIMIT_SIZE(t, size, size);                                     \
+                t->refusing = agent.special & SPECIAL_REFUSE;                  \
                 hook_call(t, caller);                                          \
                 p = REAL(NAME##_) ARGUMENTS;                                   \
                 hook_work(t);                                                  \
+                t->refusing = false;                                           \
                 if (likely(p != NULL))                                         \
                         record_alloc(t, p, size, KIND, caller);                \
                 hook_leave(t);                                                 \

@@ -8,6 +8,7 @@
 
 #include "agent/mark.h"
 #include "agent/signal.h"
+#include "agent/sys.h"
 
 #include "agent/guest.h"
 
@@ -40,6 +41,15 @@ static void report(enum ledger_mark_type type)
         mark_wait(mark_add(type, NULL, LEDGER_MARK_WAITED));
 }
 
+/* Another thread was first, and will end the program when its report is written. */
+static void wait_for_the_end(void)
+{
+        long nap[2] = { 1, 0 };
+
+        for (;;)
+                sys_call3(SYS_nanosleep, (long)nap, 0, 0);
+}
+
 void limit_check(struct thread *t)
 {
         uint64_t live = live_bytes(t);
@@ -48,12 +58,12 @@ void limit_check(struct thread *t)
                 report(LEDGER_MARK_HEAP);
         if (!agent.limit || live <= agent.limit || (agent.flags & WIRE_F_LIMIT_ENOMEM))
                 return;
-        if (agent.flags & WIRE_F_LIMIT_SNAPSHOT) {
-                if (first(&agent.head->limit_hits))
-                        report(LEDGER_MARK_LIMIT);
-        } else if (first(&agent.head->limit_hits)) {
+        if (first(&agent.head->limit_hits)) {
                 report(LEDGER_MARK_LIMIT);
-                signal_abort();
+                if (!(agent.flags & WIRE_F_LIMIT_SNAPSHOT))
+                        signal_abort();
+        } else if (!(agent.flags & WIRE_F_LIMIT_SNAPSHOT)) {
+                wait_for_the_end();
         }
 }
 
@@ -64,4 +74,11 @@ bool limit_refuses(struct thread *t, size_t size)
         if (first(&agent.head->limit_hits))
                 report(LEDGER_MARK_LIMIT);
         return true;
+}
+
+size_t limit_inner_size(size_t size)
+{
+        struct thread *t = thread_self;
+
+        return t && t->refusing && t->inside > THREAD_ACTIVE && limit_refuses(t, size) ? LIMIT_IMPOSSIBLE : size;
 }

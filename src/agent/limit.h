@@ -19,8 +19,11 @@ void limit_start(void);
 /* After an allocation: has something been passed? */
 void limit_check(struct thread *t);
 
-/* Before an allocation of SIZE bytes, instead of a block of OLD_SIZE: must it fail? */
+/* Before an allocation of SIZE bytes: must it fail? */
 bool limit_refuses(struct thread *t, size_t size);
+
+/* The same for a call that a real operator new makes in turn: it tries again after a new_handler made room. */
+size_t limit_inner_size(size_t size);
 
 /* A size that no allocator can serve: given in place of a refused one, so that the real function fails in its own way. */
 #define LIMIT_IMPOSSIBLE (~(size_t)0 / 2 + 1)

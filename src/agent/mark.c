@@ -17,7 +17,6 @@
 #include "agent/guest.h"
 
 #define LABEL_MAX 255u
-#define AHEAD_MS 50u               /* the clock may be that much ahead of time because of marks */
 #define STEP_NS 100000000l         /* between looks whether somebody still observes */
 #define DEAF_STEPS 30u             /* so many of them without a tick: nobody does */
 #define WAIT_FREE_NS 200000000ull  /* tags may wait so long altogether, ... */
@@ -35,16 +34,16 @@ static uint64_t elapsed_ns(void)
         return sys_clock_ns(SYS_CLOCK_MONO) - agent.head->start_monotonic_ns;
 }
 
-/* Raise the clock by one at least.  When marks come faster than time can follow, it stays, and *EXACT is false. */
-static uint32_t raise_clock(bool *exact)
+/* Raise the clock by one at least.  Marks that come faster than milliseconds make it run ahead of time, by one minute at most
+ * (LEDGER_MARKS_MAX), until time has caught up. */
+static uint32_t raise_clock(void)
 {
         uint32_t now = (uint32_t)(elapsed_ns() / 1000000u);
         uint32_t old = agent_now_ms(), next;
 
-        do {
-                *exact = old < now + AHEAD_MS;
-                next = !*exact ? old : old + 1 > now ? old + 1 : now;
-        } while (!__atomic_compare_exchange_n(&agent.head->tick_ms, &old, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+        do
+                next = old + 1 > now ? old + 1 : now;
+        while (!__atomic_compare_exchange_n(&agent.head->tick_ms, &old, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
         return next;
 }
 
@@ -65,7 +64,6 @@ uint32_t mark_add(enum ledger_mark_type type, const char *label, uint32_t flags)
 {
         uint32_t name = label_string(label), index = __atomic_load_n(&agent.head->mark_count, __ATOMIC_RELAXED);
         struct ledger_mark *m;
-        bool exact;
 
         do {
                 if (index >= LEDGER_MARKS_MAX || !arena_commit(LEDGER_MARKS, (index + 1ull) * sizeof *m)) {
@@ -77,8 +75,8 @@ uint32_t mark_add(enum ledger_mark_type type, const char *label, uint32_t flags)
         m->type = type;
         m->thread = thread_self ? thread_self->record : 0;
         m->label = name;
-        m->ms = raise_clock(&exact);
-        m->flags = flags | (exact ? LEDGER_MARK_EXACT : 0);
+        m->ms = raise_clock();
+        m->flags = flags | LEDGER_MARK_EXACT;
         __atomic_or_fetch(&agent.special, SPECIAL_ERAS, __ATOMIC_RELAXED);
         __atomic_store_n(&m->ready, 1, __ATOMIC_RELEASE);
         return index;

@@ -44,7 +44,8 @@ static bool search_plane(uint32_t plane, uint64_t address, struct arena *out)
                 const struct ledger_block *b = shadow_entry(granule, plane);
 
                 if (!b) { /* nothing in this chunk */
-                        granule = (granule & ~(LEDGER_SHADOW_SPAN - 1)) - LEDGER_SHADOW_GRANULE;
+                        granule &= ~(LEDGER_SHADOW_SPAN - 1);
+                        granule -= granule ? LEDGER_SHADOW_GRANULE : 0;
                         continue;
                 }
                 if (holds(b, granule, address, out))

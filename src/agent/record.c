@@ -175,6 +175,13 @@ void record_inner_gone(struct thread *t, void *address)
 {
         struct ledger_block *b = shadow_find(t, (uint64_t)address);
 
-        if (b && LEDGER_BLOCK_LIVE(*b) && !LEDGER_BLOCK_SITE(*b))
+        if (!b || !LEDGER_BLOCK_LIVE(*b))
+                return;
+        if (LEDGER_BLOCK_SITE(*b)) { /* the program's after all: its new_handler makes room */
+                b->b &= ~SHADOW_LIVE;
+                journal_put(t, LEDGER_EVENT_FREE, LEDGER_BLOCK_KIND(*b), 0, (uint64_t)address, 0);
+                record_count_free(t, b, (uint64_t)address);
+        } else {
                 *b = (struct ledger_block){ 0 };
+        }
 }

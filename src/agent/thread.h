@@ -91,6 +91,7 @@ struct thread {
         uint32_t generation; /* of the code, when the stack was kept */
         uint32_t root;       /* of the kept stack: LEDGER_NODE_ROOT or _CUT */
         bool moving;         /* inside realloc, whose block has been taken */
+        bool refusing;       /* inside an operator new, whose malloc must be refused when it would pass the limit */
         bool unsure;         /* the kept stack must not be built upon */
         struct segment *segment; /* of the stack captured last; NULL none */
         bool in_segment;         /* ... and its frames are known by it only */

@@ -144,7 +144,7 @@ static void add_counter(struct sites *s, uint32_t site, const struct ledger_coun
 {
         struct profile_site *to = &s->p->sites[site];
 
-        if (c->allocs == 0 && c->frees == 0)
+        if (c->allocs == 0 && c->frees == 0 && c->free_bytes == 0) /* an arena's bytes may have become another's here */
                 return;
         to->allocs += c->allocs;
         to->alloc_bytes += c->alloc_bytes;
