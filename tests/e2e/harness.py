@@ -127,10 +127,16 @@ def run(argv, *, env=None, cwd=None, timeout=DEADLINE, stdin=None, folder=None):
     folder = Path(folder or cwd)
     told = folder / f"truth-{time.monotonic_ns()}"
     command = ["/bin/sh", "-c", 'exec "$@" 3>"$TRUTH_FILE"', "sh", *map(str, argv)]
-    feed = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
-    done = subprocess.run(command, env={**clean_environment(env), "TRUTH_FILE": str(told)}, cwd=cwd, timeout=timeout,
-                          capture_output=True, **feed)
-    return Run(shell_status(done.returncode), done.stdout, done.stderr, Truth(told.read_text()))
+    process = subprocess.Popen(command, env={**clean_environment(env), "TRUTH_FILE": str(told)}, cwd=cwd, start_new_session=True,
+                               stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+    try:
+        out, err = process.communicate(stdin, timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)  # the program too, not only the tool that runs it
+        process.wait()
+        raise
+    return Run(shell_status(process.returncode), out, err, Truth(told.read_text()))
 
 
 def plain_name(function):
