@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Code without a file: what a compiler made while the program ran, named from the map it writes for perf."""
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from bench import Bench
-from harness import PLAIN
+from harness import DEADLINE, PLAIN, SEEP, wait_until
 
 
 @pytest.fixture
@@ -51,6 +52,32 @@ def test_only_a_map_of_this_process_and_user_is_believed(bench, maps, change, be
     maps.append(bench.record("./start")["map"])
     assert bench.names(4001)[2] == "main"
     assert ("everything" in bench.names(4001)) == believed
+
+
+def is_reading_a_map(pid):
+    folder = Path(f"/proc/{pid}/fd")
+    return any("/perf-" in os.readlink(link) for link in folder.iterdir() if os.path.lexists(link))
+
+
+def test_a_program_that_sees_itself_as_another_process(bench, need, maps):
+    """In a namespace of its own it is process 1, and so its map is named."""
+    need("unshare")
+    if os.geteuid() != 0:
+        pytest.skip("only root can make namespaces everywhere")
+    bench.compile(*PLAIN, source="jit_map.c", out="jit_map")
+    maps.append(1)
+    command = ["/bin/sh", "-c", 'exec "$@" 3>truth', "sh", SEEP, "record", "-q", "--", "unshare", "-p", "-f", "./jit_map",
+               "wait"]
+    process = subprocess.Popen(command, cwd=bench.folder, env=bench.env, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: is_reading_a_map(process.pid), "the map was found", process=process)
+        Path("/tmp/perf-1.map").unlink()
+    finally:
+        process.stdin.close()
+        assert process.wait(DEADLINE) == 0
+    assert "fact map=1\n" in (bench.folder / "truth").read_text()
+    [file] = bench.folder.glob("jit_map.*.seep")
+    assert bench.names(4001, file=file.name)[:2] == ["made_?allocator", "made_caller in script.js:7"]
 
 
 def test_functions_of_node(bench, need, maps):

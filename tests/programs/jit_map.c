@@ -3,6 +3,7 @@
  * jit_map.c -- code made at run time calls malloc; its names are in the map that such compilers write for perf.
  *
  * Room:   tests only; x86-64.  The map is left behind (fact map=PID), as compilers do.  -DNO_MAP: none is written.
+ *         argv[1] "wait": ends when standard input does.
  *         -DMEMFD: the code lies in a file without a name, as some compilers have it.
  */
 #include "truth.h"
@@ -59,10 +60,11 @@ static unsigned char *make_room(void)
         return mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, flags, fd, 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
         unsigned char *code = make_room();
         thunk *allocator, *caller;
+        char byte;
 
         if (code == MAP_FAILED)
                 truth_die("jit_map: no memory\n");
@@ -74,5 +76,7 @@ int main(void)
         truth_say("fact map=%d\n", (int)getpid());
         if (!caller(4001))
                 truth_die("jit_map: no block\n");
+        if (argc > 1 && strcmp(argv[1], "wait") == 0 && read(0, &byte, 1) != 0)
+                truth_die("jit_map: standard input should only be closed\n");
         return 0;
 }
