@@ -6,6 +6,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "report/csv.h"
 #include "report/label.h"
@@ -117,7 +118,7 @@ static void text_what(struct transactions *t, const struct transaction *x, struc
                 break;
         case LEDGER_EVENT_ACQUIRE:
         case LEDGER_EVENT_RELEASE:
-                str_format(out, "%s ", profile_kind_name(t->profile, e->kind));
+                str_format(out, "%s%s", profile_kind_name(t->profile, e->kind), x->node && !t->whole ? " " : "");
                 break;
         default:
                 if (!x->node && e->site)
@@ -127,11 +128,22 @@ static void text_what(struct transactions *t, const struct transaction *x, struc
                 str_text(out, transactions_stack(t, x->node, text_frame));
 }
 
+/* No spaces at the end of a line, which is at AT. */
+static void drop_spaces(struct str *out, size_t at)
+{
+        size_t from = at;
+
+        while (from && out->data[from - 1] == ' ')
+                from--;
+        memmove(out->data + from, out->data + at, out->length - at + 1);
+        out->length -= at - from;
+}
+
 static void text_put(struct transactions *t, const struct transaction *x, struct str *out)
 {
         const struct ledger_event *e = x->event;
         const struct profile_thread *thread = transactions_thread(t, e);
-        size_t start = out->length;
+        size_t start = out->length, what;
 
         str_format(out, "%12" PRIu64 " %6u.%03u  %s %u", x->number, e->ms / 1000, e->ms % 1000, thread->name, thread->tid);
         text_pad(out, start, 47);
@@ -141,10 +153,11 @@ static void text_put(struct transactions *t, const struct transaction *x, struct
         text_pad(out, start, 78);
         text_amount(x, out);
         text_pad(out, start, 91);
+        what = out->length;
         text_what(t, x, out);
-        while (out->length > start && out->data[out->length - 1] == ' ')
-                out->data[--out->length] = 0;
         str_char(out, '\n');
+        if (out->data[what] == '\n')
+                drop_spaces(out, what);
 }
 
 const struct transactions_writer transactions_text = { text_head, text_put, NULL };

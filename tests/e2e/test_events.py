@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: MIT
+"""The event log: every transaction, in order, in few bytes, and a replay of it gives what the ledger counted.
+
+The replay in this file knows nothing of the tool's own: it reads the printed forms.
+"""
+import csv
+import re
+import signal
+import subprocess
+
+import pytest
+
+import format_reader
+from harness import DEADLINE, SEEP, clean_environment, end_process, wait_until
+
+SQL = b"".join([
+    b"create table t(a integer primary key, b text, c real);\n",
+    b"with recursive n(i) as (select 1 union all select i+1 from n where i<3000)"
+    b" insert into t select i, 'text '||i*7919%10007, i*1.5 from n;\ncreate index ti on t(b);\n",
+    *(b"insert into t values(%d,'row %d',%d); select * from t where a=%d;\n" % (i + 10000, i, i, i) for i in range(600)),
+    b"select b, count(*) from t group by b order by 2 desc limit 3;\n"])
+PYTHON = """
+import json
+d = {str(i): [i / 3, {"a": i, "b": "x" * (i % 50)}] for i in range(3000)}
+e = json.loads(json.dumps(d))
+words = " ".join(sorted(e)).split()
+for i in range(50):
+    class A:
+        x = i
+kept = {}
+for i in range(20000):
+    kept[i * 7919 % 501] = bytes(600 + i % 300)
+print(len(words))
+"""
+PERL = 'my %h; for (1..20000) { $h{$_ % 977} = "x" x ($_ % 300); } print scalar keys %h'
+
+
+def seep(*words, status=0, text=True):
+    done = subprocess.run([SEEP, *map(str, words)], capture_output=True, text=text, env=clean_environment(), timeout=DEADLINE)
+    assert done.returncode == status, done.stderr
+    return done
+
+
+def rows(file, *options):
+    return list(csv.DictReader(seep("events", "--csv", *options, file).stdout.splitlines()))
+
+
+class Replay:
+    """Totals and live blocks by the lines of --csv; a block that begins where another one lives is a mistake."""
+
+    def __init__(self, lines):
+        self.live, self.taken, self.sites = {}, {}, {}
+        self.allocations = self.frees = self.bytes_allocated = self.live_bytes = self.peak_bytes = 0
+        for line in lines:
+            step = getattr(self, line["what"].replace("-", "_"), None)
+            if step:
+                step(line, (line["address"], line["kind"] == "pool"), int(line["size"]))
+
+    def alloc(self, line, key, size):
+        assert key not in self.live, line
+        self.live[key] = size
+        self.allocations += 1
+        self.bytes_allocated += size
+        self.live_bytes += size
+        self.peak_bytes = max(self.peak_bytes, self.live_bytes)
+        self.sites[line["site"]] = self.sites.get(line["site"], 0) + 1
+
+    realloc_to = alloc
+
+    def free(self, line, key, size):
+        assert self.live.pop(key) == size, line
+        self.frees += 1
+        self.live_bytes -= size
+
+    def realloc_from(self, line, key, size):
+        self.free(line, key, size)
+        self.taken[line["tid"]] = key, size
+
+    def realloc_failed(self, line, key, size):
+        key, size = self.taken.pop(line["tid"])
+        self.live[key] = size
+        self.frees -= 1
+        self.live_bytes += size
+
+    def carve(self, line, key, size):
+        self.live_bytes -= size
+
+
+def check_replay(seen, *, exact_peak=True):
+    """By our own replay of the printed lines, and by the tool's."""
+    lines = rows(seen.folder / "out.seep")
+    replay, totals = Replay(lines), seen.profile.totals
+    for name in ("allocations", "frees", "bytes_allocated", "live_bytes"):
+        assert getattr(replay, name) == totals[name], name
+    assert len(replay.live) == totals["live_blocks"]
+    assert abs(replay.peak_bytes - totals["peak_bytes"]) <= (0 if exact_peak else totals["peak_error_bytes"])
+    blocks = format_reader.read(seen.folder / "out.seep").arrays["blocks"]
+    assert {int(address, 16): size for (address, pool), size in replay.live.items()} == {b["address"]: b["size"] for b in blocks}
+    assert replay.sites == {str(s["id"]): s["allocations"] for s in seen.profile.heap_sites()}
+    assert [int(line["event"]) for line in lines] == list(range(1, len(lines) + 1))
+    assert "differs" not in seep("events", "--totals", seen.folder / "out.seep").stdout
+    return len(lines)
+
+
+def log_bytes(file):
+    return sum(s["stored_bytes"] for s in format_reader.read(file).sections if s["type"] == 64)
+
+
+@pytest.mark.parametrize("tool", ["sqlite3", "python3", "perl"])
+def test_a_replay_gives_the_ledger_of_a_real_program_in_at_most_two_bytes_an_event(recorder, need, tool):
+    need(tool)
+    words = {"sqlite3": [":memory:"], "python3": ["-c", PYTHON], "perl": ["-e", PERL]}[tool]
+    program = "/usr/bin/python3" if tool == "python3" else tool
+    seen = recorder.record(program, *words, options=["--events"], stdin=SQL if tool == "sqlite3" else None)
+    assert seen.status == 0
+    count = check_replay(seen)
+    assert count > 10000
+    assert log_bytes(seen.folder / "out.seep") <= 2 * count
+
+
+def test_python_without_its_own_allocator_takes_at_most_two_bytes_an_event(recorder):
+    seen = recorder.record("/usr/bin/python3", "-c", PYTHON, options=["--events"], env={"PYTHONMALLOC": "malloc"})
+    count = check_replay(seen)
+    assert log_bytes(seen.folder / "out.seep") <= 2 * count
+
+
+@pytest.mark.parametrize("threads", [1, 8])
+def test_random_work_takes_at_most_six_bytes_an_event_and_its_replay_is_the_truth(compiler, recorder, threads):
+    seen = recorder.record(compiler.build("random_trace.c"), 5, threads, 60000 // threads, options=["--events"])
+    assert seen.status == 0
+    count = check_replay(seen, exact_peak=threads == 1)
+    assert log_bytes(seen.folder / "out.seep") <= 6 * count
+    told, totals = seen.truth.total, seen.profile.totals
+    assert (told["allocs"], told["frees"], told["live_bytes"]) == \
+        tuple(seen.profile.own(compiler.build("random_trace.c"))[k] for k in ("allocations", "frees", "live_bytes")), totals
+
+
+def test_each_form_of_realloc_is_in_the_log(compiler, recorder):
+    seen = recorder.record(compiler.build("realloc_forms.c"), options=["--events"])
+    check_replay(seen)
+    words = {line["what"] for line in rows(seen.folder / "out.seep")}
+    assert {"alloc", "free", "realloc-from", "realloc-to", "realloc-failed"} <= words
+
+
+def test_pools_and_their_arenas_are_replayed(compiler, recorder):
+    seen = recorder.record(compiler.build("pools.c"), options=["--events"])
+    assert "differs" not in seep("events", "--totals", seen.folder / "out.seep").stdout
+    assert any(line["kind"] == "pool" for line in rows(seen.folder / "out.seep"))
+
+
+def test_mappings_are_replayed(compiler, recorder):
+    seen = recorder.record("/usr/bin/python3", "-c", "import mmap\nm = [mmap.mmap(-1, 40960) for _ in range(9)]\nm[3].close()",
+                           options=["--events"])
+    found = seep("events", "--totals", seen.folder / "out.seep").stdout
+    assert "differs" not in found
+    assert re.search(r"mmap calls +(\S+)", found).group(1) == str(sum(line["what"] == "mmap" for line in rows(seen.folder / "out.seep")))
+
+
+def test_a_program_that_is_killed_loses_no_event(compiler, recorder):
+    seen = recorder.record(compiler.build("steps.c"), "+red:500:10", "-red:100", "+green:7:70", "kill", options=["--events"])
+    assert seen.status == 128 + signal.SIGKILL
+    check_replay(seen)
+
+
+def test_a_forked_child_that_is_followed_has_a_log_of_its_own(compiler, recorder):
+    seen = recorder.record(compiler.build("steps.c"), "+red:50:10", "fork", "+green:5:64", "-green:2",
+                           options=["--events", "--follow=all"])
+    child = next(f for f in seen.files() if f.name != "out.seep")
+    made = [line for line in rows(child) if line["size"] == "64"]
+    assert [line["what"] for line in made] == ["alloc"] * 5 + ["free"] * 2
+    assert "forked" in seep("events", "--totals", child).stdout
+    assert [line["what"] for line in rows(seen.folder / "out.seep") if line["size"] == "64"] == []
+
+
+def test_the_log_ends_at_its_limit_and_the_ledger_goes_on(compiler, recorder):
+    program = compiler.build("random_trace.c")
+    seen = recorder.record(program, 5, 1, 60000, options=["--events", "--max-file", "8k"])
+    file = seen.folder / "out.seep"
+    assert seen.status == 0 and log_bytes(file) <= 8 * 1024 + 100
+    assert seen.profile.own(program)["allocations"] == seen.truth.total["allocs"]
+    assert any("--max-file was reached" in w for w in seen.profile.json["warnings"])
+    shown = seep("events", "--csv", file)
+    lines = list(csv.DictReader(shown.stdout.splitlines()))
+    assert "the log ends here: --max-file was reached" in shown.stderr
+    assert 500 < len(lines) < seen.profile.totals["allocations"]
+    Replay(lines)
+    assert "Not compared" in seep("events", "--totals", file).stdout
+
+
+def test_a_log_that_cannot_be_written_ends_and_everything_else_goes_on(compiler, recorder):
+    """The name of the file beside the recording is taken by a directory."""
+    folder = recorder.folder()
+    (folder / ".out.seep.events").mkdir()
+    done = subprocess.run([SEEP, "record", "--events", "-o", folder / "out.seep", compiler.build("steps.c"), "+red:50:10"],
+                          capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE)
+    assert done.returncode == 0 and "event log ends after 0 events" in done.stderr
+    assert "red" in seep("report", "--flat", "--cost", "total", folder / "out.seep").stdout
+    (folder / ".out.seep.events").rmdir()
+
+
+# ---- forms ----
+
+
+@pytest.fixture
+def steps(compiler, recorder):
+    return recorder.record(compiler.build("steps.c"), "+red:3:100", "tag:one", "+green:4:200", "-red:2", "tag:two", "+blue:2:300",
+                           "-green:1", options=["--events"])
+
+
+def sizes(lines):
+    return [(line["what"], int(line["size"])) for line in lines if line["size"] in ("100", "200", "300")]
+
+
+def test_a_range_between_two_tags_is_printed(steps):
+    file = steps.folder / "out.seep"
+    assert sizes(rows(file, "--from", "one", "--to", "two")) == [("alloc", 200)] * 4 + [("free", 100)] * 2
+    assert sizes(rows(file, "--to", "one")) == [("alloc", 100)] * 3
+    assert sizes(rows(file, "--from", "two")) == [("alloc", 300)] * 2 + [("free", 200)]
+    found = rows(file, "--from", "one", "--to", "two")
+    assert (found[0]["what"], found[0]["stack"], found[-1]["what"], found[-1]["stack"]) == ("tag", "one", "tag", "two")
+    wrong = seep("events", "--from", "three", file, status=2)
+    assert "three" in wrong.stderr and "one" in wrong.stderr
+
+
+def test_open_shows_what_was_never_freed(steps):
+    file = steps.folder / "out.seep"
+    blocks = format_reader.read(file).arrays["blocks"]
+    assert {int(line["address"], 16) for line in rows(file, "--open")} == {b["address"] for b in blocks}
+    assert sizes(rows(file, "--open")) == [("alloc", 100)] + [("alloc", 200)] * 3 + [("alloc", 300)] * 2
+    assert sizes(rows(file, "--open", "--from", "one", "--to", "two")) == [("alloc", 200)] * 4
+
+
+def test_the_text_names_functions_threads_and_what_a_release_belongs_to(steps):
+    text = seep("events", steps.folder / "out.seep").stdout.splitlines()
+    made = next(line for line in text if "red < " in line)
+    assert re.match(r" +\d+ +\d+\.\d{3}  steps \d+ +malloc +0x[0-9a-f]+ +\+100 +red < ", made)
+    number = made.split()[0]
+    assert any(re.search(rf"free +0x[0-9a-f]+ +-100 +of event {number}, \d+ ms old, by steps\+0x", line) for line in text)
+    whole = seep("events", "--stacks", steps.folder / "out.seep").stdout
+    assert re.search(r"\+100\n +red \[.*steps\.c:\d+\]\n(.+\n)* +main ", whole)
+
+
+def test_at_most_n_events_and_a_reader_that_leaves(steps):
+    file = steps.folder / "out.seep"
+    assert len(seep("events", "-n", 5, file).stdout.splitlines()) == 6
+    assert len(seep("events", "-n", 5, "--mmleak", file).stdout.splitlines()) == 5
+    done = subprocess.run(["/bin/bash", "-c", '"$0" events "$1" --csv | head -1; exit "${PIPESTATUS[0]}"', SEEP, file],
+                          capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE)
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith("event,ms,")
+
+
+def test_a_file_is_written_and_not_replaced_unasked(steps, tmp_path):
+    file, out = steps.folder / "out.seep", tmp_path / "events.csv"
+    seep("events", "--csv", "-o", out, file)
+    assert list(csv.DictReader(out.read_text().splitlines())) == rows(file)
+    assert "-f replaces it" in seep("events", "-o", out, file, status=2).stderr
+    seep("events", "--mmleak", "-f", "-o", out, file)
+    assert out.read_text().startswith("0x")
+
+
+def test_wrong_words_are_told(steps):
+    file = steps.folder / "out.seep"
+    assert "two forms" in seep("events", "--csv", "--mmleak", file, status=2).stderr
+    assert "whole log" in seep("events", "--totals", "--open", file, status=2).stderr
+    assert "a number" in seep("events", "-n", "many", file, status=2).stderr
+    assert "one recording" in seep("events", file, file, status=2).stderr
+
+
+def test_a_recording_without_a_log_says_how_to_get_one(compiler, recorder):
+    seen = recorder.record(compiler.build("steps.c"), "+red:3:100")
+    told = seep("events", seen.folder / "out.seep", status=2).stderr
+    assert "has no event log" in told and "--events" in told
+
+
+def test_something_else_than_a_recording_is_refused(tmp_path):
+    (tmp_path / "x").write_text("hello, this is not a recording at all")
+    assert "seep:" in seep("events", tmp_path / "x", status=4).stderr
+    assert "cannot read" in seep("events", tmp_path / "missing", status=4).stderr
+
+
+# ---- the forms of earlier tools ----
+
+
+def live_blocks(seen):
+    return {b["address"]: b["size"] for b in format_reader.read(seen.folder / "out.seep").arrays["blocks"]}
+
+
+@pytest.fixture(params=["steps", "realloc_forms", "random_trace"])
+def some_program(request, compiler, recorder):
+    words = {"steps": ["+red:30:100", "tag:one", "-red:10", "+green:7:70"], "realloc_forms": [], "random_trace": [9, 8, 3000]}
+    return recorder.record(compiler.build(request.param + ".c"), *words[request.param], options=["--events"])
+
+
+def test_mmleak_s_dump_ends_with_the_live_blocks(some_program):
+    live = {}
+    for line in seep("events", "--mmleak", some_program.folder / "out.seep").stdout.splitlines():
+        pointer, caller, *size = line.split(" ")
+        assert re.fullmatch(r"0x[0-9a-f]+ 0x[0-9a-f]+", f"{pointer} {caller}"), line
+        if size:
+            assert pointer not in live, line
+            live[pointer] = int(size[0])
+        else:
+            del live[pointer]
+    assert {int(p, 16): size for p, size in live.items()} == live_blocks(some_program)
+
+
+def test_memtraq_s_log_ends_with_the_live_blocks(some_program):
+    live, tags = {}, []
+    head, first, *lines = seep("events", "--memtraq", some_program.folder / "out.seep").stdout.splitlines()
+    assert head == "timestamp;thread-name;thread-id;event;param1;param2;param3;result;callstack"
+    assert re.fullmatch(r"\d{16};[^;]*;\d+;start;[^;]+;1;1", first)
+    for line in lines:
+        stamp, name, tid, event, one, two, three, *frames = line.split(";")
+        assert int(stamp) > 10**15 and int(tid) > 0 and name
+        if event == "malloc":
+            assert two == "void" and three not in live and frames
+            live[three] = int(one)
+        elif event == "free":
+            assert (two, three) == ("void", "void")
+            del live[one]
+        elif event == "realloc":
+            del live[one]
+            assert three not in live
+            live[three] = int(two)
+        else:
+            assert event == "tag"
+            tags.append((one, two, three))
+    assert {int(p, 16): size for p, size in live.items()} == live_blocks(some_program)
+    if "steps" in some_program.profile.json["program"]:
+        assert tags == [("one", "1", "void")]
+
+
+# ---- damage ----
+
+
+def test_a_file_that_was_cut_off_gives_the_whole_batches(compiler, recorder, tmp_path):
+    seen = recorder.record(compiler.build("random_trace.c"), 5, 1, 200000, options=["--events"])
+    file, cut = seen.folder / "out.seep", tmp_path / "cut.seep"
+    batches = [s for s in format_reader.read(file).sections if s["type"] == 64]
+    assert len(batches) >= 3
+    cut.write_bytes(file.read_bytes()[:batches[1]["offset"] + 500])
+    done = seep("events", "--csv", cut)
+    assert len(done.stdout.splitlines()) == 1 + 65536
+    assert "cut off" in done.stderr and "the log ends here" in done.stderr
+    changed = bytearray(file.read_bytes())
+    changed[batches[1]["offset"] + 500] ^= 0x10
+    cut.write_bytes(changed)
+    done = seep("events", "--csv", cut)
+    assert len(done.stdout.splitlines()) == 1 + 65536
+    assert "damaged behind this point" in done.stderr
+
+
+def test_what_an_observer_that_was_killed_leaves_can_be_read(compiler, recorder):
+    """The observer is killed in the middle; the program goes on, and the batches so far are in a hidden file."""
+    folder = recorder.folder()
+    side = folder / ".out.seep.events"
+    observer = subprocess.Popen([SEEP, "record", "-q", "--events", "-o", folder / "out.seep", compiler.build("steps.c"), "spin:300", "ready",
+                                 "wait", "+red:5:10"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                env=clean_environment())
+    try:
+        assert observer.stdout.readline().strip() == b"ready"
+        wait_until(lambda: side.exists() and side.stat().st_size > 300, "a batch in the side file", process=observer)
+    finally:
+        end_process(observer, signal.SIGKILL)
+    observer.stdin.close()
+    assert observer.stdout.read() == b""
+    shown = seep("events", "--csv", side)
+    assert len(shown.stdout.splitlines()) > 60000
+    assert "events only" in shown.stderr and "nobody closed it" in shown.stderr
