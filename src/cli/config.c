@@ -140,7 +140,7 @@ static const char *config_objection(const struct stat *st)
 /* A file that is not there is no mistake; one that cannot be used is told and left out. */
 static bool config_take_file(struct config *c, const char *path, bool careful)
 {
-        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (careful ? O_NOFOLLOW : 0));
         struct str text = { 0 };
         const char *objection = NULL;
         struct stat st;
@@ -148,7 +148,9 @@ static bool config_take_file(struct config *c, const char *path, bool careful)
 
         if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
                 return true;
-        if (fd < 0 || fstat(fd, &st) != 0)
+        if (fd < 0 && careful && errno == ELOOP)
+                objection = "it is a symbolic link";
+        else if (fd < 0 || fstat(fd, &st) != 0)
                 objection = strerror(errno);
         else if (careful)
                 objection = config_objection(&st);

@@ -121,6 +121,14 @@ def test_a_local_file_of_another_user_is_left_out(home, here):
     assert recordings(here) == ["x.seep"]
 
 
+def test_a_local_file_that_leads_elsewhere_is_left_out(home, here):
+    (home / "rc").write_text("record -o trap.seep\n")
+    (here / ".seeprc").symlink_to(home / "rc")
+    done = seep(home, here, "-o", "x.seep", "echo", "hi")
+    assert done.returncode == 0 and "./.seeprc is left out: it is a symbolic link" in done.stderr
+    assert recordings(here) == ["x.seep"]
+
+
 def test_a_local_file_that_is_no_file_is_left_out(home, here):
     os.mkfifo(here / ".seeprc", 0o600)
     done = seep(home, here, "-o", "x.seep", "echo", "hi")
