@@ -6,7 +6,7 @@
  *
  * A unit's part of the package and the addresses it refers to, which are in the program, are put into one ELF image in
  * memory, under the names of ordinary sections.  libdw reads that as it reads any file; only address ranges, which count
- * from the base in the skeleton, are decoded here.
+ * from the base in the skeleton, are decoded by ranges.c.
  */
 #include "symbol/split.h"
 
@@ -23,9 +23,7 @@
 
 struct split {
         struct package_unit parts;
-        struct package_bytes addresses, ranges; /* of the program, from this unit's base on */
-        Dwarf_Addr base;                        /* where ranges count from */
-        uint8_t address_bytes, version;
+        struct ranges ranges;
         struct str image;
         Elf *elf;
         Dwarf *dwarf;
@@ -171,9 +169,11 @@ static bool split_enter(struct split *u, uint64_t id)
         uint8_t type;
 
         while (dwarf_get_units(u->dwarf, cu, &cu, &version, &type, &u->body, NULL) == 0)
-                if (dwarf_cu_info(cu, NULL, NULL, NULL, NULL, &found, &u->address_bytes, NULL) == 0 && found == id &&
-                    type == DW_UT_split_compile) {
-                        u->version = (uint8_t)version;
+                if (dwarf_cu_info(cu, NULL, NULL, NULL, NULL, &found, &u->ranges.address_bytes, NULL) == 0 &&
+                    found == id && type == DW_UT_split_compile) {
+                        u->ranges.version = (uint8_t)version;
+                        if (version >= 5)
+                                u->ranges.lists = u->parts.part[PACKAGE_RNGLISTS];
                         return true;
                 }
         return false;
@@ -187,8 +187,8 @@ static bool split_load(struct split *u, uint64_t id)
         for (int part = 0; part < PACKAGE_PART_COUNT; part++)
                 if (u->parts.part[part].data && part != PACKAGE_RNGLISTS)
                         sections[count++] = (struct image_section){ package_names[part], u->parts.part[part] };
-        if (u->addresses.data)
-                sections[count++] = (struct image_section){ ".debug_addr", u->addresses };
+        if (u->ranges.addresses.data)
+                sections[count++] = (struct image_section){ ".debug_addr", u->ranges.addresses };
         str_clear(&u->image);
         image_make(sections, count, &u->image);
         u->elf = elf_memory(u->image.data, u->image.length);
@@ -311,9 +311,10 @@ const struct split *splits_find(struct splits *x, Dwarf_Die *skeleton, Dwarf_Die
         struct split_hunt hunt = { .splits = x, .unit = u };
         Elf *elf = dwarf_getelf(x->dwarf);
 
-        u->addresses = section_from(elf, ".debug_addr", die_offset(skeleton, DW_AT_addr_base, DW_AT_GNU_addr_base));
-        u->ranges = section_from(elf, ".debug_ranges", die_offset(skeleton, DW_AT_GNU_ranges_base, 0));
-        dwarf_lowpc(skeleton, &u->base);
+        u->ranges.addresses =
+                section_from(elf, ".debug_addr", die_offset(skeleton, DW_AT_addr_base, DW_AT_GNU_addr_base));
+        u->ranges.lists = section_from(elf, ".debug_ranges", die_offset(skeleton, DW_AT_GNU_ranges_base, 0));
+        dwarf_lowpc(skeleton, &u->ranges.base);
         if (dwarf_cu_info(skeleton->cu, NULL, NULL, NULL, NULL, &hunt.id, NULL, NULL) != 0 ||
             !(hunt_package(&hunt) || hunt_object(&hunt, skeleton))) {
                 split_free(u);
@@ -325,148 +326,14 @@ const struct split *splits_find(struct splits *x, Dwarf_Die *skeleton, Dwarf_Die
         return u;
 }
 
-/* ---- address ranges ---- */
-
-struct range_cursor {
-        const uint8_t *at, *end;
-        bool bad;
-};
-
-static uint64_t range_word(struct range_cursor *c, unsigned bytes)
+bool split_ranges(const struct split *u, Dwarf_Die *die, ranges_visit *visit, void *context)
 {
-        uint64_t word = 0;
-        uint32_t half;
-
-        if ((size_t)(c->end - c->at) < bytes || (bytes != 4 && bytes != 8)) {
-                c->bad = true;
-                return 0;
-        }
-        memcpy(&half, c->at, 4);
-        memcpy(&word, c->at, bytes == 8 ? 8 : 0);
-        c->at += bytes;
-        return bytes == 8 ? word : half;
-}
-
-static uint64_t range_number(struct range_cursor *c)
-{
-        uint64_t value = 0;
-
-        for (unsigned shift = 0; c->at < c->end && shift < 64; shift += 7) {
-                uint8_t byte = *c->at++;
-
-                value |= (uint64_t)(byte & 0x7f) << shift;
-                if (!(byte & 0x80))
-                        return value;
-        }
-        c->bad = true;
-        return 0;
-}
-
-static uint64_t range_indexed(const struct split *u, struct range_cursor *c)
-{
-        uint64_t index = range_number(c);
-        struct range_cursor at = { 0 };
-
-        if (c->bad || index >= u->addresses.size / u->address_bytes) {
-                c->bad = true;
-                return 0;
-        }
-        at.at = u->addresses.data + index * u->address_bytes;
-        at.end = u->addresses.data + u->addresses.size;
-        return range_word(&at, u->address_bytes);
-}
-
-/* DWARF 5, section 2.17.3. */
-static bool ranges_v5(const struct split *u, struct range_cursor *c, split_visit *visit, void *context)
-{
-        uint64_t base = u->base, start, end;
-
-        while (c->at < c->end && !c->bad) {
-                switch (*c->at++) {
-                case DW_RLE_base_addressx:
-                        base = range_indexed(u, c);
-                        continue;
-                case DW_RLE_base_address:
-                        base = range_word(c, u->address_bytes);
-                        continue;
-                case DW_RLE_startx_endx:
-                        start = range_indexed(u, c);
-                        end = range_indexed(u, c);
-                        break;
-                case DW_RLE_startx_length:
-                        start = range_indexed(u, c);
-                        end = start + range_number(c);
-                        break;
-                case DW_RLE_offset_pair:
-                        start = base + range_number(c);
-                        end = base + range_number(c);
-                        break;
-                case DW_RLE_start_end:
-                        start = range_word(c, u->address_bytes);
-                        end = range_word(c, u->address_bytes);
-                        break;
-                case DW_RLE_start_length:
-                        start = range_word(c, u->address_bytes);
-                        end = start + range_number(c);
-                        break;
-                default: /* DW_RLE_end_of_list, or nonsense */
-                        return false;
-                }
-                if (!c->bad && start < end && visit(context, start, end))
-                        return true;
-        }
-        return false;
-}
-
-/* Pairs of addresses; (all ones, BASE) changes the base, (0, 0) ends. */
-static bool ranges_v4(const struct split *u, struct range_cursor *c, split_visit *visit, void *context)
-{
-        uint64_t base = u->base, most = u->address_bytes == 8 ? UINT64_MAX : UINT32_MAX;
-
-        for (;;) {
-                uint64_t start = range_word(c, u->address_bytes), end = range_word(c, u->address_bytes);
-
-                if (c->bad || (!start && !end))
-                        return false;
-                if (start == most)
-                        base = end;
-                else if (start < end && visit(context, base + start, base + end))
-                        return true;
-        }
-}
-
-/* Where the list of ATTR begins, in DWARF 5: an offset, or the number of one behind the head of the lists. */
-static uint64_t list_offset(const struct split *u, const Dwarf_Attribute *attr)
-{
-        const struct package_bytes *lists = &u->parts.part[PACKAGE_RNGLISTS];
-        const uint8_t *info_end = (const uint8_t *)u->image.data + u->image.length;
-        struct range_cursor value = { .at = attr->valp, .end = info_end };
-        enum { HEAD_BYTES = 12 };
-        uint64_t index;
-
-        if (attr->form != DW_FORM_rnglistx)
-                return range_word(&value, 4);
-        index = range_number(&value);
-        if (value.bad || lists->size < HEAD_BYTES || index >= (lists->size - HEAD_BYTES) / 4)
-                return UINT64_MAX;
-        value = (struct range_cursor){ .at = lists->data + HEAD_BYTES + 4 * index, .end = lists->data + lists->size };
-        return HEAD_BYTES + range_word(&value, 4);
-}
-
-bool split_ranges(const struct split *u, Dwarf_Die *die, split_visit *visit, void *context)
-{
-        const struct package_bytes *lists = u->version >= 5 ? &u->parts.part[PACKAGE_RNGLISTS] : &u->ranges;
-        Dwarf_Addr start, end;
+        const uint8_t *end = (const uint8_t *)u->image.data + u->image.length;
+        Dwarf_Addr start, behind;
         Dwarf_Attribute attr;
-        struct range_cursor c;
-        uint64_t offset;
 
-        if (!dwarf_attr(die, DW_AT_ranges, &attr))
-                return dwarf_lowpc(die, &start) == 0 && dwarf_highpc(die, &end) == 0 && start < end &&
-                       visit(context, start, end);
-        offset = list_offset(u, &attr);
-        if (offset >= lists->size || (u->address_bytes != 4 && u->address_bytes != 8))
-                return false;
-        c = (struct range_cursor){ .at = lists->data + offset, .end = lists->data + lists->size };
-        return (u->version >= 5 ? ranges_v5 : ranges_v4)(u, &c, visit, context);
+        if (dwarf_attr(die, DW_AT_ranges, &attr))
+                return ranges_walk(&u->ranges, &attr, end, visit, context);
+        return dwarf_lowpc(die, &start) == 0 && dwarf_highpc(die, &behind) == 0 && start < behind &&
+               visit(context, start, behind);
 }

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "symbol/ranges.h"
 #include "symbol/search.h"
 
 struct splits; /* of one module */
@@ -24,10 +25,7 @@ void splits_free(struct splits *x);
 /* The unit that belongs to SKELETON; *BODY becomes its DIE.  NULL: not found.  Valid until splits_free(). */
 const struct split *splits_find(struct splits *x, Dwarf_Die *skeleton, Dwarf_Die *body);
 
-/* Told an address range; true ends the walk. */
-typedef bool split_visit(void *context, Dwarf_Addr start, Dwarf_Addr end);
-
 /* The address ranges of a DIE of unit U, as dwarf_ranges() would give them had libdw joined the unit itself. */
-bool split_ranges(const struct split *u, Dwarf_Die *die, split_visit *visit, void *context);
+bool split_ranges(const struct split *u, Dwarf_Die *die, ranges_visit *visit, void *context);
 
 #endif

@@ -79,3 +79,44 @@ void stored_replace(struct profile *p, struct profile_symbol *symbols, uint32_t 
         p->symbols = symbols;
         p->symbol_count = count;
 }
+
+static int stored_compare(const struct profile_symbol *symbol, uint32_t module, uint64_t address)
+{
+        if (symbol->module != module)
+                return symbol->module < module ? -1 : 1;
+        return symbol->address < address ? -1 : symbol->address > address;
+}
+
+/* Index of the first stored symbol that is not before (MODULE, ADDRESS). */
+static uint32_t stored_first(const struct profile *p, uint32_t module, uint64_t address)
+{
+        uint32_t low = 0, high = p->symbol_count;
+
+        while (low < high) {
+                uint32_t middle = low + (high - low) / 2;
+
+                if (stored_compare(&p->symbols[middle], module, address) < 0)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low;
+}
+
+uint32_t stored_find(const struct profile *p, uint32_t module, uint64_t address, uint32_t *first)
+{
+        uint32_t count = 0;
+
+        *first = stored_first(p, module, address);
+        while (*first + count < p->symbol_count && stored_compare(&p->symbols[*first + count], module, address) == 0)
+                count++;
+        return count;
+}
+
+bool stored_has_lines(const struct profile *p, uint32_t module)
+{
+        for (uint32_t i = stored_first(p, module, 0); i < p->symbol_count && p->symbols[i].module == module; i++)
+                if (p->symbols[i].line)
+                        return true;
+        return false;
+}

@@ -2,7 +2,7 @@
 /*
  * stored.h -- names put into the recording itself, so that it can be read without any other file.
  *
- * Room:   outside.  Called by cli/cmd_symbolize.c.
+ * Room:   outside.  Written by cli/cmd_symbolize.c, read by symbol.c.
  */
 #ifndef SEEP_SYMBOL_STORED_H
 #define SEEP_SYMBOL_STORED_H
@@ -16,5 +16,10 @@ uint32_t stored_collect(struct symbols *s, const struct profile *p, struct profi
 
 /* P's names become SYMBOLS, which are moved. */
 void stored_replace(struct profile *p, struct profile_symbol *symbols, uint32_t count);
+
+/* Index of the first of the names stored for an address, and how many there are. */
+uint32_t stored_find(const struct profile *p, uint32_t module, uint64_t address, uint32_t *first);
+
+bool stored_has_lines(const struct profile *p, uint32_t module);
 
 #endif

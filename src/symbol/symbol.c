@@ -19,6 +19,7 @@
 #include "symbol/demangle.h"
 #include "symbol/module.h"
 #include "symbol/pool.h"
+#include "symbol/stored.h"
 #include "symbol/table.h"
 
 enum { SYMBOL_CHUNK = 8192 };
@@ -224,39 +225,13 @@ static uint32_t symbols_from_cache(struct symbols *s, const struct cache *c, uin
         return entry->count;
 }
 
-static int stored_compare(const struct profile_symbol *symbol, uint32_t module, uint64_t address)
-{
-        if (symbol->module != module)
-                return symbol->module < module ? -1 : 1;
-        return symbol->address < address ? -1 : symbol->address > address;
-}
-
-/* Index of the first stored symbol that is not before (MODULE, ADDRESS). */
-static uint32_t stored_first(const struct profile *p, uint32_t module, uint64_t address)
-{
-        uint32_t low = 0, high = p->symbol_count;
-
-        while (low < high) {
-                uint32_t middle = low + (high - low) / 2;
-
-                if (stored_compare(&p->symbols[middle], module, address) < 0)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
-}
-
 static uint32_t symbols_from_recording(struct symbols *s, uint32_t module, uint64_t address, struct symbol_frame **out)
 {
         const struct profile *p = s->profile;
-        uint32_t first = stored_first(p, module, address), count = 0;
+        uint32_t first, count = stored_find(p, module, address, &first);
         struct symbol_frame *frames;
 
-        while (count < DEBUG_FRAMES && first + count < p->symbol_count &&
-               stored_compare(&p->symbols[first + count], module, address) == 0)
-                count++;
-        if (!count)
+        if (!count || count > DEBUG_FRAMES)
                 return 0;
         frames = symbols_frames(s, count);
         for (uint32_t i = 0; i < count; i++) {
@@ -383,10 +358,8 @@ bool symbols_has_lines(struct symbols *s, uint32_t module)
 
         if (module >= s->profile->module_count)
                 return false;
-        for (uint32_t i = stored_first(s->profile, module, 0);
-             i < s->profile->symbol_count && s->profile->symbols[i].module == module; i++)
-                if (s->profile->symbols[i].line)
-                        return true;
+        if (stored_has_lines(s->profile, module))
+                return true;
         m = symbols_cached_module(s, module);
         if (m->cache.map)
                 return m->cache.has_lines;
