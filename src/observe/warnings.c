@@ -64,6 +64,20 @@ static void warn_about_limit(const struct ledger_head *h, struct profile *p)
                 collect_warn(p, "the heap reached its limit of %" PRIu64 " bytes (--limit-heap): the program was ended", h->limit_bytes);
 }
 
+static bool was_switched_on(const struct profile *p)
+{
+        for (uint32_t i = 0; i < p->mark_count; i++)
+                if (p->marks[i].type == LEDGER_MARK_ENABLE)
+                        return true;
+        return false;
+}
+
+static void warn_about_switch(const struct ledger_head *h, struct profile *p)
+{
+        if (h->off && h->flags & WIRE_F_START_OFF && !was_switched_on(p))
+                collect_warn(p, "it was switched off all the time (--start-off, no SEEP_ENABLE)");
+}
+
 void warnings_ledger(const struct view *v, uint64_t senseless, struct profile *p)
 {
         const struct ledger_head *h = &v->head;
@@ -88,6 +102,7 @@ void warnings_ledger(const struct view *v, uint64_t senseless, struct profile *p
                 collect_warn(p, "%" PRIu64 " of %" PRIu64 " stacks differ from backtrace()",
                              h->verify_backtrace_differences, h->verify_backtraces);
         warn_about_limit(h, p);
+        warn_about_switch(h, p);
 }
 
 void warnings_marks(const struct view *v, uint64_t lost, struct profile *p)
