@@ -88,11 +88,12 @@ static enum select_cost default_cost(const struct report *r, bool by_list)
         return SELECT_PEAK;
 }
 
-/* For programs, and where the user names a function that may be one of the hidden ones. */
+/* For programs, where the user names a function that may be one of the hidden ones, and where no stack is shown. */
 static bool whole_stacks(const struct report *r)
 {
         return r->all_frames || r->csv || r->view == REPORT_JSON || r->view == REPORT_MEMLOG ||
-               r->view == REPORT_CALLERS || r->view == REPORT_SOURCE;
+               r->view == REPORT_CALLERS || r->view == REPORT_SOURCE || r->view == REPORT_TIMELINE ||
+               r->view == REPORT_SIZES || r->view == REPORT_LIFETIMES;
 }
 
 int report_settle(struct report *r)

@@ -162,24 +162,25 @@ enum {
 static const struct {
         int option;
         unsigned follows;
+        bool names; /* shows functions */
         bool (*write)(struct scene *c);
 } views[] = {
-        { REPORT_TREE, FOLLOWS_ALL, write_tree },
-        { REPORT_FLAT, FOLLOWS_ALL, write_flat },
-        { REPORT_GROWTH, FOLLOWS_STACKS, write_flat },
-        { REPORT_CALLERS, FOLLOWS_ALL, write_callers },
-        { REPORT_SOURCE, FOLLOWS_ALL, write_source },
-        { REPORT_TIMELINE, FOLLOWS_STACKS | REPORT_FOLLOWS_RANGE, write_timeline },
-        { REPORT_SIZES, FOLLOWS_ALL, write_histogram },
-        { REPORT_LIFETIMES, FOLLOWS_STACKS, write_histogram },
-        { REPORT_BLOCKS, FOLLOWS_END, write_blocks },
-        { REPORT_MEMLOG, FOLLOWS_ALL, write_memlog },
-        { REPORT_THREADS, REPORT_FOLLOWS_THREADS, write_threads },
-        { REPORT_MODULES, FOLLOWS_ALL, write_modules },
-        { REPORT_RESOURCES, FOLLOWS_ALL, write_resources },
-        { REPORT_ERRORS, 0, write_errors },
-        { REPORT_SUMMARY, 0, write_summary },
-        { REPORT_JSON, FOLLOWS_ALL, write_json },
+        { REPORT_TREE, FOLLOWS_ALL, true, write_tree },
+        { REPORT_FLAT, FOLLOWS_ALL, true, write_flat },
+        { REPORT_GROWTH, FOLLOWS_STACKS, true, write_flat },
+        { REPORT_CALLERS, FOLLOWS_ALL, true, write_callers },
+        { REPORT_SOURCE, FOLLOWS_ALL, true, write_source },
+        { REPORT_TIMELINE, FOLLOWS_STACKS | REPORT_FOLLOWS_RANGE, false, write_timeline },
+        { REPORT_SIZES, FOLLOWS_ALL, false, write_histogram },
+        { REPORT_LIFETIMES, FOLLOWS_STACKS, false, write_histogram },
+        { REPORT_BLOCKS, FOLLOWS_END, true, write_blocks },
+        { REPORT_MEMLOG, FOLLOWS_ALL, true, write_memlog },
+        { REPORT_THREADS, REPORT_FOLLOWS_THREADS, false, write_threads },
+        { REPORT_MODULES, FOLLOWS_ALL, false, write_modules },
+        { REPORT_RESOURCES, FOLLOWS_ALL, true, write_resources },
+        { REPORT_ERRORS, 0, true, write_errors },
+        { REPORT_SUMMARY, 0, true, write_summary },
+        { REPORT_JSON, FOLLOWS_ALL, false, write_json },
 };
 
 static size_t view_index(const struct report *r)
@@ -280,7 +281,7 @@ bool report_view_write(struct report *r, const struct profile *p, const char *fi
         }
         progress_end(&line);
         select_free(&sel);
-        if (good && !r->quiet && r->view != REPORT_JSON)
+        if (good && !r->quiet && views[view_index(r)].names)
                 names_hint(c.s, p);
         symbols_free(c.s);
         return good;

@@ -193,11 +193,12 @@ static void group_by_size(const struct selection *sel, struct group_list *l)
 static void group_line(const struct selection *sel, const struct group_row *row, int64_t whole,
                        const struct group_options *options, struct str *out)
 {
+        struct str share = { 0 };
         size_t start = out->length;
 
-        str_text(out, 10 * row->weight < whole ? "   " : row->weight < whole ? "  " : " ");
-        text_percent(out, (double)row->weight / (double)whole);
-        str_text(out, "  ");
+        text_percent(&share, (double)row->weight / (double)whole);
+        str_format(out, "%8s  ", str_get(&share));
+        str_free(&share);
         if (sel->cost != SELECT_TEMPORARY) {
                 text_number(out, (int64_t)row->bytes);
                 str_text(out, "B, ");

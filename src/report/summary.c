@@ -41,6 +41,7 @@ struct summary {
         uint32_t top_count;
         uint32_t peak_site; /* with the largest part of the peak; 0 none */
         struct growth *growth; /* by site */
+        size_t reserved; /* columns at the end of the line that callers must leave free */
         bool resources;        /* some were not released */
 };
 
@@ -90,9 +91,9 @@ static void summary_frame(struct summary *m, uint32_t node, const struct symbol_
         named = m->out->length;
         if (frame->file && frame->line)
                 str_format(m->out, " %s:%" PRIu32, label_base(frame->file), frame->line);
-        if (start == SIZE_MAX || m->out->length - start <= SUMMARY_COLUMNS)
+        if (start == SIZE_MAX || m->out->length - start + m->reserved <= SUMMARY_COLUMNS)
                 return;
-        m->out->length = named - start <= SUMMARY_COLUMNS ? named : before;
+        m->out->length = named - start + m->reserved <= SUMMARY_COLUMNS ? named : before;
         m->out->data[m->out->length] = 0;
 }
 
@@ -283,23 +284,41 @@ static void summary_numbers(struct summary *m)
         summary_rss(m);
 }
 
+/* " (60 B/s)", " (bounded)", " (once)", or nothing. */
+static void summary_growth(const struct growth *growth, struct str *text)
+{
+        struct str word = { 0 };
+
+        growth_write(growth, &word);
+        if (word.length)
+                str_format(text, " (%s)", str_get(&word) + (growth->class == GROWTH_GROWS ? strlen("grows ") : 0));
+        str_free(&word);
+}
+
 static void summary_site(struct summary *m, uint32_t number)
 {
         const struct profile_site *site = &m->p->sites[m->top[number]];
-        struct str size = { 0 }, count = { 0 };
+        const struct growth *growth = &m->growth[m->top[number]];
+        struct str size = { 0 }, count = { 0 }, course = { 0 };
         size_t start = m->out->length;
 
         text_size(&size, (int64_t)site->live_bytes);
         text_number(&count, (int64_t)site->live_blocks);
         str_format(m->out, "    %u. %10s %7s %-6s  ", number + 1, str_get(&size), str_get(&count),
                    site->live_blocks == 1 ? "block" : "blocks");
-        if (m->growth[m->top[number]].class == GROWTH_GROWS)
+        if (growth->class == GROWTH_GROWS)
                 str_text(m->out, "grows: ");
+        summary_growth(growth, &course);
+        m->reserved = growth->class == GROWTH_GROWS ? course.length : 0;
         summary_frames(m, site->node, start);
+        m->reserved = 0;
         text_cut(m->out, start, SUMMARY_COLUMNS);
+        if (m->out->length - start + course.length <= SUMMARY_COLUMNS)
+                str_text(m->out, str_get(&course));
         str_char(m->out, '\n');
         str_free(&size);
         str_free(&count);
+        str_free(&course);
 }
 
 /* Whether one of the stacks that are named grows. */

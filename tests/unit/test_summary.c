@@ -241,8 +241,8 @@ TEST(stacks_that_grow_are_marked)
         }
         p.slice_count = p.change_count = 50;
         text = summary_of(&p, "p.seep");
-        has_text(text, "6 blocks  grows: parse a.c:10 <- load l.c:7\n");
-        has_text(text, "2 blocks  load l.c:7");
+        has_text(text, "6 blocks  grows: parse a.c:10 <- load l.c:7 (60 B/s)\n");
+        has_text(text, "2 blocks  load l.c:7 <- main m.c:1 (once)\n");
         has_text(text, "seep report --growth p.seep ");
         fits_a_screen(text);
         free(text);
