@@ -179,7 +179,7 @@ static struct diff_row *rows_by_stack(const struct diff *d, uint32_t *count)
         qsort(rows, all, sizeof *rows, by_id);
         for (uint32_t i = 0; i < all; i++) {
                 if (*count && rows[*count - 1].id == rows[i].id)
-                        rows[*count - 1].key += rows[i].key;
+                        rows[*count - 1].key = memlog_sum(rows[*count - 1].key, rows[i].key);
                 else
                         rows[(*count)++] = rows[i];
         }

@@ -80,9 +80,9 @@ static void name_files(struct match *m, enum match_side side)
         m->side[side].files = heap_zero(p->module_count, sizeof *m->side[side].files);
         for (uint32_t i = 0; i < p->module_count; i++) {
                 const struct profile_module *module = &p->modules[i];
-                bool known = !(module->flags & LEDGER_MODULE_ANONYMOUS);
+                bool known = !(module->flags & LEDGER_MODULE_ANONYMOUS); /* else code that another run makes elsewhere */
 
-                if (known && (p == q || other_build(p, module, q) == UINT32_MAX))
+                if (p == q || (known && other_build(p, module, q) == UINT32_MAX))
                         m->side[side].files[i] = file_of(m, module);
         }
 }
@@ -137,12 +137,14 @@ static uint32_t entry_id(struct match *m, const struct match_entry *e)
         return m->table[slot];
 }
 
-/* A frame without a name: all that is known is the file it is in. */
-static const char *nameless(const struct profile *p, const struct profile_node *node)
+/* A frame without a name: all that is known is the file it is in, or else its address. */
+static struct match_entry nameless(struct match *m, const struct profile *p, const struct profile_node *node)
 {
         const char *path = node->module < p->module_count ? p->modules[node->module].path : NULL;
 
-        return path ? label_base(path) : "?";
+        if (path)
+                return (struct match_entry){ 0, NULL, (uint64_t)(uintptr_t)pool_text(&m->texts, label_base(path)) };
+        return (struct match_entry){ 0, pool_text(&m->texts, "address"), node->pc };
 }
 
 /* The frames at NODE from LEVEL outwards, called by CALLER. */
@@ -160,10 +162,13 @@ static uint32_t match_node(struct match *m, const struct match_recording *r, str
                                                           (node->pc - p->modules[node->module].bias) << 1 | node->exact });
         count = symbols_node(r->symbols, origin, &frames);
         while (count > at.level) {
-                const char *name = frames[--count].function;
+                const char *name = pool_text(&m->texts, frames[--count].function);
+                struct match_entry e = { 0, NULL, (uint64_t)(uintptr_t)name };
 
-                name = pool_text(&m->texts, name ? name : nameless(p, node));
-                caller = entry_id(m, &(struct match_entry){ caller, NULL, (uint64_t)(uintptr_t)name });
+                if (!name)
+                        e = nameless(m, p, node);
+                e.caller = caller;
+                caller = entry_id(m, &e);
         }
         return caller;
 }

@@ -71,6 +71,11 @@ static uint64_t magnitude(int64_t value)
         return value < 0 ? -(uint64_t)value : (uint64_t)value;
 }
 
+int64_t memlog_sum(int64_t x, int64_t y)
+{
+        return (int64_t)((uint64_t)x + (uint64_t)y);
+}
+
 int memlog_order(int64_t x, int64_t y)
 {
         if (magnitude(x) != magnitude(y))
@@ -94,7 +99,7 @@ static uint32_t memlog_merge(struct memlog_row *entries, uint32_t count)
         qsort(entries, count, sizeof *entries, by_node);
         for (uint32_t i = 0; i < count; i++) {
                 if (merged && entries[merged - 1].from.node == entries[i].from.node)
-                        entries[merged - 1].weight += entries[i].weight;
+                        entries[merged - 1].weight = memlog_sum(entries[merged - 1].weight, entries[i].weight);
                 else
                         entries[merged++] = entries[i];
         }

@@ -31,6 +31,9 @@ void memlog_write(const struct profile *p, struct symbols *s, const struct memlo
 /* For qsort: the larger change first, up before down. */
 int memlog_order(int64_t x, int64_t y);
 
+/* As all numbers of selections, wrapping. */
+int64_t memlog_sum(int64_t x, int64_t y);
+
 /* For single entries: a writer of stacks in this format (to be ended by stack_end), and an entry with the stack from
  * FROM outwards. */
 void memlog_start(struct stack_writer *w, const struct selection *sel, struct symbols *s, struct str *out);
