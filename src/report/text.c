@@ -108,8 +108,11 @@ void text_share(struct str *out, double part, double whole)
 
 void text_percent(struct str *out, double part)
 {
-        uint64_t hundredths = (uint64_t)(part * 10000 + 0.5);
+        double share = part < 0 ? -part : part;
+        uint64_t hundredths = share < 1e12 ? (uint64_t)(share * 10000 + 0.5) : UINT64_MAX;
 
+        if (part < 0)
+                str_char(out, '-');
         text_plain_number(out, hundredths / 100);
         str_char(out, '.');
         str_char(out, (char)('0' + hundredths / 10 % 10));
