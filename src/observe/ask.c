@@ -124,12 +124,13 @@ static void put_label(const char *label, char out[WIRE_LABEL_MAX])
 
 static bool exchange(int fd, const struct wire_request *request, struct wire_reply *out, struct err *e)
 {
-        ssize_t got = -1;
+        ssize_t sent = send(fd, request, sizeof *request, MSG_NOSIGNAL), got;
+        bool again = true;
 
-        if (send(fd, request, sizeof *request, MSG_NOSIGNAL) == (ssize_t)sizeof *request)
-                do
-                        got = recv(fd, out, sizeof *out, 0);
-                while (got < 0 && errno == EINTR);
+        (void)sent; /* who refuses us may have answered and closed before: the kernel tells the reset first, then the answer */
+        do
+                got = recv(fd, out, sizeof *out, 0);
+        while (got < 0 && (errno == EINTR || (errno == ECONNRESET && again && !(again = false))));
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
                                "the seep that records process %u has not answered for %d s: it is busy, or stopped; a report may still come",

@@ -28,6 +28,7 @@
 #include "observe/recording.h"
 #include "observe/relay.h"
 #include "observe/silence.h"
+#include "observe/visitors.h"
 #include "wire/hello.h"
 
 #define SESSION_TICK_MS 10
@@ -36,7 +37,6 @@
 #define SESSION_SLOW_TICKS 16u     /* what need not be done at each tick is done at each such */
 #define SESSION_SILENCE_TICKS 100u /* a silent program is looked at for a second, then once a second */
 #define SESSION_EXEC_TICKS 4u      /* an attended process that becomes another program gets another observer: make room */
-#define SESSION_PENDING_MAX 256u
 #define SESSION_HELLO_MS 10000     /* an attended program says hello within a moment, or its agent gave up */
 
 struct session {
@@ -52,9 +52,7 @@ struct session {
 
         struct recording **recordings;
         uint32_t count, made;
-        int pending[SESSION_PENDING_MAX]; /* connections that have not spoken yet */
-        uint32_t pending_count;
-        bool starved; /* no descriptors left for more; those who come wait until someone ends */
+        struct visitors visitors;
         struct pollfd *polls;
 
         pid_t main_pid; /* 0: ended */
@@ -127,6 +125,8 @@ static void tell_signal(struct session *s, struct recording *r)
 
 /* ---- opening and closing ---- */
 
+static bool listen_to(void *context, int fd);
+
 static void make_plan(struct session *s)
 {
         s->plan = (struct recording_plan){
@@ -149,6 +149,7 @@ struct session *session_open(const struct session_options *o, struct err *e)
 
         s->o = *o;
         s->begin_ns = now_ns();
+        s->visitors = (struct visitors){ .context = s, .hear = listen_to };
         make_plan(s);
         s->door = -1;
         s->timer = -1;
@@ -171,8 +172,7 @@ struct session *session_open(const struct session_options *o, struct err *e)
 
 void session_close(struct session *s)
 {
-        for (uint32_t i = 0; i < s->pending_count; i++)
-                close(s->pending[i]);
+        visitors_close(&s->visitors);
         for (uint32_t i = 0; i < s->count; i++)
                 recording_free(s->recordings[i], false);
         if (s->timer >= 0)
@@ -429,9 +429,9 @@ static void tell_stranger(struct session *s, const struct err *e)
         s->told_stranger = s->told_stranger || e->text[0];
 }
 
-/* True when FD is done with. */
-static bool listen_to(struct session *s, int fd)
+static bool listen_to(void *context, int fd)
 {
+        struct session *s = context;
         struct greeting g = { .pidfd = -1 };
         struct err e = { 0 };
 
@@ -455,28 +455,11 @@ static bool listen_to(struct session *s, int fd)
         return true;
 }
 
-static void open_door(struct session *s, int door)
-{
-        int fd;
-
-        while (!s->starved && s->pending_count < SESSION_PENDING_MAX && (fd = greeter_accept(door)) >= 0) {
-                if (!listen_to(s, fd))
-                        s->pending[s->pending_count++] = fd;
-                s->starved = !greeter_has_room();
-        }
-}
-
 static void take_hellos(struct session *s)
 {
-        s->starved = !greeter_has_room();
-        for (uint32_t i = s->pending_count; i-- > 0 && !s->starved;) {
-                if (listen_to(s, s->pending[i]))
-                        s->pending[i] = s->pending[--s->pending_count];
-                s->starved = !greeter_has_room();
-        }
-        open_door(s, s->greeter.fd);
-        if (s->door >= 0)
-                open_door(s, s->door);
+        visitors_hear(&s->visitors);
+        visitors_let_in(&s->visitors, s->greeter.fd, true, 0, 0);
+        visitors_let_in(&s->visitors, s->door, false, geteuid(), s->o.uid);
 }
 
 /* ---- ticks ---- */
@@ -522,7 +505,7 @@ static void main_changed(struct session *s, int status, const struct rusage *use
                 take_hellos(s); /* what it sent before it died */
                 finish_main(s);
                 find_ended(s);
-        } while (s->starved && greeter_has_room());
+        } while (s->visitors.starved && greeter_has_room());
 }
 
 static void writer_ended(struct session *s, pid_t pid, int status, const struct rusage *use)
@@ -613,30 +596,19 @@ static bool wait_for_more(struct session *s)
 
 static uint32_t fill_polls(struct session *s)
 {
+        bool full = s->visitors.starved || s->visitors.count == VISITORS_MAX;
         uint32_t n = 0;
 
-        s->polls = heap_grow(s->polls, 4 + s->pending_count + s->count, sizeof *s->polls);
+        s->polls = heap_grow(s->polls, 4 + VISITORS_MAX + s->count, sizeof *s->polls);
         s->polls[n++] = (struct pollfd){ .fd = s->relay.fd, .events = POLLIN };
         s->polls[n++] = (struct pollfd){ .fd = s->timer, .events = POLLIN };
-        s->polls[n++] = (struct pollfd){ .fd = s->starved ? -1 : s->greeter.fd, .events = POLLIN };
-        s->polls[n++] = (struct pollfd){ .fd = s->starved ? -1 : s->door, .events = POLLIN };
-        for (uint32_t i = 0; i < s->pending_count; i++)
-                s->polls[n++] = (struct pollfd){ .fd = s->starved ? -1 : s->pending[i], .events = POLLIN };
+        s->polls[n++] = (struct pollfd){ .fd = full ? -1 : s->greeter.fd, .events = POLLIN };
+        s->polls[n++] = (struct pollfd){ .fd = full ? -1 : s->door, .events = POLLIN };
+        n += visitors_polls(&s->visitors, s->polls + n);
         for (uint32_t i = 0; i < s->count; i++)
                 if ((s->recordings[i]->pid != s->main_id || !s->main_pid) && s->recordings[i]->pidfd >= 0)
                         s->polls[n++] = (struct pollfd){ .fd = s->recordings[i]->pidfd, .events = POLLIN };
         return n;
-}
-
-/* Each process being recorded takes descriptors; the program keeps the limit that it got. */
-static void raise_descriptor_limit(void)
-{
-        struct rlimit limit;
-
-        if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-                limit.rlim_cur = limit.rlim_max;
-                setrlimit(RLIMIT_NOFILE, &limit);
-        }
 }
 
 static bool any_ready(const struct pollfd *polls, uint32_t count)
@@ -650,7 +622,7 @@ static bool any_ready(const struct pollfd *polls, uint32_t count)
 static void run_loop(struct session *s)
 {
         while (wait_for_more(s)) {
-                uint32_t n = fill_polls(s), pending = s->pending_count;
+                uint32_t n = fill_polls(s), pending = s->visitors.count;
                 bool signals, ticks;
 
                 set_ticking(s);
@@ -658,7 +630,7 @@ static void run_loop(struct session *s)
                         break;
                 signals = s->polls[0].revents;
                 ticks = s->polls[1].revents;
-                if (s->starved || any_ready(s->polls + 2, 2 + pending))
+                if (s->visitors.starved || any_ready(s->polls + 2, 2 + pending))
                         take_hellos(s);
                 if (ticks)
                         tick(s);
@@ -679,13 +651,13 @@ void session_run(struct session *s, pid_t pid, struct session_end *end)
         s->main_id = (uint32_t)pid;
         if (s->door < 0 && pid)
                 s->door = door_open(s->main_id);
-        raise_descriptor_limit();
+        visitors_raise_limit();
         run_loop(s);
         do {
                 take_hellos(s);
                 find_ended(s);
                 finish_all(s, PROFILE_END_UNKNOWN);
-        } while (s->starved && greeter_has_room());
+        } while (s->visitors.starved && greeter_has_room());
         *end = (struct session_end){ .status = s->status, .running = s->main_pid != 0, .recordings = s->made };
         if (s->made == 0 && s->o.program)
                 silence_explain(&s->silence, s->o.program, s->status, end->silence, sizeof end->silence);
