@@ -11,6 +11,7 @@
 
 #include "ledger/ledger.h"
 #include "profile/format.h"
+#include "wire/hello.h"
 
 static void free_texts(char **texts, uint32_t count)
 {
@@ -90,6 +91,14 @@ const char *profile_mark_word(uint32_t type)
         };
 
         return type < sizeof words / sizeof *words ? words[type] : words[LEDGER_MARK_NONE];
+}
+
+bool profile_stayed_off(const struct profile *p)
+{
+        for (uint32_t i = 0; i < p->mark_count; i++)
+                if (p->marks[i].type == LEDGER_MARK_ENABLE)
+                        return false;
+        return (p->meta.flags & WIRE_F_START_OFF) != 0;
 }
 
 const char *profile_kind_name(const struct profile *p, uint32_t kind)

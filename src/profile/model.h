@@ -228,6 +228,9 @@ bool profile_at(const struct profile *p, uint64_t ms, struct profile_change *out
 /* The same at a slice, by its index; false when there is none. */
 bool profile_at_slice(const struct profile *p, uint32_t slice, struct profile_change *out);
 
+/* Recording began switched off (--start-off), and the program never switched it on. */
+bool profile_stayed_off(const struct profile *p);
+
 /* The order of deaths, by site, birth and death; for qsort(). */
 int profile_compare_deaths(const void *a, const void *b);
 

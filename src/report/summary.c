@@ -545,6 +545,8 @@ static void summary_nothing(struct summary *m)
                 str_format(m->out, "%s\n", stops[meta->stop_reason]);
         else if (meta->end == PROFILE_END_EXEC)
                 str_text(m->out, "the program became another one before it allocated\n");
+        else if (profile_stayed_off(m->p))
+                str_text(m->out, "--start-off was given, and the program did not call\n  SEEP_ENABLE() (see 'man seep.h')\n");
         else
                 str_text(m->out, "the program made no allocation that seep can see.\n"
                                  "  It may use an allocator built into it, or leave the work to a child\n"

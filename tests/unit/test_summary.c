@@ -3,6 +3,7 @@
 
 #include "forge.h"
 #include "report/summary.h"
+#include "wire/hello.h"
 
 static char *summary_of(const struct profile *p, const char *file)
 {
@@ -143,6 +144,10 @@ TEST(nothing_recorded_is_explained)
         forge_start(&p);
         text = summary_of(&p, "x.seep");
         has_text(text, "nothing was recorded: the program made no allocation that seep can see");
+        free(text);
+        p.meta.flags = WIRE_F_START_OFF;
+        text = summary_of(&p, "x.seep");
+        has_text(text, "nothing was recorded: --start-off was given");
         free(text);
         p.meta.stop_reason = LEDGER_STOP_NO_MEMORY;
         text = summary_of(&p, "x.seep");
