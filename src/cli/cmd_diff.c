@@ -122,7 +122,7 @@ static int settle(struct side *side)
         if (!r->all_frames && !r->csv && r->view == REPORT_FLAT)
                 r->request.wrappers = &r->wrappers;
         r->names.debug_paths = r->debug_paths;
-        r->names.listener = r->quiet ? NULL : &names_listener;
+        r->names.listener = r->quiet ? &names_quiet : &names_listener;
         return 0;
 }
 

@@ -102,6 +102,7 @@ static bool on_fetch(enum symbol_fetch step, const char *name, uint64_t done_byt
 }
 
 const struct symbol_listener names_listener = { say, on_fetch };
+const struct symbol_listener names_quiet = { NULL, on_fetch };
 
 void names_init(struct names *n)
 {

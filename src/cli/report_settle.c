@@ -101,7 +101,7 @@ int report_settle(struct report *r)
         bool by_list = r->group == GROUP_THREAD || r->group == GROUP_SIZE;
         int status;
 
-        if ((r->sort_set || r->csv) && !r->view_set && r->group == GROUP_STACK)
+        if ((r->sort_set || r->csv || r->by_stack) && !r->view_set && r->group == GROUP_STACK)
                 r->view = REPORT_FLAT;
         status = check_view(r);
         if (!status)
@@ -128,6 +128,6 @@ int report_settle(struct report *r)
         r->request.filter = &r->filter;
         r->request.wrappers = whole_stacks(r) ? NULL : &r->wrappers;
         r->names.debug_paths = r->debug_paths;
-        r->names.listener = r->quiet ? NULL : &names_listener;
+        r->names.listener = r->quiet ? &names_quiet : &names_listener;
         return 0;
 }

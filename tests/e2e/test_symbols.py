@@ -15,7 +15,8 @@ def bench(tmp_path):
 
 
 @pytest.mark.parametrize("cc", ["gcc", "clang"])
-@pytest.mark.parametrize("flags", [("-gdwarf-4",), ("-gdwarf-5",), ("-gz",), ("-gdwarf-4", "-gz"), ("-no-pie",)], ids=" ".join)
+@pytest.mark.parametrize("flags", [("-gdwarf-4",), ("-gdwarf-5",), ("-gz",), ("-gdwarf-4", "-gz"), ("-no-pie",)],
+                         ids=" ".join)
 def test_lines_from_what_compilers_write(bench, need, cc, flags):
     need(cc)
     program = bench.compile(*OPTIMISED, *flags, cc=cc)
@@ -35,13 +36,13 @@ def test_lines_from_packed_sections(bench, need, cc, packing):
 
 def split(bench, cc, version, cwd=None):
     """Compiled and linked in two steps, as -gsplit-dwarf is used: lines.o, lines.dwo, lines."""
-    bench.run(cc, "-w", "-O2", "-g", version, "-gsplit-dwarf", "-c", PROGRAMS / "lines.c", "-o", "lines.o", cwd=cwd)
+    bench.run(cc, "-w", "-O2", "-g", *version.split(), "-gsplit-dwarf", "-c", PROGRAMS / "lines.c", "-o", "lines.o", cwd=cwd)
     bench.run(cc, "lines.o", "-Wl,--build-id=sha1", "-o", "lines", "-pthread", cwd=cwd)
     return (cwd or bench.folder) / "lines"
 
 
-SPLIT = pytest.mark.parametrize("cc, version", [("gcc", "-gdwarf-5"), ("gcc", "-gdwarf-4"), ("clang", "-gdwarf-5"),
-                                                ("clang", "-gdwarf-4")])
+FORMS = [("gcc", "-gdwarf-5"), ("gcc", "-gdwarf-4"), ("clang", "-gdwarf-5"), ("clang", "-gdwarf-4")]
+SPLIT = pytest.mark.parametrize("cc, version", [*FORMS, ("gcc", "-gdwarf-4 -gz"), ("clang", "-gdwarf-5 -gz")])
 
 
 @SPLIT
@@ -68,7 +69,7 @@ def test_split_debug_information_in_another_directory(bench, need, cc, version):
     assert bench.stack(6001)[:4] == near(facts), "found once, kept by build id"
 
 
-@SPLIT
+@pytest.mark.parametrize("cc, version", FORMS)
 def test_split_debug_information_in_a_package(bench, need, cc, version):
     need(cc, "dwp", "llvm-dwp")
     program = split(bench, cc, version)
