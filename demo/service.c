@@ -31,6 +31,8 @@ static int serve(long number)
 {
         char *answer = malloc(200);
 
+        if (!answer)
+                return puts("no memory");
         SEEP_RESOURCE_ACQUIRE("session", number, 1);
         snprintf(answer, 200, "%ld is %s", number, names[number % 1000]);
         if (number % 10 == 7)
