@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/heap.h"
+#include "base/quantity.h"
 #include "cli/command.h"
 #include "cli/config.h"
 #include "cli/message.h"
@@ -113,7 +114,7 @@ static int take_connection(const char *word, pid_t *pid)
         uint64_t number;
         int fd;
 
-        if (!option_number(word, &number) || number > 1u << 30 || getsockopt((int)number, SOL_SOCKET, SO_PEERCRED, &who, &length) < 0)
+        if (!quantity_number(word, &number) || number > 1u << 30 || getsockopt((int)number, SOL_SOCKET, SO_PEERCRED, &who, &length) < 0)
                 return -1;
         *pid = who.pid;
         fd = fcntl((int)number, F_DUPFD_CLOEXEC, 3);

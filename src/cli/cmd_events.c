@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/quantity.h"
 #include "cli/command.h"
 #include "cli/deliver.h"
 #include "cli/events_totals.h"
@@ -307,7 +308,7 @@ static int take(struct events *v, int which, const char *value)
                 v->to.word = value;
                 return 0;
         case EVENTS_LIMIT:
-                if (!option_number(value, &v->limit))
+                if (!quantity_number(value, &v->limit))
                         return message_usage("events", "--limit '%s': a number is expected", value);
                 return 0;
         case EVENTS_OUTPUT:

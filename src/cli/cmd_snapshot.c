@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/quantity.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "observe/ask.h"
@@ -140,7 +141,7 @@ int cmd_snapshot(int argc, char **argv)
         argc -= parser.first_operand;
         if (argc < 1 || argc > 2)
                 return message_usage("snapshot", "of which process? seep snapshot PID [LABEL]");
-        if (!option_number(argv[0], &pid) || pid == 0 || pid > INT_MAX)
+        if (!quantity_number(argv[0], &pid) || pid == 0 || pid > INT_MAX)
                 return message_usage("snapshot", "'%s' is no process id; 'pgrep -a NAME' finds one", argv[0]);
         s.pid = (uint32_t)pid;
         s.label = argc > 1 ? argv[1] : "";

@@ -25,7 +25,6 @@
 #include <getopt.h>
 #include <stdbool.h>
 
-#include "base/quantity.h"
 #include "base/str.h"
 
 /* One option, or a heading of the help text (name NULL and letter 0). */
@@ -75,10 +74,5 @@ void option_help(const struct option_entry *entries, struct str *out);
 
 /* The place of WORD in values such as "none|exec|all"; -1: not there. */
 int option_choice(const char *values, const char *word);
-
-/* Values of options; base/quantity.h tells their forms. */
-#define option_number quantity_number
-#define option_size quantity_size
-#define option_time quantity_time
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <signal.h>
 
+#include "base/quantity.h"
 #include "base/signals.h"
 #include "cli/command.h"
 #include "cli/message.h"
@@ -26,7 +27,7 @@ static int take_depth(struct session_options *o, const char *value)
 {
         uint64_t depth;
 
-        if (!option_number(value, &depth) || depth > UINT32_MAX)
+        if (!quantity_number(value, &depth) || depth > UINT32_MAX)
                 return message_usage("record", "--depth needs a number, not '%s'", value);
         o->depth = (uint32_t)depth;
         o->flags = depth ? o->flags & ~WIRE_F_NO_STACKS : o->flags | WIRE_F_NO_STACKS;
@@ -35,14 +36,14 @@ static int take_depth(struct session_options *o, const char *value)
 
 static int take_size(int which, const char *value, uint64_t *out)
 {
-        if (option_size(value, out) && *out > 0)
+        if (quantity_size(value, out) && *out > 0)
                 return 0;
         return message_usage("record", "--%s needs a size like 500M, not '%s'", record_options[which].name, value);
 }
 
 static int take_time(int which, const char *value, uint64_t *out)
 {
-        if (option_time(value, out) && *out > 0)
+        if (quantity_time(value, out) && *out > 0)
                 return 0;
         return message_usage("record", "--%s needs a time like 10s, not '%s'", record_options[which].name, value);
 }

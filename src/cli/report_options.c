@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/quantity.h"
 #include "cli/command.h"
 #include "cli/message.h"
 
@@ -74,7 +75,7 @@ static int take_number(const struct report *r, const char *option, const char *v
 {
         uint64_t number;
 
-        if (!option_number(value, &number) || number > UINT32_MAX)
+        if (!quantity_number(value, &number) || number > UINT32_MAX)
                 return wrong(r, option, value, "a number is expected");
         *out = (uint32_t)number;
         return 0;

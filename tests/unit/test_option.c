@@ -111,25 +111,5 @@ TEST(help_fits_80_columns)
         str_free(&out);
 }
 
-TEST(values_have_units)
-{
-        uint64_t value = 0;
-
-        is_true(option_size("512K", &value) && value == 524288);
-        is_true(option_size("1.5M", &value) && value == 1572864);
-        is_true(option_size("2kB", &value) && value == 2000);
-        is_true(!option_size("-1", &value) && !option_size("3 apples", &value) && !option_size("", &value));
-        is_true(!option_size("99999999999T", &value));
-        is_true(option_time("1.5s", &value) && value == 1500);
-        is_true(option_time("200ms", &value) && value == 200);
-        is_true(option_time("2m", &value) && value == 120000);
-        is_true(option_time("3", &value) && value == 3000);
-        is_true(!option_time("soon", &value));
-        is_true(option_number("42", &value) && value == 42);
-        is_true(!option_number("42x", &value) && !option_number("-4", &value) &&
-                !option_number("99999999999999999999", &value));
-}
-
 TAP_MAIN(long_short_joined_and_abbreviated, operands_may_stand_between_options_unless_they_are_a_program,
-         wrong_use_is_told, a_value_is_one_of_those_that_the_table_lists, help_is_made_from_the_same_table, help_fits_80_columns,
-         values_have_units)
+         wrong_use_is_told, a_value_is_one_of_those_that_the_table_lists, help_is_made_from_the_same_table, help_fits_80_columns)
