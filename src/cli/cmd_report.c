@@ -27,6 +27,8 @@ static int say_help(void)
                        "  seep report --cost live --inverted   who allocated what was not freed\n"
                        "  seep report --flat -s allocs -n 10   the ten stacks that allocate most often\n"
                        "  seep report --at 1.5s -x '^init_'    live at 1.5 s, without initialisation\n"
+                       "  seep report --growth -n 5            the five stacks that grow fastest\n"
+                       "  seep report --timeline               how much was live when\n"
                        "\nExit status: 0 fine, 2 wrong use, 4 the file cannot be read.\n");
         pager_show(&out, true);
         str_free(&out);

@@ -25,35 +25,35 @@
         X(REPORT_HEAD_VIEW, NULL, 0, NULL, "views:")                                                                   \
         X(REPORT_TREE, "tree", 0, NULL, "calls as a tree, with shares (default)")                                      \
         X(REPORT_FLAT, "flat", 0, NULL, "one entry per call stack, with all costs")                                    \
-        X(REPORT_GROWTH, "growth", 0, NULL, "as --flat, first the stacks that hold more and more (see 'help growth')")  \
-        X(REPORT_CALLERS, "callers", 0, "FUNCTION", "who calls it, and what is allocated through it (a name or RE)")    \
-        X(REPORT_SOURCE, "source", 0, "FILE", "lines of a source file with what they allocate in the margin")           \
-        X(REPORT_TIMELINE, "timeline", 0, NULL, "a plot of live memory over time, with peak, tags and snapshots")       \
-        X(REPORT_SIZES, "sizes", 0, NULL, "how large allocations are, as bars; --cost live: blocks not freed")          \
-        X(REPORT_LIFETIMES, "lifetimes", 0, NULL, "how long freed blocks lived, as bars")                               \
-        X(REPORT_BLOCKS, "blocks", 0, NULL, "each block not freed: address, size, time, thread, stack")                \
-        X(REPORT_MEMLOG, "memlog", 0, NULL, "signed bytes and the stack, innermost first, as MTrace writes it")       \
+        X(REPORT_GROWTH, "growth", 0, NULL, "first the stacks that hold more and more memory")                         \
+        X(REPORT_CALLERS, "callers", 0, "FUNCTION", "who calls it, with what is allocated through it")                 \
+        X(REPORT_SOURCE, "source", 0, "FILE", "lines of a source file with their cost in the margin")                  \
+        X(REPORT_TIMELINE, "timeline", 0, NULL, "a plot of live memory, with tags and snapshots")                      \
+        X(REPORT_SIZES, "sizes", 0, NULL, "sizes of all allocations, drawn as bars")                                   \
+        X(REPORT_LIFETIMES, "lifetimes", 0, NULL, "how long freed blocks lived, drawn as bars")                        \
+        X(REPORT_BLOCKS, "blocks", 0, NULL, "each block not freed: address, size, time, stack")                        \
+        X(REPORT_MEMLOG, "memlog", 0, NULL, "signed bytes and the stack, innermost first, as MTrace writes it")        \
         X(REPORT_THREADS, "threads", 0, NULL, "a table of the threads")                                                \
-        X(REPORT_MODULES, "modules", 0, NULL, "a table of the programs and libraries that allocate")                   \
-        X(REPORT_RESOURCES, "resources", 0, NULL, "descriptors and other things with a handle, by type and stack")    \
+        X(REPORT_MODULES, "modules", 0, NULL, "a table of the programs and libraries")                                 \
+        X(REPORT_RESOURCES, "resources", 0, NULL, "descriptors and other things with a handle, by type and stack")     \
         X(REPORT_ERRORS, "errors", 0, NULL, "double frees and other bad releases, with stacks")                        \
         X(REPORT_SUMMARY, "summary", 0, NULL, "the screen that ends a recording")                                      \
         X(REPORT_JSON, "json", 0, NULL, "everything, for programs")                                                    \
         X(REPORT_HEAD_WHAT, NULL, 0, NULL, "what is counted:")                                                         \
         X(REPORT_COST, "cost", 0, "COST",                                                                              \
-          "peak (default), live (not freed), total (all bytes ever), allocs (calls), temporary; with --range also "   \
+          "peak (default), live (not freed), total (all bytes ever), allocs (calls), temporary; with --range also "    \
           "change (how much more is live)",                                                                            \
           "peak|live|total|allocs|temporary|change|...")                                                               \
         X(REPORT_AT, "at", 0, "WHEN",                                                                                  \
-          "the moment: peak, end, a time like 1.5s, a snapshot's number, or a label (LABEL:2 is its second)",         \
+          "the moment: peak, end, a time like 1.5s, a snapshot's number, or a label (LABEL:2 is its second)",          \
           "peak|end|...")                                                                                              \
         X(REPORT_RANGE, "range", 0, "A..B",                                                                            \
-          "what happened between two moments: 2s..5s, ..5s, startup..; between marks: what survived")                 \
+          "what happened between two moments: 2s..5s, ..5s, startup..; between marks: what survived")                  \
         X(REPORT_HEAD_FILTER, NULL, 0, NULL,                                                                           \
-          "which stacks (extended regular expressions, each may be repeated):")                                   \
+          "which stacks (extended regular expressions, each may be repeated):")                                        \
         X(REPORT_INCLUDE, "include", 'i', "RE", "only stacks with such a function")                                    \
         X(REPORT_EXCLUDE, "exclude", 'x', "RE",                                                                        \
-          "no stacks with such a function; from the inside, the first frame that matches decides")                    \
+          "no stacks with such a function; from the inside, the first frame that matches decides")                     \
         X(REPORT_MODULE, "module", 0, "RE", "only stacks through such a library or program")                           \
         X(REPORT_NOT_MODULE, "exclude-module", 0, "RE", "no stacks through such a library or program")                 \
         X(REPORT_THREAD, "thread", 0, "RE", "only what threads of such a name or number did")                          \
@@ -62,11 +62,11 @@
         X(REPORT_THRESHOLD, "threshold", 0, "PCT", "sum up what is below this share of the whole (1)")                 \
         X(REPORT_LIMIT, "limit", 'n', "N", "at most N entries")                                                        \
         X(REPORT_SORT, "sort", 's', "KEY",                                                                             \
-          "order of --flat: live-bytes live-blocks peak-bytes alloc-bytes allocs temporary average age bad-frees "    \
+          "order of --flat: live-bytes live-blocks peak-bytes alloc-bytes allocs temporary average age bad-frees "     \
           "mismatched",                                                                                                \
-          "live-bytes|live-blocks|peak-bytes|alloc-bytes|allocs|temporary|leaked-bytes|leaked-blocks|average|age|"      \
-          "bad-frees|mismatched")                                                                                       \
-        X(REPORT_ALL_FRAMES, "all-frames", 0, NULL, "also xmalloc, operator new, std::allocator and other wrappers")   \
+          "live-bytes|live-blocks|peak-bytes|alloc-bytes|allocs|temporary|leaked-bytes|leaked-blocks|average|age|"     \
+          "bad-frees|mismatched")                                                                                      \
+        X(REPORT_ALL_FRAMES, "all-frames", 0, NULL, "also xmalloc, std::allocator and other wrappers")                 \
         X(REPORT_HIDE, "hide", 0, "RE",                                                                                \
           "such functions at the inner end of stacks are wrappers too (may be repeated)")                              \
         X(REPORT_DEPTH_MERGE, "depth-merge", 0, "N", "stacks equal in their N innermost frames are one")               \
@@ -77,7 +77,7 @@
         X(REPORT_DEBUG_PATH, "debug-path", 0, "DIR", "unstripped or debug files are in DIR (may be repeated)")         \
         X(REPORT_NO_DEBUGINFOD, "no-debuginfod", 0, NULL, "do not ask the servers of DEBUGINFOD_URLS")                 \
         X(REPORT_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                \
-        X(REPORT_CSV, "csv", 0, NULL, "a table for programs: of --flat (default), --blocks, --threads, --group-by")   \
+        X(REPORT_CSV, "csv", 0, NULL, "a table for programs: of --flat (default), --blocks, --threads, --group-by")    \
         X(REPORT_OUTPUT, "output", 'o', "FILE", "write to FILE instead of stdout")                                     \
         X(REPORT_FORCE, "force", 'f', NULL, "replace an existing FILE")                                                \
         X(REPORT_COLOR, "color", 0, "WHEN", "auto (default), always, never", "auto|always|never")                      \
@@ -93,7 +93,7 @@ struct report {
         const char *command; /* for messages: "report" or "diff" */
         int view; /* REPORT_TREE ... REPORT_JSON */
         const char *view_value; /* of --callers and --source */
-        bool view_set, cost_set, all_frames, sort_set, force, no_pager, quiet, inverted, csv;
+        bool view_set, cost_set, all_frames, by_stack, sort_set, force, no_pager, quiet, inverted, csv;
         struct select_request request;
         const char *at_word, *range_word; /* NULL: not given */
         struct filter filter;

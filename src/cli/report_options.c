@@ -153,10 +153,11 @@ static int take_shape(struct report *r, int which, const char *value)
         case REPORT_DEPTH_MERGE:
                 return take_number(r, "depth-merge", value, &r->request.depth_merge);
         case REPORT_GROUP_BY:
-                return group_kind_named(value, &r->group)
-                               ? 0
-                               : wrong(r, "group-by", value,
-                                       "one of stack, function, file, module, thread, size is expected");
+                if (!group_kind_named(value, &r->group))
+                        return wrong(r, "group-by", value,
+                                     "one of stack, function, file, module, thread, size is expected");
+                r->by_stack = r->group == GROUP_STACK;
+                return 0;
         case REPORT_SYSROOT:
                 r->names.sysroot = value;
                 return 0;
