@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/heap.h"
 #include "base/quantity.h"
@@ -19,6 +20,7 @@
 #include "cli/names.h"
 #include "cli/newest.h"
 #include "cli/option.h"
+#include "cli/progress.h"
 #include "profile/events_log.h"
 #include "profile/file.h"
 #include "report/moment.h"
@@ -141,12 +143,20 @@ static bool write_event(struct events *v, uint64_t number, const struct ledger_e
         return deliver_more(&v->stream) && (!v->limit || v->written < v->limit);
 }
 
+/* On a terminal that shows nothing else meanwhile. */
+static bool is_silent(const struct events *v)
+{
+        return v->open || v->form == EVENTS_TOTALS || v->deliver.output || !isatty(STDOUT_FILENO);
+}
+
 static void read_all(struct events *v)
 {
+        struct progress_line line;
         struct ledger_event e;
         uint64_t number = 0;
         bool more = true;
 
+        progress_start(&line, "reading events", v->quiet || !is_silent(v));
         while (more && events_log_next(v->log, &e)) {
                 number++;
                 if (!v->first && reaches(&v->from, &e))
@@ -158,7 +168,10 @@ static void read_all(struct events *v)
                 replay_event(v->replay, &e);
                 if (is_mark(&v->to, &e))
                         break;
+                if (line.terminal && number % EVENTS_BATCH == 0)
+                        line.progress.tell(&line.progress, events_log_done(v->log), events_log_size(v->log).bytes);
         }
+        progress_end(&line);
 }
 
 /* ---- those never freed ---- */

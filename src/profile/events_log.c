@@ -21,6 +21,7 @@ struct events_log {
         int fd;
         uint64_t start, at; /* of the first section of the log, of the next */
         struct events_log_size size;
+        uint64_t done; /* bytes of it */
         struct events_ids ids;
         struct events_decoder *decoder;
         struct str body;
@@ -206,6 +207,11 @@ uint64_t events_log_first(const struct events_log *l)
         return l->ids.first;
 }
 
+uint64_t events_log_done(const struct events_log *l)
+{
+        return l->done;
+}
+
 /* ---- reading ---- */
 
 static bool next_batch(struct events_log *l)
@@ -218,6 +224,7 @@ static bool next_batch(struct events_log *l)
                 l->at += sizeof head + head.stored_bytes;
                 if (head.type != FORMAT_EVENTS)
                         continue;
+                l->done += sizeof head + head.stored_bytes;
                 if (read_body(l, at, &head) && events_take(l->decoder, (const uint8_t *)l->body.data, head.stored_bytes))
                         return true;
                 l->cut = true;

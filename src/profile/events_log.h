@@ -52,4 +52,7 @@ struct events_log_size {
 };
 struct events_log_size events_log_size(const struct events_log *l);
 
+/* How many of the bytes were read. */
+uint64_t events_log_done(const struct events_log *l);
+
 #endif

@@ -16,14 +16,18 @@ void csv_text(struct str *out, const char *text)
 {
         bool quoted = text && strpbrk(text, ",\"\r\n");
 
-        if (quoted)
-                str_char(out, '"');
-        for (; text && *text; text++) {
+        if (!quoted) {
+                str_text(out, text ? text : "");
+                str_char(out, ',');
+                return;
+        }
+        str_char(out, '"');
+        for (; *text; text++) {
                 if (*text == '"')
                         str_char(out, '"');
                 str_char(out, *text);
         }
-        str_text(out, quoted ? "\"," : ",");
+        str_text(out, "\",");
 }
 
 void csv_number(struct str *out, uint64_t value)

@@ -6,7 +6,6 @@
  */
 #include "report/transactions.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/heap.h"
@@ -40,6 +39,32 @@ void transactions_end(struct transactions *t, struct str *out)
 {
         if (writers[t->form]->end)
                 writers[t->form]->end(t, out);
+}
+
+void transactions_number(struct str *out, uint64_t value, unsigned width, char pad)
+{
+        char digits[24];
+        size_t at = sizeof digits;
+
+        do
+                digits[--at] = (char)('0' + value % 10);
+        while (value /= 10);
+        while (sizeof digits - at < width && at)
+                digits[--at] = pad;
+        str_bytes(out, digits + at, sizeof digits - at);
+}
+
+void transactions_hex(struct str *out, uint64_t value)
+{
+        char digits[18];
+        size_t at = sizeof digits;
+
+        do
+                digits[--at] = "0123456789abcdef"[value & 15];
+        while (value >>= 4);
+        digits[--at] = 'x';
+        digits[--at] = '0';
+        str_bytes(out, digits + at, sizeof digits - at);
 }
 
 /* ---- what an event is about ---- */
@@ -206,8 +231,10 @@ void transactions_place(const struct transactions *t, uint64_t address, struct s
 
                 if (address < m->start || address >= m->end || (m->flags & LEDGER_MODULE_ANONYMOUS))
                         continue;
-                str_format(out, "%s+0x%" PRIx64, label_base(m->path), address - m->bias);
+                str_text(out, label_base(m->path));
+                str_char(out, '+');
+                transactions_hex(out, address - m->bias);
                 return;
         }
-        str_format(out, "0x%" PRIx64, address);
+        transactions_hex(out, address);
 }

@@ -153,11 +153,19 @@ const struct transactions_writer transactions_memtraq = { memtraq_head, memtraq_
 
 /* ---- mmleak ---- */
 
+static void mmleak_pair(uint64_t address, uint64_t caller, struct str *out)
+{
+        transactions_hex(out, address);
+        str_char(out, ' ');
+        transactions_hex(out, caller);
+}
+
 static void mmleak_alloc(const struct transactions *t, uint64_t address, uint64_t size, uint32_t node, struct str *out)
 {
-        uint64_t caller = node < t->profile->node_count ? t->profile->nodes[node].pc : 0;
-
-        str_format(out, "0x%" PRIx64 " 0x%" PRIx64 " %" PRIu64 "\n", address, caller, size);
+        mmleak_pair(address, node < t->profile->node_count ? t->profile->nodes[node].pc : 0, out);
+        str_char(out, ' ');
+        transactions_number(out, size, 1, ' ');
+        str_char(out, '\n');
 }
 
 static void mmleak_put(struct transactions *t, const struct transaction *x, struct str *out)
@@ -177,7 +185,8 @@ static void mmleak_put(struct transactions *t, const struct transaction *x, stru
                 break;
         case LEDGER_EVENT_FREE:
         case LEDGER_EVENT_TAKE:
-                str_format(out, "0x%" PRIx64 " 0x%" PRIx64 "\n", e->address, e->size);
+                mmleak_pair(e->address, e->size, out);
+                str_char(out, '\n');
                 break;
         }
 }

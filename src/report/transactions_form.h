@@ -42,6 +42,10 @@ typedef void transactions_frame(const struct transactions *t, uint32_t node, con
 /* What EACH makes of the stack, made once for each node; valid until transactions_free(). */
 const char *transactions_stack(struct transactions *t, uint32_t node, transactions_frame *each);
 
+/* Append VALUE with at least WIDTH digits (PAD in front), or as 0x...: printf takes longer than everything else together. */
+void transactions_number(struct str *out, uint64_t value, unsigned width, char pad);
+void transactions_hex(struct str *out, uint64_t value);
+
 /* Append "module+0x12" or "0xaddress" for an address in code. */
 void transactions_place(const struct transactions *t, uint64_t address, struct str *out);
 

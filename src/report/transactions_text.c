@@ -5,7 +5,6 @@
  * Room:   outside.
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "report/csv.h"
@@ -33,6 +32,12 @@ static void text_frame(const struct transactions *t, uint32_t node, const struct
         }
 }
 
+static void signed_number(char sign, uint64_t value, struct str *out)
+{
+        str_char(out, sign);
+        transactions_number(out, value, 1, ' ');
+}
+
 /* Bytes that are there now and were not before, or the other way round. */
 static void text_amount(const struct transaction *x, struct str *out)
 {
@@ -43,17 +48,17 @@ static void text_amount(const struct transaction *x, struct str *out)
         case LEDGER_EVENT_MOVE:
         case LEDGER_EVENT_MAP:
         case LEDGER_EVENT_ACQUIRE:
-                str_format(out, "+%" PRIu64, e->size);
+                signed_number('+', e->size, out);
                 break;
         case LEDGER_EVENT_UNMAP:
-                str_format(out, "-%" PRIu64, e->size);
+                signed_number('-', e->size, out);
                 break;
         case LEDGER_EVENT_CARVE:
                 str_format(out, "%+" PRId64, -(int64_t)e->size);
                 break;
         default:
                 if (x->block)
-                        str_format(out, "%c%" PRIu64, e->type == LEDGER_EVENT_PUT_BACK ? '+' : '-', x->block->size);
+                        signed_number(e->type == LEDGER_EVENT_PUT_BACK ? '+' : '-', x->block->size, out);
         }
 }
 
@@ -70,14 +75,14 @@ static void text_address(const struct transaction *x, struct str *out)
                 break;
         case LEDGER_EVENT_PUT_BACK:
                 if (x->block)
-                        str_format(out, "0x%" PRIx64, x->block->address);
+                        transactions_hex(out, x->block->address);
                 break;
         case LEDGER_EVENT_ACQUIRE:
         case LEDGER_EVENT_RELEASE:
                 str_format(out, "%" PRIu64, e->address);
                 break;
         default:
-                str_format(out, "0x%" PRIx64, e->address);
+                transactions_hex(out, e->address);
         }
 }
 
@@ -85,10 +90,15 @@ static void text_release(struct transactions *t, const struct transaction *x, st
 {
         const struct ledger_event *e = x->event;
 
-        if (x->block)
-                str_format(out, "of event %" PRIu64 ", %u ms old", x->block->number, e->ms > x->block->ms ? e->ms - x->block->ms : 0);
-        else
+        if (x->block) {
+                str_text(out, "of event ");
+                transactions_number(out, x->block->number, 1, ' ');
+                str_text(out, ", ");
+                transactions_number(out, e->ms > x->block->ms ? e->ms - x->block->ms : 0, 1, ' ');
+                str_text(out, " ms old");
+        } else {
                 str_text(out, "of a block from before");
+        }
         if (e->size) {
                 str_text(out, ", by ");
                 transactions_place(t, e->size, out);
@@ -139,25 +149,43 @@ static void drop_spaces(struct str *out, size_t at)
         out->length -= at - from;
 }
 
-static void text_put(struct transactions *t, const struct transaction *x, struct str *out)
+static void text_when(const struct transactions *t, const struct transaction *x, struct str *out)
 {
         const struct ledger_event *e = x->event;
         const struct profile_thread *thread = transactions_thread(t, e);
-        size_t start = out->length, what;
+        size_t start;
 
-        str_format(out, "%12" PRIu64 " %6u.%03u  %s %u", x->number, e->ms / 1000, e->ms % 1000, thread->name, thread->tid);
-        text_pad(out, start, 47);
-        str_text(out, transactions_word(t, e));
-        text_pad(out, start, 62);
+        transactions_number(out, x->number, 12, ' ');
+        transactions_number(out, e->ms / 1000, 7, ' ');
+        str_char(out, '.');
+        transactions_number(out, e->ms % 1000, 3, '0');
+        str_text(out, "  ");
+        start = out->length;
+        str_text(out, thread->name);
+        str_char(out, ' ');
+        transactions_number(out, thread->tid, 1, ' ');
+        text_pad(out, start, 22);
+}
+
+static void text_put(struct transactions *t, const struct transaction *x, struct str *out)
+{
+        size_t start;
+
+        text_when(t, x, out);
+        start = out->length;
+        str_text(out, transactions_word(t, x->event));
+        text_pad(out, start, 15);
+        start = out->length;
         text_address(x, out);
-        text_pad(out, start, 78);
+        text_pad(out, start, 16);
+        start = out->length;
         text_amount(x, out);
-        text_pad(out, start, 91);
-        what = out->length;
+        text_pad(out, start, 13);
+        start = out->length;
         text_what(t, x, out);
         str_char(out, '\n');
-        if (out->data[what] == '\n')
-                drop_spaces(out, what);
+        if (out->data[start] == '\n')
+                drop_spaces(out, start);
 }
 
 const struct transactions_writer transactions_text = { text_head, text_put, NULL };
@@ -208,11 +236,9 @@ static bool csv_has_caller(const struct ledger_event *e)
 
 static void csv_address(struct str *out, bool known, uint64_t address)
 {
-        char text[24] = "";
-
         if (known)
-                snprintf(text, sizeof text, "0x%" PRIx64, address);
-        csv_text(out, text);
+                transactions_hex(out, address);
+        str_char(out, ',');
 }
 
 static void csv_block(const struct transaction *x, struct str *out)
