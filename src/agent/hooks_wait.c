@@ -107,7 +107,26 @@ WAIT_SPAN(epoll_pwait2, "epoll_pwait2", (int fd, void *events, int room, const s
 WAIT_SPAN(semtimedop, "semtimedop", (int id, void *operations, size_t count, const struct span *limit), (id, operations, count, limit))
 WAIT_SPAN(sigtimedwait, "sigtimedwait", (const void *set, void *information, const struct span *limit), (set, information, limit))
 
-/* ---- no limit, or one that the kernel itself counts down ---- */
+/* select() counts its limit (a timeval) down in glibc, but not in musl. */
+int hook_select(int count, void *r, void *w, void *e, struct span *limit) HOOK("select");
+
+int hook_select(int count, void *r, void *w, void *e, struct span *limit)
+{
+        struct span given = limit ? *limit : (struct span){ 0, 0 }, left = given;
+        uint64_t deadline = limit ? deadline_of(&(struct span){ given.seconds, given.ns * 1000 }) : 0;
+        int result;
+
+        RETRY(result, REAL(select_)(count, r, w, e, limit ? &left : NULL), EINTR_FAILED(result), {
+                given = left_span(deadline);
+                given.ns /= 1000;
+                left = given;
+        });
+        if (limit && (left.seconds != given.seconds || left.ns != given.ns))
+                *limit = left;
+        return result;
+}
+
+/* ---- no limit ---- */
 
 #define WAIT_PLAIN(RESULT, NAME, SYMBOL, PARAMETERS, ARGUMENTS)                \
         RESULT hook_##NAME PARAMETERS HOOK(SYMBOL);                            \
@@ -119,7 +138,6 @@ WAIT_SPAN(sigtimedwait, "sigtimedwait", (const void *set, void *information, con
                 return result;                                                 \
         }
 
-WAIT_PLAIN(int, select, "select", (int count, void *r, void *w, void *e, void *limit), (count, r, w, e, limit))
 WAIT_PLAIN(int, semop, "semop", (int id, void *operations, size_t count), (id, operations, count))
 WAIT_PLAIN(long, msgrcv, "msgrcv", (int id, void *to, size_t size, long type, int flags), (id, to, size, type, flags))
 WAIT_PLAIN(int, msgsnd, "msgsnd", (int id, const void *from, size_t size, int flags), (id, from, size, flags))
