@@ -42,6 +42,31 @@ static void clear(struct select_row *row)
         row->allocs = row->alloc_bytes = row->frees = row->live_blocks = row->live_bytes = 0;
 }
 
+static void keep(struct select_row *rows, const struct profile *p, uint32_t site, uint64_t bytes)
+{
+        if (!site || site >= p->site_count || is_heap(p, site))
+                return;
+        rows[site].live_blocks++;
+        rows[site].live_bytes += bytes;
+}
+
+/* Regions and handles that are there at the end and came after FROM. */
+static void count_left(struct select_row *rows, const struct profile *p, const struct moment *from)
+{
+        for (uint32_t i = 1; i < p->site_count; i++)
+                if (!is_heap(p, i))
+                        rows[i].live_blocks = rows[i].live_bytes = 0;
+        for (uint32_t i = 0; i < p->region_count; i++)
+                if (p->regions[i].birth_ms >= from->ms)
+                        keep(rows, p, p->regions[i].site, p->regions[i].end - p->regions[i].start);
+        for (uint32_t i = 0; i < p->handle_count; i++)
+                if (p->handles[i].birth_ms >= from->ms)
+                        keep(rows, p, p->handles[i].site, p->handles[i].amount);
+        for (uint32_t i = 1; i < p->site_count; i++)
+                if (!is_heap(p, i))
+                        rows[i].frees = rows[i].allocs > rows[i].live_blocks ? rows[i].allocs - rows[i].live_blocks : 0;
+}
+
 void survivors_count(struct select_row *rows, const struct profile *p, const struct moment *from,
                      const struct moment *to)
 {
@@ -50,6 +75,8 @@ void survivors_count(struct select_row *rows, const struct profile *p, const str
         for (uint32_t i = 1; i < p->site_count; i++)
                 if (is_heap(p, i))
                         clear(&rows[i]);
+        if (to->type == MOMENT_END)
+                count_left(rows, p, from);
         for (uint64_t i = 0; i < p->block_count; i++) {
                 const struct profile_block *b = &p->blocks[i];
 

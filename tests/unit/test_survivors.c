@@ -201,5 +201,34 @@ TEST(a_range_from_a_tag_shows_what_survived_and_on_demand_the_change)
         profile_free(&p);
 }
 
+/* Two handles and two regions, one of each older than the tag; one of each was given back after it. */
+TEST(of_handles_and_regions_those_count_that_came_after_the_tag_and_are_left)
+{
+        struct profile p;
+        struct select_row rows[3] = { { 0 }, { .allocs = 2, .live_blocks = 1 }, { .allocs = 2, .live_blocks = 0 } };
+
+        forge_start(&p);
+        forge_site(&p, 0, LEDGER_KIND_MMAP, 0, 0);
+        forge_site(&p, 0, LEDGER_KIND_TYPE_FIRST, 0, 0);
+        forge_slice(&p, 5);
+        forge_mark(&p, LEDGER_MARK_TAG, 0, "t");
+        p.regions = heap_zero(2, sizeof *p.regions);
+        p.regions[0] = (struct profile_region){ .start = 0x1000, .end = 0x3000, .site = 1, .birth_ms = 4 };
+        p.regions[1] = (struct profile_region){ .start = 0x5000, .end = 0x6000, .site = 1, .birth_ms = 5 };
+        p.region_count = 2;
+        p.handles = heap_zero(2, sizeof *p.handles);
+        p.handles[0] = (struct profile_handle){ .handle = 3, .amount = 1, .site = 2, .birth_ms = 1 };
+        p.handles[1] = (struct profile_handle){ .handle = 4, .amount = 7, .site = 2, .birth_ms = 9 };
+        p.handle_count = 2;
+        survivors_count(rows, &p, &(struct moment){ MOMENT_MARK, 0, 5 }, &(struct moment){ MOMENT_END, 0, UINT64_MAX });
+        is_equal(rows[1].live_blocks, 1);
+        is_equal(rows[1].live_bytes, 0x1000);
+        is_equal(rows[1].frees, 1);
+        is_equal(rows[2].live_blocks, 1);
+        is_equal(rows[2].live_bytes, 7);
+        profile_free(&p);
+}
+
 TAP_MAIN(survivors_are_exact_between_any_two_marks, times_and_marks_from_outside_do_not_tell,
-         a_range_from_a_tag_shows_what_survived_and_on_demand_the_change)
+         a_range_from_a_tag_shows_what_survived_and_on_demand_the_change,
+         of_handles_and_regions_those_count_that_came_after_the_tag_and_are_left)
