@@ -172,6 +172,63 @@ TEST(one_who_does_not_speak_is_heard_later_and_one_who_died_needs_no_word)
         greeter_close(&g);
 }
 
+/* What is heard when someone says BYTES. */
+static enum greeter_answer said(const struct greeter *g, const void *bytes, size_t size, int ledger, struct greeting *in)
+{
+        struct err e;
+        enum greeter_answer answer;
+        int fd = knock(g);
+
+        speak(fd, bytes, size, ledger, ledger >= 0);
+        answer = hear(g, in, &e);
+        close(fd);
+        return answer;
+}
+
+TEST(knocks_and_requests_are_told_apart_by_kind_and_size)
+{
+        struct wire_knock k = { WIRE_KNOCK_MAGIC, 1, 0 };
+        struct wire_request r = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_SNAPSHOT, .pid = 7, .label = "here" };
+        struct greeter g;
+        struct greeting in;
+        struct err e = { 0 };
+
+        is_true(greeter_open(&g, getuid(), &e));
+        is_equal(said(&g, &k, sizeof k, -1, &in), GREETER_KNOCKED);
+        is_equal(in.pid, getpid());
+        is_equal(said(&g, &r, sizeof r, -1, &in), GREETER_ASKED);
+        is_equal(in.uid, getuid());
+        is_equal(in.request.pid, 7);
+        is_text(in.request.label, "here");
+        is_equal(said(&g, &k, sizeof k - 1, -1, &in), GREETER_WRONG);
+        is_equal(said(&g, &r, sizeof r - 1, -1, &in), GREETER_WRONG);
+        is_equal(said(&g, &r, sizeof k, -1, &in), GREETER_WRONG);
+        is_equal(said(&g, &good, sizeof good, -1, &in), GREETER_WRONG);
+        greeter_close(&g);
+}
+
+TEST(a_request_of_hostile_bytes_is_harmless)
+{
+        struct { struct wire_request r; char more[64]; } big = { .r = { .magic = WIRE_REQUEST_MAGIC } };
+        struct greeter g;
+        struct greeting in;
+        struct specimen s;
+        struct err e = { 0 };
+        int before;
+
+        specimen_open(&s);
+        is_true(greeter_open(&g, getuid(), &e));
+        before = count_descriptors();
+        memset(big.r.label, 'x', sizeof big.r.label);
+        is_equal(said(&g, &big, sizeof big.r, s.fd, &in), GREETER_ASKED); /* the descriptor is not for us */
+        is_equal(strlen(in.request.label), WIRE_LABEL_MAX - 1);
+        is_equal(said(&g, &big, sizeof big, -1, &in), GREETER_WRONG);
+        is_equal(said(&g, "", 0, s.fd, &in), GREETER_WRONG);
+        is_equal(count_descriptors(), before);
+        greeter_close(&g);
+        specimen_close(&s);
+}
+
 TEST(nothing_is_left_after_closing)
 {
         struct greeter g;
@@ -213,4 +270,5 @@ TEST(the_next_session_tidies_up_after_one_that_was_killed)
 
 TAP_MAIN(an_agent_is_known_by_the_kernels_word, strangers_leave_neither_trust_nor_descriptors_behind,
          more_descriptors_than_one_are_closed, one_who_does_not_speak_is_heard_later_and_one_who_died_needs_no_word,
+         knocks_and_requests_are_told_apart_by_kind_and_size, a_request_of_hostile_bytes_is_harmless,
          nothing_is_left_after_closing, the_next_session_tidies_up_after_one_that_was_killed)
