@@ -180,7 +180,7 @@ static void line_add(struct flat_line *l, struct str *part)
         if (l->begun && !fits)
                 l->start = l->out->length;
         if (!l->begun || !fits)
-                str_format(l->out, "%*s", (int)l->indent, "");
+                text_pad(l->out, l->out->length, l->indent);
         l->begun = true;
         str_text(l->out, str_get(part));
         str_free(part);
@@ -192,10 +192,13 @@ static void line_amount(struct flat_line *l, const char *what, uint64_t bytes, c
 {
         struct str part = { 0 };
 
-        str_format(&part, "%s ", what);
+        str_text(&part, what);
+        str_char(&part, ' ');
         text_size(&part, (int64_t)bytes);
         if (noun) {
-                str_format(&part, " %s ", by);
+                str_char(&part, ' ');
+                str_text(&part, by);
+                str_char(&part, ' ');
                 text_count(&part, (int64_t)count, noun);
         }
         line_add(l, &part);
@@ -206,7 +209,8 @@ static void line_number(struct flat_line *l, uint64_t count, const char *what)
         struct str part = { 0 };
 
         text_number(&part, (int64_t)count);
-        str_format(&part, " %s", what);
+        str_char(&part, ' ');
+        str_text(&part, what);
         line_add(l, &part);
 }
 
@@ -301,7 +305,8 @@ static void flat_entry(const struct flat *f, const struct flat_entry *entry, uin
         text_pad(out, start, 18);
         str_char(out, ' ');
         flat_what(f->sel, f->options->key, out);
-        str_format(out, ", by %s", profile_kind_name(f->sel->profile, entry->row->kind));
+        str_text(out, ", by ");
+        str_text(out, profile_kind_name(f->sel->profile, entry->row->kind));
         if (entry->row->merged > 1)
                 str_format(out, " (%u stacks)", entry->row->merged);
         str_char(out, '\n');

@@ -43,7 +43,9 @@ void text_number(struct str *out, int64_t value)
 void text_count(struct str *out, int64_t value, const char *noun)
 {
         text_number(out, value);
-        str_format(out, " %s%s", noun, value == 1 || value == -1 ? "" : "s");
+        str_char(out, ' ');
+        str_text(out, noun);
+        str_text(out, value == 1 || value == -1 ? "" : "s");
 }
 
 /* Without printf: lists have millions of these. */
