@@ -11,11 +11,12 @@
 #include "agent/guest.h"
 
 #define OPERATIONS 4096u
+#define WAITS_MAX 100000u
 
 static struct operation *operations;
 static struct operation *pending;
 static uint64_t last_ticket;
-static uint32_t lock;
+static uint32_t holder; /* thread id of whoever applies; 0 nobody */
 
 bool queue_start(void)
 {
@@ -25,7 +26,7 @@ bool queue_start(void)
 
 void queue_forked(void)
 {
-        lock = 0;
+        holder = 0;
 }
 
 uint64_t queue_ticket(void)
@@ -53,7 +54,9 @@ static struct operation *sorted_pending(void)
 static void apply_pending(struct thread *t)
 {
         while (__atomic_load_n(&pending, __ATOMIC_ACQUIRE)) {
-                if (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
+                uint32_t nobody = 0;
+
+                if (!__atomic_compare_exchange_n(&holder, &nobody, t->slot->tid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
                         return; /* the holder will look again after letting go */
                 __atomic_add_fetch(&agent.head->region_seq, 1, __ATOMIC_RELEASE);
                 for (struct operation *o = sorted_pending(), *next; o; o = next) {
@@ -62,11 +65,11 @@ static void apply_pending(struct thread *t)
                         __atomic_store_n(&o->used, 0, __ATOMIC_RELEASE);
                 }
                 __atomic_add_fetch(&agent.head->region_seq, 1, __ATOMIC_RELEASE);
-                __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+                __atomic_store_n(&holder, 0, __ATOMIC_RELEASE);
         }
 }
 
-struct operation *queue_new(void)
+static struct operation *find_unused(void)
 {
         static uint32_t cursor;
 
@@ -76,8 +79,21 @@ struct operation *queue_new(void)
                 if (!__atomic_exchange_n(&o->used, 1, __ATOMIC_ACQUIRE))
                         return o;
         }
-        __atomic_add_fetch(&agent.head->lost_events, 1, __ATOMIC_RELAXED);
         return NULL;
+}
+
+/* All are used when the thread that applies them was stopped for long.  It is waited for, unless it is ourselves, interrupted. */
+struct operation *queue_new(void)
+{
+        struct operation *o = find_unused();
+
+        for (uint32_t i = 0; !o && i < WAITS_MAX && __atomic_load_n(&holder, __ATOMIC_RELAXED) != sys_tid(); i++) {
+                sys_yield();
+                o = find_unused();
+        }
+        if (!o)
+                __atomic_add_fetch(&agent.head->lost_events, 1, __ATOMIC_RELAXED);
+        return o;
 }
 
 void queue_submit(struct thread *t, struct operation *o)
