@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import PLAIN, clean_environment, end_process, run, wait_until
+from harness import PLAIN, PROGRAMS, clean_environment, end_process, run, wait_until
 from plain import LIBRARY, Started, difference, find_reports, live, own, preloaded, run_plain, sum_of
 
 WORK = ("+red:10:100", "+green:20:30", "-red:4")
@@ -275,3 +275,31 @@ def test_wrong_options_in_the_environment_are_told_and_harmless(steps, recorder)
     done = run_plain(folder, steps, "+red:1:5", "ready", "exit:4", env={"SEEP_OPTIONS": "--no-such-option"})
     assert (done.status, done.stdout) == (4, b"ready\n")
     assert b"--no-such-option" in done.stderr and strangers(done.stderr) == []
+
+
+REAL = {"python": ["/usr/bin/python3", "-c", "import json, os; print(len(json.dumps(list(range(1000))))); os._exit(3)"],
+        "perl": ["perl", "-e", "my %h = map { $_ => 1 } 1..1000; print scalar(keys %h), qq(\n); exit 4"],
+        "bash": ["bash", "-c", "a=(1 2 3); trap 'echo bye' EXIT; echo ${#a[@]} $(echo sub) | cat; ls / >/dev/null & wait; exit 5"],
+        "sqlite3": ["sqlite3", ":memory:", "create table t(a); insert into t values (1), (2); select sum(a) from t;"],
+        "find": ["sh", "-c", "find /etc -maxdepth 1 -name passwd | xargs -n 1 basename"]}
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_programs_say_and_end_the_same(recorder, need, name):
+    need(REAL[name][0])
+    bare, folder = run(REAL[name], folder=recorder.folder()), recorder.folder()
+    seen = run_plain(folder, *REAL[name])
+    assert (seen.stdout, strangers(seen.stderr), seen.status) == (bare.stdout, bare.stderr.splitlines(), bare.status)
+    assert all(m.entries for m in find_reports(folder)) and find_reports(folder)
+
+
+def test_a_compiler_and_all_its_parts_make_the_same_object(recorder):
+    made = []
+    for library in (False, True):
+        folder = recorder.folder()
+        argv = ["gcc", "-O2", "-c", str(PROGRAMS / "stacks.c"), "-o", "object.o"]
+        done = run(preloaded(argv) if library else argv, cwd=folder, folder=folder)
+        assert (done.status, done.stderr) == (0, b"")
+        made.append((folder / "object.o").read_bytes())
+    assert made[0] == made[1]
+    assert {"cc1", "as"} <= {m.program for m in find_reports(folder)}

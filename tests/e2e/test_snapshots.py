@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -164,3 +165,20 @@ def test_two_snapshots_around_a_leak_of_64_bytes(steps, recorder):
     assert diff(f"{file}@before", f"{file}@after") == {("red", "live_bytes"): 64, ("red", "live_blocks"): 1, ("red", "allocations"): 1}
     text = seep("diff", "--memlog", f"{file}@before", f"{file}@after")
     assert text.stdout.startswith(b"+64\n\tred\t(") and text.stdout.count(b"\n+") == 0
+
+
+def test_a_child_can_be_asked_too(steps, recorder):
+    folder = recorder.folder()
+    with start_recorded(folder, "/bin/sh", "-c", f"{steps} +red:1:64 ready wait; exit 2") as program:
+        program.said(b"ready\n")
+        shell = child_of(program)
+        child = int((Path("/proc") / str(shell) / "task" / str(shell) / "children").read_text().split()[0])
+        done = seep("snapshot", child, "of the child")
+        assert done.returncode == 0, done.stderr
+        (report,) = find_reports(folder, pid=child)
+        assert report.by_function() == {"red": 64}
+        assert seep("snapshot", shell).returncode == 0
+        program.say()
+        assert program.finish().status == 2
+    labels = [s["label"] for f in folder.glob("*.seep") for s in Profile(f).json["snapshots"]]
+    assert "of the child" in labels
