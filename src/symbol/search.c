@@ -6,13 +6,30 @@
  */
 #include "symbol/search.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/heap.h"
 #include "symbol/places.h"
 
 enum { SEARCH_OTHERS = 4 }; /* files of other builds that are told by name */
+
+/* A mistyped directory would otherwise look like one that lacks the file. */
+static void search_check(struct search *s, const char *dir)
+{
+        struct str text = { 0 };
+        struct stat st;
+
+        if (stat(dir, &st) != 0)
+                str_format(&text, "no names from %s: %s", dir, strerror(errno));
+        else if (!S_ISDIR(st.st_mode))
+                str_format(&text, "no names from %s: it is no directory", dir);
+        if (text.length)
+                search_say(s, str_get(&text));
+        str_free(&text);
+}
 
 void search_init(struct search *s, const struct symbol_options *options)
 {
@@ -21,6 +38,10 @@ void search_init(struct search *s, const struct symbol_options *options)
                 s->options = *options;
         s->shelves = heap_zero(s->options.debug_path_count, sizeof *s->shelves);
         s->fetch = fetch_new(&s->options);
+        for (uint32_t i = 0; i < s->options.debug_path_count; i++)
+                search_check(s, s->options.debug_paths[i]);
+        if (s->options.sysroot)
+                search_check(s, s->options.sysroot);
 }
 
 void search_free(struct search *s)
