@@ -22,6 +22,7 @@
 #include "base/str.h"
 #include "observe/door.h"
 #include "observe/family.h"
+#include "observe/process.h"
 
 #define ASK_PATIENCE_S 15
 #define ASK_ANCESTORS_MAX 64u
@@ -90,7 +91,7 @@ static int find_observer(uint32_t pid)
                 socklen_t length = door_name(pid, &address);
 
                 fd = try_connect(&address, length);
-                pid = (uint32_t)family_parent((pid_t)pid);
+                pid = process_parent(pid);
         }
         return fd;
 }

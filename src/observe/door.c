@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "observe/family.h"
+#include "observe/process.h"
 #include "wire/hello.h"
 
 #define DOOR_BACKLOG 64
@@ -70,16 +70,16 @@ static bool knock_at(uint32_t pid)
 
 bool door_of_ancestor(uint32_t pid)
 {
-        pid_t at = family_parent((pid_t)pid);
+        uint32_t at = process_parent(pid);
 
         for (int i = 0; at > 0 && i < DOOR_ANCESTORS_MAX; i++) {
-                int fd = come_to((uint32_t)at);
+                int fd = come_to(at);
 
                 if (fd >= 0) {
                         close(fd);
                         return true;
                 }
-                at = family_parent(at);
+                at = process_parent(at);
         }
         return false;
 }

@@ -40,37 +40,6 @@ bool family_has_agent(pid_t pid)
         return file_mentions(pid, "maps", FAMILY_AGENT);
 }
 
-pid_t family_parent(pid_t pid)
-{
-        struct str text = { 0 };
-        const char *behind_name;
-        char name[64];
-        int parent = 0;
-
-        snprintf(name, sizeof name, "/proc/%d/stat", (int)pid);
-        if (io_read_file(name, &text) && (behind_name = strrchr(str_get(&text), ')')) && sscanf(behind_name, ") %*c %d", &parent) != 1)
-                parent = 0;
-        str_free(&text);
-        return parent;
-}
-
-bool family_maps(pid_t pid, uint64_t inode)
-{
-        struct str maps = { 0 };
-        char name[64];
-        bool found;
-
-        snprintf(name, sizeof name, "/proc/%d/maps", (int)pid);
-        found = !io_read_file(name, &maps) || !maps.length;
-        for (const char *line = str_get(&maps); !found && line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
-                unsigned long long number = 0;
-
-                found = sscanf(line, "%*x-%*x %*s %*x %*s %llu", &number) == 1 && number == inode;
-        }
-        str_free(&maps);
-        return found;
-}
-
 pid_t family_find(const char *session)
 {
         struct str variable = { 0 };

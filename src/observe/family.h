@@ -8,7 +8,6 @@
 #define SEEP_OBSERVE_FAMILY_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 /* Whether the environment that PID was started with names our library in LD_PRELOAD. */
@@ -16,12 +15,6 @@ bool family_has_preload(pid_t pid);
 
 /* Whether our library is mapped in PID. */
 bool family_has_agent(pid_t pid);
-
-/* 0: unknown, or none that we see. */
-pid_t family_parent(pid_t pid);
-
-/* Whether the file with INODE is mapped in PID; true also when that cannot be seen. */
-bool family_maps(pid_t pid, uint64_t inode);
 
 /* A running process with the agent in it whose environment names the session SESSION; 0 when there is none.  A forked
  * child says hello at its first event, so it may be here before it is heard of. */

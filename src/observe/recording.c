@@ -21,6 +21,7 @@
 #include "base/io.h"
 #include "observe/counters.h"
 #include "observe/family.h"
+#include "observe/process.h"
 #include "wire/hello.h"
 
 #define RECORDING_NAMES_EVERY_MS 1000u
@@ -32,68 +33,20 @@
 
 /* ---- begin and end ---- */
 
-static char *read_link(const char *format, uint32_t pid)
-{
-        char name[64], text[4096];
-        ssize_t length;
-
-        snprintf(name, sizeof name, format, pid);
-        length = readlink(name, text, sizeof text - 1);
-        text[length > 0 ? length : 0] = 0;
-        return heap_text(text);
-}
-
-static bool exe_identity(uint32_t pid, uint64_t *dev, uint64_t *ino)
-{
-        char name[64];
-        struct stat st;
-
-        snprintf(name, sizeof name, "/proc/%u/exe", pid);
-        if (stat(name, &st) < 0)
-                return false;
-        *dev = st.st_dev;
-        *ino = st.st_ino;
-        return true;
-}
-
-/* Where the kernel put the stack of the program that PID runs: by chance, so that it differs after exec.  0: unknown. */
-static uint64_t stack_start(uint32_t pid)
-{
-        char name[64];
-        struct str text = { 0 };
-        unsigned long long at = 0;
-        const char *behind_name;
-
-        snprintf(name, sizeof name, "/proc/%u/stat", pid);
-        if (io_read_file(name, &text) && (behind_name = strrchr(str_get(&text), ')')) &&
-            sscanf(behind_name + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %*u %*u %*d %*u %*u %*u %llu", &at) != 1)
-                at = 0;
-        str_free(&text);
-        return at;
-}
-
 /* The stack first: when the ledger is still there after that, both belong to one program. */
 static void note_program(struct recording *r)
 {
         struct stat ledger;
 
-        r->stack_start = stack_start(r->pid);
-        r->replaced = fstat(r->view.fd, &ledger) == 0 && !family_maps((pid_t)r->pid, ledger.st_ino);
+        r->stack_start = process_stack(r->pid);
+        r->replaced = fstat(r->view.fd, &ledger) == 0 && !process_maps(r->pid, ledger.st_ino);
 }
 
 static bool has_new_stack(const struct recording *r)
 {
-        uint64_t now = r->stack_start ? stack_start(r->pid) : 0;
+        uint64_t now = r->stack_start ? process_stack(r->pid) : 0;
 
         return now && now != r->stack_start;
-}
-
-static int open_statm(uint32_t pid)
-{
-        char name[64];
-
-        snprintf(name, sizeof name, "/proc/%u/statm", pid);
-        return open(name, O_RDONLY | O_CLOEXEC);
 }
 
 struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, char *program, char *path,
@@ -111,13 +64,13 @@ struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, c
         r->results = -1;
         r->snapshot_due_ms = plan->snapshot_every_ms;
         r->snapshots.seen = v->head.served; /* marks of the process that it was forked from */
-        r->cwd = read_link("/proc/%u/cwd", pid);
-        r->statm = open_statm(pid);
+        r->cwd = process_link(pid, "cwd");
+        r->statm = process_open(pid, "statm");
         jit_init(&r->jit, pid);
-        exe_identity(pid, &r->exe_dev, &r->exe_ino);
+        process_exe(pid, &r->exe_dev, &r->exe_ino);
         if (plan->attended)
                 note_program(r);
-        exe = read_link("/proc/%u/exe", pid);
+        exe = process_link(pid, "exe");
         r->exe_doubtful = *exe && strcmp(exe, r->view.head.exe) != 0;
         free(exe);
         r->checkpoint_due_ms = *path ? RECORDING_CHECKPOINT_MS : UINT64_MAX;
@@ -152,14 +105,14 @@ bool recording_has_execed(const struct recording *r)
 {
         uint64_t dev, ino;
 
-        if (!exe_identity(r->pid, &dev, &ino))
+        if (!process_exe(r->pid, &dev, &ino))
                 return false;
         if (r->exe_ino && (dev != r->exe_dev || ino != r->exe_ino))
                 return true;
         if (r->plan->attended)
                 return r->replaced || has_new_stack(r);
         /* A process on its way out has lost its maps too: look twice. */
-        return r->exe_doubtful && !family_has_agent((pid_t)r->pid) && exe_identity(r->pid, &dev, &ino);
+        return r->exe_doubtful && !family_has_agent((pid_t)r->pid) && process_exe(r->pid, &dev, &ino);
 }
 
 bool recording_is_gone(const struct recording *r)
@@ -204,41 +157,8 @@ static void read_rss_now(struct recording *r)
 /* The same, and at its highest. */
 static void read_rss(struct recording *r)
 {
-        char text[4096], name[64], *at;
-        unsigned long long peak_kb = 0;
-        ssize_t n;
-        int fd;
-
         read_rss_now(r);
-        snprintf(name, sizeof name, "/proc/%u/status", r->pid);
-        fd = open(name, O_RDONLY | O_CLOEXEC);
-        if (fd < 0)
-                return;
-        n = read(fd, text, sizeof text - 1);
-        close(fd);
-        text[n > 0 ? n : 0] = 0;
-        at = strstr(text, "VmHWM:");
-        if (at && sscanf(at, "VmHWM: %llu", &peak_kb) == 1)
-                raise_peak(r, without_ledger(r, peak_kb * 1024));
-}
-
-static void read_name(struct recording *r, uint32_t thread, uint32_t tid)
-{
-        char name[64], text[sizeof r->names->text + 1] = "";
-        ssize_t n;
-        int fd;
-
-        snprintf(name, sizeof name, "/proc/%u/task/%u/comm", r->pid, tid);
-        fd = open(name, O_RDONLY | O_CLOEXEC);
-        if (fd < 0)
-                return;
-        n = read(fd, text, sizeof text - 1);
-        close(fd);
-        if (n <= 1)
-                return;
-        text[strcspn(text, "\n")] = 0;
-        memset(&r->names[thread], 0, sizeof r->names[thread]);
-        memcpy(r->names[thread].text, text, strnlen(text, sizeof r->names->text - 1));
+        raise_peak(r, without_ledger(r, process_peak_rss(r->pid)));
 }
 
 /* Threads name themselves when they like; the ones that run now are asked again. */
@@ -257,7 +177,7 @@ static void refresh_names(struct recording *r)
 
                 counters_slot(&r->view, i, &slot);
                 if (slot.used && slot.thread < r->name_count)
-                        read_name(r, slot.thread, slot.tid);
+                        process_thread_name(r->pid, slot.tid, r->names[slot.thread].text);
         }
 }
 

@@ -7,13 +7,10 @@
 #include "observe/relay.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "base/io.h"
-#include "base/str.h"
+#include "observe/process.h"
 
 /* Signals that a fault of our own raises: blocking them would only hide it. */
 static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS };
@@ -46,20 +43,6 @@ void relay_close(struct relay *r)
         sigprocmask(SIG_SETMASK, &r->before.mask, NULL);
 }
 
-/* State of PID as in /proc/PID/stat: 'R', 'S', 'T', ...; 0 unknown. */
-static char process_state(pid_t pid)
-{
-        struct str text = { 0 };
-        const char *behind_name;
-        char name[64], state = 0;
-
-        snprintf(name, sizeof name, "/proc/%d/stat", (int)pid);
-        if (io_read_file(name, &text) && (behind_name = strrchr(str_get(&text), ')')) && behind_name[1])
-                state = behind_name[2];
-        str_free(&text);
-        return state;
-}
-
 static void pass_on(const struct signalfd_siginfo *s, pid_t pid)
 {
         int number = (int)s->ssi_signo;
@@ -68,7 +51,7 @@ static void pass_on(const struct signalfd_siginfo *s, pid_t pid)
                 return;
         if (s->ssi_code > 0 || (pid_t)s->ssi_pid == pid)
                 return; /* from the kernel, or from the program to its whole group */
-        if (number == SIGCONT && process_state(pid) != 'T')
+        if (number == SIGCONT && process_state((uint32_t)pid) != 'T')
                 return;
         kill(pid, number);
 }
@@ -95,6 +78,6 @@ void relay_stopped(pid_t pid, int signal)
         if (signal != SIGTSTP && signal != SIGTTIN && signal != SIGTTOU)
                 return;
         raise(SIGSTOP);
-        if (process_state(pid) == 'T')
+        if (process_state((uint32_t)pid) == 'T')
                 kill(pid, SIGCONT);
 }

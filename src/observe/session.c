@@ -61,7 +61,7 @@ struct session {
         char *main_path;        /* where the recording of the last of them should go */
         int status;
         uint64_t own_rss_bytes, main_rss_bytes;
-        bool stop, told_waiting, told_stranger, told_elsewhere;
+        bool stop, told_waiting, told_stranger, told_elsewhere, told_starved;
         uint64_t begin_ns;
         struct silence silence;
         uint64_t children_announced, children_come; /* forked ones, with --follow=all */
@@ -455,11 +455,21 @@ static bool listen_to(void *context, int fd)
         return true;
 }
 
+/* With nobody recorded, nobody will end and make room. */
+static void tell_starved(struct session *s)
+{
+        if (s->visitors.starved && s->count == 0 && !s->told_starved) {
+                say(s, SESSION_TROUBLE, "there are too few file descriptors to record with; allow more (ulimit -n)");
+                s->told_starved = true;
+        }
+}
+
 static void take_hellos(struct session *s)
 {
         visitors_hear(&s->visitors);
         visitors_let_in(&s->visitors, s->greeter.fd, true, 0, 0);
         visitors_let_in(&s->visitors, s->door, false, geteuid(), s->o.uid);
+        tell_starved(s);
 }
 
 /* ---- ticks ---- */
