@@ -121,8 +121,7 @@ static int settle(struct side *side)
         r->request.filter = &r->filter;
         if (!r->all_frames && !r->csv && r->view == REPORT_FLAT)
                 r->request.wrappers = &r->wrappers;
-        r->names.debug_paths = r->debug_paths;
-        r->names.listener = r->quiet ? &names_quiet : &names_listener;
+        names_settle(&r->names, r->quiet);
         return 0;
 }
 
@@ -159,7 +158,7 @@ static bool read_side(struct side *side, const struct side *other, struct err *e
                         side->file);
         if (report_view_lost(r, &side->own))
                 return err_set(e, ERR_EXIT_BAD_FILE, "%s: no call stack is in the part that can be read", side->file);
-        side->symbols = symbols_new(&side->own, &r->names);
+        side->symbols = symbols_new(&side->own, &r->names.options);
         return true;
 }
 

@@ -106,7 +106,13 @@ const struct symbol_listener names_quiet = { NULL, on_fetch };
 
 void names_init(struct names *n)
 {
-        *n = (struct names){ .options.listener = &names_listener };
+        *n = (struct names){ 0 };
+        names_settle(n, false);
+}
+
+void names_settle(struct names *n, bool quiet)
+{
+        n->options.listener = quiet ? &names_quiet : &names_listener;
         n->options.debug_paths = n->debug_paths;
 }
 

@@ -29,8 +29,9 @@ struct names {
         const char *debug_paths[NAMES_DEBUG_PATHS];
 };
 
-/* Must be called first; N must not move afterwards. */
+/* Either before names_take(), or names_settle() when all options were taken.  N must not move afterwards. */
 void names_init(struct names *n);
+void names_settle(struct names *n, bool quiet);
 
 /* Take OPTION ("sysroot", ...) if it is one of ours: *STATUS is then 0, or the exit status after a message. */
 bool names_take(struct names *n, const char *command, const char *option, const char *value, int *status);

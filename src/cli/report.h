@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "cli/names.h"
 #include "cli/option.h"
 #include "cli/pager.h"
 #include "profile/model.h"
@@ -73,9 +74,7 @@
         X(REPORT_GROUP_BY, "group-by", 0, "KIND", "a table by stack, function, file, module, thread or size",          \
           "stack|function|file|module|thread|size")                                                                    \
         X(REPORT_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                  \
-        X(REPORT_SYSROOT, "sysroot", 0, "DIR", "the recorded machine's files are below DIR")                           \
-        X(REPORT_DEBUG_PATH, "debug-path", 0, "DIR", "unstripped or debug files are in DIR (may be repeated)")         \
-        X(REPORT_NO_DEBUGINFOD, "no-debuginfod", 0, NULL, "do not ask the servers of DEBUGINFOD_URLS")                 \
+        NAMES_OPTIONS(X, REPORT)                                                                                       \
         X(REPORT_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                \
         X(REPORT_CSV, "csv", 0, NULL, "a table for programs: of --flat (default), --blocks, --threads, --group-by")    \
         X(REPORT_OUTPUT, "output", 'o', "FILE", "write to FILE instead of stdout")                                     \
@@ -86,8 +85,6 @@
         X(REPORT_HELP, "help", 'h', NULL, "this text")
 
 enum { REPORT_OPTIONS(OPTION_ENUM) REPORT_COUNT };
-
-enum { REPORT_DEBUG_PATHS = 32 };
 
 struct report {
         const char *command; /* for messages: "report" or "diff" */
@@ -103,8 +100,7 @@ struct report {
         enum group_kind group;
         double threshold;
         uint32_t limit;
-        struct symbol_options names;
-        const char *debug_paths[REPORT_DEBUG_PATHS];
+        struct names names;
         const char *output;
         enum pager_color color;
 };

@@ -102,14 +102,6 @@ static int take_sort(struct report *r, const char *value)
         return wrong(r, "sort", value, "there is no such key ('seep help report' lists them)");
 }
 
-static int take_debug_path(struct report *r, const char *value)
-{
-        if (r->names.debug_path_count == REPORT_DEBUG_PATHS)
-                return message_usage(r->command, "more than %d times --debug-path", REPORT_DEBUG_PATHS);
-        r->debug_paths[r->names.debug_path_count++] = value;
-        return 0;
-}
-
 /* What is counted, and which stacks. */
 static int take_choice(struct report *r, int which, const char *value)
 {
@@ -158,11 +150,6 @@ static int take_shape(struct report *r, int which, const char *value)
                                      "one of stack, function, file, module, thread, size is expected");
                 r->by_stack = r->group == GROUP_STACK;
                 return 0;
-        case REPORT_SYSROOT:
-                r->names.sysroot = value;
-                return 0;
-        case REPORT_DEBUG_PATH:
-                return take_debug_path(r, value);
         case REPORT_OUTPUT:
                 r->output = value;
                 return 0;
@@ -170,7 +157,6 @@ static int take_shape(struct report *r, int which, const char *value)
                 return pager_color_named(value, &r->color) ? 0
                                                            : wrong(r, "color", value, "auto, always or never is expected");
         default:
-                r->names.no_debuginfod |= which == REPORT_NO_DEBUGINFOD;
                 r->all_frames |= which == REPORT_ALL_FRAMES;
                 r->csv |= which == REPORT_CSV;
                 r->force |= which == REPORT_FORCE;
@@ -182,6 +168,10 @@ static int take_shape(struct report *r, int which, const char *value)
 
 int report_take(struct report *r, int which, const char *value)
 {
+        int status;
+
+        if (names_take(&r->names, r->command, report_options[which].name, value, &status))
+                return status;
         if (which >= REPORT_TREE && which <= REPORT_JSON) {
                 if (r->view_set && r->view != which)
                         return message_usage(r->command, "--%s and --%s are two views: give one of them",

@@ -127,7 +127,6 @@ int report_settle(struct report *r)
         r->request.resources = r->view == REPORT_RESOURCES;
         r->request.filter = &r->filter;
         r->request.wrappers = whole_stacks(r) ? NULL : &r->wrappers;
-        r->names.debug_paths = r->debug_paths;
-        r->names.listener = r->quiet ? &names_quiet : &names_listener;
+        names_settle(&r->names, r->quiet);
         return 0;
 }

@@ -71,7 +71,7 @@ static bool write_callers(struct scene *c)
 
 static bool write_source(struct scene *c)
 {
-        return source_write(c->sel, c->s, c->r->view_value, &c->r->names, c->out, c->e);
+        return source_write(c->sel, c->s, c->r->view_value, &c->r->names.options, c->out, c->e);
 }
 
 static bool write_timeline(struct scene *c)
@@ -271,7 +271,7 @@ bool report_view_write(struct report *r, const struct profile *p, const char *fi
                 return false;
         timeline_range(r, &c);
         c.columns = r->output ? 0 : pager_columns();
-        c.s = symbols_new(p, &r->names);
+        c.s = symbols_new(p, &r->names.options);
         progress_start(&line, "finding names", r->quiet);
         r->request.progress = line.terminal ? &line.progress : NULL;
         good = select_make(&sel, p, c.s, &r->request, e);
