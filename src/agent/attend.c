@@ -206,7 +206,7 @@ void attend_exit(void)
 {
         static uint32_t done;
 
-        if (!(agent.flags & WIRE_F_ATTENDED) || *agent.gate != GATE_ON || sys_pid() != agent.pid)
+        if (!(agent.flags & WIRE_F_ATTENDED) || *agent.gate != GATE_ON || agent.sandboxed || sys_pid() != agent.pid)
                 return;
         if (!__atomic_exchange_n(&done, 1, __ATOMIC_ACQ_REL))
                 mark_wait(mark_add(LEDGER_MARK_EXIT, NULL, LEDGER_MARK_WAITED));

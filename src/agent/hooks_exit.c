@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks_exit.c -- the ways out of the program, for the last report of plain LD_PRELOAD.
+ * hooks_exit.c -- the ways out of the program, for the last report of plain LD_PRELOAD, and the way into a sandbox.
  *
  * Room:   inside.
  * Keeps:  after exit() the report comes behind all destructors: a function registered while they run is called when they are done (glibc;
@@ -15,6 +15,8 @@
 
 void hook_exit_now(int status) HOOK("_exit");
 void hook_exit_now_c(int status) HOOK("_Exit");
+int hook_prctl(int option, long a, long b, long c, long d) HOOK("prctl");
+int hook_seccomp_load(void *filter) HOOK("seccomp_load");
 
 void hook_exit_now(int status)
 {
@@ -26,6 +28,22 @@ void hook_exit_now_c(int status)
 {
         attend_exit();
         REAL(exit_now_c_)(status);
+}
+
+#define SET_SECCOMP 22
+
+int hook_prctl(int option, long a, long b, long c, long d)
+{
+        if (option == SET_SECCOMP)
+                agent.sandboxed = 1;
+        return REAL(prctl_)(option, a, b, c, d);
+}
+
+/* libseccomp's; what it does inside is not seen. */
+int hook_seccomp_load(void *filter)
+{
+        agent.sandboxed = 1;
+        return REAL(seccomp_load_)(filter);
 }
 
 static void leave(void *unused)

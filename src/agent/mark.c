@@ -38,8 +38,7 @@ static uint64_t elapsed_ns(void)
  * (LEDGER_MARKS_MAX), until time has caught up. */
 static uint32_t raise_clock(void)
 {
-        uint32_t now = (uint32_t)(elapsed_ns() / 1000000u);
-        uint32_t old = agent_now_ms(), next;
+        uint32_t old = agent_now_ms(), now = agent.sandboxed ? old : (uint32_t)(elapsed_ns() / 1000000u), next;
 
         do
                 next = old + 1 > now ? old + 1 : now;
@@ -110,18 +109,21 @@ bool mark_may_wait(void)
 {
         uint64_t sum = __atomic_load_n(&waited_ns, __ATOMIC_RELAXED);
 
+        if (agent.sandboxed)
+                return false;
         return sum < WAIT_FREE_NS || sum < elapsed_ns() / WAIT_SHARE;
 }
 
 void mark_wait(uint32_t mark)
 {
         static uint32_t deaf_tick = UINT32_MAX; /* the clock when nobody answered */
-        uint64_t begin = sys_clock_ns(SYS_CLOCK_MONO);
         uint32_t tick = agent_now_ms(), quiet = 0, served;
         long step[2] = { 0, STEP_NS };
+        uint64_t begin;
 
-        if (mark == MARK_NONE || tick == deaf_tick)
+        if (mark == MARK_NONE || tick == deaf_tick || agent.sandboxed)
                 return;
+        begin = sys_clock_ns(SYS_CLOCK_MONO);
         hello_knock(agent.socket);
         while ((served = __atomic_load_n(&agent.head->served, __ATOMIC_ACQUIRE)) <= mark && quiet < DEAF_STEPS) {
                 arch_syscall(SYS_futex, (long)&agent.head->served, SYS_FUTEX_WAIT, (long)served, (long)step, 0, 0);

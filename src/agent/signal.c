@@ -63,14 +63,14 @@ static bool others_pending(void *context)
 static void arrived(int number, void *information, void *context)
 {
         (void)information;
-        if (sys_pid() != agent.pid) { /* a child that is not recorded */
+        if (!agent.sandboxed && sys_pid() != agent.pid) { /* a child that is not recorded */
                 by_default((uint32_t)number);
                 return;
         }
         __atomic_add_fetch(&signal_arrivals, 1, __ATOMIC_ACQ_REL);
         if (*agent.gate == GATE_ON)
                 mark_add(LEDGER_MARK_SIGNAL, NULL, 0);
-        if (!arch_sig_interrupted(context) || others_pending(context))
+        if (!arch_sig_interrupted(context) || (!agent.sandboxed && others_pending(context)))
                 return;
         if (signal_wait.waiting)
                 signal_wait.interrupted = true;
@@ -115,7 +115,7 @@ void signal_start(void)
 
 bool signal_is_ours(int number)
 {
-        return agent.head && agent.signal && number == (int)agent.signal && sys_pid() == agent.pid &&
+        return agent.head && agent.signal && number == (int)agent.signal && (agent.sandboxed || sys_pid() == agent.pid) &&
                (agent.head->signal_state == LEDGER_SIGNAL_OURS || agent.head->signal_state == LEDGER_SIGNAL_PROGRAM);
 }
 
