@@ -313,10 +313,11 @@ static void flat_entry(const struct flat *f, const struct flat_entry *entry, uin
         flat_costs(f, entry->row);
 }
 
-/* In a range, a stack that only became less has no new bytes, but belongs to what happened. */
+/* In a range, a stack that only became less has no new bytes, but belongs to what happened; what grew until the end of
+ * the program and was freed there is worth a look too. */
 static bool flat_shown(const struct selection *sel, const struct flat_entry *entry)
 {
-        return entry->value != 0 || (sel->moment == SELECT_OF_RANGE && entry->row->live_bytes != 0);
+        return entry->value != 0 || entry->rate > 0 || (sel->moment == SELECT_OF_RANGE && entry->row->live_bytes != 0);
 }
 
 static struct flat_entry *flat_entries(const struct flat *f, const struct select_part *part, uint32_t *count)

@@ -21,7 +21,8 @@ enum {
         GROWTH_WARM_UP = 4,  /* a quarter of the run */
         GROWTH_LOST = 4,     /* of what was gained at most a quarter may be lost again */
         GROWTH_NOISE = 16,   /* a gain with losses is at least a sixteenth of the most */
-        GROWTH_ONCE_PART = 8 /* of the run */
+        GROWTH_ONCE_PART = 8, /* of the run */
+        GROWTH_TIDY_PART = 8
 };
 
 /* One leader's course. */
@@ -38,6 +39,7 @@ struct growth_judge {
         const uint32_t *leaders;
         struct growth_course *courses;
         struct profile_change *before; /* by site */
+        uint32_t slice_count; /* without those of tidying up at the end */
         uint64_t end_ms, warm_ms;
 };
 
@@ -93,11 +95,10 @@ static void judge_level(struct growth_judge *j, uint32_t slice, uint32_t site)
 {
         struct growth_course *c = &j->courses[judge_leader(j, site)];
         int window = judge_window(j, j->p->slices[slice].ms);
-        bool last = slice + 1 == j->p->slice_count;
 
         if (c->live > c->most)
                 c->most = c->live;
-        if (window >= 0 && !last)
+        if (window >= 0)
                 course_catch_up(c, window, c->live);
 }
 
@@ -118,9 +119,9 @@ static bool judge_can_tell(const struct growth_judge *j)
 {
         uint32_t late = 0;
 
-        for (uint32_t i = 0; i < j->p->slice_count; i++)
+        for (uint32_t i = 0; i < j->slice_count; i++)
                 late += judge_window(j, j->p->slices[i].ms) >= 0;
-        return j->p->slice_count >= GROWTH_SLICES && late >= GROWTH_LATE_SLICES;
+        return j->slice_count >= GROWTH_SLICES && late >= GROWTH_LATE_SLICES;
 }
 
 static bool course_grows(const struct growth_course *c, uint64_t *gain)
@@ -148,13 +149,25 @@ static struct growth judge_course(const struct growth_judge *j, struct growth_co
         double between_s = (double)(j->end_ms - j->warm_ms) * (GROWTH_WINDOWS - 1) / GROWTH_WINDOWS / 1000;
         uint64_t gain;
 
-        if (c->touched != j->p->slice_count) /* it stayed as it was to the end */
-                course_catch_up(c, GROWTH_WINDOWS - 1, c->live);
+        course_catch_up(c, GROWTH_WINDOWS - 1, c->live); /* it stayed as it was to the end */
         if (course_grows(c, &gain))
                 return (struct growth){ GROWTH_GROWS, (double)gain / between_s };
         if (c->first_ms == UINT64_MAX || c->last_ms - c->first_ms <= j->end_ms / GROWTH_ONCE_PART)
                 return (struct growth){ GROWTH_ONCE, 0 };
         return (struct growth){ GROWTH_BOUNDED, 0 };
+}
+
+/* How many slices there are before the program tidies up: before the last ones in which the heap does not rise, unless
+ * that takes longer than a program needs to end. */
+static uint32_t judge_end(const struct profile *p)
+{
+        uint32_t last = p->slice_count - 1;
+
+        while (last && p->slices[last].live_bytes <= p->slices[last - 1].live_bytes)
+                last--;
+        if (p->slices[p->slice_count - 1].ms - p->slices[last].ms > p->slices[p->slice_count - 1].ms / GROWTH_TIDY_PART)
+                last = p->slice_count - 1;
+        return last + 1;
 }
 
 struct growth *growth_judge(const struct profile *p, const uint32_t *leaders)
@@ -164,7 +177,8 @@ struct growth *growth_judge(const struct profile *p, const uint32_t *leaders)
 
         if (!p->slice_count)
                 return verdicts;
-        j.end_ms = p->slices[p->slice_count - 1].ms;
+        j.slice_count = judge_end(p);
+        j.end_ms = p->slices[j.slice_count - 1].ms;
         j.warm_ms = j.end_ms / GROWTH_WARM_UP;
         if (!judge_can_tell(&j))
                 return verdicts;
@@ -175,7 +189,7 @@ struct growth *growth_judge(const struct profile *p, const uint32_t *leaders)
                 for (uint32_t k = 0; k < GROWTH_WINDOWS; k++)
                         j.courses[i].least[k] = UINT64_MAX;
         }
-        for (uint32_t i = 0; i < p->slice_count; i++)
+        for (uint32_t i = 0; i < j.slice_count; i++)
                 judge_slice(&j, i);
         for (uint32_t i = 1; i < p->site_count; i++)
                 verdicts[i] = judge_course(&j, &j.courses[i]);

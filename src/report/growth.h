@@ -15,7 +15,8 @@
  *   bounded   neither: it goes on allocating, and gives back
  *   unknown   fewer than 16 slices, or fewer than 8 after the warm-up: the run was too short to tell
  *
- * The very last slice, taken at the end of the program, does not count as a fall: programs tidy up when they end.
+ * Programs tidy up when they end: the last slices in which the whole heap does not rise are not looked at, if they are
+ * within an eighth of the run.
  */
 #ifndef SEEP_REPORT_GROWTH_H
 #define SEEP_REPORT_GROWTH_H

@@ -81,9 +81,15 @@ static struct level begins_late(uint32_t i, uint32_t count)
         return (struct level){ i > count / 2 ? 1000 * (uint64_t)(i - count / 2) : 0, i };
 }
 
+/* In the last three slices. */
 static struct level freed_at_the_end(uint32_t i, uint32_t count)
 {
-        return (struct level){ i + 1 == count ? 0 : 1000 * (uint64_t)i, 10 * (uint64_t)i };
+        return (struct level){ i + 3 >= count ? 100 * (uint64_t)(count - i) : 1000 * (uint64_t)i, 10 * (uint64_t)i };
+}
+
+static struct level freed_over_long(uint32_t i, uint32_t count)
+{
+        return (struct level){ i > count / 2 ? 1000 * (uint64_t)(count - i) : 1000 * (uint64_t)i, 10 * (uint64_t)i };
 }
 
 static struct level slow(uint32_t i, uint32_t count)
@@ -108,6 +114,7 @@ static void forge_courses(struct profile *p, const course *courses, uint32_t cou
                 for (uint32_t k = 0; k < course_count; k++) {
                         struct level now = courses[k](i, count), before = i ? courses[k](i - 1, count) : (struct level){ 0 };
 
+                        p->slices[i].live_bytes += now.live;
                         if (now.live == before.live && now.allocs == before.allocs)
                                 continue;
                         p->changes[p->change_count++] =
@@ -162,6 +169,7 @@ TEST(a_few_small_blocks_over_the_run_grow)
 TEST(tidying_up_at_the_end_does_not_hide_growth)
 {
         is_equal(judged(freed_at_the_end, COURSE_SLICES).class, GROWTH_GROWS);
+        is_equal(judged(freed_over_long, COURSE_SLICES).class, GROWTH_BOUNDED);
 }
 
 TEST(a_cache_that_falls_back_is_bounded)
@@ -272,8 +280,33 @@ TEST(the_list_begins_with_what_grows)
         profile_free(&p);
 }
 
+TEST(what_grew_until_it_was_freed_at_the_end_is_listed)
+{
+        static const course courses[] = { freed_at_the_end };
+        struct flat_options options = { .key = FLAT_LIVE_BYTES, .growing_first = true };
+        struct select_request request = { .cost = SELECT_LIVE };
+        struct str out = { 0 };
+        struct selection sel;
+        struct err e = { 0 };
+        struct profile p;
+        struct symbols *s;
+
+        forge_usual(&p);
+        p.sites[FORGE_SITE_PARSE].live_bytes = p.sites[FORGE_SITE_PARSE].live_blocks = 0;
+        forge_courses(&p, courses, 1, COURSE_SLICES);
+        s = forge_symbols(&p);
+        is_true(select_make(&sel, &p, s, &request, &e));
+        flat_write(&sel, s, &options, &out);
+        has_text(out.data, "   1. 0 B ");
+        has_text(out.data, "grows 9.8 KiB/s\n        parse [/src/a.c:10]\n");
+        str_free(&out);
+        select_free(&sel);
+        symbols_free(s);
+        profile_free(&p);
+}
+
 TAP_MAIN(a_linear_leak_grows_at_its_rate, a_leak_shows_through_a_working_set, a_leak_that_begins_in_the_second_half_grows,
          a_few_small_blocks_over_the_run_grow, tidying_up_at_the_end_does_not_hide_growth, a_cache_that_falls_back_is_bounded,
          noise_is_bounded, warm_up_is_bounded, what_has_stopped_to_rise_is_bounded, initialisation_and_one_step_are_once,
          two_steps_are_not_growth, few_slices_tell_nothing, summed_stacks_are_judged_as_one, rates_are_told_in_a_unit_that_fits,
-         the_list_begins_with_what_grows)
+         the_list_begins_with_what_grows, what_grew_until_it_was_freed_at_the_end_is_listed)
