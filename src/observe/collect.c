@@ -343,6 +343,18 @@ static void give_ids(const struct collect_input *in, struct stacks *stacks, cons
         ids->nodes = stacks_map(stacks, in->view->head.flags & WIRE_F_FREE_STACKS, &ids->node_count);
 }
 
+/* What there is one by one.  Returns how many blocks made no sense. */
+static uint64_t read_things(const struct collect_input *in, const uint32_t *site_map, uint32_t site_count, struct profile *p)
+{
+        uint64_t senseless = blocks_read(in->view, site_map, site_count, in->ended, p);
+
+        add_live_to_threads(p);
+        read_regions(in->view, site_map, site_count, p);
+        resources_handles(in->view, site_map, site_count, p);
+        marks_deaths(in->view, site_map, site_count, p);
+        return senseless;
+}
+
 void collect(const struct collect_input *in, struct profile *p)
 {
         struct stacks stacks;
@@ -360,11 +372,7 @@ void collect(const struct collect_input *in, struct profile *p)
         if (in->ids)
                 give_ids(in, &stacks, site_map, site_count);
         stacks_close(&stacks, p);
-        senseless = blocks_read(in->view, site_map, site_count, in->ended, p);
-        add_live_to_threads(p);
-        read_regions(in->view, site_map, site_count, p);
-        resources_handles(in->view, site_map, site_count, p);
-        marks_deaths(in->view, site_map, site_count, p);
+        senseless = in->brief ? 0 : read_things(in, site_map, site_count, p);
         if (in->slices)
                 slices_store(in->slices, site_map, site_count, p);
         free(site_map);

@@ -29,6 +29,7 @@ struct collect_input {
         uint32_t depth;   /* innermost frames to keep, 0 all */
         struct events_ids *ids; /* for an event log: filled; NULL: there is none */
         bool ended;       /* the process is gone: the sums must agree, and are checked */
+        bool brief;       /* without single blocks, regions and handles: for reports about slices, which somebody waits for */
 };
 
 /* Fill P (any contents are lost, not freed) with all but meta's texts about the run: program, cwd, host, engine,

@@ -228,7 +228,10 @@ static void fill_meta(struct recording *r, const struct recording_end *end, uint
         drop_interpreter(m);
 }
 
-static void fill_profile(struct recording *r, const struct recording_end *end, bool finished, uint64_t now_ms, struct profile *p)
+/* What a profile is for. */
+enum purpose { FOR_REPORTS, FOR_CHECKPOINT, FOR_GOOD };
+
+static void fill_profile(struct recording *r, const struct recording_end *end, enum purpose purpose, uint64_t now_ms, struct profile *p)
 {
         struct collect_input in = {
                 .view = &r->view,
@@ -237,7 +240,8 @@ static void fill_profile(struct recording *r, const struct recording_end *end, b
                 .name_count = r->name_count,
                 .depth = r->plan->depth,
                 .ended = end->end != PROFILE_END_UNKNOWN,
-                .ids = r->journal && finished ? &r->ids : NULL,
+                .ids = r->journal && purpose == FOR_GOOD ? &r->ids : NULL,
+                .brief = purpose == FOR_REPORTS || !*r->path,
         };
 
         collect(&in, p);
@@ -260,7 +264,7 @@ static void start_checkpoint(struct recording *r, uint64_t now_ms)
                 r->writer = r->writer < 0 ? 0 : r->writer;
                 return;
         }
-        fill_profile(r, &end, false, now_ms, &p);
+        fill_profile(r, &end, FOR_CHECKPOINT, now_ms, &p);
         _exit(output_write(r->plan->output, &p, &r->path, false, &e) ? 0 : 1);
 }
 
@@ -309,7 +313,7 @@ static void write_reports(struct recording *r, uint64_t now_ms)
         struct profile p;
         bool good = true;
 
-        fill_profile(r, &end, false, now_ms, &p);
+        fill_profile(r, &end, FOR_REPORTS, now_ms, &p);
         for (uint32_t i = 0; i < r->snapshots.due_count && good; i++) {
                 write_report(r, &p, &r->snapshots.due[i], &result);
                 good = io_write(r->results, &result, sizeof result);
@@ -535,7 +539,7 @@ void recording_finish(struct recording *r, const struct recording_end *end, uint
         raise_peak(r, without_ledger(r, end->rss_peak_bytes));
         if (view_refresh(&r->view, &e))
                 cut_last(r, end, now_ms);
-        fill_profile(r, end, true, now_ms, p);
+        fill_profile(r, end, FOR_GOOD, now_ms, p);
         if (r->journal)
                 journal_give(r->journal, &r->ids, p);
         if (end->end == PROFILE_END_UNKNOWN)
