@@ -26,6 +26,8 @@ VIEWS = [
     ["report", "--tree", "-i", "parse", "-x", "stoi"],
     ["report", "--tree", "--at", "end", "--depth-merge", "2"],
     ["info"],
+    ["events"],
+    *[["events", form] for form in ("--csv", "--memtraq", "--mmleak", "--totals", "--stacks", "--open")],
 ]
 
 
@@ -44,7 +46,7 @@ def recording(request, tmp_path_factory):
         program = [folder / "leaky"]
         subprocess.run(["g++", "-g", "-O1", ROOT / "demo" / "leaky.cpp", "-o", program[0]], check=True)
     file = folder / "a.seep"
-    done = run(PLAIN, ["record", "-o", file, "--", *program], folder)
+    done = run(PLAIN, ["record", "--events", "-o", file, "--", *program], folder)
     assert done.returncode == (3 if request.param == "shell" else 0), done.stderr.decode()
     assert file.stat().st_size > 0
     return file
@@ -85,7 +87,7 @@ def test_damaged_recordings_are_read_or_refused(recording, tmp_path):
     for i, data in damaged_copies(whole, 60):
         file = tmp_path / f"{i}.seep"
         file.write_bytes(data)
-        for view, statuses in ((["report", "--json"], (0, 4)), (["info"], (0, 1, 4))):
+        for view, statuses in ((["report", "--json"], (0, 4)), (["info"], (0, 1, 4)), (["events", "--csv"], (0, 2, 4))):
             done = run(ASAN, [*view, file], tmp_path)
             assert_no_complaint(done)
             assert done.returncode in statuses, f"copy {i}: {done.returncode}: {done.stderr.decode()}"
