@@ -137,7 +137,8 @@ static const char *config_objection(const struct stat *st)
         return NULL;
 }
 
-/* A file that is not there is no mistake; one that cannot be used is told and left out. */
+/* A file that is not there is no mistake, nor is a home that belongs to somebody else (HOME stayed at a change of user); one
+ * that cannot be used is told and left out. */
 static bool config_take_file(struct config *c, const char *path, bool careful)
 {
         int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (careful ? O_NOFOLLOW : 0));
@@ -146,7 +147,7 @@ static bool config_take_file(struct config *c, const char *path, bool careful)
         struct stat st;
         bool ok = true;
 
-        if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+        if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || (errno == EACCES && !careful)))
                 return true;
         if (fd < 0 && careful && errno == ELOOP)
                 objection = "it is a symbolic link";

@@ -2,6 +2,7 @@
 """Options of configuration files: which files, which order, and what is refused."""
 import os
 import subprocess
+import tempfile
 
 import harness
 import pytest
@@ -119,6 +120,22 @@ def test_a_local_file_of_another_user_is_left_out(home, here):
     done = seep(home, here, "-o", "x.seep", "echo", "hi")
     assert done.returncode == 0 and "./.seeprc is left out: it belongs to another user" in done.stderr
     assert recordings(here) == ["x.seep"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_the_home_of_somebody_else_is_not_asked(home):
+    user_file(home, "record -o home.seep\n")
+    home.chmod(0o700)
+    clean = harness.clean_environment({"HOME": str(home)})
+    clean.pop("XDG_CONFIG_HOME")
+    become = ["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", harness.SEEP]
+    if subprocess.run([*become, "--version"], env=clean, capture_output=True).returncode:
+        pytest.skip("another user cannot run the tool where it was built")
+    with tempfile.TemporaryDirectory() as here:
+        os.chown(here, 12345, 12345)
+        done = subprocess.run([*become, "--no-summary", "echo", "hi"], cwd=here, env=clean, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=harness.DEADLINE)
+    assert done.returncode == 0 and (done.stdout, done.stderr) == ("hi\n", "")
 
 
 def test_a_local_file_that_leads_elsewhere_is_left_out(home, here):
