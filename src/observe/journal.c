@@ -227,10 +227,11 @@ static uint32_t drain(struct journal *j)
 
 /* ---- the thread ---- */
 
-/* An entry that was reserved and is not finished: its thread is just doing so, or never will. */
+/* An entry that was reserved and is not finished: its thread is just doing so, or never will.  That matters only when others have to
+ * wait for it. */
 static void look_at_stuck(struct journal *j)
 {
-        if (ring_end(j) <= j->next)
+        if (ring_end(j) <= j->next || !__atomic_load_n(&j->head->journal_waiting, __ATOMIC_ACQUIRE))
                 j->stuck_ms = 0;
         else if (!j->stuck_ms)
                 j->stuck_ms = now_ms();

@@ -48,11 +48,13 @@ static bool put(uint16_t thread, uint64_t value, bool finish)
         struct ledger_event *e = (struct ledger_event *)specimen_part(&ledger, LEDGER_JOURNAL) + index % ring_room();
         struct timespec moment = { 0, 100000 };
 
-        while (index - __atomic_load_n(&h->journal_read, __ATOMIC_ACQUIRE) >= ring_room()) {
-                if (__atomic_load_n(&h->journal_closed, __ATOMIC_ACQUIRE))
-                        return false;
+        __atomic_add_fetch(&h->journal_waiting, 1, __ATOMIC_ACQ_REL);
+        while (index - __atomic_load_n(&h->journal_read, __ATOMIC_ACQUIRE) >= ring_room() &&
+               !__atomic_load_n(&h->journal_closed, __ATOMIC_ACQUIRE))
                 nanosleep(&moment, NULL);
-        }
+        __atomic_sub_fetch(&h->journal_waiting, 1, __ATOMIC_ACQ_REL);
+        if (__atomic_load_n(&h->journal_closed, __ATOMIC_ACQUIRE))
+                return false;
         e->type = LEDGER_EVENT_ACQUIRE;
         e->kind = LEDGER_KIND_TYPE_FIRST;
         e->thread = thread;
@@ -164,6 +166,23 @@ TEST(entries_that_a_killed_thread_left_unfinished_are_passed_over_and_told)
         clean(&p, log);
 }
 
+TEST(an_entry_that_nobody_finishes_does_not_hold_up_the_others_for_ever)
+{
+        struct events_log *log;
+        struct profile p;
+        uint64_t count;
+
+        start(0);
+        count = 3 * ring_room();
+        put(1, 0, false);
+        for (uint64_t i = 1; i < count; i++)
+                put(1, i, true);
+        log = finish(&p);
+        is_equal(count_events(log), count - 1);
+        has_text(p.meta.warnings[0], "1 events are missing");
+        clean(&p, log);
+}
+
 TEST(a_log_that_may_not_grow_ends_and_the_program_is_told)
 {
         struct events_log *log;
@@ -240,6 +259,7 @@ TEST(a_ring_that_promises_too_much_does_no_harm)
 }
 
 TAP_MAIN(more_events_than_the_ring_holds_arrive_in_order, eight_threads_lose_nothing_and_each_keeps_its_order,
-         entries_that_a_killed_thread_left_unfinished_are_passed_over_and_told, a_log_that_may_not_grow_ends_and_the_program_is_told,
+         entries_that_a_killed_thread_left_unfinished_are_passed_over_and_told,
+         an_entry_that_nobody_finishes_does_not_hold_up_the_others_for_ever, a_log_that_may_not_grow_ends_and_the_program_is_told,
          a_place_that_cannot_be_written_ends_the_log_at_once, what_a_dead_observer_leaves_can_be_read,
          a_ring_that_promises_too_much_does_no_harm)
