@@ -14,7 +14,7 @@
 #include "observe/process.h"
 #include "wire/hello.h"
 
-#define DOOR_BACKLOG 64
+#define DOOR_BACKLOG 1024
 #define DOOR_ANCESTORS_MAX 64
 #define DOOR_TRIES 1500 /* two milliseconds apart */
 

@@ -28,8 +28,8 @@ def seep(*argv, user=None):
 
 def door(pid):
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    connection.settimeout(60)
     connection.connect(f"\0seep-{pid}")
+    connection.settimeout(60)
     return connection
 
 
