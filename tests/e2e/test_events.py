@@ -278,6 +278,19 @@ def test_something_else_than_a_recording_is_refused(tmp_path):
     assert "cannot read" in seep("events", tmp_path / "missing", status=4).stderr
 
 
+def test_a_recording_with_stored_names_keeps_its_log(steps, tmp_path):
+    file, stored = steps.folder / "out.seep", tmp_path / "stored.seep"
+    seep("symbolize", "-q", "-o", stored, file)
+    assert rows(stored) == rows(file)
+    assert "differs" not in seep("events", "--totals", stored).stdout
+
+
+def test_releases_have_stacks_when_asked_for(compiler, recorder):
+    seen = recorder.record(compiler.build("random_trace.c"), 3, 4, 2000, options=["--events", "--free-stacks"])
+    freed = [line for line in seep("events", seen.folder / "out.seep").stdout.splitlines() if " by random_trace+" in line]
+    assert freed and all(re.search(r"\+0x[0-9a-f]+ \w+ < ", line) for line in freed)
+
+
 # ---- the forms of earlier tools ----
 
 
