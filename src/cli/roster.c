@@ -188,6 +188,8 @@ static void list_snapshots(const struct roster_row *row, const struct roster_rep
         else if (reports)
                 str_format(out, "; %" PRIu32 " reports, %s to %s", reports->count, reports->first, reports->last);
         str_char(out, '\n');
+        if (row->snapshots > 1)
+                str_format(out, "seep: compare them with 'seep diff %s@1 %s@%" PRIu32 "'\n", row->path, row->path, row->snapshots);
 }
 
 void roster_list_reports(const struct roster *r, struct str *out)

@@ -61,7 +61,7 @@ struct session {
         char *main_path;        /* where the recording of the last of them should go */
         int status;
         uint64_t own_rss_bytes, main_rss_bytes;
-        bool stop, told_waiting, told_stranger, told_elsewhere, told_starved;
+        bool stop, told_waiting, told_stranger, told_elsewhere, told_failed, told_starved;
         uint64_t begin_ns;
         struct silence silence;
         uint64_t children_announced, children_come; /* forked ones, with --follow=all */
@@ -97,9 +97,10 @@ static void tell_report(void *context, const struct recording *r, const struct s
         if (result->written)
                 s->o.reported(s->o.context, r->program, r->pid, result->path);
         if (answers_word(&s->o, r, due, result, text, sizeof text))
-                say(s, SESSION_TROUBLE, "%s", text);
+                say(s, due->type != LEDGER_MARK_LIMIT && s->told_failed ? SESSION_DETAIL : SESSION_TROUBLE, "%s", text);
         else
                 say(s, SESSION_DETAIL, "snapshot %u of %s (pid %u): report in %s", result->seq, r->program, r->pid, result->path);
+        s->told_failed = s->told_failed || !result->written; /* a thousand signals: once is enough */
         if (result->elsewhere && !s->told_elsewhere)
                 say(s, SESSION_TROUBLE, "%s; it is in %s", result->why, result->path);
         s->told_elsewhere = s->told_elsewhere || result->elsewhere;
