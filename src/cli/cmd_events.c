@@ -72,6 +72,7 @@ struct events {
         struct events_log *log;
         struct replay *replay;
         struct transactions out;
+        struct wrappers wrappers;
         struct deliver_stream stream;
         uint64_t written;
         uint64_t first; /* event from FROM on; 0 none yet */
@@ -212,12 +213,11 @@ static void prepare(struct events *v)
                 [EVENTS_MEMTRAQ] = TRANSACTIONS_MEMTRAQ,
                 [EVENTS_MMLEAK] = TRANSACTIONS_MMLEAK,
         };
-        static struct wrappers wrappers;
         bool hide = !v->all_frames && v->form != EVENTS_MEMTRAQ;
 
         v->replay = replay_new();
         v->out = (struct transactions){ .profile = &v->profile, .symbols = symbols_new(&v->profile, &v->names.options),
-                                        .wrappers = hide ? &wrappers : NULL, .form = forms[v->form],
+                                        .wrappers = hide ? &v->wrappers : NULL, .form = forms[v->form],
                                         .whole = v->stacks || v->form == EVENTS_MEMTRAQ };
 }
 
@@ -292,6 +292,7 @@ static int run(struct events *v)
                 else if (!print(v, &e))
                         status = message_error(&e);
                 transactions_free(&v->out);
+                wrappers_free(&v->wrappers);
                 symbols_free(v->out.symbols);
                 replay_free(v->replay);
         } else {
