@@ -373,7 +373,8 @@ static void prepare(void)
         }
         locked = open("lock", O_CREAT | O_RDWR, 0600); /* held together with the child, until it lets go */
         flock(locked, LOCK_EX);
-        signal(SIGUSR2, nothing);
+        if (chosen->wake == wake_signal)
+                signal(SIGUSR2, nothing);
         if (strstr(chosen->name, "sig"))
                 sigprocmask(SIG_BLOCK, &waited, NULL);
 }
