@@ -19,8 +19,8 @@
 #define FLAG_ON_STACK 0x08000000ul
 #define FLAG_RESTART 0x10000000ul
 #define UNBLOCK 1
-#define NAPS 20
-#define NAP_NS 100000l
+#define NAPS 200
+#define NAP_NS 1000000l
 
 /* The kernel's, not the C library's. */
 struct action {
