@@ -36,10 +36,10 @@ static int say_help(void)
         struct str out = { 0 };
 
         str_text(&out, "usage: seep snapshot [OPTIONS] PID [LABEL]\n\n"
-                       "Take a snapshot of a process that is being recorded. It becomes part of the\n"
-                       "recording, under its number and LABEL, and a report tells what changed since\n"
-                       "the last one: PROGRAM-PID-N.memlog, beside the recording or where the program\n"
-                       "was started.\n\n");
+                       "Take a snapshot of a process that is being recorded.  It becomes part of the\n"
+                       "recording, under its number and LABEL, and a report tells what changed since the\n"
+                       "last one: PROGRAM-PID-N.memlog, beside the recording or where the program was\n"
+                       "started.\n\n");
         option_help(snapshot_options, &out);
         str_text(&out, "\nExit status: 0 done, 1 there is a snapshot but no report, 2 wrong use,\n3 not recorded.\n");
         fputs(str_get(&out), stdout);

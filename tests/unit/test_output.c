@@ -260,9 +260,46 @@ TEST(a_directory_is_no_file_name)
         leave();
 }
 
+TEST(two_sessions_that_claim_their_names_do_not_meet)
+{
+        struct output a, b;
+        struct err e = { 0 };
+
+        enter();
+        is_true(output_prepare(&a, "kept.seep", false, &e));
+        is_true(output_prepare(&b, "kept.seep", false, &e));
+        a.claim = b.claim = true;
+        named(&a, "thing", 1, true, "kept.seep");
+        named(&b, "thing", 2, true, "kept.2.seep");
+        named(&a, "thing", 1, true, "kept.3.seep");
+        output_free(&a);
+        output_free(&b);
+        leave();
+}
+
+TEST(reports_go_to_the_current_directory_or_beside_the_recording)
+{
+        struct output o;
+        struct err e = { 0 };
+        char *directory;
+
+        enter();
+        is_true(output_prepare_reports(&o, &e));
+        is_text(e.text, "");
+        directory = output_directory(&o, "");
+        is_text(directory, ".");
+        free(directory);
+        directory = output_directory(&o, "some/where/x.seep");
+        is_text(directory, "some/where");
+        free(directory);
+        output_free(&o);
+        leave();
+}
+
 TAP_MAIN(the_default_name_is_program_and_pid, a_name_is_given_once, the_last_program_of_a_process_gets_the_name,
          a_recording_with_another_name_stays, a_pattern_may_name_pid_program_and_number,
          a_strangers_name_leads_nowhere_else, a_file_that_exists_is_refused_before_the_start, a_file_that_only_the_pid_hits_is_kept,
          a_place_that_takes_no_file_is_replaced_and_told, a_place_that_is_not_there_is_refused,
          what_is_no_regular_file_is_refused, a_recording_that_cannot_be_written_goes_elsewhere,
-         a_directory_is_no_file_name)
+         a_directory_is_no_file_name,
+         two_sessions_that_claim_their_names_do_not_meet, reports_go_to_the_current_directory_or_beside_the_recording)
