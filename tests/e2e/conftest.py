@@ -39,3 +39,9 @@ def need():
 def plugs(compiler):
     """Two libraries of the same shape, which the loader puts at the same address."""
     return [compiler.library("plug.c", flags=(*harness.PLAIN, f"-DPLUG={x}"), name=f"libplug_{x}.so") for x in "ab"]
+
+
+@pytest.fixture
+def steps(compiler):
+    """The program that does what its arguments say."""
+    return compiler.build("steps.c")

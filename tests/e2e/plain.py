@@ -6,7 +6,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from harness import BUILD, DEADLINE, Run, Truth, clean_environment, end_process, plain_name, run, shell_status, wait_until
+from harness import BUILD, DEADLINE, SEEP, Run, Truth, clean_environment, end_process, plain_name, run, shell_status, wait_until
 
 LIBRARY = BUILD / "src" / "agent" / "libseep.so"
 NAME = re.compile(r"(.+)-(\d+)-(\d+)\.memlog")
@@ -157,3 +157,19 @@ class Started:
 def run_plain(folder, *argv, env=None, **how):
     """Run to the end; the reports are in FOLDER, where it is started."""
     return run(preloaded(argv), env=env, cwd=folder, folder=folder, **how)
+
+
+def start_recorded(folder, *argv, options=()):
+    """The same under `seep record`, into out.seep."""
+    return Started(folder, SEEP, "record", "-q", "-o", folder / "out.seep", *options, "--", *argv, library=None)
+
+
+def child_of(program):
+    """The one child of the tool."""
+    children = Path(f"/proc/{program.pid}/task/{program.pid}/children")
+    return int(wait_until(lambda: children.read_text().split(), "the child", process=program.process)[0])
+
+
+def seep(*argv):
+    """A command of the tool, to its end."""
+    return subprocess.run([SEEP, *map(str, argv)], capture_output=True, env=clean_environment(), timeout=DEADLINE)

@@ -9,14 +9,8 @@ from pathlib import Path
 import pytest
 
 from harness import Profile, check_clean, clean_environment, run, wait_until
-from plain import LIBRARY, Started, find_reports, live, own, preloaded, run_plain, sum_of
+from plain import LIBRARY, Started, find_reports, live, own, preloaded, run_plain, seep, start_recorded, sum_of
 from test_lifetimes import LIMITS
-from test_snapshots import seep, start_recorded
-
-
-@pytest.fixture
-def steps(compiler):
-    return compiler.build("steps.c")
 
 
 def total(folder, **which):

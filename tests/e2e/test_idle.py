@@ -3,12 +3,11 @@
 import os
 import re
 import signal
-from pathlib import Path
 
 import pytest
 
-from harness import PROGRAMS, SEEP, Profile, check_clean, wait_until
-from plain import Started, find_reports, sum_of
+from harness import PROGRAMS, Profile, check_clean, wait_until
+from plain import Started, child_of, find_reports, sum_of, start_recorded
 
 TABLE = re.findall(r'^\s+\{"(\w+)", do_\w+, (\w+)\},', (PROGRAMS / "idle.c").read_text(), re.M)
 LIMITED = [name for name, wake in TABLE if wake == "NULL"]
@@ -105,7 +104,7 @@ def test_no_thread_of_several_is_disturbed(idle, recorder, call):
 def test_under_record_the_call_goes_on_too(idle, recorder, call):
     bare = bare_words(idle, recorder, call)
     folder = recorder.folder()
-    with Started(folder, SEEP, "record", "-q", "-o", folder / "out.seep", "--", idle, call, library=None) as program:
+    with start_recorded(folder, idle, call) as program:
         program.said(b"ready\n")
         pid = child_of(program)
         for seq in (1, 2):
@@ -117,12 +116,6 @@ def test_under_record_the_call_goes_on_too(idle, recorder, call):
     profile = Profile(folder / "out.seep")
     check_clean(profile)
     assert [s["live_bytes"] >= 12345 for s in profile.json["snapshots"][:2]] == [True, True]
-
-
-def child_of(program):
-    """The one child of the tool."""
-    children = Path(f"/proc/{program.pid}/task/{program.pid}/children")
-    return int(wait_until(lambda: children.read_text().split(), "the child", process=program.process)[0])
 
 
 def check_hammer(done, sums):
@@ -147,8 +140,7 @@ def test_a_thousand_signals_while_all_threads_allocate(compiler, recorder):
 
 def test_a_thousand_signals_lose_no_event(compiler, recorder):
     folder = recorder.folder()
-    with Started(folder, SEEP, "record", "-q", "-o", folder / "out.seep", "--", compiler.build("hammer.c"), "4",
-                 library=None) as program:
+    with start_recorded(folder, compiler.build("hammer.c"), "4") as program:
         program.said(b"ready\n")
         pid = child_of(program)
         for _ in range(1000):

@@ -15,11 +15,6 @@ from plain import LIBRARY, Started, difference, find_reports, live, own, preload
 WORK = ("+red:10:100", "+green:20:30", "-red:4")
 
 
-@pytest.fixture
-def steps(compiler):
-    return compiler.build("steps.c")
-
-
 def sums(reports):
     return sum_of(m.by_function() for m in reports)
 

@@ -7,22 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import SEEP, Profile, Recording, check_clean, clean_environment, plain_name
-from plain import Started, difference, find_reports, live, own, run_plain, sum_of
-from test_idle import child_of
-
-
-@pytest.fixture
-def steps(compiler):
-    return compiler.build("steps.c")
-
-
-def seep(*argv, **how):
-    return subprocess.run([SEEP, *map(str, argv)], capture_output=True, env=clean_environment(), timeout=60, **how)
-
-
-def start_recorded(folder, *argv, options=()):
-    return Started(folder, SEEP, "record", "-q", "-o", folder / "out.seep", *options, "--", *argv, library=None)
+from harness import Profile, Recording, check_clean, plain_name
+from plain import Started, child_of, difference, find_reports, live, own, run_plain, seep, start_recorded, sum_of
 
 
 def diff(old, new):
