@@ -30,13 +30,18 @@ static int must(int fd)
         return fd;
 }
 
+/* Tell that FD stays open; false: the caller closes it. */
+static int told(const char *function, int fd)
+{
+        if (keep_all)
+                truth_say("held fd %s %d 1\n", function, must(fd));
+        return keep_all;
+}
+
 static void keep(const char *function, int fd)
 {
-        must(fd);
-        if (keep_all)
-                truth_say("held fd %s %d 1\n", function, fd);
-        else
-                close(fd);
+        if (!told(function, fd))
+                close(must(fd));
 }
 
 /* A function that calls EXPRESSION twice, keeps the first and closes the second. */
@@ -163,8 +168,7 @@ static void by_dup3(void)
 static void by_fopen(void)
 {
         FILE *kept = fopen("/dev/null", "r"), *other = fopen("/dev/null", "r");
-        truth_say(keep_all ? "held fd by_fopen %d 1\n" : "", fileno(kept));
-        if (!keep_all)
+        if (!told("by_fopen", fileno(kept)))
                 fclose(kept);
         fclose(other);
 }
@@ -173,8 +177,7 @@ static void by_fopen(void)
 static void by_fdopen(void)
 {
         FILE *kept = fdopen(open("/dev/null", O_RDONLY), "r"), *other = fdopen(open("/dev/null", O_RDONLY), "r");
-        truth_say(keep_all ? "held fd by_fdopen %d 1\n" : "", fileno(kept));
-        if (!keep_all)
+        if (!told("by_fdopen", fileno(kept)))
                 fclose(kept);
         fclose(other);
 }
@@ -182,8 +185,7 @@ static void by_fdopen(void)
 static void by_tmpfile(void)
 {
         FILE *kept = tmpfile(), *other = tmpfile();
-        truth_say(keep_all ? "held fd by_tmpfile %d 1\n" : "", fileno(kept));
-        if (!keep_all)
+        if (!told("by_tmpfile", fileno(kept)))
                 fclose(kept);
         fclose(other);
 }
@@ -191,8 +193,7 @@ static void by_tmpfile(void)
 static void by_opendir(void)
 {
         DIR *kept = opendir("/"), *other = opendir("/");
-        truth_say(keep_all ? "held fd by_opendir %d 1\n" : "", dirfd(kept));
-        if (!keep_all)
+        if (!told("by_opendir", dirfd(kept)))
                 closedir(kept);
         closedir(other);
 }
@@ -200,8 +201,7 @@ static void by_opendir(void)
 static void by_fdopendir(void)
 {
         DIR *kept = fdopendir(open("/", O_RDONLY | O_DIRECTORY)), *other = fdopendir(open("/", O_RDONLY | O_DIRECTORY));
-        truth_say(keep_all ? "held fd by_fdopendir %d 1\n" : "", dirfd(kept));
-        if (!keep_all)
+        if (!told("by_fdopendir", dirfd(kept)))
                 closedir(kept);
         closedir(other);
 }
@@ -209,8 +209,7 @@ static void by_fdopendir(void)
 static void by_popen(void)
 {
         FILE *kept = popen("true", "r"), *other = popen("true", "r");
-        truth_say(keep_all ? "held fd by_popen %d 1\n" : "", fileno(kept));
-        if (!keep_all)
+        if (!told("by_popen", fileno(kept)))
                 pclose(kept);
         pclose(other);
 }
