@@ -200,8 +200,11 @@ static bool wake_first(void)
         }
         old = sys_block_signals(~0ull);
         real_find();
-        if (!start_recording(old))
+        if (!start_recording(old)) {
                 gate_at_rest = GATE_OFF;
+                if (agent.flags & WIRE_F_ATTENDED)
+                        attend_failed();
+        }
         __atomic_store_n(&agent.started, STARTED_DONE, __ATOMIC_RELEASE);
         sys_block_signals(old);
         return *agent.gate == GATE_ON;

@@ -184,8 +184,10 @@ bool attend_start(char *out, size_t room, uint64_t mask)
                 say("seep: the program seep is not beside this libseep.so; nothing is recorded\n");
                 return false;
         }
-        if (sys_failed(arch_syscall(SYS_socketpair, FAMILY_UNIX, SOCKET_SEQPACKET | SYS_O_CLOEXEC, 0, (long)ends, 0, 0)))
+        if (sys_failed(arch_syscall(SYS_socketpair, FAMILY_UNIX, SOCKET_SEQPACKET | SYS_O_CLOEXEC, 0, (long)ends, 0, 0))) {
+                say("seep: no descriptor is free to reach the observer (ulimit -n); nothing is recorded\n");
                 return false;
+        }
         t.fd = ends[1];
         t.mask = mask;
         write_number(t.number, t.fd);
@@ -200,6 +202,11 @@ bool attend_start(char *out, size_t room, uint64_t mask)
         sys_close(ends[0]);
         forget(&t);
         return good;
+}
+
+void attend_failed(void)
+{
+        say("seep: the memory shared with the observer could not be made (limits on files, memory or descriptors?); nothing is recorded\n");
 }
 
 void attend_exit(void)

@@ -14,6 +14,9 @@
 /* Start the tool and write the session that it offers to OUT (wire/hello.h).  MASK: the program's signal mask. */
 bool attend_start(char *out, size_t room, uint64_t mask);
 
+/* After attend_start: recording could not begin.  Tell so. */
+void attend_failed(void);
+
 /* The program is about to exit: wait until the last report is written. */
 void attend_exit(void);
 

@@ -14,6 +14,7 @@
 
 #define ABORT 6
 #define DEFAULT 0ul
+#define IGNORED 1ul
 #define FLAG_SIGINFO 4ul
 #define FLAG_RESTORER 0x04000000ul
 #define FLAG_ON_STACK 0x08000000ul
@@ -51,13 +52,43 @@ static void by_default(uint32_t number)
         sys_call3(SYS_tgkill, sys_pid(), sys_tid(), number);
 }
 
-/* Whether a signal of the program's own waits to be handled: then the interruption is rightly its. */
-static bool others_pending(void *context)
+/* Signals of the program's own that wait to be handled: then an interruption is rightly theirs. */
+static uint64_t others_pending(void *context)
 {
         uint64_t pending = 0;
 
-        sys_call3(SYS_rt_sigpending, (long)&pending, sizeof pending, 0);
+        if (!agent.sandboxed)
+                sys_call3(SYS_rt_sigpending, (long)&pending, sizeof pending, 0);
         return pending & ~arch_sig_mask(context) & ~(1ull << (agent.signal - 1));
+}
+
+/* Whether one of them has a handler that ends a call. */
+static bool one_interrupts(uint64_t pending)
+{
+        for (; pending; pending &= pending - 1) {
+                struct action a = { DEFAULT, 0, NULL, 0 };
+
+                set_action((uint32_t)__builtin_ctzll(pending) + 1, NULL, &a);
+                if (a.handler > IGNORED && !(a.flags & FLAG_RESTART))
+                        return true;
+        }
+        return false;
+}
+
+/* A call that our signal met must do what it would have done without it. */
+static void repair_call(void *context)
+{
+        uint64_t others = others_pending(context);
+
+        if (others) {
+                if (arch_sig_calls_next(context) && one_interrupts(others))
+                        arch_sig_fail(context); /* the kernel was about to begin it again, because of us */
+        } else if (arch_sig_interrupted(context)) {
+                if (signal_wait.waiting)
+                        signal_wait.interrupted = true;
+                else if (arch_sig_call(context) >= 0)
+                        arch_sig_restart(context, arch_sig_call(context));
+        }
 }
 
 static void arrived(int number, void *information, void *context)
@@ -70,12 +101,7 @@ static void arrived(int number, void *information, void *context)
         __atomic_add_fetch(&signal_arrivals, 1, __ATOMIC_ACQ_REL);
         if (*agent.gate == GATE_ON)
                 mark_add(LEDGER_MARK_SIGNAL, NULL, 0);
-        if (!arch_sig_interrupted(context) || (!agent.sandboxed && others_pending(context)))
-                return;
-        if (signal_wait.waiting)
-                signal_wait.interrupted = true;
-        else if (arch_sig_call(context) >= 0)
-                arch_sig_restart(context, arch_sig_call(context));
+        repair_call(context);
 }
 
 static void install(void)

@@ -119,6 +119,22 @@ static inline void arch_sig_restart(void *context, long number)
         g[ARCH_GREG_RIP] -= 2;
 }
 
+/* Whether the next instruction is a system call: one that begins, or that the kernel is about to begin again.  And let it fail with EINTR. */
+static inline bool arch_sig_calls_next(void *context)
+{
+        const uint8_t *p = (const uint8_t *)arch_sig_registers(context)[ARCH_GREG_RIP];
+
+        return p[0] == 0x0f && p[1] == 0x05;
+}
+
+static inline void arch_sig_fail(void *context)
+{
+        uint64_t *g = arch_sig_registers(context);
+
+        g[ARCH_GREG_RAX] = (uint64_t)-4; /* EINTR */
+        g[ARCH_GREG_RIP] += 2;
+}
+
 /* What a signal handler returns to.  Unwinders know it by these bytes. */
 #define ARCH_SIGRETURN(name)                                                   \
         __asm__(".pushsection .text\n"                                         \
