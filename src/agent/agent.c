@@ -181,6 +181,7 @@ static bool start_recording(uint64_t mask)
         good = arena_commit(LEDGER_STRINGS, 1) && arena_commit(LEDGER_THREADS, sizeof(struct ledger_thread)) && tree_start() &&
                rule_start() && queue_start() && journal_start() && object_start() && hello_send(agent.socket, fd, WIRE_HELLO_START);
         sys_close(fd);
+        agent.head->own_module = good ? object_find((uint64_t)agent_wake) + 1 : 0;
         if (!good || !open_gate())
                 return false;
         limit_start();

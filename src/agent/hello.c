@@ -101,16 +101,18 @@ bool hello_is_main(const char *path)
         return known && peer.pid == (int)sys_call3(SYS_getppid, 0, 0, 0);
 }
 
-void hello_knock(const char *path)
+bool hello_knock(const char *path)
 {
         struct wire_knock knock = { .magic = WIRE_KNOCK_MAGIC, .pid = sys_pid() };
         long s = hello_socket();
+        bool good;
 
         if (s < 0)
-                return;
-        if (hello_connect(s, path, 1))
-                arch_syscall(SYS_sendto, s, (long)&knock, sizeof knock, NO_SIGNAL, 0, 0);
+                return false;
+        good = hello_connect(s, path, 1) &&
+               arch_syscall(SYS_sendto, s, (long)&knock, sizeof knock, NO_SIGNAL, 0, 0) == sizeof knock;
         sys_close(s);
+        return good;
 }
 
 bool hello_send(const char *path, long fd, uint32_t reason)

@@ -16,7 +16,8 @@ bool hello_send(const char *path, long fd, uint32_t reason);
 /* Whether the observer at PATH is our parent: the program that it started, not one that this started in turn. */
 bool hello_is_main(const char *path);
 
-/* Ask the observer to look at the ledger now.  When it is too busy it will do so at its next tick anyway. */
-void hello_knock(const char *path);
+/* Ask the observer to look at the ledger now.  False: it could not be reached; when it is only too busy, it will look at its next tick
+ * anyway. */
+bool hello_knock(const char *path);
 
 #endif

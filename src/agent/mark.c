@@ -18,7 +18,8 @@
 
 #define LABEL_MAX 255u
 #define STEP_NS 100000000l         /* between looks whether somebody still observes */
-#define DEAF_STEPS 30u             /* so many of them without a tick: nobody does */
+#define DEAF_STEPS 30u             /* so many of them without a tick: nobody does ... */
+#define REFUSED_STEPS 3u           /* ... or so many, when nobody opened either */
 #define WAIT_FREE_NS 200000000ull  /* tags may wait so long altogether, ... */
 #define WAIT_SHARE 20u             /* ... and one part in so many of the time */
 
@@ -117,20 +118,20 @@ bool mark_may_wait(void)
 void mark_wait(uint32_t mark)
 {
         static uint32_t deaf_tick = UINT32_MAX; /* the clock when nobody answered */
-        uint32_t tick = agent_now_ms(), quiet = 0, served;
+        uint32_t tick = agent_now_ms(), quiet = 0, served, patience;
         long step[2] = { 0, STEP_NS };
         uint64_t begin;
 
         if (mark == MARK_NONE || tick == deaf_tick || agent.sandboxed)
                 return;
         begin = sys_clock_ns(SYS_CLOCK_MONO);
-        hello_knock(agent.socket);
-        while ((served = __atomic_load_n(&agent.head->served, __ATOMIC_ACQUIRE)) <= mark && quiet < DEAF_STEPS) {
+        patience = hello_knock(agent.socket) ? DEAF_STEPS : REFUSED_STEPS;
+        while ((served = __atomic_load_n(&agent.head->served, __ATOMIC_ACQUIRE)) <= mark && quiet < patience) {
                 arch_syscall(SYS_futex, (long)&agent.head->served, SYS_FUTEX_WAIT, (long)served, (long)step, 0, 0);
                 quiet = tick == agent_now_ms() ? quiet + 1 : 0;
                 tick = agent_now_ms();
         }
-        if (quiet >= DEAF_STEPS)
+        if (quiet >= patience)
                 deaf_tick = tick;
         __atomic_add_fetch(&waited_ns, sys_clock_ns(SYS_CLOCK_MONO) - begin, __ATOMIC_RELAXED);
 }

@@ -165,6 +165,7 @@ struct ledger_head {
         uint32_t command_bytes;
         uint32_t own_malloc; /* 1: the executable itself defines malloc, and is asked before us */
 
+        uint32_t own_module; /* 1 + index of the module that the agent is: its frames are nobody's business; 0 unknown */
         uint32_t mark_count;
         uint32_t marks_not_kept; /* beyond LEDGER_MARKS_MAX */
         uint32_t deaths_not_kept; /* releases that DEATHS had no room for: what is between marks is too high by them */

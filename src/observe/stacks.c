@@ -79,6 +79,20 @@ static uint32_t raw_parent(const struct stacks *s, uint32_t raw)
         return s->raw[raw].parent < raw ? s->raw[raw].parent : LEDGER_NODE_CUT;
 }
 
+/* A frame of a hook, between the program and the C library. */
+static bool is_own(const struct stacks *s, uint32_t raw)
+{
+        return s->own && LEDGER_NODE_MODULE(s->raw[raw].pc_module) + 1 == s->own;
+}
+
+static bool any_own(const struct stacks *s)
+{
+        for (uint32_t i = 2; i < s->raw_count; i++)
+                if (is_own(s, i))
+                        return true;
+        return false;
+}
+
 /* In place, because fresh memory costs more than the work. */
 static void take_all(struct stacks *s)
 {
@@ -110,9 +124,10 @@ static void prepare_table(struct stacks *s)
 
 void stacks_open(struct stacks *s, const struct view *v, uint32_t module_count, uint32_t depth)
 {
-        *s = (struct stacks){ .module_count = module_count, .depth = depth, .alone = !v->head.several && !depth };
+        *s = (struct stacks){ .module_count = module_count, .own = v->head.own_module, .depth = depth };
         s->raw_count = v->head.node_count;
         s->raw = view_table(v, LEDGER_NODES, &s->raw_count, sizeof *s->raw);
+        s->alone = !v->head.several && !depth && !any_own(s);
         if (s->alone)
                 take_all(s);
         else
@@ -144,7 +159,8 @@ static uint32_t walk(struct stacks *s, uint32_t raw, uint32_t *base)
                         *base = s->known[raw] - 1;
                         return length;
                 }
-                s->path[length++] = raw;
+                if (!is_own(s, raw))
+                        s->path[length++] = raw;
                 raw = raw_parent(s, raw);
         }
         *base = raw;

@@ -21,6 +21,7 @@ struct stacks {
         struct ledger_node *raw;
         uint32_t raw_count;
         uint32_t module_count;
+        uint32_t own;    /* 1 + the agent's own module, whose frames are left out; 0 none */
         uint32_t depth;  /* keep this many innermost frames; 0 all */
         uint32_t *known; /* by raw node: 1 + node of the result, 0 not asked for yet */
         uint32_t *path;  /* scratch: raw nodes from the innermost outwards */
