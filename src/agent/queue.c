@@ -6,7 +6,9 @@
  */
 #include "agent/queue.h"
 
+#include "agent/stack.h"
 #include "agent/sys.h"
+#include "agent/tree.h"
 
 #include "agent/guest.h"
 
@@ -93,6 +95,24 @@ struct operation *queue_new(void)
         }
         if (!o)
                 __atomic_add_fetch(&agent.head->lost_events, 1, __ATOMIC_RELAXED);
+        return o;
+}
+
+struct operation *queue_new_at(struct thread *t, uint32_t kind, struct arch_state caller)
+{
+        uint32_t node = 0, site;
+        struct operation *o;
+
+        if (agent.flags & WIRE_F_NO_STACKS ? stack_none(t) : stack_capture_whole(t, caller))
+                node = stack_node(t);
+        site = node ? tree_site(node, kind) : 0;
+        o = site ? queue_new() : NULL;
+        if (o) {
+                o->site = site;
+                o->thread = t->record;
+                o->birth_ms = agent_now_ms();
+                o->ticket = queue_ticket();
+        }
         return o;
 }
 

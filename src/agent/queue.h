@@ -27,6 +27,9 @@ uint64_t queue_ticket(void);
 /* An empty operation; NULL when too many are pending: the event is lost. */
 struct operation *queue_new(void);
 
+/* The same for something that CALLER made: site (of KIND), thread, birth and ticket are filled in. */
+struct operation *queue_new_at(struct thread *t, uint32_t kind, struct arch_state caller);
+
 /* Hand O in; T is the calling thread. */
 void queue_submit(struct thread *t, struct operation *o);
 

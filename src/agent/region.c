@@ -13,9 +13,7 @@
 #include "agent/journal.h"
 #include "agent/peak.h"
 #include "agent/queue.h"
-#include "agent/stack.h"
 #include "agent/sys.h"
-#include "agent/tree.h"
 
 #include "agent/guest.h"
 
@@ -122,26 +120,15 @@ static uint64_t page_up(uint64_t size)
 
 void region_add(struct thread *t, uint64_t start, uint64_t size, uint32_t kind, struct arch_state caller)
 {
-        struct operation *o;
-        uint32_t node = 0, site;
+        struct operation *o = agent.special & SPECIAL_OFF ? NULL : queue_new_at(t, kind, caller);
 
         t->last = 0;
-        if (agent.special & SPECIAL_OFF)
-                return;
-        if (agent.flags & WIRE_F_NO_STACKS ? stack_none(t) : stack_capture_whole(t, caller))
-                node = stack_node(t);
-        site = node ? tree_site(node, kind) : 0;
-        o = site ? queue_new() : NULL;
         if (!o)
                 return;
         o->apply = apply_add;
         o->first = start;
         o->second = start + page_up(size);
-        o->site = site;
-        o->thread = t->record;
-        o->birth_ms = agent_now_ms();
-        o->ticket = queue_ticket();
-        journal_put(t, LEDGER_EVENT_MAP, kind, site, start, page_up(size));
+        journal_put(t, LEDGER_EVENT_MAP, kind, o->site, start, page_up(size));
         queue_submit(t, o);
 }
 

@@ -12,9 +12,7 @@
 #include "agent/journal.h"
 #include "agent/peak.h"
 #include "agent/queue.h"
-#include "agent/stack.h"
 #include "agent/sys.h"
-#include "agent/tree.h"
 
 #include "agent/guest.h"
 
@@ -179,25 +177,14 @@ static void apply_acquire(struct thread *t, const struct operation *o)
 
 void resource_acquire(struct thread *t, uint32_t kind, uint64_t handle, uint64_t amount, struct arch_state caller)
 {
-        uint32_t node = 0, site;
-        struct operation *o;
+        struct operation *o = kind && !(agent.special & SPECIAL_OFF) ? queue_new_at(t, kind, caller) : NULL;
 
-        if (!kind || (agent.special & SPECIAL_OFF))
-                return;
-        if (agent.flags & WIRE_F_NO_STACKS ? stack_none(t) : stack_capture_whole(t, caller))
-                node = stack_node(t);
-        site = node ? tree_site(node, kind) : 0;
-        o = site ? queue_new() : NULL;
         if (!o)
                 return;
         o->apply = apply_acquire;
         o->first = handle;
         o->second = amount;
-        o->site = site;
-        o->thread = t->record;
-        o->birth_ms = agent_now_ms();
-        o->ticket = queue_ticket();
-        journal_put(t, LEDGER_EVENT_ACQUIRE, kind, site, handle, amount);
+        journal_put(t, LEDGER_EVENT_ACQUIRE, kind, o->site, handle, amount);
         queue_submit(t, o);
 }
 
