@@ -5,18 +5,15 @@
  * Room:   outside.  Called by cli/ through file_read().
  * Keeps:  trusts no byte.  A section that is damaged is left out, with everything that builds on it; the others are
  *         read.  Sections of unknown types are skipped.
- * Cost:   55 ms for a recording of cc1plus: 624,000 nodes, 108,000 sites, 1.5 MB.
+ * Cost:   55 ms for a recording of cc1plus: 624,000 nodes, 108,000 sites, 1.5 MB.  No memory for an event log.
  */
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/heap.h"
-#include "base/io.h"
 #include "profile/file.h"
 #include "profile/image.h"
+#include "profile/mapped.h"
 #include "profile/parts.h"
 #include "profile/section.h"
 #include "profile/settle.h"
@@ -144,22 +141,23 @@ static void free_reading(struct reading *r)
         str_free(&r->buffer);
 }
 
-bool image_read(struct profile *p, const void *data, size_t size, const char *name, struct err *e)
+/* WALK begins at the start of the file. */
+static bool read_file(struct profile *p, struct section_walk walk, const char *name, struct err *e)
 {
-        struct reading r = { .p = p };
+        struct reading r = { .p = p, .walk = walk };
         struct str text = { 0 };
 
         memset(p, 0, sizeof *p);
-        if (!section_header(data, size, name, &r.header, &r.header_sound, e))
+        if (!section_header(walk.data, walk.size, name, &r.header, &r.header_sound, e))
                 return false;
         for (unsigned array = 0; array < FORMAT_ARRAY_COUNT; array++)
                 r.columns.declared[array] = *format_header_count(&r.header, array);
-        r.walk = (struct section_walk){ data, size, r.header.header_bytes, 0 };
+        r.walk.at = r.header.header_bytes;
         read_sections(&r);
         free_reading(&r);
         if (!r.good) {
                 profile_free(p);
-                return err_set(e, ERR_EXIT_BAD_FILE, "%s is damaged: none of its %zu bytes can be used", name, size);
+                return err_set(e, ERR_EXIT_BAD_FILE, "%s is damaged: none of its %zu bytes can be used", name, walk.size);
         }
         if (!is_whole(&r)) {
                 tell_damage(&r, name, &text);
@@ -172,34 +170,21 @@ bool image_read(struct profile *p, const void *data, size_t size, const char *na
         return true;
 }
 
-static bool load(const char *path, struct str *out, struct err *e)
+bool image_read(struct profile *p, const void *data, size_t size, const char *name, struct err *e)
 {
-        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        struct stat st;
-        bool good = true;
-
-        if (fd < 0)
-                return err_sys(e, ERR_EXIT_BAD_FILE, "cannot open %s", path);
-        if (fstat(fd, &st))
-                good = err_sys(e, ERR_EXIT_BAD_FILE, "cannot read %s", path);
-        else if (S_ISDIR(st.st_mode))
-                good = err_set(e, ERR_EXIT_BAD_FILE, "%s is a directory: name a recording in it", path);
-        else if (!S_ISREG(st.st_mode))
-                good = err_set(e, ERR_EXIT_BAD_FILE, "%s is not a regular file: copy the recording to one first", path);
-        else if (!io_read(fd, out))
-                good = err_sys(e, ERR_EXIT_BAD_FILE, "cannot read %s", path);
-        close(fd);
-        return good;
+        return read_file(p, (struct section_walk){ .data = data, .size = size }, name, e);
 }
 
 bool file_read(struct profile *p, const char *path, struct err *e)
 {
-        struct str bytes = { 0 };
+        struct mapped m;
         bool good;
 
         memset(p, 0, sizeof *p);
-        good = load(path, &bytes, e) && image_read(p, str_get(&bytes), bytes.length, path, e);
-        str_free(&bytes);
+        if (!mapped_open(&m, path, e))
+                return false;
+        good = read_file(p, (struct section_walk){ .data = m.data, .size = m.size, .mapped = true }, path, e);
+        mapped_close(&m);
         return good;
 }
 
@@ -214,23 +199,24 @@ static void add_section(struct file_layout *l, const struct section *s, bool goo
 
 bool file_sections(struct file_layout *l, const char *path, struct err *e)
 {
-        struct str bytes = { 0 };
         struct format_header h;
+        struct mapped m;
         bool sound, good;
 
         memset(l, 0, sizeof *l);
-        good = load(path, &bytes, e) &&
-               section_header((const uint8_t *)str_get(&bytes), bytes.length, path, &h, &sound, e);
+        if (!mapped_open(&m, path, e))
+                return false;
+        good = section_header(m.data, m.size, path, &h, &sound, e);
         if (good) {
-                struct section_walk w = { (const uint8_t *)bytes.data, bytes.length, h.header_bytes, 0 };
+                struct section_walk w = { .data = m.data, .size = m.size, .at = h.header_bytes, .mapped = true };
                 struct section s = { 0 };
 
-                l->bytes = bytes.length;
+                l->bytes = m.size;
                 l->format_version = FORMAT_VERSION;
                 while (s.type != FORMAT_END && section_next(&w, &s))
                         add_section(l, &s, s.whole);
         }
-        str_free(&bytes);
+        mapped_close(&m);
         return good;
 }
 

@@ -5,70 +5,112 @@
  * Room:   outside.  Called by cli/ through file_rewrite().
  * Keeps:  sections that are no part of the model (an event log, or what a later version writes) are copied byte by byte.
  */
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/io.h"
+#include "base/heap.h"
 #include "profile/file.h"
 #include "profile/image.h"
+#include "profile/mapped.h"
 #include "profile/section.h"
 #include "profile/store.h"
 
-/* Append the sections of IMAGE, from START on, that are (or are not) MODELLED; returns how many. */
-static uint32_t copy_sections(const struct str *image, size_t start, bool modelled, struct str *out)
-{
-        struct section_walk w = { (const uint8_t *)image->data, image->length, start, 0 };
-        struct section s = { 0 };
-        uint32_t count = 0;
+/* The new file as pieces of the old one and of memory: an event log is copied without being read into it. */
+struct plan {
+        struct store_part *parts;
+        size_t count;
+        uint32_t sections;
+        uint64_t bytes;
+};
 
-        while (s.type != FORMAT_END && section_next(&w, &s)) {
-                if (s.type == FORMAT_END || format_is_modelled(s.type) != modelled || !s.whole)
-                        continue;
-                str_bytes(out, image->data + s.offset, FORMAT_SECTION_BYTES + s.stored_bytes);
-                count++;
-        }
-        return count;
+static void add_part(struct plan *plan, struct store_part part)
+{
+        plan->parts = heap_grow(plan->parts, plan->count + 1, sizeof *plan->parts);
+        plan->parts[plan->count++] = part;
+        plan->bytes += part.count;
 }
 
-static void add_end(uint32_t sections, struct str *out)
+/* Bytes of the old file, as one part with those before if they follow them there. */
+static void add_copied(struct plan *plan, const struct mapped *old, uint64_t offset, uint64_t count)
+{
+        struct store_part *last = &plan->parts[plan->count - 1];
+
+        if (last->bytes || last->offset + last->count != offset) {
+                add_part(plan, (struct store_part){ .fd = old->fd, .offset = offset, .count = count });
+                return;
+        }
+        last->count += count;
+        plan->bytes += count;
+}
+
+/* The header and the sections of the model, which are all in NEW but for its end. */
+static void plan_model(struct plan *plan, const struct str *new, size_t start)
+{
+        struct section_walk w = { .data = (const uint8_t *)new->data, .size = new->length, .at = start };
+        struct section s = { 0 };
+
+        for (; section_next(&w, &s) && s.type != FORMAT_END; plan->sections++)
+                continue;
+        add_part(plan, (struct store_part){ .bytes = new->data, .count = s.offset });
+}
+
+static void plan_rest(struct plan *plan, const struct mapped *old, size_t start)
+{
+        struct section_walk w = { .data = old->data, .size = old->size, .at = start, .mapped = true };
+        struct section s = { 0 };
+
+        while (s.type != FORMAT_END && section_next(&w, &s)) {
+                if (format_is_modelled(s.type) || !s.whole)
+                        continue;
+                add_copied(plan, old, s.offset, FORMAT_SECTION_BYTES + s.stored_bytes);
+                plan->sections++;
+        }
+}
+
+static void plan_end(struct plan *plan, struct str *end)
 {
         struct str body = { 0 };
 
-        str_varint(&body, sections);
-        section_put(out, FORMAT_END, &body, false);
+        str_varint(&body, plan->sections++);
+        section_put(end, FORMAT_END, &body, false);
+        add_part(plan, (struct store_part){ .bytes = end->data, .count = end->length });
         str_free(&body);
 }
 
 /* NEW is the file of the model alone, OLD the file that it was read from, with its sections from OLD_START on. */
-static void join(const struct str *new, const struct str *old, size_t old_start, struct str *out)
+static bool join(struct str *new, const struct mapped *old, size_t old_start, const char *to, struct err *e)
 {
+        struct str end = { 0 };
+        struct plan plan = { 0 };
         struct format_header h;
-        uint32_t sections;
+        bool good;
 
         memcpy(&h, new->data, sizeof h);
-        str_bytes(out, new->data, h.header_bytes);
-        sections = copy_sections(new, h.header_bytes, true, out) + copy_sections(old, old_start, false, out);
-        add_end(sections, out);
-        h.section_count = sections + 1;
-        h.file_bytes = out->length;
+        plan_model(&plan, new, h.header_bytes);
+        plan_rest(&plan, old, old_start);
+        plan_end(&plan, &end);
+        h.section_count = plan.sections;
+        h.file_bytes = plan.bytes;
         h.crc = format_crc(&h, offsetof(struct format_header, crc));
-        memcpy(out->data, &h, sizeof h);
+        memcpy(new->data, &h, sizeof h);
+        good = store_parts(to, plan.parts, plan.count, e);
+        free(plan.parts);
+        str_free(&end);
+        return good;
 }
 
 bool file_rewrite(const struct profile *p, const char *from, const char *to, struct err *e)
 {
-        struct str old = { 0 }, new = { 0 }, whole = { 0 };
+        struct str new = { 0 };
         struct format_header h;
+        struct mapped old;
         bool good, sound;
 
-        good = io_read_file(from, &old) || err_sys(e, ERR_EXIT_BAD_FILE, "cannot read %s", from);
-        good = good && section_header((const uint8_t *)str_get(&old), old.length, from, &h, &sound, e) &&
-               image_write(p, IMAGE_PACKED, &new, e);
-        if (good) {
-                join(&new, &old, h.header_bytes, &whole);
-                good = store_file(to, whole.data, whole.length, e);
-        }
-        str_free(&old);
+        if (!mapped_open(&old, from, e))
+                return false;
+        good = section_header(old.data, old.size, from, &h, &sound, e) && image_write(p, IMAGE_PACKED, &new, e) &&
+               join(&new, &old, h.header_bytes, to, e);
+        mapped_close(&old);
         str_free(&new);
-        str_free(&whole);
         return good;
 }

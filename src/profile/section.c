@@ -12,6 +12,7 @@
 
 #include "base/heap.h"
 #include "profile/foreign.h"
+#include "profile/mapped.h"
 
 /* A fuzzer cannot guess checksums; in its builds all of them are right. */
 static bool crc_matches(const void *bytes, size_t count, uint32_t expected)
@@ -42,11 +43,23 @@ static bool head_at(const struct section_walk *w, size_t at, struct format_secti
         return section_head_good(head);
 }
 
+/* Seldom, as it is a system call, so that the memory for a log of any length is this. */
+static void pass(struct section_walk *w)
+{
+        static const size_t step = 1u << 20;
+
+        if (!w->mapped || w->at - w->passed < step)
+                return;
+        mapped_pass(w->data + w->passed, w->at - w->passed);
+        w->passed = w->at;
+}
+
 bool section_next(struct section_walk *w, struct section *s)
 {
         struct format_section head;
         size_t at = w->at, room;
 
+        pass(w);
         while (at < w->size && !head_at(w, at, &head))
                 at++;
         w->skipped += at - w->at;

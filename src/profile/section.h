@@ -27,6 +27,8 @@ struct section_walk {
         const uint8_t *data;
         size_t size, at;
         uint64_t skipped; /* bytes that belong to no section */
+        bool mapped;      /* DATA is a file in memory: what lies behind is let go, since event logs are large */
+        size_t passed;    /* how far that was done */
 };
 
 /* The next section at or after w->at whose head is good; false at the end. */

@@ -5,8 +5,11 @@ The replay in this file knows nothing of the tool's own: it reads the printed fo
 """
 import csv
 import re
+import resource
 import signal
+import struct
 import subprocess
+import zlib
 
 import pytest
 
@@ -380,3 +383,33 @@ def test_what_an_observer_that_was_killed_leaves_can_be_read(compiler, recorder)
     shown = seep("events", "--csv", side)
     assert len(shown.stdout.splitlines()) > 60000
     assert "events only" in shown.stderr and "nobody closed it" in shown.stderr
+
+
+# ---- memory ----
+
+
+def with_large_log(file, batch, count):
+    """FILE's bytes with COUNT more sections of its log, which only `seep events` would look into."""
+    def section(kind, body):
+        head = struct.pack("<4sHHQQI", b"SECT", kind, 0, len(body), len(body), zlib.crc32(body))
+        return head + struct.pack("<I", zlib.crc32(head)) + body
+
+    whole, sections = bytearray(file.read_bytes()), format_reader.read(file).sections
+    end, number = sections[-1]["offset"], len(sections) - 1 + count
+    whole[end:] = section(64, batch) * count + section(255, bytes([number & 127 | 128, number >> 7]))
+    struct.pack_into("<IQ", whole, 12, number + 1, len(whole))
+    struct.pack_into("<I", whole, 124, zlib.crc32(whole[:124]))
+    return whole
+
+
+@pytest.mark.parametrize("words", [("report",), ("info",), ("symbolize", "-o", "named.seep"), ("events", "-n", "5")], ids=lambda w: w[0])
+def test_no_command_needs_memory_in_proportion_to_the_log(steps, tmp_path, words):
+    file = tmp_path / "large.seep"
+    file.write_bytes(with_large_log(steps.folder / "out.seep", bytes(300000), 250))
+    few = 48 << 20  # of 75 MB
+    done = subprocess.run([SEEP, *words, file], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE, cwd=tmp_path,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (few, few)))
+    assert done.returncode == 0, done.stderr
+    assert "damaged" not in done.stderr
+    if words[0] == "symbolize":
+        assert len(format_reader.read(tmp_path / "named.seep").data) > 75000000

@@ -31,7 +31,7 @@ static void write_with_stranger(const struct profile *p, const void *body, size_
 
         is_true(image_write(p, IMAGE_PACKED, &image, &e));
         memcpy(&h, image.data, sizeof h);
-        struct section_walk w = { (const uint8_t *)image.data, image.length, h.header_bytes, 0 };
+        struct section_walk w = { .data = (const uint8_t *)image.data, .size = image.length, .at = h.header_bytes };
         while (section_next(&w, &s) && s.type != FORMAT_END)
                 continue;
         str_bytes(&whole, image.data, s.offset);
@@ -65,7 +65,7 @@ static bool has_stranger(const void *body, size_t bytes)
 
         is_true(io_read_file(path, &file));
         memcpy(&h, file.data, sizeof h);
-        struct section_walk w = { (const uint8_t *)file.data, file.length, h.header_bytes, 0 };
+        struct section_walk w = { .data = (const uint8_t *)file.data, .size = file.length, .at = h.header_bytes };
         while (section_next(&w, &s))
                 found |= s.type == STRANGE && s.whole && s.stored_bytes == bytes && memcmp(s.body, body, bytes) == 0;
         str_free(&file);
