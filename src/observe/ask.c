@@ -28,6 +28,7 @@
 #define ASK_ANCESTORS_MAX 64u
 #define ASK_TRIES 20
 #define ASK_NAP_MS 50
+#define ASK_DOORS_MAX 256u
 #define ASK_SESSION_FIELDS 6 /* in front of the path */
 
 /* ---- who records it ---- */
@@ -147,26 +148,61 @@ static bool explain(uint32_t pid, struct err *e)
 {
         if (kill((pid_t)pid, 0) < 0 && errno == ESRCH)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE, "there is no process %u", pid);
+        if (family_has_agent((pid_t)pid))
+                return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                               "process %u is not being recorded; if a recorded program forked it, --follow=all records it too", pid);
         return err_set(e, ERR_EXIT_CANNOT_TRACE,
                        "process %u is not being recorded; start it with 'seep record PROGRAM', or with libseep.so in LD_PRELOAD", pid);
+}
+
+/* Whoever answers at FD, which is closed. */
+static bool ask_at(int fd, const struct wire_request *request, struct wire_reply *out, struct err *e)
+{
+        bool good = is_trusted(fd, request->pid) ? exchange(fd, request, out, e)
+                                                 : err_set(e, ERR_EXIT_CANNOT_TRACE,
+                                                           "whoever answers for process %u is neither its user nor root: not asked",
+                                                           request->pid);
+
+        close(fd);
+        return good;
+}
+
+static bool is_unknown(const struct wire_reply *reply)
+{
+        return reply->status && !reply->seq;
+}
+
+/* A daemon has lost its parents, and may have written over the environment that it was started with: all observers are asked. */
+static bool ask_everybody(const struct wire_request *request, struct wire_reply *out)
+{
+        uint32_t pids[ASK_DOORS_MAX], count = door_list(pids, ASK_DOORS_MAX);
+        struct sockaddr_un address;
+        struct wire_reply reply;
+        struct err e = { 0 };
+        bool found = false;
+
+        for (uint32_t i = 0; i < count && !found; i++) {
+                socklen_t length = door_name(pids[i], &address);
+                int fd = try_connect(&address, length);
+
+                found = fd >= 0 && ask_at(fd, request, &reply, &e) && !is_unknown(&reply);
+        }
+        if (found)
+                *out = reply;
+        return found;
 }
 
 /* One try.  GONE: nobody records PID now; but that may be a matter of moments. */
 static bool ask_once(const struct wire_request *request, struct wire_reply *out, bool *gone, struct err *e)
 {
         int fd = find_observer(request->pid);
-        bool good;
+        bool good = fd < 0 ? explain(request->pid, e) : ask_at(fd, request, out, e);
 
-        *gone = fd < 0;
-        if (fd < 0)
-                return explain(request->pid, e);
-        good = is_trusted(fd, request->pid) ? exchange(fd, request, out, e)
-                                            : err_set(e, ERR_EXIT_CANNOT_TRACE,
-                                                      "whoever answers for process %u is neither its user nor root: not asked",
-                                                      request->pid);
-        *gone = good && out->status && !out->seq;
-        close(fd);
-        return good;
+        *gone = fd < 0 || (good && is_unknown(out));
+        if (!*gone || !family_has_agent((pid_t)request->pid) || !ask_everybody(request, out))
+                return good;
+        *gone = false;
+        return true;
 }
 
 /* A process that has just started, or become another program, has the agent already and its observer soon. */

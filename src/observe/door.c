@@ -8,12 +8,17 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/io.h"
+#include "base/str.h"
 #include "observe/process.h"
 #include "wire/hello.h"
 
+#define DOOR_PREFIX "seep-"
 #define DOOR_BACKLOG 1024
 #define DOOR_ANCESTORS_MAX 64
 #define DOOR_TRIES 1500 /* two milliseconds apart */
@@ -23,7 +28,7 @@ socklen_t door_name(uint32_t pid, struct sockaddr_un *out)
         int length;
 
         *out = (struct sockaddr_un){ .sun_family = AF_UNIX };
-        length = snprintf(out->sun_path + 1, sizeof out->sun_path - 1, "seep-%u", pid);
+        length = snprintf(out->sun_path + 1, sizeof out->sun_path - 1, DOOR_PREFIX "%u", pid);
         return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 }
 
@@ -96,4 +101,23 @@ int door_take_over(uint32_t pid)
                 fd = door_open(pid);
         }
         return fd;
+}
+
+/* The kernel shows the zero in front of an abstract name as an at sign; a connection has a line of its own with the same name. */
+uint32_t door_list(uint32_t *pids, uint32_t room)
+{
+        static const char mark[] = " @" DOOR_PREFIX;
+        struct str sockets = { 0 };
+        uint32_t count = 0, known;
+
+        if (io_read_file("/proc/net/unix", &sockets) && sockets.length)
+                for (const char *at = strstr(str_get(&sockets), mark); at && count < room; at = strstr(at, mark)) {
+                        at += sizeof mark - 1;
+                        pids[count] = (uint32_t)strtoul(at, NULL, 10);
+                        for (known = 0; pids[known] != pids[count];)
+                                known++;
+                        count += known == count && pids[count] > 0;
+                }
+        str_free(&sockets);
+        return count;
 }

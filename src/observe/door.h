@@ -27,4 +27,7 @@ int door_take_over(uint32_t pid);
 /* Whether a process that PID descends from has a door of our user's or root's. */
 bool door_of_ancestor(uint32_t pid);
 
+/* The processes that doors are about, whoever has opened them; at most ROOM.  Returns their number. */
+uint32_t door_list(uint32_t *pids, uint32_t room);
+
 #endif

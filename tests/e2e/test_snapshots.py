@@ -2,12 +2,13 @@
 """Snapshots by command, by the program, by the clock and at a threshold; and the differences between them."""
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from harness import Profile, Recording, check_clean, plain_name
+from harness import Profile, Recording, check_clean, plain_name, wait_until
 from plain import Started, child_of, difference, find_reports, live, own, run_plain, seep, start_recorded, sum_of
 
 
@@ -168,3 +169,35 @@ def test_a_child_can_be_asked_too(steps, recorder):
         assert program.finish().status == 2
     labels = [s["label"] for f in folder.glob("*.seep") for s in Profile(f).json["snapshots"]]
     assert "of the child" in labels
+
+
+def orphan_of(program):
+    """A process whose parent has ended, in a session of its own."""
+    def look():
+        return re.search(rb"orphan (\d+)\n", program.stdout())
+    return int(wait_until(look, "the orphan")[1])
+
+
+@pytest.mark.parametrize("mode", ["plain", "recorded"])
+def test_a_daemon_can_be_asked_when_its_parent_is_gone(steps, recorder, mode):
+    folder = recorder.folder()
+    script = [steps, "+red:1:64", "orphan", "+green:1:10", "ready", "wait"]
+    start = Started(folder, *script, env={"SEEP_OPTIONS": "--follow=all"}) if mode == "plain" else start_recorded(folder, *script, options=["--follow=all"])
+    with start as program:
+        daemon = orphan_of(program)
+        wait_until(lambda: b"ready" in program.stdout(), "it is ready")
+        done = seep("snapshot", daemon, "later")
+        assert done.returncode == 0, done.stderr
+        (report,) = find_reports(folder, pid=daemon)
+        assert report.by_function() == {"red": 64, "green": 10}
+        program.say()
+        assert program.finish().status == 0
+
+
+def test_a_daemon_that_is_not_followed_is_told_apart(steps, recorder):
+    with Started(recorder.folder(), steps, "+red:1:64", "orphan", "ready", "wait") as program:
+        daemon = orphan_of(program)
+        done = seep("snapshot", daemon)
+        assert done.returncode == 3 and f"process {daemon} is not being recorded".encode() in done.stderr and b"--follow=all" in done.stderr
+        program.say()
+        assert program.finish().status == 0

@@ -13,6 +13,7 @@
  *   there:SEQ                         say whether the report of that number is there, in the directory of the start
  *   usr1  raise:N                     signals
  *   chdir:DIR  fork  exec:FILE        the forked child does the rest of the steps, its parent waits and ends with its status
+ *   orphan                            the same, but its parent ends at once; the child says "orphan PID" when it has another one
  *   spin:MS                           allocate and free for so long (blue)
  *   alone                             say what wait() and the list of children tell
  *   exit:N  _exit:N  quick_exit:N  group_exit:N  abort  segv  kill
@@ -218,6 +219,20 @@ static void fork_rest(const char *unused)
         exit(WIFSIGNALED(status) ? 0 : WEXITSTATUS(status));
 }
 
+static void orphan(const char *unused)
+{
+        pid_t parent = getpid(), child = fork();
+        (void)unused;
+        if (child) {
+                moment("end");
+                _exit(0);
+        }
+        setsid();
+        while (getppid() == parent)
+                usleep(1000);
+        tell("orphan %d\n", (int)getpid());
+}
+
 static void replace(const char *file)
 {
         execl(file, file, (char *)NULL);
@@ -283,7 +298,7 @@ static const struct {
         {"tag", tag},       {"snapshot", snapshot}, {"on", on},     {"off", off},        {"moment", moment}, {"since", since},
         {"loop", loop},     {"ready", ready},       {"wait", wait_line}, {"there", there}, {"usr1", usr1},     {"raise", raise_it},
         {"chdir", go},      {"fork", fork_rest},    {"exec", replace}, {"spin", spin},
-        {"alone", alone},
+        {"alone", alone},   {"orphan", orphan},
 };
 
 static void step(const char *s)

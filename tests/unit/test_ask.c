@@ -126,5 +126,22 @@ TEST(a_door_has_one_owner)
         close(first);
 }
 
+TEST(open_doors_are_listed_once)
+{
+        static uint32_t pids[4096];
+        int one = door_open(4000000001u), other = door_open(4000000002u);
+        uint32_t count = door_list(pids, 4096), found[2] = { 0 };
+
+        for (uint32_t i = 0; i < count; i++)
+                if (pids[i] == 4000000001u || pids[i] == 4000000002u)
+                        found[pids[i] - 4000000001u]++;
+        is_equal(found[0], 1);
+        is_equal(found[1], 1);
+        is_equal(door_list(pids, 1), 1);
+        close(one);
+        close(other);
+}
+
 TAP_MAIN(the_path_is_the_rest_of_a_session, a_request_has_the_process_and_the_label, a_long_label_is_cut_between_characters,
-         an_answer_of_another_kind_is_none, who_is_not_recorded_is_told_from_who_is_not_there, a_door_has_one_owner)
+         an_answer_of_another_kind_is_none, who_is_not_recorded_is_told_from_who_is_not_there, a_door_has_one_owner,
+         open_doors_are_listed_once)
