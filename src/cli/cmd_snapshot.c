@@ -36,7 +36,7 @@ static int say_help(void)
         struct str out = { 0 };
 
         str_text(&out, "usage: seep snapshot [OPTIONS] PID [LABEL]\n\n"
-                       "Take a snapshot of a process that is being recorded.  It becomes part of the\n"
+                       "Take a snapshot of a process that is being recorded. It becomes part of the\n"
                        "recording, under its number and LABEL, and a report tells what changed since the\n"
                        "last one: PROGRAM-PID-N.memlog, beside the recording or where the program was\n"
                        "started.\n\n");

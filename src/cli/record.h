@@ -26,7 +26,7 @@
         X(RECORD_TRACK_FDS, "track-fds", 0, NULL, "record file descriptors too: open, socket, dup, close, ...") \
         X(RECORD_FREE_STACKS, "free-stacks", 0, NULL, "record the call stack of each release too")              \
         X(RECORD_USER, "user", 0, "NAME", "run the program as this user (for root)")                            \
-        X(RECORD_HEAD_SNAPSHOTS, NULL, 0, NULL, "snapshots; those that are asked for also write a report, PROGRAM-PID-N.memlog:") \
+        X(RECORD_HEAD_SNAPSHOTS, NULL, 0, NULL, "snapshots; those asked for also write a report, PROGRAM-PID-N.memlog:") \
         X(RECORD_SIGNAL, "signal", 0, "SIG", "the signal that asks for one, or none (USR1)")                    \
         X(RECORD_EVERY, "snapshot-every", 0, "TIME", "take one each TIME, like 10s")                            \
         X(RECORD_AT_RSS, "snapshot-at-rss", 0, "SIZE", "take one when SIZE is resident, like 2G; once")         \

@@ -80,10 +80,10 @@ static const char leaks_text[] =
         "  seep report --cost=live     not freed, by call stack\n"
         "  seep report --blocks        each block with address, size, age and stack\n"
         "\n"
-        "A leak shows as a stack whose live bytes grow with time. Compare two moments:\n"
+        "A leak shows as a stack whose live bytes grow with time:\n"
         "\n"
-        "  seep report --cost=live --at 10s\n"
-        "  seep report --cost=live --at 60s\n";
+        "  seep report --growth          stacks that grow, with their rate\n"
+        "  seep diff run.seep@10s @60s   what changed between two moments\n";
 
 static const char formats_text[] =
         "FORMATS\n"
@@ -152,7 +152,7 @@ static const char snapshots_text[] =
         "\n"
         "  seep snapshot PID [LABEL]          from another terminal\n"
         "  kill -USR1 PID                     by a signal (seep help signal)\n"
-        "  SEEP_SNAPSHOT(\"label\")            by the program itself (seep help tags)\n"
+        "  SEEP_SNAPSHOT(\"label\")             by the program itself (seep help tags)\n"
         "  seep --snapshot-every 10s PROGRAM  by the clock\n"
         "  seep --snapshot-at-rss 2G PROGRAM  when so much is resident (once), or\n"
         "       --snapshot-at-heap 500M       allocated (once)\n"
