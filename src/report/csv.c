@@ -100,7 +100,14 @@ static void csv_known(struct str *out, bool known, uint64_t value)
                 csv_text(out, NULL);
 }
 
-static void csv_row(struct stack_writer *w, const struct select_row *row)
+static void csv_growth(const struct growth *g, struct str *out)
+{
+        csv_text(out, growth_word(g->class));
+        csv_known(out, g->class != GROWTH_UNKNOWN, (uint64_t)(g->bytes_per_s + 0.5));
+}
+
+/* GROWTH: of the site, or NULL. */
+static void csv_row(struct stack_writer *w, const struct select_row *row, const struct growth *growth)
 {
         const struct selection *sel = w->sel;
         struct str *out = w->out;
@@ -118,28 +125,31 @@ static void csv_row(struct stack_writer *w, const struct select_row *row)
         csv_signed(out, (int64_t)row->frees);
         csv_known(out, !of_time, row->temporary);
         csv_known(out, of_all, row->lifetime_ms);
+        csv_growth(growth ? growth : &(struct growth){ 0 }, out);
         csv_stack(w, (struct wrapper_frame){ row->node, row->level });
         csv_end(out);
 }
 
-static void csv_part(struct stack_writer *w, const struct select_part *part, const struct flat_options *options)
+static void csv_part(struct stack_writer *w, const struct select_part *part, const struct flat_options *options, const struct growth *growth)
 {
         uint32_t count;
-        const struct select_row **rows = flat_order(w->sel, part, options, &count);
+        const struct select_row **rows = flat_order(w->sel, part, options, growth, &count);
 
         for (uint32_t i = 0; i < count && (!options->limit || i < options->limit); i++)
-                csv_row(w, rows[i]);
+                csv_row(w, rows[i], growth ? &growth[rows[i]->site] : NULL);
         free(rows);
 }
 
 void csv_write(const struct selection *sel, struct symbols *s, const struct flat_options *options, struct str *out)
 {
+        struct growth *growth = flat_judge(sel);
         struct stack_writer w;
 
         csv_names(out, "site,kind,live_bytes,live_blocks,peak_bytes,peak_blocks,alloc_bytes,allocs,frees,temporary,"
-                       "lifetime_ms,stack");
+                       "lifetime_ms,growth,growth_bytes_per_s,stack");
         csv_start(&w, sel, s, out);
-        csv_part(&w, &sel->heap, options);
-        csv_part(&w, &sel->mapped, options);
+        csv_part(&w, &sel->heap, options, growth);
+        csv_part(&w, &sel->mapped, options, growth);
         stack_end(&w);
+        free(growth);
 }

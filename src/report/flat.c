@@ -41,8 +41,9 @@ struct flat {
         const struct selection *sel;
         struct symbols *symbols;
         const struct flat_options *options;
-        struct growth *growth;    /* by site; NULL: the moment has none */
-        struct flat_sizes *sizes; /* by site; NULL: not known for the moment */
+        const struct growth *growth; /* by site; NULL: the moment has none */
+        struct flat_sizes *sizes;    /* by site; NULL: not known for the moment */
+        bool whole;                  /* also rows whose key is zero */
         struct str *out;
 };
 
@@ -313,10 +314,20 @@ static void flat_entry(const struct flat *f, const struct flat_entry *entry, uin
         flat_costs(f, entry->row);
 }
 
+/* Is there anything in it but zeros? */
+static bool flat_happened(const struct select_row *row)
+{
+        return row->allocs || row->frees || row->live_bytes || row->live_blocks || row->peak_bytes || row->peak_blocks;
+}
+
 /* In a range, a stack that only became less has no new bytes, but belongs to what happened; what grew until the end of
  * the program and was freed there is worth a look too. */
-static bool flat_shown(const struct selection *sel, const struct flat_entry *entry)
+static bool flat_shown(const struct flat *f, const struct flat_entry *entry)
 {
+        const struct selection *sel = f->sel;
+
+        if (f->whole)
+                return flat_happened(entry->row);
         return entry->value != 0 || entry->rate > 0 || (sel->moment == SELECT_OF_RANGE && entry->row->live_bytes != 0);
 }
 
@@ -334,7 +345,7 @@ static struct flat_entry *flat_entries(const struct flat *f, const struct select
                 *entry = (struct flat_entry){ row, flat_value(row, key, extra), flat_value(row, second, extra_second), 0 };
                 if (f->options->growing_first && f->growth)
                         entry->rate = f->growth[row->site].bytes_per_s;
-                *count += flat_shown(f->sel, entry);
+                *count += flat_shown(f, entry);
         }
         qsort(entries, *count, sizeof *entries, entry_compare);
         free(extra);
@@ -343,9 +354,9 @@ static struct flat_entry *flat_entries(const struct flat *f, const struct select
 }
 
 const struct select_row **flat_order(const struct selection *sel, const struct select_part *part,
-                                     const struct flat_options *options, uint32_t *count)
+                                     const struct flat_options *options, const struct growth *growth, uint32_t *count)
 {
-        struct flat f = { .sel = sel, .options = options };
+        struct flat f = { .sel = sel, .options = options, .growth = growth, .whole = true };
         struct flat_entry *entries = flat_entries(&f, part, count);
         const struct select_row **rows = heap_zero(*count, sizeof *rows);
 
@@ -450,14 +461,20 @@ static struct flat_sizes *flat_sizes_of(const struct selection *sel)
         return sizes;
 }
 
+struct growth *flat_judge(const struct selection *sel)
+{
+        if (sel->moment != SELECT_OF_RUN && sel->moment != SELECT_OF_PEAK)
+                return NULL;
+        return growth_judge(sel->profile, sel->leaders);
+}
+
 void flat_write(const struct selection *sel, struct symbols *s, const struct flat_options *options, struct str *out)
 {
-        struct flat f = { .sel = sel, .symbols = s, .options = options, .out = out };
+        struct growth *growth = flat_judge(sel);
+        struct flat f = { .sel = sel, .symbols = s, .options = options, .growth = growth, .out = out };
 
         if (sel->moment == SELECT_OF_RUN)
                 f.sizes = flat_sizes_of(sel);
-        if (sel->moment == SELECT_OF_RUN || sel->moment == SELECT_OF_PEAK)
-                f.growth = growth_judge(sel->profile, sel->leaders);
         flat_head(sel, &sel->heap, "heap", out);
         if (options->growing_first && f.growth)
                 flat_growth(&f);
@@ -467,5 +484,5 @@ void flat_write(const struct selection *sel, struct symbols *s, const struct fla
                 flat_part(&f, &sel->mapped);
         }
         free(f.sizes);
-        free(f.growth);
+        free(growth);
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "report/growth.h"
 #include "report/select.h"
 #include "symbol/symbol.h"
 
@@ -46,9 +47,12 @@ struct flat_options {
         int color;
 };
 
-/* The rows of PART that are listed, in their order; to be freed. */
+/* growth_judge() where the selection allows it, else NULL; to be freed. */
+struct growth *flat_judge(const struct selection *sel);
+
+/* All rows of PART with which something happened, in the order of OPTIONS; to be freed.  GROWTH: by flat_judge(). */
 const struct select_row **flat_order(const struct selection *sel, const struct select_part *part,
-                                     const struct flat_options *options, uint32_t *count);
+                                     const struct flat_options *options, const struct growth *growth, uint32_t *count);
 
 /* Append the stacks whose key is not zero, largest first: the heap's, then those of mmap. */
 void flat_write(const struct selection *sel, struct symbols *s, const struct flat_options *options, struct str *out);

@@ -213,12 +213,19 @@ static void growth_rate(double bytes_per_s, struct str *out)
         str_format(out, "/%s", units[i].unit);
 }
 
-void growth_write(const struct growth *g, struct str *out)
+const char *growth_word(enum growth_class class)
 {
         static const char *const words[] = { [GROWTH_UNKNOWN] = "", [GROWTH_ONCE] = "once",
-                                             [GROWTH_BOUNDED] = "bounded", [GROWTH_GROWS] = "grows " };
+                                             [GROWTH_BOUNDED] = "bounded", [GROWTH_GROWS] = "grows" };
 
-        str_text(out, words[g->class]);
-        if (g->class == GROWTH_GROWS)
-                growth_rate(g->bytes_per_s, out);
+        return words[class];
+}
+
+void growth_write(const struct growth *g, struct str *out)
+{
+        str_text(out, growth_word(g->class));
+        if (g->class != GROWTH_GROWS)
+                return;
+        str_char(out, ' ');
+        growth_rate(g->bytes_per_s, out);
 }

@@ -37,6 +37,9 @@ struct growth {
  * own.  Entries of sites that are not leaders say nothing. */
 struct growth *growth_judge(const struct profile *p, const uint32_t *leaders);
 
+/* "grows", "bounded", "once" or "". */
+const char *growth_word(enum growth_class class);
+
 /* Append "grows 1.2 KiB/s", "bounded", "once"; nothing when it is not known. */
 void growth_write(const struct growth *g, struct str *out);
 
