@@ -25,7 +25,7 @@ static int say_first_steps(void)
         fputs("seep tells where the memory of a program goes.\n"
               "  seep ./program args...   run it, record every allocation, sum up at the end\n"
               "  seep report              the newest recording here, as a tree of call stacks\n"
-              "  seep help                all commands; also 'seep help report', 'seep help peak'\n"
+              "  seep help                all commands, and topics such as 'seep help peak'\n"
               "  man seep                 the manual\n",
               stdout);
         return 0;
