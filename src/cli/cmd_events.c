@@ -76,6 +76,7 @@ struct events {
         struct deliver_stream stream;
         uint64_t written;
         uint64_t first; /* event from FROM on; 0 none yet */
+        bool reached;   /* TO, so that the end of the log was not looked at */
 };
 
 static int say_help(void)
@@ -112,6 +113,17 @@ static bool find_bound(const struct profile *p, struct bound *b, struct err *e)
         else if (b->at.type == MOMENT_PEAK)
                 b->at.ms = p->totals.peak_ms;
         return true;
+}
+
+/* Marks have an order of their own: several may be of the same millisecond. */
+static bool bounds_in_order(const struct events *v, struct err *e)
+{
+        const struct bound *from = &v->from, *to = &v->to;
+        bool marks = from->mark != UINT64_MAX && to->mark != UINT64_MAX;
+
+        if (!from->word || !to->word || (marks ? from->mark <= to->mark : from->at.ms <= to->at.ms))
+                return true;
+        return err_set(e, ERR_EXIT_USAGE, "--from %s --to %s: the end lies before the start", from->word, to->word);
 }
 
 static bool is_mark(const struct bound *b, const struct ledger_event *e)
@@ -162,12 +174,14 @@ static void read_all(struct events *v)
                 number++;
                 if (!v->first && reaches(&v->from, &e))
                         v->first = number;
-                if (passes(v, &e))
+                v->reached = passes(v, &e);
+                if (v->reached)
                         break;
                 if (v->first && !v->open && v->form != EVENTS_TOTALS)
                         more = write_event(v, number, &e);
                 replay_event(v->replay, &e);
-                if (is_mark(&v->to, &e))
+                v->reached = is_mark(&v->to, &e);
+                if (v->reached)
                         break;
                 if (line.terminal && number % EVENTS_BATCH == 0)
                         line.progress.tell(&line.progress, events_log_done(v->log), events_log_size(v->log).bytes);
@@ -243,7 +257,7 @@ static bool print(struct events *v, struct err *e)
         cut = v->limit && v->written == v->limit;
         if (!deliver_end(&v->stream, e))
                 return false;
-        if (!cut)
+        if (!cut && !v->reached)
                 tell_end(v);
         return true;
 }
@@ -275,7 +289,7 @@ static bool load(struct events *v, struct err *e)
                 message("%s holds events only: there are numbers in place of names", v->file);
                 *e = (struct err){ 0 };
         }
-        return find_bound(&v->profile, &v->from, e) && find_bound(&v->profile, &v->to, e);
+        return find_bound(&v->profile, &v->from, e) && find_bound(&v->profile, &v->to, e) && bounds_in_order(v, e);
 }
 
 static int run(struct events *v)

@@ -225,6 +225,17 @@ def test_a_range_between_two_tags_is_printed(steps):
     assert "three" in wrong.stderr and "one" in wrong.stderr
 
 
+def test_a_range_that_ends_before_the_log_says_nothing_about_its_end(steps):
+    for bounds in (("--to", "one"), ("--from", "one", "--to", "two", "--open"), ("--to", "0ms")):
+        assert seep("events", *bounds, steps.folder / "out.seep").stderr == ""
+
+
+@pytest.mark.parametrize("bounds", [("two", "one"), ("end", "one"), ("5s", "2s")])
+def test_a_range_that_ends_before_it_begins_is_refused(steps, bounds):
+    done = seep("events", "--from", bounds[0], "--to", bounds[1], steps.folder / "out.seep", status=2)
+    assert "the end lies before the start" in done.stderr and done.stdout == ""
+
+
 def test_open_shows_what_was_never_freed(steps):
     file = steps.folder / "out.seep"
     blocks = format_reader.read(file).arrays["blocks"]
