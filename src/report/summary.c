@@ -454,6 +454,26 @@ static void summary_modules(struct summary *m)
         str_free(&names);
 }
 
+/* TEXT on as many as LINES lines, broken at spaces; the last one is cut. */
+static void summary_fold(struct summary *m, const char *text, uint32_t lines)
+{
+        static const char first[] = "  warning: ", next[] = "           ";
+        const size_t room = SUMMARY_COLUMNS - strlen(first);
+
+        for (uint32_t line = 1; *text; line++) {
+                size_t length = strlen(text), start = m->out->length;
+                const char *space = length > room ? memrchr(text, ' ', room + 1) : NULL;
+
+                if (line < lines && space)
+                        length = (size_t)(space - text);
+                str_text(m->out, line == 1 ? first : next);
+                str_bytes(m->out, text, length);
+                text_cut(m->out, start, SUMMARY_COLUMNS);
+                str_char(m->out, '\n');
+                text += length + (text[length] == ' ');
+        }
+}
+
 static void summary_warnings(struct summary *m)
 {
         const struct profile_meta *meta = &m->p->meta;
@@ -466,13 +486,9 @@ static void summary_warnings(struct summary *m)
                            children == 1 ? "child" : "children", children == 1 ? "was" : "were");
         }
         for (uint32_t i = 0; i < meta->warning_count && i < SUMMARY_WARNINGS; i++) {
-                size_t start = m->out->length;
-
                 text_color(m->out, m->color, TEXT_YELLOW);
-                str_format(m->out, "  warning: %s", meta->warnings[i] ? meta->warnings[i] : "");
-                text_cut(m->out, start, SUMMARY_COLUMNS + (m->color ? 5 : 0));
+                summary_fold(m, meta->warnings[i] ? meta->warnings[i] : "?", SUMMARY_WARNINGS / meta->warning_count);
                 text_plain(m->out, m->color);
-                str_char(m->out, '\n');
         }
 }
 

@@ -136,6 +136,20 @@ TEST(the_worst_case_still_fits_a_screen)
         profile_free(&p);
 }
 
+TEST(a_single_warning_is_whole)
+{
+        struct profile p;
+        char *text;
+
+        forge_usual(&p);
+        add_warning(&p, "the event log ends after 589824 events: it could not be written: No space left on device");
+        text = summary_of(&p, "prog.1.seep");
+        has_text(text, "\n  warning: the event log ends after 589824 events: it could not be written: No\n"
+                       "           space left on device\n");
+        free(text);
+        profile_free(&p);
+}
+
 TEST(nothing_recorded_is_explained)
 {
         struct profile p;
@@ -255,5 +269,5 @@ TEST(stacks_that_grow_are_marked)
 }
 
 TAP_MAIN(a_long_path_of_the_program_is_cut_at_its_front, stacks_that_grow_are_marked, numbers_and_the_largest_sites_are_told, mapped_memory_is_named_where_it_explains_the_resident_set,
-         children_that_were_not_recorded_are_told, the_worst_case_still_fits_a_screen, nothing_recorded_is_explained,
+         children_that_were_not_recorded_are_told, the_worst_case_still_fits_a_screen, a_single_warning_is_whole, nothing_recorded_is_explained,
          all_freed_is_said, commands_work_as_printed_also_for_odd_names, library_machinery_is_passed_over)
