@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks_exit.c -- the ways out of the program, for the last report of plain LD_PRELOAD, and the way into a sandbox.
+ * hooks_exit.c -- the ways out of the program, for the last report of plain LD_PRELOAD, the way into a sandbox, and names of threads.
  *
  * Room:   inside.
  * Keeps:  after exit() the report comes behind all destructors: a function registered while they run is called when they are done (glibc;
@@ -16,6 +16,7 @@
 void hook_exit_now(int status) HOOK("_exit");
 void hook_exit_now_c(int status) HOOK("_Exit");
 int hook_prctl(int option, long a, long b, long c, long d) HOOK("prctl");
+int hook_setname(void *thread, const char *name) HOOK("pthread_setname_np");
 int hook_seccomp_load(void *filter) HOOK("seccomp_load");
 
 void hook_exit_now(int status)
@@ -30,13 +31,28 @@ void hook_exit_now_c(int status)
         REAL(exit_now_c_)(status);
 }
 
+#define SET_NAME 15
 #define SET_SECCOMP 22
 
 int hook_prctl(int option, long a, long b, long c, long d)
 {
+        int result;
+
         if (option == SET_SECCOMP)
                 agent.sandboxed = 1;
-        return REAL(prctl_)(option, a, b, c, d);
+        result = REAL(prctl_)(option, a, b, c, d);
+        if (option == SET_NAME)
+                thread_renamed();
+        return result;
+}
+
+int hook_setname(void *thread, const char *name)
+{
+        int result = REAL(pthread_setname_np_)(thread, name);
+
+        if ((uint64_t)thread == arch_thread_pointer())
+                thread_renamed();
+        return result;
 }
 
 /* libseccomp's; what it does inside is not seen. */

@@ -192,7 +192,18 @@ struct thread *thread_register(void)
         peak_thread_joined();
         thread_self = t;
         journal_put(t, LEDGER_EVENT_THREAD, 0, 0, tid, 0);
+        thread_renamed();
         return t;
+}
+
+void thread_renamed(void)
+{
+        uint64_t name[2] = { 0, 0 };
+
+        if (!thread_self || !(agent.special & SPECIAL_JOURNAL))
+                return;
+        arch_syscall(SYS_prctl, PR_GET_NAME, (long)name, 0, 0, 0, 0);
+        journal_put(thread_self, LEDGER_EVENT_THREAD_NAME, 0, 0, name[0], name[1]);
 }
 
 struct thread *thread_borrow(struct thread *owner)

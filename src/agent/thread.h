@@ -121,6 +121,9 @@ extern __thread struct thread *thread_self __attribute__((tls_model("initial-exe
 /* The calling thread's state, made at its first event; NULL when there is no memory or no slot left. */
 struct thread *thread_register(void);
 
+/* The calling thread has another name: put that into the journal. */
+void thread_renamed(void);
+
 /* A spare state for the time of one event inside a signal handler; NULL if there is none. */
 struct thread *thread_borrow(struct thread *owner);
 void thread_return(struct thread *t);

@@ -426,6 +426,7 @@ enum ledger_event_type {
         LEDGER_EVENT_THREAD_END,   /* tid; made when somebody notices */
         LEDGER_EVENT_MODULE,       /* index of the module that was first seen */
         LEDGER_EVENT_CARVE,        /* arena, bytes (signed) that are counted as pool blocks inside it and no more as its own, its site */
+        LEDGER_EVENT_THREAD_NAME,  /* the thread's name: 16 bytes in ADDRESS and SIZE, first byte lowest; at its first event and when it changes it */
         LEDGER_EVENT_TYPES
 };
 

@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -30,7 +31,14 @@
 #define JOURNAL_SLEEP_MS 1u          /* while events come */
 #define JOURNAL_SLEEP_MAX_MS 10u     /* while none do */
 #define JOURNAL_FLUSH_MS 5000u       /* a batch is written after so long, full or not */
+#define JOURNAL_THREADS_MS 100u      /* between looks for threads that have ended */
 #define JOURNAL_PATIENCE_MS 2000u    /* an entry not finished for so long was left by a signal handler that did not return */
+
+/* A thread that is in the log and has not ended. */
+struct running {
+        uint16_t thread; /* as events name it */
+        uint32_t tid;
+};
 
 struct journal {
         struct ledger_head *head;        /* shared with the program */
@@ -40,6 +48,10 @@ struct journal {
         struct ledger_event *step;       /* copies, safe from the program */
         uint64_t stuck_ms, flush_ms;     /* since when NEXT is not finished (0: it is), when a batch was written last */
         uint32_t sleep_ms;
+        uint32_t pid; /* as we see it; 0: threads cannot be looked for */
+        struct running *running;
+        uint32_t running_count;
+        uint64_t looked_ms; /* when threads were looked for last */
 
         struct events_encoder *encoder;
         struct str batch, section;
@@ -158,6 +170,48 @@ static void encode(struct journal *j, const struct ledger_event *e, uint32_t cou
         }
 }
 
+/* ---- threads: they say when they begin, but not when they end ---- */
+
+static bool is_there(const struct journal *j, uint32_t tid)
+{
+        char name[64];
+
+        snprintf(name, sizeof name, "/proc/%u/task/%u", j->pid, tid);
+        return access(name, F_OK) == 0;
+}
+
+static void thread_ends(struct journal *j, uint32_t index)
+{
+        struct running *r = &j->running[index];
+        struct ledger_event e = { .type = LEDGER_EVENT_THREAD_END, .thread = r->thread, .address = r->tid, .ms = j->head->tick_ms };
+
+        encode(j, &e, 1);
+        *r = j->running[--j->running_count];
+}
+
+/* The number of an ended thread may be another's already: then its THREAD event tells. */
+static void thread_begins(struct journal *j, const struct ledger_event *e)
+{
+        for (uint32_t i = j->running_count; i-- > 0;)
+                if (j->running[i].tid == (uint32_t)e->address)
+                        thread_ends(j, i);
+        j->running = heap_grow(j->running, j->running_count + 1, sizeof *j->running);
+        j->running[j->running_count++] = (struct running){ e->thread, (uint32_t)e->address };
+}
+
+/* A thread of another world of numbers, or one that ended at once, is not found the first time either: it ends with the process. */
+static void look_for_ended(struct journal *j, bool all)
+{
+        uint64_t now = now_ms();
+
+        if (!all && (!j->pid || now - j->looked_ms < JOURNAL_THREADS_MS))
+                return;
+        j->looked_ms = now;
+        for (uint32_t i = j->running_count; i-- > 0;)
+                if (all || !is_there(j, j->running[i].tid))
+                        thread_ends(j, i);
+}
+
 /* ---- the ring ---- */
 
 /* The ring may be mapped when the head may be (observe/view.h says why). */
@@ -211,6 +265,19 @@ static uint64_t ring_end(const struct journal *j)
         return reserved < j->next + j->room ? reserved : j->next + j->room;
 }
 
+static void encode_step(struct journal *j, uint32_t count)
+{
+        uint32_t done = 0;
+
+        for (uint32_t i = 0; i < count; i++)
+                if (j->step[i].type == LEDGER_EVENT_THREAD) {
+                        encode(j, j->step + done, i - done);
+                        thread_begins(j, &j->step[i]);
+                        done = i;
+                }
+        encode(j, j->step + done, count - done);
+}
+
 /* Take one step of events; how many. */
 static uint32_t drain(struct journal *j)
 {
@@ -220,7 +287,7 @@ static uint32_t drain(struct journal *j)
                 return 0;
         j->next += count;
         tell_read(j);
-        encode(j, j->step, count);
+        encode_step(j, count);
         j->stuck_ms = 0;
         return count;
 }
@@ -288,6 +355,7 @@ static void *run(void *context)
 
                 if (!count)
                         look_at_stuck(j);
+                look_for_ended(j, false);
                 if (now_ms() - j->flush_ms > JOURNAL_FLUSH_MS)
                         write_batch(j);
                 if (count)
@@ -298,6 +366,8 @@ static void *run(void *context)
         }
         if (!j->end)
                 drain_rest(j);
+        if (j->ended)
+                look_for_ended(j, true);
         write_batch(j);
         return NULL;
 }
@@ -320,12 +390,13 @@ static void start_thread(struct journal *j)
 
 /* ---- for the recording ---- */
 
-struct journal *journal_open(const struct view *v, const char *path, uint64_t max_bytes)
+struct journal *journal_open(const struct view *v, uint32_t pid, const char *path, uint64_t max_bytes)
 {
         struct journal *j = heap_zero(1, sizeof *j);
 
         j->fd = -1;
         j->head = view_shared(v);
+        j->pid = pid;
         j->max_bytes = max_bytes;
         open_file(j, path);
         if (!map_ring(j, v) && !j->end)
@@ -394,6 +465,7 @@ void journal_close(struct journal *j, bool keep)
         str_free(&j->front);
         str_free(&j->tail);
         free(j->step);
+        free(j->running);
         free(j->path);
         free(j);
 }

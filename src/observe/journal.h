@@ -20,7 +20,7 @@
 struct journal;
 
 /* Begin to take the events of V, which must outlive it, for the recording PATH.  MAX_BYTES of log, 0 any number. */
-struct journal *journal_open(const struct view *v, const char *path, uint64_t max_bytes);
+struct journal *journal_open(const struct view *v, uint32_t pid, const char *path, uint64_t max_bytes);
 
 /* Take what is there and take no more.  ENDED: the process is over; what it had begun to write is left out. */
 void journal_finish(struct journal *j, bool ended);

@@ -199,7 +199,7 @@ FORMAT_ARRAYS(FORMAT_NUMBER_CHECK)
 /* Numbers that are in files. */
 _Static_assert(LEDGER_KIND_POOL == 14 && LEDGER_KIND_TYPE_FIRST == 32, "kinds are frozen");
 _Static_assert(LEDGER_MARK_OUTSIDE == 9, "types of marks are frozen");
-_Static_assert(LEDGER_EVENT_CARVE == 16, "types of events are frozen");
+_Static_assert(LEDGER_EVENT_CARVE == 16 && LEDGER_EVENT_THREAD_NAME == 17, "types of events are frozen");
 _Static_assert(LEDGER_SIZE_CLASSES == 42 && LEDGER_LIFETIME_CLASSES == 34, "classes are frozen");
 
 uint64_t format_count(const struct profile *p, unsigned array)

@@ -150,6 +150,7 @@ const char *transactions_word(const struct transactions *t, const struct ledger_
                 [LEDGER_EVENT_UNMAP] = "munmap",        [LEDGER_EVENT_UNMAP_FAILED] = "munmap-failed",
                 [LEDGER_EVENT_THREAD] = "thread",       [LEDGER_EVENT_THREAD_END] = "thread-end",
                 [LEDGER_EVENT_MODULE] = "module",       [LEDGER_EVENT_CARVE] = "carve",
+                [LEDGER_EVENT_THREAD_NAME] = "thread-name",
         };
 
         switch (e->type) {

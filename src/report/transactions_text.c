@@ -38,6 +38,18 @@ static void signed_number(char sign, uint64_t value, struct str *out)
         transactions_number(out, value, 1, ' ');
 }
 
+/* The name in a LEDGER_EVENT_THREAD_NAME, printable. */
+static const char *thread_name(const struct ledger_event *e, char name[static 17])
+{
+        memcpy(name, &e->address, 8);
+        memcpy(name + 8, &e->size, 8);
+        name[16] = 0;
+        for (char *c = name; *c; c++)
+                if ((unsigned char)*c < ' ' || *c == 127)
+                        *c = '?';
+        return name;
+}
+
 /* Bytes that are there now and were not before, or the other way round. */
 static void text_amount(const struct transaction *x, struct str *out)
 {
@@ -70,6 +82,7 @@ static void text_address(const struct transaction *x, struct str *out)
         case LEDGER_EVENT_MARK:
         case LEDGER_EVENT_THREAD:
         case LEDGER_EVENT_THREAD_END:
+        case LEDGER_EVENT_THREAD_NAME:
         case LEDGER_EVENT_MODULE:
         case LEDGER_EVENT_UNMAP_FAILED:
                 break;
@@ -110,6 +123,7 @@ static void text_release(struct transactions *t, const struct transaction *x, st
 static void text_what(struct transactions *t, const struct transaction *x, struct str *out)
 {
         const struct ledger_event *e = x->event;
+        char name[17];
 
         switch (e->type) {
         case LEDGER_EVENT_FREE:
@@ -125,6 +139,9 @@ static void text_what(struct transactions *t, const struct transaction *x, struc
         case LEDGER_EVENT_THREAD:
         case LEDGER_EVENT_THREAD_END:
                 str_format(out, "tid %" PRIu64, e->address);
+                break;
+        case LEDGER_EVENT_THREAD_NAME:
+                str_text(out, thread_name(e, name));
                 break;
         case LEDGER_EVENT_ACQUIRE:
         case LEDGER_EVENT_RELEASE:
@@ -205,9 +222,11 @@ static void csv_frame(const struct transactions *t, uint32_t node, const struct 
 }
 
 /* In place of a stack. */
-static const char *csv_name(const struct transactions *t, const struct ledger_event *e)
+static const char *csv_name(const struct transactions *t, const struct ledger_event *e, char name[static 17])
 {
         switch (e->type) {
+        case LEDGER_EVENT_THREAD_NAME:
+                return thread_name(e, name);
         case LEDGER_EVENT_MARK:
                 return transactions_label(t, e);
         case LEDGER_EVENT_MODULE:
@@ -245,6 +264,10 @@ static void csv_block(const struct transaction *x, struct str *out)
 {
         const struct ledger_event *e = x->event;
 
+        if (e->type == LEDGER_EVENT_THREAD_NAME) {
+                str_text(out, ",,,,,");
+                return;
+        }
         if (x->block) {
                 csv_address(out, true, x->block->address);
                 csv_number(out, x->block->size);
@@ -263,7 +286,8 @@ static void csv_put(struct transactions *t, const struct transaction *x, struct 
 {
         const struct ledger_event *e = x->event;
         const struct profile_thread *thread = transactions_thread(t, e);
-        const char *name = csv_name(t, e);
+        char buffer[17];
+        const char *name = csv_name(t, e, buffer);
 
         csv_number(out, x->number);
         csv_number(out, e->ms);

@@ -13,7 +13,7 @@ from format_reader import MASK, Body, need
 
 EVENTS, EVENT_SITES = 64, 65
 TYPES = """none alloc free take move put_back map unmap unmap_failed bad_free acquire release mark thread thread_end module
-    carve""".split()
+    carve thread_name""".split()
 COLUMNS = "op thread site size address depth block caller plain".split()
 ENDS = ("open", "done", "full", "failed")
 ALLOC, FREE, TAKE, MOVE, PUT_BACK = 1, 2, 3, 4, 5

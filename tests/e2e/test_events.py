@@ -151,6 +151,16 @@ def test_pools_and_their_arenas_are_replayed(compiler, recorder):
     assert any(line["kind"] == "pool" for line in rows(seen.folder / "out.seep"))
 
 
+def test_threads_begin_have_names_and_end(compiler, recorder):
+    file = recorder.record(compiler.build("named_threads.c"), options=["--events"]).folder / "out.seep"
+    told = [(row["tid"], row["what"], row["stack"]) for row in rows(file) if row["what"].startswith("thread")]
+    tids = list(dict.fromkeys(tid for tid, _, _ in told))
+    assert len(tids) == 3
+    for tid, names in zip(tids, (["named_threads"], ["first", "renamed"], ["second", "renamed"])):
+        assert [stack for t, what, stack in told if t == tid and what == "thread-name"] == names
+        assert [what for t, what, _ in told if t == tid and what != "thread-name"] == ["thread", "thread-end"]
+
+
 def test_mappings_are_replayed(compiler, recorder):
     seen = recorder.record("/usr/bin/python3", "-c", "import mmap\nm = [mmap.mmap(-1, 40960) for _ in range(9)]\nm[3].close()",
                            options=["--events"])

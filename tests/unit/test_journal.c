@@ -32,7 +32,7 @@ static void start(uint64_t max_bytes)
         specimen_open(&ledger);
         is_equal(fcntl(ledger.fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
         view = specimen_view(&ledger);
-        journal = journal_open(&view, path, max_bytes);
+        journal = journal_open(&view, 0, path, max_bytes);
 }
 
 static uint64_t ring_room(void)
