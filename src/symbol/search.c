@@ -176,6 +176,20 @@ static void search_say_other(struct search *s, const char *path)
         str_free(&text);
 }
 
+/* What has no build id cannot be compared; a later date at the recorded place is the one sign of another build. */
+static void search_say_younger(struct search *s, const struct search_state *t)
+{
+        struct str text = { 0 };
+        struct stat st;
+
+        if (!s->recorded_ns || !t->path || t->wanted->build_id_bytes || strcmp(t->path, t->wanted->path) != 0 || stat(t->path, &st) != 0 ||
+            (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec <= s->recorded_ns)
+                return;
+        str_format(&text, "%s was changed after the recording, and what was recorded has no build id: its names may be wrong", t->path);
+        search_say(s, str_get(&text));
+        str_free(&text);
+}
+
 enum binary_fit search_find(struct search *s, const struct profile_module *wanted, char **path)
 {
         struct search_state t = { .wanted = wanted };
@@ -183,6 +197,7 @@ enum binary_fit search_find(struct search *s, const struct profile_module *wante
         if (!places_walk(wanted, &s->options, search_try, &t) && !search_link(s, &t) && !search_shelves(s, &t) &&
             !search_servers(s, &t) && t.other)
                 search_say_other(s, t.other);
+        search_say_younger(s, &t);
         free(t.other);
         *path = t.path;
         return t.best;

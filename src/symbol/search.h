@@ -22,6 +22,7 @@ struct search {
         struct fetch *fetch;   /* NULL: no servers */
         char **told;           /* what was said already */
         uint32_t told_count, others_told;
+        uint64_t recorded_ns; /* when the recording began; 0 not known */
 };
 
 /* OPTIONS (may be NULL) and their strings must outlive S. */

@@ -63,6 +63,7 @@ struct symbols *symbols_new(const struct profile *p, const struct symbol_options
 
         s->profile = p;
         search_init(&s->search, options);
+        s->search.recorded_ns = p->meta.start_realtime_ns;
         s->modules = heap_zero(p->module_count, sizeof *s->modules);
         s->chunk_used = SYMBOL_CHUNK;
         return s;

@@ -95,6 +95,16 @@ def test_a_file_of_another_build_is_not_used_and_told_once(bench, recorded):
     assert "near_inner" in done.stdout
 
 
+def test_a_program_without_a_build_id_that_was_changed_later_is_told(bench):
+    flags = ("-O2", "-g", "-Wl,--build-id=none")
+    bench.record(bench.compile(*flags))
+    assert bench.seep("report", "--flat", "out.seep").stderr == ""
+    bench.compile(*flags, "-DANOTHER")
+    done = bench.seep("report", "--flat", "out.seep")
+    assert done.stderr.count("lines was changed after the recording, and what was recorded has no build id: its names may be wrong") == 1
+
+
+
 def test_sysroot_in_front_of_the_whole_path(bench, recorded):
     root = bench.folder / "root"
     put(bench, "root", where(bench))
