@@ -102,7 +102,7 @@ static void release(struct thread *t, struct ledger_block *b, uint64_t address, 
 {
         journal_put(t, LEDGER_EVENT_FREE, LEDGER_KIND_POOL, 0, address, caller.pc);
         b->b &= ~SHADOW_LIVE;
-        record_count_free(t, b, address);
+        record_gone(t, b, address);
         carve(t, a, -(int64_t)LEDGER_BLOCK_SIZE(*b));
 }
 

@@ -127,7 +127,19 @@ void record_put_back(struct thread *t, const struct record_taken *taken)
 void record_taken(struct thread *t, const struct record_taken *taken, void *address)
 {
         if (taken->entry)
-                record_count_free(t, &taken->block, (uint64_t)address);
+                record_gone(t, &taken->block, (uint64_t)address);
+}
+
+static void note_death(const struct ledger_block *b)
+{
+        if (agent.special & SPECIAL_ERAS)
+                death_note(LEDGER_BLOCK_SITE(*b), LEDGER_BLOCK_BIRTH_MS(*b), LEDGER_BLOCK_SIZE(*b));
+}
+
+void record_gone(struct thread *t, const struct ledger_block *b, uint64_t address)
+{
+        note_death(b);
+        record_count_free(t, b, address);
 }
 
 /* The tree node of CALLER's stack, for the log; 0 unless wanted. */
@@ -138,8 +150,18 @@ static uint32_t release_node(struct thread *t, struct arch_state caller)
         return stack_capture_whole(t, caller) ? stack_node(t) : 0;
 }
 
-void record_special(struct thread *t, void *address, size_t size, uint32_t kind)
+void record_alloc_special(struct thread *t, void *address, size_t size, uint32_t kind, struct arch_state caller)
 {
+        if (agent.special & SPECIAL_OFF) { /* not recorded, but its release will be no fault */
+                t->last = 0;
+                t->moving = false;
+                record_inner(t, address);
+                return;
+        }
+        t->last = 0;
+        record_plain_alloc(t, address, size, kind, caller);
+        if (!t->last)
+                return; /* the event is lost */
         journal_put(t, t->moving ? LEDGER_EVENT_MOVE : LEDGER_EVENT_ALLOC, kind, t->last_site, (uint64_t)address, size);
         t->moving = false;
         if (agent.special & SPECIAL_LIMIT)
@@ -153,14 +175,9 @@ void record_special_free(struct thread *t, const struct ledger_block *b, uint64_
                 pool_arena_gone(t, b, address, caller);
         if (agent.special & SPECIAL_JOURNAL)
                 journal_write(t, type, LEDGER_BLOCK_KIND(*b), release_node(t, caller), address, caller.pc);
+        if (type == LEDGER_EVENT_FREE)
+                note_death(b);
         t->moving = type == LEDGER_EVENT_TAKE;
-}
-
-void record_off(struct thread *t, void *address)
-{
-        t->last = 0;
-        t->moving = false;
-        record_inner(t, address);
 }
 
 void record_inner(struct thread *t, void *address)
@@ -180,7 +197,7 @@ void record_inner_gone(struct thread *t, void *address)
         if (LEDGER_BLOCK_SITE(*b)) { /* the program's after all: its new_handler makes room */
                 b->b &= ~SHADOW_LIVE;
                 journal_put(t, LEDGER_EVENT_FREE, LEDGER_BLOCK_KIND(*b), 0, (uint64_t)address, 0);
-                record_count_free(t, b, (uint64_t)address);
+                record_gone(t, b, (uint64_t)address);
         } else {
                 *b = (struct ledger_block){ 0 };
         }

@@ -54,26 +54,19 @@ static inline uint32_t record_class(uint64_t value)
         return value ? 64 - (uint32_t)__builtin_clzll(value) : 0;
 }
 
-/* What few runs want: after an allocation, and before a release. */
-void record_special(struct thread *t, void *address, size_t size, uint32_t kind);
+/* What few runs want (agent.special): around an allocation, and before a release. */
+void record_alloc_special(struct thread *t, void *address, size_t size, uint32_t kind, struct arch_state caller);
 void record_special_free(struct thread *t, const struct ledger_block *b, uint64_t address, enum ledger_event_type type,
                          struct arch_state caller);
 
-/* A block at ADDRESS that is not recorded: its release will be no fault. */
-void record_off(struct thread *t, void *address);
-
-/* ADDRESS was allocated: SIZE bytes by KIND (enum ledger_kind) for CALLER. */
-static inline __attribute__((always_inline)) void record_alloc(struct thread *t, void *address, size_t size, uint32_t kind,
-                                                               struct arch_state caller)
+static inline __attribute__((always_inline)) void record_plain_alloc(struct thread *t, void *address, size_t size, uint32_t kind,
+                                                                     struct arch_state caller)
 {
         uint64_t stack = stack_again(t, caller);
         struct ledger_counter *c = t->last_counter;
+        struct ledger_slot *slot = t->slot;
         struct ledger_block *b;
 
-        if (unlikely(agent.special & SPECIAL_OFF)) {
-                record_off(t, address);
-                return;
-        }
         if (unlikely(size > LEDGER_SIZE_MAX))
                 size = LEDGER_SIZE_MAX;
         if (unlikely(!stack || stack != t->last_stack || kind != t->last_kind))
@@ -85,13 +78,21 @@ static inline __attribute__((always_inline)) void record_alloc(struct thread *t,
         c->allocs++;
         c->alloc_bytes += size;
         shadow_write(b, (uint64_t)address, size, t->last_site, kind, t->record, agent_now_ms());
-        t->slot->allocs++;
-        t->slot->alloc_bytes += size;
-        t->slot->sizes[record_class(size)]++;
+        slot->allocs++;
+        slot->alloc_bytes += size;
+        slot->sizes[record_class(size)]++;
         peak_after_alloc(t);
         t->last = (uint64_t)address;
-        if (unlikely(agent.special & ~SPECIAL_ERAS))
-                record_special(t, address, size, kind);
+}
+
+/* ADDRESS was allocated: SIZE bytes by KIND (enum ledger_kind) for CALLER. */
+static inline __attribute__((always_inline)) void record_alloc(struct thread *t, void *address, size_t size, uint32_t kind,
+                                                               struct arch_state caller)
+{
+        if (unlikely(agent.special))
+                record_alloc_special(t, address, size, kind, caller);
+        else
+                record_plain_alloc(t, address, size, kind, caller);
 }
 
 /* Block B at ADDRESS is no more. */
@@ -100,22 +101,24 @@ static inline __attribute__((always_inline)) void record_count_free(struct threa
         uint64_t size = LEDGER_BLOCK_SIZE(*b);
         struct ledger_counter *c = thread_counter(t, LEDGER_BLOCK_SITE(*b));
         uint32_t age = agent_now_ms() - LEDGER_BLOCK_BIRTH_MS(*b);
+        struct ledger_slot *slot = t->slot;
 
         if (unlikely(!c))
                 return;
-        if (unlikely(agent.special & SPECIAL_ERAS))
-                death_note(LEDGER_BLOCK_SITE(*b), LEDGER_BLOCK_BIRTH_MS(*b), size);
         peak_before_free(c);
         c->frees++;
         c->free_bytes += size;
         c->lifetime_ms += age;
-        t->slot->lifetimes[record_class(age)]++;
+        slot->lifetimes[record_class(age)]++;
         c->temporary += t->last == address;
         t->last = 0;
-        t->slot->frees++;
-        t->slot->free_bytes += size;
+        slot->frees++;
+        slot->free_bytes += size;
         peak_after_free(t);
 }
+
+/* The same, where it need not be quick. */
+void record_gone(struct thread *t, const struct ledger_block *b, uint64_t address);
 
 /* A block that an allocator got for itself while it served a call: no event.  It is noted all the same, because it may come out: the
  * object of an exception thrown by operator new is released by the program.  record_inner_gone: it was released by the allocator. */
@@ -138,7 +141,7 @@ static inline __attribute__((always_inline)) void record_free(struct thread *t, 
         }
         if (unlikely(record_family(LEDGER_BLOCK_KIND(*b)) != family))
                 fault_note(t, LEDGER_ERROR_MISMATCHED, b, (uint64_t)address, family, caller);
-        if (unlikely(agent.special & (SPECIAL_JOURNAL | SPECIAL_POOLS)))
+        if (unlikely(agent.special))
                 record_special_free(t, b, (uint64_t)address, LEDGER_EVENT_FREE, caller);
         b->b &= ~SHADOW_LIVE;
         record_count_free(t, b, (uint64_t)address);
