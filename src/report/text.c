@@ -122,13 +122,39 @@ void text_percent(struct str *out, double part)
         str_char(out, '%');
 }
 
-/* Columns of UTF-8 text: continuation bytes take none. */
-static size_t text_columns(const struct str *s, size_t start)
+/* Bytes of the terminal escape that begins at byte AT, 0 when none does. */
+static size_t text_escape(const struct str *s, size_t at)
 {
-        size_t columns = 0;
+        size_t end = at + 2;
 
-        for (size_t i = start; i < s->length; i++)
-                columns += ((unsigned char)s->data[i] & 0xc0) != 0x80;
+        if (at + 1 >= s->length || s->data[at] != '\033' || s->data[at + 1] != '[')
+                return 0;
+        while (end < s->length && s->data[end] != 'm')
+                end++;
+        return end < s->length ? end + 1 - at : 0;
+}
+
+/* The byte at which COLUMNS columns have been used since START: continuation bytes of UTF-8 and escapes take none. */
+static size_t text_at(const struct str *s, size_t start, size_t columns, size_t *used)
+{
+        size_t at = start, escape;
+
+        for (*used = 0; at < s->length; at += escape ? escape : 1) {
+                escape = text_escape(s, at);
+                if (escape || ((unsigned char)s->data[at] & 0xc0) == 0x80)
+                        continue;
+                if (*used == columns)
+                        break;
+                ++*used;
+        }
+        return at;
+}
+
+size_t text_columns(const struct str *s, size_t start)
+{
+        size_t columns;
+
+        text_at(s, start, SIZE_MAX, &columns);
         return columns;
 }
 
@@ -140,19 +166,18 @@ void text_pad(struct str *out, size_t start, size_t column)
 
 void text_cut(struct str *out, size_t start, size_t columns)
 {
-        size_t seen = 0;
+        struct str escapes = { 0 };
+        size_t at, used;
 
-        if (text_columns(out, start) <= columns || columns < 3)
+        if (columns < 3 || text_columns(out, start) <= columns)
                 return;
-        for (size_t i = start; i < out->length; i++) {
-                if (((unsigned char)out->data[i] & 0xc0) == 0x80)
-                        continue;
-                if (seen++ < columns - 3)
-                        continue;
-                out->length = i;
-                break;
-        }
+        at = text_at(out, start, columns - 3, &used);
+        for (size_t i = at; i < out->length; i++)
+                str_bytes(&escapes, out->data + i, text_escape(out, i));
+        out->length = at;
         str_text(out, "...");
+        str_bytes(out, str_get(&escapes), escapes.length);
+        str_free(&escapes);
 }
 
 void text_color(struct str *out, int color, const char *code)

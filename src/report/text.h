@@ -36,10 +36,14 @@ void text_cell(struct str *out, int width, uint64_t value, void (*print)(struct 
 /* "31.25%" of a PART between 0 and 1 */
 void text_percent(struct str *out, double part);
 
+/* Columns that were used since byte START of S; terminal escapes take none. */
+size_t text_columns(const struct str *s, size_t start);
+
 /* Spaces until COLUMN columns have been used since byte START of OUT. */
 void text_pad(struct str *out, size_t start, size_t column);
 
-/* Cut what was added to OUT since byte START to COLUMNS columns, with "..." at the end when something was lost. */
+/* Cut what was added to OUT since byte START to COLUMNS columns, with "..." at the end when something was lost.
+ * Escapes stay. */
 void text_cut(struct str *out, size_t start, size_t columns);
 
 /* Terminal escapes, or nothing when COLOR is 0. */

@@ -85,5 +85,23 @@ TEST(text_is_cut_and_padded_by_columns_not_bytes)
         str_free(&out);
 }
 
+TEST(colour_takes_no_columns)
+{
+        str_clear(&out);
+        str_text(&out, "1. ");
+        text_color(&out, 1, TEXT_BOLD);
+        str_text(&out, "12 B");
+        text_plain(&out, 1);
+        is_equal(text_columns(&out, 0), 7);
+        text_pad(&out, 0, 9);
+        is_text(str_get(&out), "1. \033[1m12 B\033[0m  ");
+        text_cut(&out, 0, 9);
+        is_text(str_get(&out), "1. \033[1m12 B\033[0m  ");
+        text_cut(&out, 0, 8);
+        is_text(str_get(&out), "1. \033[1m12...\033[0m");
+        str_free(&out);
+}
+
 TAP_MAIN(numbers_have_commas, sizes_are_of_1024, times_have_the_unit_that_fits,
-         shares_never_round_something_to_nothing_special, text_is_cut_and_padded_by_columns_not_bytes)
+         shares_never_round_something_to_nothing_special, text_is_cut_and_padded_by_columns_not_bytes,
+         colour_takes_no_columns)
