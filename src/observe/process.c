@@ -124,6 +124,15 @@ char process_state(uint32_t pid)
         return at ? *at : 0;
 }
 
+bool process_is_childless(uint32_t pid)
+{
+        char text[1024];
+        const char *at = read_stat(pid, text);
+        unsigned long long minor, major; /* page faults of the children; none lives without */
+
+        return at && sscanf(at, "%*c %*d %*d %*d %*d %*d %*u %*u %llu %*u %llu", &minor, &major) == 2 && !minor && !major;
+}
+
 uint64_t process_peak_rss(uint32_t pid)
 {
         char text[4096], *at;

@@ -33,6 +33,9 @@ uint32_t process_parent(uint32_t pid);
 /* 'R' runs, 'S' sleeps, 'T' is stopped, ... */
 char process_state(uint32_t pid);
 
+/* Whether no child of it has ever been waited for: what the kernel counts for the process is its own then. */
+bool process_is_childless(uint32_t pid);
+
 /* The most that was ever resident. */
 uint64_t process_peak_rss(uint32_t pid);
 

@@ -8,6 +8,7 @@
 
 #include <signal.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "observe/process.h"
@@ -71,6 +72,13 @@ enum relay_event relay_next(struct relay *r, pid_t pid)
         return s.ssi_signo == SIGINT || s.ssi_signo == SIGTERM || s.ssi_signo == SIGHUP || s.ssi_signo == SIGQUIT
                        ? RELAY_STOP
                        : RELAY_PASSED;
+}
+
+pid_t relay_child(void)
+{
+        siginfo_t who = { 0 };
+
+        return waitid(P_ALL, 0, &who, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) == 0 ? who.si_pid : 0;
 }
 
 void relay_stopped(pid_t pid, int signal)

@@ -35,6 +35,9 @@ void relay_close(struct relay *r);
 /* Read one signal and pass it on to PID (0: the program has ended, keep it). */
 enum relay_event relay_next(struct relay *r, pid_t pid);
 
+/* A child that changed its state; 0.  It stays to be reaped: until then /proc tells about it. */
+pid_t relay_child(void);
+
 /* The program PID was stopped by SIGNAL: stop with it when that came from the terminal, and wake it with us. */
 void relay_stopped(pid_t pid, int signal);
 

@@ -25,6 +25,7 @@
 #include "observe/door.h"
 #include "observe/family.h"
 #include "observe/greeter.h"
+#include "observe/process.h"
 #include "observe/recording.h"
 #include "observe/relay.h"
 #include "observe/silence.h"
@@ -60,7 +61,7 @@ struct session {
         uint32_t main_programs; /* how many programs with an agent the main process has been */
         char *main_path;        /* where the recording of the last of them should go */
         int status;
-        uint64_t own_rss_bytes, main_rss_bytes;
+        uint64_t own_rss_bytes, main_rss_bytes; /* the latter 0: not known to be its own */
         bool stop, told_waiting, told_stranger, told_elsewhere, told_failed, told_starved;
         uint64_t begin_ns;
         struct silence silence;
@@ -272,7 +273,7 @@ static bool pidfd_ended(const struct recording *r)
 
 /* The main process ended: the kernel told us how, and how much memory it had at most.  That number covers all
  * programs the process has been and our own image before the first, so it counts only when it can be no other's, or
- * when the process was too quick to be measured. */
+ * when its only program was too quick to be measured. */
 static void finish_main(struct session *s)
 {
         struct recording_end end = { .end = WIFSIGNALED(s->status) ? PROFILE_END_SIGNAL : PROFILE_END_EXIT };
@@ -284,7 +285,7 @@ static void finish_main(struct session *s)
 
                 if (r->pid != s->main_id)
                         continue;
-                if (r->rss_peak_bytes == 0 || (s->main_programs == 1 && s->main_rss_bytes > s->own_rss_bytes))
+                if (s->main_programs == 1 && (r->rss_peak_bytes == 0 || s->main_rss_bytes > s->own_rss_bytes))
                         end.rss_peak_bytes = s->main_rss_bytes;
                 finish(s, i, &end);
         }
@@ -503,14 +504,13 @@ static void tick(struct session *s)
 
 /* ---- children of ours ---- */
 
-static void main_changed(struct session *s, int status, const struct rusage *use)
+static void main_changed(struct session *s, int status)
 {
         if (WIFSTOPPED(status)) {
                 relay_stopped(s->main_pid, WSTOPSIG(status));
                 return;
         }
         s->status = status;
-        s->main_rss_bytes = (uint64_t)use->ru_maxrss * 1024;
         s->main_pid = 0;
         do {
                 take_hellos(s); /* what it sent before it died */
@@ -544,9 +544,14 @@ static void reap(struct session *s)
         int status;
         pid_t pid;
 
-        while ((pid = wait4(-1, &status, WNOHANG | WUNTRACED, &use)) > 0) {
+        while ((pid = relay_child()) > 0) {
+                bool alone = pid == s->main_pid && process_is_childless((uint32_t)pid);
+
+                if (wait4(pid, &status, WNOHANG | WUNTRACED, &use) != pid)
+                        continue; /* goes on meanwhile */
+                s->main_rss_bytes = alone ? (uint64_t)use.ru_maxrss * 1024 : 0;
                 if (pid == s->main_pid)
-                        main_changed(s, status, &use);
+                        main_changed(s, status);
                 else if (!WIFSTOPPED(status))
                         writer_ended(s, pid, status, &use);
         }

@@ -80,7 +80,10 @@ static void json_totals(struct json *j)
         json_field(out, ", \"", "mmap_live_bytes", t->mmap_live_bytes);
         json_field(out, ", \"", "mmap_calls", t->mmap_calls);
         json_field(out, ", \"", "mmap_bytes", t->mmap_bytes);
-        json_field(out, ", \"", "rss_peak_bytes", t->rss_peak_bytes);
+        if (t->rss_peak_bytes)
+                json_field(out, ", \"", "rss_peak_bytes", t->rss_peak_bytes);
+        else
+                str_text(out, ", \"rss_peak_bytes\": null"); /* too quick to be measured */
         if (t->verify_captures) {
                 json_field(out, ",\n  \"", "verify_captures", t->verify_captures);
                 json_field(out, ", \"", "verify_differences", t->verify_differences);

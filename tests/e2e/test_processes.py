@@ -162,6 +162,17 @@ def test_others_are_listed_by_peak_and_not_without_end(recorder):
     assert b"seep: and 2 more; 'seep info FILE'" in seen.stderr
 
 
+BIG = 'python3 -c "b = bytearray(200 << 20)"'
+OWN_RSS = r'sed -n "s/^VmHWM:[^0-9]*\([0-9]*\).*/fact rss=\1/p" /proc/$$/status >&3'
+
+
+@pytest.mark.parametrize("what", [f"{BIG}; {OWN_RSS}", f"{BIG}; exec sh -c '{OWN_RSS}; :'"],
+                         ids=["a-child", "a-child-and-another-program"])
+def test_the_peak_of_resident_memory_is_the_programs_own(recorder, what):
+    seen = recorder.record("/bin/sh", "-c", what)
+    assert abs(seen.profile.totals["rss_peak_bytes"] - 1024 * seen.truth.facts["rss"]) < 8 << 20
+
+
 def test_a_daemon_is_recorded_to_its_end(children, recorder):
     seen = recorder.record(children, "daemon", options=["--follow=all"])
     assert seen.status == 0
