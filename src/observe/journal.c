@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,6 +33,7 @@
 #define JOURNAL_SLEEP_MAX_MS 10u     /* while none do */
 #define JOURNAL_FLUSH_MS 5000u       /* a batch is written after so long, full or not */
 #define JOURNAL_THREADS_MS 100u      /* between looks for threads that have ended */
+#define JOURNAL_TRIES 100u           /* names for the file, should others be taken */
 #define JOURNAL_PATIENCE_MS 2000u    /* an entry not finished for so long was left by a signal handler that did not return */
 
 /* A thread that is in the log and has not ended. */
@@ -94,23 +96,40 @@ static void end_log(struct journal *j, enum events_end end, int failure)
         syscall(SYS_futex, &j->head->journal_wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* The recording's name with a dot before it and .events behind. */
-static char *side_path(const char *path)
+/* The recording's name with a dot before it and .events behind; from the second TRY on with its number. */
+static char *side_path(const char *path, uint32_t try)
 {
         const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
         struct str name = { 0 };
 
         str_bytes(&name, path, (size_t)(base - path));
-        str_format(&name, ".%s.events", base);
+        str_format(&name, ".%s.", base);
+        if (try > 1)
+                str_format(&name, "%" PRIu32 ".", try);
+        str_text(&name, "events");
         return name.data;
+}
+
+/* A log that is there belongs to somebody: to a recording of the same name that still runs, or to one that was killed and
+ * left it as all there is. */
+static void open_side(struct journal *j, const char *path)
+{
+        struct stat st;
+
+        for (uint32_t try = 1;; try++) {
+                j->path = side_path(path, try);
+                j->fd = open(j->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+                if (j->fd >= 0 || errno != EEXIST || try == JOURNAL_TRIES || lstat(j->path, &st) || !S_ISREG(st.st_mode))
+                        break;
+                free(j->path);
+        }
 }
 
 static void open_file(struct journal *j, const char *path)
 {
         struct str head = { 0 };
 
-        j->path = side_path(path);
-        j->fd = open(j->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+        open_side(j, path);
         events_log_head(&head);
         j->head_bytes = head.length;
         if (j->fd < 0 || !io_write(j->fd, head.data, head.length))

@@ -28,6 +28,7 @@ struct reading {
         struct str buffer;
         uint64_t raw_total;
         uint32_t good, bad, seen; /* sections that were read, that could not be, that were met */
+        bool log;                 /* one of them was of an event log */
         bool meta, totals, end;
 };
 
@@ -89,6 +90,7 @@ static void read_sections(struct reading *r)
                 else
                         r->bad++;
                 r->seen++;
+                r->log |= s.type == FORMAT_EVENTS && s.whole;
                 if (s.type == FORMAT_END)
                         return;
         }
@@ -157,6 +159,8 @@ static bool read_file(struct profile *p, struct section_walk walk, const char *n
         free_reading(&r);
         if (!r.good) {
                 profile_free(p);
+                if (r.log && r.header_sound)
+                        return err_set(e, ERR_EXIT_BAD_FILE, "%s is the event log of a recording that did not end: `seep events %s` prints it", name, name);
                 return err_set(e, ERR_EXIT_BAD_FILE, "%s is damaged: none of its %zu bytes can be used", name, walk.size);
         }
         if (!is_whole(&r)) {

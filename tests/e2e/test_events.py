@@ -404,6 +404,14 @@ def test_what_an_observer_that_was_killed_leaves_can_be_read(compiler, recorder)
     shown = seep("events", "--csv", side)
     assert len(shown.stdout.splitlines()) > 60000
     assert "events only" in shown.stderr and "nobody closed it" in shown.stderr
+    left = side.read_bytes()
+    assert f"`seep events {side}` prints it" in seep("report", side, status=4).stderr
+    again = subprocess.run([SEEP, "record", "-q", "--events", "-o", folder / "out.seep", compiler.build("steps.c"), "+red:5:10"],
+                           env=clean_environment(), timeout=DEADLINE)
+    assert again.returncode == 0
+    assert side.read_bytes() == left
+    assert [f.name for f in folder.iterdir() if f.name.endswith(".events")] == [side.name]
+    assert [line["size"] for line in rows(folder / "out.seep") if line["size"] == "10"] == ["10"] * 5
 
 
 # ---- memory ----
