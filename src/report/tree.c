@@ -3,8 +3,8 @@
  * tree.c -- calls as a tree with the share of each line.
  *
  * Room:   outside.
- * Keeps:  each line of a function is a line of the tree, and what it allocates itself is apart from what it passes on.
- *         A level's shares and its summed rest add up to the line above it.
+ * Keeps:  each line of a function is a line of the tree, once in its level.  A level's shares and its summed rest add up
+ *         to the line above it: what that one allocates itself beside its calls is "(itself)" among them.
  * Cost:   names are asked for only below lines that are shown; lines are compared by number.
  *
  * The tree is never built whole.  A level is a list of items, each a frame of one node of the stack tree; items of one
@@ -22,10 +22,13 @@
 
 enum { TREE_INDENT_MAX = 120 }; /* columns; recursion may be thousands deep */
 
+/* What comes below an item: its callees or callers, nothing, and nothing because it is a part of the line above. */
+enum tree_end { TREE_GOES_ON, TREE_FINAL, TREE_ITSELF };
+
 struct tree_item {
         uint32_t node;  /* of the selection's tree */
         uint16_t level; /* which of the frames at the node, 0 innermost */
-        uint16_t final; /* nothing comes below it */
+        uint16_t end;   /* enum tree_end */
         uint64_t bytes, count;
 };
 
@@ -49,7 +52,7 @@ struct tree {
         const struct tree_options *options;
         struct str *out;
         struct function_table functions;
-        uint32_t *group_of; /* by twice the number of function and line: group + 1 in the level being made */
+        uint32_t *group_of; /* by tree_item_key(): group + 1 in the level being made */
         uint32_t group_of_room;
         uint64_t *bytes, *count; /* per node, with all below; top-down only */
         uint16_t *own_level;     /* per node: the frame that its own allocations are shown at; top-down only */
@@ -128,7 +131,8 @@ static void tree_list_children(struct tree *t)
 static void level_add_frame(struct tree *t, struct tree_level *l, uint32_t node, uint16_t level)
 {
         uint16_t at = t->own_level[node];
-        struct tree_item own = { node, at, 1, t->bytes[node], t->count[node] }, passed = { node, level, 0, 0, 0 };
+        struct tree_item own = { node, at, TREE_FINAL, t->bytes[node], t->count[node] };
+        struct tree_item passed = { node, level, TREE_GOES_ON, 0, 0 };
 
         for (uint32_t i = t->child_first[node]; i < t->child_first[node + 1]; i++) {
                 passed.bytes += t->bytes[t->children[i]];
@@ -157,7 +161,7 @@ static void level_add_node(struct tree *t, struct tree_level *l, uint32_t node)
 /* One step towards the allocation. */
 static void level_add_inner(struct tree *t, struct tree_level *l, const struct tree_item *item)
 {
-        if (item->final)
+        if (item->end != TREE_GOES_ON)
                 return;
         if (item->level) {
                 level_add_frame(t, l, item->node, (uint16_t)(item->level - 1));
@@ -218,7 +222,7 @@ static bool tree_only_start(struct tree *t, uint32_t node)
 /* One step away from the allocation; items that meet at one frame become one. */
 static void level_add_outer(struct tree *t, struct tree_level *l, const struct tree_item *item)
 {
-        struct tree_item outer = { item->node, (uint16_t)(item->level + 1), 0, item->bytes, item->count };
+        struct tree_item outer = { item->node, (uint16_t)(item->level + 1), TREE_GOES_ON, item->bytes, item->count };
         const struct symbol_frame *frames;
         uint32_t known;
 
@@ -247,7 +251,7 @@ static void level_add_roots(struct tree *t, struct tree_level *l, uint32_t root)
         open[count++] = root;
         while (count) {
                 uint32_t node = open[--count];
-                struct tree_item own = { node, 0, 1, t->bytes[node], t->count[node] };
+                struct tree_item own = { node, 0, TREE_FINAL, t->bytes[node], t->count[node] };
 
                 if (node > 1 && !tree_is_start(t, node)) {
                         level_add_node(t, l, node);
@@ -270,7 +274,8 @@ static void level_add_callers(struct tree *t, struct tree_level *l, const struct
                 const struct select_row *row = &part->rows[i];
 
                 if (select_weight(t->sel, row->bytes, row->count) > 0)
-                        level_add(l, (struct tree_item){ row->node, (uint16_t)row->level, 0, row->bytes, row->count });
+                        level_add(l, (struct tree_item){ row->node, (uint16_t)row->level, TREE_GOES_ON, row->bytes,
+                                                         row->count });
         }
 }
 
@@ -295,14 +300,13 @@ static void tree_group_room(struct tree *t, uint32_t key)
         t->group_of_room = room;
 }
 
-/* Equal for items that are one line.  A line that allocates itself and calls others is two, so that the level below
- * adds up; without line numbers, that is every function. */
+/* Equal for items that are one line.  A recursive call is another line than what the line above allocates itself. */
 static uint32_t tree_item_key(struct tree *t, const struct tree_item *item)
 {
         uint32_t number = function_number(&t->functions, t->sel->profile, select_origin(t->sel, item->node),
                                           tree_item_frame(t, item));
 
-        return 2 * number + item->final;
+        return 2 * number + (item->end == TREE_ITSELF);
 }
 
 /* Number the groups of L, one group number per item; sums and counts are filled on the way. */
@@ -407,6 +411,10 @@ static void tree_print(struct tree *t, const struct tree_level *l, const struct 
 
         tree_line_start(t, group->bytes, group->calls);
         str_text(t->out, ": ");
+        if (item->end == TREE_ITSELF) {
+                str_text(t->out, "(itself)\n");
+                return;
+        }
         used = t->out->length - start - (t->options->color ? strlen("\033[" TEXT_BOLD "m\033[0m") : 0);
         label_fit(t->sel->profile, select_origin(t->sel, item->node), frame,
                   t->options->columns > used ? t->options->columns - used : t->options->columns ? 1 : 0,
@@ -442,6 +450,20 @@ static struct tree_level *tree_push(struct tree *t)
         return &t->levels[t->depth++];
 }
 
+/* What the line of GROUP allocates itself, if it also has callees: a part of it, as those are. */
+static void level_add_itself(struct tree_level *l, const struct tree_level *above, const struct tree_group *group)
+{
+        const struct tree_item *items = &above->items[group->first];
+
+        if (!l->item_count)
+                return;
+        for (uint32_t i = 0; i < group->count; i++)
+                if (items[i].end == TREE_FINAL) {
+                        level_add(l, items[i]);
+                        l->items[l->item_count - 1].end = TREE_ITSELF;
+                }
+}
+
 /* A line was printed: make the level below it.  LAST: no line of its own level follows. */
 static void tree_descend(struct tree *t, const struct tree_group *group, bool last)
 {
@@ -458,6 +480,7 @@ static void tree_descend(struct tree *t, const struct tree_group *group, bool la
                 else
                         level_add_inner(t, below, item);
         }
+        level_add_itself(below, above, group);
         level_finish(t, below);
 }
 

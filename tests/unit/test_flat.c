@@ -120,6 +120,18 @@ TEST(stacks_come_largest_first_with_all_costs)
         profile_free(&p);
 }
 
+TEST(colour_does_not_move_columns)
+{
+        struct profile p;
+        char *text;
+
+        forge_usual(&p);
+        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = FLAT_LIVE_BYTES, .color = 1 }, GROUP_STACK);
+        has_text(text, "   1. \033[1m600 B\033[0m        not freed, by malloc\n");
+        free(text);
+        profile_free(&p);
+}
+
 TEST(sizes_of_the_blocks_not_freed_are_told)
 {
         struct profile p;
@@ -223,6 +235,6 @@ TEST(groups_of_threads_and_sizes_come_from_blocks)
 }
 
 TAP_MAIN(stacks_come_largest_first_with_all_costs, a_moment_is_named_and_only_what_is_known_of_it_is_shown,
-         a_range_shows_also_what_became_less, sizes_of_the_blocks_not_freed_are_told,
+         a_range_shows_also_what_became_less, colour_does_not_move_columns, sizes_of_the_blocks_not_freed_are_told,
          equal_values_are_ordered_by_the_next_of_their_kind, keys_order_by_what_they_say, groups_sum_by_function_file_and_module,
          groups_of_threads_and_sizes_come_from_blocks)

@@ -3,6 +3,7 @@
 
 #include "forge.h"
 #include "report/tree.h"
+#include "report/wrapper.h"
 
 /* The tree of P as text, to be freed. */
 static char *tree_of(const struct profile *p, struct select_request request, struct tree_options options)
@@ -37,11 +38,10 @@ TEST(from_main_inwards_with_shares_of_the_whole)
 
         is_text(text, "not freed: 1,000B\n"
                       "  -> 90.00% (900B, 9x): main [/src/m.c:1]\n"
-                      "  | -> 70.00% (700B, 7x): load [/src/l.c:7]\n"
-                      "  | | -> 60.00% (600B, 6x): parse [/src/a.c:10]\n"
-                      "  | | -> 10.00% (100B, 1x): parse [/src/a.c:20]\n"
-                      "  | |\n"
-                      "  | -> 20.00% (200B, 2x): load [/src/l.c:7]\n"
+                      "  | -> 90.00% (900B, 9x): load [/src/l.c:7]\n"
+                      "  |   -> 60.00% (600B, 6x): parse [/src/a.c:10]\n"
+                      "  |   -> 20.00% (200B, 2x): (itself)\n"
+                      "  |   -> 10.00% (100B, 1x): parse [/src/a.c:20]\n"
                       "  |\n"
                       "  -> 9.30% (93B, 3x): main [/src/m.c:4]\n"
                       "  | -> 9.30% (93B, 3x): work [/src/w.c:66]\n"
@@ -184,7 +184,7 @@ TEST(merged_stacks_end_at_the_given_depth)
 }
 
 /* A program without line numbers: one name for the call of malloc and for the other calls. */
-TEST(own_allocations_are_a_leaf_beside_the_calls)
+TEST(own_allocations_are_a_part_beside_the_calls)
 {
         uint32_t call;
         struct profile p;
@@ -200,11 +200,41 @@ TEST(own_allocations_are_a_leaf_beside_the_calls)
         forge_site(&p, forge_node(&p, 0, 0x110, 0), LEDGER_KIND_MALLOC, 30, 1);
         text = tree_of(&p, (struct select_request){ .cost = SELECT_LIVE }, (struct tree_options){ .threshold = 1 });
         is_text(text, "not freed: 100B\n"
-                      "  -> 70.00% (70B, 2x): main\n"
-                      "  | -> 70.00% (70B, 2x): work\n"
-                      "  |\n"
-                      "  -> 30.00% (30B, 1x): main\n");
+                      "  -> 100.00% (100B, 3x): main\n"
+                      "    -> 70.00% (70B, 2x): work\n"
+                      "    -> 30.00% (30B, 1x): (itself)\n");
         free(text);
+        profile_free(&p);
+}
+
+/* add calls xmalloc, which is hidden, and strdup on one line; and itself again. */
+TEST(what_comes_through_hidden_wrappers_is_no_second_line)
+{
+        struct wrappers w = { 0 };
+        uint32_t call;
+        struct profile p;
+        char *text;
+
+        forge_start(&p);
+        forge_module(&p, "/usr/bin/prog");
+        forge_name(&p, 0x100, 0, "add", "/src/l.c", 10);
+        forge_name(&p, 0x110, 0, "add", "/src/l.c", 10);
+        forge_name(&p, 0x120, 0, "add", "/src/l.c", 10);
+        forge_name(&p, 0x200, 0, "xmalloc", "/src/x.c", 3);
+        forge_name(&p, 0x300, 0, "copy", "/src/c.c", 7);
+        forge_site(&p, forge_node(&p, forge_node(&p, 0, 0x100, 0), 0x200, 0), LEDGER_KIND_MALLOC, 900, 3);
+        forge_site(&p, forge_node(&p, forge_node(&p, 0, 0x110, 0), 0x300, 0), LEDGER_KIND_MALLOC, 40, 2);
+        call = forge_node(&p, 0, 0x120, 0);
+        forge_site(&p, forge_node(&p, forge_node(&p, call, 0x100, 0), 0x200, 0), LEDGER_KIND_MALLOC, 60, 1);
+        text = tree_of(&p, (struct select_request){ .cost = SELECT_LIVE, .wrappers = &w },
+                       (struct tree_options){ .threshold = 5 });
+        is_text(text, "not freed: 1,000B\n"
+                      "  -> 100.00% (1,000B, 6x): add [/src/l.c:10]\n"
+                      "    -> 90.00% (900B, 3x): (itself)\n"
+                      "    -> 6.00% (60B, 1x): add [/src/l.c:10]\n"
+                      "    -> 4.00% (40B, 2x) in 1 place, all below the 5.00% threshold\n");
+        free(text);
+        wrappers_free(&w);
         profile_free(&p);
 }
 
@@ -322,7 +352,8 @@ TEST(memory_without_a_stack_is_still_counted)
 TAP_MAIN(from_main_inwards_with_shares_of_the_whole, inverted_from_the_caller_of_malloc_outwards,
          the_peak_has_what_was_mapped_then, names_are_shortened_only_as_far_as_the_terminal_needs,
          calls_are_weighed_by_their_number, a_limit_sums_what_is_beyond_it,
-         merged_stacks_end_at_the_given_depth, own_allocations_are_a_leaf_beside_the_calls,
+         merged_stacks_end_at_the_given_depth, own_allocations_are_a_part_beside_the_calls,
+         what_comes_through_hidden_wrappers_is_no_second_line,
          recursion_is_a_chain_and_ends, start_code_is_left_out_but_not_its_own_memory,
          start_code_of_a_stripped_program_is_known_by_its_callee,
          an_empty_recording_gives_an_empty_tree, memory_without_a_stack_is_still_counted)
