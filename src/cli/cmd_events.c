@@ -76,7 +76,7 @@ struct events {
         struct deliver_stream stream;
         uint64_t written;
         uint64_t first; /* event from FROM on; 0 none yet */
-        bool reached;   /* TO, so that the end of the log was not looked at */
+        bool ended;     /* the log; not what was asked for, nor the patience of who reads the output */
 };
 
 static int say_help(void)
@@ -170,18 +170,16 @@ static void read_all(struct events *v)
         bool more = true;
 
         progress_start(&line, "reading events", v->quiet || !is_silent(v));
-        while (more && events_log_next(v->log, &e)) {
+        while (more && !(v->ended = !events_log_next(v->log, &e))) {
                 number++;
                 if (!v->first && reaches(&v->from, &e))
                         v->first = number;
-                v->reached = passes(v, &e);
-                if (v->reached)
+                if (passes(v, &e))
                         break;
                 if (v->first && !v->open && v->form != EVENTS_TOTALS)
                         more = write_event(v, number, &e);
                 replay_event(v->replay, &e);
-                v->reached = is_mark(&v->to, &e);
-                if (v->reached)
+                if (is_mark(&v->to, &e))
                         break;
                 if (line.terminal && number % EVENTS_BATCH == 0)
                         line.progress.tell(&line.progress, events_log_done(v->log), events_log_size(v->log).bytes);
@@ -245,8 +243,6 @@ static void tell_end(const struct events *v)
 
 static bool print(struct events *v, struct err *e)
 {
-        bool cut;
-
         if (!deliver_begin(&v->stream, &v->deliver, e))
                 return false;
         transactions_head(&v->out, &v->stream.text);
@@ -254,10 +250,9 @@ static bool print(struct events *v, struct err *e)
         if (v->open)
                 write_open(v);
         transactions_end(&v->out, &v->stream.text);
-        cut = v->limit && v->written == v->limit;
         if (!deliver_end(&v->stream, e))
                 return false;
-        if (!cut && !v->reached)
+        if (v->ended)
                 tell_end(v);
         return true;
 }

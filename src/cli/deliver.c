@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -19,10 +20,19 @@ static bool is_file(const struct deliver *d)
         return d->output && strcmp(d->output, "-") != 0;
 }
 
+/* /dev/null, a pipe, a terminal: nothing there is lost by writing to it. */
+static bool is_device(const char *path)
+{
+        struct stat st;
+
+        return stat(path, &st) == 0 && (S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode));
+}
+
 /* -1: E tells why. */
 static int create(const struct deliver *d, struct err *e)
 {
-        int fd = open(d->output, O_WRONLY | O_CREAT | O_CLOEXEC | (d->force ? O_TRUNC : O_EXCL), 0666);
+        int how = is_device(d->output) ? 0 : O_CREAT | (d->force ? O_TRUNC : O_EXCL);
+        int fd = open(d->output, O_WRONLY | O_CLOEXEC | how, 0666);
 
         if (fd < 0 && errno == EEXIST)
                 err_set(e, ERR_EXIT_USAGE, "%s exists already: -f replaces it", d->output);

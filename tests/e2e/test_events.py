@@ -240,6 +240,13 @@ def test_a_range_that_ends_before_the_log_says_nothing_about_its_end(steps):
         assert seep("events", *bounds, steps.folder / "out.seep").stderr == ""
 
 
+def test_a_reader_that_leaves_early_is_told_nothing_about_the_end(compiler, recorder):
+    seen = recorder.record(compiler.build("random_trace.c"), 5, 1, 200000, options=["--events"])
+    done = subprocess.run(["/bin/sh", "-c", '"$0" events "$1" | head -3', SEEP, seen.folder / "out.seep"], capture_output=True, text=True,
+                          env=clean_environment(), timeout=DEADLINE)
+    assert len(done.stdout.splitlines()) == 3 and done.stderr == ""
+
+
 @pytest.mark.parametrize("bounds", [("two", "one"), ("end", "one"), ("5s", "2s")])
 def test_a_range_that_ends_before_it_begins_is_refused(steps, bounds):
     done = seep("events", "--from", bounds[0], "--to", bounds[1], steps.folder / "out.seep", status=2)
@@ -280,6 +287,8 @@ def test_a_file_is_written_and_not_replaced_unasked(steps, tmp_path):
     assert "-f replaces it" in seep("events", "-o", out, file, status=2).stderr
     seep("events", "--mmleak", "-f", "-o", out, file)
     assert out.read_text().startswith("0x")
+    assert seep("events", "-o", "/dev/stdout", file).stdout == seep("events", file).stdout
+    assert seep("report", "-o", "/dev/stdout", file).stdout == seep("report", file).stdout
 
 
 def test_wrong_words_are_told(steps):
