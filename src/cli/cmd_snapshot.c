@@ -39,7 +39,7 @@ static int say_help(void)
                        "Take a snapshot of a process that is being recorded. It becomes part of the\n"
                        "recording, under its number and LABEL, and a report tells what changed since the\n"
                        "last one: PROGRAM-PID-N.memlog, beside the recording or where the program was\n"
-                       "started.\n\n");
+                       "started. PID is that of the program, or of the seep that started it.\n\n");
         option_help(snapshot_options, &out);
         str_text(&out, "\nExit status: 0 done, 1 there is a snapshot but no report, 2 wrong use,\n3 not recorded.\n");
         fputs(str_get(&out), stdout);
@@ -100,13 +100,13 @@ static int say_refusal(const struct wire_reply *reply)
         return (int)(reply->status & 0x7f);
 }
 
-static int take_snapshot(const struct snapshot *s)
+static int take_snapshot(struct snapshot *s)
 {
         struct wire_reply reply;
         struct str out = { 0 };
         struct err e = { 0 };
 
-        if (!ask_snapshot(s->pid, s->label, &reply, &e))
+        if (!ask_program(&s->pid, &e) || !ask_snapshot(s->pid, s->label, &reply, &e))
                 return message_error(&e);
         if (reply.status)
                 return say_refusal(&reply);

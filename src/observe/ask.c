@@ -29,7 +29,67 @@
 #define ASK_TRIES 20
 #define ASK_NAP_MS 50
 #define ASK_DOORS_MAX 256u
+#define ASK_CHILDREN_MAX 256u
 #define ASK_SESSION_FIELDS 6 /* in front of the path */
+
+static void take_nap(void)
+{
+        const struct timespec nap = { .tv_nsec = ASK_NAP_MS * 1000000 };
+
+        nanosleep(&nap, NULL);
+}
+
+/* ---- what it records ---- */
+
+static bool is_same_program(uint32_t one, uint32_t other)
+{
+        uint64_t dev[2], ino[2];
+
+        return process_exe(one, &dev[0], &ino[0]) && process_exe(other, &dev[1], &ino[1]) && dev[0] == dev[1] && ino[0] == ino[1];
+}
+
+/* Not one that is itself recorded. */
+static bool is_seep(uint32_t pid)
+{
+        return is_same_program(pid, (uint32_t)getpid()) && !family_has_agent((pid_t)pid);
+}
+
+/* `seep ./server & seep snapshot $!`: the shell's child is still the shell. */
+static bool is_about_to_start(uint32_t pid)
+{
+        uint32_t shell = (uint32_t)getppid();
+
+        return process_parent(pid) == shell && is_same_program(pid, shell);
+}
+
+/* How many recorded children the seep PID has; WHICH is the last of them.  Others are writers of its own. */
+static uint32_t count_recorded(uint32_t pid, uint32_t *which)
+{
+        uint32_t children[ASK_CHILDREN_MAX], count = process_children(pid, children, ASK_CHILDREN_MAX), recorded = 0;
+
+        for (uint32_t i = 0; i < count; i++)
+                if (family_has_agent((pid_t)children[i])) {
+                        *which = children[i];
+                        recorded++;
+                }
+        return recorded;
+}
+
+bool ask_program(uint32_t *pid, struct err *e)
+{
+        uint32_t given = *pid, count = 0;
+
+        for (int tries = ASK_TRIES; tries > 0 && (is_seep(given) || is_about_to_start(given)); tries--) {
+                count = count_recorded(given, pid);
+                if (count)
+                        break;
+                take_nap();
+        }
+        if (count == 1 || !is_seep(given))
+                return true;
+        return err_set(e, ERR_EXIT_CANNOT_TRACE, "process %u is seep itself and records %s; name the process: 'pgrep -a NAME' finds it",
+                       given, count ? "several programs" : "no child of its own now");
+}
 
 /* ---- who records it ---- */
 
@@ -209,7 +269,6 @@ static bool ask_once(const struct wire_request *request, struct wire_reply *out,
 bool ask_snapshot(uint32_t pid, const char *label, struct wire_reply *out, struct err *e)
 {
         struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_SNAPSHOT, .pid = pid };
-        const struct timespec nap = { .tv_nsec = ASK_NAP_MS * 1000000 };
         bool good, gone;
 
         put_label(label, request.label);
@@ -217,6 +276,6 @@ bool ask_snapshot(uint32_t pid, const char *label, struct wire_reply *out, struc
                 good = ask_once(&request, out, &gone, e);
                 if (!gone || tries <= 1 || !family_has_agent((pid_t)pid))
                         return good;
-                nanosleep(&nap, NULL);
+                take_nap();
         }
 }

@@ -16,6 +16,10 @@
 /* The path of the observer's socket in VALUE, a value of SEEP_SESSION; NULL: it is none of ours. */
 const char *ask_session_path(const char *value);
 
+/* The shell knows the number of seep, not that of the program: when *PID is a seep, make it what that records.  false with E filled:
+ * there is no one such program. */
+bool ask_program(uint32_t *pid, struct err *e);
+
 /* Have a snapshot of PID taken, named LABEL (cut off when too long), and wait until its report is written.  false with E filled:
  * PID is not recorded, or nobody answers.  When OUT has a status other than 0 its text says why. */
 bool ask_snapshot(uint32_t pid, const char *label, struct wire_reply *out, struct err *e);

@@ -116,6 +116,23 @@ uint32_t process_parent(uint32_t pid)
         return at && sscanf(at, "%*c %u", &parent) == 1 ? parent : 0;
 }
 
+uint32_t process_children(uint32_t pid, uint32_t *out, uint32_t max)
+{
+        char file[64], text[4096];
+        uint32_t count = 0;
+
+        snprintf(file, sizeof file, "task/%u/children", pid);
+        if (!read_start(pid, file, text, sizeof text))
+                return 0;
+        for (char *at = text, *end; count < max; at = end) {
+                out[count] = (uint32_t)strtoul(at, &end, 10);
+                if (*end != ' ')
+                        break; /* the end, or cut off */
+                count++;
+        }
+        return count;
+}
+
 char process_state(uint32_t pid)
 {
         char text[1024];

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import Profile, Recording, check_clean, plain_name, wait_until
+from harness import SEEP, Profile, Recording, check_clean, plain_name, wait_until
 from plain import Started, child_of, difference, find_reports, live, own, run_plain, seep, start_recorded, sum_of
 
 
@@ -154,6 +154,18 @@ def test_two_snapshots_around_a_leak_of_64_bytes(steps, recorder):
     assert text.stdout.startswith(b"+64\n\tred\t(") and text.stdout.count(b"\n+") == 0
 
 
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+def test_the_seep_that_a_shell_started_stands_for_its_program(steps, recorder, shell):
+    folder = recorder.folder()
+    for i in range(4):  # the shell may have forked only, seep or the program may be on their way
+        script = f"exec 4<&0; '{SEEP}' -q -o {i}.seep -- '{steps}' +red:10:100 wait <&4 & '{SEEP}' snapshot $! first; echo; wait"
+        with Started(folder, shell, "-c", script, library=None) as program:
+            wait_until(program.stdout, "an answer", process=program.process)
+            program.say()
+            assert (program.finish().status, program.stderr()) == (0, b"")
+    assert len(find_reports(folder, "steps")) == 4
+
+
 def test_a_child_can_be_asked_too(steps, recorder):
     folder = recorder.folder()
     with start_recorded(folder, "/bin/sh", "-c", f"{steps} +red:1:64 ready wait; exit 2") as program:
@@ -192,6 +204,16 @@ def test_a_daemon_can_be_asked_when_its_parent_is_gone(steps, recorder, mode):
         assert report.by_function() == {"red": 64, "green": 10}
         program.say()
         assert program.finish().status == 0
+
+
+def test_a_seep_whose_program_has_ended_is_told_apart(steps, recorder):
+    with start_recorded(recorder.folder(), steps, "orphan", "ready", "wait", options=["--follow=all"]) as program:
+        children = Path(f"/proc/{program.pid}/task/{program.pid}/children")
+        orphan_of(program)
+        wait_until(lambda: not children.read_text(), "the end of the program")
+        done = seep("snapshot", program.pid)
+        assert done.returncode == 3 and b"is seep itself and records no child of its own now" in done.stderr
+        program.say()
 
 
 def test_a_daemon_that_is_not_followed_is_told_apart(steps, recorder):
