@@ -90,8 +90,8 @@ void warnings_ledger(const struct view *v, uint64_t senseless, struct profile *p
         if (h->lost_events)
                 collect_warn(p, "%" PRIu64 " events could not be recorded", h->lost_events);
         if (h->untracked_blocks)
-                collect_warn(p, "%" PRIu64 " blocks lie at addresses not divisible by 8 and are counted only",
-                             h->untracked_blocks);
+                collect_warn(p, "%" PRIu64 " block%s at an address not divisible by 8: counted only, never shown as live",
+                             h->untracked_blocks, h->untracked_blocks == 1 ? "" : "s");
         if (senseless && !(h->parent_start_monotonic_ns && h->several))
                 collect_warn(p, "%" PRIu64 " block entries were damaged and left out (the program overwrote them?)",
                              senseless);
