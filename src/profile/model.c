@@ -93,6 +93,11 @@ const char *profile_mark_word(uint32_t type)
         return type < sizeof words / sizeof *words ? words[type] : words[LEDGER_MARK_NONE];
 }
 
+bool profile_has_no_stacks(const struct profile *p)
+{
+        return (p->meta.flags & WIRE_F_NO_STACKS) != 0;
+}
+
 bool profile_stayed_off(const struct profile *p)
 {
         for (uint32_t i = 0; i < p->mark_count; i++)

@@ -228,6 +228,9 @@ bool profile_at(const struct profile *p, uint64_t ms, struct profile_change *out
 /* The same at a slice, by its index; false when there is none. */
 bool profile_at_slice(const struct profile *p, uint32_t slice, struct profile_change *out);
 
+/* Recorded with --depth 0. */
+bool profile_has_no_stacks(const struct profile *p);
+
 /* Recording began switched off (--start-off), and the program never switched it on. */
 bool profile_stayed_off(const struct profile *p);
 

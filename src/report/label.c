@@ -29,7 +29,7 @@ void label_function(const struct profile *p, uint32_t node, const struct symbol_
         if (frame->function)
                 str_text(out, frame->function);
         else if (node <= 1)
-                str_text(out, node == 0 ? "[no stack recorded]" : "[stack lost]");
+                str_text(out, node == 0 || profile_has_no_stacks(p) ? "[no stack recorded]" : "[stack lost]");
         else if (n->module < p->module_count && p->modules[n->module].path)
                 str_format(out, "%s+0x%" PRIx64, label_base(p->modules[n->module].path),
                            n->pc - p->modules[n->module].bias);

@@ -4,6 +4,7 @@
 #include "forge.h"
 #include "report/tree.h"
 #include "report/wrapper.h"
+#include "wire/hello.h"
 
 /* The tree of P as text, to be freed. */
 static char *tree_of(const struct profile *p, struct select_request request, struct tree_options options)
@@ -346,6 +347,10 @@ TEST(memory_without_a_stack_is_still_counted)
                               "  -> 25.00% (10B, 1x): [no stack recorded]\n");
                 free(text);
         }
+        p.meta.flags = WIRE_F_NO_STACKS; /* record --depth 0: none was lost */
+        text = tree_of(&p, (struct select_request){ .cost = SELECT_LIVE }, (struct tree_options){ .threshold = 1 });
+        is_true(!strstr(text, "lost"));
+        free(text);
         profile_free(&p);
 }
 
