@@ -40,6 +40,24 @@ static const char *not_followed(const struct report *r)
         return NULL;
 }
 
+/* Lists of blocks and threads are those of the end. */
+static bool by_list(const struct report *r)
+{
+        return r->group == GROUP_THREAD || r->group == GROUP_SIZE;
+}
+
+static int check_group(const struct report *r)
+{
+        const char *group = r->group == GROUP_SIZE ? "size" : "thread";
+
+        if (by_list(r) && (r->range_word || (r->at_word && !at_is(r, "end"))))
+                return message_usage("report", "--group-by %s cannot follow %s: its numbers are not known that way", group,
+                                     r->range_word ? "--range" : "--at");
+        if (r->group != GROUP_STACK && r->view_set && r->view != REPORT_FLAT)
+                return message_usage("report", "--group-by makes a table: it cannot be combined with --%s", report_view_name(r));
+        return 0;
+}
+
 static int check_view(const struct report *r)
 {
         const char *view = report_view_name(r), *option = not_followed(r);
@@ -50,15 +68,26 @@ static int check_view(const struct report *r)
                 return message_usage("report", "--at and --range contradict each other: give one of them");
         if (r->request.change && !r->range_word)
                 return message_usage("report", "--cost change needs --range A..B");
-        if (r->group != GROUP_STACK && r->view_set && r->view != REPORT_FLAT)
-                return message_usage("report", "--group-by makes a table: it cannot be combined with --%s", view);
         if (r->csv && r->group == GROUP_STACK && r->view != REPORT_FLAT && r->view != REPORT_GROWTH &&
             r->view != REPORT_BLOCKS && r->view != REPORT_THREADS)
                 return message_usage("report", "--csv is for --flat, --growth, --blocks, --threads and --group-by, not for "
                                                "--%s", view);
         if (r->inverted && (r->view != REPORT_TREE || r->group != GROUP_STACK))
                 return message_usage("report", "--inverted is for the tree only");
-        return 0;
+        return check_group(r);
+}
+
+/* Views with one cost, of which --sort is another name. */
+static bool of_one_cost(const struct report *r)
+{
+        return r->view == REPORT_TREE || r->view == REPORT_CALLERS || r->view == REPORT_SOURCE;
+}
+
+static bool can_sort(const struct report *r)
+{
+        if (r->view == REPORT_BLOCKS)
+                return r->sort == FLAT_AGE || r->sort == FLAT_LIVE_BYTES;
+        return of_one_cost(r) || r->view == REPORT_FLAT || r->view == REPORT_GROWTH;
 }
 
 /* Slices tell what was live and how often was allocated, nothing else. */
@@ -70,18 +99,21 @@ static int check_sort(const struct report *r)
         if (r->sort_set && !known && of_slices(r))
                 return message_usage("report", "that --sort key is known for the whole run only, not for --at TIME or "
                                                "--range");
+        if (r->sort_set && !can_sort(r))
+                return message_usage("report", "--%s has an order of its own%s; --sort is for --flat, --growth and --tree",
+                                     report_view_name(r), r->view == REPORT_BLOCKS ? ", live-bytes or age" : "");
         return 0;
 }
 
 /* Between marks it may yet become SELECT_LIVE (report_views.c). */
-static enum select_cost default_cost(const struct report *r, bool by_list)
+static enum select_cost default_cost(const struct report *r)
 {
         if (r->view == REPORT_BLOCKS || r->view == REPORT_MEMLOG || r->view == REPORT_RESOURCES ||
             r->view == REPORT_GROWTH || r->view == REPORT_TIMELINE)
                 return SELECT_LIVE;
         if (r->range_word)
                 return SELECT_TOTAL;
-        if ((r->at_word && !at_is(r, "peak")) || by_list || filter_has(&r->filter, FILTER_THREAD))
+        if ((r->at_word && !at_is(r, "peak")) || by_list(r) || filter_has(&r->filter, FILTER_THREAD))
                 return SELECT_LIVE;
         if ((r->view == REPORT_SIZES || r->view == REPORT_LIFETIMES) && !r->at_word)
                 return SELECT_TOTAL;
@@ -98,7 +130,6 @@ static bool whole_stacks(const struct report *r)
 
 int report_settle(struct report *r)
 {
-        bool by_list = r->group == GROUP_THREAD || r->group == GROUP_SIZE;
         int status;
 
         if ((r->sort_set || r->csv || r->by_stack) && !r->view_set && r->group == GROUP_STACK)
@@ -108,18 +139,18 @@ int report_settle(struct report *r)
                 status = check_sort(r);
         if (status)
                 return status;
-        if (r->sort_set && r->view == REPORT_TREE) {
+        if (r->sort_set && of_one_cost(r)) {
                 for (int i = 0; i < SELECT_COST_COUNT && !r->cost_set; i++)
                         if (flat_key_of((enum select_cost)i) == r->sort) {
                                 r->request.cost = (enum select_cost)i;
                                 r->cost_set = true;
                         }
                 if (!r->cost_set)
-                        return message_usage("report", "a tree cannot be ordered by that key; use --flat");
+                        return message_usage("report", "only --flat can be ordered by that key");
         }
         if (!r->cost_set)
-                r->request.cost = default_cost(r, by_list);
-        if (by_list && r->request.cost == SELECT_PEAK)
+                r->request.cost = default_cost(r);
+        if (by_list(r) && r->request.cost == SELECT_PEAK)
                 return message_usage("report", "--group-by thread and size do not know the peak; use --cost live");
         if (r->group == GROUP_SIZE && r->request.cost != SELECT_LIVE)
                 return message_usage("report", "--group-by size knows the blocks not freed only: --cost live");

@@ -241,7 +241,12 @@ def test_a_wrong_expression_is_pointed_at(recording, option):
 @pytest.mark.parametrize("words,told", [("--summary -i leak", "--summary cannot follow -i"), ("--lifetimes --at=1ms", "--lifetimes cannot follow --at"),
                                         ("--timeline --thread=x", "--timeline cannot follow --thread"), ("--growth --at=peak", "--growth cannot"),
                                         ("--sort=leaked-bytes", "not scanned for leaks"), ("--callers=nobody", "no function in these stacks"),
-                                        ("--source=nothing.c", "no line of a file 'nothing.c'"), ("--sizes --timeline", "two views")])
+                                        ("--source=nothing.c", "no line of a file 'nothing.c'"), ("--sizes --timeline", "two views"),
+                                        ("--group-by=size --at=50ms", "--group-by size cannot follow --at"),
+                                        ("--group-by=thread --at=peak", "--group-by thread cannot follow --at"),
+                                        ("--group-by=thread --range=1ms..50ms", "--group-by thread cannot follow --range"),
+                                        ("--memlog --sort=allocs", "--memlog has an order of its own; --sort is for"),
+                                        ("--blocks --sort=allocs", "--blocks has an order of its own, live-bytes or age")])
 def test_what_cannot_be_is_refused(recording, words, told):
     done = answer(recording, *words.split())
     assert (done.returncode, done.stdout) == (2, "") and told in done.stderr, done.stderr
@@ -251,6 +256,11 @@ def test_what_cannot_be_is_refused(recording, words, told):
 def test_keys_order_the_list(recording, key, first):
     text = report(recording, "--flat", f"--sort={key}", "-n", "1", *OWN.split())
     assert entry_of(text, first)
+
+
+def test_a_key_names_the_cost_where_there_is_one_only(recording):
+    for view in ("--tree", "--callers=leak", "--source=courses.cpp"):
+        assert report(recording, view, "--sort=allocs") == report(recording, view, "--cost=allocs")
 
 
 def test_a_narrow_terminal_gets_a_narrow_plot(recording):
