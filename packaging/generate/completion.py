@@ -59,7 +59,7 @@ def operands_bash(table):
 
 # ---- zsh: specifications for _arguments ----
 
-ZSH_KINDS = {"file": "_files", "folder": "_files -/", "process": "_pids", "user": "_users", "signal": "_signals",
+ZSH_KINDS = {"file": "_files", "folder": "_files -/", "process": "_seep_processes", "user": "_users", "signal": "_signals",
              "recording": "_files -g '*.seep'", "topic": "_seep_topics"}
 
 
@@ -112,7 +112,7 @@ def options_zsh(table):
 
 # ---- fish: one `complete` per command and option ----
 
-FISH_KINDS = {"file": "-r -F", "folder": "-x -a '(__fish_complete_directories)'", "process": "-x -a '(__fish_complete_pids)'",
+FISH_KINDS = {"file": "-r -F", "folder": "-x -a '(__fish_complete_directories)'", "process": "-x -a '(__seep_processes)'",
               "user": "-x -a '(__fish_complete_users)'", "signal": "-x -a '(__seep_signals)'",
               "recording": "-k -x -a '(__fish_complete_suffix .seep)'", "topic": "-x -a '(__seep_topics)'",
               "program": "-x -a '(__seep_program)'"}

@@ -6,9 +6,12 @@ import re
 import select
 import subprocess
 import time
+from pathlib import Path
 
 import harness
 import pytest
+from harness import wait_until
+from plain import child_of, start_recorded
 
 SCRIPTS = harness.BUILD / "packaging"
 
@@ -33,7 +36,18 @@ def folder(tmp_path_factory):
     (made / "runner").write_text("#!/bin/sh\n")
     (made / "runner").chmod(0o755)
     (made / "run.txt").touch()
+    (made / "runs").mkdir()
     return made
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    """A process that is being recorded."""
+    with start_recorded(tmp_path, "/bin/sh", "-c", "read line") as program:
+        pid = child_of(program)
+        maps = Path(f"/proc/{pid}/maps")
+        wait_until(lambda: "seep-ledger" in maps.read_text(), "it is recorded")
+        yield pid
 
 
 def shell(folder, *command):
@@ -46,14 +60,14 @@ def shell(folder, *command):
     return done.stdout
 
 
-def bash_offers(folder, *words):
+def bash_offers(folder, *words, before=""):
     """COMP_WORDS are split as readline does it: an equals sign is a word of its own."""
-    code = f'source "{SCRIPTS}/seep"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _seep; printf "%s\\n" "${{COMPREPLY[@]}}"'
+    code = f'{before} source "{SCRIPTS}/seep"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _seep; printf "%s\\n" "${{COMPREPLY[@]}}"'
     return shell(folder, "bash", "-c", code, "bash", *words).split()
 
 
-def fish_offers(folder, line):
-    out = shell(folder, "fish", "-c", f'source "{SCRIPTS}/seep.fish"; complete -C "{line}"')
+def fish_offers(folder, line, before=""):
+    out = shell(folder, "fish", "-c", f'{before} source "{SCRIPTS}/seep.fish"; complete -C "{line}"')
     return [row.split("\t")[0] for row in out.splitlines()]
 
 
@@ -85,7 +99,7 @@ def read_until(terminal, wanted):
 def test_bash_offers_every_command_and_option(folder, need):
     need("bash")
     commands = table()
-    assert set(commands) <= set(bash_offers(folder, "seep", ""))
+    assert set(commands) == set(bash_offers(folder, "seep", ""))
     for command, options in commands.items():
         assert set(options) <= set(bash_offers(folder, "seep", command, "-")), command
 
@@ -104,12 +118,22 @@ def test_bash_offers_the_values_of_an_option(folder, need):
 
 def test_bash_offers_files_that_fit(folder, need):
     need("bash")
-    assert bash_offers(folder, "seep", "report", "run") == ["run.seep"]
-    assert set(bash_offers(folder, "seep", "run")) >= {"run.seep", "runner", "run.txt"}
+    assert set(bash_offers(folder, "seep", "report", "run")) == {"run.seep", "runs"}
+    assert {w for w in bash_offers(folder, "seep", "run") if (folder / w).exists()} == {"./runner", "runs"}
+    assert set(bash_offers(folder, "seep", "record", "./ru")) == {"./runner", "./runs"}
+    assert set(bash_offers(folder, "seep", "record", "")) == {"./runner", "runs", "home"}
+    assert "env" in bash_offers(folder, "seep", "en")
     assert "peak" in bash_offers(folder, "seep", "help", "pea")
     assert "run.txt" in bash_offers(folder, "seep", "report", "-o", "run")
-    assert str(os.getpid()) in bash_offers(folder, "seep", "snapshot", str(os.getpid())[:1])
     assert bash_offers(folder, "seep", "--signal", "=", "USR") == ["USR1", "USR2"]
+
+
+def test_bash_offers_recorded_processes_else_all(folder, need, recorded):
+    need("bash")
+    assert str(recorded) in bash_offers(folder, "seep", "snapshot", "")
+    assert str(os.getpid()) not in bash_offers(folder, "seep", "snapshot", "")
+    nobody = "grep() { return 1; };"
+    assert str(os.getpid()) in bash_offers(folder, "seep", "snapshot", str(os.getpid())[:1], before=nobody)
 
 
 def test_bash_leaves_the_arguments_of_the_program_to_it(folder, need):
@@ -122,7 +146,7 @@ def test_bash_leaves_the_arguments_of_the_program_to_it(folder, need):
 def test_fish_offers_every_command_option_and_value(folder, need):
     need("fish")
     commands = table()
-    assert set(commands) <= set(fish_offers(folder, "seep "))
+    assert set(commands) == set(fish_offers(folder, "seep "))
     for command, options in commands.items():
         assert set(options) <= set(fish_offers(folder, f"seep {command} --")), command
         for option, values in ((o, v) for o, v in options.items() if v):
@@ -135,10 +159,19 @@ def test_fish_offers_words_that_fit(folder, need):
     assert "--follow" in fish_offers(folder, "seep --fol")
     assert fish_offers(folder, "seep report ru")[0] == "run.seep"
     assert fish_offers(folder, "seep help pea") == ["peak"]
-    assert str(os.getpid()) in fish_offers(folder, f"seep snapshot {str(os.getpid())[:1]}")
+    assert fish_offers(folder, "seep record ") == []
+    assert set(fish_offers(folder, "seep record ./")) == {"./runner", "./runs/", "./home/"}
     assert fish_offers(folder, "seep --signal=USR") == ["--signal=USR1", "--signal=USR2"]
     assert fish_offers(folder, "seep ./runner --fol") == []
     assert "./runner" in fish_offers(folder, "seep -o x ./run")
+
+
+def test_fish_offers_recorded_processes_else_all(folder, need, recorded):
+    need("fish")
+    assert str(recorded) in fish_offers(folder, "seep snapshot ")
+    assert str(os.getpid()) not in fish_offers(folder, "seep snapshot ")
+    nobody = "function grep; false; end;"
+    assert str(os.getpid()) in fish_offers(folder, f"seep snapshot {str(os.getpid())[:1]}", before=nobody)
 
 
 @pytest.mark.parametrize("line, wanted", [
@@ -147,12 +180,17 @@ def test_fish_offers_words_that_fit(folder, need):
     ("seep report --group-by=fun", "--group-by=function"),
     ("seep --foll", "--follow"),
     ("seep record --follow=no", "--follow=none"),
-    ("seep report ./ru", r"run\.seep"),
+    ("seep report ./run.", r"run\.seep"),
     ("seep help pea", "peak"),
 ])
 def test_zsh_completes(folder, need, line, wanted):
     need("zsh")
     zsh_completes(folder, line, wanted)
+
+
+def test_zsh_completes_the_recorded_process(folder, need, recorded):
+    need("zsh")
+    zsh_completes(folder, f"seep snapshot {str(recorded)[:-1]}", rf"\b{recorded}\b")
 
 
 def test_the_shells_accept_their_scripts(folder, need):
