@@ -166,6 +166,7 @@ static bool select_side(struct side *side, struct err *e)
 {
         struct select_request *request = &side->asked.request;
 
+        request->columns = side->asked.output ? 0 : pager_columns();
         if (!moment_find(side->profile, side->word, &request->at, e) ||
             !select_make(&side->sel, side->profile, side->symbols, request, e))
                 return err_context(e, "%s", side->operand);

@@ -270,7 +270,7 @@ bool report_view_write(struct report *r, const struct profile *p, const char *fi
         if (!resolve(r, p, e))
                 return false;
         timeline_range(r, &c);
-        c.columns = r->output ? 0 : pager_columns();
+        c.columns = r->request.columns = r->output ? 0 : pager_columns();
         c.s = symbols_new(p, &r->names.options);
         progress_start(&line, "finding names", r->quiet);
         r->request.progress = line.terminal ? &line.progress : NULL;

@@ -55,7 +55,7 @@ static void errors_head(const struct profile *p, const struct profile_error *err
 void errors_write(const struct selection *sel, struct symbols *s, uint32_t limit, struct str *out)
 {
         const struct profile *p = sel->profile;
-        struct selection whole = { .profile = p }; /* stacks of errors are never cut */
+        struct selection whole = { .profile = p, .columns = sel->columns }; /* stacks of errors are never cut */
         uint32_t shown = limit && limit < p->error_count ? limit : p->error_count;
 
         if (!p->error_count)

@@ -12,7 +12,13 @@
 #include "base/heap.h"
 #include "report/csv.h"
 #include "report/label.h"
+#include "report/shorten.h"
 #include "report/text.h"
+
+enum {
+        GROUP_NAME = 37, /* columns before the names */
+        GROUP_LEAST = 16 /* ... and of them */
+};
 
 static const char *const group_words[] = {
 #define GROUP_KIND_WORD(id, word) word,
@@ -193,7 +199,7 @@ static void group_by_size(const struct selection *sel, struct group_list *l)
 static void group_line(const struct selection *sel, const struct group_row *row, int64_t whole,
                        const struct group_options *options, struct str *out)
 {
-        struct str share = { 0 };
+        struct str share = { 0 }, name = { 0 };
         size_t start = out->length;
 
         text_percent(&share, (double)row->weight / (double)whole);
@@ -205,10 +211,14 @@ static void group_line(const struct selection *sel, const struct group_row *row,
         }
         text_number(out, (int64_t)row->count);
         str_char(out, 'x');
-        text_pad(out, start, 36);
+        text_pad(out, start, GROUP_NAME - 1);
         str_char(out, ' ');
         text_color(out, options->color, TEXT_CYAN);
-        str_text(out, row->name);
+        str_text(&name, row->name);
+        if (sel->columns && options->kind == GROUP_FUNCTION)
+                shorten_name(&name, sel->columns > GROUP_NAME + GROUP_LEAST ? sel->columns - GROUP_NAME : GROUP_LEAST);
+        str_text(out, str_get(&name));
+        str_free(&name);
         text_plain(out, options->color);
         str_char(out, '\n');
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/shorten.h"
 #include "report/text.h"
 
 enum { LABEL_LEAST = 16 }; /* columns that are left of a name at least */
@@ -98,29 +99,6 @@ void label_frame(const struct profile *p, uint32_t node, const struct symbol_fra
         label_place(frame, out);
 }
 
-/* Replace what is between the outermost pairs of OPEN and CLOSE by "..."; operators are left as they are. */
-static void label_fold(struct str *name, char open, char close)
-{
-        struct str folded = { 0 };
-        int depth = 0;
-
-        if (!name->data || strstr(name->data, "operator"))
-                return;
-        for (const char *c = name->data; *c; c++) {
-                bool closes = *c == close && !(c > name->data && c[-1] == '-');
-
-                if (closes && depth == 1)
-                        str_text(&folded, c[-1] == open ? "" : "...");
-                depth -= closes && depth > 0;
-                if (!depth)
-                        str_char(&folded, *c);
-                if (*c == open && depth++ == 0 && folded.data[folded.length - 1] != open)
-                        str_char(&folded, open);
-        }
-        str_free(name);
-        *name = folded;
-}
-
 static void label_base_place(const struct symbol_frame *frame, struct str *place)
 {
         struct symbol_frame near = *frame;
@@ -131,22 +109,31 @@ static void label_base_place(const struct symbol_frame *frame, struct str *place
         label_place(&near, place);
 }
 
-/* The last part of a name tells the most, and more than the dots of what was folded. */
-static void label_keep_end(struct str *name, size_t columns)
+static bool label_fits(const struct str *name, const struct str *place, size_t columns)
 {
-        struct str kept = { 0 };
-        size_t from;
+        return text_columns(name, 0) + text_columns(place, 0) <= columns;
+}
 
-        for (char *at = name->data; name->length > columns && (at = strstr(at, "...")); name->length -= 3)
-                memmove(at, at + 3, strlen(at + 3) + 1);
-        if (name->length <= columns)
+/* The place is given up only where the function's own name would have to be cut. */
+static void label_shorten(const struct symbol_frame *frame, size_t columns, struct str *name, struct str *place)
+{
+        struct str whole = { 0 };
+
+        if (!label_fits(name, place, columns) && frame->function)
+                shorten_arguments(name, columns > place->length ? columns - place->length : 0);
+        if (!label_fits(name, place, columns))
+                label_base_place(frame, place);
+        if (label_fits(name, place, columns) || !frame->function)
                 return;
-        from = name->length - columns + 3;
-        while (((unsigned char)name->data[from] & 0xc0) == 0x80)
-                from++;
-        str_format(&kept, "...%s", name->data + from);
+        str_text(&whole, str_get(name));
+        if (columns > place->length && shorten_name(name, columns - place->length)) {
+                str_free(&whole);
+                return;
+        }
         str_free(name);
-        *name = kept;
+        *name = whole;
+        str_clear(place);
+        shorten_name(name, columns > LABEL_LEAST ? columns : LABEL_LEAST);
 }
 
 void label_fit(const struct profile *p, uint32_t node, const struct symbol_frame *frame, size_t columns, int color,
@@ -156,14 +143,8 @@ void label_fit(const struct profile *p, uint32_t node, const struct symbol_frame
 
         label_function(p, node, frame, &name);
         label_place(frame, &place);
-        if (columns && frame->function && name.length + place.length > columns)
-                label_fold(&name, '(', ')');
-        if (columns && frame->function && name.length + place.length > columns)
-                label_fold(&name, '<', '>');
-        if (columns && name.length + place.length > columns)
-                label_base_place(frame, &place);
-        if (columns >= place.length + LABEL_LEAST)
-                label_keep_end(&name, columns - place.length);
+        if (columns)
+                label_shorten(frame, columns, &name, &place);
         text_color(out, color, TEXT_CYAN);
         str_text(out, str_get(&name));
         text_plain(out, color);

@@ -23,8 +23,8 @@ void label_place(const struct symbol_frame *frame, struct str *out);
 /* Both. */
 void label_frame(const struct profile *p, uint32_t node, const struct symbol_frame *frame, struct str *out);
 
-/* Append "function [file:line]", in at most COLUMNS columns where that is possible: parameters, template arguments and
- * folders of the path give way, in this order, then the front of the name.  0: no limit. */
+/* Append "function [file:line]", in at most COLUMNS columns where that is possible: parameters, template arguments,
+ * folders of the path, the front of the name (shorten.h) and the place give way, in this order.  0: no limit. */
 void label_fit(const struct profile *p, uint32_t node, const struct symbol_frame *frame, size_t columns, int color,
                struct str *out);
 

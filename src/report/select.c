@@ -363,7 +363,8 @@ bool select_make(struct selection *sel, const struct profile *p, struct symbols 
         bool good = true;
 
         *sel = (struct selection){
-                .profile = p, .cost = r->cost, .node_count = p->node_count, .wrappers = r->wrappers, .progress = r->progress
+                .profile = p, .cost = r->cost, .node_count = p->node_count, .wrappers = r->wrappers, .progress = r->progress,
+                .columns = r->columns
         };
         select_name(sel, r);
         if (!select_possible(r, p, e))

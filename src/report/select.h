@@ -53,6 +53,7 @@ struct select_request {
         struct moment at;       /* numbers as they were then; MOMENT_NONE and MOMENT_END: of the run */
         struct moment from, to; /* what happened between; MOMENT_NONE: no range */
         struct progress *progress; /* NULL: nobody wants to know */
+        uint32_t columns;       /* of the terminal, for which names in lists are shortened; 0: whole names */
         bool change;            /* between marks: how much more is live, not what of the range survived */
 };
 
@@ -84,6 +85,7 @@ struct selection {
         struct select_part heap, mapped;
         struct wrappers *wrappers; /* of the request */
         struct progress *progress; /* of the request */
+        uint32_t columns;          /* of the request */
         uint32_t *leaders;         /* by site: the site whose row it is part of */
         uint32_t node_count;
         uint32_t *parents; /* NULL: the profile's own tree; else a tree of cut stacks, 0 the root ... */

@@ -7,15 +7,20 @@
 #include "report/stack.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/heap.h"
 #include "report/label.h"
 
 static void stack_line(const struct stack_writer *w, uint32_t node, const struct symbol_frame *frame)
 {
+        const char *end = frame->inlined ? " (inlined)" : "";
+        size_t used = strlen(w->indent) + strlen(end), columns = w->sel->columns;
+
         str_text(w->out, w->indent);
-        label_frame(w->sel->profile, node, frame, w->out);
-        str_text(w->out, frame->inlined ? " (inlined)\n" : "\n");
+        label_fit(w->sel->profile, node, frame, columns > used ? columns - used : columns, 0, w->out);
+        str_text(w->out, end);
+        str_char(w->out, '\n');
 }
 
 static struct stack_writer stack_writer_of(const struct selection *sel, struct symbols *s, const char *indent,

@@ -20,7 +20,7 @@
 #include "report/label.h"
 #include "report/text.h"
 
-enum { TREE_INDENT_MAX = 120 }; /* columns; recursion may be thousands deep */
+enum { TREE_INDENT_MAX = 120 }; /* columns; recursion may be thousands deep.  On a terminal 2/5 of it at most */
 
 /* What comes below an item: its callees or callers, nothing, and nothing because it is a part of the line above. */
 enum tree_end { TREE_GOES_ON, TREE_FINAL, TREE_ITSELF };
@@ -470,7 +470,7 @@ static void tree_descend(struct tree *t, const struct tree_group *group, bool la
         struct tree_level *below = tree_push(t);
         const struct tree_level *above = &t->levels[t->depth - 2];
 
-        if (t->prefix.length < TREE_INDENT_MAX)
+        if (t->prefix.length < (t->options->columns ? t->options->columns * 2 / 5 : TREE_INDENT_MAX))
                 str_text(&t->prefix, last ? "  " : "| ");
         for (uint32_t i = 0; i < group->count; i++) {
                 const struct tree_item *item = &above->items[group->first + i];

@@ -187,6 +187,41 @@ def test_colour_on_a_terminal_unless_refused(recording, tmp_path):
     assert status == 0 and b"\x1b[" not in text
 
 
+NAMES = r"""
+#include <map>
+#include <string>
+#include <vector>
+
+int main()
+{
+        auto *kept = new std::map<std::string, std::vector<std::string>>;
+
+        for (int i = 0; i < 10; i++)
+                (*kept)[std::to_string(i)].push_back("a text that is too long to be stored in the string");
+        return 0;
+}
+"""
+
+
+def test_names_fit_a_terminal_and_are_whole_elsewhere(compiler, tmp_path):
+    (tmp_path / "names.cpp").write_text(NAMES)
+    file = tmp_path / "names.seep"
+    subprocess.run([SEEP, "record", "-q", "-o", file, compiler.build(str(tmp_path / "names.cpp"))], check=True,
+                   env=clean_environment(), timeout=DEADLINE)
+    views = [["report", *view, "--no-pager", "names.seep"] for view in
+             (["--cost=live"], ["--cost=live", "--inverted"], ["--flat", "--cost=live"], ["--blocks"],
+              ["--group-by=function", "--cost=live"])]
+    for view in [*views, ["diff", "--no-pager", "names.seep@start", "@end"]]:
+        status, text = on_terminal(tmp_path, [str(SEEP), *view], {"TERM": "dumb"})
+        assert status == 0, text
+        lines = text.decode().splitlines()
+        assert max(map(len, lines)) <= 80, view
+        assert any("std::map<" in line and "::operator[](" in line for line in lines), view
+        whole = subprocess.run([SEEP, *view], cwd=tmp_path, capture_output=True, text=True, check=True,
+                               env=clean_environment(), timeout=DEADLINE)
+        assert max(map(len, whole.stdout.splitlines())) > 120, view
+
+
 def test_a_pager_on_a_terminal(recording, tmp_path):
     pager = tmp_path / "pager"
     pager.write_text(f"#!/bin/sh\ncat > {tmp_path}/paged\n")
