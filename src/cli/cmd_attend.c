@@ -222,6 +222,17 @@ static bool is_not_followed(const struct attend *a)
         return a->wishes.session.follow == SESSION_FOLLOW_NONE && a->pid && door_of_ancestor((uint32_t)a->pid);
 }
 
+/* Who exports LD_PRELOAD in a shell and then types `seep report` wants no report about seep. */
+static bool is_tool(pid_t pid)
+{
+        struct stat own, other;
+        char name[64];
+
+        snprintf(name, sizeof name, "/proc/%d/exe", (int)pid);
+        return pid && stat("/proc/self/exe", &own) == 0 && stat(name, &other) == 0 && own.st_dev == other.st_dev &&
+               own.st_ino == other.st_ino;
+}
+
 static int observe(struct attend *a, int fd)
 {
         struct session_options options = make_options(a);
@@ -247,14 +258,16 @@ int cmd_attend(int argc, char **argv)
 {
         struct attend a = { .file = -1 };
         int status, fd = argc == 2 ? take_connection(argv[1], &a.pid) : -1;
+        bool tool;
 
         if (fd < 0)
                 return message_usage("record", "attend is what LD_PRELOAD=libseep.so starts by itself; did you mean 'seep record'?");
         raise_limits();
-        status = take_options(&a);
+        tool = is_tool(a.pid);
+        status = tool ? 0 : take_options(&a);
         if (status)
                 message("nothing is recorded");
-        if (status || is_not_followed(&a))
+        if (status || tool || is_not_followed(&a))
                 answer(fd, "-");
         else
                 status = observe(&a, fd);

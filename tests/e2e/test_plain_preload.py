@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import PLAIN, PROGRAMS, clean_environment, end_process, run, wait_until
+from harness import PLAIN, PROGRAMS, SEEP, Profile, clean_environment, end_process, run, wait_until
 from plain import LIBRARY, Started, difference, find_reports, live, own, preloaded, run_plain, sum_of
 
 WORK = ("+red:10:100", "+green:20:30", "-red:4")
@@ -263,6 +263,16 @@ def test_no_tool_beside_the_library_is_told_and_harmless(steps, recorder):
     assert (done.status, done.stdout) == (4, b"ready\n")
     assert done.stderr.startswith(b"seep: ") and len(done.stderr.splitlines()) == 1
     assert find_reports(folder) == []
+
+
+def test_there_is_no_report_about_the_tool_itself(steps, recorder):
+    folder = recorder.folder()
+    assert run_plain(folder, SEEP, "--version").status == 0
+    done = run_plain(folder, SEEP, "record", "-q", "-o", folder / "out.seep", steps, "+red:1:10", "exit:4")
+    assert (done.status, done.stderr) == (4, b"")
+    run_plain(folder, SEEP, "report", folder / "out.seep")
+    assert find_reports(folder) == []
+    assert Profile(folder / "out.seep").json["totals"]["live_bytes"] == 10
 
 
 def test_wrong_options_in_the_environment_are_told_and_harmless(steps, recorder):
