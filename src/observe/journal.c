@@ -31,7 +31,8 @@
 #define JOURNAL_EVENT_BYTES 8u       /* more than an event takes, for guessing whether a batch will fit */
 #define JOURNAL_SLEEP_MS 1u          /* while events come */
 #define JOURNAL_SLEEP_MAX_MS 10u     /* while none do */
-#define JOURNAL_FLUSH_MS 5000u       /* a batch is written after so long, full or not */
+#define JOURNAL_FLUSH_MS 500u        /* the first batch is written after so long, full or not; further ones after twice the time */
+#define JOURNAL_FLUSH_MAX_MS 5000u   /* at most */
 #define JOURNAL_THREADS_MS 100u      /* between looks for threads that have ended */
 #define JOURNAL_TRIES 100u           /* names for the file, should others be taken */
 #define JOURNAL_PATIENCE_MS 2000u    /* an entry not finished for so long was left by a signal handler that did not return */
@@ -49,7 +50,7 @@ struct journal {
         uint64_t missed;                 /* entries that were never finished */
         struct ledger_event *step;       /* copies, safe from the program */
         uint64_t stuck_ms, flush_ms;     /* since when NEXT is not finished (0: it is), when a batch was written last */
-        uint32_t sleep_ms;
+        uint32_t sleep_ms, patience_ms; /* the latter: until a batch that is not full is written */
         uint32_t pid; /* as we see it; 0: threads cannot be looked for */
         struct running *running;
         uint32_t running_count;
@@ -362,12 +363,23 @@ static void drain_rest(struct journal *j)
         }
 }
 
+/* A program that is slow, or killed early, has a log too. */
+static void write_in_time(struct journal *j)
+{
+        if (now_ms() - j->flush_ms <= j->patience_ms)
+                return;
+        if (events_waiting(j->encoder))
+                j->patience_ms = 2 * j->patience_ms < JOURNAL_FLUSH_MAX_MS ? 2 * j->patience_ms : JOURNAL_FLUSH_MAX_MS;
+        write_batch(j);
+}
+
 static void *run(void *context)
 {
         struct journal *j = context;
         bool stop = false;
 
         j->sleep_ms = JOURNAL_SLEEP_MS;
+        j->patience_ms = JOURNAL_FLUSH_MS;
         j->flush_ms = now_ms();
         while (!stop && !j->end) {
                 uint32_t count = drain(j);
@@ -375,8 +387,7 @@ static void *run(void *context)
                 if (!count)
                         look_at_stuck(j);
                 look_for_ended(j, false);
-                if (now_ms() - j->flush_ms > JOURNAL_FLUSH_MS)
-                        write_batch(j);
+                write_in_time(j);
                 if (count)
                         j->sleep_ms = JOURNAL_SLEEP_MS;
                 else if (j->sleep_ms < JOURNAL_SLEEP_MAX_MS)

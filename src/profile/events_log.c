@@ -142,10 +142,11 @@ static void read_ids(struct events_log *l, uint64_t at, const struct format_sect
         str_free(&unpacked);
 }
 
-/* Look at all heads once.  Bodies are read when their turn comes. */
-static void survey(struct events_log *l, uint64_t at)
+/* Look at all heads once.  Bodies are read when their turn comes.  False: there are none. */
+static bool survey(struct events_log *l, uint64_t at)
 {
         struct format_section head;
+        uint64_t start = at;
 
         for (; read_head(l, at, &head) && head.type != FORMAT_END; at += sizeof head + head.stored_bytes) {
                 if (head.type == FORMAT_EVENT_SITES)
@@ -157,6 +158,7 @@ static void survey(struct events_log *l, uint64_t at)
                 l->size.batches++;
                 l->size.bytes += sizeof head + head.stored_bytes;
         }
+        return at > start;
 }
 
 struct events_log *events_log_open(const char *path, struct err *e)
@@ -173,8 +175,8 @@ struct events_log *events_log_open(const char *path, struct err *e)
                 good = err_sys(e, ERR_EXIT_BAD_FILE, "cannot read %s", path);
         else
                 good = section_header(bytes, (size_t)n, path, &h, &sound, e);
-        if (good)
-                survey(l, h.header_bytes);
+        if (good && !survey(l, h.header_bytes))
+                good = err_set(e, ERR_EXIT_USAGE, "%s is the event log of a recording that goes on, or did not end: no event has been written yet", path);
         if (good && !l->size.batches)
                 good = err_set(e, ERR_EXIT_USAGE, "%s has no event log: record with `seep record --events PROGRAM` to get one", path);
         if (good) {
