@@ -269,7 +269,8 @@ static void line_run(struct flat_line *l, const struct flat *f, const struct sel
         }
         if (f->sizes && row->live_blocks && f->sizes[row->site].most)
                 line_sizes(l, row, &f->sizes[row->site]);
-        if (f->growth && f->growth[row->site].class != GROWTH_UNKNOWN) {
+        if (f->growth && f->growth[row->site].class != GROWTH_UNKNOWN &&
+            !(f->options->growing_first && f->growth[row->site].class == GROWTH_GROWS)) {
                 growth_write(&f->growth[row->site], &part);
                 line_add(l, &part);
         }
@@ -291,6 +292,17 @@ static void flat_costs(const struct flat *f, const struct select_row *row)
         str_char(f->out, '\n');
 }
 
+/* What orders the entry: its rate, if that comes first, else its key. */
+static void flat_number(const struct flat *f, const struct flat_entry *entry)
+{
+        if (entry->rate > 0)
+                growth_rate(entry->rate, f->out);
+        else if (flat_keys[f->options->key].bytes)
+                text_size(f->out, entry->value);
+        else
+                text_number(f->out, entry->value);
+}
+
 static void flat_entry(const struct flat *f, const struct flat_entry *entry, uint32_t number)
 {
         struct str *out = f->out;
@@ -298,14 +310,14 @@ static void flat_entry(const struct flat *f, const struct flat_entry *entry, uin
 
         str_format(out, "%4u. ", number);
         text_color(out, f->options->color, TEXT_BOLD);
-        if (flat_keys[f->options->key].bytes)
-                text_size(out, entry->value);
-        else
-                text_number(out, entry->value);
+        flat_number(f, entry);
         text_plain(out, f->options->color);
         text_pad(out, start, 18);
         str_char(out, ' ');
-        flat_what(f->sel, f->options->key, out);
+        if (entry->rate > 0)
+                str_text(out, growth_word(GROWTH_GROWS));
+        else
+                flat_what(f->sel, f->options->key, out);
         str_text(out, ", by ");
         str_text(out, profile_kind_name(f->sel->profile, entry->row->kind));
         if (entry->row->merged > 1)
@@ -366,6 +378,33 @@ const struct select_row **flat_order(const struct selection *sel, const struct s
         return rows;
 }
 
+/* What is to be said of the stacks that have nothing of KEY and are not listed. */
+static const char *flat_nothing(const struct selection *sel, enum flat_key key, bool one)
+{
+        bool live = key == FLAT_LIVE_BYTES || key == FLAT_LIVE_BLOCKS;
+
+        if (key == FLAT_PEAK_BYTES || (live && (sel->moment == SELECT_OF_PEAK || sel->moment == SELECT_OF_TIME)))
+                return "held nothing then";
+        if (live && (sel->moment != SELECT_OF_RANGE || sel->survivors))
+                return one ? "holds nothing" : "hold nothing";
+        return one ? "has none" : "have none";
+}
+
+/* Which stacks are not listed: those beyond the limit, and those without. */
+static void flat_rest(const struct flat *f, uint32_t beyond, uint32_t without)
+{
+        if (beyond) {
+                str_text(f->out, "      ");
+                text_number(f->out, beyond);
+                str_format(f->out, " more stack%s (-n %u)\n", beyond == 1 ? "" : "s", f->options->limit);
+        }
+        if (without) {
+                str_text(f->out, "      ");
+                text_number(f->out, without);
+                str_format(f->out, " more %s\n", flat_nothing(f->sel, f->options->key, without == 1));
+        }
+}
+
 static void flat_part(const struct flat *f, const struct select_part *part)
 {
         uint32_t count, shown, limit = f->options->limit;
@@ -382,11 +421,7 @@ static void flat_part(const struct flat *f, const struct select_part *part)
                 stack_add(&stacks, from);
                 str_char(f->out, '\n');
         }
-        if (shown < count) {
-                str_text(f->out, "      ");
-                text_number(f->out, count - shown);
-                str_format(f->out, " more stack%s (-n %u)\n", count - shown == 1 ? "" : "s", limit);
-        }
+        flat_rest(f, count - shown, part->count - count);
         stack_end(&stacks);
         free(entries);
 }
@@ -413,17 +448,17 @@ static void flat_head(const struct selection *sel, const struct select_part *par
         str_text(out, "\n\n");
 }
 
-/* "growth: 2 stacks grow, 3.4 KiB/s in all; 10 are bounded, 3 allocated once" */
+/* "growth: 2 stacks that grow 3.4 KiB/s in all; 10 bounded, 3 once" */
 static void flat_growth(const struct flat *f)
 {
         uint32_t count[GROWTH_CLASSES] = { 0 };
-        struct growth all = { GROWTH_GROWS, 0 };
+        double rate = 0;
 
         for (uint32_t i = 0; i < f->sel->heap.count; i++) {
                 const struct growth *g = &f->growth[f->sel->heap.rows[i].site];
 
                 count[g->class]++;
-                all.bytes_per_s += g->bytes_per_s;
+                rate += g->bytes_per_s;
         }
         str_text(f->out, "growth: ");
         if (count[GROWTH_UNKNOWN]) {
@@ -431,12 +466,11 @@ static void flat_growth(const struct flat *f)
                 return;
         }
         text_count(f->out, count[GROWTH_GROWS], "stack");
+        str_text(f->out, count[GROWTH_GROWS] == 1 ? " that grows" : " that grow");
         if (count[GROWTH_GROWS]) {
-                str_text(f->out, " that ");
-                growth_write(&all, f->out);
+                str_char(f->out, ' ');
+                growth_rate(rate, f->out);
                 str_text(f->out, " in all");
-        } else {
-                str_text(f->out, " that grow");
         }
         str_format(f->out, "; %u bounded, %u once\n\n", count[GROWTH_BOUNDED], count[GROWTH_ONCE]);
 }

@@ -198,8 +198,7 @@ struct growth *growth_judge(const struct profile *p, const uint32_t *leaders)
         return verdicts;
 }
 
-/* In the unit of time in which it is at least some bytes. */
-static void growth_rate(double bytes_per_s, struct str *out)
+void growth_rate(double bytes_per_s, struct str *out)
 {
         static const struct {
                 const char *unit;

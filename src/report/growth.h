@@ -40,6 +40,9 @@ struct growth *growth_judge(const struct profile *p, const uint32_t *leaders);
 /* "grows", "bounded", "once" or "". */
 const char *growth_word(enum growth_class class);
 
+/* Append "1.2 KiB/s", in the unit of time in which it is at least some bytes. */
+void growth_rate(double bytes_per_s, struct str *out);
+
 /* Append "grows 1.2 KiB/s", "bounded", "once"; nothing when it is not known. */
 void growth_write(const struct growth *g, struct str *out);
 

@@ -97,7 +97,7 @@ def test_growth_tells_the_leak_from_the_cache_and_the_start(recording):
     text = report(recording, "--growth")
     assert re.search(r"^growth: 1 stack that grows [\d.]+ KiB/s in all; \d+ bounded, \d+ once$", text, re.M), text
     first = text.split("\n\n")[2]
-    assert first == entry_of(text, "leak") and "grows " in first
+    assert first == entry_of(text, "leak") and re.match(r"   1\. [\d.]+ KiB/s +grows, by ", first)
     assert "bounded" in entry_of(text, "cache")
     assert "once" in entry_of(text, "start_up") and "once" in entry_of(text, "walk")
 

@@ -120,6 +120,24 @@ TEST(stacks_come_largest_first_with_all_costs)
         profile_free(&p);
 }
 
+TEST(stacks_that_are_not_listed_are_counted)
+{
+        struct profile p;
+        char *text;
+
+        forge_usual(&p);
+        p.sites[FORGE_SITE_LOAD].peak_bytes = 50;
+        p.sites[FORGE_SITE_PARSE].peak_bytes = 60;
+        text = list_of(&p, SELECT_PEAK, &(struct flat_options){ .key = FLAT_PEAK_BYTES, .limit = 1 }, GROUP_STACK);
+        has_text(text, "\n\n      1 more stack (-n 1)\n      4 more held nothing then\n");
+        free(text);
+        p.sites[FORGE_SITE_LOAD].live_bytes = p.sites[FORGE_SITE_LOAD].live_blocks = 0;
+        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = FLAT_LIVE_BYTES }, GROUP_STACK);
+        has_text(text, "\n\n      1 more holds nothing\n");
+        free(text);
+        profile_free(&p);
+}
+
 TEST(colour_does_not_move_columns)
 {
         struct profile p;
@@ -235,6 +253,7 @@ TEST(groups_of_threads_and_sizes_come_from_blocks)
 }
 
 TAP_MAIN(stacks_come_largest_first_with_all_costs, a_moment_is_named_and_only_what_is_known_of_it_is_shown,
-         a_range_shows_also_what_became_less, colour_does_not_move_columns, sizes_of_the_blocks_not_freed_are_told,
+         a_range_shows_also_what_became_less, stacks_that_are_not_listed_are_counted,
+         colour_does_not_move_columns, sizes_of_the_blocks_not_freed_are_told,
          equal_values_are_ordered_by_the_next_of_their_kind, keys_order_by_what_they_say, groups_sum_by_function_file_and_module,
          groups_of_threads_and_sizes_come_from_blocks)
