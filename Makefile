@@ -6,9 +6,13 @@ PYTHON ?= /usr/bin/python3
 # Options for bench/run, e.g. make bench BENCH='--only sqlite'.
 BENCH ?=
 
-all: build                ## build the tool and the agent in build/
+all: product              ## build the tool and the agent in build/
 
 # Nothing here installs packages except the targets that say so.
+product: $(BUILD)/build.ninja
+	@ninja -C $(BUILD) product
+
+# The same and the test programs.
 build: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
 
@@ -16,7 +20,7 @@ $(BUILD)/build.ninja:
 	@command -v meson >/dev/null || { echo "meson is missing; packaging/install-deps build installs it" >&2; exit 1; }
 	@meson setup $(BUILD) --prefix $(PREFIX)
 
-demo: deps-build build    ## install what is missing, record a small leaking program, report it
+demo: deps-build product  ## install what is missing, record a small leaking program, report it
 	@sh demo/run $(BUILD)
 
 check: deps-test          ## install what is missing, build with gcc, clang and sanitizers, run all tests
@@ -31,9 +35,10 @@ lint: build               ## the rules of the code: layers, imports, exports, ma
 bench: deps-bench build   ## measure seep against no tracing, an empty interposer and heaptrack
 	@$(PYTHON) bench/run --build $(BUILD) $(BENCH)
 
-install: build            ## install below PREFIX (/usr/local), into DESTDIR if given
+install: product          ## install below PREFIX (/usr/local), into DESTDIR if given
 	@meson configure $(BUILD) --prefix $(PREFIX)
-	@meson install -C $(BUILD)
+	@ninja -C $(BUILD) product
+	@meson install -C $(BUILD) --no-rebuild
 
 deps-build:
 	@packaging/install-deps build demo
@@ -48,4 +53,4 @@ clean:                    ## remove all build directories
 help:                     ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: all build demo check asan lint bench install deps-build deps-test deps-bench clean help
+.PHONY: all product build demo check asan lint bench install deps-build deps-test deps-bench clean help

@@ -42,3 +42,12 @@ def test_the_commands_that_the_demo_prints_work_as_printed(need):
     again = call("sh", "-e", "-c", "\n".join(typed))
     assert again.returncode == 0, again.stderr
     assert again.stdout.count("remember_failure") >= 2 * demo.stdout.count("remember_failure") > 0
+
+
+def test_a_newcomer_waits_for_what_the_demo_needs_only(tmp_path):
+    fresh = tmp_path / "fresh"
+    assert call("meson", "setup", fresh).returncode == 0
+    asked = re.search(r"^ninja .+$", call("make", "-n", "demo", f"BUILD={fresh}").stdout, flags=re.M)[0]
+    planned = call(*asked.split(), "-n").stdout
+    assert "src/agent/libseep.so" in planned and "src/seep" in planned
+    assert "tests/" not in planned
