@@ -75,7 +75,7 @@ static bool was_switched_on(const struct profile *p)
 static void warn_about_switch(const struct ledger_head *h, struct profile *p)
 {
         if (h->off && h->flags & WIRE_F_START_OFF && !was_switched_on(p))
-                collect_warn(p, "it was switched off all the time (--start-off, no SEEP_ENABLE)");
+                collect_warn(p, "--start-off was given, and the program did not call SEEP_ENABLE() (see 'man seep.h')");
 }
 
 void warnings_ledger(const struct view *v, uint64_t senseless, struct profile *p)

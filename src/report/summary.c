@@ -556,13 +556,16 @@ static void summary_nothing(struct summary *m)
         };
         const struct profile_meta *meta = &m->p->meta;
 
-        str_text(m->out, "  nothing was recorded: ");
+        str_text(m->out, "  nothing was recorded");
+        if (profile_stayed_off(m->p) && !meta->stop_reason) {
+                str_char(m->out, '\n'); /* a warning says why */
+                return;
+        }
+        str_text(m->out, ": ");
         if (meta->stop_reason && meta->stop_reason < sizeof stops / sizeof stops[0])
                 str_format(m->out, "%s\n", stops[meta->stop_reason]);
         else if (meta->end == PROFILE_END_EXEC)
                 str_text(m->out, "the program became another one before it allocated\n");
-        else if (profile_stayed_off(m->p))
-                str_text(m->out, "--start-off was given, and the program did not call\n  SEEP_ENABLE() (see 'man seep.h')\n");
         else
                 str_text(m->out, "the program made no allocation that seep can see.\n"
                                  "  It may use an allocator built into it, or leave the work to a child\n"

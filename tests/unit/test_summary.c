@@ -160,8 +160,9 @@ TEST(nothing_recorded_is_explained)
         has_text(text, "nothing was recorded: the program made no allocation that seep can see");
         free(text);
         p.meta.flags = WIRE_F_START_OFF;
+        add_warning(&p, "it was off");
         text = summary_of(&p, "x.seep");
-        has_text(text, "nothing was recorded: --start-off was given");
+        has_text(text, "nothing was recorded\n  warning: it was off\n");
         free(text);
         p.meta.stop_reason = LEDGER_STOP_NO_MEMORY;
         text = summary_of(&p, "x.seep");
