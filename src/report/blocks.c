@@ -45,10 +45,11 @@ static void blocks_line(const struct profile *p, const struct profile_block *blo
         text_time(out, block->birth_ms);
         str_text(out, ", age ");
         text_time(out, end > block->birth_ms ? end - block->birth_ms : 0);
-        if (block->thread < p->thread_count && p->threads[block->thread].tid)
-                str_format(out, ", thread %s (%" PRIu32 ")",
-                           p->threads[block->thread].name ? p->threads[block->thread].name : "?",
-                           p->threads[block->thread].tid);
+        if (block->thread < p->thread_count && p->threads[block->thread].tid) {
+                str_text(out, ", thread ");
+                text_name(out, p->threads[block->thread].name);
+                str_format(out, " (%" PRIu32 ")", p->threads[block->thread].tid);
+        }
         str_format(out, ", by %s\n", profile_kind_name(p, p->sites[block->site].kind));
 }
 

@@ -166,11 +166,12 @@ bool moment_range(const struct profile *p, const char *words, struct moment *fro
 static void mark_name(const struct profile_mark *mark, struct str *out)
 {
         if (!mark->seq)
-                str_format(out, "tag %s", mark->label);
-        else if (mark->label[0])
-                str_format(out, "snapshot %u (%s)", mark->seq, mark->label);
+                str_text(out, "tag ");
         else
-                str_format(out, "snapshot %u", mark->seq);
+                str_format(out, mark->label[0] ? "snapshot %u (" : "snapshot %u", mark->seq);
+        text_name(out, mark->label);
+        if (mark->seq && mark->label[0])
+                str_char(out, ')');
 }
 
 void moment_name(const struct profile *p, const struct moment *m, struct str *out)

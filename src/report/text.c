@@ -191,3 +191,9 @@ void text_plain(struct str *out, int color)
         if (color)
                 str_text(out, "\033[0m");
 }
+
+void text_name(struct str *out, const char *name)
+{
+        for (const char *c = name ? name : "?"; *c; c++)
+                str_char(out, (unsigned char)*c < ' ' || *c == 127 ? ' ' : *c);
+}

@@ -39,6 +39,9 @@ void text_percent(struct str *out, double part);
 /* Columns that were used since byte START of S; terminal escapes take none. */
 size_t text_columns(const struct str *s, size_t start);
 
+/* A NAME that the program chose (NULL: "?"), of a thread or a tag: what a terminal would obey is a space. */
+void text_name(struct str *out, const char *name);
+
 /* Spaces until COLUMN columns have been used since byte START of OUT. */
 void text_pad(struct str *out, size_t start, size_t column);
 

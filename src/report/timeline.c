@@ -300,10 +300,8 @@ static void mark_line(const struct timeline *t, const struct profile_mark *mark,
         text_size(&size, (int64_t)heap->values[mark->slice]);
         str_format(t->out, "%*s  %-12s%12s  ", TIMELINE_AXIS - 2, sign, str_get(&time), str_get(&size));
         start = t->out->length;
-        str_format(t->out, "%s%s%s", mark->seq ? "snapshot" : "tag", mark->label[0] ? " " : "", mark->label);
-        for (size_t i = start; i < t->out->length; i++)
-                if ((unsigned char)t->out->data[i] < ' ')
-                        t->out->data[i] = ' ';
+        str_format(t->out, "%s%s", mark->seq ? "snapshot" : "tag", mark->label[0] ? " " : "");
+        text_name(t->out, mark->label);
         text_cut(t->out, start, t->width > 36 ? t->width - 26 : 10);
         str_char(t->out, '\n');
         str_free(&time);

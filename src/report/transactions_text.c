@@ -131,7 +131,7 @@ static void text_what(struct transactions *t, const struct transaction *x, struc
                 text_release(t, x, out);
                 break;
         case LEDGER_EVENT_MARK:
-                str_text(out, transactions_label(t, e));
+                text_name(out, transactions_label(t, e));
                 break;
         case LEDGER_EVENT_MODULE:
                 str_text(out, transactions_module(t, e));
@@ -178,7 +178,7 @@ static void text_when(const struct transactions *t, const struct transaction *x,
         transactions_number(out, e->ms % 1000, 3, '0');
         str_text(out, "  ");
         start = out->length;
-        str_text(out, thread->name);
+        text_name(out, thread->name);
         str_char(out, ' ');
         transactions_number(out, thread->tid, 1, ' ');
         text_pad(out, start, 22);

@@ -102,6 +102,15 @@ TEST(colour_takes_no_columns)
         str_free(&out);
 }
 
+TEST(names_give_a_terminal_nothing_to_obey)
+{
+        str_clear(&out);
+        text_name(&out, "a\033[2Jb\nc\x7f\xc3\xa4");
+        text_name(&out, NULL);
+        is_text(str_get(&out), "a [2Jb c \xc3\xa4?");
+        str_free(&out);
+}
+
 TAP_MAIN(numbers_have_commas, sizes_are_of_1024, times_have_the_unit_that_fits,
          shares_never_round_something_to_nothing_special, text_is_cut_and_padded_by_columns_not_bytes,
-         colour_takes_no_columns)
+         colour_takes_no_columns, names_give_a_terminal_nothing_to_obey)
