@@ -155,6 +155,8 @@ static bool prepare_output(struct attend *a, struct err *e)
         a->output.claim = !w->force;
         if (e->text[0])
                 message("%s", e->text);
+        if (!w->pattern && (w->session.flags & WIRE_F_EVENTS))
+                message("no event log: it is part of a recording, and there is one only with -o FILE in SEEP_OPTIONS");
         return true;
 }
 

@@ -194,6 +194,10 @@ void text_plain(struct str *out, int color)
 
 void text_name(struct str *out, const char *name)
 {
-        for (const char *c = name ? name : "?"; *c; c++)
-                str_char(out, (unsigned char)*c < ' ' || *c == 127 ? ' ' : *c);
+        size_t i = out->length;
+
+        str_text(out, name ? name : "?");
+        for (; i < out->length; i++)
+                if ((unsigned char)out->data[i] < ' ' || out->data[i] == 127)
+                        out->data[i] = ' ';
 }

@@ -282,6 +282,14 @@ def test_wrong_options_in_the_environment_are_told_and_harmless(steps, recorder)
     assert b"--no-such-option" in done.stderr and strangers(done.stderr) == []
 
 
+def test_an_event_log_that_has_no_place_is_told(steps, recorder):
+    folder = recorder.folder()
+    done = run_plain(folder, steps, "+red:1:5", env={"SEEP_OPTIONS": "--events"})
+    assert b"no event log: " in done.stderr and b"-o FILE" in done.stderr and strangers(done.stderr) == []
+    done = run_plain(folder, steps, "+red:1:5", env={"SEEP_OPTIONS": "--events -o log.seep"})
+    assert b"no event log" not in done.stderr and (folder / "log.seep").exists()
+
+
 REAL = {"python": ["/usr/bin/python3", "-c", "import json, os; print(len(json.dumps(list(range(1000))))); os._exit(3)"],
         "perl": ["perl", "-e", "my %h = map { $_ => 1 } 1..1000; print scalar(keys %h), qq(\n); exit 4"],
         "bash": ["bash", "-c", "a=(1 2 3); trap 'echo bye' EXIT; echo ${#a[@]} $(echo sub) | cat; ls / >/dev/null & wait; exit 5"],
