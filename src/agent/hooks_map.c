@@ -8,6 +8,7 @@
 #include "agent/hook.h"
 #include "agent/life.h"
 #include "agent/object.h"
+#include "agent/pool.h"
 #include "agent/queue.h"
 #include "agent/region.h"
 #include "agent/signal.h"
@@ -29,6 +30,13 @@ static struct thread *map_enter(struct arch_state caller)
         if (unlikely(!agent_on() || (agent.flags & WIRE_F_NO_MMAP)))
                 return NULL;
         return hook_enter(caller);
+}
+
+/* Blocks of the program's own pools go with the mapping that they were in. */
+static void pool_unmapped(struct thread *t, void *at, size_t size, struct arch_state caller)
+{
+        if (unlikely(agent.special & SPECIAL_POOLS))
+                pool_range_gone(t, (uint64_t)at, (uint64_t)at + size, 0, caller);
 }
 
 #define MAP(CALL)                                                                              \
@@ -81,6 +89,7 @@ int hook_munmap(void *at, size_t size)
         hook_work(t);
         if (result == 0) {
                 region_remove(t, (uint64_t)at, size, ticket);
+                pool_unmapped(t, at, size, caller);
                 object_range_unmapped((uint64_t)at, (uint64_t)at + size);
         } else {
                 region_stays(t);
@@ -106,8 +115,11 @@ void *hook_mremap(void *at, size_t old_size, size_t size, int flags, void *to)
         p = real.mremap_(at, old_size, size, flags, to);
         hook_work(t);
         if (p != FAILED) {
-                if (old_size)
+                if (old_size) {
                         region_remove(t, (uint64_t)at, old_size, ticket);
+                        if (p != at)
+                                pool_unmapped(t, at, old_size, caller);
+                }
                 if (flags & MREMAP_FIXED)
                         region_remove(t, (uint64_t)p, size, ticket);
                 region_add(t, (uint64_t)p, size, LEDGER_KIND_MREMAP, caller);

@@ -239,6 +239,8 @@ SOCKET(long, recvfrom, "recvfrom", WAIT_RECEIVE, WAIT_IN, (int fd, void *to, siz
 SOCKET(long, recvfrom_chk, "__recvfrom_chk", WAIT_RECEIVE, WAIT_IN,
        (int fd, void *to, size_t size, size_t room, int flags, void *from, void *length), (fd, to, size, room, flags, from, length))
 SOCKET(long, recvmsg, "recvmsg", WAIT_RECEIVE, WAIT_IN, (int fd, void *message, int flags), (fd, message, flags))
+SOCKET(int, recvmmsg, "recvmmsg", WAIT_RECEIVE, WAIT_IN, (int fd, void *messages, unsigned count, int flags, void *limit),
+       (fd, messages, count, flags, limit))
 SOCKET(long, send, "send", WAIT_SEND, WAIT_OUT, (int fd, const void *from, size_t size, int flags), (fd, from, size, flags))
 SOCKET(long, sendto, "sendto", WAIT_SEND, WAIT_OUT,
        (int fd, const void *from, size_t size, int flags, const void *to, unsigned length), (fd, from, size, flags, to, length))

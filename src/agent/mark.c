@@ -60,13 +60,30 @@ static uint32_t label_string(const char *label)
         return length ? arena_string(text) : 0;
 }
 
+/* What comes often must leave room for what asks for a report. */
+static uint32_t marks_max(enum ledger_mark_type type)
+{
+        switch (type) {
+        case LEDGER_MARK_ENABLE:
+        case LEDGER_MARK_DISABLE:
+                return LEDGER_MARKS_MAX / 16;
+        case LEDGER_MARK_TAG:
+                return LEDGER_MARKS_MAX / 4 * 3;
+        case LEDGER_MARK_LIMIT:
+        case LEDGER_MARK_EXIT:
+                return LEDGER_MARKS_MAX;
+        default:
+                return LEDGER_MARKS_MAX - 16;
+        }
+}
+
 uint32_t mark_add(enum ledger_mark_type type, const char *label, uint32_t flags)
 {
         uint32_t name = label_string(label), index = __atomic_load_n(&agent.head->mark_count, __ATOMIC_RELAXED);
         struct ledger_mark *m;
 
         do {
-                if (index >= LEDGER_MARKS_MAX || !arena_commit(LEDGER_MARKS, (index + 1ull) * sizeof *m)) {
+                if (index >= marks_max(type) || !arena_commit(LEDGER_MARKS, (index + 1ull) * sizeof *m)) {
                         __atomic_add_fetch(&agent.head->marks_not_kept, 1, __ATOMIC_RELAXED);
                         return MARK_NONE;
                 }

@@ -164,21 +164,21 @@ void pool_free(struct thread *t, uint64_t address, struct arch_state caller)
         release(t, b, address, &a, caller);
 }
 
-void pool_arena_gone(struct thread *t, const struct ledger_block *b, uint64_t address, struct arch_state caller)
+void pool_range_gone(struct thread *t, uint64_t start, uint64_t end, uint32_t site, struct arch_state caller)
 {
-        struct arena a = { address, address + LEDGER_BLOCK_SIZE(*b), LEDGER_BLOCK_SITE(*b) };
+        struct arena a = { start, end, site };
 
         for (uint32_t plane = SHADOW_POOL; plane < SHADOW_PLANES; plane++)
-                for (uint64_t at = address & ~(LEDGER_SHADOW_GRANULE - 1); at < a.end;) {
+                for (uint64_t at = start & ~(LEDGER_SHADOW_GRANULE - 1); at < end;) {
                         struct ledger_block *inner = shadow_entry(at, plane);
-                        uint64_t start = at + (plane - SHADOW_POOL) * 8u;
+                        uint64_t address = at + (plane - SHADOW_POOL) * 8u;
 
                         if (!inner) {
                                 at = (at & ~(LEDGER_SHADOW_SPAN - 1)) + LEDGER_SHADOW_SPAN;
                                 continue;
                         }
-                        if (LEDGER_BLOCK_LIVE(*inner) && start >= address && start < a.end)
-                                release(t, inner, start, &a, caller);
+                        if (LEDGER_BLOCK_LIVE(*inner) && address >= start && address < end)
+                                release(t, inner, address, &a, caller);
                         at += LEDGER_SHADOW_GRANULE;
                 }
 }

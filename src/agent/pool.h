@@ -17,7 +17,7 @@
 void pool_alloc(struct thread *t, uint64_t address, size_t size, struct arch_state caller);
 void pool_free(struct thread *t, uint64_t address, struct arch_state caller);
 
-/* The block B at ADDRESS is about to be released. */
-void pool_arena_gone(struct thread *t, const struct ledger_block *b, uint64_t address, struct arch_state caller);
+/* [START, END) is released: a block of malloc of SITE, or a mapping (0). */
+void pool_range_gone(struct thread *t, uint64_t start, uint64_t end, uint32_t site, struct arch_state caller);
 
 #endif

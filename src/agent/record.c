@@ -172,7 +172,7 @@ void record_special_free(struct thread *t, const struct ledger_block *b, uint64_
                          struct arch_state caller)
 {
         if (agent.special & SPECIAL_POOLS)
-                pool_arena_gone(t, b, address, caller);
+                pool_range_gone(t, address, address + LEDGER_BLOCK_SIZE(*b), LEDGER_BLOCK_SITE(*b), caller);
         if (agent.special & SPECIAL_JOURNAL)
                 journal_write(t, type, LEDGER_BLOCK_KIND(*b), release_node(t, caller), address, caller.pc);
         if (type == LEDGER_EVENT_FREE)

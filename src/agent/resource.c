@@ -43,9 +43,13 @@ static uint32_t add_type(const char *name)
 
         while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
                 sys_yield();
-        kind = find_type(name);
         count = agent.head->type_count;
-        if (!kind && count < LEDGER_TYPES_MAX) {
+        if (count == LEDGER_TYPES_MAX - 1)
+                name = "other types";
+        kind = find_type(name);
+        if (!kind && count == LEDGER_TYPES_MAX) {
+                kind = LEDGER_KIND_TYPE_FIRST + LEDGER_TYPES_MAX - 1;
+        } else if (!kind) {
                 agent.head->type_name[count] = arena_string(name);
                 __atomic_store_n(&agent.head->type_count, count + 1, __ATOMIC_RELEASE);
                 kind = LEDGER_KIND_TYPE_FIRST + count;

@@ -11,7 +11,7 @@
 
 #include "agent/thread.h"
 
-/* The kind for a type's name; 0: there are too many. */
+/* The kind for a type's name.  The last kind is for all types beyond. */
 uint32_t resource_kind(const char *type);
 
 void resource_acquire(struct thread *t, uint32_t kind, uint64_t handle, uint64_t amount, struct arch_state caller);
