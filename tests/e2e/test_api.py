@@ -204,6 +204,29 @@ def test_descriptors_that_stay_open_are_listed_with_their_stack(fds, recorder, m
     assert seen.profile.errors == []
 
 
+@pytest.mark.parametrize("what", ["switches", "tags"])
+def test_however_many_moments_there_are_a_report_can_be_had(compiler, recorder, what):
+    folder = recorder.folder()
+    seen = recorder.record(compiler.build("plenty.c"), what, cwd=folder)
+    last = seen.profile.json["snapshots"][-1]
+    assert (last["label"], last["live_bytes"]) == ("last", 77)
+    assert any("room" in warning for warning in seen.profile.json["warnings"])
+
+
+def test_types_beyond_the_last_are_one(compiler, recorder):
+    found = recorder.record(compiler.build("plenty.c"), "types").profile.json["resources"]
+    held = {}
+    for entry in found:
+        held[entry["type"]] = held.get(entry["type"], 0) + entry["live_blocks"]
+    assert len(held) == 192 and held["type190"] == 1 and held["other types"] == 109
+
+
+def test_a_pool_goes_with_its_mapping(compiler, recorder):
+    sites = recorder.record(compiler.build("plenty.c"), "mapped").profile.json["sites"]
+    pool = [s for s in sites if s["kind"] == "pool"]
+    assert sum(s["allocations"] for s in pool) == 3 and sum(s["live_bytes"] for s in pool) == 500
+
+
 def test_without_the_option_no_descriptor_is_listed(fds, recorder):
     seen = recorder.record(fds, "all", cwd=recorder.folder())
     assert held(seen.profile) == ([], {})
