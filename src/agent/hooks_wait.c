@@ -192,6 +192,19 @@ unsigned hook_sleep(unsigned seconds)
         return hook_nanosleep(&s, &s) == 0 ? 0 : (unsigned)s.seconds;
 }
 
+/* C11's: 0, -1 when a signal came, -2 otherwise; errno is not its business. */
+int hook_thrd_sleep(const struct span *span, struct span *rest) HOOK("thrd_sleep");
+
+int hook_thrd_sleep(const struct span *span, struct span *rest)
+{
+        int *error = real.errno_location ? real.errno_location() : NULL, before = error ? *error : 0;
+        int result = hook_nanosleep(span, rest) == 0 ? 0 : error && *error == SYS_EINTR ? -1 : -2;
+
+        if (error)
+                *error = before;
+        return result;
+}
+
 /* ---- sockets with a limit of their own (SO_RCVTIMEO, SO_SNDTIMEO) ---- */
 
 bool wait_socket(int fd, int option, short events, uint32_t begin_ms)

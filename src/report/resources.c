@@ -14,6 +14,8 @@
 #include "report/stack.h"
 #include "report/text.h"
 
+#define RESOURCES_TOLD 5u /* types named in one line */
+
 enum {
         RESOURCES_HANDLES = 16, /* listed per stack */
         RESOURCES_SMALL = 1 << 20 /* handles below are numbers, others addresses */
@@ -155,7 +157,7 @@ void resources_write(const struct selection *sel, struct symbols *s, uint32_t li
 
 bool resources_held(const struct profile *p, struct str *out)
 {
-        bool any = false;
+        uint32_t told = 0, more = 0;
 
         for (uint32_t type = 0; type < p->type_count; type++) {
                 uint64_t count = 0;
@@ -163,12 +165,17 @@ bool resources_held(const struct profile *p, struct str *out)
                 for (uint32_t i = 1; i < p->site_count; i++)
                         if (p->sites[i].kind == LEDGER_KIND_TYPE_FIRST + type)
                                 count += p->sites[i].live_blocks;
-                if (!count)
+                if (!count || told == RESOURCES_TOLD) {
+                        more += count != 0;
                         continue;
-                str_text(out, any ? ", " : "");
+                }
+                str_text(out, told++ ? ", " : "");
                 text_number(out, (int64_t)count);
                 str_format(out, " %s", profile_kind_name(p, LEDGER_KIND_TYPE_FIRST + type));
-                any = true;
         }
-        return any;
+        if (more) {
+                str_text(out, ", ");
+                text_count(out, more, "more type");
+        }
+        return told != 0;
 }
