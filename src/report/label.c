@@ -38,6 +38,23 @@ void label_function(const struct profile *p, uint32_t node, const struct symbol_
                 str_format(out, "0x%" PRIx64, n->pc);
 }
 
+/* Append the name for people: __GI___strdup is how the C library calls its own strdup. */
+static void label_spoken(const struct profile *p, uint32_t node, const struct symbol_frame *frame, struct str *out)
+{
+        if (frame->function)
+                str_text(out, label_plain(frame->function));
+        else
+                label_function(p, node, frame, out);
+}
+
+const char *label_plain(const char *name)
+{
+        if (strncmp(name, "__GI_", 5) != 0 || !name[5])
+                return name;
+        name += 5;
+        return strncmp(name, "__", 2) == 0 && name[2] && strncmp(name, "__libc_", 7) != 0 ? name + 2 : name;
+}
+
 size_t label_length(const char *name)
 {
         const char *close = strrchr(name, ')'), *c = close;
@@ -57,7 +74,7 @@ void label_short(const struct profile *p, uint32_t node, const struct symbol_fra
 {
         size_t start = out->length;
 
-        label_function(p, node, frame, out);
+        label_spoken(p, node, frame, out);
         if (!frame->function)
                 return;
         out->length = start + label_length(out->data + start);
@@ -141,7 +158,7 @@ void label_fit(const struct profile *p, uint32_t node, const struct symbol_frame
 {
         struct str name = { 0 }, place = { 0 };
 
-        label_function(p, node, frame, &name);
+        label_spoken(p, node, frame, &name);
         label_place(frame, &place);
         if (columns)
                 label_shorten(frame, columns, &name, &place);

@@ -28,7 +28,10 @@ void label_frame(const struct profile *p, uint32_t node, const struct symbol_fra
 void label_fit(const struct profile *p, uint32_t node, const struct symbol_frame *frame, size_t columns, int color,
                struct str *out);
 
-/* Append the function's name without its parameters. */
+/* NAME as programs call it: "strdup" for the C library's own "__GI___strdup". */
+const char *label_plain(const char *name);
+
+/* Append the function's name without its parameters, for people as label_fit() does. */
 void label_short(const struct profile *p, uint32_t node, const struct symbol_frame *frame, struct str *out);
 
 /* Length of NAME without the parameters at its end: "f(int) const" is f, "operator()(int)" is operator(). */

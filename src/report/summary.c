@@ -13,10 +13,12 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/signals.h"
 #include "ledger/ledger.h"
 #include "report/growth.h"
 #include "report/label.h"
 #include "report/resources.h"
+#include "report/shorten.h"
 #include "report/text.h"
 #include "report/wrapper.h"
 
@@ -25,6 +27,8 @@ enum {
         SUMMARY_COLUMNS = 80,
         SUMMARY_INDENT = 28, /* where explanations of numbers begin */
         SUMMARY_PROGRAM = 42, /* columns of the command line */
+        SUMMARY_NAME = 16,    /* columns of a shortened name at least */
+        SUMMARY_COMMAND = 50, /* columns of the commands under "next" at least */
         SUMMARY_TOP = 5,
         SUMMARY_WARNINGS = 3,
         SUMMARY_MODULES = 3
@@ -81,41 +85,88 @@ static void summary_find_top(struct summary *m)
         }
 }
 
-/* Append "function file:line", or, to the line that begins at START, " <- function file:line" as far as it fits. */
-static void summary_frame(struct summary *m, uint32_t node, const struct symbol_frame *frame, size_t start)
+/* Columns that are left of the line that begins at START. */
+static size_t summary_left(const struct summary *m, size_t start, size_t reserved)
 {
-        size_t before = m->out->length, named;
+        size_t used = m->out->length - start + reserved;
 
-        str_text(m->out, start == SIZE_MAX ? "" : " <- ");
-        label_short(m->p, node, frame, m->out);
-        named = m->out->length;
-        if (frame->file && frame->line)
-                str_format(m->out, " %s:%" PRIu32, label_base(frame->file), frame->line);
-        if (start == SIZE_MAX || m->out->length - start + m->reserved <= SUMMARY_COLUMNS)
-                return;
-        m->out->length = named - start + m->reserved <= SUMMARY_COLUMNS ? named : before;
-        m->out->data[m->out->length] = 0;
+        return used < SUMMARY_COLUMNS ? SUMMARY_COLUMNS - used : 0;
+}
+
+/* Append " <- NAME PLACE" as far as it fits. */
+static void summary_caller(struct summary *m, struct str *name, const struct str *place, size_t start)
+{
+        const size_t arrow = strlen(" <- "), left = summary_left(m, start, m->reserved);
+
+        if (arrow + name->length + place->length <= left)
+                str_format(m->out, " <- %s%s", str_get(name), str_get(place));
+        else if (left >= arrow && (arrow + name->length <= left || left >= arrow + SUMMARY_NAME) &&
+                 shorten_name(name, left - arrow))
+                str_format(m->out, " <- %s", str_get(name));
+}
+
+/* Append to the line that begins at START "function file:line", or " <- " with that of a CALLER.  BARE: no place. */
+static void summary_frame(struct summary *m, uint32_t node, const struct symbol_frame *frame, size_t start, bool caller,
+                          bool bare)
+{
+        struct str name = { 0 }, place = { 0 };
+        size_t left = summary_left(m, start, 0);
+
+        label_short(m->p, node, frame, &name);
+        if (frame->file && frame->line && !bare)
+                str_format(&place, " %s:%" PRIu32, label_base(frame->file), frame->line);
+        if (caller) {
+                summary_caller(m, &name, &place, start);
+        } else {
+                if (frame->function)
+                        shorten_name(&name, left > place.length + SUMMARY_NAME ? left - place.length : SUMMARY_NAME);
+                str_format(m->out, "%s%s", str_get(&name), str_get(&place));
+        }
+        str_free(&name);
+        str_free(&place);
+}
+
+/* Who called the C library's function at NODE; 0: it is none, or nobody but start code did. */
+static uint32_t summary_user(struct summary *m, uint32_t node)
+{
+        const struct symbol_frame *frames;
+
+        if (!label_in_libc(m->p, node))
+                return 0;
+        for (; node > 1 && label_in_libc(m->p, node); node = m->p->nodes[node].parent) {
+                uint32_t count = symbols_node(m->symbols, node, &frames);
+
+                if (label_is_start(&frames[count - 1]))
+                        return 0;
+        }
+        return node > 1 ? node : 0;
 }
 
 /* Append to the line that begins at START of the output "function file:line", and "<- " with the caller's where that
- * fits.  Library machinery is passed over where something else follows. */
+ * fits.  Library machinery is passed over where something else follows; of the C library, its caller counts. */
 static void summary_frames(struct summary *m, uint32_t node, size_t start)
 {
         const struct symbol_frame *frames;
-        uint32_t shown = 0;
+        uint32_t shown = 0, next;
 
-        for (; node > 1 && shown < 2; node = m->p->nodes[node].parent) {
-                uint32_t count = symbols_node(m->symbols, node, &frames);
+        for (; node > 1 && shown < 2; node = next) {
+                uint32_t count = symbols_node(m->symbols, node, &frames), user = shown ? 0 : summary_user(m, node);
                 bool outermost = m->p->nodes[node].parent <= 1;
 
+                next = m->p->nodes[node].parent;
                 if (shown && label_is_start(&frames[count - 1]))
                         break;
-                for (uint32_t i = 0; i < count && shown < 2; i++) {
+                for (uint32_t i = 0; i < count && shown < 2 && !(shown && user); i++) {
                         if (wrapper_or_library(&frames[i]) && !(outermost && !shown && i + 1 == count))
                                 continue;
-                        summary_frame(m, node, &frames[i], shown++ ? start : SIZE_MAX);
+                        summary_frame(m, node, &frames[i], start, shown, user);
+                        shown++;
                         if (frames[i].function && strcmp(frames[i].function, "main") == 0)
                                 return;
+                }
+                if (shown && user) { /* its place is the only one: more than what else wants room */
+                        next = user;
+                        m->reserved = 0;
                 }
         }
         if (!shown)
@@ -162,7 +213,9 @@ static void summary_command_line(struct summary *m)
 static void summary_program(struct summary *m)
 {
         const struct profile_meta *meta = &m->p->meta;
+        char signal[SIGNALS_NAME_BYTES];
 
+        signals_name(meta->exit_signal, signal);
         str_text(m->out, "  ");
         summary_command_line(m);
         str_format(m->out, " (pid %" PRIu32 "), ", meta->pid);
@@ -170,7 +223,7 @@ static void summary_program(struct summary *m)
         if (meta->end == PROFILE_END_EXIT)
                 str_format(m->out, ", exit %" PRIu32, meta->exit_code);
         else if (meta->end == PROFILE_END_SIGNAL)
-                str_format(m->out, ", killed by signal %" PRIu32, meta->exit_signal);
+                str_format(m->out, ", killed by %s", signal);
         else if (meta->end == PROFILE_END_EXEC)
                 str_text(m->out, ", became another program");
         str_text(m->out, "\n\n");
@@ -376,14 +429,22 @@ static void summary_error(struct str *out, uint64_t count, const char *one, cons
         str_format(out, " %s", count == 1 ? one : many);
 }
 
+static void summary_list_errors(const struct profile_totals *t, const char *mismatched, struct str *out)
+{
+        summary_error(out, t->double_frees, "double free", "double frees");
+        summary_error(out, t->mismatched, "mismatched release", mismatched);
+        summary_error(out, t->unknown_frees, "unknown free", "unknown frees");
+}
+
 static void summary_errors(struct summary *m)
 {
-        const struct profile_totals *t = &m->p->totals;
         struct str text = { 0 };
 
-        summary_error(&text, t->double_frees, "double free", "double frees");
-        summary_error(&text, t->mismatched, "mismatched release", "mismatched");
-        summary_error(&text, t->unknown_frees, "unknown free", "unknown frees");
+        summary_list_errors(&m->p->totals, "mismatched releases", &text);
+        if (strlen("  ERRORS: ") + text.length > SUMMARY_COLUMNS) {
+                str_clear(&text);
+                summary_list_errors(&m->p->totals, "mismatched", &text);
+        }
         if (text.length) {
                 text_color(m->out, m->color, TEXT_RED);
                 str_format(m->out, "  ERRORS: %s", str_get(&text));
@@ -512,38 +573,53 @@ static void summary_quote(struct str *out, const char *file)
         str_char(out, '\'');
 }
 
-/* A long path would push the explanation out of the screen: it is then left out, the command is not. */
-static void summary_command(struct summary *m, const char *first, const char *options, const char *purpose)
+/* What to look at next: options of the command, and what for. */
+struct summary_step {
+        const char *options, *purpose;
+        bool wanted;
+};
+
+/* The purposes stand in one column.  A long path would push one out of it: it is then left out, the command is not. */
+static void summary_step(struct summary *m, const struct summary_step *step, const struct str *file, size_t column)
 {
         size_t start = m->out->length;
 
-        str_format(m->out, "  %-6sseep report %s", first, options);
-        summary_quote(m->out, m->file);
-        if (m->out->length - start + strlen(purpose) + 2 <= SUMMARY_COLUMNS) {
-                size_t column = SUMMARY_COLUMNS - 2 - strlen(purpose);
-
-                text_pad(m->out, start, column < 50 ? column : 50);
-                str_format(m->out, "  %s", purpose);
+        str_format(m->out, "  %-6sseep report %s%s", step->options[0] ? "" : "next:", step->options, str_get(file));
+        if (text_columns(m->out, start) <= column) {
+                text_pad(m->out, start, column);
+                str_format(m->out, "  %s", step->purpose);
         }
         str_char(m->out, '\n');
 }
 
 static void summary_next(struct summary *m)
 {
+        const struct summary_step steps[] = {
+                { "", "what made the peak", true },
+                { "--cost live ", "what was not freed", m->p->totals.live_blocks != 0 },
+                { "--growth ", "what grows", summary_grows(m) },
+                { "--cost temporary ", "short-lived blocks", m->p->totals.temporary != 0 },
+                { "--errors ", "bad releases", m->p->error_count != 0 },
+                { "--resources ", "what is still held", m->resources },
+        };
+        const size_t count = sizeof steps / sizeof steps[0], most = SUMMARY_COLUMNS - 2 - strlen("what was not freed");
+        size_t column = SUMMARY_COMMAND;
+        struct str file = { 0 };
+
         if (!m->file)
                 return;
+        summary_quote(&file, m->file);
+        for (size_t i = 0; i < count; i++) {
+                size_t width = strlen("  next: seep report ") + strlen(steps[i].options) + text_columns(&file, 0);
+
+                if (steps[i].wanted && width > column && width <= most)
+                        column = width;
+        }
         str_char(m->out, '\n');
-        summary_command(m, "next:", "", "what the peak was made of");
-        if (m->p->totals.live_blocks)
-                summary_command(m, "", "--cost live ", "what was not freed");
-        if (summary_grows(m))
-                summary_command(m, "", "--growth ", "what grows, and how fast");
-        if (m->p->totals.temporary)
-                summary_command(m, "", "--cost temporary ", "short-lived blocks");
-        if (m->p->error_count)
-                summary_command(m, "", "--errors ", "bad releases with stacks");
-        if (m->resources)
-                summary_command(m, "", "--resources ", "what was not released");
+        for (size_t i = 0; i < count; i++)
+                if (steps[i].wanted)
+                        summary_step(m, &steps[i], &file, column);
+        str_free(&file);
 }
 
 /* Never silence: why there are no numbers. */

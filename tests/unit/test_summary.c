@@ -221,6 +221,81 @@ TEST(library_machinery_is_passed_over)
         profile_free(&p);
 }
 
+/* main calls put, and that the C library's strdup. */
+TEST(the_caller_of_the_c_library_is_named_with_its_place)
+{
+        struct profile p;
+        uint32_t node;
+        char *text;
+
+        forge_start(&p);
+        forge_module(&p, "/usr/bin/prog");
+        forge_name(&p, 0x100, 0, "main", "/src/m.c", 3);
+        forge_name(&p, 0x110, 0, "put", "/src/p.c", 11);
+        forge_module(&p, "/lib/libc.so.6");
+        forge_name(&p, 0x200, 0, "__GI___vasprintf", "./libio/vasprintf.c", 42);
+        forge_name(&p, 0x210, 0, "___asprintf", "./libio/asprintf.c", 5);
+        node = forge_node(&p, forge_node(&p, 0, 0x100, 0), 0x110, 0);
+        node = forge_node(&p, forge_node(&p, node, 0x210, 1), 0x200, 1);
+        forge_site(&p, node, LEDGER_KIND_MALLOC, 40, 1);
+        p.totals.allocations = p.totals.live_blocks = 1;
+        p.totals.live_bytes = 40;
+        text = summary_of(&p, NULL);
+        has_text(text, "    1.       40 B       1 block   vasprintf <- put p.c:11\n");
+        free(text);
+        profile_free(&p);
+}
+
+TEST(the_signal_that_ended_the_program_has_a_name)
+{
+        struct profile p;
+        char *text;
+
+        forge_usual(&p);
+        p.meta.end = PROFILE_END_SIGNAL;
+        p.meta.exit_signal = 11;
+        p.totals.mismatched = 2;
+        text = summary_of(&p, "p.seep");
+        has_text(text, ", killed by SIGSEGV\n");
+        has_text(text, "  ERRORS: 2 mismatched releases\n");
+        free(text);
+        profile_free(&p);
+}
+
+/* Byte in its line at which WHAT stands in TEXT. */
+static long column_of(const char *text, const char *what)
+{
+        const char *at = strstr(text, what), *line = at;
+
+        while (line && line > text && line[-1] != '\n')
+                line--;
+        return at ? at - line : -1;
+}
+
+TEST(purposes_of_commands_stand_in_one_column)
+{
+        struct profile p;
+        char *text;
+
+        forge_usual(&p);
+        p.totals.temporary = 1;
+        text = summary_of(&p, "p.seep");
+        is_equal(column_of(text, "what made the peak"), 52);
+        is_equal(column_of(text, "short-lived blocks"), 52);
+        free(text);
+        text = summary_of(&p, "server-main.123456.seep");
+        is_equal(column_of(text, "short-lived blocks"), 62);
+        is_equal(column_of(text, "what made the peak"), 62);
+        fits_a_screen(text);
+        free(text);
+        text = summary_of(&p, "server-main-1.123456.seep");
+        is_equal(column_of(text, "short-lived blocks"), -1);
+        is_equal(column_of(text, "what made the peak"), column_of(text, "what was not freed"));
+        fits_a_screen(text);
+        free(text);
+        profile_free(&p);
+}
+
 TEST(a_long_path_of_the_program_is_cut_at_its_front)
 {
         struct profile p;
@@ -271,4 +346,6 @@ TEST(stacks_that_grow_are_marked)
 
 TAP_MAIN(a_long_path_of_the_program_is_cut_at_its_front, stacks_that_grow_are_marked, numbers_and_the_largest_sites_are_told, mapped_memory_is_named_where_it_explains_the_resident_set,
          children_that_were_not_recorded_are_told, the_worst_case_still_fits_a_screen, a_single_warning_is_whole, nothing_recorded_is_explained,
-         all_freed_is_said, commands_work_as_printed_also_for_odd_names, library_machinery_is_passed_over)
+         all_freed_is_said, commands_work_as_printed_also_for_odd_names, library_machinery_is_passed_over,
+         the_caller_of_the_c_library_is_named_with_its_place, the_signal_that_ended_the_program_has_a_name,
+         purposes_of_commands_stand_in_one_column)
