@@ -258,6 +258,7 @@ SOCKET(long, send, "send", WAIT_SEND, WAIT_OUT, (int fd, const void *from, size_
 SOCKET(long, sendto, "sendto", WAIT_SEND, WAIT_OUT,
        (int fd, const void *from, size_t size, int flags, const void *to, unsigned length), (fd, from, size, flags, to, length))
 SOCKET(long, sendmsg, "sendmsg", WAIT_SEND, WAIT_OUT, (int fd, const void *message, int flags), (fd, message, flags))
+SOCKET(int, sendmmsg, "sendmmsg", WAIT_SEND, WAIT_OUT, (int fd, void *messages, unsigned count, int flags), (fd, messages, count, flags))
 SOCKET(long, read, "read", WAIT_RECEIVE, WAIT_IN, (int fd, void *to, size_t size), (fd, to, size))
 SOCKET(long, read_chk, "__read_chk", WAIT_RECEIVE, WAIT_IN, (int fd, void *to, size_t size, size_t room), (fd, to, size, room))
 SOCKET(long, readv, "readv", WAIT_RECEIVE, WAIT_IN, (int fd, const void *to, int count), (fd, to, count))
