@@ -17,7 +17,7 @@
 static void text_head(struct transactions *t, struct str *out)
 {
         (void)t;
-        str_text(out, "       event     time s  thread                event                 address         size  what\n");
+        str_text(out, "          no     time s  thread                event                 address         size  what\n");
 }
 
 /* On one line, or on lines of their own. */
@@ -25,7 +25,7 @@ static void text_frame(const struct transactions *t, uint32_t node, const struct
 {
         if (t->whole) {
                 str_text(out, "\n            ");
-                label_frame(t->profile, node, frame, out);
+                label_fit(t->profile, node, frame, 0, 0, out);
         } else {
                 str_text(out, index ? " < " : "");
                 label_short(t->profile, node, frame, out);

@@ -265,6 +265,7 @@ def test_open_shows_what_was_never_freed(steps):
 
 def test_the_text_names_functions_threads_and_what_a_release_belongs_to(steps):
     text = seep("events", steps.folder / "out.seep").stdout.splitlines()
+    assert text[0].split() == ["no", "time", "s", "thread", "event", "address", "size", "what"]
     made = next(line for line in text if "red < " in line)
     assert re.match(r" +\d+ +\d+\.\d{3}  steps \d+ +malloc +0x[0-9a-f]+ +\+100 +red < ", made)
     number = made.split()[0]
