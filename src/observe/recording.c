@@ -30,6 +30,7 @@
 #define RECORDING_INTERPRETER_WORDS 8u /* interpreters may be scripts: four of them, each with an option */
 #define RECORDING_CHECKPOINT_SHARE 100u /* a checkpoint may take one part in so many of the time */
 #define RECORDING_PATIENCE_MS 30000u    /* a program that waits for its report waits no longer */
+#define RECORDING_RSS_DOUBT (1u << 20)  /* bytes of heap beyond what was seen to be resident */
 
 /* ---- begin and end ---- */
 
@@ -155,10 +156,23 @@ static void read_rss_now(struct recording *r)
 }
 
 /* The same, and at its highest. */
-static void read_rss(struct recording *r)
+static void read_rss(struct recording *r, uint64_t now_ms)
 {
+        uint64_t peak_bytes = process_peak_rss(r->pid);
+
         read_rss_now(r);
-        raise_peak(r, without_ledger(r, process_peak_rss(r->pid)));
+        raise_peak(r, without_ledger(r, peak_bytes));
+        if (peak_bytes)
+                r->rss_ms = now_ms;
+}
+
+/* What became resident between the last look and the end is not known, unless the kernel told or it was little.  A heap
+ * that grew far beyond the number in that time shows that this matters. */
+static void settle_rss(const struct recording *r, const struct recording_end *end, struct profile_totals *t)
+{
+        if (!end->rss_peak_bytes && !end->rss_seen && t->peak_ms >= r->rss_ms &&
+            t->peak_bytes > t->rss_peak_bytes + RECORDING_RSS_DOUBT)
+                t->rss_peak_bytes = 0;
 }
 
 /* Threads name themselves when they like; the ones that run now are asked again. */
@@ -472,7 +486,7 @@ void recording_tick(struct recording *r, uint64_t now_ns)
                 return;
         if (!view_refresh(&r->view, &e))
                 return;
-        read_rss(r);
+        read_rss(r, now_ms);
         slices_cut(&r->slices, &r->view, now_ms, r->rss_last_bytes, false);
         if (now_ms >= r->names_due_ms || r->view.head.thread_count != r->named_threads) {
                 refresh_names(r);
@@ -535,11 +549,12 @@ void recording_finish(struct recording *r, const struct recording_end *end, uint
         if (r->journal)
                 journal_finish(r->journal, end->end != PROFILE_END_UNKNOWN);
         if (end->end == PROFILE_END_UNKNOWN)
-                read_rss(r);
+                read_rss(r, now_ms);
         raise_peak(r, without_ledger(r, end->rss_peak_bytes));
         if (view_refresh(&r->view, &e))
                 cut_last(r, end, now_ms);
         fill_profile(r, end, FOR_GOOD, now_ms, p);
+        settle_rss(r, end, &p->totals);
         if (r->journal)
                 journal_give(r->journal, &r->ids, p);
         if (end->end == PROFILE_END_UNKNOWN)

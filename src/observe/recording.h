@@ -60,6 +60,7 @@ struct recording {
         uint64_t names_due_ms;
 
         uint64_t rss_last_bytes, rss_peak_bytes;
+        uint64_t rss_ms; /* when the peak was read last */
 
         struct snapshots snapshots;
         uint32_t served;          /* marks, as the program was told */
@@ -83,6 +84,7 @@ struct recording_end {
         enum profile_end end;
         uint32_t code, signal;
         uint64_t rss_peak_bytes; /* 0 unknown */
+        bool rss_seen;           /* what we read ourselves is about all */
 };
 
 /* A process said hello with the ledger V, which is moved.  PIDFD may be -1; PROGRAM and PATH are moved. */

@@ -285,6 +285,7 @@ static void finish_main(struct session *s)
 
                 if (r->pid != s->main_id)
                         continue;
+                end.rss_seen = s->main_programs == 1 && s->main_rss_bytes && s->main_rss_bytes <= s->own_rss_bytes;
                 if (s->main_programs == 1 && (r->rss_peak_bytes == 0 || s->main_rss_bytes > s->own_rss_bytes))
                         end.rss_peak_bytes = s->main_rss_bytes;
                 finish(s, i, &end);
