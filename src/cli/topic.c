@@ -37,9 +37,12 @@ static const char rss_text[] =
         "  - freed memory that the allocator keeps, and holes it cannot give back,\n"
         "  - code and data of the program and its libraries, thread stacks,\n"
         "  - memory from mmap (the summary and the report name it apart from the heap),\n"
-        "  - seep's own ledger, which is shared memory of the recorded process.\n"
+        "  - seep's own ledger, shared memory of the recorded process: in ps and top,\n"
+        "    but not in the numbers here.\n"
         "\n"
-        "RSS is smaller when memory was allocated and never written to.\n";
+        "RSS is smaller when memory was allocated and never written to. The peak is that\n"
+        "of the process without its children; it is left out where it is not known, as\n"
+        "when the heap of a process with children grew just before the end.\n";
 
 static const char symbols_text[] =
         "SYMBOLS\n"
