@@ -15,6 +15,7 @@ OPTIMISED = ("-O2", "-g", "-Wl,--build-id=sha1")
 class Bench:
     def __init__(self, folder):
         self.folder = folder
+        self.world = ()  # words before seep: the network that it runs in
         self.env = clean_environment({"XDG_CACHE_HOME": str(folder / "cache"), "HOME": str(folder)})
 
     def run(self, *argv, cwd=None, env=None, status=0):
@@ -24,7 +25,7 @@ class Bench:
         return done
 
     def seep(self, *argv, **how):
-        return self.run(SEEP, *argv, **how)
+        return self.run(*self.world, SEEP, *argv, **how)
 
     def compile(self, *flags, cc="gcc", source="lines.c", out="lines", libs=()):
         self.run(cc, "-w", *flags, PROGRAMS / source, "-o", out, "-pthread", *libs)

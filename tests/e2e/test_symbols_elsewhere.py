@@ -7,8 +7,7 @@ import shutil
 import signal
 import socket
 import subprocess
-import urllib.error
-import urllib.request
+import sys
 
 import pytest
 
@@ -289,14 +288,19 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def asked(url):
-    """The status of a request; None while nobody listens."""
-    try:
-        return urllib.request.urlopen(url, timeout=DEADLINE).status
-    except urllib.error.HTTPError as error:
-        return error.code
-    except OSError:
-        return None
+STATUS = """
+import sys, urllib.error, urllib.request
+try:
+    print(urllib.request.urlopen(sys.argv[1], timeout=10).status)
+except urllib.error.HTTPError as error:
+    print(error.code)
+"""
+
+
+def asked(world, url):
+    """The status of a request from inside that network; "" while nobody listens."""
+    return subprocess.run([*world, sys.executable, "-c", STATUS, url], capture_output=True, text=True,
+                          timeout=DEADLINE).stdout.strip()
 
 
 @pytest.fixture
@@ -311,16 +315,21 @@ def stripped(bench):
 
 @pytest.fixture
 def server(bench, stripped, need):
+    """It listens on all addresses there are, so it gets a network that has one only."""
     need("debuginfod")
-    port = free_port()
-    url = f"http://127.0.0.1:{port}"
-    process = subprocess.Popen(["debuginfod", "-F", "-p", str(port), "-d", str(bench.folder / "index"), "served"],
+    url = "http://127.0.0.1:8002"
+    alone, inside = ([], []) if os.geteuid() == 0 else (["-r"], ["-U", "--preserve-credentials"])
+    process = subprocess.Popen(["unshare", *alone, "-n", "sh", "-c", 'ip link set lo up && exec "$@"', "sh",
+                                "debuginfod", "-F", "-p", "8002", "-d", str(bench.folder / "index"), "served"],
                                cwd=bench.folder, env=bench.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    world = ["nsenter", *inside, "-t", str(process.pid), "-n"]
     try:
-        wait_until(lambda: asked(f"{url}/buildid/{stripped[0]}/debuginfo") == 200, "the server has read its files",
-                   process=process)
+        wait_until(lambda: asked(world, f"{url}/buildid/{stripped[0]}/debuginfo") == "200",
+                   "the server has read its files", process=process)
+        bench.world = world
         yield url
     finally:
+        bench.world = ()
         end_process(process)
 
 
