@@ -158,10 +158,16 @@ void label_fit(const struct profile *p, uint32_t node, const struct symbol_frame
 {
         struct str name = { 0 }, place = { 0 };
 
+        if (!columns) { /* long lists go this way: no copies */
+                text_color(out, color, TEXT_CYAN);
+                label_spoken(p, node, frame, out);
+                text_plain(out, color);
+                label_place(frame, out);
+                return;
+        }
         label_spoken(p, node, frame, &name);
         label_place(frame, &place);
-        if (columns)
-                label_shorten(frame, columns, &name, &place);
+        label_shorten(frame, columns, &name, &place);
         text_color(out, color, TEXT_CYAN);
         str_text(out, str_get(&name));
         text_plain(out, color);
