@@ -9,6 +9,7 @@
 #include "agent/agent.h"
 #include "agent/attend.h"
 #include "agent/hook.h"
+#include "agent/journal.h"
 #include "agent/real.h"
 
 #include "agent/guest.h"
@@ -76,6 +77,8 @@ __attribute__((constructor)) static void register_quick_exit(void)
 
 __attribute__((destructor)) static void register_exit(void)
 {
+        if (agent_on())
+                journal_look();
         if (!(agent.flags & WIRE_F_ATTENDED))
                 return;
         if (!real.gnu_get_libc_version || !real.cxa_atexit || real.cxa_atexit(leave, NULL, NULL) != 0)

@@ -6,6 +6,7 @@
  * Keeps:  the C library's own mappings (malloc's arenas, thread stacks, libraries) do not come through here.
  */
 #include "agent/hook.h"
+#include "agent/journal.h"
 #include "agent/life.h"
 #include "agent/object.h"
 #include "agent/pool.h"
@@ -133,7 +134,11 @@ void *hook_mremap(void *at, size_t old_size, size_t size, int flags, void *to)
 int hook_dlclose(void *handle)
 {
         bool on = agent_on();
-        int result = real.dlclose_(handle);
+        int result;
+
+        if (on)
+                journal_look();
+        result = real.dlclose_(handle);
 
         if (on) {
                 real_forget_cxx();

@@ -7,10 +7,12 @@
 #include "agent/journal.h"
 
 #include "agent/arena.h"
+#include "agent/object.h"
 #include "agent/sys.h"
 
 #include "agent/guest.h"
 
+#define LOOK_MS 100u /* a look takes some 100 us */
 #define STEP_NS 50000000l
 #define DEAF_STEPS 60u /* so many steps without any tick: nobody reads any more */
 
@@ -53,6 +55,23 @@ static bool wait_for_room(uint64_t index)
         return !h->journal_closed && quiet < DEAF_STEPS;
 }
 
+/* Libraries come without a word: the map is looked at now and then, and by whoever knows that one may go. */
+void journal_look(void)
+{
+        if (agent.special & SPECIAL_JOURNAL)
+                object_unmapped();
+}
+
+static void look_now_and_then(uint32_t now_ms)
+{
+        static uint32_t looked_ms;
+        uint32_t last = __atomic_load_n(&looked_ms, __ATOMIC_RELAXED);
+
+        if (unlikely(now_ms - last >= LOOK_MS) &&
+            __atomic_compare_exchange_n(&looked_ms, &last, now_ms, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+                object_unmapped();
+}
+
 void journal_write(const struct thread *t, enum ledger_event_type type, uint32_t kind, uint32_t site, uint64_t address, uint64_t size)
 {
         struct ledger_head *h = agent.head;
@@ -77,4 +96,5 @@ void journal_write(const struct thread *t, enum ledger_event_type type, uint32_t
         e->address = address;
         e->size = size;
         __atomic_store_n(&e->stamp, (uint32_t)(index + 1), __ATOMIC_RELEASE);
+        look_now_and_then(agent_now_ms());
 }

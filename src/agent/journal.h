@@ -15,6 +15,9 @@
 
 bool journal_start(void);
 
+/* Note libraries that have come meanwhile. */
+void journal_look(void);
+
 /* T may be NULL: an event of no thread.  What the numbers mean: enum ledger_event_type. */
 void journal_write(const struct thread *t, enum ledger_event_type type, uint32_t kind, uint32_t site, uint64_t address, uint64_t size);
 

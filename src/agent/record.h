@@ -5,7 +5,8 @@
  * Room:   inside; any context, with the thread THREAD_ACTIVE.  Inlined into the hooks: there are only a few, and half of the cost of an
  *         event would be calls.
  * Keeps:  order with the real call: record_free and record_take before it, record_alloc after it.
- * Cost:   with the hook around it some 140 instructions for an allocation (without the stack), 130 for a release (callgrind).
+ * Cost:   with the hooks around them, malloc and free of a block at a place 10 frames deep, met before, take 375 instructions more than
+ *         without us (callgrind).
  */
 #ifndef SEEP_AGENT_RECORD_H
 #define SEEP_AGENT_RECORD_H

@@ -163,6 +163,15 @@ def test_threads_begin_have_names_and_end(compiler, recorder):
         assert [what for t, what, _ in told if t == tid and what != "thread-name"] == ["thread", "thread-end"]
 
 
+def test_libraries_that_are_loaded_are_told(compiler, recorder):
+    """Also those that are on no stack."""
+    seen = recorder.record(compiler.build("passing_library.c"), options=["--events"])
+    modules = [row["stack"] for row in rows(seen.folder / "out.seep") if row["what"] == "module"]
+    assert seen.status == 0 and len(modules) == len(set(modules))
+    for name in ("libz.so", "libm.so", "passing_library"):
+        assert any(name in module for module in modules), modules
+
+
 def test_mappings_are_replayed(compiler, recorder):
     seen = recorder.record("/usr/bin/python3", "-c", "import mmap\nm = [mmap.mmap(-1, 40960) for _ in range(9)]\nm[3].close()",
                            options=["--events"])
