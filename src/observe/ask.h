@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "profile/model.h"
 #include "wire/hello.h"
 
 /* The path of the observer's socket in VALUE, a value of SEEP_SESSION; NULL: it is none of ours. */
@@ -23,5 +24,9 @@ bool ask_program(uint32_t *pid, struct err *e);
 /* Have a snapshot of PID taken, named LABEL (cut off when too long), and wait until its report is written.  false with E filled:
  * PID is not recorded, or nobody answers.  When OUT has a status other than 0 its text says why. */
 bool ask_snapshot(uint32_t pid, const char *label, struct wire_reply *out, struct err *e);
+
+/* Have PID searched for leaks now (FLAGS: WIRE_SCAN_*) and fill P, the caller's to free, with a recording of this moment.  false with E
+ * filled: PID is not recorded, nobody answers, or it cannot be searched. */
+bool ask_scan(uint32_t pid, uint32_t flags, struct profile *p, struct err *e);
 
 #endif

@@ -166,6 +166,66 @@ static const struct format_column blocks_columns[] = {
         DELTA(profile_block, birth_ms),
 };
 
+static const struct format_column scans_columns[] = {
+        PLAIN(profile_scan, ms),
+        PLAIN(profile_scan, when),
+        PLAIN(profile_scan, flags),
+        PLAIN(profile_scan, threads),
+        PLAIN(profile_scan, roots),
+        PLAIN(profile_scan, pause_us),
+        PLAIN(profile_scan, scan_us),
+        PLAIN(profile_scan, root_bytes),
+        PLAIN(profile_scan, heap_bytes),
+        NAME(profile_scan, trouble),
+        NAME(profile_scan, suppressions),
+};
+
+static const struct format_column verdicts_columns[] = {
+        PLAIN(profile_verdict, leak),
+        PLAIN(profile_verdict, flags),
+        DELTA(profile_verdict, head),
+        DELTA(profile_verdict, vtable),
+};
+
+static const struct format_column contents_columns[] = {
+        REFER(profile_content, block, DELTA, BLOCKS),
+        PLAIN(profile_content, bytes),
+        BYTES(profile_content, data),
+};
+
+static const struct format_column roots_columns[] = {
+        DELTA(profile_root, start),
+        NEAR(profile_root, end, start),
+        PLAIN(profile_root, kind),
+        DELTA(profile_root, tid),
+        PLAIN(profile_root, module),
+        PLAIN(profile_root, region),
+        NEAR(profile_root, base, start),
+};
+
+static const struct format_column frames_columns[] = {
+        DELTA(profile_frame, low),
+        NEAR(profile_frame, high, low),
+        DELTA(profile_frame, pc),
+        DELTA(profile_frame, tid),
+        PLAIN(profile_frame, module),
+        PLAIN(profile_frame, exact),
+};
+
+static const struct format_column holds_columns[] = {
+        DELTA(profile_hold, at),
+        REFER(profile_hold, from, DELTA, ROOTS),
+        REFER(profile_hold, to, DELTA, BLOCKS),
+        PLAIN(profile_hold, flags),
+};
+
+static const struct format_column pointers_columns[] = {
+        DELTA(profile_pointer, at),
+        REFER(profile_pointer, from, DELTA, BLOCKS),
+        REFER(profile_pointer, to, DELTA, BLOCKS),
+        PLAIN(profile_pointer, flags),
+};
+
 #define TABLE(array, member, record, counter, size, list)                                               \
         [FORMAT_##array] = { #member, sizeof(record), offsetof(struct profile, member),          \
                              offsetof(struct profile, counter), WIDTH(profile, counter), size, list,    \
@@ -189,6 +249,13 @@ const struct format_table format_tables[FORMAT_ARRAY_COUNT] = {
         TABLE(HANDLES, handles, struct profile_handle, handle_count, FORMAT_PIECE, handles_columns),
         TABLE(JIT, jit, struct profile_jit, jit_count, FORMAT_TEXT_PIECE, jit_columns),
         TABLE(TYPES, types, char *, type_count, FORMAT_TEXT_PIECE, types_columns),
+        TABLE(SCANS, scans, struct profile_scan, scan_count, FORMAT_TEXT_PIECE, scans_columns),
+        TABLE(VERDICTS, verdicts, struct profile_verdict, verdict_count, FORMAT_PIECE, verdicts_columns),
+        TABLE(CONTENTS, contents, struct profile_content, content_count, FORMAT_PIECE, contents_columns),
+        TABLE(ROOTS, roots, struct profile_root, root_count, FORMAT_PIECE, roots_columns),
+        TABLE(FRAMES, frames, struct profile_frame, frame_count, FORMAT_PIECE, frames_columns),
+        TABLE(HOLDS, holds, struct profile_hold, hold_count, FORMAT_PIECE, holds_columns),
+        TABLE(POINTERS, pointers, struct profile_pointer, pointer_count, FORMAT_PIECE, pointers_columns),
 };
 
 /* The list of arrays gives the section numbers; they must run in step with the enum. */
@@ -200,6 +267,7 @@ FORMAT_ARRAYS(FORMAT_NUMBER_CHECK)
 _Static_assert(LEDGER_KIND_POOL == 14 && LEDGER_KIND_TYPE_FIRST == 32, "kinds are frozen");
 _Static_assert(LEDGER_MARK_OUTSIDE == 9, "types of marks are frozen");
 _Static_assert(LEDGER_EVENT_CARVE == 16 && LEDGER_EVENT_THREAD_NAME == 17, "types of events are frozen");
+_Static_assert(PROFILE_LEAK_COUNT == 5 && PROFILE_ROOT_COUNT == 9, "classes of leaks and kinds of roots are frozen");
 _Static_assert(LEDGER_SIZE_CLASSES == 42 && LEDGER_LIFETIME_CLASSES == 34, "classes are frozen");
 
 uint64_t format_count(const struct profile *p, unsigned array)

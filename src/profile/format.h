@@ -57,7 +57,14 @@ enum { FORMAT_META = 1, FORMAT_TOTALS = 2, FORMAT_EVENTS = 64, FORMAT_EVENT_SITE
         X(DEATHS, 15, deaths, death_count)                                     \
         X(HANDLES, 16, handles, handle_count)                                  \
         X(JIT, 17, jit, jit_count)                                             \
-        X(TYPES, 18, types, type_count)
+        X(TYPES, 18, types, type_count)                                        \
+        X(SCANS, 19, scans, scan_count)                                        \
+        X(VERDICTS, 20, verdicts, verdict_count)                               \
+        X(CONTENTS, 21, contents, content_count)                               \
+        X(ROOTS, 22, roots, root_count)                                        \
+        X(FRAMES, 23, frames, frame_count)                                     \
+        X(HOLDS, 24, holds, hold_count)                                        \
+        X(POINTERS, 25, pointers, pointer_count)
 
 enum format_array {
 #define FORMAT_ARRAY_ENUM(name, number, member, count) FORMAT_##name,

@@ -106,6 +106,33 @@ bool profile_stayed_off(const struct profile *p)
         return (p->meta.flags & WIRE_F_START_OFF) != 0;
 }
 
+const struct profile_scan *profile_scanned(const struct profile *p)
+{
+        return p->scan_count && !*p->scans[0].trouble && p->verdict_count == p->block_count ? &p->scans[0] : NULL;
+}
+
+const char *profile_leak_word(uint32_t leak)
+{
+        static const char *const words[] = {
+#define LEAK_WORD(name, number, word, text) [number] = word,
+                PROFILE_LEAKS(LEAK_WORD)
+#undef LEAK_WORD
+        };
+
+        return words[leak < PROFILE_LEAK_COUNT ? leak : PROFILE_LEAK_UNKNOWN];
+}
+
+const char *profile_leak_text(uint32_t leak)
+{
+        static const char *const texts[] = {
+#define LEAK_TEXT(name, number, word, text) [number] = text,
+                PROFILE_LEAKS(LEAK_TEXT)
+#undef LEAK_TEXT
+        };
+
+        return texts[leak < PROFILE_LEAK_COUNT ? leak : PROFILE_LEAK_UNKNOWN];
+}
+
 const char *profile_kind_name(const struct profile *p, uint32_t kind)
 {
         static const char *const names[] = {

@@ -182,6 +182,119 @@ struct profile_symbol {
         uint32_t line, reserved;
 };
 
+/* ---- what the search for leaks found ---- */
+
+/* Ordered from harmless to lost; the meaning is Memcheck's. */
+#define PROFILE_LEAKS(X)                                                       \
+        X(UNKNOWN, 0, "unknown", "not searched for")                           \
+        X(REACHABLE, 1, "reachable", "still reachable")                        \
+        X(POSSIBLE, 2, "possible", "possibly lost")                            \
+        X(INDIRECT, 3, "indirect", "indirectly lost")                          \
+        X(DEFINITE, 4, "definite", "definitely lost")
+
+enum profile_leak {
+#define PROFILE_LEAK_ENUM(name, number, word, text) PROFILE_LEAK_##name = number,
+        PROFILE_LEAKS(PROFILE_LEAK_ENUM)
+#undef PROFILE_LEAK_ENUM
+        PROFILE_LEAK_COUNT
+};
+
+/* When a search was made. */
+enum profile_scan_when { PROFILE_SCAN_EXIT, PROFILE_SCAN_EXEC, PROFILE_SCAN_ASKED, PROFILE_SCAN_API };
+
+#define PROFILE_SCAN_GRAPH 1u      /* pointers, roots and frames are kept: `why` works */
+#define PROFILE_SCAN_UNALIGNED 2u  /* pointers were searched at every byte */
+#define PROFILE_SCAN_COPY 4u       /* in a copy of the process, which went on meanwhile */
+#define PROFILE_SCAN_INCREMENT 8u  /* there was an earlier scan: PROFILE_VERDICT_NEW means something */
+
+/* The last search for leaks.  There is one (scan_count 1) or none: nobody asked, or the process ended without a chance. */
+struct profile_scan {
+        uint64_t ms;
+        uint32_t when;  /* enum profile_scan_when */
+        uint32_t flags; /* PROFILE_SCAN_* */
+        uint32_t threads, roots;
+        uint64_t pause_us, scan_us, root_bytes, heap_bytes;
+        char *trouble;      /* never NULL.  Not "": nothing was searched, for this reason */
+        char *suppressions; /* never NULL: what __lsan_default_suppressions() of the program returns */
+};
+
+#define PROFILE_VERDICT_NEW 1u     /* not lost at the scan before */
+#define PROFILE_VERDICT_IGNORED 2u /* SEEP_IGNORE */
+#define PROFILE_VERDICT_IDIOM 4u   /* held by an interior pointer of a known idiom (new[], multiple inheritance, ...) only */
+
+/* What became of one block; verdict i is about block i.  None, or as many as blocks. */
+struct profile_verdict {
+        uint32_t leak;  /* enum profile_leak */
+        uint32_t flags; /* PROFILE_VERDICT_* */
+        uint32_t head;  /* indirect: 1 + index of the definitely lost block that it hangs on; else 0 */
+        uint32_t reserved;
+        uint64_t vtable; /* its first word, when that points into the data of a module; else 0 */
+};
+
+/* The first bytes of some lost blocks.  Sorted by block. */
+#define PROFILE_CONTENT_BYTES 64u
+struct profile_content {
+        uint32_t block, bytes;
+        uint8_t data[PROFILE_CONTENT_BYTES];
+};
+
+#define PROFILE_ROOTS(X)                                                       \
+        X(DATA, 0, "data")         /* of a module */                           \
+        X(STACK, 1, "stack")       /* used part, of thread TID */              \
+        X(REGISTER, 2, "register") /* of thread TID; addresses are register numbers times 8 (profile_register_name) */ \
+        X(TLS, 3, "tls")           /* thread-local variables of a module in thread TID; 0: module unknown */ \
+        X(THREAD, 4, "thread")     /* what libc keeps for thread TID: keys (pthread_setspecific) */ \
+        X(MAPPING, 5, "mapping")   /* made by the program; REGION tells by whom */ \
+        X(API, 6, "root")          /* SEEP_ROOT */                             \
+        X(OTHER, 7, "memory")      /* anonymous memory of unknown origin */    \
+        X(PENDING, 8, "realloc")   /* a block that realloc is about to move */
+
+enum profile_root_kind {
+#define PROFILE_ROOT_ENUM(name, number, word) PROFILE_ROOT_##name = number,
+        PROFILE_ROOTS(PROFILE_ROOT_ENUM)
+#undef PROFILE_ROOT_ENUM
+        PROFILE_ROOT_COUNT
+};
+
+/* Memory that counts as in use by itself. */
+struct profile_root {
+        uint64_t start, end;
+        uint32_t kind;   /* enum profile_root_kind */
+        uint32_t tid;    /* of the thread; 0 none */
+        uint32_t module; /* index into modules; PROFILE_NO_MODULE */
+        uint32_t region; /* MAPPING: 1 + index into regions; 0 none */
+        uint64_t base;   /* TLS: where the module's thread-local variables begin in this thread */
+};
+
+/* A frame of a stopped thread: [low, high) of the STACK root with its TID.  Innermost first. */
+struct profile_frame {
+        uint64_t low, high;
+        uint64_t pc;     /* return address, or where the thread was (exact) */
+        uint32_t tid;
+        uint32_t module; /* index into modules; PROFILE_NO_MODULE */
+        uint32_t exact;
+        uint32_t reserved;
+};
+
+#define PROFILE_POINTER_INTERIOR 1u /* not to the start of the block (nor by a known idiom) */
+#define PROFILE_POINTER_IDIOM 2u    /* interior, but of a known idiom: counts as one to the start */
+
+/* A pointer in a root (FROM: index into roots, AT: its address) ... */
+struct profile_hold {
+        uint64_t at;
+        uint32_t from, to; /* TO: index into blocks */
+        uint32_t flags;    /* PROFILE_POINTER_* */
+        uint32_t reserved;
+};
+
+/* ... and one in a block (FROM: index into blocks, AT: offset in it).  Sorted by (from, at). */
+struct profile_pointer {
+        uint64_t at;
+        uint32_t from, to;
+        uint32_t flags;
+        uint32_t reserved;
+};
+
 /* The event log of a recording that is about to be written: whole sections (profile/events_log.h), those at FRONT, those of a file,
  * those at TAIL.  Belongs to who made it; empty in a profile that was read. */
 struct profile_log {
@@ -211,9 +324,17 @@ struct profile {
         struct profile_handle *handles;
         struct profile_jit *jit;
         char **types; /* names of the kinds from LEDGER_KIND_TYPE_FIRST on */
+        struct profile_scan *scans;       /* one or none */
+        struct profile_verdict *verdicts; /* by block; or none */
+        struct profile_content *contents;
+        struct profile_root *roots;       /* sorted by kind, then start (registers: tid first) */
+        struct profile_frame *frames;
+        struct profile_hold *holds;       /* sorted by (from, at) */
+        struct profile_pointer *pointers;
         uint32_t module_count, node_count, site_count, thread_count, share_count, slice_count, change_count, region_count,
-                error_count, symbol_count, mark_count, death_count, handle_count, jit_count, type_count;
-        uint64_t block_count;
+                error_count, symbol_count, mark_count, death_count, handle_count, jit_count, type_count, scan_count, content_count, root_count,
+                frame_count;
+        uint64_t block_count, verdict_count, hold_count, pointer_count;
         struct profile_log log;
         bool truncated; /* the file ended early; what is here was whole */
 };
@@ -236,6 +357,13 @@ bool profile_stayed_off(const struct profile *p);
 
 /* The order of deaths, by site, birth and death; for qsort(). */
 int profile_compare_deaths(const void *a, const void *b);
+
+/* The last scan, when it found something out; NULL: there was none, or it failed (scans[0].trouble). */
+const struct profile_scan *profile_scanned(const struct profile *p);
+
+/* "definite" and "definitely lost". */
+const char *profile_leak_word(uint32_t leak);
+const char *profile_leak_text(uint32_t leak);
 
 /* "malloc", or the name of a resource's type. */
 const char *profile_kind_name(const struct profile *p, uint32_t kind);

@@ -251,6 +251,7 @@ static void settle_references(struct profile *p)
 
 void settle_profile(struct profile *p, bool whole)
 {
+        settle_leaks(p, whole);
         settle_symbols(p);
         settle_marks(p);
         settle_roots(p);

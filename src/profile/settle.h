@@ -21,4 +21,7 @@ void settle_profile(struct profile *p, bool whole);
 /* Append "12 of 50 nodes, all 7 slices" to OUT: what DECLARED promised and P (before settling) does not have. */
 void settle_missing(const struct profile *p, const uint64_t *declared, struct str *out);
 
+/* The part of it that is about leaks; before blocks are put in order. */
+void settle_leaks(struct profile *p, bool whole);
+
 #endif

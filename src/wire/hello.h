@@ -16,7 +16,8 @@
  * SEEP_SESSION would have had, and closes it; a message that begins with '-' means that there is nothing to do.
  *
  * Later an agent may connect to the same socket and send a struct wire_knock: its ledger has a mark that somebody waits for.
- * Commands (seep snapshot) connect to it too, send a struct wire_request and get a struct wire_reply.
+ * Commands (seep snapshot) connect to it too, send a struct wire_request and get a struct wire_reply;
+ * that to a scan carries a descriptor (SCM_RIGHTS) of a file in memory, a whole recording of this moment.
  */
 #ifndef SEEP_WIRE_HELLO_H
 #define SEEP_WIRE_HELLO_H
@@ -59,12 +60,19 @@ struct wire_knock {
 #define WIRE_REQUEST_MAGIC 0x6b7341ull /* "Ask" */
 #define WIRE_LABEL_MAX 128
 
-enum wire_request_type { WIRE_REQUEST_SNAPSHOT = 1 };
+enum wire_request_type { WIRE_REQUEST_SNAPSHOT = 1, WIRE_REQUEST_SCAN = 2 };
+
+/* Of a scan. */
+#define WIRE_SCAN_UNALIGNED 1u /* pointers at every byte */
+#define WIRE_SCAN_NO_IDIOMS 2u /* interior pointers are never as good as others */
+#define WIRE_SCAN_GRAPH 4u     /* keep the graph, however large */
+#define WIRE_SCAN_HOLD 8u      /* the process is stopped until all is read, instead of copied */
 
 struct wire_request {
         uint64_t magic;
         uint32_t type;
         uint32_t pid; /* as the asker sees it */
+        uint32_t flags, reserved;
         char label[WIRE_LABEL_MAX];
 };
 

@@ -12,10 +12,11 @@ MAY_INCLUDE = {
     "agent": {"ledger", "wire"},
     "profile": {"base", "ledger", "wire"},
     "symbol": {"base", "ledger", "profile"},
-    "report": {"base", "ledger", "profile", "symbol"},
+    "leak": {"base", "ledger", "profile"},
+    "report": {"base", "ledger", "profile", "symbol", "leak"},
     "attach": {"base", "wire"},
-    "observe": {"base", "ledger", "wire", "profile", "attach"},
-    "cli": {"base", "ledger", "wire", "profile", "symbol", "report", "attach", "observe"},
+    "observe": {"base", "ledger", "wire", "profile", "attach", "leak"},
+    "cli": {"base", "ledger", "wire", "profile", "symbol", "leak", "report", "attach", "observe"},
 }
 
 # Only cli/ prints or exits.  The places that must: memory that cannot be had, and forked children.

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * freeze.h -- a process held still: its threads, their registers, its memory; or a copy of it that stays while it goes on.
+ *
+ * Room:   outside.  Called by observe/, in a process of its own (a tracer that dies lets go of everything).
+ * Keeps:  the process never notices: no signal, no EINTR, no child, no changed errno; stopped by job control it stays stopped.
+ *         Order: freeze_stop, (freeze_copy), freeze_release, reads, freeze_close.  Without a copy read before freeze_release.
+ */
+#ifndef SEEP_ATTACH_FREEZE_H
+#define SEEP_ATTACH_FREEZE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+#define FREEZE_REGISTERS 16u /* general ones, in the order of freeze_register_name() */
+#define FREEZE_VECTORS 32u   /* 64-bit halves of vector registers */
+
+struct freeze_thread {
+        uint32_t tid;
+        bool stopped;  /* false: it could not be stopped in time (vfork); sp and pc are what the kernel tells, 0 unknown */
+        uint64_t pc, sp, base; /* base: rbp */
+        uint64_t tp;           /* thread pointer (fs base); 0 unknown */
+        uint64_t registers[FREEZE_REGISTERS]; /* 0 unless stopped */
+        uint64_t vectors[FREEZE_VECTORS];
+};
+
+struct freeze {
+        pid_t pid;
+        struct freeze_thread *threads; /* the first is the one named like the process, if it is still there */
+        uint32_t thread_count;
+        char *maps;      /* /proc/PID/maps at the stop */
+        pid_t copy;      /* a process with the same memory, which never runs; 0: there is none, the original is read */
+        uint64_t stopped_ns, pause_ns; /* CLOCK_MONOTONIC when the first thread was asked to stop; how long until all went on */
+        struct freeze_state *state; /* freeze.c's own */
+};
+
+/* Stop all threads of PID.  On failure nothing is stopped, and E says why (ERR_EXIT_TRACE): traced by another, no right, gone. */
+bool freeze_stop(struct freeze *f, pid_t pid, struct err *e);
+
+/* While stopped: make a copy of the process by two clones made in it.  false: not possible here (E says why); all is as before. */
+bool freeze_copy(struct freeze *f, struct err *e);
+
+/* Let the process go on. */
+void freeze_release(struct freeze *f);
+
+/* End the copy, release if still stopped, free everything. */
+void freeze_close(struct freeze *f);
+
+/* Read memory of the copy, or of the stopped process.  Returns how many bytes from the start could be read. */
+size_t freeze_read(const struct freeze *f, uint64_t address, void *to, size_t bytes);
+
+/* COUNT reads at once: WORDS[i] is the 64-bit word at ADDRESSES[i], 0 where there is none. */
+void freeze_read_words(const struct freeze *f, const uint64_t *addresses, uint64_t *words, size_t count);
+
+/* The first address at or after ADDRESS, below END, whose page has ever been used (is present or swapped out); END when none has.
+ * Page granular.  For large sparse memory. */
+uint64_t freeze_next_used(const struct freeze *f, uint64_t address, uint64_t end);
+
+/* "rax", ... for registers[I]. */
+const char *freeze_register_name(uint32_t i);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * search.h -- which blocks does a program still hold?  All memory is searched for pointers, once; the rest is a graph.
+ *
+ * Room:   outside.  Called by observe/scan.c.  Knows no process: memory is read through a callback.
+ * Keeps:  one pass over roots and blocks in the order of addresses gives all pointers (search_run); classes come from marking
+ *         in that graph, as Memcheck does it (leak/classes.c).
+ * Cost:   1 GB/s or more on one core with 10 million blocks; 8 bytes a pointer, 20 bytes a block.
+ */
+#ifndef SEEP_LEAK_SEARCH_H
+#define SEEP_LEAK_SEARCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/progress.h"
+#include "profile/model.h"
+
+/* Memory of the searched program.  */
+struct search_memory {
+        void *context;
+        /* Returns how many bytes from the start could be read. */
+        size_t (*read)(void *context, uint64_t address, void *to, size_t bytes);
+        /* WORDS[i] = the word at ADDRESSES[i], 0 where there is none. */
+        void (*words)(void *context, const uint64_t *addresses, uint64_t *words, size_t count);
+        /* The first address >= ADDRESS and < END in a page that was ever used; END when there is none.  NULL: all are. */
+        uint64_t (*next)(void *context, uint64_t address, uint64_t end);
+};
+
+#define SEARCH_BLOCK_IGNORED 1u  /* counts as reachable, with all it points to (SEEP_IGNORE) */
+#define SEARCH_BLOCK_PASSAGE 2u  /* memory that may have been a block: pointers go through it, nothing is said about it */
+
+/* Sorted by address; of equal addresses the larger first.  Either nested (an arena, then what was carved from it) or disjoint. */
+struct search_block {
+        uint64_t address, size;
+        uint32_t flags; /* SEARCH_BLOCK_* */
+        uint32_t reserved;
+};
+
+#define SEARCH_ROOT_WHOLE 1u /* pointers anywhere into a block count as pointers to its start (libc's own: thread descriptors) */
+
+/* A range of memory, or (WORDS not NULL) words that are in no memory: registers.  start is then 8 times the number of the first.
+ * Roots may overlap blocks (a mapping with the program's own pool in it): words inside blocks are the blocks', not the root's. */
+struct search_root {
+        uint64_t start, end;
+        const uint64_t *words;
+        uint32_t flags; /* SEARCH_ROOT_* */
+        uint32_t reserved;
+};
+
+struct search_range {
+        uint64_t start, end;
+};
+
+struct search_input {
+        struct search_memory memory;
+        const struct search_block *blocks;
+        uint64_t block_count; /* below 2^31 */
+        const struct search_root *roots;
+        uint32_t root_count;
+        const struct search_range *code; /* modules that are mapped: where vtables and their functions are.  Sorted, disjoint */
+        uint32_t code_count;
+        bool unaligned; /* pointers at every byte, not only at multiples of 8 */
+        bool no_idioms; /* interior pointers of known idioms are nothing special (Memcheck's --leak-check-heuristics=none) */
+        struct progress *progress; /* NULL: nobody wants to know */
+};
+
+/* A pointer.  Of blocks: those of block i are links[first[i]] to links[first[i + 1]]; AT is the offset in the block.  Links of a block to
+ * itself are not kept. */
+#define SEARCH_LINK_TO(link) ((link).to & 0x3fffffffu)
+#define SEARCH_LINK_INTERIOR (1u << 31) /* ... and no known idiom */
+#define SEARCH_LINK_IDIOM (1u << 30)
+struct search_link {
+        uint32_t to; /* index of the block, with SEARCH_LINK_* */
+        uint32_t at; /* offset in units of search_graph.unit; UINT32_MAX: further than that */
+};
+
+struct search_hold {
+        uint64_t at; /* address, or 8 times the number of a register */
+        uint32_t root;
+        uint32_t to; /* as in a link */
+};
+
+struct search_graph {
+        uint64_t block_count, link_count, hold_count;
+        uint64_t *first; /* block_count + 1 */
+        struct search_link *links;
+        struct search_hold *holds;
+        uint64_t *vtables; /* by block: its first word if that points into CODE, else 0 */
+        uint8_t *leak;     /* by block: enum profile_leak */
+        uint8_t *idiom;    /* by block: 1 when it is reachable only thanks to an idiom */
+        uint32_t *head;    /* by block: 1 + the definitely lost block that an indirect one hangs on; else 0 */
+        uint32_t unit;     /* 8, or 1 when unaligned */
+        uint64_t root_bytes, heap_bytes; /* looked at */
+};
+
+/* Fill G, the caller's to search_free(). */
+void search_run(const struct search_input *in, struct search_graph *g);
+void search_free(struct search_graph *g);
+
+#endif
