@@ -25,6 +25,8 @@
 
 #include "agent/guest.h"
 
+#define PR_SET_PTRACER 0x59616d61
+
 enum { STARTED_NOT, STARTED_ON_THE_WAY, STARTED_DONE };
 
 static volatile uint32_t gate_at_rest;
@@ -71,21 +73,21 @@ static bool read_session(const char *name, char *out, size_t room)
         return s.found;
 }
 
-/* "2:FOLLOW:FLAGS:SIGNAL:LIMIT:SNAPSHOT:PATH" */
+/* "3:FOLLOW:FLAGS:SIGNAL:LIMIT:SNAPSHOT:OBSERVER:PATH" */
 static bool parse_session(const char *p)
 {
         static const char *const words[] = { "none:", "exec:", "all:" };
         const char *rest = NULL;
-        uint64_t numbers[4];
+        uint64_t numbers[5];
 
-        p = bytes_after(p, "2:");
+        p = bytes_after(p, "3:");
         for (uint32_t i = 0; p && !rest && i < 3; i++) {
                 rest = bytes_after(p, words[i]);
                 agent.follow = i;
         }
         if (!rest)
                 return false;
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 5; i++) {
                 numbers[i] = bytes_hex(&rest);
                 if (*rest++ != ':')
                         return false;
@@ -94,6 +96,7 @@ static bool parse_session(const char *p)
         agent.signal = (uint32_t)numbers[1];
         agent.limit = numbers[2];
         agent.snapshot_at = numbers[3];
+        agent.observer = (uint32_t)numbers[4];
         agent.socket = rest;
         return true;
 }
@@ -143,7 +146,7 @@ static void describe(struct ledger_head *head)
 /* A page that is zero in every forked child. */
 static bool open_gate(void)
 {
-        uint32_t *page = sys_memory(SYS_PAGE);
+        uint32_t *page = arena_private(SYS_PAGE);
 
         if (!page || sys_failed(sys_advise(page, SYS_PAGE, MADV_WIPEONFORK)))
                 return false;
@@ -186,6 +189,7 @@ static bool start_recording(uint64_t mask)
                 return false;
         limit_start();
         signal_start();
+        sys_call3(SYS_prctl, PR_SET_PTRACER, agent.observer, 0); /* Yama: it and its children may read our memory */
         return true;
 }
 

@@ -49,6 +49,7 @@ struct agent {
         uint32_t pid;
         uint32_t sandboxed; /* the program may make few system calls only from now on (seccomp): so do we */
         uint32_t generation; /* raised when code was unmapped: cached rules and stacks are void */
+        uint32_t observer; /* its process, as it sees itself */
         uint32_t signal; /* that asks for a snapshot; 0 none */
         uint64_t limit, snapshot_at; /* live bytes that must not be passed, or at which a snapshot is taken; 0 none */
         uint64_t stack_start; /* of the main thread, as the kernel gave it */

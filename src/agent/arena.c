@@ -36,6 +36,8 @@ static const uint64_t arena_sizes[LEDGER_PARTS] = {
         [LEDGER_DEATHS] = LEDGER_DEATHS_MAX * sizeof(struct ledger_death),
         [LEDGER_HANDLES] = 256ull << 20,
         [LEDGER_JOURNAL] = 16ull << 20,
+        [LEDGER_OWN] = 16ull << 20,
+        [LEDGER_ROOTS] = LEDGER_ROOTS_MAX * sizeof(struct ledger_range),
 };
 
 static uint64_t arena_part_size(enum ledger_part part, unsigned shift)
@@ -175,6 +177,36 @@ bool arena_commit(enum ledger_part part, uint64_t bytes)
                                                            __ATOMIC_RELAXED))
                 ;
         return true;
+}
+
+/* A search for leaks must not take our tables for the program's pointers. */
+static void note_own(uint64_t start, size_t size)
+{
+        uint32_t index = __atomic_fetch_add(&agent.head->own_count, 1, __ATOMIC_RELAXED);
+
+        if (arena_commit(LEDGER_OWN, (index + 1ull) * sizeof(struct ledger_range)))
+                ((struct ledger_range *)arena_at(LEDGER_OWN))[index] =
+                        (struct ledger_range){ start, start + ((size + SYS_PAGE - 1) & ~(SYS_PAGE - 1)) };
+}
+
+void *arena_private(size_t size)
+{
+        void *p = sys_memory(size);
+
+        if (p && agent.head)
+                note_own((uint64_t)p, size);
+        return p;
+}
+
+void arena_private_free(void *p, size_t size)
+{
+        struct ledger_range *own = arena_at(LEDGER_OWN);
+        uint32_t count = agent.head->own_count;
+
+        for (uint32_t i = count; i-- > 0;)
+                if ((i + 1ull) * sizeof *own <= agent.head->part[LEDGER_OWN].committed && own[i].start == (uint64_t)p)
+                        own[i].end = own[i].start;
+        sys_unmap(p, size);
 }
 
 uint32_t arena_string(const char *text)

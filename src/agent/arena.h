@@ -8,6 +8,7 @@
 #define SEEP_AGENT_ARENA_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "ledger/ledger.h"
@@ -21,6 +22,10 @@ bool arena_commit(enum ledger_part part, uint64_t bytes);
 
 /* TEXT's place in STRINGS, where it is put; 0 (the empty text) when there is no room. */
 uint32_t arena_string(const char *text);
+
+/* Memory of our own: private, zero, not in core files, and known as ours to who searches for leaks.  NULL when there is none. */
+void *arena_private(size_t size);
+void arena_private_free(void *p, size_t size);
 
 /* Copy the ledger into a new memfd, touched pages only.  Returns its descriptor or a negative errno. */
 long arena_copy(void);

@@ -9,6 +9,7 @@
 
 #include <elf.h>
 
+#include "agent/arena.h"
 #include "agent/bytes.h"
 #include "agent/cfi.h"
 #include "agent/sys.h"
@@ -95,7 +96,7 @@ const struct ehindex *ehindex_build(long fd, uint64_t bias)
         if (find_section(fd, &s)) {
                 start = (const uint8_t *)(bias + s.address);
                 count = walk(start, start + s.size, NULL);
-                x = count ? sys_memory(sizeof *x + count * sizeof x->at[0]) : NULL;
+                x = count ? arena_private(sizeof *x + count * sizeof x->at[0]) : NULL;
                 if (x) {
                         x->count = walk(start, start + s.size, x);
                         sort(x);

@@ -128,6 +128,10 @@ static void *resize(struct thread *t, struct arch_state caller, void *old, size_
         hook_call(t, caller);
         p = array ? real.reallocarray_(old, count, size) : real.realloc_(old, size);
         hook_work(t);
+        if (p && taken.entry) { /* what was in the block is there now, and nobody knows yet */
+                t->slot->moving_bytes = bytes;
+                t->slot->moving = (uint64_t)p;
+        }
         bad = failed(p, bytes);
         if (error && *error == 0)
                 *error = kept;
@@ -138,6 +142,7 @@ static void *resize(struct thread *t, struct arch_state caller, void *old, size_
                 if (p)
                         record_alloc(t, p, bytes, array ? LEDGER_KIND_REALLOCARRAY : LEDGER_KIND_REALLOC, caller);
                 t->moving = false;
+                t->slot->moving = 0;
         }
         hook_leave(t);
         return p;

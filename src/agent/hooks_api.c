@@ -10,6 +10,7 @@
 #include "agent/mark.h"
 #include "agent/pool.h"
 #include "agent/resource.h"
+#include "agent/scan.h"
 
 #include "agent/guest.h"
 
@@ -23,6 +24,9 @@ void seep_alloc(const void *block, size_t size) API;
 void seep_free(const void *block) API;
 void seep_acquire(const char *type, uint64_t handle, uint64_t amount) API;
 void seep_release(const char *type, uint64_t handle) API;
+void seep_ignore(const void *block) API;
+void seep_root(const void *start, size_t size) API;
+size_t seep_leak_check(void) API;
 
 static int32_t level; /* ENABLEs less DISABLEs */
 
@@ -116,4 +120,21 @@ void seep_acquire(const char *type, uint64_t handle, uint64_t amount)
 void seep_release(const char *type, uint64_t handle)
 {
         RECORD(resource_release(t, resource_kind(type), handle, caller));
+}
+
+void seep_ignore(const void *block)
+{
+        if (agent_on())
+                scan_ignore((uint64_t)block);
+}
+
+void seep_root(const void *start, size_t size)
+{
+        if (agent_on())
+                scan_root((uint64_t)start, size);
+}
+
+size_t seep_leak_check(void)
+{
+        return agent_on() ? SCAN_ASK(LEDGER_SCAN_CHECK) : 0;
 }

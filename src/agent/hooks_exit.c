@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks_exit.c -- the ways out of the program, for the last report of plain LD_PRELOAD, the way into a sandbox, and names of threads.
+ * hooks_exit.c -- the ways out of the program, for the search for leaks and the last report of plain LD_PRELOAD, the way into a sandbox,
+ * and names of threads.
  *
  * Room:   inside.
- * Keeps:  after exit() the report comes behind all destructors: a function registered while they run is called when they are done (glibc;
+ * Keeps:  after exit() both come behind all destructors: a function registered while they run is called when they are done (glibc;
  *         in musl it is our own destructor).
  */
 #include "agent/agent.h"
@@ -11,6 +12,7 @@
 #include "agent/hook.h"
 #include "agent/journal.h"
 #include "agent/real.h"
+#include "agent/scan.h"
 
 #include "agent/guest.h"
 
@@ -20,15 +22,22 @@ int hook_prctl(int option, long a, long b, long c, long d) HOOK("prctl");
 int hook_setname(void *thread, const char *name) HOOK("pthread_setname_np");
 int hook_seccomp_load(void *filter) HOOK("seccomp_load");
 
+/* The second of two threads that leave at once waits for the first one's search, which ends both. */
+#define LEAVE()                                                                \
+        do {                                                                   \
+                SCAN_ASK(LEDGER_SCAN_EXIT);                                    \
+                attend_exit();                                                 \
+        } while (0)
+
 void hook_exit_now(int status)
 {
-        attend_exit();
+        LEAVE();
         REAL(exit_now_)(status);
 }
 
 void hook_exit_now_c(int status)
 {
-        attend_exit();
+        LEAVE();
         REAL(exit_now_c_)(status);
 }
 
@@ -66,12 +75,12 @@ int hook_seccomp_load(void *filter)
 static void leave(void *unused)
 {
         (void)unused;
-        attend_exit();
+        LEAVE();
 }
 
 __attribute__((constructor)) static void register_quick_exit(void)
 {
-        if (agent_on() && (agent.flags & WIRE_F_ATTENDED) && real.cxa_at_quick_exit)
+        if (agent_on() && (agent.flags & (WIRE_F_ATTENDED | WIRE_F_LEAK_SCAN)) && real.cxa_at_quick_exit)
                 real.cxa_at_quick_exit(leave, NULL);
 }
 
@@ -79,8 +88,8 @@ __attribute__((destructor)) static void register_exit(void)
 {
         if (agent_on())
                 journal_look();
-        if (!(agent.flags & WIRE_F_ATTENDED))
+        if (!(agent.flags & (WIRE_F_ATTENDED | WIRE_F_LEAK_SCAN)))
                 return;
         if (!real.gnu_get_libc_version || !real.cxa_atexit || real.cxa_atexit(leave, NULL, NULL) != 0)
-                attend_exit();
+                LEAVE();
 }

@@ -132,23 +132,32 @@ bool mark_may_wait(void)
         return sum < WAIT_FREE_NS || sum < elapsed_ns() / WAIT_SHARE;
 }
 
-void mark_wait(uint32_t mark)
+bool mark_wait_word(uint32_t *word, uint32_t passed)
 {
         static uint32_t deaf_tick = UINT32_MAX; /* the clock when nobody answered */
-        uint32_t tick = agent_now_ms(), quiet = 0, served, patience;
+        uint32_t tick = agent_now_ms(), quiet = 0, now, patience;
         long step[2] = { 0, STEP_NS };
-        uint64_t begin;
 
-        if (mark == MARK_NONE || tick == deaf_tick || agent.sandboxed)
-                return;
-        begin = sys_clock_ns(SYS_CLOCK_MONO);
+        if (tick == deaf_tick || agent.sandboxed)
+                return false;
         patience = hello_knock(agent.socket) ? DEAF_STEPS : REFUSED_STEPS;
-        while ((served = __atomic_load_n(&agent.head->served, __ATOMIC_ACQUIRE)) <= mark && quiet < patience) {
-                arch_syscall(SYS_futex, (long)&agent.head->served, SYS_FUTEX_WAIT, (long)served, (long)step, 0, 0);
+        while ((now = __atomic_load_n(word, __ATOMIC_ACQUIRE)) <= passed && quiet < patience) {
+                arch_syscall(SYS_futex, (long)word, SYS_FUTEX_WAIT, (long)now, (long)step, 0, 0);
                 quiet = tick == agent_now_ms() ? quiet + 1 : 0;
                 tick = agent_now_ms();
         }
         if (quiet >= patience)
                 deaf_tick = tick;
+        return now > passed;
+}
+
+void mark_wait(uint32_t mark)
+{
+        uint64_t begin;
+
+        if (mark == MARK_NONE || agent.sandboxed)
+                return;
+        begin = sys_clock_ns(SYS_CLOCK_MONO);
+        mark_wait_word(&agent.head->served, mark);
         __atomic_add_fetch(&waited_ns, sys_clock_ns(SYS_CLOCK_MONO) - begin, __ATOMIC_RELAXED);
 }

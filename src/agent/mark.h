@@ -21,6 +21,9 @@ uint32_t mark_add(enum ledger_mark_type type, const char *label, uint32_t flags)
 /* Wait until the observer has served MARK: its numbers are taken, its report is written.  Gives up when nobody observes any more. */
 void mark_wait(uint32_t mark);
 
+/* Knock at the observer's door and wait until *WORD, which it raises, is above PASSED; false: nobody observes any more. */
+bool mark_wait_word(uint32_t *word, uint32_t passed);
+
 /* Whether waiting for tags has cost little enough so far that one more may wait. */
 bool mark_may_wait(void);
 

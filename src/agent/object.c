@@ -56,10 +56,10 @@ static bool object_rescan(void);
 
 bool object_start(void)
 {
-        table.objects = sys_memory(OBJECTS_MAX * sizeof *table.objects);
-        table.ranges[0] = sys_memory(sizeof(struct ranges));
-        table.ranges[1] = sys_memory(sizeof(struct ranges));
-        table.maps = sys_memory(sizeof(struct maps));
+        table.objects = arena_private(OBJECTS_MAX * sizeof *table.objects);
+        table.ranges[0] = arena_private(sizeof(struct ranges));
+        table.ranges[1] = arena_private(sizeof(struct ranges));
+        table.maps = arena_private(sizeof(struct maps));
         if (!table.objects || !table.ranges[0] || !table.ranges[1] || !table.maps)
                 return false;
         object_rescan();

@@ -100,10 +100,12 @@ static void carve(struct thread *t, const struct arena *a, int64_t bytes)
 
 static void release(struct thread *t, struct ledger_block *b, uint64_t address, const struct arena *a, struct arch_state caller)
 {
+        struct ledger_block gone = *b;
+
         journal_put(t, LEDGER_EVENT_FREE, LEDGER_KIND_POOL, 0, address, caller.pc);
-        b->b &= ~SHADOW_LIVE;
-        record_gone(t, b, address);
-        carve(t, a, -(int64_t)LEDGER_BLOCK_SIZE(*b));
+        shadow_bury(b, agent_now_ms());
+        record_gone(t, &gone, address);
+        carve(t, a, -(int64_t)LEDGER_BLOCK_SIZE(gone));
 }
 
 static struct ledger_block *pool_entry(uint64_t address)

@@ -6,6 +6,7 @@
  */
 #include "agent/queue.h"
 
+#include "agent/arena.h"
 #include "agent/stack.h"
 #include "agent/sys.h"
 #include "agent/tree.h"
@@ -22,7 +23,7 @@ static uint32_t holder; /* thread id of whoever applies; 0 nobody */
 
 bool queue_start(void)
 {
-        operations = sys_memory(OPERATIONS * sizeof *operations);
+        operations = arena_private(OPERATIONS * sizeof *operations);
         return operations != NULL;
 }
 

@@ -110,7 +110,9 @@ struct record_taken record_take(struct thread *t, void *address, struct arch_sta
                 record_special_free(t, b, (uint64_t)address, LEDGER_EVENT_TAKE, caller);
         if (unlikely(record_family(LEDGER_BLOCK_KIND(*b)) != LEDGER_FAMILY_C))
                 fault_note(t, LEDGER_ERROR_MISMATCHED, b, (uint64_t)address, LEDGER_FAMILY_C, caller);
-        b->b &= ~SHADOW_LIVE;
+        shadow_bury(b, agent_now_ms());
+        t->slot->moving_bytes = LEDGER_BLOCK_SIZE(taken.block);
+        t->slot->moving = (uint64_t)address;
         return taken;
 }
 
@@ -120,6 +122,7 @@ void record_put_back(struct thread *t, const struct record_taken *taken)
         if (!taken->entry)
                 return;
         *taken->entry = taken->block;
+        t->slot->moving = 0;
         t->moving = false;
         journal_put(t, LEDGER_EVENT_PUT_BACK, 0, 0, 0, 0);
 }
@@ -150,12 +153,21 @@ static uint32_t release_node(struct thread *t, struct arch_state caller)
         return stack_capture_whole(t, caller) ? stack_node(t) : 0;
 }
 
+/* A block that is nobody's business but may come back to us, or hold pointers to others. */
+static void note_unrecorded(struct thread *t, void *address, size_t size)
+{
+        struct ledger_block *b = shadow_new(t, (uint64_t)address);
+
+        if (b)
+                shadow_write(b, (uint64_t)address, size < LEDGER_SIZE_MAX ? size : LEDGER_SIZE_MAX, 0, LEDGER_KIND_NONE, 0, 0);
+}
+
 void record_alloc_special(struct thread *t, void *address, size_t size, uint32_t kind, struct arch_state caller)
 {
         if (agent.special & SPECIAL_OFF) { /* not recorded, but its release will be no fault */
                 t->last = 0;
                 t->moving = false;
-                record_inner(t, address);
+                note_unrecorded(t, address, size);
                 return;
         }
         t->last = 0;
@@ -182,10 +194,7 @@ void record_special_free(struct thread *t, const struct ledger_block *b, uint64_
 
 void record_inner(struct thread *t, void *address)
 {
-        struct ledger_block *b = shadow_new(t, (uint64_t)address);
-
-        if (b)
-                shadow_write(b, (uint64_t)address, 0, 0, LEDGER_KIND_NONE, 0, 0);
+        note_unrecorded(t, address, 0);
 }
 
 void record_inner_gone(struct thread *t, void *address)
@@ -195,9 +204,11 @@ void record_inner_gone(struct thread *t, void *address)
         if (!b || !LEDGER_BLOCK_LIVE(*b))
                 return;
         if (LEDGER_BLOCK_SITE(*b)) { /* the program's after all: its new_handler makes room */
-                b->b &= ~SHADOW_LIVE;
-                journal_put(t, LEDGER_EVENT_FREE, LEDGER_BLOCK_KIND(*b), 0, (uint64_t)address, 0);
-                record_gone(t, b, (uint64_t)address);
+                struct ledger_block gone = *b;
+
+                shadow_bury(b, agent_now_ms());
+                journal_put(t, LEDGER_EVENT_FREE, LEDGER_BLOCK_KIND(gone), 0, (uint64_t)address, 0);
+                record_gone(t, &gone, (uint64_t)address);
         } else {
                 *b = (struct ledger_block){ 0 };
         }

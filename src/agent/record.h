@@ -130,7 +130,7 @@ void record_inner_gone(struct thread *t, void *address);
 static inline __attribute__((always_inline)) void record_free(struct thread *t, void *address, uint32_t family,
                                                               struct arch_state caller)
 {
-        struct ledger_block *b = shadow_find(t, (uint64_t)address);
+        struct ledger_block *b = shadow_find(t, (uint64_t)address), gone;
 
         if (unlikely(!b || !LEDGER_BLOCK_LIVE(*b))) {
                 fault_note(t, b ? LEDGER_ERROR_DOUBLE_FREE : LEDGER_ERROR_UNKNOWN_FREE, b, (uint64_t)address, family, caller);
@@ -144,8 +144,9 @@ static inline __attribute__((always_inline)) void record_free(struct thread *t, 
                 fault_note(t, LEDGER_ERROR_MISMATCHED, b, (uint64_t)address, family, caller);
         if (unlikely(agent.special))
                 record_special_free(t, b, (uint64_t)address, LEDGER_EVENT_FREE, caller);
-        b->b &= ~SHADOW_LIVE;
-        record_count_free(t, b, (uint64_t)address);
+        gone = *b;
+        shadow_bury(b, agent_now_ms());
+        record_count_free(t, &gone, (uint64_t)address);
 }
 
 #endif

@@ -162,7 +162,7 @@ static void apply_acquire(struct thread *t, const struct operation *o)
         struct ledger_counter *c = thread_counter(t, o->site);
 
         if (!buckets)
-                buckets = sys_memory(BUCKETS * sizeof *buckets);
+                buckets = arena_private(BUCKETS * sizeof *buckets);
         if (!buckets || !c)
                 return;
         apply_release_of(t, kind, o->first);

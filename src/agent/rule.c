@@ -9,6 +9,7 @@
  */
 #include "agent/rule.h"
 
+#include "agent/arena.h"
 #include "agent/object.h"
 #include "agent/sys.h"
 
@@ -31,7 +32,7 @@ static uint32_t rules_lock;
 
 static struct rules *rules_new(uint32_t bits)
 {
-        struct rules *r = sys_memory(sizeof *r + (sizeof(struct rule_entry) << bits));
+        struct rules *r = arena_private(sizeof *r + (sizeof(struct rule_entry) << bits));
 
         if (r)
                 r->bits = bits;

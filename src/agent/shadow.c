@@ -27,12 +27,12 @@ static shadow_middle *middle_make(uint32_t plane, uint32_t i)
 
         if (m != &shadow_nothing)
                 return m;
-        fresh = sys_memory(sizeof *fresh);
+        fresh = arena_private(sizeof *fresh);
         if (!fresh)
                 return NULL;
         if (__atomic_compare_exchange_n(&shadow_top[plane][i], &m, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
                 return fresh;
-        sys_unmap(fresh, sizeof *fresh);
+        arena_private_free(fresh, sizeof *fresh);
         return m;
 }
 

@@ -88,5 +88,12 @@ static inline void shadow_write(struct ledger_block *b, uint64_t address, uint64
 }
 
 #define SHADOW_LIVE (1ull << 53)
+#define SHADOW_IGNORED (1ull << 52)
+
+/* The block of B is released: its tombstone tells when. */
+static inline void shadow_bury(struct ledger_block *b, uint32_t now_ms)
+{
+        b->b = (b->b & ~(SHADOW_LIVE | 0xffffffffull)) | now_ms;
+}
 
 #endif

@@ -109,7 +109,7 @@ static inline uint64_t sys_block_signals(uint64_t mask)
         return old;
 }
 
-/* Memory of our own: private, zero, not in core files.  NULL when there is none. */
+/* Memory for a moment: private, zero, not in core files.  NULL when there is none.  What stays is got from arena_private(). */
 static inline void *sys_memory(size_t size)
 {
         void *p = sys_map(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);

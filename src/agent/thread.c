@@ -39,7 +39,7 @@ struct block {
 
 static struct thread *state_new(uint32_t index)
 {
-        struct block *b = sys_memory(sizeof *b);
+        struct block *b = arena_private(sizeof *b);
 
         if (!b)
                 return NULL;
@@ -54,7 +54,7 @@ static struct thread *state_new(uint32_t index)
         b->thread.top = &thread_no_frame;
         if (thread_grow_checks(&b->thread) && thread_grow_frames(&b->thread) && thread_grow_fresh(&b->thread))
                 return &b->thread;
-        sys_unmap(b, sizeof *b);
+        arena_private_free(b, sizeof *b);
         return NULL;
 }
 
@@ -115,11 +115,11 @@ static struct thread *state_take(uint32_t tid, bool newborn)
         uint32_t index;
 
         if (!states) {
-                void *p = sys_memory(SLOTS_MAX * sizeof *states);
+                void *p = arena_private(SLOTS_MAX * sizeof *states);
                 struct thread **none = NULL;
 
                 if (!p || !__atomic_compare_exchange_n(&states, &none, p, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-                        sys_unmap(p, SLOTS_MAX * sizeof *states);
+                        arena_private_free(p, SLOTS_MAX * sizeof *states);
         }
         index = states ? slot_reuse(tid, newborn) : UINT32_MAX;
         if (states && index == UINT32_MAX)
@@ -248,7 +248,7 @@ static bool grow(void *array, uint32_t *room, uint32_t size, uint32_t limit)
 
         if (want > limit)
                 return false;
-        bigger = sys_memory((uint64_t)want * size);
+        bigger = arena_private((uint64_t)want * size);
         if (!bigger)
                 return false;
         if (*place) {
@@ -256,7 +256,7 @@ static bool grow(void *array, uint32_t *room, uint32_t size, uint32_t limit)
 
                 for (uint64_t i = 0; i < (uint64_t)*room * size / 8; i++)
                         to[i] = from[i];
-                sys_unmap(*place, (uint64_t)*room * size);
+                arena_private_free(*place, (uint64_t)*room * size);
         }
         *place = bigger;
         *room = want;

@@ -31,7 +31,7 @@ static uint32_t stacks_lock;
 
 static struct tree *tree_new(uint32_t bits)
 {
-        struct tree *t = sys_memory(sizeof *t + ((uint64_t)sizeof(uint32_t) << bits));
+        struct tree *t = arena_private(sizeof *t + ((uint64_t)sizeof(uint32_t) << bits));
 
         if (t)
                 t->bits = bits;
@@ -40,7 +40,7 @@ static struct tree *tree_new(uint32_t bits)
 
 static struct tree_stacks *stacks_new(uint32_t bits)
 {
-        struct tree_stacks *s = sys_memory(sizeof *s + (sizeof(struct tree_stack) << bits));
+        struct tree_stacks *s = arena_private(sizeof *s + (sizeof(struct tree_stack) << bits));
 
         if (s)
                 s->bits = bits;

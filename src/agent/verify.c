@@ -6,6 +6,7 @@
  */
 #include "agent/verify.h"
 
+#include "agent/arena.h"
 #include "agent/object.h"
 #include "agent/real.h"
 #include "agent/stack.h"
@@ -54,7 +55,7 @@ static void verify_backtrace(struct thread *t, uint32_t frames, struct arch_stat
         if (!real.backtrace || __atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
                 return;
         if (!pcs)
-                pcs = sys_memory(BACKTRACE_MAX * sizeof *pcs);
+                pcs = arena_private(BACKTRACE_MAX * sizeof *pcs);
         if (pcs) {
                 t->inside = caller.sp; /* what backtrace() allocates is no event */
                 count = real.backtrace(pcs, BACKTRACE_MAX);

@@ -26,6 +26,8 @@
  *   DEATHS   struct ledger_death[]    blocks born and freed between marks (a hash table)
  *   HANDLES  struct ledger_handle[]   resources that the program holds
  *   JOURNAL  struct ledger_event[]    ring of events, with record --events
+ *   OWN      struct ledger_range[]    the agent's private memory, which is none of the program's
+ *   ROOTS    struct ledger_range[]    memory that holds pointers, as the program told (SEEP_ROOT)
  */
 #ifndef SEEP_LEDGER_LEDGER_H
 #define SEEP_LEDGER_LEDGER_H
@@ -34,7 +36,7 @@
 #include <stdint.h>
 
 #define LEDGER_MAGIC 0x3172676450454553ull /* "SEEPdgr1" */
-#define LEDGER_VERSION 2u
+#define LEDGER_VERSION 3u
 
 enum ledger_part {
         LEDGER_HEAD,
@@ -53,6 +55,8 @@ enum ledger_part {
         LEDGER_DEATHS,
         LEDGER_HANDLES,
         LEDGER_JOURNAL,
+        LEDGER_OWN,
+        LEDGER_ROOTS,
         LEDGER_PARTS
 };
 
@@ -177,12 +181,23 @@ struct ledger_head {
         uint32_t off;          /* 1: new blocks are not recorded now (SEEP_DISABLE, --start-off) */
         uint32_t limit_hits;   /* how often an allocation would have passed limit_bytes */
         uint64_t limit_bytes;  /* --limit-heap, 0 none */
+        uint32_t own_count;
+        uint32_t root_count;
+        uint32_t roots_not_kept;
+
+        /* A thread wants a search for leaks, and waits for it.  One at a time: whoever sets scan_holder. */
+        uint32_t scan_asked;  /* raised with each request ... */
+        uint32_t scan_reason; /* ... enum ledger_scan */
+        uint32_t scan_holder; /* tid of the thread that waits; 0 none; futex */
+        uint64_t scan_sp;     /* its stack from here on is the program's, what is below is ours */
 
         /* Written by the observer.  Milliseconds since start_monotonic_ns; the agent raises it at a mark, so that blocks before and
          * after it differ in birth; the observer only ever raises it. */
         _Alignas(64) uint32_t tick_ms;
         uint32_t observer;
         uint32_t served; /* marks [0, served) are done with: snapshot taken, report written.  Agents wait on it (futex) */
+        uint32_t scan_done;     /* requests up to this one are answered: futex */
+        uint64_t scan_definite; /* blocks found to be definitely lost by the last one */
 
         /* The ring of events.  RESERVED counts all events ever; event i is entry i % (part size / 32).  READ is the observer's. */
         _Alignas(64) uint64_t journal_reserved;
@@ -258,7 +273,8 @@ struct ledger_slot {
         uint32_t reserved;
         uint64_t allocs, alloc_bytes, frees, free_bytes; /* heap only, all sites, all threads this slot served */
         uint64_t flushed_bytes, flushed_blocks;          /* of its live total: already in head->live_* */
-        uint64_t pad[8];
+        uint64_t moving, moving_bytes; /* a block that realloc has in hand just now, in no other table; 0 none */
+        uint64_t pad[6];
         uint64_t sizes[LEDGER_SIZE_CLASSES];         /* allocations by size: class 0 is 0 bytes, class k is 2^(k-1) .. 2^k - 1 */
         uint64_t lifetimes[LEDGER_LIFETIME_CLASSES]; /* releases by age in ms, in the same classes */
         uint8_t fill[4096 - 128 - 8 * (LEDGER_SIZE_CLASSES + LEDGER_LIFETIME_CLASSES)];
@@ -282,9 +298,10 @@ struct ledger_thread {
  * 8-byte places inside them the block starts at is in `sub`.
  *
  *   a   bits  0-31 site   32-63 size, low half
- *   b   bits  0-31 birth in ms   32-47 thread   48-52 kind   53 live   54-55 sub   56-63 size, high byte
+ *   b   bits  0-31 birth in ms   32-47 thread   48-51 kind   52 ignored   53 live   54-55 sub   56-63 size, high byte
  *
- * a = b = 0: never used.  live = 0: a tombstone, the rest describes the block that was freed here last.
+ * a = b = 0: never used.  live = 0: a tombstone, the rest describes the block that was freed here last, with its death in the place of its birth.
+ * site = 0: a block that is not recorded (an allocator's own, or got while recording was off).  ignored: SEEP_IGNORE.
  */
 struct ledger_block {
         uint64_t a, b;
@@ -294,7 +311,8 @@ struct ledger_block {
 #define LEDGER_BLOCK_SIZE(blk) (((blk).a >> 32) | ((blk).b >> 56) << 32)
 #define LEDGER_BLOCK_BIRTH_MS(blk) ((uint32_t)(blk).b)
 #define LEDGER_BLOCK_THREAD(blk) ((uint32_t)((blk).b >> 32) & 0xffffu)
-#define LEDGER_BLOCK_KIND(blk) ((uint32_t)((blk).b >> 48) & 0x1fu)
+#define LEDGER_BLOCK_KIND(blk) ((uint32_t)((blk).b >> 48) & 0xfu)
+#define LEDGER_BLOCK_IGNORED(blk) ((uint32_t)((blk).b >> 52) & 1u)
 #define LEDGER_BLOCK_LIVE(blk) ((uint32_t)((blk).b >> 53) & 1u)
 #define LEDGER_BLOCK_SUB(blk) ((uint32_t)((blk).b >> 54) & 3u)
 #define LEDGER_SIZE_MAX ((1ull << 40) - 1)
@@ -336,6 +354,14 @@ struct ledger_region {
         uint32_t thread;
         uint32_t reserved;
 };
+
+struct ledger_range {
+        uint64_t start, end; /* empty: not in use any more */
+};
+
+#define LEDGER_ROOTS_MAX 65536u
+
+enum ledger_scan { LEDGER_SCAN_NONE, LEDGER_SCAN_EXIT, LEDGER_SCAN_EXEC, LEDGER_SCAN_CHECK };
 
 enum ledger_error_type {
         LEDGER_ERROR_NONE,

@@ -30,7 +30,7 @@
 #define ASK_NAP_MS 50
 #define ASK_DOORS_MAX 256u
 #define ASK_CHILDREN_MAX 256u
-#define ASK_SESSION_FIELDS 6 /* in front of the path */
+#define ASK_SESSION_FIELDS 7 /* in front of the path */
 
 static void take_nap(void)
 {

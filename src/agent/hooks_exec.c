@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hooks_exec.c -- the program becomes another one: what it lost must be found before.
+ *
+ * Room:   inside; called by the program, also in children of vfork, which share our memory.
+ * Keeps:  a file that is not there is no end of the program: no search then.  One that turns out not to be executable costs a search
+ *         in vain.
+ */
+#include <stdarg.h>
+
+#include "agent/agent.h"
+#include "agent/hook.h"
+#include "agent/real.h"
+#include "agent/scan.h"
+#include "agent/sys.h"
+
+#include "agent/guest.h"
+
+int hook_execve(const char *path, char *const *argv, char *const *env) HOOK("execve");
+int hook_execv(const char *path, char *const *argv) HOOK("execv");
+int hook_execvp(const char *file, char *const *argv) HOOK("execvp");
+int hook_execvpe(const char *file, char *const *argv, char *const *env) HOOK("execvpe");
+int hook_fexecve(int fd, char *const *argv, char *const *env) HOOK("fexecve");
+int hook_execveat(int fd, const char *path, char *const *argv, char *const *env, int flags) HOOK("execveat");
+int hook_execl(const char *path, const char *word, ...) HOOK("execl");
+int hook_execlp(const char *file, const char *word, ...) HOOK("execlp");
+int hook_execle(const char *path, const char *word, ...) HOOK("execle");
+
+#define MAY_EXECUTE 1
+
+static bool is_there(const char *path)
+{
+        return !sys_failed(sys_call3(SYS_access, (long)path, MAY_EXECUTE, 0));
+}
+
+static bool has_slash(const char *file)
+{
+        while (*file && *file != '/')
+                file++;
+        return *file == '/';
+}
+
+#define LEAVE(there)                                                           \
+        do {                                                                   \
+                if (there)                                                     \
+                        SCAN_ASK(LEDGER_SCAN_EXEC);                            \
+        } while (0)
+
+int hook_execve(const char *path, char *const *argv, char *const *env)
+{
+        LEAVE(is_there(path));
+        return REAL(execve_)(path, argv, env);
+}
+
+int hook_execv(const char *path, char *const *argv)
+{
+        LEAVE(is_there(path));
+        return REAL(execv_)(path, argv);
+}
+
+/* A name that PATH leads to is mostly there. */
+int hook_execvp(const char *file, char *const *argv)
+{
+        LEAVE(!has_slash(file) || is_there(file));
+        return REAL(execvp_)(file, argv);
+}
+
+int hook_execvpe(const char *file, char *const *argv, char *const *env)
+{
+        LEAVE(!has_slash(file) || is_there(file));
+        return REAL(execvpe_)(file, argv, env);
+}
+
+int hook_fexecve(int fd, char *const *argv, char *const *env)
+{
+        LEAVE(fd >= 0);
+        return REAL(fexecve_)(fd, argv, env);
+}
+
+int hook_execveat(int fd, const char *path, char *const *argv, char *const *env, int flags)
+{
+        LEAVE(true);
+        return REAL(execveat_)(fd, path, argv, env, flags);
+}
+
+static size_t count_words(va_list words)
+{
+        size_t count = 1;
+
+        while (va_arg(words, const char *))
+                count++;
+        return count;
+}
+
+static void copy_words(const char **to, const char *first, va_list words)
+{
+        *to++ = first;
+        while ((*to++ = va_arg(words, const char *)))
+                ;
+}
+
+/* The words behind WORD as an array on the stack; LIST is left behind the last of them. */
+#define WORDS(array, word, list)                                               \
+        va_start(list, word);                                                  \
+        array = __builtin_alloca((1 + (word ? count_words(list) : 0)) * sizeof *array); \
+        va_end(list);                                                          \
+        va_start(list, word);                                                  \
+        if (word)                                                              \
+                copy_words(array, word, list);                                 \
+        else                                                                   \
+                *array = NULL
+
+int hook_execl(const char *path, const char *word, ...)
+{
+        const char **array;
+        va_list list;
+
+        WORDS(array, word, list);
+        va_end(list);
+        return hook_execv(path, (char *const *)array);
+}
+
+int hook_execlp(const char *file, const char *word, ...)
+{
+        const char **array;
+        va_list list;
+
+        WORDS(array, word, list);
+        va_end(list);
+        return hook_execvp(file, (char *const *)array);
+}
+
+int hook_execle(const char *path, const char *word, ...)
+{
+        char *const *env;
+        const char **array;
+        va_list list;
+
+        WORDS(array, word, list);
+        env = va_arg(list, char *const *);
+        va_end(list);
+        return hook_execve(path, (char *const *)array, env);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scan.c -- asking the observer for a search for leaks, and waiting while it reads our memory.
+ *
+ * Room:   inside; any context.
+ * Keeps:  one request at a time.  A thread that was thrown out of its wait (longjmp from a signal handler) leaves its number behind; the
+ *         next one takes over as soon as nothing is being answered.
+ */
+#include "agent/scan.h"
+
+#include "agent/agent.h"
+#include "agent/arena.h"
+#include "agent/mark.h"
+#include "agent/shadow.h"
+#include "agent/sys.h"
+
+#include "agent/guest.h"
+
+#define STEP_NS 10000000l
+#define LOST_STEPS 20u /* so long nothing is being answered: whoever holds the turn is not coming back */
+#define FUTEX_WAKE 1
+
+bool scan_wanted(enum ledger_scan reason)
+{
+        if (*agent.gate != GATE_ON || agent.sandboxed)
+                return false;
+        if (reason != LEDGER_SCAN_CHECK && !(agent.flags & WIRE_F_LEAK_SCAN))
+                return false;
+        return sys_pid() == agent.pid; /* not in a child of vfork */
+}
+
+static void take_turn(struct ledger_head *h, uint32_t tid)
+{
+        long step[2] = { 0, STEP_NS };
+
+        for (uint32_t steps = 0;; steps++) {
+                uint32_t holder = 0;
+
+                if (__atomic_compare_exchange_n(&h->scan_holder, &holder, tid, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+                        return;
+                if ((holder == tid || (steps > LOST_STEPS && __atomic_load_n(&h->scan_asked, __ATOMIC_ACQUIRE) == h->scan_done)) &&
+                    __atomic_compare_exchange_n(&h->scan_holder, &holder, tid, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+                        return;
+                arch_syscall(SYS_futex, (long)&h->scan_holder, SYS_FUTEX_WAIT, (long)holder, (long)step, 0, 0);
+        }
+}
+
+size_t scan_wait(enum ledger_scan reason, uint64_t stack)
+{
+        struct ledger_head *h = agent.head;
+        uint32_t tid = sys_tid(), asked;
+        size_t definite = 0;
+
+        take_turn(h, tid);
+        h->scan_reason = reason;
+        h->scan_sp = stack;
+        asked = __atomic_add_fetch(&h->scan_asked, 1, __ATOMIC_ACQ_REL);
+        if (mark_wait_word(&h->scan_done, asked - 1))
+                definite = __atomic_load_n(&h->scan_definite, __ATOMIC_RELAXED);
+        h->scan_sp = 0;
+        __atomic_store_n(&h->scan_holder, 0, __ATOMIC_RELEASE);
+        sys_call3(SYS_futex, (long)&h->scan_holder, FUTEX_WAKE, 1);
+        return definite;
+}
+
+/* The entry of the live block at ADDRESS; a pool's comes before that of the arena that begins at the same place. */
+static struct ledger_block *find_live(uint64_t address)
+{
+        uint32_t sub = shadow_sub(address), planes[] = { SHADOW_POOL + sub, agent.spread ? 1 + sub : 0 };
+
+        for (uint32_t i = 0; i < 2; i++) {
+                struct ledger_block *b = shadow_entry(address, planes[i]);
+
+                if (b && LEDGER_BLOCK_LIVE(*b) && LEDGER_BLOCK_SUB(*b) == sub)
+                        return b;
+        }
+        return NULL;
+}
+
+void scan_ignore(uint64_t address)
+{
+        struct ledger_block *b = address & 7 ? NULL : find_live(address);
+
+        if (b)
+                __atomic_or_fetch(&b->b, SHADOW_IGNORED, __ATOMIC_RELAXED);
+}
+
+/* SIZE 0: what was told about START does not hold any more. */
+static bool change_root(struct ledger_range *roots, uint32_t count, uint64_t start, size_t size)
+{
+        for (uint32_t i = 0; i < count; i++)
+                if (roots[i].start == start) {
+                        __atomic_store_n(&roots[i].end, start + size, __ATOMIC_RELEASE);
+                        return true;
+                }
+        return size == 0;
+}
+
+void scan_root(uint64_t start, size_t size)
+{
+        struct ledger_range *roots = arena_at(LEDGER_ROOTS);
+        uint32_t index = __atomic_load_n(&agent.head->root_count, __ATOMIC_ACQUIRE);
+
+        if (change_root(roots, index < LEDGER_ROOTS_MAX ? index : LEDGER_ROOTS_MAX, start, size))
+                return;
+        index = __atomic_fetch_add(&agent.head->root_count, 1, __ATOMIC_ACQ_REL);
+        if (index >= LEDGER_ROOTS_MAX || !arena_commit(LEDGER_ROOTS, (index + 1ull) * sizeof *roots)) {
+                __atomic_sub_fetch(&agent.head->root_count, 1, __ATOMIC_ACQ_REL);
+                __atomic_add_fetch(&agent.head->roots_not_kept, 1, __ATOMIC_RELAXED);
+                return;
+        }
+        roots[index].start = start;
+        __atomic_store_n(&roots[index].end, start + size, __ATOMIC_RELEASE);
+}

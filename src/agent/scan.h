@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scan.h -- asking the observer for a search for leaks, and waiting while it reads our memory.
+ *
+ * Room:   inside; at the end of the program, before exec, and when it calls SEEP_LEAK_CHECK.
+ * Keeps:  nothing is searched in here.  The frames of ours on the stack are no roots; those of the hook are, because the program's
+ *         registers may be saved there.
+ */
+#ifndef SEEP_AGENT_SCAN_H
+#define SEEP_AGENT_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/arch/arch.h"
+#include "ledger/ledger.h"
+
+/* Whether a search for REASON is wanted and can be had now. */
+bool scan_wanted(enum ledger_scan reason);
+
+/* The answer: how many blocks are definitely lost.  STACK: where the program's part of the stack begins. */
+size_t scan_wait(enum ledger_scan reason, uint64_t stack);
+
+/* In a hook: its frame gets the registers of the program that nobody has saved yet. */
+#define SCAN_ASK(reason)                                                       \
+        ({                                                                     \
+                uint64_t registers_[ARCH_REGS] = { 0 };                        \
+                size_t definite_ = 0;                                          \
+                                                                               \
+                if (scan_wanted(reason)) {                                     \
+                        arch_registers(registers_);                            \
+                        definite_ = scan_wait(reason, registers_[ARCH_REG_STACK]); \
+                }                                                              \
+                definite_;                                                     \
+        })
+
+/* SEEP_IGNORE and SEEP_ROOT. */
+void scan_ignore(uint64_t address);
+void scan_root(uint64_t start, size_t size);
+
+#endif
