@@ -353,6 +353,15 @@ uint32_t symbols_node(struct symbols *s, uint32_t node, const struct symbol_fram
         return s->answers[i].count;
 }
 
+const char *symbols_raw_name(struct symbols *s, uint32_t node)
+{
+        uint32_t module = s->profile->nodes[node].module;
+        const struct module *file = module < s->profile->module_count ? symbols_open_module(s, module) : NULL;
+        const struct table_entry *entry = file && file->dwfl ? table_find(&file->table, symbols_address(s->profile, node)) : NULL;
+
+        return entry ? entry->name : NULL;
+}
+
 bool symbols_has_lines(struct symbols *s, uint32_t module)
 {
         struct symbol_module *m;
