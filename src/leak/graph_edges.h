@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * graph_edges.h -- the graph of a recording, both ways.
+ *
+ * Room:   outside, leak/graph*.c only.
+ */
+#ifndef SEEP_LEAK_GRAPH_EDGES_H
+#define SEEP_LEAK_GRAPH_EDGES_H
+
+#include <stddef.h>
+
+#include "leak/graph.h"
+
+#define GRAPH_UNSEEN UINT32_MAX
+
+/* The shortest way to (or from) a block. */
+struct graph_way {
+        uint64_t via;      /* the pointer at its end: index into pointers, or with GRAPH_VIA_HOLD into holds; GRAPH_NONE */
+        uint32_t length;   /* pointers; GRAPH_UNSEEN: no way was found */
+        uint32_t interior; /* how many of them are interior */
+};
+#define GRAPH_VIA_HOLD (UINT64_C(1) << 63)
+
+/* Ways to many blocks, found level by level. */
+struct graph_wave {
+        struct graph_way *ways; /* by block */
+        uint32_t *queue;
+        uint64_t count; /* in the queue: met so far */
+};
+
+/* Things by a number that each has: those with number n are members[first[n]] to members[first[n + 1]], in their old order. */
+struct graph_groups {
+        uint64_t *first, *members;
+};
+
+struct graph {
+        const struct profile *p;
+        uint32_t blocks;
+        uint64_t *out_first; /* pointers of block b: p->pointers[out_first[b]] to [out_first[b + 1]] */
+        struct graph_groups in;    /* pointers by the block they point to */
+        struct graph_groups holds; /* root pointers by the block they point to */
+        struct graph_wave away; /* from all roots */
+        uint8_t *rank;          /* by block: enum graph_rank */
+        struct graph_wave toward; /* to the block asked for last */
+        uint32_t target;          /* that block; GRAPH_UNSEEN none */
+};
+
+/* COUNT things, the number of each STRIDE bytes after the one before; numbers are below GROUPS. */
+struct graph_groups graph_group(uint64_t groups, const uint32_t *numbers, size_t stride, uint64_t count);
+void graph_groups_free(struct graph_groups *g);
+
+static inline bool graph_ignored(const struct graph *g, uint32_t block)
+{
+        return block < g->p->verdict_count && (g->p->verdicts[block].flags & PROFILE_VERDICT_IGNORED);
+}
+
+/* Find away and rank, unless done. */
+void graph_reach(struct graph *g);
+
+#endif

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * graph_retained.c -- what would go away with a variable or a block: dominators.
+ *
+ * Room:   outside.
+ * Keeps:  a vertex is an owner, SEEP_IGNORE, or a block; 0 is above all of them.  X dominates Y when all ways from 0 to Y go through X; the
+ *         immediate dominators are a tree, and the sums over its branches are what we want.  They are found with SEMI-NCA (Georgiadis,
+ *         Linear-Time Algorithms for Dominators and Related Problems, 2005), on numbers in the order of a depth-first walk.
+ *         Ranks are walked one after another.  A pointer into an earlier rank does not count, and one out of it cannot be.
+ */
+#include "leak/graph.h"
+
+#include <stdlib.h>
+
+#include "base/heap.h"
+#include "leak/graph_edges.h"
+
+/* Where the walk is: a vertex and its pointers that were not followed yet. */
+struct walk_place {
+        uint32_t number;
+        uint64_t next, end;
+};
+
+struct walk {
+        struct graph *g;
+        const struct graph_owners *owners;
+        struct graph_groups holds; /* by owner */
+        uint32_t *number;  /* by block; 0 not met */
+        uint32_t *vertex;  /* by number: a block, or the number of blocks and an owner */
+        uint32_t *parent;  /* by number: in the walk; later the immediate dominator */
+        uint32_t *owner_number; /* by owner; the last one is SEEP_IGNORE */
+        uint32_t count;    /* numbers given */
+        uint32_t last[GRAPH_LOST + 1]; /* of each rank */
+        struct walk_place *places;
+};
+
+/* ---- the walk ---- */
+
+static uint32_t give_number(struct walk *w, uint32_t vertex, uint32_t parent)
+{
+        w->vertex[++w->count] = vertex;
+        w->parent[w->count] = parent;
+        return w->count;
+}
+
+static void enter_block(struct walk *w, struct walk_place *place, uint32_t block, uint32_t parent)
+{
+        w->number[block] = give_number(w, block, parent);
+        *place = (struct walk_place){ w->number[block], w->g->out_first[block], w->g->out_first[block + 1] };
+}
+
+/* From BLOCK on, which nobody met yet. */
+static void walk_block(struct walk *w, uint32_t block, uint32_t parent)
+{
+        uint64_t depth = 0;
+
+        enter_block(w, &w->places[0], block, parent);
+        for (;;) {
+                struct walk_place *at = &w->places[depth];
+
+                if (at->next == at->end) {
+                        if (!depth--)
+                                return;
+                        continue;
+                }
+                block = w->g->p->pointers[at->next++].to;
+                if (!w->number[block])
+                        enter_block(w, &w->places[++depth], block, at->number);
+        }
+}
+
+static void walk_owner(struct walk *w, uint32_t owner)
+{
+        const struct profile_hold *holds = w->g->p->holds;
+
+        w->owner_number[owner] = give_number(w, w->g->blocks + owner, 0);
+        for (uint64_t i = w->holds.first[owner]; i < w->holds.first[owner + 1]; i++)
+                if (!w->number[holds[w->holds.members[i]].to])
+                        walk_block(w, holds[w->holds.members[i]].to, w->owner_number[owner]);
+}
+
+static enum graph_rank rank_of_owner(const struct walk *w, uint32_t owner)
+{
+        const struct profile *p = w->g->p;
+        uint64_t first = w->holds.first[owner];
+
+        if (first == w->holds.first[owner + 1])
+                return GRAPH_VAGUE; /* holds nothing */
+        return graph_rank(p->roots[p->holds[w->holds.members[first]].from].kind);
+}
+
+static void walk_ignored(struct walk *w)
+{
+        uint32_t ignore = w->owner_number[w->owners->count] = give_number(w, w->g->blocks + w->owners->count, 0);
+
+        for (uint32_t i = 0; i < w->g->blocks; i++)
+                if (graph_ignored(w->g, i) && !w->number[i])
+                        walk_block(w, i, ignore);
+}
+
+/* Heads first: what hangs on them is theirs. */
+static void walk_lost(struct walk *w)
+{
+        const struct profile *p = w->g->p;
+
+        for (uint32_t i = 0; i < p->verdict_count; i++)
+                if (!w->number[i] && p->verdicts[i].leak == PROFILE_LEAK_DEFINITE)
+                        walk_block(w, i, 0);
+        for (uint32_t i = 0; i < w->g->blocks; i++)
+                if (!w->number[i])
+                        walk_block(w, i, 0);
+}
+
+static void walk_all(struct walk *w)
+{
+        uint32_t blocks = w->g->blocks, owners = w->owners->count;
+        size_t most = (size_t)blocks + owners + 2;
+
+        w->holds = graph_group(owners, w->owners->of_hold, sizeof *w->owners->of_hold, w->g->p->hold_count);
+        w->number = heap_zero(blocks, sizeof *w->number);
+        w->owner_number = heap_zero((size_t)owners + 1, sizeof *w->owner_number);
+        w->vertex = heap_zero(most, sizeof *w->vertex);
+        w->parent = heap_zero(most, sizeof *w->parent);
+        w->places = heap_zero((size_t)blocks + 1, sizeof *w->places);
+        for (int rank = GRAPH_FIRM; rank < GRAPH_LOST; rank++) {
+                if (rank == GRAPH_FIRM)
+                        walk_ignored(w);
+                for (uint32_t i = 0; i < owners; i++)
+                        if (rank_of_owner(w, i) == (enum graph_rank)rank)
+                                walk_owner(w, i);
+                w->last[rank] = w->count;
+        }
+        walk_lost(w);
+        w->last[GRAPH_LOST] = w->count;
+        free(w->places);
+}
+
+static void walk_free(struct walk *w)
+{
+        graph_groups_free(&w->holds);
+        free(w->number);
+        free(w->vertex);
+        free(w->parent);
+        free(w->owner_number);
+}
+
+/* ---- dominators ---- */
+
+struct semi {
+        uint32_t *above; /* by number: an ancestor, nearer to 0 the more often it was asked for */
+        uint32_t *least; /* the least semidominator on the way there; before v is done: of v alone */
+        uint32_t *stack;
+};
+
+/* The least semidominator between U and the last number that is not done yet, V. */
+static uint32_t semi_least(struct semi *s, uint32_t u, uint32_t v)
+{
+        uint64_t depth = 0;
+
+        for (uint32_t x = u; s->above[x] > v; x = s->above[x])
+                s->stack[depth++] = x;
+        while (depth--) {
+                uint32_t x = s->stack[depth], y = s->above[x];
+
+                if (s->least[y] < s->least[x])
+                        s->least[x] = s->least[y];
+                s->above[x] = s->above[y];
+        }
+        return s->least[u];
+}
+
+static uint32_t semi_offer(struct semi *s, uint32_t v, uint32_t u, uint32_t best)
+{
+        uint32_t here = u > v ? semi_least(s, u, v) : u;
+
+        return here < best ? here : best;
+}
+
+/* Over all that point to the vertex with number V; those above LAST are of a later rank. */
+static uint32_t semi_of(const struct walk *w, struct semi *s, uint32_t v, uint32_t last)
+{
+        const struct graph *g = w->g;
+        uint32_t best = w->parent[v], block = w->vertex[v], u;
+
+        if (block >= g->blocks)
+                return best;
+        for (uint64_t i = g->in.first[block]; i < g->in.first[block + 1]; i++)
+                if ((u = w->number[g->p->pointers[g->in.members[i]].from]) <= last && u != v)
+                        best = semi_offer(s, v, u, best);
+        for (uint64_t i = g->holds.first[block]; i < g->holds.first[block + 1]; i++)
+                if ((u = w->owner_number[w->owners->of_hold[g->holds.members[i]]]) <= last)
+                        best = semi_offer(s, v, u, best);
+        if (graph_ignored(g, block))
+                best = semi_offer(s, v, w->owner_number[w->owners->count], best);
+        return best;
+}
+
+/* Parents of the walk become immediate dominators. */
+static void find_dominators(struct walk *w)
+{
+        size_t most = (size_t)w->count + 1;
+        uint32_t *semi = heap_zero(most, sizeof *semi);
+        struct semi s = { heap_zero(most, sizeof(uint32_t)), heap_zero(most, sizeof(uint32_t)), heap_zero(most, sizeof(uint32_t)) };
+        int rank = GRAPH_LOST;
+
+        for (uint32_t v = 1; v <= w->count; v++)
+                s.above[v] = w->parent[v];
+        for (uint32_t v = w->count; v > 0; v--) {
+                while (rank > GRAPH_FIRM && v <= w->last[rank - 1])
+                        rank--;
+                semi[v] = s.least[v] = semi_of(w, &s, v, w->last[rank]);
+        }
+        for (uint32_t v = 1; v <= w->count; v++)
+                while (w->parent[v] > semi[v])
+                        w->parent[v] = w->parent[w->parent[v]];
+        free(semi);
+        free(s.above);
+        free(s.least);
+        free(s.stack);
+}
+
+/* ---- sums ---- */
+
+static void add(struct graph_sum *to, const struct graph_sum *more)
+{
+        to->blocks += more->blocks;
+        to->bytes += more->bytes;
+}
+
+/* By number: its branch of the tree of dominators. */
+static struct graph_sum *sum_branches(const struct walk *w)
+{
+        struct graph_sum *sums = heap_zero((size_t)w->count + 1, sizeof *sums);
+
+        for (uint32_t v = w->count; v > 0; v--) {
+                if (w->vertex[v] < w->g->blocks)
+                        add(&sums[v], &(struct graph_sum){ 1, w->g->p->blocks[w->vertex[v]].size });
+                add(&sums[w->parent[v]], &sums[v]);
+        }
+        return sums;
+}
+
+static void share_out(const struct walk *w, const struct graph_sum *sums, struct graph_retained *out)
+{
+        uint32_t blocks = w->g->blocks, held = w->last[GRAPH_VAGUE];
+
+        for (uint32_t v = 1; v <= w->count; v++) {
+                uint32_t vertex = w->vertex[v];
+
+                if (vertex < blocks)
+                        out->by_block[vertex] = sums[v];
+                else if (vertex < blocks + w->owners->count)
+                        out->by_owner[vertex - blocks] = sums[v];
+                else
+                        out->ignored = sums[v];
+                if (vertex < blocks && !w->parent[v])
+                        add(v <= held ? &out->shared : &out->lost, &sums[v]);
+        }
+}
+
+static uint32_t set_of(const struct walk *w, const struct graph_sets *sets, uint32_t v)
+{
+        return v && w->vertex[v] < w->g->blocks ? sets->of_block[w->vertex[v]] : UINT32_MAX;
+}
+
+/* Branches that begin in a set and are not inside another of the same. */
+static void sum_sets(const struct walk *w, const struct graph_sum *sums, const struct graph_sets *sets, struct graph_sum *by_set)
+{
+        uint32_t held = w->last[GRAPH_VAGUE], *child = heap_zero((size_t)held + 1, sizeof *child); /* the next to go to */
+        uint32_t *sibling = heap_zero((size_t)held + 1, sizeof *sibling), *inside = heap_zero(sets->count, sizeof *inside);
+        uint32_t v = 0, set;
+
+        for (uint32_t i = held; i > 0; i--) {
+                sibling[i] = child[w->parent[i]];
+                child[w->parent[i]] = i;
+        }
+        while (v || child[v]) {
+                if (child[v]) {
+                        uint32_t next = child[v];
+
+                        child[v] = sibling[next];
+                        v = next;
+                        if ((set = set_of(w, sets, v)) != UINT32_MAX && !inside[set]++)
+                                add(&by_set[set], &sums[v]);
+                } else {
+                        if ((set = set_of(w, sets, v)) != UINT32_MAX)
+                                inside[set]--;
+                        v = w->parent[v];
+                }
+        }
+        free(child);
+        free(sibling);
+        free(inside);
+}
+
+void graph_retain(struct graph *g, const struct graph_owners *owners, const struct graph_sets *sets, struct graph_retained *out)
+{
+        struct walk w = { .g = g, .owners = owners };
+        struct graph_sum *sums;
+
+        *out = (struct graph_retained){ .by_owner = heap_zero(owners->count, sizeof *out->by_owner),
+                                        .by_block = heap_zero(g->blocks, sizeof *out->by_block) };
+        walk_all(&w);
+        find_dominators(&w);
+        sums = sum_branches(&w);
+        share_out(&w, sums, out);
+        if (sets) {
+                out->by_set = heap_zero(sets->count, sizeof *out->by_set);
+                sum_sets(&w, sums, sets, out->by_set);
+        }
+        free(sums);
+        walk_free(&w);
+}
+
+void graph_retained_free(struct graph_retained *r)
+{
+        free(r->by_owner);
+        free(r->by_block);
+        free(r->by_set);
+}
+
+/* ---- sets, exactly ---- */
+
+struct flood {
+        struct graph *g;
+        const uint8_t *in_set;
+        uint8_t *seen;
+        uint32_t *queue;
+        uint64_t count;
+};
+
+static void flood_meet(struct flood *f, uint32_t block, uint32_t rank)
+{
+        if (f->g->rank[block] != rank || f->seen[block] || f->in_set[block])
+                return;
+        f->seen[block] = 1;
+        f->queue[f->count++] = block;
+}
+
+static void flood_begin(struct flood *f)
+{
+        const struct profile *p = f->g->p;
+
+        for (uint64_t i = 0; i < p->hold_count; i++)
+                flood_meet(f, p->holds[i].to, graph_rank(p->roots[p->holds[i].from].kind));
+        for (uint32_t i = 0; i < f->g->blocks; i++)
+                if (graph_ignored(f->g, i))
+                        flood_meet(f, i, GRAPH_FIRM);
+}
+
+struct graph_sum graph_retained_by(struct graph *g, const uint8_t *in_set)
+{
+        struct flood f = { .g = g, .in_set = in_set };
+        struct graph_sum sum = { 0 };
+
+        graph_reach(g);
+        f.seen = heap_zero(g->blocks, sizeof *f.seen);
+        f.queue = heap_zero(g->blocks, sizeof *f.queue);
+        flood_begin(&f);
+        for (uint64_t next = 0; next < f.count; next++)
+                for (uint64_t i = g->out_first[f.queue[next]]; i < g->out_first[f.queue[next] + 1]; i++)
+                        flood_meet(&f, g->p->pointers[i].to, g->rank[f.queue[next]]);
+        for (uint32_t i = 0; i < g->blocks; i++)
+                if (g->rank[i] != GRAPH_LOST && !f.seen[i])
+                        add(&sum, &(struct graph_sum){ 1, g->p->blocks[i].size });
+        free(f.seen);
+        free(f.queue);
+        return sum;
+}

@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Graphs drawn by hand, and many by chance: those are compared with the definitions (take something away, count again what can be
+ * reached), computed here in the simplest way there is.
+ */
+#include "tap.h"
+
+#include "forge.h"
+#include "leak/graph.h"
+#include "sample.h"
+
+#define IS_GRAPH_STEP(step, b, h, q) \
+        is_true((step).block == (b) && (step).hold == (h) && (step).pointer == (q))
+
+/* ---- graphs by hand ---- */
+
+/* Block i has 1 << i bytes: sums tell who is in them. */
+static void forge_blocks(struct profile *p, uint32_t count)
+{
+        forge_start(p);
+        for (uint32_t i = 0; i < count; i++)
+                forge_block(p, 0x1000 + 0x100 * (uint64_t)i, UINT64_C(1) << (i % 60), 0, 0, 0);
+        p->verdicts = heap_zero(count, sizeof *p->verdicts);
+        p->verdict_count = count;
+        p->scans = heap_zero(1, sizeof *p->scans);
+        p->scans[0] = (struct profile_scan){ .flags = PROFILE_SCAN_GRAPH, .trouble = heap_text(""), .suppressions = heap_text("") };
+        p->scan_count = 1;
+}
+
+static uint32_t forge_root(struct profile *p, uint32_t kind)
+{
+        p->roots = heap_grow(p->roots, p->root_count + 1, sizeof *p->roots);
+        p->roots[p->root_count] = (struct profile_root){ .start = 0x100000 + 0x1000 * (uint64_t)p->root_count,
+                                                         .end = 0x101000 + 0x1000 * (uint64_t)p->root_count,
+                                                         .kind = kind, .module = PROFILE_NO_MODULE };
+        return p->root_count++;
+}
+
+static uint64_t forge_hold(struct profile *p, uint32_t root, uint32_t to, uint32_t flags)
+{
+        p->holds = heap_grow(p->holds, p->hold_count + 1, sizeof *p->holds);
+        p->holds[p->hold_count] = (struct profile_hold){ .at = p->roots[root].start + 8 * p->hold_count, .from = root, .to = to,
+                                                         .flags = flags };
+        return p->hold_count++;
+}
+
+static uint64_t forge_pointer(struct profile *p, uint32_t from, uint32_t to, uint32_t flags)
+{
+        p->pointers = heap_grow(p->pointers, p->pointer_count + 1, sizeof *p->pointers);
+        p->pointers[p->pointer_count] = (struct profile_pointer){ .at = 8 * p->pointer_count, .from = from, .to = to, .flags = flags };
+        return p->pointer_count++;
+}
+
+TEST(a_shorter_path_is_preferred_then_one_without_interior_pointers)
+{
+        struct graph_step *steps;
+        struct graph *g;
+        struct profile p;
+        uint32_t root;
+
+        forge_blocks(&p, 5);
+        root = forge_root(&p, PROFILE_ROOT_DATA);
+        forge_hold(&p, root, 0, PROFILE_POINTER_INTERIOR); /* 0: 0 -> 1 -> 3 and 2 -> 3 and 4 -> 3 are as long */
+        forge_hold(&p, root, 2, 0);
+        forge_hold(&p, root, 4, 0);
+        forge_pointer(&p, 0, 1, 0);
+        forge_pointer(&p, 0, 3, 0);
+        forge_pointer(&p, 1, 3, 0);
+        forge_pointer(&p, 2, 3, PROFILE_POINTER_INTERIOR);
+        forge_pointer(&p, 4, 3, 0);
+        g = graph_new(&p);
+        is_equal(graph_path(g, 3, &steps), 2);
+        IS_GRAPH_STEP(steps[0], 4, 2, GRAPH_NONE);
+        IS_GRAPH_STEP(steps[1], 3, GRAPH_NONE, 4);
+        free(steps);
+        is_equal(graph_path(g, 1, &steps), 2);
+        IS_GRAPH_STEP(steps[0], 0, 0, GRAPH_NONE);
+        IS_GRAPH_STEP(steps[1], 1, GRAPH_NONE, 0);
+        free(steps);
+        graph_free(g);
+        profile_free(&p);
+}
+
+/* The variable's list is longer, but it is what keeps the block. */
+TEST(a_variable_is_preferred_to_a_stack)
+{
+        struct graph_step *steps;
+        struct graph *g;
+        struct profile p;
+
+        forge_blocks(&p, 3);
+        forge_hold(&p, forge_root(&p, PROFILE_ROOT_DATA), 0, 0);
+        forge_hold(&p, forge_root(&p, PROFILE_ROOT_STACK), 1, 0);
+        forge_pointer(&p, 0, 1, 0);
+        g = graph_new(&p);
+        is_equal(graph_path(g, 1, &steps), 2);
+        IS_GRAPH_STEP(steps[0], 0, 0, GRAPH_NONE);
+        free(steps);
+        is_equal(graph_path_from(g, 1, 1, &steps), 1);
+        IS_GRAPH_STEP(steps[0], 1, 1, GRAPH_NONE);
+        free(steps);
+        is_equal(graph_rank_of(g, 1), GRAPH_FIRM);
+        is_equal(graph_path(g, 2, &steps), 0);
+        is_true(steps == NULL);
+        is_equal(graph_rank_of(g, 2), GRAPH_LOST);
+        graph_free(g);
+        profile_free(&p);
+}
+
+TEST(all_holders_are_those_with_a_way_and_each_has_its_path)
+{
+        struct graph_step *steps;
+        uint64_t *holds, *pointers;
+        struct graph *g;
+        struct profile p;
+        uint32_t root;
+
+        forge_blocks(&p, 5);
+        root = forge_root(&p, PROFILE_ROOT_DATA);
+        for (uint32_t i = 0; i < 5; i++)
+                forge_hold(&p, root, i, 0);
+        forge_pointer(&p, 0, 1, 0);
+        forge_pointer(&p, 1, 2, 0);
+        forge_pointer(&p, 2, 0, 0); /* a ring of three; 3 hangs on it */
+        forge_pointer(&p, 2, 3, 0);
+        g = graph_new(&p);
+        is_equal(graph_holders(g, 3, &holds), 4);
+        is_true(holds[0] == 0 && holds[1] == 1 && holds[2] == 2 && holds[3] == 3);
+        free(holds);
+        is_equal(graph_holders(g, 4, &holds), 1);
+        is_equal(holds[0], 4);
+        free(holds);
+        is_equal(graph_path_from(g, 0, 3, &steps), 4);
+        IS_GRAPH_STEP(steps[3], 3, GRAPH_NONE, 3);
+        free(steps);
+        is_equal(graph_path_from(g, 4, 3, &steps), 0);
+        is_equal(graph_path_below(g, 1, 0, &steps), 3);
+        IS_GRAPH_STEP(steps[0], 1, GRAPH_NONE, GRAPH_NONE);
+        IS_GRAPH_STEP(steps[2], 0, GRAPH_NONE, 2);
+        free(steps);
+        is_equal(graph_pointers_to(g, 0, &pointers), 1);
+        is_equal(pointers[0], 2);
+        free(pointers);
+        graph_free(g);
+        profile_free(&p);
+}
+
+/*   owner 0 -> block 0 -> 2 -> 3        owner 1 -> block 1 -> 2        the stack (owner 2) -> 0, 4        5 is lost, with 6 */
+TEST(what_two_variables_hold_is_shared_and_a_stack_takes_no_part)
+{
+        static const uint32_t of_hold[] = { 0, 1, 2, 2 };
+        static const struct graph_owners owners = { of_hold, 3 };
+        struct graph_retained r;
+        struct graph *g;
+        struct profile p;
+        uint32_t root;
+
+        forge_blocks(&p, 7);
+        root = forge_root(&p, PROFILE_ROOT_DATA);
+        forge_hold(&p, root, 0, 0);
+        forge_hold(&p, root, 1, 0);
+        root = forge_root(&p, PROFILE_ROOT_STACK);
+        forge_hold(&p, root, 0, 0);
+        forge_hold(&p, root, 4, 0);
+        forge_pointer(&p, 0, 2, 0);
+        forge_pointer(&p, 1, 2, 0);
+        forge_pointer(&p, 2, 3, 0);
+        forge_pointer(&p, 4, 3, 0);
+        forge_pointer(&p, 5, 6, 0);
+        forge_pointer(&p, 6, 4, 0);
+        g = graph_new(&p);
+        graph_retain(g, &owners, NULL, &r);
+        is_equal(r.by_owner[0].bytes, 1);
+        is_equal(r.by_owner[1].bytes, 2);
+        is_equal(r.by_owner[2].bytes, 16);
+        is_equal(r.shared.bytes, 4 + 8);
+        is_equal(r.shared.blocks, 2);
+        is_equal(r.lost.bytes, 32 + 64);
+        is_equal(r.ignored.blocks, 0);
+        is_equal(r.by_block[2].bytes, 4 + 8);
+        is_equal(r.by_block[5].bytes, 32 + 64);
+        is_equal(r.by_block[6].bytes, 64);
+        graph_retained_free(&r);
+        graph_free(g);
+        profile_free(&p);
+}
+
+TEST(blocks_under_seep_ignore_hold_like_variables)
+{
+        static const struct graph_owners nobody = { NULL, 0 };
+        struct graph_retained r;
+        struct graph_step *steps;
+        struct graph *g;
+        struct profile p;
+
+        forge_blocks(&p, 3);
+        forge_pointer(&p, 0, 1, 0);
+        p.verdicts[0].flags = PROFILE_VERDICT_IGNORED;
+        g = graph_new(&p);
+        is_equal(graph_path(g, 1, &steps), 2);
+        IS_GRAPH_STEP(steps[0], 0, GRAPH_NONE, GRAPH_NONE);
+        free(steps);
+        graph_retain(g, &nobody, NULL, &r);
+        is_equal(r.ignored.bytes, 1 + 2);
+        is_equal(r.lost.bytes, 4);
+        graph_retained_free(&r);
+        graph_free(g);
+        profile_free(&p);
+}
+
+/* Deeper than any stack of ours would be. */
+TEST(a_list_of_a_million_blocks_is_walked)
+{
+        enum { COUNT = 1000000 };
+        static const uint32_t of_hold[] = { 0 };
+        static const struct graph_owners owners = { of_hold, 1 };
+        struct graph_retained r;
+        struct graph_step *steps;
+        struct graph *g;
+        struct profile p;
+
+        forge_start(&p);
+        p.blocks = heap_zero(COUNT, sizeof *p.blocks);
+        p.pointers = heap_zero(COUNT, sizeof *p.pointers);
+        for (uint32_t i = 0; i < COUNT; i++) {
+                p.blocks[i] = (struct profile_block){ .address = 0x1000 + 32 * (uint64_t)i, .size = 16 };
+                p.pointers[i] = (struct profile_pointer){ .from = i, .to = (i + 1) % COUNT };
+        }
+        p.block_count = p.pointer_count = COUNT;
+        forge_hold(&p, forge_root(&p, PROFILE_ROOT_DATA), 0, 0);
+        g = graph_new(&p);
+        is_equal(graph_path(g, COUNT - 1, &steps), COUNT);
+        free(steps);
+        graph_retain(g, &owners, NULL, &r);
+        is_equal(r.by_owner[0].blocks, COUNT);
+        is_equal(r.by_block[COUNT / 2].blocks, COUNT / 2);
+        graph_retained_free(&r);
+        graph_free(g);
+        profile_free(&p);
+}
+
+/* ---- graphs by chance ---- */
+
+enum { LOTS = 400, MOST_BLOCKS = 24, MOST_OWNERS = 6, MOST_SETS = 4 };
+
+static const uint32_t kinds[] = { PROFILE_ROOT_DATA, PROFILE_ROOT_TLS, PROFILE_ROOT_STACK, PROFILE_ROOT_REGISTER, PROFILE_ROOT_OTHER };
+
+struct chance {
+        struct profile p;
+        uint32_t of_hold[64], of_block[MOST_BLOCKS];
+        uint32_t owners, sets;
+};
+
+static uint32_t below(uint64_t *state, uint32_t limit)
+{
+        return (uint32_t)(sample_random(state) % limit);
+}
+
+static void make_chance(struct chance *c, uint64_t seed)
+{
+        uint64_t state = seed * 2654435761u + 1;
+        uint32_t blocks = 1 + below(&state, MOST_BLOCKS), density = 1 + below(&state, 3);
+
+        forge_blocks(&c->p, blocks);
+        c->owners = 1 + below(&state, MOST_OWNERS);
+        c->sets = MOST_SETS;
+        for (uint32_t i = 0; i < c->owners; i++) { /* one root for each owner */
+                uint32_t root = forge_root(&c->p, kinds[below(&state, 5)]);
+
+                for (uint32_t k = below(&state, 4); k > 0; k--)
+                        c->of_hold[forge_hold(&c->p, root, below(&state, blocks), below(&state, 2))] = i;
+        }
+        for (uint32_t i = 0; i < blocks; i++) {
+                c->of_block[i] = below(&state, MOST_SETS);
+                if (!below(&state, 16))
+                        c->p.verdicts[i].flags = PROFILE_VERDICT_IGNORED;
+                for (uint32_t k = below(&state, 2 * density); k > 0; k--)
+                        forge_pointer(&c->p, i, below(&state, blocks), below(&state, 2));
+        }
+}
+
+/* What is taken away: an owner, a block, or all blocks of a set.  UINT32_MAX: nothing of that sort. */
+struct without {
+        uint32_t owner, block, set;
+        bool ignored;
+};
+
+static const struct without nothing = { UINT32_MAX, UINT32_MAX, UINT32_MAX, false };
+
+static bool gone(const struct chance *c, struct without w, uint32_t block)
+{
+        return block == w.block || c->of_block[block] == w.set;
+}
+
+/* Which blocks roots up to RANK reach: by repeating until nothing changes. */
+static void naive_reach(const struct chance *c, enum graph_rank rank, struct without w, bool *held)
+{
+        const struct profile *p = &c->p;
+        bool more = true;
+
+        memset(held, 0, MOST_BLOCKS * sizeof *held);
+        for (uint64_t i = 0; i < p->hold_count; i++)
+                if (graph_rank(p->roots[p->holds[i].from].kind) <= rank && c->of_hold[i] != w.owner && !gone(c, w, p->holds[i].to))
+                        held[p->holds[i].to] = true;
+        for (uint32_t i = 0; i < p->block_count; i++)
+                if (p->verdicts[i].flags & PROFILE_VERDICT_IGNORED && !w.ignored && !gone(c, w, i))
+                        held[i] = true;
+        while (more) {
+                more = false;
+                for (uint64_t i = 0; i < p->pointer_count; i++)
+                        if (held[p->pointers[i].from] && !held[p->pointers[i].to] && !gone(c, w, p->pointers[i].to))
+                                held[p->pointers[i].to] = more = true;
+        }
+}
+
+static uint32_t naive_rank(const struct chance *c, struct without w, uint32_t block)
+{
+        bool held[MOST_BLOCKS];
+
+        for (int rank = GRAPH_FIRM; rank < GRAPH_LOST; rank++) {
+                naive_reach(c, (enum graph_rank)rank, w, held);
+                if (held[block])
+                        return (uint32_t)rank;
+        }
+        return GRAPH_LOST;
+}
+
+/* Blocks that have a weaker hold without it than with it. */
+static struct graph_sum naive_retained(const struct chance *c, struct without w)
+{
+        struct graph_sum sum = { 0 };
+
+        for (uint32_t i = 0; i < c->p.block_count; i++)
+                if (naive_rank(c, w, i) > naive_rank(c, nothing, i)) {
+                        sum.blocks++;
+                        sum.bytes += c->p.blocks[i].size;
+                }
+        return sum;
+}
+
+static bool same(struct graph_sum a, struct graph_sum b)
+{
+        return a.blocks == b.blocks && a.bytes == b.bytes;
+}
+
+static bool sums_are_right(struct chance *c, struct graph *g)
+{
+        struct graph_owners owners = { c->of_hold, c->owners };
+        struct graph_sets sets = { c->of_block, c->sets };
+        struct graph_retained r;
+        bool good = true;
+
+        graph_retain(g, &owners, &sets, &r);
+        for (uint32_t i = 0; i < c->owners; i++)
+                good = good && same(r.by_owner[i], naive_retained(c, (struct without){ i, UINT32_MAX, UINT32_MAX, false }));
+        for (uint32_t i = 0; i < c->p.block_count; i++)
+                if (naive_rank(c, nothing, i) != GRAPH_LOST)
+                        good = good && same(r.by_block[i], naive_retained(c, (struct without){ UINT32_MAX, i, UINT32_MAX, false }));
+        good = good && same(r.ignored, naive_retained(c, (struct without){ UINT32_MAX, UINT32_MAX, UINT32_MAX, true }));
+        for (uint32_t i = 0; i < c->sets; i++)
+                good = good && r.by_set[i].bytes <= naive_retained(c, (struct without){ UINT32_MAX, UINT32_MAX, i, false }).bytes;
+        graph_retained_free(&r);
+        return good;
+}
+
+static bool sum_of_shares_is_all(struct chance *c, struct graph *g)
+{
+        struct graph_owners owners = { c->of_hold, c->owners };
+        struct graph_sum sum = { 0 }, all = { 0 }, lost = { 0 };
+        struct graph_retained r;
+        bool good;
+
+        graph_retain(g, &owners, NULL, &r);
+        for (uint32_t i = 0; i < c->owners; i++) {
+                sum.blocks += r.by_owner[i].blocks;
+                sum.bytes += r.by_owner[i].bytes;
+        }
+        sum.blocks += r.shared.blocks + r.ignored.blocks + r.lost.blocks;
+        sum.bytes += r.shared.bytes + r.ignored.bytes + r.lost.bytes;
+        for (uint32_t i = 0; i < c->p.block_count; i++) {
+                all.blocks++;
+                all.bytes += c->p.blocks[i].size;
+                if (naive_rank(c, nothing, i) == GRAPH_LOST) {
+                        lost.blocks++;
+                        lost.bytes += c->p.blocks[i].size;
+                }
+        }
+        good = same(sum, all) && same(lost, r.lost);
+        graph_retained_free(&r);
+        return good;
+}
+
+TEST(retained_sums_are_what_the_definition_says)
+{
+        for (uint64_t seed = 1; seed <= LOTS; seed++) {
+                struct chance c = { 0 };
+                struct graph *g;
+
+                make_chance(&c, seed);
+                g = graph_new(&c.p);
+                if (!is_true(sums_are_right(&c, g)) || !is_true(sum_of_shares_is_all(&c, g)))
+                        printf("# seed %d\n", (int)seed);
+                graph_free(g);
+                profile_free(&c.p);
+        }
+}
+
+TEST(sets_go_away_as_the_definition_says)
+{
+        for (uint64_t seed = 1; seed <= LOTS; seed++) {
+                uint8_t in_set[MOST_BLOCKS];
+                struct chance c = { 0 };
+                struct graph *g;
+
+                make_chance(&c, seed);
+                g = graph_new(&c.p);
+                for (uint32_t set = 0; set < c.sets; set++) {
+                        for (uint32_t i = 0; i < c.p.block_count; i++)
+                                in_set[i] = c.of_block[i] == set;
+                        if (!is_true(same(graph_retained_by(g, in_set),
+                                          naive_retained(&c, (struct without){ UINT32_MAX, UINT32_MAX, set, false }))))
+                                printf("# seed %d set %d\n", (int)seed, (int)set);
+                }
+                graph_free(g);
+                profile_free(&c.p);
+        }
+}
+
+/* Fewest steps from roots of that rank: by repeating until nothing changes. */
+static uint32_t naive_length(const struct chance *c, enum graph_rank rank, uint32_t block)
+{
+        uint32_t length[MOST_BLOCKS], never = 1000;
+        bool more = true;
+
+        for (uint32_t i = 0; i < MOST_BLOCKS; i++)
+                length[i] = never;
+        for (uint64_t i = 0; i < c->p.hold_count; i++)
+                if (graph_rank(c->p.roots[c->p.holds[i].from].kind) == rank)
+                        length[c->p.holds[i].to] = 1;
+        for (uint32_t i = 0; i < c->p.block_count; i++)
+                if (rank == GRAPH_FIRM && c->p.verdicts[i].flags & PROFILE_VERDICT_IGNORED)
+                        length[i] = 1;
+        while (more) {
+                more = false;
+                for (uint64_t i = 0; i < c->p.pointer_count; i++) {
+                        const struct profile_pointer *q = &c->p.pointers[i];
+
+                        if (length[q->from] != never && length[q->to] > length[q->from] + 1) {
+                                length[q->to] = length[q->from] + 1;
+                                more = true;
+                        }
+                }
+        }
+        return length[block];
+}
+
+static bool path_is_connected(const struct chance *c, const struct graph_step *steps, uint32_t count, uint32_t block)
+{
+        bool good = steps[count - 1].block == block;
+
+        for (uint32_t i = 1; i < count; i++)
+                good = good && steps[i].hold == GRAPH_NONE && c->p.pointers[steps[i].pointer].from == steps[i - 1].block &&
+                       c->p.pointers[steps[i].pointer].to == steps[i].block;
+        if (steps[0].hold != GRAPH_NONE)
+                return good && c->p.holds[steps[0].hold].to == steps[0].block;
+        return good && c->p.verdicts[steps[0].block].flags & PROFILE_VERDICT_IGNORED;
+}
+
+TEST(paths_are_connected_and_none_is_shorter)
+{
+        for (uint64_t seed = 1; seed <= LOTS; seed++) {
+                struct chance c = { 0 };
+                struct graph *g;
+
+                make_chance(&c, seed);
+                g = graph_new(&c.p);
+                for (uint32_t i = 0; i < c.p.block_count; i++) {
+                        struct graph_step *steps;
+                        uint32_t rank = naive_rank(&c, nothing, i), count = graph_path(g, i, &steps);
+
+                        is_equal(graph_rank_of(g, i), rank);
+                        if (rank == GRAPH_LOST)
+                                is_equal(count, 0);
+                        else if (is_equal(count, naive_length(&c, (enum graph_rank)rank, i)))
+                                is_true(path_is_connected(&c, steps, count, i));
+                        free(steps);
+                }
+                graph_free(g);
+                profile_free(&c.p);
+        }
+}
+
+TAP_MAIN(a_shorter_path_is_preferred_then_one_without_interior_pointers, a_variable_is_preferred_to_a_stack,
+         all_holders_are_those_with_a_way_and_each_has_its_path, what_two_variables_hold_is_shared_and_a_stack_takes_no_part,
+         blocks_under_seep_ignore_hold_like_variables, a_list_of_a_million_blocks_is_walked, retained_sums_are_what_the_definition_says,
+         sets_go_away_as_the_definition_says, paths_are_connected_and_none_is_shorter)
