@@ -73,6 +73,7 @@ class Truth:
         self.total, self.sites, self.kinds, self.facts = None, {}, {}, {}
         self.stacks, self.mismatches, self.children = [], [], []
         self.moments, self.since, self.held, self._now = {}, {}, [], {}
+        self.leaks = {}
         for line in text.splitlines():
             word, *rest = line.split()
             getattr(self, "_" + word)(rest)
@@ -93,6 +94,10 @@ class Truth:
     def _held(self, rest):
         """A resource: type, function that acquired it, handle, amount."""
         self.held.append((rest[0], rest[1], int(rest[2]), int(rest[3])))
+
+    def _leak(self, rest):
+        """What will become of blocks: class, function that made them, bytes, blocks."""
+        self.leaks.setdefault(rest[1], {})[rest[0]] = (int(rest[2]), int(rest[3]))
 
     def _kind(self, rest):
         self.kinds[rest[0]] = rest[1]
