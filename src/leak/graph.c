@@ -49,6 +49,9 @@ struct graph *graph_new(const struct profile *p)
         g->target = GRAPH_UNSEEN;
         g->in = graph_group(g->blocks, p->pointers ? &p->pointers->to : NULL, sizeof *p->pointers, p->pointer_count);
         g->holds = graph_group(g->blocks, p->holds ? &p->holds->to : NULL, sizeof *p->holds, p->hold_count);
+        g->in_from = heap_zero(p->pointer_count, sizeof *g->in_from);
+        for (uint64_t i = 0; i < p->pointer_count; i++)
+                g->in_from[i] = p->pointers[g->in.members[i]].from;
         g->out_first = heap_zero((size_t)g->blocks + 1, sizeof *g->out_first);
         for (uint64_t i = 0; i < p->pointer_count; i++)
                 g->out_first[p->pointers[i].from + 1]++;
@@ -71,6 +74,7 @@ void graph_free(struct graph *g)
         wave_free(&g->toward);
         free(g->out_first);
         graph_groups_free(&g->in);
+        free(g->in_from);
         graph_groups_free(&g->holds);
         free(g->rank);
         free(g);

@@ -37,7 +37,8 @@ struct graph {
         const struct profile *p;
         uint32_t blocks;
         uint64_t *out_first; /* pointers of block b: p->pointers[out_first[b]] to [out_first[b + 1]] */
-        struct graph_groups in;    /* pointers by the block they point to */
+        struct graph_groups in;    /* pointers by the block they point to ... */
+        uint32_t *in_from;         /* ... and the block that each of them is in: most of the time is spent on the way there */
         struct graph_groups holds; /* root pointers by the block they point to */
         struct graph_wave away; /* from all roots */
         uint8_t *rank;          /* by block: enum graph_rank */

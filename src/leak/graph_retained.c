@@ -146,9 +146,13 @@ static void walk_free(struct walk *w)
 
 /* ---- dominators ---- */
 
+struct semi_place {
+        uint32_t above; /* an ancestor, nearer to 0 the more often it was asked for */
+        uint32_t least; /* the least semidominator on the way there */
+};
+
 struct semi {
-        uint32_t *above; /* by number: an ancestor, nearer to 0 the more often it was asked for */
-        uint32_t *least; /* the least semidominator on the way there; before v is done: of v alone */
+        struct semi_place *at; /* by number */
         uint32_t *stack;
 };
 
@@ -157,16 +161,16 @@ static uint32_t semi_least(struct semi *s, uint32_t u, uint32_t v)
 {
         uint64_t depth = 0;
 
-        for (uint32_t x = u; s->above[x] > v; x = s->above[x])
+        for (uint32_t x = u; s->at[x].above > v; x = s->at[x].above)
                 s->stack[depth++] = x;
         while (depth--) {
-                uint32_t x = s->stack[depth], y = s->above[x];
+                struct semi_place *x = &s->at[s->stack[depth]], *y = &s->at[x->above];
 
-                if (s->least[y] < s->least[x])
-                        s->least[x] = s->least[y];
-                s->above[x] = s->above[y];
+                if (y->least < x->least)
+                        x->least = y->least;
+                x->above = y->above;
         }
-        return s->least[u];
+        return s->at[u].least;
 }
 
 static uint32_t semi_offer(struct semi *s, uint32_t v, uint32_t u, uint32_t best)
@@ -185,7 +189,7 @@ static uint32_t semi_of(const struct walk *w, struct semi *s, uint32_t v, uint32
         if (block >= g->blocks)
                 return best;
         for (uint64_t i = g->in.first[block]; i < g->in.first[block + 1]; i++)
-                if ((u = w->number[g->p->pointers[g->in.members[i]].from]) <= last && u != v)
+                if ((u = w->number[g->in_from[i]]) <= last && u != v)
                         best = semi_offer(s, v, u, best);
         for (uint64_t i = g->holds.first[block]; i < g->holds.first[block + 1]; i++)
                 if ((u = w->owner_number[w->owners->of_hold[g->holds.members[i]]]) <= last)
@@ -200,22 +204,21 @@ static void find_dominators(struct walk *w)
 {
         size_t most = (size_t)w->count + 1;
         uint32_t *semi = heap_zero(most, sizeof *semi);
-        struct semi s = { heap_zero(most, sizeof(uint32_t)), heap_zero(most, sizeof(uint32_t)), heap_zero(most, sizeof(uint32_t)) };
+        struct semi s = { heap_zero(most, sizeof *s.at), heap_zero(most, sizeof *s.stack) };
         int rank = GRAPH_LOST;
 
         for (uint32_t v = 1; v <= w->count; v++)
-                s.above[v] = w->parent[v];
+                s.at[v].above = w->parent[v];
         for (uint32_t v = w->count; v > 0; v--) {
                 while (rank > GRAPH_FIRM && v <= w->last[rank - 1])
                         rank--;
-                semi[v] = s.least[v] = semi_of(w, &s, v, w->last[rank]);
+                semi[v] = s.at[v].least = semi_of(w, &s, v, w->last[rank]);
         }
         for (uint32_t v = 1; v <= w->count; v++)
                 while (w->parent[v] > semi[v])
                         w->parent[v] = w->parent[w->parent[v]];
         free(semi);
-        free(s.above);
-        free(s.least);
+        free(s.at);
         free(s.stack);
 }
 

@@ -336,10 +336,9 @@ uint64_t symbols_address(const struct profile *p, uint32_t node)
         return n->pc - bias - (n->exact ? 0 : 1);
 }
 
-uint32_t symbols_node(struct symbols *s, uint32_t node, const struct symbol_frame **frames)
+/* ADDRESS is one in the file of MODULE. */
+static uint32_t symbols_at(struct symbols *s, uint32_t module, uint64_t address, const struct symbol_frame **frames)
 {
-        uint32_t module = s->profile->nodes[node].module;
-        uint64_t address = symbols_address(s->profile, node);
         size_t i;
 
         if (s->answer_count * 2 >= s->answer_room)
@@ -351,6 +350,18 @@ uint32_t symbols_node(struct symbols *s, uint32_t node, const struct symbol_fram
         }
         *frames = s->answers[i].frames;
         return s->answers[i].count;
+}
+
+uint32_t symbols_node(struct symbols *s, uint32_t node, const struct symbol_frame **frames)
+{
+        return symbols_at(s, s->profile->nodes[node].module, symbols_address(s->profile, node), frames);
+}
+
+uint32_t symbols_stopped(struct symbols *s, const struct profile_frame *frame, const struct symbol_frame **frames)
+{
+        uint64_t bias = frame->module < s->profile->module_count ? s->profile->modules[frame->module].bias : 0;
+
+        return symbols_at(s, frame->module, frame->pc - bias - (frame->exact ? 0 : 1), frames);
 }
 
 const char *symbols_raw_name(struct symbols *s, uint32_t node)

@@ -48,6 +48,9 @@ void symbols_free(struct symbols *s);
 /* Frames at NODE of the profile, innermost (inlined) first.  At least one; *FRAMES is valid until symbols_free(). */
 uint32_t symbols_node(struct symbols *s, uint32_t node, const struct symbol_frame **frames);
 
+/* The same for a frame of a stopped thread. */
+uint32_t symbols_stopped(struct symbols *s, const struct profile_frame *frame, const struct symbol_frame **frames);
+
 /* The name in the symbol table of the function at NODE, mangled as it is there; NULL unknown.  Opens the module. */
 const char *symbols_raw_name(struct symbols *s, uint32_t node);
 
