@@ -140,9 +140,9 @@ static char *put_number_column(const struct column *d, const char *records, char
                 return wide ? put_values(d, records, to, FORMAT_PLAIN, 8) : put_values(d, records, to, FORMAT_PLAIN, 4);
         case FORMAT_DELTA:
                 return wide ? put_values(d, records, to, FORMAT_DELTA, 8) : put_values(d, records, to, FORMAT_DELTA, 4);
-        case FORMAT_NEAR: /* these two are for 8-byte members only, see format.c */
-                return put_values(d, records, to, FORMAT_NEAR, 8);
-        default:
+        case FORMAT_NEAR:
+                return wide ? put_values(d, records, to, FORMAT_NEAR, 8) : put_values(d, records, to, FORMAT_NEAR, 4);
+        default: /* of 8-byte members only, see format.c */
                 return put_values(d, records, to, FORMAT_LAST, 8);
         }
 }
@@ -260,8 +260,11 @@ static void get_number_column(const struct column *d, char *records, struct curs
                 else
                         get_values(d, records, c, FORMAT_DELTA, 4);
                 break;
-        case FORMAT_NEAR: /* these two are for 8-byte members only, see format.c */
-                get_values(d, records, c, FORMAT_NEAR, 8);
+        case FORMAT_NEAR:
+                if (wide)
+                        get_values(d, records, c, FORMAT_NEAR, 8);
+                else
+                        get_values(d, records, c, FORMAT_NEAR, 4);
                 break;
         case FORMAT_LAST:
                 get_values(d, records, c, FORMAT_LAST, 8);

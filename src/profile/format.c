@@ -13,19 +13,21 @@
 #define FIELD(record, member) offsetof(struct record, member), WIDTH(record, member)
 #define PLAIN(record, member) { FIELD(record, member), FORMAT_PLAIN, FORMAT_NONE, 0, 0 }
 #define DELTA(record, member) { FIELD(record, member), FORMAT_DELTA, FORMAT_NONE, 0, 0 }
-/* columns.c reads the next two codings as 8 bytes; others do not compile. */
-#define WIDE_ONLY(record, member, coding) ((coding) + 0 * sizeof(char[WIDTH(record, member) == 8 ? 1 : -1]))
-#define LAST(record, member) { FIELD(record, member), WIDE_ONLY(record, member, FORMAT_LAST), FORMAT_NONE, 0, 0 }
+/* columns.c reads LAST as 8 bytes, and a member and what it is NEAR with one width; others do not compile. */
+#define ONLY_IF(condition, coding) ((coding) + 0 * sizeof(char[(condition) ? 1 : -1]))
+#define LAST(record, member) { FIELD(record, member), ONLY_IF(WIDTH(record, member) == 8, FORMAT_LAST), FORMAT_NONE, 0, 0 }
 #define NAME(record, member) { FIELD(record, member), FORMAT_NAME, FORMAT_NONE, 0, 0 }
 #define TEXT(record, member) { FIELD(record, member), FORMAT_TEXT, FORMAT_NONE, 0, 0 }
 #define BYTES(record, member) { FIELD(record, member), FORMAT_BYTES, FORMAT_NONE, 0, 0 }
 #define REFER(record, member, coding, array) { FIELD(record, member), FORMAT_##coding, FORMAT_##array, 0, 0 }
-#define NEAR(record, member, near) \
-        { FIELD(record, member), WIDE_ONLY(record, member, FORMAT_NEAR), FORMAT_NONE, offsetof(struct record, near), \
-          FORMAT_NO_FIELD }
-#define NEAR2(record, member, near, minus)                                                                           \
-        { FIELD(record, member), WIDE_ONLY(record, member, FORMAT_NEAR), FORMAT_NONE, offsetof(struct record, near), \
+#define NEAR_CODING(record, member, near) ONLY_IF(WIDTH(record, member) == WIDTH(record, near), FORMAT_NEAR)
+#define NEAR(record, member, near)                                                                                  \
+        { FIELD(record, member), NEAR_CODING(record, member, near), FORMAT_NONE, offsetof(struct record, near), FORMAT_NO_FIELD }
+#define NEAR2(record, member, near, minus)                                                                          \
+        { FIELD(record, member), NEAR_CODING(record, member, near), FORMAT_NONE, offsetof(struct record, near),       \
           offsetof(struct record, minus) }
+#define REFER_NEAR(record, member, near, array)                                                                     \
+        { FIELD(record, member), NEAR_CODING(record, member, near), FORMAT_##array, offsetof(struct record, near), FORMAT_NO_FIELD }
 
 static const struct format_column modules_columns[] = {
         DELTA(profile_module, start),
@@ -184,7 +186,7 @@ static const struct format_column verdicts_columns[] = {
         PLAIN(profile_verdict, leak),
         PLAIN(profile_verdict, flags),
         DELTA(profile_verdict, head),
-        DELTA(profile_verdict, vtable),
+        PLAIN(profile_verdict, vtable),
 };
 
 static const struct format_column contents_columns[] = {
@@ -220,9 +222,9 @@ static const struct format_column holds_columns[] = {
 };
 
 static const struct format_column pointers_columns[] = {
-        DELTA(profile_pointer, at),
         REFER(profile_pointer, from, DELTA, BLOCKS),
-        REFER(profile_pointer, to, DELTA, BLOCKS),
+        REFER_NEAR(profile_pointer, to, from, BLOCKS),
+        DELTA(profile_pointer, at),
         PLAIN(profile_pointer, flags),
 };
 

@@ -53,17 +53,29 @@ static bool blocks_are_sorted(const struct profile *p)
 
 static void settle_verdicts(struct profile *p)
 {
+        for (uint64_t i = 0; i < p->verdict_count; i++)
+                if (p->verdicts[i].leak >= PROFILE_LEAK_COUNT)
+                        p->verdicts[i].leak = PROFILE_LEAK_UNKNOWN;
         for (uint64_t i = 0; i < p->verdict_count; i++) {
                 struct profile_verdict *v = &p->verdicts[i];
 
-                if (v->leak >= PROFILE_LEAK_COUNT)
-                        v->leak = PROFILE_LEAK_UNKNOWN;
-                if (v->head > p->block_count)
+                if (v->leak != PROFILE_LEAK_INDIRECT || v->head > p->verdict_count ||
+                    (v->head && p->verdicts[v->head - 1].leak != PROFILE_LEAK_DEFINITE))
                         v->head = 0;
         }
-        for (uint32_t i = 0; i < p->content_count; i++)
+}
+
+static void settle_contents(struct profile *p)
+{
+        bool right = true;
+
+        for (uint32_t i = 0; i < p->content_count; i++) {
+                right &= p->contents[i].block < p->block_count && (!i || p->contents[i - 1].block < p->contents[i].block);
                 if (p->contents[i].bytes > PROFILE_CONTENT_BYTES)
                         p->contents[i].bytes = PROFILE_CONTENT_BYTES;
+        }
+        if (!right)
+                drop(p, FORMAT_CONTENTS);
 }
 
 static bool roots_are_right(const struct profile *p)
@@ -93,15 +105,29 @@ static bool pointers_are_right(const struct profile *p)
         return true;
 }
 
-void settle_leaks(struct profile *p, bool whole)
+/* Only the first is ever looked at. */
+static void settle_scans(struct profile *p)
 {
-        if (p->verdict_count != p->block_count || !blocks_are_sorted(p) || (p->verdict_count && !p->scan_count))
-                drop_verdicts(p);
-        settle_verdicts(p);
-        if (!whole || !roots_are_right(p) || !pointers_are_right(p) || !p->scan_count || !(p->scans[0].flags & PROFILE_SCAN_GRAPH))
-                drop_graph(p);
-        if (p->scan_count > 1) { /* only the first is ever looked at */
+        if (p->scan_count > 1) {
                 format_free_texts(FORMAT_SCANS, p->scans + 1, p->scan_count - 1);
                 p->scan_count = 1;
         }
+        if (p->scan_count && p->scans[0].when > PROFILE_SCAN_API)
+                p->scans[0].when = PROFILE_SCAN_ASKED;
+}
+
+static bool verdicts_are_right(const struct profile *p)
+{
+        return p->verdict_count == p->block_count && blocks_are_sorted(p) && (!p->verdict_count || profile_scanned(p));
+}
+
+void settle_leaks(struct profile *p, bool whole)
+{
+        settle_scans(p);
+        if (!verdicts_are_right(p))
+                drop_verdicts(p);
+        settle_verdicts(p);
+        settle_contents(p);
+        if (!whole || !roots_are_right(p) || !pointers_are_right(p) || !p->scan_count || !(p->scans[0].flags & PROFILE_SCAN_GRAPH))
+                drop_graph(p);
 }

@@ -15,7 +15,8 @@ import zlib
 
 MAGIC = b"\x89SEEP\r\n\x1a"
 ARRAYS = ("modules", "nodes", "sites", "threads", "errors", "slices", "changes", "regions", "symbols", "shares",
-          "blocks", "marks", "deaths", "handles", "jit", "types")
+          "blocks", "marks", "deaths", "handles", "jit", "types", "scans", "verdicts", "contents", "roots", "frames",
+          "holds", "pointers")
 FRONT = 11  # of them have their count in the first half of the header
 META, TOTALS, FIRST_ARRAY, END = 1, 2, 3, 255
 MASK = (1 << 64) - 1
@@ -54,6 +55,14 @@ COLUMNS = {
     "handles": "handle:delta amount:plain site:plain32>sites thread:plain32>threads birth_ms:delta",
     "jit": "start:delta bytes:plain name:text",
     "types": "name:text",
+    "scans": """ms:plain when:plain32 flags:plain32 threads:plain32 roots:plain32 pause_us:plain scan_us:plain
+        root_bytes:plain heap_bytes:plain trouble:text suppressions:text""",
+    "verdicts": "leak:plain32 flags:plain32 head:delta32 vtable:plain",
+    "contents": "block:delta32>blocks bytes:plain32 data:bytes=64",
+    "roots": "start:delta end:near=start kind:plain32 tid:delta32 module:plain32 region:plain32 base:near=start",
+    "frames": "low:delta high:near=low pc:delta tid:delta32 module:plain32 exact:plain32",
+    "holds": "at:delta from:delta32>roots to:delta32>blocks flags:plain32",
+    "pointers": "from:delta32>blocks to:near32=from>blocks at:delta flags:plain32",
 }
 
 
@@ -132,6 +141,25 @@ class Recording:
         self.read_sections()
         for name in ARRAYS:
             need(len(self.arrays[name]) == self.counts[name], f"fewer {name} than the header says")
+        self.check_leaks()
+
+    def check_leaks(self):
+        """What section 6 says about the arrays of a search for leaks, besides the columns."""
+        counts, arrays = self.counts, self.arrays
+        need(counts["scans"] <= 1, "two searches for leaks")
+        need(counts["verdicts"] in (0, counts["blocks"]), "verdicts that are not one for each block")
+        searched = counts["scans"] and not arrays["scans"][0]["trouble"]
+        need(searched or not any(counts[name] for name in ARRAYS[ARRAYS.index("verdicts"):]), "found without a search")
+        for verdict in arrays["verdicts"]:
+            head = verdict["head"]
+            need(verdict["leak"] <= 4 and (not head or verdict["leak"] == 3), "a head of what is not indirectly lost")
+            need(not head or arrays["verdicts"][head - 1]["leak"] == 4, "a head that is not definitely lost")
+        for name, key in (("contents", ("block",)), ("holds", ("from", "at")), ("pointers", ("from", "at"))):
+            order = [tuple(record[column] for column in key) for record in arrays[name]]
+            need(order == sorted(order), f"{name} are not sorted")
+        for record in arrays["roots"] + arrays["frames"]:
+            need(record["module"] == 0xffff or record["module"] < counts["modules"], "memory of no module")
+        need(all(root["region"] <= counts["regions"] for root in arrays["roots"]), "a root is in no region")
 
     def read_header(self):
         head = self.data[:128]

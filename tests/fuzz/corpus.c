@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "dump.h"
+#include "forge_leaks.h"
 #include "profile/image.h"
 #include "profile/store.h"
 #include "sample.h"
@@ -55,6 +56,21 @@ static int put_sample(const char *directory, const char *name, uint64_t seed, ui
         return status;
 }
 
+static int put_leaky(const char *directory)
+{
+        struct profile p;
+        char **texts[] = { &p.meta.exe, &p.meta.cwd, &p.meta.host, &p.meta.engine, &p.meta.version };
+        int status;
+
+        forge_leaky(&p);
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) /* a file knows no NULL there */
+                *texts[i] = heap_text("");
+        p.threads[0].name = heap_text("");
+        status = put_both(directory, "leaky", &p, IMAGE_PLAIN);
+        profile_free(&p);
+        return status;
+}
+
 int main(int argc, char **argv)
 {
         const char *directory = argv[1];
@@ -67,5 +83,5 @@ int main(int argc, char **argv)
                put_sample(directory, "small", 2, 8, IMAGE_PLAIN) ||
                put_sample(directory, "plain", 5, 30, IMAGE_PLAIN) ||
                put_sample(directory, "packed", 5, 30, IMAGE_PACKED) ||
-               put_sample(directory, "larger", 12, 200, IMAGE_PACKED);
+               put_sample(directory, "larger", 12, 200, IMAGE_PACKED) || put_leaky(directory);
 }

@@ -147,6 +147,19 @@ static void dump_marks(const struct profile *p, struct str *out)
         str_char(out, ']');
 }
 
+static void dump_leaks(const struct profile *p, struct str *out)
+{
+        ARRAY(scans, scan_count, profile_scan, NUMBER(ms) NUMBER(when) NUMBER(flags) NUMBER(threads) NUMBER(roots) NUMBER(pause_us)
+              NUMBER(scan_us) NUMBER(root_bytes) NUMBER(heap_bytes) TEXT(trouble) TEXT(suppressions))
+        ARRAY(verdicts, verdict_count, profile_verdict, NUMBER(leak) NUMBER(flags) NUMBER(head) NUMBER(vtable))
+        ARRAY(contents, content_count, profile_content, NUMBER(block) NUMBER(bytes) key(out, "data"); hex(out, r->data, 64);)
+        ARRAY(roots, root_count, profile_root, NUMBER(start) NUMBER(end) NUMBER(kind) NUMBER(tid) NUMBER(module) NUMBER(region)
+              NUMBER(base))
+        ARRAY(frames, frame_count, profile_frame, NUMBER(low) NUMBER(high) NUMBER(pc) NUMBER(tid) NUMBER(module) NUMBER(exact))
+        ARRAY(holds, hold_count, profile_hold, NUMBER(at) NUMBER(from) NUMBER(to) NUMBER(flags))
+        ARRAY(pointers, pointer_count, profile_pointer, NUMBER(at) NUMBER(from) NUMBER(to) NUMBER(flags))
+}
+
 void dump_profile(const struct profile *p, struct str *out)
 {
         str_char(out, '{');
@@ -155,5 +168,6 @@ void dump_profile(const struct profile *p, struct str *out)
         dump_stacks(p, out);
         dump_rest(p, out);
         dump_marks(p, out);
+        dump_leaks(p, out);
         str_text(out, "}\n");
 }

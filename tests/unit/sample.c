@@ -260,6 +260,7 @@ void sample_profile(struct profile *p, uint64_t seed, uint32_t size)
         fill_symbols(p, &r, size);
         fill_marks(p, &r, size);
         fill_handles(p, &r, size);
+        sample_fill_leaks(p, &r, size);
 }
 
 static bool same_text(const char *a, const char *b)
@@ -352,10 +353,6 @@ static const char *mark_difference(const struct profile *a, const struct profile
         return same_texts(a->types, a->type_count, b->types, b->type_count) ? NULL : "a type";
 }
 
-/* Records without padding or pointers are compared as bytes. */
-#define DIFFERS(array, counter)            \
-        (a->counter != b->counter || (a->counter && memcmp(a->array, b->array, a->counter * sizeof *a->array)))
-
 const char *sample_difference(const struct profile *a, const struct profile *b)
 {
         const char *text_difference = meta_difference(&a->meta, &b->meta);
@@ -371,25 +368,27 @@ const char *sample_difference(const struct profile *a, const struct profile *b)
         text_difference = module_difference(a, b);
         if (!text_difference)
                 text_difference = mark_difference(a, b);
+        if (!text_difference)
+                text_difference = sample_leaks_difference(a, b);
         if (text_difference)
                 return text_difference;
-        if (DIFFERS(nodes, node_count))
+        if (SAMPLE_DIFFERS(nodes, node_count))
                 return "a node";
-        if (DIFFERS(sites, site_count))
+        if (SAMPLE_DIFFERS(sites, site_count))
                 return "a site";
-        if (DIFFERS(shares, share_count))
+        if (SAMPLE_DIFFERS(shares, share_count))
                 return "a share";
-        if (DIFFERS(slices, slice_count))
+        if (SAMPLE_DIFFERS(slices, slice_count))
                 return "a slice";
-        if (DIFFERS(changes, change_count))
+        if (SAMPLE_DIFFERS(changes, change_count))
                 return "a change";
-        if (DIFFERS(blocks, block_count))
+        if (SAMPLE_DIFFERS(blocks, block_count))
                 return "a block";
-        if (DIFFERS(deaths, death_count))
+        if (SAMPLE_DIFFERS(deaths, death_count))
                 return "a death";
-        if (DIFFERS(handles, handle_count))
+        if (SAMPLE_DIFFERS(handles, handle_count))
                 return "a handle";
-        if (DIFFERS(regions, region_count))
+        if (SAMPLE_DIFFERS(regions, region_count))
                 return "a region";
         return error_difference(a, b);
 }
@@ -454,7 +453,7 @@ static uint64_t touch_marks(const struct profile *p)
 
 uint64_t sample_touch(const struct profile *p)
 {
-        uint64_t sum = touch_meta(&p->meta) + touch_slices(p) + touch_marks(p);
+        uint64_t sum = touch_meta(&p->meta) + touch_slices(p) + touch_marks(p) + sample_leaks_touch(p);
 
         for (uint32_t i = 1; i < p->node_count; i++)
                 sum += p->nodes[i].parent < i ? touch_node(p, i) : (abort(), 0);

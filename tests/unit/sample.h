@@ -23,4 +23,13 @@ const char *sample_difference(const struct profile *a, const struct profile *b);
  * AddressSanitizer shows an index that leads outside. */
 uint64_t sample_touch(const struct profile *p);
 
+/* The part of each that is about leaks (sample_leaks.c). */
+void sample_fill_leaks(struct profile *p, uint64_t *state, uint32_t size);
+const char *sample_leaks_difference(const struct profile *a, const struct profile *b);
+uint64_t sample_leaks_touch(const struct profile *p);
+
+/* Records without padding or pointers are compared as bytes. */
+#define SAMPLE_DIFFERS(array, counter)     \
+        (a->counter != b->counter || (a->counter && memcmp(a->array, b->array, a->counter * sizeof *a->array)))
+
 #endif

@@ -29,6 +29,8 @@ static const uint64_t sizes[LEDGER_PARTS] = {
         [LEDGER_DEATHS] = LEDGER_DEATHS_MAX * sizeof(struct ledger_death),
         [LEDGER_HANDLES] = 64 << 10,
         [LEDGER_JOURNAL] = 64 << 10,
+        [LEDGER_OWN] = 64 << 10,
+        [LEDGER_ROOTS] = 64 << 10,
 };
 
 static void must(int good, const char *what)

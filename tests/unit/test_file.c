@@ -435,14 +435,12 @@ TEST(a_file_with_the_short_header_is_read)
         struct str file = { 0 }, old = { 0 };
         struct err e = { 0 };
         struct format_header *h;
-        unsigned later[] = { FORMAT_MARKS, FORMAT_DEATHS, FORMAT_HANDLES, FORMAT_JIT, FORMAT_TYPES };
-
         sample_profile(&p, 11, 30);
         for (uint32_t i = 0; i < p.site_count; i++)
                 p.sites[i].kind %= LEDGER_KIND_COUNT;
-        for (unsigned i = 0; i < sizeof later / sizeof *later; i++) {
-                format_free_texts(later[i], format_records(&p, later[i]), format_count(&p, later[i]));
-                format_set_count(&p, later[i], 0);
+        for (unsigned later = FORMAT_ARRAYS_FRONT; later < FORMAT_ARRAY_COUNT; later++) {
+                format_free_texts(later, format_records(&p, later), format_count(&p, later));
+                format_set_count(&p, later, 0);
         }
         is_true(image_write(&p, IMAGE_PACKED, &file, &e));
         h = (struct format_header *)(void *)file.data;
