@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * copy.c -- a copy of a stopped process: same memory, never runs, no child of anybody who would notice.
+ *
+ * Room:   outside; the tracer.
+ */
+#include "attach/copy.h"
+
+#include <errno.h>
+#include <linux/ptrace.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+
+#include "attach/procfs.h"
+#include "attach/remote.h"
+
+#define COPY_PATIENCE_NS 5000000000ull
+#define COPY_UNSHARE 2u /* CLOSE_RANGE_UNSHARE */
+
+static bool refuse(struct err *e, pid_t pid, const char *why)
+{
+        return err_set(e, ERR_EXIT_CANNOT_TRACE, "cannot copy process %d while it stands still: %s", (int)pid, why);
+}
+
+/* ---- a thread, and an instruction ---- */
+
+/* One that waits in a system call is best: it is inside no critical section of its own (rseq). */
+static struct hold_thread *thread_choose(struct hold *h)
+{
+        struct hold_thread *any = NULL;
+
+        for (uint32_t i = 0; i < h->count; i++)
+                if (h->threads[i].state == HOLD_STOPPED && (!any || arch_is_in_call(&h->threads[i].registers))) {
+                        any = &h->threads[i];
+                        if (arch_is_in_call(&any->registers))
+                                break;
+                }
+        return any;
+}
+
+static size_t copy_read(pid_t tid, uint64_t from, void *to, size_t bytes)
+{
+        struct iovec local = { to, bytes }, remote = { (void *)(uintptr_t)from, bytes };
+        ssize_t got = process_vm_readv(tid, &local, 1, &remote, 1, 0);
+
+        return got > 0 ? (size_t)got : 0;
+}
+
+static uint64_t instruction_in(pid_t tid, uint64_t start, uint64_t end)
+{
+        char bytes[1 << 16], *found;
+        size_t got;
+
+        for (; start < end; start += got) {
+                got = copy_read(tid, start, bytes, end - start < sizeof bytes ? end - start : sizeof bytes);
+                found = memmem(bytes, got, ARCH_CALL, ARCH_CALL_BYTES);
+                if (found)
+                        return start + (uint64_t)(found - bytes);
+                if (!got)
+                        break;
+        }
+        return 0;
+}
+
+/* The first one in executable memory; ONLY names a mapping to look into. */
+static uint64_t instruction_find(pid_t tid, const char *maps, const char *only)
+{
+        unsigned long long start, end;
+        uint64_t found = 0;
+        char flags[5];
+
+        for (const char *line = maps, *next; *line && !found; line = next) {
+                size_t length = strcspn(line, "\n");
+
+                next = line + length + (line[length] == '\n');
+                if (sscanf(line, "%llx-%llx %4s", &start, &end, flags) == 3 && flags[0] == 'r' && flags[2] == 'x' &&
+                    (!only || memmem(line, length, only, strlen(only))))
+                        found = instruction_in(tid, start, end);
+        }
+        return found;
+}
+
+/* ---- what forbids it ---- */
+
+static bool is_allowed(const struct hold *h, struct err *e)
+{
+        pid_t witness = hold_witness(h);
+
+        if (hold_is_partial(h))
+                return refuse(e, h->pid, "a thread could not be stopped in time (it starts another program, or waits for a device)");
+        if (procfs_status(h->pid, witness, "NSpid", 10, 0) == 1)
+                return refuse(e, h->pid, "it is the first process of its container, which would inherit the copy as a child");
+        return true;
+}
+
+/* Filters of the program must not see our calls.  Only root may suspend them. */
+static bool set_options(pid_t pid, pid_t tid, struct err *e)
+{
+        long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE;
+
+        if (ptrace(PTRACE_SETOPTIONS, tid, 0, options | PTRACE_O_SUSPEND_SECCOMP) == 0)
+                return true;
+        if (procfs_status(pid, tid, "Seccomp", 10, 0) != 0)
+                return refuse(e, pid, "it filters system calls (seccomp), and only root may suspend that");
+        return ptrace(PTRACE_SETOPTIONS, tid, 0, options) == 0 || refuse(e, pid, strerror(errno));
+}
+
+/* The copy would become its child.  The word at the stack pointer is borrowed for the answer. */
+static bool is_subreaper(struct remote *r)
+{
+        struct arch_call ask = { SYS_prctl, { PR_GET_CHILD_SUBREAPER, arch_stack(&r->home) & ~7ull } };
+        void *word = (void *)(uintptr_t)ask.arguments[1];
+        long before, after;
+
+        errno = 0;
+        before = ptrace(PTRACE_PEEKDATA, r->tid, word, 0);
+        if (errno != 0 || remote_call(r, &ask) != 0)
+                return false;
+        after = ptrace(PTRACE_PEEKDATA, r->tid, word, 0);
+        ptrace(PTRACE_POKEDATA, r->tid, word, before);
+        return (int)after != 0;
+}
+
+/* ---- the two clones ---- */
+
+static void end_and_reap(pid_t pid)
+{
+        int status;
+
+        kill(pid, SIGKILL);
+        while (hold_wait(pid, &status, COPY_PATIENCE_NS) && WIFSTOPPED(status))
+                ;
+}
+
+static const char *clone_trouble(long result)
+{
+        if (result == -EAGAIN)
+                return "no more processes may be started there (RLIMIT_NPROC, or the limit of its cgroup)";
+        if (result == -ENOMEM)
+                return "the kernel has no memory for it (vm.overcommit_memory, or the limit of its cgroup)";
+        return result < 0 ? strerror((int)-result) : "it ended, or is frozen";
+}
+
+/* A clone by R's thread; the new process stands still, too.  Its number by our count, or 0 and TROUBLE. */
+static pid_t clone_by(struct remote *r, uint64_t flags, const char **trouble, long *number)
+{
+        struct arch_call call = { SYS_clone, { flags } };
+        long result = remote_call(r, &call);
+        int status;
+
+        for (int i = 0; i < 10 && result == -ARCH_ERESTARTNOINTR; i++)
+                result = remote_call(r, &call);
+        *number = result;
+        if (result > 0 && r->child && hold_wait(r->child, &status, COPY_PATIENCE_NS) && WIFSTOPPED(status))
+                return r->child;
+        *trouble = clone_trouble(result);
+        return 0;
+}
+
+/* The copy holds no file of the program open: a pipe that the program closes is closed. */
+static pid_t copy_by_helper(pid_t helper, const struct remote *parent, const char **trouble)
+{
+        struct remote r = { .tid = helper, .instruction = parent->instruction, .home = parent->home };
+        struct arch_call forget = { SYS_close_range, { 0, ~0u, COPY_UNSHARE } };
+        struct sched_param high = { .sched_priority = 1 };
+        bool without_files;
+        long number;
+
+        ptrace(PTRACE_SETOPTIONS, helper, 0, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL);
+        sched_setscheduler(helper, SCHED_FIFO | SCHED_RESET_ON_FORK, &high);
+        without_files = remote_call(&r, &forget) == 0;
+        return clone_by(&r, without_files ? 0 : CLONE_FILES, trouble, &number);
+}
+
+static pid_t copy_by(struct remote *r, const char **trouble)
+{
+        struct arch_call reap = { SYS_wait4, { 0, 0, __WALL | WNOHANG, 0 } };
+        long number;
+        pid_t helper, copy;
+
+        if (is_subreaper(r)) {
+                *trouble = "it adopts the children of its children (PR_SET_CHILD_SUBREAPER), and would get the copy as a child";
+                return 0;
+        }
+        helper = clone_by(r, CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND, trouble, &number);
+        if (!helper)
+                return 0;
+        copy = copy_by_helper(helper, r, trouble);
+        end_and_reap(helper);
+        reap.arguments[0] = (uint64_t)number;
+        remote_call(r, &reap);
+        return copy;
+}
+
+pid_t copy_make(struct hold *h, const char *maps, struct err *e)
+{
+        struct hold_thread *t = thread_choose(h);
+        struct remote r = { 0 };
+        const char *trouble = "the thread chosen for it is gone";
+        pid_t copy = 0;
+
+        if (!t || !is_allowed(h, e))
+                return 0;
+        r = (struct remote){ .tid = t->tid, .home = t->registers };
+        r.instruction = instruction_find(t->tid, maps, "[vdso]");
+        if (!r.instruction)
+                r.instruction = instruction_find(t->tid, maps, NULL);
+        if (!r.instruction)
+                return refuse(e, h->pid, "no system call instruction is in its memory"), 0;
+        if (!set_options(h->pid, t->tid, e))
+                return 0;
+        if (remote_begin(&r)) {
+                copy = copy_by(&r, &trouble);
+                remote_end(&r);
+        }
+        ptrace(PTRACE_SETOPTIONS, t->tid, 0, PTRACE_O_TRACESYSGOOD);
+        if (!copy)
+                refuse(e, h->pid, trouble);
+        return copy;
+}
+
+void copy_end(pid_t copy)
+{
+        end_and_reap(copy);
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * freeze.c -- a process held still: its threads, their registers, its memory; or a copy of it that stays while it goes on.
+ *
+ * Room:   outside.
+ * Keeps:  a thread of ours does all the tracing: when it ends, the kernel lets go even of threads that never came to a stop.
+ */
+#include "attach/freeze.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "attach/copy.h"
+#include "attach/hold.h"
+#include "attach/memory.h"
+#include "attach/procfs.h"
+#include "base/heap.h"
+#include "base/str.h"
+
+typedef bool tracer_job(struct freeze *f, struct err *e);
+
+struct freeze_state {
+        pthread_t tracer;
+        sem_t todo, done;
+        tracer_job *job; /* NULL: that was all */
+        struct freeze *freeze;
+        struct err *e;
+        bool good, runs, held;
+        struct hold hold;
+        struct memory memory, original; /* of the copy, if there is one; of the process itself */
+};
+
+/* ---- the tracer ---- */
+
+/* Every microsecond of ours is one in which the process stands still. */
+static void hurry(void)
+{
+        if (sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 }) != 0)
+                setpriority(PRIO_PROCESS, 0, -20);
+}
+
+static void wait_for(sem_t *s)
+{
+        while (sem_wait(s) != 0)
+                ;
+}
+
+static void *tracer_main(void *state)
+{
+        struct freeze_state *s = state;
+
+        hurry();
+        for (;;) {
+                wait_for(&s->todo);
+                if (!s->job)
+                        return NULL;
+                s->good = s->job(s->freeze, s->e);
+                sem_post(&s->done);
+        }
+}
+
+static bool tracer_start(struct freeze_state *s, struct err *e)
+{
+        sigset_t all, before;
+        int error;
+
+        sem_init(&s->todo, 0, 0);
+        sem_init(&s->done, 0, 0);
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        error = pthread_create(&s->tracer, NULL, tracer_main, s);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        s->runs = error == 0;
+        return s->runs || err_set(e, ERR_EXIT_CANNOT_TRACE, "cannot start a thread: %s", strerror(error));
+}
+
+static bool tracer_do(struct freeze *f, tracer_job *job, struct err *e)
+{
+        struct freeze_state *s = f->state;
+
+        s->job = job;
+        s->freeze = f;
+        s->e = e;
+        sem_post(&s->todo);
+        wait_for(&s->done);
+        return s->good;
+}
+
+static void tracer_end(struct freeze_state *s)
+{
+        if (!s->runs)
+                return;
+        s->job = NULL;
+        sem_post(&s->todo);
+        pthread_join(s->tracer, NULL);
+        sem_destroy(&s->todo);
+        sem_destroy(&s->done);
+        s->runs = false;
+}
+
+/* ---- stopping ---- */
+
+/* "NUMBER ARGUMENTS SP PC", or "running". */
+static void describe_running(pid_t pid, struct freeze_thread *t)
+{
+        struct str text = { 0 };
+        unsigned long long sp, pc;
+
+        if (procfs_text(pid, (pid_t)t->tid, "syscall", &text) &&
+            (sscanf(str_get(&text), "%*d %*x %*x %*x %*x %*x %*x %llx %llx", &sp, &pc) == 2 ||
+             sscanf(str_get(&text), "-1 %llx %llx", &sp, &pc) == 2)) {
+                t->sp = sp;
+                t->pc = pc;
+        }
+        str_free(&text);
+}
+
+static void describe_threads(struct freeze *f)
+{
+        const struct hold *h = &f->state->hold;
+
+        f->threads = heap_zero(h->count, sizeof *f->threads);
+        for (uint32_t i = 0; i < h->count; i++) {
+                struct freeze_thread *t = &f->threads[f->thread_count];
+
+                *t = (struct freeze_thread){ .tid = (uint32_t)h->threads[i].tid, .stopped = h->threads[i].state == HOLD_STOPPED };
+                if (t->stopped)
+                        arch_describe(t, &h->threads[i].registers);
+                else if (h->threads[i].state == HOLD_ASKED)
+                        describe_running(f->pid, t);
+                f->thread_count += t->stopped || h->threads[i].state == HOLD_ASKED;
+        }
+}
+
+static bool stop_job(struct freeze *f, struct err *e)
+{
+        struct freeze_state *s = f->state;
+        struct str maps = { 0 };
+        pid_t witness;
+
+        if (!hold_all(&s->hold, f->pid, e))
+                return false;
+        s->held = true;
+        f->stopped_ns = s->hold.since_ns;
+        witness = hold_witness(&s->hold);
+        procfs_text(f->pid, witness, "maps", &maps);
+        f->maps = maps.data ? maps.data : heap_text("");
+        describe_threads(f);
+        memory_open(&s->original, f->pid, witness);
+        return true;
+}
+
+static bool release_job(struct freeze *f, struct err *e)
+{
+        struct freeze_state *s = f->state;
+
+        (void)e;
+        hold_release(&s->hold);
+        s->held = false;
+        f->pause_ns = hold_now_ns() - f->stopped_ns;
+        return true;
+}
+
+static bool copy_job(struct freeze *f, struct err *e)
+{
+        f->copy = copy_make(&f->state->hold, f->maps, e);
+        return f->copy != 0;
+}
+
+static bool end_copy_job(struct freeze *f, struct err *e)
+{
+        (void)e;
+        copy_end(f->copy);
+        f->copy = 0;
+        return true;
+}
+
+/* ---- for others ---- */
+
+bool freeze_stop(struct freeze *f, pid_t pid, struct err *e)
+{
+        struct freeze_state *s = heap_zero(1, sizeof *s);
+
+        s->memory = s->original = MEMORY_CLOSED;
+        *f = (struct freeze){ .pid = pid, .state = s };
+        if (tracer_start(s, e) && tracer_do(f, stop_job, e))
+                return true;
+        freeze_close(f);
+        return false;
+}
+
+bool freeze_copy(struct freeze *f, struct err *e)
+{
+        if (!tracer_do(f, copy_job, e))
+                return false;
+        memory_open(&f->state->memory, f->copy, f->copy);
+        return true;
+}
+
+/* Without a copy the tracer's work is done; its end frees threads that could not be stopped. */
+void freeze_release(struct freeze *f)
+{
+        if (!f->state->held)
+                return;
+        tracer_do(f, release_job, NULL);
+        if (!f->copy)
+                tracer_end(f->state);
+}
+
+void freeze_close(struct freeze *f)
+{
+        struct freeze_state *s = f->state;
+
+        if (!s)
+                return;
+        freeze_release(f);
+        if (f->copy)
+                tracer_do(f, end_copy_job, NULL);
+        tracer_end(s);
+        memory_close(&s->memory);
+        memory_close(&s->original);
+        free(s);
+        free(f->threads);
+        free(f->maps);
+        *f = (struct freeze){ 0 };
+}
+
+/* Memory that the process keeps from its children (MADV_DONTFORK) is in the original only. */
+size_t freeze_read(const struct freeze *f, uint64_t address, void *to, size_t bytes)
+{
+        const struct freeze_state *s = f->state;
+        size_t done = f->copy ? memory_read(&s->memory, address, to, bytes) : 0;
+
+        return done < bytes ? done + memory_read(&s->original, address + done, (char *)to + done, bytes - done) : done;
+}
+
+void freeze_read_words(const struct freeze *f, const uint64_t *addresses, uint64_t *words, size_t count)
+{
+        memory_read_words(f->copy ? &f->state->memory : &f->state->original, addresses, words, count);
+}
+
+uint64_t freeze_next_used(const struct freeze *f, uint64_t address, uint64_t end)
+{
+        return memory_next_page(f->copy ? &f->state->memory : &f->state->original, address, end);
+}
+
+const char *freeze_register_name(uint32_t i)
+{
+        return i < FREEZE_REGISTERS ? arch_register_names[i] : "?";
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hold.c -- all threads of a process, stopped and let go again without their noticing.
+ *
+ * Room:   outside; the tracer.
+ * Keeps:  PTRACE_SEIZE and PTRACE_INTERRUPT send no signal, and a process that job control stopped stays so.
+ */
+#include "attach/hold.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "attach/procfs.h"
+#include "attach/refusal.h"
+#include "base/heap.h"
+
+#define HOLD_NAP_NS 20000
+
+uint64_t hold_now_ns(void)
+{
+        struct timespec t;
+
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Not by yielding: we may run with a priority that leaves a single processor to nobody else. */
+static void hold_nap(void)
+{
+        nanosleep(&(struct timespec){ 0, HOLD_NAP_NS }, NULL);
+}
+
+bool hold_wait(pid_t tid, int *status, uint64_t patience_ns)
+{
+        uint64_t begin = hold_now_ns();
+        pid_t got;
+
+        while ((got = waitpid(tid, status, __WALL | WNOHANG)) == 0 && hold_now_ns() - begin < patience_ns)
+                hold_nap();
+        return got == tid;
+}
+
+/* ---- stopping ---- */
+
+static bool is_dead(pid_t pid, pid_t tid)
+{
+        char state = procfs_state(pid, tid);
+
+        return state == 'Z' || state == 'X';
+}
+
+static bool is_known(const struct hold *h, pid_t tid)
+{
+        for (uint32_t i = 0; i < h->count; i++)
+                if (h->threads[i].tid == tid && h->threads[i].state != HOLD_ENDED)
+                        return true;
+        return false;
+}
+
+/* Dying threads answer EPERM. */
+static bool thread_seize(struct hold *h, pid_t tid, struct err *e)
+{
+        int error;
+
+        if (ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACESYSGOOD) != 0) {
+                error = errno;
+                return error == ESRCH || is_dead(h->pid, tid) || refusal_explain(h->pid, tid, error, e);
+        }
+        ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+        h->threads = heap_grow(h->threads, h->count + 1, sizeof *h->threads);
+        h->threads[h->count++] = (struct hold_thread){ .tid = tid, .state = HOLD_ASKED };
+        return true;
+}
+
+static bool threads_seize(struct hold *h, struct err *e)
+{
+        char path[64];
+        struct dirent *entry;
+        DIR *list;
+        bool good = true;
+
+        snprintf(path, sizeof path, "/proc/%d/task", (int)h->pid);
+        list = opendir(path);
+        while (list && good && (entry = readdir(list))) {
+                pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+                if (tid > 0 && !is_known(h, tid))
+                        good = thread_seize(h, tid, e);
+        }
+        if (list)
+                closedir(list);
+        return good;
+}
+
+/* A signal that was on its way is delivered at once; the handler, if any, has not yet run its first instruction then. */
+static void thread_look(struct hold_thread *t)
+{
+        int status;
+        pid_t got = waitpid(t->tid, &status, __WALL | WNOHANG);
+
+        if (got == 0)
+                return;
+        if (got < 0 || !WIFSTOPPED(status)) {
+                t->state = HOLD_ENDED;
+        } else if (status >> 16 == PTRACE_EVENT_STOP) {
+                t->state = HOLD_STOPPED;
+                arch_read(t->tid, &t->registers);
+        } else {
+                ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
+                ptrace(PTRACE_CONT, t->tid, 0, WSTOPSIG(status));
+        }
+}
+
+static uint32_t threads_look(struct hold *h)
+{
+        uint32_t asked = 0;
+
+        for (uint32_t i = 0; i < h->count; i++) {
+                struct hold_thread *t = &h->threads[i];
+
+                if (t->state == HOLD_ASKED)
+                        thread_look(t);
+                asked += t->state == HOLD_ASKED;
+        }
+        return asked;
+}
+
+/* Only the first thread of a process stays when it has ended. */
+static void notice_dead_leader(struct hold *h)
+{
+        for (uint32_t i = 0; i < h->count; i++)
+                if (h->threads[i].state == HOLD_ASKED && h->threads[i].tid == h->pid && is_dead(h->pid, h->pid))
+                        h->threads[i].state = HOLD_DEAD;
+}
+
+static bool is_in_time(const struct hold *h)
+{
+        return hold_now_ns() - h->since_ns < HOLD_PATIENCE_NS;
+}
+
+bool hold_all(struct hold *h, pid_t pid, struct err *e)
+{
+        uint32_t known;
+
+        *h = (struct hold){ .pid = pid, .since_ns = hold_now_ns() };
+        do {
+                known = h->count;
+                if (!threads_seize(h, e)) {
+                        hold_release(h);
+                        return false;
+                }
+                for (uint32_t round = 1; threads_look(h) && is_in_time(h); round++) {
+                        hold_nap();
+                        if (round % 64 == 0)
+                                notice_dead_leader(h);
+                }
+        } while (h->count != known && is_in_time(h));
+        return hold_witness(h) ? true : refusal_explain(pid, pid, ESRCH, e);
+}
+
+bool hold_is_partial(const struct hold *h)
+{
+        for (uint32_t i = 0; i < h->count; i++)
+                if (h->threads[i].state == HOLD_ASKED || h->threads[i].state == HOLD_DEAD)
+                        return true;
+        return false;
+}
+
+pid_t hold_witness(const struct hold *h)
+{
+        pid_t asked = 0;
+
+        for (uint32_t i = 0; i < h->count; i++)
+                if (h->threads[i].state == HOLD_STOPPED)
+                        return h->threads[i].tid;
+                else if (h->threads[i].state == HOLD_ASKED)
+                        asked = h->threads[i].tid;
+        return asked;
+}
+
+/* ---- letting go ---- */
+
+static uint64_t bit(int number)
+{
+        return 1ull << (number - 1);
+}
+
+/* Whether a signal waits that will run a handler or end the process: then EINTR is what the program wants to see. */
+static bool is_signalled(pid_t pid, pid_t tid)
+{
+        uint64_t pending = procfs_status(pid, tid, "SigPnd", 16, 0) | procfs_status(pid, tid, "ShdPnd", 16, 0);
+        /* These do nothing unless asked for; without a tracer the kernel would not have queued them. */
+        uint64_t quiet = bit(SIGCHLD) | bit(SIGURG) | bit(SIGWINCH) | bit(SIGCONT);
+
+        if (!pending)
+                return false;
+        quiet &= ~procfs_status(pid, tid, "SigCgt", 16, 0);
+        return (pending & ~procfs_status(pid, tid, "SigBlk", 16, 0) & ~procfs_status(pid, tid, "SigIgn", 16, 0) & ~quiet) != 0;
+}
+
+/*
+ * Some calls give EINTR after any stop (epoll_wait, semop, sigtimedwait, recv with a timeout, io_getevents, read of inotify);
+ * the kernel makes the others again itself.  EINTR says that nothing was done, save by close, which has closed.
+ */
+static void thread_release(pid_t pid, struct hold_thread *t)
+{
+        long call = arch_interrupted(&t->registers);
+
+        if (call >= 0 && call != SYS_close && !is_signalled(pid, t->tid)) {
+                arch_again(&t->registers);
+                arch_write(t->tid, &t->registers);
+        }
+        ptrace(PTRACE_DETACH, t->tid, 0, 0);
+}
+
+void hold_release(struct hold *h)
+{
+        for (uint32_t i = 0; i < h->count; i++)
+                if (h->threads[i].state == HOLD_STOPPED)
+                        thread_release(h->pid, &h->threads[i]);
+        free(h->threads);
+        h->threads = NULL;
+        h->count = 0;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hold.h -- all threads of a process, stopped and let go again without their noticing.
+ *
+ * Room:   outside; always the same thread of ours, the tracer.  When that ends, the kernel lets go of everything.
+ * Keeps:  a thread is stopped between two instructions, with no signal of its own taken from it.
+ */
+#ifndef SEEP_ATTACH_HOLD_H
+#define SEEP_ATTACH_HOLD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "attach/arch/arch.h"
+#include "base/err.h"
+
+enum hold_state {
+        HOLD_ASKED,   /* traced, will stop as soon as it can */
+        HOLD_STOPPED,
+        HOLD_ENDED,   /* gone while we asked */
+        HOLD_DEAD     /* a first thread that ended before the others: still there, traced, and never to stop */
+};
+
+struct hold_thread {
+        pid_t tid;
+        enum hold_state state;
+        struct arch_registers registers; /* HOLD_STOPPED */
+};
+
+struct hold {
+        pid_t pid;
+        struct hold_thread *threads;
+        uint32_t count;
+        uint64_t since_ns; /* CLOCK_MONOTONIC: the first thread was asked */
+};
+
+uint64_t hold_now_ns(void);
+
+/* Stop all threads; those that cannot stop within HOLD_PATIENCE_NS stay HOLD_ASKED.  false: none is stopped. */
+#define HOLD_PATIENCE_NS 300000000ull
+bool hold_all(struct hold *h, pid_t pid, struct err *e);
+
+/* Whether a thread is traced that does not stand still: it can be let go by the end of the tracer only. */
+bool hold_is_partial(const struct hold *h);
+
+/* A thread whose files in /proc tell of the process; 0: there is none. */
+pid_t hold_witness(const struct hold *h);
+
+/* Let all go that stand still. */
+void hold_release(struct hold *h);
+
+/* Wait until TID stops or ends, at most PATIENCE_NS.  false: it did not. */
+bool hold_wait(pid_t tid, int *status, uint64_t patience_ns);
+
+#endif

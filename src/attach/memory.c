@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memory.c -- reading another process's memory, and where it has any.
+ *
+ * Room:   outside.
+ */
+#include "attach/memory.h"
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "attach/procfs.h"
+
+#define MEMORY_PAGE 4096u
+#define MEMORY_BATCH 512u /* words at once; below IOV_MAX */
+#define MEMORY_USED (3ull << 62) /* in an entry of pagemap: present, or swapped out */
+
+void memory_open(struct memory *m, pid_t pid, pid_t tid)
+{
+        *m = (struct memory){ tid, procfs_open(pid, tid, "mem"), procfs_open(pid, tid, "pagemap") };
+}
+
+void memory_close(struct memory *m)
+{
+        if (m->mem >= 0)
+                close(m->mem);
+        if (m->pagemap >= 0)
+                close(m->pagemap);
+        *m = MEMORY_CLOSED;
+}
+
+/* ---- reading ---- */
+
+static size_t read_pages(const struct memory *m, uint64_t address, void *to, size_t bytes)
+{
+        struct iovec local = { to, bytes }, remote = { (void *)(uintptr_t)address, bytes };
+        ssize_t got = process_vm_readv(m->tid, &local, 1, &remote, 1, 0);
+
+        return got > 0 ? (size_t)got : 0;
+}
+
+/* Also what the process itself may not read. */
+static size_t read_file(const struct memory *m, uint64_t address, void *to, size_t bytes)
+{
+        ssize_t got = m->mem >= 0 ? pread(m->mem, to, bytes, (off_t)address) : 0;
+
+        return got > 0 ? (size_t)got : 0;
+}
+
+size_t memory_read(const struct memory *m, uint64_t address, void *to, size_t bytes)
+{
+        size_t done = 0, got;
+
+        while (done < bytes) {
+                got = read_pages(m, address + done, (char *)to + done, bytes - done);
+                if (!got)
+                        got = read_file(m, address + done, (char *)to + done, bytes - done);
+                if (!got)
+                        break;
+                done += got;
+        }
+        return done;
+}
+
+/* As many as come before the first that cannot be read, which is 0. */
+static size_t read_batch(const struct memory *m, const uint64_t *addresses, uint64_t *words, size_t count)
+{
+        struct iovec local = { words, count * sizeof *words }, remote[MEMORY_BATCH] = { { 0 } };
+        size_t done;
+        ssize_t got;
+
+        for (size_t i = 0; i < count; i++)
+                remote[i] = (struct iovec){ (void *)(uintptr_t)addresses[i], sizeof *words };
+        got = process_vm_readv(m->tid, &local, 1, remote, count, 0);
+        done = got > 0 ? (size_t)got / sizeof *words : 0;
+        if (done < count && read_file(m, addresses[done], &words[done], sizeof *words) != sizeof *words)
+                words[done] = 0;
+        return done < count ? done + 1 : count;
+}
+
+void memory_read_words(const struct memory *m, const uint64_t *addresses, uint64_t *words, size_t count)
+{
+        for (size_t done = 0, left; done < count;) {
+                left = count - done;
+                done += read_batch(m, addresses + done, words + done, left < MEMORY_BATCH ? left : MEMORY_BATCH);
+        }
+}
+
+/* ---- where there is something ---- */
+
+uint64_t memory_next_page(const struct memory *m, uint64_t address, uint64_t end)
+{
+        uint64_t entries[1024], page = address / MEMORY_PAGE, last = (end + MEMORY_PAGE - 1) / MEMORY_PAGE;
+        const size_t most = sizeof entries / sizeof *entries;
+
+        while (page < last) {
+                size_t want = last - page < most ? last - page : most;
+                ssize_t got = m->pagemap >= 0 ? pread(m->pagemap, entries, want * sizeof *entries, (off_t)(page * sizeof *entries)) : 0;
+
+                if (got < (ssize_t)sizeof *entries)
+                        return address > page * MEMORY_PAGE ? address : page * MEMORY_PAGE;
+                for (size_t i = 0; i < (size_t)got / sizeof *entries; i++, page++)
+                        if (entries[i] & MEMORY_USED)
+                                return address > page * MEMORY_PAGE ? address : page * MEMORY_PAGE;
+        }
+        return end;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memory.h -- reading another process's memory, and where it has any.
+ *
+ * Room:   outside; any thread of ours.
+ */
+#ifndef SEEP_ATTACH_MEMORY_H
+#define SEEP_ATTACH_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct memory {
+        pid_t tid;
+        int mem, pagemap; /* /proc/.../mem and pagemap; -1 */
+};
+
+#define MEMORY_CLOSED ((struct memory){ .mem = -1, .pagemap = -1 })
+
+/* TID of process PID, or of a copy.  What cannot be opened is done without. */
+void memory_open(struct memory *m, pid_t pid, pid_t tid);
+void memory_close(struct memory *m);
+
+/* How many bytes from the start could be read. */
+size_t memory_read(const struct memory *m, uint64_t address, void *to, size_t bytes);
+
+/* WORDS[i] is the one at ADDRESSES[i]; 0 where there is none. */
+void memory_read_words(const struct memory *m, const uint64_t *addresses, uint64_t *words, size_t count);
+
+/* The first page at or after ADDRESS that is present or swapped out; END when none is. */
+uint64_t memory_next_page(const struct memory *m, uint64_t address, uint64_t end);
+
+#endif
