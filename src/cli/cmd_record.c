@@ -8,12 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "attach/program.h"
-#include "attach/spawn.h"
-#include "base/heap.h"
 #include "base/io.h"
 #include "base/str.h"
 #include "cli/command.h"
@@ -21,19 +17,11 @@
 #include "cli/option.h"
 #include "cli/record.h"
 #include "cli/roster.h"
+#include "cli/run.h"
 #include "observe/output.h"
 #include "observe/session.h"
-#include "report/memlog.h"
 #include "report/summary.h"
 #include "symbol/symbol.h"
-#include "wire/hello.h"
-
-/* One run. */
-struct run {
-        const struct record *wishes;
-        char **program_argv;
-        struct roster roster; /* filled while recording */
-};
 
 static int say_help(void)
 {
@@ -49,51 +37,6 @@ static int say_help(void)
         fputs(str_get(&out), stdout);
         str_free(&out);
         return 0;
-}
-
-/* ---- what the session tells ---- */
-
-static void on_say(void *context, enum session_level level, const char *text)
-{
-        const struct record *r = ((struct run *)context)->wishes;
-        bool wanted = level >= SESSION_ADVICE || r->verbose || (level == SESSION_NOTE && isatty(STDERR_FILENO));
-
-        if (wanted && (!r->quiet || level == SESSION_TROUBLE))
-                message("%s", text);
-}
-
-static void on_done(void *context, struct profile *p, const char *path, bool written, bool is_main)
-{
-        struct run *r = context;
-
-        (void)written; /* told through on_say() */
-        roster_add(&r->roster, p, path, is_main);
-}
-
-static void on_reported(void *context, const char *program, uint32_t pid, const char *path)
-{
-        struct run *r = context;
-
-        (void)program;
-        roster_report(&r->roster, pid, path);
-}
-
-static void on_moved(void *context, const char *from, const char *to)
-{
-        struct run *r = context;
-
-        roster_rename(&r->roster, from, to);
-}
-
-void record_write_report(void *context, const struct profile *p, uint32_t from, uint32_t to, struct str *out)
-{
-        struct symbol_options options = { .no_debuginfod = true }; /* the program may be waiting */
-        struct symbols *symbols = symbols_new(p, &options);
-        struct memlog_range range = { from, to };
-
-        (void)context;
-        memlog_write(p, symbols, &range, out);
-        symbols_free(symbols);
 }
 
 /* ---- the end ---- */
@@ -148,86 +91,10 @@ static void conclude(struct run *r, const struct session_end *end)
                 summarize(r, &choice);
 }
 
-static int exit_status(int status)
-{
-        return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
-/* ---- the run ---- */
-
-static int run(struct run *r, const struct session_options *options, const char *file, const char *agent)
-{
-        struct spawn_request request = { .file = file, .argv = r->program_argv, .user = r->wishes->user };
-        struct session_end end;
-        struct err e = { 0 };
-        struct session *s = session_open(options, &e);
-        pid_t pid;
-
-        if (!s)
-                return message_error(&e);
-        request.agent = session_agent(s, agent, &e);
-        request.session = session_environment(s);
-        request.signals = session_signals(s);
-        pid = request.agent ? spawn_start(&request, &e) : -1;
-        if (pid < 0) {
-                session_close(s);
-                return message_error(&e);
-        }
-        session_run(s, pid, &end);
-        conclude(r, &end);
-        if (end.running)
-                session_wait(s, &end);
-        session_close(s);
-        return exit_status(end.status);
-}
-
-static struct session_options make_options(struct run *r)
-{
-        struct session_options o = r->wishes->session;
-
-        if (getenv("SEEP_TEST_VERIFY")) /* for tests: stacks checked as they are taken */
-                o.flags |= WIRE_F_VERIFY;
-        o.program = r->program_argv[0];
-        o.context = r;
-        o.say = on_say;
-        o.done = on_done;
-        o.reported = on_reported;
-        o.moved = on_moved;
-        o.author.write = record_write_report;
-        return o;
-}
-
-static int prepare_and_run(struct run *r)
-{
-        const struct record *wishes = r->wishes;
-        struct session_options options = make_options(r);
-        struct program_user user;
-        struct output output = { 0 };
-        struct err e = { 0 };
-        char *file = NULL, *agent = NULL;
-        int status = -1;
-
-        if (spawn_user(wishes->user, &user, &e) && (file = program_find(r->program_argv[0], &e)) &&
-            program_check(file, &user, &e) && (agent = spawn_find_agent(&e)) &&
-            output_prepare(&output, wishes->pattern ? wishes->pattern : OUTPUT_DEFAULT, wishes->force, &e)) {
-                if (e.text[0])
-                        message("%s", e.text);
-                options.uid = user.uid;
-                options.output = &output;
-                status = run(r, &options, file, agent);
-        }
-        if (status < 0)
-                status = message_error(&e);
-        output_free(&output);
-        free(agent);
-        free(file);
-        return status;
-}
-
 int cmd_record(int argc, char **argv)
 {
         struct record wishes;
-        struct run r = { .wishes = &wishes };
+        struct run r = { .wishes = &wishes, .recorded = conclude };
         struct option_parser parser;
         int which, status;
 
@@ -248,7 +115,7 @@ int cmd_record(int argc, char **argv)
         if (status)
                 return status;
         r.program_argv = argv + parser.first_operand;
-        status = prepare_and_run(&r);
+        status = run_program(&r);
         roster_free(&r.roster);
         return status;
 }

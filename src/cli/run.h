@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run.h -- run a program and record it, as `record` and `check` do.
+ *
+ * Room:   outside, cli/ only.
+ */
+#ifndef SEEP_CLI_RUN_H
+#define SEEP_CLI_RUN_H
+
+#include <stdbool.h>
+
+#include "cli/record.h"
+#include "cli/roster.h"
+#include "observe/session.h"
+
+struct run {
+        const struct record *wishes;
+        char **program_argv;
+        struct roster roster; /* filled while recording; the caller's to free */
+        bool started;         /* false: the program was never there */
+        /* All recordings are finished; the program may go on (END->running), and then is waited for. */
+        void (*recorded)(struct run *r, const struct session_end *end);
+};
+
+/* The program's own status, 128+N when signal N killed it; when it was not started, after a message, the reason as a status of ours. */
+int run_program(struct run *r);
+
+#endif
