@@ -77,8 +77,16 @@ static void plan_end(struct plan *plan, struct str *end)
         str_free(&body);
 }
 
-/* NEW is the file of the model alone, OLD the file that it was read from, with its sections from OLD_START on. */
-static bool join(struct str *new, const struct mapped *old, size_t old_start, const char *to, struct err *e)
+/* Arrays of a later version are copied, so their counts stay as well. */
+static void keep_counts(struct format_header *h, const struct format_header *old)
+{
+        for (unsigned i = FORMAT_ARRAY_COUNT - FORMAT_ARRAYS_FRONT; i < FORMAT_ARRAYS_BACK; i++)
+                h->back_count[i] = old->back_count[i];
+        h->back_crc = format_crc(h->back_count, offsetof(struct format_header, back_crc) - FORMAT_HEADER_LEAST);
+}
+
+/* NEW is the file of the model alone, OLD the file that it was read from, with its header. */
+static bool join(struct str *new, const struct mapped *old, const struct format_header *old_header, const char *to, struct err *e)
 {
         struct str end = { 0 };
         struct plan plan = { 0 };
@@ -87,8 +95,9 @@ static bool join(struct str *new, const struct mapped *old, size_t old_start, co
 
         memcpy(&h, new->data, sizeof h);
         plan_model(&plan, new, h.header_bytes);
-        plan_rest(&plan, old, old_start);
+        plan_rest(&plan, old, old_header->header_bytes);
         plan_end(&plan, &end);
+        keep_counts(&h, old_header);
         h.section_count = plan.sections;
         h.file_bytes = plan.bytes;
         h.crc = format_crc(&h, offsetof(struct format_header, crc));
@@ -109,7 +118,7 @@ bool file_rewrite(const struct profile *p, const char *from, const char *to, str
         if (!mapped_open(&old, from, e))
                 return false;
         good = section_header(old.data, old.size, from, &h, &sound, e) && image_write(p, IMAGE_PACKED, &new, e) &&
-               join(&new, &old, h.header_bytes, to, e);
+               join(&new, &old, &h, to, e);
         mapped_close(&old);
         str_free(&new);
         return good;

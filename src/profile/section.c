@@ -120,6 +120,7 @@ static void distrust(struct format_header *h)
         h->header_bytes = FORMAT_HEADER_LEAST;
         h->section_count = 0;
         h->file_bytes = 0;
+        memset(h->back_count, 0, sizeof h->back_count);
         for (unsigned i = 0; i < FORMAT_ARRAY_COUNT; i++)
                 *format_header_count(h, i) = UINT32_MAX;
 }

@@ -13,13 +13,14 @@
 #include "profile/store.h"
 #include "symbol/stored.h"
 
+#include "forge_leaks.h"
 #include "sample.h"
 
 enum { STRANGE = 201 }; /* a section number that no version of ours has */
 
 static char path[64];
 
-/* A file of P with a section between its last one and END that the model does not know. */
+/* A file of P with a section between its last one and END that the model does not know, counted in the last place of the header. */
 static void write_with_stranger(const struct profile *p, const void *body, size_t bytes)
 {
         struct format_section strange = { .mark = FORMAT_SECTION_MARK, .type = STRANGE, .stored_bytes = bytes,
@@ -48,6 +49,8 @@ static void write_with_stranger(const struct profile *p, const void *body, size_
         str_bytes(&whole, count.data, count.length);
         h.section_count++;
         h.file_bytes = whole.length;
+        h.back_count[FORMAT_ARRAYS_BACK - 1] = bytes;
+        h.back_crc = format_crc(h.back_count, offsetof(struct format_header, back_crc) - FORMAT_HEADER_LEAST);
         h.crc = format_crc(&h, offsetof(struct format_header, crc));
         memcpy(whole.data, &h, sizeof h);
         is_true(store_file(path, whole.data, whole.length, &e));
@@ -69,7 +72,7 @@ static bool has_stranger(const void *body, size_t bytes)
         while (section_next(&w, &s))
                 found |= s.type == STRANGE && s.whole && s.stored_bytes == bytes && memcmp(s.body, body, bytes) == 0;
         str_free(&file);
-        return found;
+        return found && h.back_count[FORMAT_ARRAYS_BACK - 1] == bytes;
 }
 
 TEST(what_is_no_part_of_the_model_survives)
@@ -79,7 +82,7 @@ TEST(what_is_no_part_of_the_model_survives)
         struct profile_symbol *names = heap_zero(1, sizeof *names);
         struct err e = { 0 };
 
-        sample_profile(&p, 5, 50);
+        forge_leaky(&p);
         write_with_stranger(&p, body, sizeof body);
         is_true(file_read(&again, path, &e));
         is_true(!again.truncated);
@@ -92,6 +95,7 @@ TEST(what_is_no_part_of_the_model_survives)
         is_true(!p.truncated);
         is_text(sample_difference(&p, &again), NULL);
         is_equal(p.symbol_count, 1);
+        is_true(p.verdict_count == p.block_count && p.pointer_count && p.scans[0].flags & PROFILE_SCAN_GRAPH);
         profile_free(&p);
         profile_free(&again);
 }
