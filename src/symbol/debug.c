@@ -36,10 +36,12 @@ struct debug_unit {
         struct debug_function *functions;
         uint32_t function_count, function_room;
         struct spans spans; /* of functions */
+        int sought; /* for the body */
         int listed;
 };
 
 struct debug {
+        Dwarf *dwarf;
         struct debug_unit *units;
         uint32_t unit_count, unit_room;
         struct spans spans; /* of units */
@@ -98,6 +100,9 @@ static void debug_find_body(struct debug *d, struct debug_unit *unit)
         Dwarf_Die split;
         uint8_t type;
 
+        if (unit->sought)
+                return;
+        unit->sought = 1;
         if (dwarf_cu_info(unit->die.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) != 0 || type != DW_UT_skeleton)
                 return;
         if (split.addr)
@@ -116,6 +121,7 @@ struct debug *debug_open(Dwarf *dwarf, Dwarf_Addr bias, struct splits *splits)
         if (!dwarf)
                 return NULL;
         d = heap_zero(1, sizeof *d);
+        d->dwarf = dwarf;
         d->bias = bias;
         d->splits = splits;
         while (dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, NULL) == 0)
@@ -128,6 +134,26 @@ struct debug *debug_open(Dwarf *dwarf, Dwarf_Addr bias, struct splits *splits)
 bool debug_lacking(const struct debug *d)
 {
         return d->lacking;
+}
+
+bool debug_unit(struct debug *d, uint32_t number, Dwarf_Die *skeleton, Dwarf_Die *body)
+{
+        if (number >= d->unit_count)
+                return false;
+        debug_find_body(d, &d->units[number]);
+        *skeleton = d->units[number].die;
+        *body = d->units[number].body;
+        return true;
+}
+
+Dwarf *debug_dwarf(const struct debug *d)
+{
+        return d->dwarf;
+}
+
+Dwarf_Addr debug_bias(const struct debug *d)
+{
+        return d->bias;
 }
 
 void debug_free(struct debug *d)
@@ -343,4 +369,44 @@ uint32_t debug_find(struct debug *d, uint64_t address, struct debug_frame frames
         if (dwarf_entrypc(&f->die, &entry) == 0)
                 frames[depth].entry = entry + d->bias;
         return depth + 1;
+}
+
+static bool debug_is_scope(int tag)
+{
+        return tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
+}
+
+static bool debug_scope_in(const struct debug_unit *unit, Dwarf_Die *parent, Dwarf_Addr pc, Dwarf_Die *out)
+{
+        Dwarf_Die die;
+
+        if (dwarf_child(parent, &die) != 0)
+                return false;
+        do {
+                if (debug_is_scope(dwarf_tag(&die)) && debug_has(unit, &die, pc)) {
+                        *out = die;
+                        return true;
+                }
+        } while (dwarf_siblingof(&die, &die) == 0);
+        return false;
+}
+
+uint32_t debug_scopes(struct debug *d, uint64_t address, Dwarf_Die scopes[DEBUG_SCOPES], Dwarf_Die *skeleton)
+{
+        Dwarf_Addr pc = address - d->bias;
+        struct debug_function *f;
+        struct debug_unit *unit;
+        uint32_t index, count = 1;
+
+        if (!spans_find(&d->spans, pc, &index))
+                return 0;
+        unit = &d->units[index];
+        f = debug_function_at(d, unit, pc);
+        if (!f)
+                return 0;
+        *skeleton = unit->die;
+        scopes[0] = f->die;
+        while (count < DEBUG_SCOPES && debug_scope_in(unit, &scopes[count - 1], pc, &scopes[count]))
+                count++;
+        return count;
 }

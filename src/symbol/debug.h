@@ -35,4 +35,18 @@ bool debug_lacking(const struct debug *d);
 /* Frames at ADDRESS (of the module as reported to the Dwfl), innermost first; 0 when nothing is known of it. */
 uint32_t debug_find(struct debug *d, uint64_t address, struct debug_frame frames[DEBUG_FRAMES]);
 
+/* The units, by number: the entry that has the line table (SKELETON) and the one that has all the rest (BODY), the same unless
+ * debug information is split.  false: there are no more. */
+bool debug_unit(struct debug *d, uint32_t number, Dwarf_Die *skeleton, Dwarf_Die *body);
+
+enum { DEBUG_SCOPES = 128 };
+
+/* The function at ADDRESS, then the blocks and inlined functions in it that ADDRESS is in, innermost last.  *SKELETON: of the unit.
+ * 0: it is in no function that is known. */
+uint32_t debug_scopes(struct debug *d, uint64_t address, Dwarf_Die scopes[DEBUG_SCOPES], Dwarf_Die *skeleton);
+
+/* As debug_open() was given them. */
+Dwarf *debug_dwarf(const struct debug *d);
+Dwarf_Addr debug_bias(const struct debug *d);
+
 #endif

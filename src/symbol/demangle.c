@@ -89,6 +89,12 @@ static void demangle_allocators(char *name)
         }
 }
 
+void demangle_shorten(char *name)
+{
+        demangle_strings(name);
+        demangle_allocators(name);
+}
+
 char *demangle_name(const char *name)
 {
         char *plain = demangle_unversioned(name);
@@ -97,7 +103,6 @@ char *demangle_name(const char *name)
         if (!readable)
                 return plain;
         free(plain);
-        demangle_strings(readable);
-        demangle_allocators(readable);
+        demangle_shorten(readable);
         return readable;
 }

@@ -167,7 +167,7 @@ void module_open(struct module *m, const struct profile_module *recorded, struct
                 module_add_supplement(m, dwarf, s);
         m->splits = dwarf ? splits_new(dwarf, module_file(m), recorded->path, s) : NULL;
         m->debug = debug_open(dwarf, bias, m->splits);
-        table_read(&m->table, m->dwfl_module);
+        table_read(&m->table, m->dwfl_module, TABLE_CODE);
 }
 
 bool module_lacking(const struct module *m)

@@ -19,8 +19,10 @@
 #include "symbol/demangle.h"
 #include "symbol/module.h"
 #include "symbol/pool.h"
+#include "symbol/resolver.h"
 #include "symbol/stored.h"
 #include "symbol/table.h"
+#include "symbol/variables.h"
 
 enum { SYMBOL_CHUNK = 8192 };
 
@@ -55,6 +57,7 @@ struct symbols {
         size_t chunk_count, chunk_used;
         struct symbol_memo *memos;
         size_t memo_room, memo_count;
+        struct variables *variables; /* NULL: nobody asked for one */
 };
 
 struct symbols *symbols_new(const struct profile *p, const struct symbol_options *options)
@@ -174,6 +177,33 @@ static const char *symbols_shown(struct symbols *s, const char *raw, char *(*mak
         return s->memos[i].shown;
 }
 
+const struct profile *symbols_profile(const struct symbols *s)
+{
+        return s->profile;
+}
+
+const char *symbols_name(struct symbols *s, const char *raw)
+{
+        return symbols_shown(s, raw, demangle_name);
+}
+
+const char *symbols_path(struct symbols *s, const char *raw)
+{
+        return symbols_shown(s, raw, path_cleaned);
+}
+
+const char *symbols_keep(struct symbols *s, const char *text)
+{
+        return pool_text(&s->pool, text);
+}
+
+struct variables *symbols_variables(struct symbols *s)
+{
+        if (!s->variables)
+                s->variables = variables_new(s->profile->module_count);
+        return s->variables;
+}
+
 /* A C++ function that is not external has no linkage name in the debug information; the symbol table has it. */
 static const char *symbols_outer_name(const struct debug_frame *frame, const struct table_entry *entry)
 {
@@ -198,8 +228,8 @@ static uint32_t symbols_from_file(struct symbols *s, struct module *file, uint64
         found[count - 1].function = symbols_outer_name(&found[count - 1], entry);
         frames = symbols_frames(s, count);
         for (uint32_t i = 0; i < count; i++)
-                frames[i] = (struct symbol_frame){ symbols_shown(s, found[i].function, demangle_name),
-                                                   symbols_shown(s, found[i].file, path_cleaned), found[i].line,
+                frames[i] = (struct symbol_frame){ symbols_name(s, found[i].function),
+                                                   symbols_path(s, found[i].file), found[i].line,
                                                    i + 1 < count };
         *out = frames;
         return count;
@@ -256,7 +286,7 @@ static struct symbol_module *symbols_cached_module(struct symbols *s, uint32_t i
         return m;
 }
 
-static struct module *symbols_open_module(struct symbols *s, uint32_t index)
+struct module *symbols_open_module(struct symbols *s, uint32_t index)
 {
         struct symbol_module *m = &s->modules[index];
 
@@ -432,6 +462,7 @@ void symbols_free(struct symbols *s)
 {
         if (!s)
                 return;
+        variables_free(s->variables);
         for (uint32_t i = 0; i < s->profile->module_count; i++) {
                 if (s->modules[i].fresh_count)
                         symbols_save_module(s, i);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * table.c -- the functions of a module by address, from its symbol tables.
+ * table.c -- the functions or variables of a module by address, from its symbol tables.
  *
  * Room:   outside.
  * Cost:   one pass and a sort, then a binary search per address.  (dwfl_module_addrinfo walks the whole table for
@@ -40,12 +40,14 @@ static uint32_t table_rank(const GElf_Sym *sym, const char *name)
         return rank;
 }
 
-static int table_wanted(const GElf_Sym *sym, const char *name)
+static int table_wanted(const GElf_Sym *sym, const char *name, enum table_kind kind)
 {
         uint32_t type = GELF_ST_TYPE(sym->st_info);
 
         if (!name || !name[0] || sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS)
                 return 0;
+        if (kind != TABLE_CODE) /* objects without a size are marks of the linker: __dso_handle, _DYNAMIC */
+                return sym->st_size && type == (kind == TABLE_DATA ? STT_OBJECT : STT_TLS);
         if (type == STT_NOTYPE)
                 return name[0] != '$'; /* $x and $d mark code and data on ARM */
         return type == STT_FUNC || type == STT_GNU_IFUNC;
@@ -68,7 +70,7 @@ static void table_close_gaps(struct table *t)
         }
 }
 
-void table_read(struct table *t, Dwfl_Module *module)
+void table_read(struct table *t, Dwfl_Module *module, enum table_kind kind)
 {
         int symbols = dwfl_module_getsymtab(module);
 
@@ -81,9 +83,12 @@ void table_read(struct table *t, Dwfl_Module *module)
                 GElf_Addr address;
                 const char *name = dwfl_module_getsym_info(module, i, &sym, &address, NULL, NULL, NULL);
 
-                if (table_wanted(&sym, name))
+                if (kind == TABLE_THREAD)
+                        address = sym.st_value;
+                if (table_wanted(&sym, name, kind))
                         t->entries[t->count++] =
-                                (struct table_entry){ address, address + sym.st_size, name, table_rank(&sym, name), 0 };
+                                (struct table_entry){ address, address + sym.st_size, name, table_rank(&sym, name),
+                                                      GELF_ST_BIND(sym.st_info) == STB_LOCAL };
         }
         qsort(t->entries, t->count, sizeof *t->entries, table_compare);
         table_close_gaps(t);

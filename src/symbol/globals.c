@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * globals.c -- the variables of a module that have an address of their own, and the types it defines, from its DWARF.
+ *
+ * Room:   outside.
+ * Cost:   every entry is looked at once but those inside types and declarations of functions.
+ */
+#include "symbol/globals.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "symbol/die.h"
+#include "symbol/type.h"
+
+struct globals_walk {
+        struct globals *globals;
+        uint32_t unit;
+};
+
+/* ---- lists ---- */
+
+static void list_add(struct global_list *list, const struct global *global)
+{
+        if (list->count == list->room) {
+                list->room = list->room ? list->room * 2 : 256;
+                list->all = heap_grow(list->all, list->room, sizeof *list->all);
+        }
+        list->all[list->count++] = *global;
+}
+
+static void names_add(struct global_names *names, const char *name, const Dwarf_Die *die)
+{
+        if (names->count == names->room) {
+                names->room = names->room ? names->room * 2 : 256;
+                names->all = heap_grow(names->all, names->room, sizeof *names->all);
+        }
+        names->all[names->count++] = (struct global_name){ name, *die };
+}
+
+/* Of one place, the largest last: that is the one which is found. */
+static int global_compare(const void *a, const void *b)
+{
+        const struct global *x = a, *y = b;
+
+        if (x->start != y->start)
+                return x->start < y->start ? -1 : 1;
+        if (x->size != y->size)
+                return x->size < y->size ? -1 : 1;
+        return x->unit > y->unit ? -1 : x->unit < y->unit;
+}
+
+static int name_compare(const void *a, const void *b)
+{
+        return strcmp(((const struct global_name *)a)->name, ((const struct global_name *)b)->name);
+}
+
+/* ---- one variable ---- */
+
+/* Whether an expression can be the address of a variable; most are places in a frame or a register. */
+static bool location_promises(Dwarf_Attribute *attr)
+{
+        Dwarf_Block block;
+
+        if (dwarf_formblock(attr, &block) != 0 || block.length == 0)
+                return false;
+        switch (block.data[0]) {
+        case DW_OP_addr:
+        case DW_OP_addrx:
+        case DW_OP_GNU_addr_index:
+        case DW_OP_const4u:
+        case DW_OP_const8u:
+        case DW_OP_constx:
+        case DW_OP_GNU_const_index:
+                return true;
+        default:
+                return false;
+        }
+}
+
+/* The address in the first operation; one that is an index leads to it. */
+static bool location_value(Dwarf_Attribute *attr, const Dwarf_Op *op, uint64_t *value)
+{
+        Dwarf_Attribute there;
+        Dwarf_Addr address;
+        Dwarf_Word word;
+
+        switch (op->atom) {
+        case DW_OP_addr:
+        case DW_OP_const4u:
+        case DW_OP_const8u:
+                *value = op->number;
+                return true;
+        default:
+                if (dwarf_getlocation_attr(attr, op, &there) != 0)
+                        return false;
+                if (dwarf_formaddr(&there, &address) == 0)
+                        *value = address;
+                else if (dwarf_formudata(&there, &word) == 0)
+                        *value = word;
+                else
+                        return false;
+                return true;
+        }
+}
+
+static bool location_read(Dwarf_Attribute *attr, uint64_t *value, bool *thread)
+{
+        Dwarf_Op *ops;
+        size_t count;
+        bool address;
+
+        if (!location_promises(attr) || dwarf_getlocation(attr, &ops, &count) != 0 || count < 1 || count > 2 ||
+            !location_value(attr, &ops[0], value))
+                return false;
+        address = ops[0].atom == DW_OP_addr || ops[0].atom == DW_OP_addrx || ops[0].atom == DW_OP_GNU_addr_index;
+        *thread = count == 2 && (ops[1].atom == DW_OP_form_tls_address || ops[1].atom == DW_OP_GNU_push_tls_address);
+        if (count == 2 && ops[1].atom == DW_OP_plus_uconst && address)
+                *value += ops[1].number;
+        else if (count == 2 && !*thread)
+                return false;
+        return *thread || address;
+}
+
+/* What the linker threw away keeps its description, with an address that cannot be. */
+static bool address_is_real(uint64_t address)
+{
+        return address > 1 && address < UINT64_MAX - 1;
+}
+
+static void walk_variable(struct globals_walk *w, Dwarf_Die *die, bool in_function)
+{
+        struct global global = { .die = *die, .unit = w->unit, .in_function = in_function };
+        Dwarf_Attribute attr;
+        Dwarf_Die type;
+        bool thread;
+
+        if (!dwarf_attr(die, DW_AT_location, &attr)) {
+                const char *name = in_function || !dwarf_hasattr(die, DW_AT_declaration) ? NULL : die_linkage(die);
+
+                if (!in_function && !name && dwarf_hasattr(die, DW_AT_declaration))
+                        name = dwarf_diename(die);
+                if (name)
+                        names_add(&w->globals->declared, name, die);
+                return;
+        }
+        if (!location_read(&attr, &global.start, &thread) || (!thread && !address_is_real(global.start)))
+                return;
+        global.size = die_type(die, &type) ? type_bytes(&type) : 0;
+        list_add(thread ? &w->globals->thread : &w->globals->data, &global);
+}
+
+/* ---- the walk ---- */
+
+static void walk_children(struct globals_walk *w, Dwarf_Die *parent, bool in_function, int depth);
+
+static void walk_type(struct globals_walk *w, Dwarf_Die *die, bool in_function, int depth)
+{
+        const char *name = in_function ? NULL : dwarf_diename(die);
+
+        if (name && !dwarf_hasattr(die, DW_AT_declaration))
+                names_add(&w->globals->types, name, die);
+        walk_children(w, die, in_function, depth);
+}
+
+static void walk_die(struct globals_walk *w, Dwarf_Die *die, bool in_function, int depth)
+{
+        switch (dwarf_tag(die)) {
+        case DW_TAG_variable:
+                walk_variable(w, die, in_function);
+                break;
+        case DW_TAG_structure_type:
+        case DW_TAG_class_type:
+        case DW_TAG_union_type:
+                walk_type(w, die, in_function, depth);
+                break;
+        case DW_TAG_namespace:
+        case DW_TAG_module:
+        case DW_TAG_common_block:
+                walk_children(w, die, in_function, depth);
+                break;
+        case DW_TAG_subprogram:
+        case DW_TAG_inlined_subroutine:
+        case DW_TAG_lexical_block:
+        case DW_TAG_try_block:
+        case DW_TAG_catch_block:
+                if (!dwarf_hasattr(die, DW_AT_declaration))
+                        walk_children(w, die, true, depth);
+                break;
+        default:
+                break;
+        }
+}
+
+static void walk_children(struct globals_walk *w, Dwarf_Die *parent, bool in_function, int depth)
+{
+        Dwarf_Die die;
+
+        if (depth == DIE_DEPTH || dwarf_child(parent, &die) != 0)
+                return;
+        do {
+                walk_die(w, &die, in_function, depth + 1);
+        } while (dwarf_siblingof(&die, &die) == 0);
+}
+
+/* Types that were moved out of the units: to type units, and by dwz to partial ones. */
+static void walk_loose_units(struct globals_walk *w, Dwarf *dwarf)
+{
+        Dwarf_CU *cu = NULL;
+        Dwarf_Die die;
+
+        while (dwarf && dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, NULL) == 0)
+                if (dwarf_tag(&die) == DW_TAG_type_unit || dwarf_tag(&die) == DW_TAG_partial_unit)
+                        walk_children(w, &die, false, 0);
+}
+
+/* (qsort() must not be given NULL.) */
+static void names_sort(struct global_names *names)
+{
+        if (names->count)
+                qsort(names->all, names->count, sizeof *names->all, name_compare);
+}
+
+static void list_sort(struct global_list *list)
+{
+        if (list->count)
+                qsort(list->all, list->count, sizeof *list->all, global_compare);
+}
+
+void globals_read(struct globals *g, struct debug *d)
+{
+        struct globals_walk walk = { .globals = g };
+        Dwarf_Die skeleton, body;
+
+        for (; debug_unit(d, walk.unit, &skeleton, &body); walk.unit++) {
+                walk_children(&walk, &body, false, 0);
+                if (body.addr != skeleton.addr)
+                        walk_loose_units(&walk, dwarf_cu_getdwarf(body.cu));
+        }
+        walk_loose_units(&walk, debug_dwarf(d));
+        walk_loose_units(&walk, dwarf_getalt(debug_dwarf(d)));
+        list_sort(&g->data);
+        list_sort(&g->thread);
+        names_sort(&g->types);
+        names_sort(&g->declared);
+}
+
+void globals_free(struct globals *g)
+{
+        free(g->data.all);
+        free(g->thread.all);
+        free(g->types.all);
+        free(g->declared.all);
+        *g = (struct globals){ 0 };
+}
+
+/* ---- finding ---- */
+
+const struct global *globals_find(const struct global_list *list, uint64_t address)
+{
+        size_t low = 0, high = list->count;
+        const struct global *found;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+
+                if (list->all[middle].start <= address)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        if (!low)
+                return NULL;
+        found = &list->all[low - 1];
+        return address - found->start < (found->size ? found->size : 1) ? found : NULL;
+}
+
+const struct global_name *globals_named(const struct global_names *names, const char *name, size_t *count)
+{
+        size_t low = 0, high = names->count;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+
+                if (strcmp(names->all[middle].name, name) < 0)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        *count = 0;
+        while (low + *count < names->count && strcmp(names->all[low + *count].name, name) == 0)
+                ++*count;
+        return *count ? &names->all[low] : NULL;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * library.h -- what types of the C++ and Rust libraries mean beyond what DWARF says of them.
+ *
+ * Room:   outside, symbol/ only.
+ */
+#ifndef SEEP_SYMBOL_LIBRARY_H
+#define SEEP_SYMBOL_LIBRARY_H
+
+#include <elfutils/libdw.h>
+#include <stdbool.h>
+
+struct globals;
+
+/* std::map, std::list and the like link nodes by pointers to a base class of the node. */
+struct library_node {
+        Dwarf_Die die; /* the node's type */
+        const struct library_rule *rule;
+        bool found;
+};
+
+/* Keep in N what STRUCTURE, a container or a node that is passed on the way, tells about the type of nodes. */
+void library_note(struct library_node *n, Dwarf_Die *structure);
+
+/* Whether TYPE is a pointer to the base class of nodes of the kind in N. */
+bool library_leads_to_node(const struct library_node *n, Dwarf_Die *type);
+
+/* A smart pointer with nothing in it but the pointer: a reader thinks of it as that. */
+bool library_wraps_pointer(const struct globals *g, Dwarf_Die *type);
+
+/* The pointer in a smart pointer that has more in it than that (std::shared_ptr). */
+bool library_pointer(const struct globals *g, Dwarf_Die *type, Dwarf_Die *pointer);
+
+#endif

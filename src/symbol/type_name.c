@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * type_name.c -- types as the programmer writes them.
+ *
+ * Room:   outside.
+ */
+#include <dwarf.h>
+#include <string.h>
+
+#include "symbol/demangle.h"
+#include "symbol/die.h"
+#include "symbol/member.h"
+#include "symbol/type.h"
+
+static bool name_within(Dwarf_Die *type, struct str *out, int depth);
+
+/* A namespace or class around something; functions are named by their own demangled name elsewhere. */
+static void scope_name(Dwarf_Die *scope, struct str *out)
+{
+        const char *name = dwarf_diename(scope);
+
+        switch (dwarf_tag(scope)) {
+        case DW_TAG_namespace:
+                str_format(out, "%s::", name ? name : "(anonymous namespace)");
+                break;
+        case DW_TAG_structure_type:
+        case DW_TAG_class_type:
+        case DW_TAG_union_type:
+        case DW_TAG_enumeration_type:
+        case DW_TAG_module:
+                if (name)
+                        str_format(out, "%s::", name);
+                break;
+        default:
+                break;
+        }
+}
+
+/* A declaration inside of a class or namespace is where the scope can be seen. */
+static Dwarf_Die declared_by(Dwarf_Die *die)
+{
+        Dwarf_Die origin = *die, next;
+
+        for (int i = 0; i < DIE_DEPTH; i++) {
+                Dwarf_Attribute attr;
+
+                if (!dwarf_attr(&origin, DW_AT_specification, &attr) && !dwarf_attr(&origin, DW_AT_abstract_origin, &attr))
+                        break;
+                if (!dwarf_formref_die(&attr, &next))
+                        break;
+                origin = next;
+        }
+        return origin;
+}
+
+bool type_scoped_name(Dwarf_Die *die, struct str *out)
+{
+        Dwarf_Die origin = declared_by(die), chain[DIE_DEPTH];
+        const char *name = dwarf_diename(&origin);
+        uint32_t count = name && !die_in_c(&origin) ? die_chain(&origin, chain) : 0;
+        size_t before = out->length;
+
+        if (!name)
+                return false;
+        for (uint32_t i = 1; i + 1 < count; i++)
+                scope_name(&chain[i], out);
+        str_text(out, name);
+        demangle_shorten(out->data + before);
+        out->length = before + strlen(out->data + before);
+        return true;
+}
+
+/* "struct node" in C, "Session" elsewhere. */
+static bool name_with_tag(Dwarf_Die *type, const char *word, struct str *out)
+{
+        if (die_in_c(type))
+                str_format(out, "%s ", word);
+        if (type_scoped_name(type, out))
+                return true;
+        str_text(out, die_in_c(type) ? "{...}" : word);
+        if (!die_in_c(type))
+                str_text(out, " {...}");
+        return true;
+}
+
+static bool name_pointed(Dwarf_Die *type, const char *mark, struct str *out, int depth)
+{
+        const char *own = dwarf_diename(type);
+        Dwarf_Die target;
+
+        if (own) { /* Rust names its pointers: &str, alloc::boxed::Box<T> */
+                str_text(out, own);
+                return true;
+        }
+        if (!die_refers(type, DW_AT_type, &target)) {
+                str_format(out, "void %s", mark);
+                return true;
+        }
+        if (dwarf_tag(&target) == DW_TAG_subroutine_type) {
+                Dwarf_Die result;
+
+                if (!die_refers(&target, DW_AT_type, &result) || !name_within(&result, out, depth + 1))
+                        str_text(out, "void");
+                str_format(out, " (%s)()", mark);
+                return true;
+        }
+        if (!name_within(&target, out, depth + 1))
+                return false;
+        if (out->length && out->data[out->length - 1] != '*')
+                str_char(out, ' ');
+        str_text(out, mark);
+        return true;
+}
+
+/* "const char", but "char *const". */
+static bool name_qualified(Dwarf_Die *type, const char *word, struct str *out, int depth)
+{
+        Dwarf_Die inner;
+
+        if (!die_refers(type, DW_AT_type, &inner)) {
+                str_format(out, "%s void", word);
+                return true;
+        }
+        if (!type_is_pointer(&inner)) {
+                str_format(out, "%s ", word);
+                return name_within(&inner, out, depth + 1);
+        }
+        if (!name_within(&inner, out, depth + 1))
+                return false;
+        str_text(out, word);
+        return true;
+}
+
+static bool name_array(Dwarf_Die *type, struct str *out, int depth)
+{
+        uint64_t dimensions[MEMBER_DIMENSIONS];
+        uint32_t count = member_dimensions(type, dimensions);
+        Dwarf_Die element;
+
+        if (!die_refers(type, DW_AT_type, &element) || !name_within(&element, out, depth + 1))
+                return false;
+        for (uint32_t i = 0; i < count; i++) {
+                if (dimensions[i])
+                        str_format(out, "[%llu]", (unsigned long long)dimensions[i]);
+                else
+                        str_text(out, "[]");
+        }
+        if (!count)
+                str_text(out, "[]");
+        return true;
+}
+
+static bool name_within(Dwarf_Die *type, struct str *out, int depth)
+{
+        if (depth == DIE_DEPTH)
+                return false;
+        switch (dwarf_tag(type)) {
+        case DW_TAG_pointer_type:
+                return name_pointed(type, "*", out, depth);
+        case DW_TAG_reference_type:
+                return name_pointed(type, "&", out, depth);
+        case DW_TAG_rvalue_reference_type:
+                return name_pointed(type, "&&", out, depth);
+        case DW_TAG_const_type:
+                return name_qualified(type, "const", out, depth);
+        case DW_TAG_volatile_type:
+                return name_qualified(type, "volatile", out, depth);
+        case DW_TAG_restrict_type:
+        case DW_TAG_atomic_type:
+        case DW_TAG_packed_type: {
+                Dwarf_Die inner;
+
+                return die_refers(type, DW_AT_type, &inner) && name_within(&inner, out, depth + 1);
+        }
+        case DW_TAG_array_type:
+                return name_array(type, out, depth);
+        case DW_TAG_structure_type:
+        case DW_TAG_class_type:
+                return name_with_tag(type, "struct", out);
+        case DW_TAG_union_type:
+                return name_with_tag(type, "union", out);
+        case DW_TAG_enumeration_type:
+                return name_with_tag(type, "enum", out);
+        default:
+                return type_scoped_name(type, out);
+        }
+}
+
+bool type_name(Dwarf_Die *type, struct str *out)
+{
+        struct str name = { 0 };
+        bool known = name_within(type, &name, 0);
+
+        if (known)
+                str_text(out, str_get(&name));
+        str_free(&name);
+        return known;
+}
