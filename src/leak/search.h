@@ -56,7 +56,7 @@ struct search_range {
 struct search_input {
         struct search_memory memory;
         const struct search_block *blocks;
-        uint64_t block_count; /* below 2^31 */
+        uint64_t block_count; /* below 2^30 */
         const struct search_root *roots;
         uint32_t root_count;
         const struct search_range *code; /* modules that are mapped: where vtables and their functions are.  Sorted, disjoint */
@@ -67,8 +67,10 @@ struct search_input {
 };
 
 /* A pointer.  Of blocks: those of block i are links[first[i]] to links[first[i + 1]]; AT is the offset in the block.  Links of a block to
- * itself are not kept. */
-#define SEARCH_LINK_TO(link) ((link).to & 0x3fffffffu)
+ * itself are not kept.  A block that was carved from another one holds it: the last of its links, at SEARCH_AT_ARENA. */
+#define SEARCH_AT_ARENA (UINT32_MAX - 1)
+#define SEARCH_TO(to) ((to) & 0x3fffffffu)
+#define SEARCH_LINK_TO(link) SEARCH_TO((link).to)
 #define SEARCH_LINK_INTERIOR (1u << 31) /* ... and no known idiom */
 #define SEARCH_LINK_IDIOM (1u << 30)
 struct search_link {
@@ -91,7 +93,7 @@ struct search_graph {
         uint8_t *leak;     /* by block: enum profile_leak */
         uint8_t *idiom;    /* by block: 1 when it is reachable only thanks to an idiom */
         uint32_t *head;    /* by block: 1 + the definitely lost block that an indirect one hangs on; else 0 */
-        uint32_t unit;     /* 8, or 1 when unaligned */
+        uint32_t unit;     /* 8; or 1 when unaligned, or when a block is */
         uint64_t root_bytes, heap_bytes; /* looked at */
 };
 

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pass.c -- all memory that counts, read once from low to high in large pieces.
+ *
+ * Room:   leak/ only.
+ * Keeps:  a piece is one call of read(): neighbouring blocks and what little is between them.  What cannot be read counts as zero.
+ */
+#include "leak/pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+
+#define PASS_PIECE (UINT64_C(1) << 20)
+#define PASS_SPANS 32768u       /* in a piece */
+#define PASS_GAP 4096u          /* cheaper to read than to leave out */
+#define PASS_LARGE (64u * 1024) /* spans of which unused pages are left out, and in what steps */
+#define PASS_PAGE 4096u
+
+struct pass {
+        struct sift *sift;
+        const struct search_memory *memory;
+        uint8_t *buffer;
+        struct span *spans;
+        struct span_supply supply;
+        struct span ahead; /* the next span, or what is left of it */
+        bool more;         /* there is one */
+        bool root;
+        uint64_t done, all; /* bytes, for whoever wants to know how far it is */
+};
+
+static void pass_read(const struct pass *p, uint64_t start, size_t bytes)
+{
+        size_t done = 0;
+
+        while (done < bytes) {
+                size_t hole;
+
+                done += p->memory->read(p->memory->context, start + done, p->buffer + done, bytes - done);
+                hole = PASS_PAGE - (start + done) % PASS_PAGE;
+                hole = hole < bytes - done ? hole : bytes - done;
+                memset(p->buffer + done, 0, hole);
+                done += hole;
+        }
+}
+
+static uint64_t pass_used(const struct pass *p, uint64_t start, uint64_t end)
+{
+        return p->memory->next && end - start > PASS_LARGE ? p->memory->next(p->memory->context, start, end) : start;
+}
+
+/* How far to read of a large span: as far as pages are used. */
+static uint64_t pass_stop(const struct pass *p, uint64_t start, uint64_t end)
+{
+        uint64_t stop = start + PASS_LARGE;
+
+        if (!p->memory->next)
+                return end;
+        while (stop < end && p->memory->next(p->memory->context, stop, end) == stop)
+                stop += PASS_LARGE;
+        return stop < end ? stop : end;
+}
+
+static void pass_advance(struct pass *p)
+{
+        p->done += p->more ? p->ahead.end - p->ahead.start : 0;
+        p->more = p->supply.next(&p->supply, &p->ahead);
+}
+
+/* Take the span ahead, or what fits of it below LIMIT, as number COUNT of the piece.  Returns where the piece now ends. */
+static uint64_t pass_take(struct pass *p, size_t count, uint64_t limit)
+{
+        uint64_t end = p->ahead.end, overlap = p->sift->in->unaligned ? 7 : 0;
+
+        p->spans[count] = p->ahead;
+        if (end - p->ahead.start > PASS_LARGE)
+                end = pass_stop(p, p->ahead.start & ~UINT64_C(7), end < limit ? end : limit);
+        end = end < limit ? end : limit;
+        p->spans[count].end = end;
+        if (end == p->ahead.end) {
+                pass_advance(p);
+                return end;
+        }
+        if (p->ahead.start + overlap < end) { /* a word across the border is the next piece's */
+                p->done += end - overlap - p->ahead.start;
+                p->ahead.start = end - overlap;
+        }
+        return end;
+}
+
+static void pass_piece(struct pass *p)
+{
+        uint64_t start = p->ahead.start & ~UINT64_C(7), limit = start + PASS_PIECE < start ? UINT64_MAX & ~UINT64_C(7) : start + PASS_PIECE;
+        uint64_t end, bytes = 0;
+        uint64_t *looked = p->root ? &p->sift->g->root_bytes : &p->sift->g->heap_bytes;
+        size_t count = 0;
+        bool whole;
+
+        do {
+                uint64_t rest = p->ahead.end;
+
+                end = pass_take(p, count, limit);
+                whole = end == rest;
+                bytes += end - p->spans[count++].start;
+        } while (whole && p->more && count < PASS_SPANS && p->ahead.start <= end + PASS_GAP && p->ahead.start < limit &&
+                 p->ahead.end - p->ahead.start <= PASS_LARGE);
+        *looked += bytes;
+        pass_read(p, start, end - start);
+        sift_piece(p->sift, &(struct piece){ .bytes = p->buffer, .address = start, .size = end - start, .step = p->sift->in->unaligned ? 1 : 8,
+                                             .spans = p->spans, .span_count = count, .root = p->root });
+        progress_tell(p->sift->in->progress, p->done & ~UINT64_C(15), p->all);
+}
+
+static void pass_supply(struct pass *p, struct span_supply supply, bool root)
+{
+        p->supply = supply;
+        p->root = root;
+        p->more = false;
+        pass_advance(p);
+        while (p->more) {
+                uint64_t used = pass_used(p, p->ahead.start, p->ahead.end);
+
+                p->done += (used < p->ahead.end ? used : p->ahead.end) - p->ahead.start;
+                p->ahead.start = used < p->ahead.end ? used : p->ahead.end;
+                if (p->ahead.start == p->ahead.end)
+                        pass_advance(p);
+                else
+                        pass_piece(p);
+        }
+}
+
+/* Words that are in no memory. */
+static void pass_words(struct pass *p, const struct search_root *root, uint32_t number)
+{
+        struct span span = { .start = root->start, .end = root->end, .owner = number };
+
+        sift_piece(p->sift, &(struct piece){ .bytes = (const uint8_t *)root->words, .address = root->start, .size = root->end - root->start,
+                                             .step = 8, .spans = &span, .span_count = 1, .root = true });
+}
+
+static uint64_t pass_measure(const struct search_input *in)
+{
+        uint64_t all = 0;
+
+        for (uint32_t i = 0; i < in->root_count; i++)
+                all += in->roots[i].end - in->roots[i].start;
+        for (uint64_t i = 0; i < in->block_count; i++)
+                all += in->blocks[i].size;
+        return all;
+}
+
+void pass_run(struct sift *s)
+{
+        const struct search_input *in = s->in;
+        struct pass p = { .sift = s, .memory = &in->memory, .all = pass_measure(in) };
+
+        p.buffer = heap_zero(PASS_PIECE, 1);
+        p.spans = heap_zero(PASS_SPANS, sizeof *p.spans);
+        for (uint32_t i = 0; i < in->root_count; i++) {
+                if (in->roots[i].words)
+                        pass_words(&p, &in->roots[i], i);
+                else if (in->roots[i].start < in->roots[i].end)
+                        pass_supply(&p, span_root(s->index, &in->roots[i], i), true);
+        }
+        pass_supply(&p, span_blocks(s->index), false);
+        free(p.spans);
+        free(p.buffer);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * search.c -- which blocks does a program still hold: the steps, one after another.
+ *
+ * Room:   outside.  Called by observe/scan.c.
+ */
+#include "leak/search.h"
+
+#include <stdlib.h>
+
+#include "base/heap.h"
+#include "leak/classes.h"
+#include "leak/idioms.h"
+#include "leak/pass.h"
+
+static uint32_t search_unit(const struct search_input *in)
+{
+        uint64_t all = in->unaligned;
+
+        for (uint64_t i = 0; i < in->block_count; i++)
+                all |= in->blocks[i].address;
+        return all % 8 ? 1 : 8;
+}
+
+/* A carved block holds its arena, as if it had a pointer to it. */
+static void search_add_arenas(struct sift *s)
+{
+        for (uint32_t i = 0; s->index->parents && i < s->index->count; i++)
+                if (s->index->parents[i])
+                        sift_add_link(s, i, (struct search_link){ .to = s->index->parents[i] - 1, .at = SEARCH_AT_ARENA });
+}
+
+/* Links were counted in first[owner + 1]. */
+static void search_sum(struct search_graph *g)
+{
+        for (uint64_t i = 0; i < g->block_count; i++)
+                g->first[i + 1] += g->first[i];
+}
+
+/* Words of an arena lie before, between and after those of the blocks in it: bring them together.  Keeps the order of each owner's. */
+static void search_sort(struct search_graph *g, const uint32_t *owners)
+{
+        struct search_link *sorted = heap_grow(NULL, g->link_count, sizeof *sorted);
+
+        for (uint64_t i = 0; i < g->link_count; i++)
+                sorted[g->first[owners[i]]++] = g->links[i];
+        for (uint64_t i = g->block_count; i > 0; i--) /* each is now where its successor was */
+                g->first[i] = g->first[i - 1];
+        g->first[0] = 0;
+        free(g->links);
+        g->links = sorted;
+}
+
+static void search_links(const struct search_input *in, struct search_graph *g)
+{
+        struct index index;
+        struct sift sift = { .in = in, .index = &index, .g = g };
+
+        index_make(&index, in);
+        pass_run(&sift);
+        search_add_arenas(&sift);
+        search_sum(g);
+        if (sift.owners)
+                search_sort(g, sift.owners);
+        free(sift.owners);
+        index_free(&index);
+}
+
+void search_run(const struct search_input *in, struct search_graph *g)
+{
+        *g = (struct search_graph){
+                .block_count = in->block_count,
+                .first = heap_zero(in->block_count + 1, sizeof *g->first),
+                .vtables = heap_zero(in->block_count, sizeof *g->vtables),
+                .leak = heap_zero(in->block_count, sizeof *g->leak),
+                .idiom = heap_zero(in->block_count, sizeof *g->idiom),
+                .head = heap_zero(in->block_count, sizeof *g->head),
+                .unit = search_unit(in),
+        };
+        search_links(in, g);
+        classes_mark(in, g);
+        if (!in->no_idioms && idioms_find(in, g))
+                classes_mark(in, g);
+        classes_lost(in, g);
+}
+
+void search_free(struct search_graph *g)
+{
+        free(g->first);
+        free(g->links);
+        free(g->holds);
+        free(g->vtables);
+        free(g->leak);
+        free(g->idiom);
+        free(g->head);
+        *g = (struct search_graph){ 0 };
+}

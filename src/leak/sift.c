@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sift.c -- the pointers among the words of a piece of memory.
+ *
+ * Room:   leak/ only.
+ * Keeps:  three sieves, each finer and slower than the one before: is the word between the lowest and the highest block; does it belong
+ *         to anybody; is there a block.  The last works on batches, so that the cache misses of many look-ups overlap.
+ */
+#include "leak/sift.h"
+
+#include <string.h>
+
+#include "base/heap.h"
+#include "leak/code.h"
+
+#define SIFT_WORDS 4096u /* at a time */
+#define SIFT_BATCH 64u   /* look-ups under way */
+
+/* A word that may be a pointer, and whose it is. */
+struct sift_word {
+        uint64_t word;
+        uint64_t at; /* address */
+        const struct span *span;
+};
+
+static inline uint64_t sift_load(const uint8_t *bytes)
+{
+        uint64_t word;
+
+        memcpy(&word, bytes, sizeof word);
+        return word;
+}
+
+/* Offsets from BYTES of likely words, of COUNT at distances of STEP.  Without a branch: every tenth word may be a pointer. */
+static inline size_t sift_likely(const struct index *x, const uint8_t *bytes, size_t count, size_t step, uint32_t *offsets)
+{
+        size_t found = 0;
+
+        for (size_t i = 0; i < count; i++) {
+                offsets[found] = (uint32_t)(i * step);
+                found += index_likely(x, sift_load(bytes + i * step));
+        }
+        return found;
+}
+
+/* Room for what a round may find. */
+static void sift_reserve(struct sift *s, bool root)
+{
+        struct search_graph *g = s->g;
+
+        if (root && s->hold_room - g->hold_count < SIFT_WORDS) {
+                s->hold_room = s->hold_room ? 2 * s->hold_room : 2 * SIFT_WORDS;
+                g->holds = heap_grow(g->holds, s->hold_room, sizeof *g->holds);
+        }
+        if (!root && s->link_room - g->link_count < SIFT_WORDS) {
+                s->link_room = s->link_room ? 2 * s->link_room : 2 * SIFT_WORDS;
+                g->links = heap_grow(g->links, s->link_room, sizeof *g->links);
+                if (s->index->parents)
+                        s->owners = heap_grow(s->owners, s->link_room, sizeof *s->owners);
+        }
+}
+
+static inline void sift_put_link(struct sift *s, uint32_t owner, struct search_link link)
+{
+        struct search_graph *g = s->g;
+
+        if (s->owners)
+                s->owners[g->link_count] = owner;
+        g->links[g->link_count++] = link;
+        g->first[owner + 1]++;
+}
+
+void sift_add_link(struct sift *s, uint32_t owner, struct search_link link)
+{
+        sift_reserve(s, false);
+        sift_put_link(s, owner, link);
+}
+
+static inline void sift_put(struct sift *s, bool root, const struct sift_word *w, const struct index_probe *probe)
+{
+        uint32_t owner = w->span->owner, to = probe->block | (probe->start ? 0 : SEARCH_LINK_INTERIOR);
+        uint64_t at = w->at - w->span->base;
+
+        if (root) {
+                if (s->in->roots[owner].flags & SEARCH_ROOT_WHOLE)
+                        to = probe->block;
+                s->g->holds[s->g->hold_count++] = (struct search_hold){ .at = at, .root = owner, .to = to };
+                return;
+        }
+        if (owner == probe->block)
+                return;
+        at /= s->g->unit;
+        sift_put_link(s, owner, (struct search_link){ .to = to, .at = at < SEARCH_AT_ARENA ? (uint32_t)at : UINT32_MAX });
+}
+
+static void sift_look_up(struct sift *s, bool root, const struct sift_word *words, size_t count)
+{
+        struct index_probe probes[SIFT_BATCH];
+        uint32_t which[SIFT_BATCH];
+
+        for (size_t i = 0; i < count; i += SIFT_BATCH) {
+                size_t batch = count - i < SIFT_BATCH ? count - i : SIFT_BATCH, hits = 0;
+
+                for (size_t k = 0; k < batch; k++) {
+                        index_probe_begin(s->index, &probes[hits], words[i + k].word);
+                        which[hits] = (uint32_t)(i + k);
+                        hits += probes[hits].stretch != NULL;
+                }
+                for (size_t k = 0; k < hits; k++)
+                        index_probe_rank(s->index, &probes[k]);
+                for (size_t k = 0; k < hits; k++) {
+                        index_probe_end(s->index, &probes[k]);
+                        if (probes[k].block != INDEX_NONE)
+                                sift_put(s, root, &words[which[k]], &probes[k]);
+                }
+        }
+}
+
+/* Words of blocks that can tell the class of an object. */
+static void sift_vtables(struct sift *s, const struct piece *p)
+{
+        for (size_t i = 0; i < p->span_count; i++) {
+                const struct span *span = &p->spans[i];
+
+                if (span->start == span->base && span->end - span->start >= 8) {
+                        uint64_t word = sift_load(p->bytes + (span->start - p->address));
+
+                        if (code_has(s->in, word))
+                                s->g->vtables[span->owner] = word;
+                }
+        }
+}
+
+void sift_piece(struct sift *s, const struct piece *p)
+{
+        size_t step = p->step, all = p->size < 8 ? 0 : (p->size - 8) / step + 1;
+        const struct span *span = p->spans, *end = p->spans + p->span_count;
+        struct sift_word words[SIFT_WORDS];
+        uint32_t offsets[SIFT_WORDS];
+
+        for (size_t done = 0; done < all; done += SIFT_WORDS) {
+                const uint8_t *bytes = p->bytes + done * step;
+                size_t count = all - done < SIFT_WORDS ? all - done : SIFT_WORDS, owned = 0;
+                size_t likely = sift_likely(s->index, bytes, count, step, offsets);
+
+                for (size_t i = 0; i < likely; i++) {
+                        uint64_t at = p->address + done * step + offsets[i];
+
+                        while (span < end && span->end < at + 8)
+                                span++;
+                        if (span == end)
+                                break;
+                        words[owned] = (struct sift_word){ .word = sift_load(bytes + offsets[i]), .at = at, .span = span };
+                        owned += span->start <= at;
+                }
+                sift_reserve(s, p->root);
+                sift_look_up(s, p->root, words, owned);
+        }
+        if (!p->root && s->in->code_count)
+                sift_vtables(s, p);
+}

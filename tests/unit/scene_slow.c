@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scene_slow.c -- the search for pointers by its rules alone.
+ */
+#include "scene_slow.h"
+
+#include <stdlib.h>
+
+#include "base/heap.h"
+
+#define NOBODY UINT32_MAX
+
+/* The last block around ADDRESS in the order of blocks is the innermost.  With AS_TARGET, blocks of no bytes have one. */
+static uint32_t slow_block_at(const struct scene *s, uint64_t address, bool as_target)
+{
+        for (uint32_t i = s->block_count; i-- > 0;) {
+                const struct search_block *b = &s->blocks[i];
+
+                if (address >= b->address && address < b->address + (b->size || !as_target ? b->size : 1))
+                        return i;
+        }
+        return NOBODY;
+}
+
+static bool slow_owns(const struct scene *s, uint64_t address, uint32_t owner)
+{
+        for (unsigned i = 0; i < 8; i++)
+                if (slow_block_at(s, address + i, false) != owner)
+                        return false;
+        return true;
+}
+
+static uint32_t slow_unit(const struct scene *s)
+{
+        bool odd = s->unaligned;
+
+        for (uint32_t i = 0; i < s->block_count; i++)
+                odd |= s->blocks[i].address % 8 != 0;
+        return odd ? 1 : 8;
+}
+
+/* What WORD means as a pointer: index and flags; NOBODY. */
+static uint32_t slow_target(const struct scene *s, uint64_t word)
+{
+        uint32_t to = slow_block_at(s, word, true);
+
+        return to == NOBODY || word == s->blocks[to].address ? to : to | SEARCH_LINK_INTERIOR;
+}
+
+static void slow_hold(struct slow *w, const struct scene *s, uint32_t root, uint64_t at, uint64_t word)
+{
+        uint32_t to = slow_target(s, word);
+
+        if (to == NOBODY)
+                return;
+        if (s->roots[root].flags & SEARCH_ROOT_WHOLE)
+                to = SEARCH_TO(to);
+        w->holds = heap_grow(w->holds, w->hold_count + 1, sizeof *w->holds);
+        w->holds[w->hold_count++] = (struct search_hold){ .at = at, .root = root, .to = to };
+}
+
+static void slow_roots(struct slow *w, const struct scene *s)
+{
+        for (uint32_t i = 0; i < s->root_count; i++) {
+                const struct search_root *r = &s->roots[i];
+
+                for (uint64_t at = (r->start + 7) / 8 * 8; r->words && at + 8 <= r->end; at += 8)
+                        slow_hold(w, s, i, at, r->words[(at - r->start) / 8]);
+                for (uint64_t at = s->unaligned ? r->start : (r->start + 7) / 8 * 8; !r->words && at + 8 <= r->end; at += s->unaligned ? 1 : 8)
+                        if (slow_owns(s, at, NOBODY))
+                                slow_hold(w, s, i, at, scene_load(s, at));
+        }
+}
+
+static void slow_link(struct slow *w, uint32_t from, uint32_t to, uint64_t at)
+{
+        if (SEARCH_TO(to) == from)
+                return;
+        w->links = heap_grow(w->links, w->link_count + 1, sizeof *w->links);
+        w->links[w->link_count++] = (struct search_link){ .to = to, .at = (uint32_t)at };
+}
+
+static void slow_blocks(struct slow *w, const struct scene *s)
+{
+        uint32_t unit = slow_unit(s);
+
+        for (uint32_t i = 0; i < s->block_count; i++) {
+                const struct search_block *b = &s->blocks[i];
+                uint64_t step = s->unaligned ? 1 : 8, first = scene_load(s, b->address);
+                uint32_t arena = NOBODY;
+
+                w->first[i] = w->link_count;
+                if (slow_owns(s, b->address, i) && first >= SCENE_CODE && first < SCENE_CODE + SCENE_CODE_BYTES)
+                        w->vtables[i] = first;
+                for (uint64_t at = (b->address + step - 1) / step * step; at + 8 <= b->address + b->size; at += step) {
+                        uint32_t to = slow_target(s, scene_load(s, at));
+
+                        if (to != NOBODY && slow_owns(s, at, i))
+                                slow_link(w, i, to, (at - b->address) / unit);
+                }
+                for (uint32_t k = 0; k < i; k++)
+                        if (s->blocks[k].address + (s->blocks[k].size ? s->blocks[k].size : 1) > b->address)
+                                arena = k;
+                if (arena != NOBODY)
+                        slow_link(w, i, arena, SEARCH_AT_ARENA);
+        }
+        w->first[s->block_count] = w->link_count;
+}
+
+/* FROM is the class of who holds it; 0 nobody.  Returns whether something changed. */
+static bool slow_raise(struct slow *w, uint32_t to, uint8_t from)
+{
+        uint8_t *leak = &w->leak[SEARCH_TO(to)];
+        uint8_t now = to & SEARCH_LINK_INTERIOR && from ? PROFILE_LEAK_POSSIBLE : from;
+
+        if (!now || (*leak && *leak <= now))
+                return false;
+        *leak = now;
+        return true;
+}
+
+static void slow_mark(struct slow *w, const struct scene *s)
+{
+        bool changed = true;
+
+        for (uint32_t i = 0; i < s->block_count; i++)
+                w->leak[i] = s->blocks[i].flags & SEARCH_BLOCK_IGNORED ? PROFILE_LEAK_REACHABLE : PROFILE_LEAK_UNKNOWN;
+        for (uint64_t i = 0; i < w->hold_count; i++)
+                slow_raise(w, w->holds[i].to, PROFILE_LEAK_REACHABLE);
+        while (changed) {
+                changed = false;
+                for (uint32_t i = 0; i < s->block_count; i++)
+                        for (uint64_t k = w->first[i]; k < w->first[i + 1]; k++)
+                                changed |= slow_raise(w, w->links[k].to, w->leak[i]);
+        }
+}
+
+static bool slow_is_code(uint64_t word)
+{
+        return word >= SCENE_CODE && word < SCENE_CODE + SCENE_CODE_BYTES;
+}
+
+static bool slow_is_table(const struct scene *s, uint64_t word)
+{
+        unsigned functions = 0;
+
+        if (word % 8 || !slow_is_code(word))
+                return false;
+        for (unsigned i = 0; i < 20 && functions < 2; i++) {
+                uint64_t entry = slow_is_code(word + 8 * i) ? scene_load(s, word + 8 * i) : 1;
+
+                if (entry && !slow_is_code(entry))
+                        return false;
+                functions += entry != 0;
+        }
+        return functions == 2;
+}
+
+static bool slow_is_idiom(const struct scene *s, const struct search_block *b, uint64_t pointer)
+{
+        uint64_t first = scene_load(s, b->address), second = scene_load(s, b->address + 8), offset = pointer - b->address;
+
+        if (b->address % 8 || offset % 8 || offset >= b->size)
+                return false;
+        return (offset == 24 && first <= second && 24 + second + 1 == b->size) || (offset == 8 && first + 8 == b->size) ||
+               (offset == 8 && first && (b->size - 8) % first == 0) ||
+               (offset + 8 <= b->size && slow_is_table(s, first) && slow_is_table(s, scene_load(s, pointer)));
+}
+
+/* A block is marked when all pointers from reachable ones are idioms. */
+static void slow_idiom_only(struct slow *w, const struct scene *s)
+{
+        for (uint32_t t = 0; t < s->block_count; t++) {
+                bool start = s->blocks[t].flags & SEARCH_BLOCK_IGNORED;
+
+                for (uint64_t i = 0; i < w->hold_count; i++)
+                        start |= w->holds[i].to == t;
+                for (uint32_t b = 0; b < s->block_count; b++)
+                        for (uint64_t k = w->first[b]; w->leak[b] == PROFILE_LEAK_REACHABLE && k < w->first[b + 1]; k++)
+                                start |= w->links[k].to == t;
+                w->idiom[t] = w->leak[t] == PROFILE_LEAK_REACHABLE && !start;
+        }
+}
+
+static void slow_idioms(struct slow *w, const struct scene *s)
+{
+        uint32_t unit = slow_unit(s);
+
+        for (uint64_t i = 0; i < w->hold_count; i++) {
+                const struct search_root *r = &s->roots[w->holds[i].root];
+                uint64_t at = w->holds[i].at, word = r->words ? r->words[(at - r->start) / 8] : scene_load(s, at);
+                uint32_t to = SEARCH_TO(w->holds[i].to);
+
+                if (w->holds[i].to != to && w->leak[to] != PROFILE_LEAK_REACHABLE && slow_is_idiom(s, &s->blocks[to], word))
+                        w->holds[i].to = to | SEARCH_LINK_IDIOM;
+        }
+        for (uint32_t b = 0; b < s->block_count; b++) {
+                for (uint64_t k = w->first[b]; k < w->first[b + 1]; k++) {
+                        uint32_t to = SEARCH_TO(w->links[k].to);
+                        uint64_t word = scene_load(s, s->blocks[b].address + (uint64_t)w->links[k].at * unit);
+
+                        if (w->links[k].to != to && w->leak[to] != PROFILE_LEAK_REACHABLE && slow_is_idiom(s, &s->blocks[to], word))
+                                w->links[k].to = to | SEARCH_LINK_IDIOM;
+                }
+        }
+}
+
+/* Passages that nobody holds, and all behind them. */
+static void slow_passages(struct slow *w, const struct scene *s, bool *passed)
+{
+        bool changed = true;
+
+        for (uint32_t i = 0; i < s->block_count; i++)
+                passed[i] = !w->leak[i] && s->blocks[i].flags & SEARCH_BLOCK_PASSAGE;
+        for (uint32_t i = 0; i < s->block_count; i++)
+                if (passed[i])
+                        w->leak[i] = PROFILE_LEAK_POSSIBLE;
+        while (changed) {
+                changed = false;
+                for (uint32_t i = 0; i < s->block_count; i++)
+                        for (uint64_t k = w->first[i]; w->leak[i] == PROFILE_LEAK_POSSIBLE && k < w->first[i + 1]; k++)
+                                changed |= slow_raise(w, w->links[k].to, PROFILE_LEAK_POSSIBLE);
+        }
+}
+
+/* BLOCK, and all lost ones that hang on it, are of the group HEAD; groups of heads that are met are, too. */
+static void slow_gather(struct slow *w, const struct scene *s, uint32_t block, uint32_t head)
+{
+        for (uint64_t k = w->first[block]; k < w->first[block + 1]; k++) {
+                uint32_t to = SEARCH_TO(w->links[k].to);
+
+                if (to == head || (w->leak[to] != PROFILE_LEAK_UNKNOWN && w->leak[to] != PROFILE_LEAK_DEFINITE))
+                        continue;
+                for (uint32_t i = 0; i < s->block_count; i++)
+                        if (w->head[i] == to + 1)
+                                w->head[i] = head + 1;
+                w->leak[to] = PROFILE_LEAK_INDIRECT;
+                w->head[to] = head + 1;
+                slow_gather(w, s, to, head);
+        }
+}
+
+struct slow slow_search(const struct scene *s)
+{
+        struct slow w = { 0 };
+        bool passed[SCENE_MOST];
+
+        slow_roots(&w, s);
+        slow_blocks(&w, s);
+        slow_mark(&w, s);
+        if (!s->no_idioms) {
+                slow_idioms(&w, s);
+                slow_mark(&w, s);
+        }
+        slow_idiom_only(&w, s);
+        slow_passages(&w, s, passed);
+        for (uint32_t i = 0; i < s->block_count; i++) {
+                if (w.leak[i] == PROFILE_LEAK_UNKNOWN) {
+                        w.leak[i] = PROFILE_LEAK_DEFINITE;
+                        slow_gather(&w, s, i, i);
+                }
+        }
+        for (uint32_t i = 0; i < s->block_count; i++)
+                w.leak[i] = passed[i] ? PROFILE_LEAK_UNKNOWN : w.leak[i];
+        return w;
+}
+
+void slow_free(struct slow *slow)
+{
+        free(slow->links);
+        free(slow->holds);
+}
