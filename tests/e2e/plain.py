@@ -159,9 +159,9 @@ def run_plain(folder, *argv, env=None, **how):
     return run(preloaded(argv), env=env, cwd=folder, folder=folder, **how)
 
 
-def start_recorded(folder, *argv, options=()):
+def start_recorded(folder, *argv, options=(), env=None):
     """The same under `seep record`, into out.seep."""
-    return Started(folder, SEEP, "record", "-q", "-o", folder / "out.seep", *options, "--", *argv, library=None)
+    return Started(folder, SEEP, "record", "-q", "-o", folder / "out.seep", *options, "--", *argv, library=None, env=env)
 
 
 def child_of(program):

@@ -81,7 +81,7 @@ LEAK_ALONE static void *leak_blank(void *p, size_t size)
         }
 
 /* Clears 64 KiB below the caller's frame, and every register that a call may change. */
-void leak_wipe(void);
+void leak_wipe(void) __asm__("leak_wipe");
 __asm__(".text\n"
         ".p2align 4\n"
         ".type leak_wipe, @function\n"

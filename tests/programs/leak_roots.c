@@ -78,7 +78,7 @@ static place *(*load(const char *name, void **handle))(const char *)
         snprintf(path, sizeof path, "%s/%s", getenv("LEAK_FOLDER"), name);
         *handle = dlopen(path, RTLD_NOW);
         if (!*handle)
-                truth_die(dlerror());
+                truth_die("leak_roots: no plugin\n");
         *(void **)&found = dlsym(*handle, "leak_lib_place");
         return found;
 }
@@ -321,6 +321,9 @@ static void coroutine(void)
 MAKER(on_stack)
 MAKER(on_main_stack)
 MAKER(on_other_stack)
+MAKER(on_mapped_stack)
+
+static void *(*other_stack_maker)(const char *kind, size_t size) = on_other_stack;
 
 LEAK_ALONE static void end(void)
 {
@@ -339,7 +342,7 @@ static void stack(void)
 
 LEAK_ALONE static void routine_ends(void)
 {
-        place held = on_other_stack(REACHABLE, 2403);
+        place held = other_stack_maker(REACHABLE, 2403);
         leak_wipe();
         end();
         LEAK_ESCAPE(held);
@@ -383,6 +386,7 @@ static void altstack_block(void)
 
 static void altstack_mapping(void)
 {
+        other_stack_maker = on_mapped_stack;
         handle_on((void *)map(262144, MAP_PRIVATE | MAP_ANONYMOUS, -1), 262144);
 }
 

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * leak_exits.c -- every way to end, with a block that is lost and one that is not; argv[1] names it.
+ *
+ * Room:   tests only.  See leak.h.  "exec PROGRAM ARG..." goes on as another program.
+ */
+#include "leak.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+typedef void *volatile place;
+
+MAKER(lost_at_exit)
+MAKER(kept_at_exit)
+MAKER(lost_in_child)
+MAKER(kept_in_child)
+MAKER(lost_in_thread)
+MAKER(lost_in_handler)
+
+static place kept, freed_late[8], kept_in_fork;
+static pthread_t main_thread;
+
+/* ---- what is freed at the end is no leak ---- */
+
+static void in_atexit(void)
+{
+        free((void *)freed_late[0]);
+        freed_late[0] = NULL;
+}
+
+static void in_on_exit(int status, void *p)
+{
+        (void)status;
+        free(p);
+}
+
+__attribute__((destructor)) static void in_destructor(void)
+{
+        free((void *)freed_late[1]);
+        freed_late[1] = NULL;
+}
+
+static void freeing(void)
+{
+        freed_late[0] = malloc(5001);
+        freed_late[1] = malloc(5003);
+        atexit(in_atexit);
+        on_exit(in_on_exit, malloc(5005));
+}
+
+/* Loses at the end what was reachable before. */
+static void loses(void)
+{
+        lost_in_handler(DEFINITE, 5007);
+        freed_late[2] = NULL;
+        leak_wipe();
+        leak_tell();
+}
+
+static void losing(void)
+{
+        freed_late[2] = lost_in_handler(DEFINITE, 5009);
+        atexit(loses);
+}
+
+/* ---- ways to end ---- */
+
+static void by_return(void)
+{
+}
+
+static void by_exit(void)
+{
+        exit(5);
+}
+
+static void by__exit(void)
+{
+        _exit(5);
+}
+
+static void by_quick_exit(void)
+{
+        quick_exit(5);
+}
+
+static void by_abort(void)
+{
+        abort();
+}
+
+static void by_segv(void)
+{
+        volatile uintptr_t nowhere = 8;
+        *(volatile int *)nowhere = 1;
+}
+
+static void by_kill(void)
+{
+        kill(getpid(), SIGKILL);
+}
+
+static void by_term(void)
+{
+        kill(getpid(), SIGTERM);
+}
+
+static void start(void *(*body)(void *))
+{
+        pthread_t t;
+        if (pthread_create(&t, NULL, body, NULL))
+                truth_die("leak_exits: no thread\n");
+}
+
+static void *exits(void *arg)
+{
+        (void)arg;
+        exit(5);
+}
+
+static void by_thread(void)
+{
+        start(exits);
+        for (;;)
+                pause();
+}
+
+/* Two at once: one wins, the other waits for ever. */
+static void by_two_threads(void)
+{
+        start(exits);
+        exit(5);
+}
+
+static void *goes_on(void *arg)
+{
+        (void)arg;
+        pthread_join(main_thread, NULL);
+        lost_in_thread(DEFINITE, 5011);
+        leak_wipe();
+        leak_tell();
+        exit(5);
+}
+
+static void by_pthread_exit(void)
+{
+        start(goes_on);
+        pthread_exit(NULL);
+}
+
+static volatile int busy;
+
+static void *allocates(void *arg)
+{
+        (void)arg;
+        for (size_t i = 0;; i++) {
+                void *volatile p = malloc(100 + i % 3000);
+                if (i == 1000)
+                        __atomic_add_fetch(&busy, 1, __ATOMIC_SEQ_CST);
+                free(p);
+        }
+        return NULL;
+}
+
+/* Others go on with malloc and free until there is no process any more. */
+static void by_exit_while_busy(void)
+{
+        for (int i = 0; i < 4; i++)
+                start(allocates);
+        while (busy < 4)
+                sched_yield();
+        exit(5);
+}
+
+static void exit_again(void)
+{
+        exit(5);
+}
+
+static void by_exit_twice(void)
+{
+        atexit(exit_again);
+        exit(6);
+}
+
+static void by_exec(char **argv)
+{
+        execv(argv[0], argv);
+        truth_die("leak_exits: not executed\n");
+}
+
+/* The child loses what the parent keeps, and something of its own. */
+static void by_fork(void)
+{
+        int status;
+        kept_in_fork = kept_in_child(REACHABLE, 5021);
+        pid_t child = fork();
+        if (!child) {
+                kept_in_fork = NULL;
+                lost_in_child(DEFINITE, 5023);
+                leak_wipe();
+                exit(7);
+        }
+        if (waitpid(child, &status, 0) != child || WEXITSTATUS(status) != 7)
+                truth_die("leak_exits: no child\n");
+        exit(5);
+}
+
+static const struct leak_case ways[] = {
+        {"return", by_return},
+        {"exit", by_exit},
+        {"_exit", by__exit},
+        {"quick_exit", by_quick_exit},
+        {"abort", by_abort},
+        {"segv", by_segv},
+        {"kill", by_kill},
+        {"term", by_term},
+        {"thread", by_thread},
+        {"two_threads", by_two_threads},
+        {"pthread_exit", by_pthread_exit},
+        {"busy", by_exit_while_busy},
+        {"twice", by_exit_twice},
+        {"fork", by_fork},
+        {NULL, NULL},
+};
+
+/* The truth about forks is the test's to know: it differs between the two. */
+int main(int argc, char **argv)
+{
+        const char *way = argc > 1 ? argv[1] : "return";
+        main_thread = pthread_self();
+        kept = kept_at_exit(REACHABLE, 5031);
+        lost_at_exit(DEFINITE, 5033);
+        if (strcmp(way, "_exit") && strcmp(way, "quick_exit") && strcmp(way, "exec"))
+                freeing();
+        if (!strcmp(way, "losing")) {
+                losing();
+                way = "exit";
+        } else if (strcmp(way, "pthread_exit")) {
+                leak_tell();
+        }
+        leak_wipe();
+        if (!strcmp(way, "exec"))
+                by_exec(argv + 2);
+        leak_run(ways, way);
+        return 5;
+}
