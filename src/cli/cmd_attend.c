@@ -166,7 +166,7 @@ static struct session_options make_options(struct attend *a)
 
         o.flags |= WIRE_F_ATTENDED;
         if (!a->wishes.pattern)
-                o.flags &= ~WIRE_F_EVENTS; /* there is no file to keep them in */
+                o.flags &= ~(WIRE_F_EVENTS | WIRE_F_LEAK_SCAN); /* there is no file to keep them in */
         o.attended = true;
         o.uid = getuid();
         o.output = &a->output;

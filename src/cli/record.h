@@ -35,6 +35,10 @@
         X(RECORD_LIMIT_ACTION, "limit-action", 0, "WHAT",                                                       \
           "at that limit: abort, enomem (the allocation fails) or snapshot (only a report) (abort)",            \
           "abort|enomem|snapshot")                                                                              \
+        X(RECORD_HEAD_LEAKS, NULL, 0, NULL, "leaks; searched for when the program ends:")                       \
+        X(RECORD_NO_SCAN, "no-leak-scan", 0, NULL, "do not search; the program ends at once")                   \
+        X(RECORD_KEEP_GRAPH, "keep-graph", 0, NULL, "keep who points to whom also above 1 million blocks, for seep why") \
+        X(RECORD_UNALIGNED, "unaligned", 0, NULL, "search for pointers at every byte, not only at multiples of 8") \
         X(RECORD_HEAD_EVENTS, NULL, 0, NULL, "event log:")                                                      \
         X(RECORD_EVENTS, "events", 0, NULL, "keep every allocation and release, in order (see seep events)")    \
         X(RECORD_MAX_FILE, "max-file", 0, "SIZE", "end the event log when it takes SIZE, like 1G")              \

@@ -20,7 +20,7 @@ const struct option_entry record_options[] = { RECORD_OPTIONS(OPTION_ENTRY) OPTI
 
 void record_start(struct record *r)
 {
-        *r = (struct record){ .session = { .follow = SESSION_FOLLOW_EXEC, .signal = SIGUSR1 } };
+        *r = (struct record){ .session = { .follow = SESSION_FOLLOW_EXEC, .signal = SIGUSR1, .flags = WIRE_F_LEAK_SCAN } };
 }
 
 static int take_depth(struct session_options *o, const char *value)
@@ -130,6 +130,8 @@ int record_take(struct record *r, int which, const char *value)
         if (value)
                 return take_value(r, which, value);
         r->session.flags |= flag_of(which);
+        r->session.flags &= which == RECORD_NO_SCAN ? ~WIRE_F_LEAK_SCAN : ~0u;
+        r->session.scan_flags |= which == RECORD_KEEP_GRAPH ? WIRE_SCAN_GRAPH : which == RECORD_UNALIGNED ? WIRE_SCAN_UNALIGNED : 0;
         r->force = r->force || which == RECORD_FORCE;
         r->no_summary = r->no_summary || which == RECORD_NO_SUMMARY;
         r->quiet = r->quiet || which == RECORD_QUIET;

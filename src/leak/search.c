@@ -84,7 +84,7 @@ void search_run(const struct search_input *in, struct search_graph *g)
         classes_lost(in, g);
 }
 
-void search_free(struct search_graph *g)
+void search_graph_free(struct search_graph *g)
 {
         free(g->first);
         free(g->links);

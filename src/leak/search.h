@@ -97,8 +97,8 @@ struct search_graph {
         uint64_t root_bytes, heap_bytes; /* looked at */
 };
 
-/* Fill G, the caller's to search_free(). */
+/* Fill G, the caller's to search_graph_free(). */
 void search_run(const struct search_input *in, struct search_graph *g);
-void search_free(struct search_graph *g);
+void search_graph_free(struct search_graph *g);
 
 #endif

@@ -6,6 +6,7 @@
  */
 #include "observe/answers.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,6 +47,19 @@ void answers_signal(const struct session_options *o, const struct recording *r, 
         snprintf(out + strlen(out), room - strlen(out),
                  "; reports by signal are off (choose another: %s--signal=..., or: seep snapshot %u)",
                  o->attended ? "SEEP_OPTIONS=" : "", r->pid);
+}
+
+void answers_scan(const struct recording *r, const struct scanner_words *words, char *out, size_t room)
+{
+        uint64_t blocks = words->blocks[PROFILE_LEAK_DEFINITE] + words->blocks[PROFILE_LEAK_INDIRECT];
+        uint64_t bytes = words->bytes[PROFILE_LEAK_DEFINITE] + words->bytes[PROFILE_LEAK_INDIRECT];
+
+        if (!words->good)
+                snprintf(out, room, "leak check in %s (pid %u): %s", r->program, r->pid, words->trouble);
+        else
+                snprintf(out, room, "leak check in %s (pid %u): %" PRIu64 " bytes in %" PRIu64 " blocks are lost, %" PRIu64
+                                    " of these blocks definitely",
+                         r->program, r->pid, bytes, blocks, words->blocks[PROFILE_LEAK_DEFINITE]);
 }
 
 void answers_reply(const struct snapshots_due *due, const struct reports_result *result)

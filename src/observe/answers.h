@@ -21,6 +21,9 @@ bool answers_word(const struct session_options *o, const struct recording *r, co
 void answers_signal(const struct session_options *o, const struct recording *r, char *out, size_t room);
 
 /* Answer who asked for DUE, and close the connection. */
+/* What SEEP_LEAK_CHECK found. */
+void answers_scan(const struct recording *r, const struct scanner_words *words, char *out, size_t room);
+
 void answers_reply(const struct snapshots_due *due, const struct reports_result *result);
 
 /* Answer that it cannot be done, and close FD. */

@@ -23,8 +23,10 @@
 #include "observe/door.h"
 #include "observe/family.h"
 #include "observe/process.h"
+#include "profile/file.h"
 
 #define ASK_PATIENCE_S 15
+#define ASK_SCAN_PATIENCE_S 600 /* of many gigabytes */
 #define ASK_ANCESTORS_MAX 64u
 #define ASK_TRIES 20
 #define ASK_NAP_MS 50
@@ -184,19 +186,52 @@ static void put_label(const char *label, char out[WIRE_LABEL_MAX])
                 out[i] = (unsigned char)label[i] < ' ' || label[i] == 127 ? ' ' : label[i];
 }
 
-static bool exchange(int fd, const struct wire_request *request, struct wire_reply *out, struct err *e)
+/* Where an answer goes.  FILE: the descriptor that comes with it, -1 before; NULL: none is expected. */
+struct ask_answer {
+        struct wire_reply *reply;
+        int *file;
+};
+
+/* Receive the answer, and (FILE not NULL) the descriptor that comes with it. */
+static ssize_t receive(int fd, struct wire_reply *out, int *file)
+{
+        union {
+                char room[CMSG_SPACE(sizeof(int))];
+                struct cmsghdr align;
+        } control = { { 0 } };
+        struct iovec part = { .iov_base = out, .iov_len = sizeof *out };
+        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof control.room };
+        ssize_t got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+        struct cmsghdr *c = got >= 0 ? CMSG_FIRSTHDR(&message) : NULL;
+        int descriptor;
+
+        if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(sizeof descriptor))
+                return got;
+        memcpy(&descriptor, CMSG_DATA(c), sizeof descriptor);
+        if (file && *file < 0)
+                *file = descriptor;
+        else
+                close(descriptor);
+        return got;
+}
+
+static bool exchange(int fd, const struct wire_request *request, struct ask_answer *answer, struct err *e)
 {
         ssize_t sent = send(fd, request, sizeof *request, MSG_NOSIGNAL), got;
+        struct timeval patience = { .tv_sec = ASK_SCAN_PATIENCE_S };
+        struct wire_reply *out = answer->reply;
         bool again = true;
 
         (void)sent; /* who refuses us may have answered and closed before: the kernel tells the reset first, then the answer */
+        if (request->type == WIRE_REQUEST_SCAN)
+                setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
         do
-                got = recv(fd, out, sizeof *out, 0);
+                got = receive(fd, out, answer->file);
         while (got < 0 && (errno == EINTR || (errno == ECONNRESET && again && !(again = false))));
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
                                "the seep that records process %u has not answered for %d s: it is busy, or stopped; a report may still come",
-                               request->pid, ASK_PATIENCE_S);
+                               request->pid, request->type == WIRE_REQUEST_SCAN ? ASK_SCAN_PATIENCE_S : ASK_PATIENCE_S);
         if (got != (ssize_t)sizeof *out || out->magic != WIRE_REQUEST_MAGIC)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE, "the seep that records process %u ended, or is another version than this one",
                                request->pid);
@@ -216,7 +251,7 @@ static bool explain(uint32_t pid, struct err *e)
 }
 
 /* Whoever answers at FD, which is closed. */
-static bool ask_at(int fd, const struct wire_request *request, struct wire_reply *out, struct err *e)
+static bool ask_at(int fd, const struct wire_request *request, struct ask_answer *out, struct err *e)
 {
         bool good = is_trusted(fd, request->pid) ? exchange(fd, request, out, e)
                                                  : err_set(e, ERR_EXIT_CANNOT_TRACE,
@@ -233,11 +268,12 @@ static bool is_unknown(const struct wire_reply *reply)
 }
 
 /* A daemon has lost its parents, and may have written over the environment that it was started with: all observers are asked. */
-static bool ask_everybody(const struct wire_request *request, struct wire_reply *out)
+static bool ask_everybody(const struct wire_request *request, struct ask_answer *out)
 {
         uint32_t pids[ASK_DOORS_MAX], count = door_list(pids, ASK_DOORS_MAX);
         struct sockaddr_un address;
         struct wire_reply reply;
+        struct ask_answer answer = { &reply, out->file };
         struct err e = { 0 };
         bool found = false;
 
@@ -245,20 +281,20 @@ static bool ask_everybody(const struct wire_request *request, struct wire_reply 
                 socklen_t length = door_name(pids[i], &address);
                 int fd = try_connect(&address, length);
 
-                found = fd >= 0 && ask_at(fd, request, &reply, &e) && !is_unknown(&reply);
+                found = fd >= 0 && ask_at(fd, request, &answer, &e) && !is_unknown(&reply);
         }
         if (found)
-                *out = reply;
+                *out->reply = reply;
         return found;
 }
 
 /* One try.  GONE: nobody records PID now; but that may be a matter of moments. */
-static bool ask_once(const struct wire_request *request, struct wire_reply *out, bool *gone, struct err *e)
+static bool ask_once(const struct wire_request *request, struct ask_answer *out, bool *gone, struct err *e)
 {
         int fd = find_observer(request->pid);
         bool good = fd < 0 ? explain(request->pid, e) : ask_at(fd, request, out, e);
 
-        *gone = fd < 0 || (good && is_unknown(out));
+        *gone = fd < 0 || (good && is_unknown(out->reply));
         if (!*gone || !family_has_agent((pid_t)request->pid) || !ask_everybody(request, out))
                 return good;
         *gone = false;
@@ -266,16 +302,42 @@ static bool ask_once(const struct wire_request *request, struct wire_reply *out,
 }
 
 /* A process that has just started, or become another program, has the agent already and its observer soon. */
-bool ask_snapshot(uint32_t pid, const char *label, struct wire_reply *out, struct err *e)
+static bool ask(const struct wire_request *request, struct ask_answer *out, struct err *e)
 {
-        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_SNAPSHOT, .pid = pid };
         bool good, gone;
 
-        put_label(label, request.label);
         for (int tries = ASK_TRIES;; tries--) {
-                good = ask_once(&request, out, &gone, e);
-                if (!gone || tries <= 1 || !family_has_agent((pid_t)pid))
+                good = ask_once(request, out, &gone, e);
+                if (!gone || tries <= 1 || !family_has_agent((pid_t)request->pid))
                         return good;
                 take_nap();
         }
+}
+
+bool ask_snapshot(uint32_t pid, const char *label, struct wire_reply *out, struct err *e)
+{
+        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_SNAPSHOT, .pid = pid };
+        struct ask_answer answer = { out, NULL };
+
+        put_label(label, request.label);
+        return ask(&request, &answer, e);
+}
+
+bool ask_scan(uint32_t pid, uint32_t flags, struct profile *p, struct err *e)
+{
+        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_SCAN, .pid = pid, .flags = flags };
+        struct wire_reply reply;
+        int file = -1;
+        struct ask_answer answer = { &reply, &file };
+        bool good = ask(&request, &answer, e);
+        char path[32];
+
+        *p = (struct profile){ 0 };
+        if (good && (reply.status || file < 0))
+                good = err_set(e, ERR_EXIT_CANNOT_TRACE, "process %u cannot be searched for leaks: %s", pid, reply.text);
+        snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+        good = good && file_read(p, path, e);
+        if (file >= 0)
+                close(file);
+        return good;
 }

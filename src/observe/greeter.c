@@ -152,12 +152,30 @@ int greeter_accept(int door)
         return accept4(door, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 }
 
-void greeter_reply(int fd, const struct wire_reply *reply)
+void greeter_reply_file(int fd, const struct wire_reply *reply, int file)
 {
-        ssize_t n = send(fd, reply, sizeof *reply, MSG_NOSIGNAL | MSG_DONTWAIT);
+        union {
+                char room[CMSG_SPACE(sizeof file)];
+                struct cmsghdr align;
+        } control = { { 0 } };
+        struct iovec part = { .iov_base = (void *)(uintptr_t)reply, .iov_len = sizeof *reply };
+        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+        ssize_t n;
 
+        if (file >= 0) {
+                control.align = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof file) };
+                memcpy(CMSG_DATA(&control.align), &file, sizeof file);
+                message.msg_control = control.room;
+                message.msg_controllen = sizeof control.room;
+        }
+        n = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
         (void)n; /* who does not wait for the answer does not get it */
         close(fd);
+}
+
+void greeter_reply(int fd, const struct wire_reply *reply)
+{
+        greeter_reply_file(fd, reply, -1);
 }
 
 /* ---- who comes ---- */

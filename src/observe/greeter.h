@@ -59,6 +59,9 @@ int greeter_accept(int door);
 /* Answer the command at the other end of FD, and close it. */
 void greeter_reply(int fd, const struct wire_reply *reply);
 
+/* The same, with the descriptor FILE (-1 none) for the command to keep. */
+void greeter_reply_file(int fd, const struct wire_reply *reply, int file);
+
 /* What connection FD has to say. */
 enum greeter_answer greeter_receive(int fd, struct greeting *out, struct err *e);
 

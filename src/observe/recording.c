@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/heap.h"
@@ -63,6 +64,7 @@ struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, c
         r->program = program;
         r->path = path;
         r->results = -1;
+        scanner_init(&r->scanner);
         r->snapshot_due_ms = plan->snapshot_every_ms;
         r->snapshots.seen = v->head.served; /* marks of the process that it was forked from */
         r->cwd = process_link(pid, "cwd");
@@ -83,6 +85,7 @@ struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, c
 
 void recording_free(struct recording *r, bool written)
 {
+        scanner_free(&r->scanner);
         journal_close(r->journal, !written);
         events_ids_free(&r->ids);
         view_close(&r->view);
@@ -119,6 +122,14 @@ bool recording_has_execed(const struct recording *r)
 bool recording_is_gone(const struct recording *r)
 {
         return kill((pid_t)r->pid, 0) < 0 && errno == ESRCH;
+}
+
+static uint64_t clock_now_ns(void)
+{
+        struct timespec t;
+
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static uint64_t elapsed_ms(const struct recording *r, uint64_t now_ns)
@@ -282,14 +293,14 @@ static void start_checkpoint(struct recording *r, uint64_t now_ms)
         _exit(output_write(r->plan->output, &p, &r->path, false, &e) ? 0 : 1);
 }
 
-void recording_checkpoint_done(struct recording *r, int status, uint64_t cpu_ns, uint64_t now_ns)
+static void checkpoint_done(struct recording *r, int status, uint64_t cpu_ns)
 {
         uint64_t wait_ms = cpu_ns * RECORDING_CHECKPOINT_SHARE / 1000000u;
 
         r->writer = 0;
         r->checkpoint_failed = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
         r->checkpoint_due_ms =
-                elapsed_ms(r, now_ns) + (wait_ms > RECORDING_CHECKPOINT_MS ? wait_ms : RECORDING_CHECKPOINT_MS);
+                elapsed_ms(r, clock_now_ns()) + (wait_ms > RECORDING_CHECKPOINT_MS ? wait_ms : RECORDING_CHECKPOINT_MS);
 }
 
 /* ---- snapshots and their reports ---- */
@@ -398,9 +409,9 @@ static void take_results(struct recording *r, int status)
         tell_reports(r, r->reports_begun, why);
 }
 
-void recording_reports_done(struct recording *r, int status, uint64_t now_ns)
+static void reports_done(struct recording *r, int status)
 {
-        uint64_t now_ms = elapsed_ms(r, now_ns);
+        uint64_t now_ms = elapsed_ms(r, clock_now_ns());
 
         take_results(r, status);
         r->reports_since_ms = 0;
@@ -429,9 +440,61 @@ static void serve_marks(struct recording *r, uint64_t now_ms)
         tell_served(r, now_ms);
 }
 
+/* ---- searches for leaks ---- */
+
+/* In the scanning process. */
+static void collect_for_scan(void *context, struct profile *p)
+{
+        struct recording *r = context;
+        struct recording_end end = { .end = PROFILE_END_UNKNOWN };
+
+        fill_profile(r, &end, FOR_CHECKPOINT, elapsed_ms(r, clock_now_ns()), p);
+}
+
+static struct scanner_order scan_order(struct recording *r)
+{
+        return (struct scanner_order){ (pid_t)r->pid, &r->view, r->plan->scan_flags, r, collect_for_scan };
+}
+
+static void serve_scans(struct recording *r)
+{
+        struct scanner_order order = scan_order(r);
+
+        scanner_start(&r->scanner, &order);
+}
+
+void recording_ask_scan(struct recording *r, uint32_t flags, int asker)
+{
+        scanner_ask(&r->scanner, asker, flags);
+        serve_scans(r);
+}
+
+static void scan_done(struct recording *r)
+{
+        struct scanner_words words;
+
+        if (scanner_done(&r->scanner, &r->view, &words))
+                r->plan->scanned(r->plan->context, r, &words);
+        serve_scans(r);
+}
+
+bool recording_child_ended(struct recording *r, pid_t pid, int status, uint64_t cpu_ns)
+{
+        if (r->scanner.worker == pid)
+                scan_done(r);
+        else if (r->reporter == pid)
+                reports_done(r, status);
+        else if (r->writer == pid)
+                checkpoint_done(r, status, cpu_ns);
+        else
+                return false;
+        return true;
+}
+
 void recording_knock(struct recording *r, uint64_t now_ns)
 {
         serve_marks(r, elapsed_ms(r, now_ns));
+        serve_scans(r);
 }
 
 void recording_ask(struct recording *r, const char *label, int asker, uint64_t now_ns)
@@ -481,6 +544,7 @@ void recording_tick(struct recording *r, uint64_t now_ns)
 
         view_tick(&r->view, now_ms < UINT32_MAX ? (uint32_t)now_ms : UINT32_MAX);
         serve_marks(r, now_ms);
+        serve_scans(r);
         take_own_snapshots(r, now_ms);
         if (!slices_due(&r->slices, now_ms))
                 return;
@@ -540,6 +604,18 @@ static void write_last_reports(struct recording *r, const struct profile *p, uin
         tell_served(r, now_ms);
 }
 
+static void find_leaks(struct recording *r, const struct recording_end *end, struct profile *p)
+{
+        struct scanner_order order = scan_order(r);
+
+        if (!*r->path)
+                return;
+        if (end->end == PROFILE_END_UNKNOWN)
+                scanner_last(&r->scanner, &order, p);
+        else
+                scanner_finish(&r->scanner, &r->view, p);
+}
+
 void recording_finish(struct recording *r, const struct recording_end *end, uint64_t now_ns, struct profile *p)
 {
         uint64_t now_ms = elapsed_ms(r, now_ns);
@@ -555,6 +631,7 @@ void recording_finish(struct recording *r, const struct recording_end *end, uint
                 cut_last(r, end, now_ms);
         fill_profile(r, end, FOR_GOOD, now_ms, p);
         settle_rss(r, end, &p->totals);
+        find_leaks(r, end, p);
         if (r->journal)
                 journal_give(r->journal, &r->ids, p);
         if (end->end == PROFILE_END_UNKNOWN)

@@ -16,6 +16,7 @@
 #include "observe/journal.h"
 #include "observe/output.h"
 #include "observe/reports.h"
+#include "observe/scanner.h"
 #include "observe/slices.h"
 #include "observe/snapshots.h"
 #include "observe/view.h"
@@ -28,6 +29,7 @@ struct recording_plan {
         uint32_t depth; /* innermost frames to keep, 0 all */
         uint64_t snapshot_every_ms, snapshot_rss_bytes; /* 0 none */
         uint64_t max_file_bytes;                        /* of the event log; 0 any */
+        uint32_t scan_flags;                            /* WIRE_SCAN_*, for all searches for leaks */
         struct output *output;
         bool attended; /* plain LD_PRELOAD: a last report at the end, unless the program asked for one itself; after exec the new
                         * program says nothing to us */
@@ -35,6 +37,8 @@ struct recording_plan {
         void *context;
         /* A report is written, or could not be.  ASKER in DUE is the callee's to answer and close. */
         void (*told)(void *context, const struct recording *r, const struct snapshots_due *due, const struct reports_result *result);
+        /* A search for leaks that the program asked for (SEEP_LEAK_CHECK) is over. */
+        void (*scanned)(void *context, const struct recording *r, const struct scanner_words *words);
 };
 
 struct recording {
@@ -74,6 +78,8 @@ struct recording {
         uint32_t reports_begun;    /* how many of snapshots.due it has */
         uint64_t reports_since_ms; /* since when the oldest one is due */
 
+        struct scanner scanner;
+
         pid_t writer; /* the process that writes a checkpoint now; 0 none */
         uint64_t checkpoint_due_ms;
         bool checkpoint_failed;
@@ -102,8 +108,8 @@ void recording_knock(struct recording *r, uint64_t now_ns);
 /* ASKER, a connection, wants a snapshot; it will be answered through plan->told. */
 void recording_ask(struct recording *r, const char *label, int asker, uint64_t now_ns);
 
-/* The process that wrote reports ended, with STATUS of waitpid(). */
-void recording_reports_done(struct recording *r, int status, uint64_t now_ns);
+/* ASKER wants a search for leaks (FLAGS: WIRE_SCAN_*), and will be answered. */
+void recording_ask_scan(struct recording *r, uint32_t flags, int asker);
 
 /* The process runs another program now, which did not say hello (yet). */
 bool recording_has_execed(const struct recording *r);
@@ -111,8 +117,8 @@ bool recording_has_execed(const struct recording *r);
 /* Is it over?  For processes without a pidfd. */
 bool recording_is_gone(const struct recording *r);
 
-/* The checkpoint's writer ended: it took CPU_NS and left with STATUS of waitpid(). */
-void recording_checkpoint_done(struct recording *r, int status, uint64_t cpu_ns, uint64_t now_ns);
+/* A child of ours ended: it took CPU_NS and left with STATUS of waitpid().  false: it did not work for R. */
+bool recording_child_ended(struct recording *r, pid_t pid, int status, uint64_t cpu_ns);
 
 /* The last look: waits for a checkpoint being written, then fills P, the caller's to write and free. */
 void recording_finish(struct recording *r, const struct recording_end *end, uint64_t now_ns, struct profile *p);

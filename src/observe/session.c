@@ -109,6 +109,14 @@ static void tell_report(void *context, const struct recording *r, const struct s
                 answers_reply(due, result);
 }
 
+static void tell_scan(void *context, const struct recording *r, const struct scanner_words *words)
+{
+        char text[1400];
+
+        answers_scan(r, words, text, sizeof text);
+        say(context, words->good ? SESSION_ADVICE : SESSION_TROUBLE, "%s", text);
+}
+
 /* The program has taken the signal that asks for snapshots: say so, once. */
 static void tell_signal(struct session *s, struct recording *r)
 {
@@ -136,11 +144,13 @@ static void make_plan(struct session *s)
                 .snapshot_every_ms = s->o.snapshot_every_ms,
                 .snapshot_rss_bytes = s->o.snapshot_rss_bytes,
                 .max_file_bytes = s->o.max_file_bytes,
+                .scan_flags = s->o.scan_flags,
                 .output = s->o.output,
                 .attended = s->o.attended,
                 .author = s->o.author,
                 .context = s,
                 .told = tell_report,
+                .scanned = tell_scan,
         };
 }
 
@@ -417,10 +427,12 @@ static void serve_request(struct session *s, const struct greeting *g, int fd)
                         r = s->recordings[i];
         if (!may_ask(s, g->uid))
                 answers_refuse(fd, "process %u is recorded by another user; only that user and root may ask", ask->pid);
-        else if (ask->type != WIRE_REQUEST_SNAPSHOT)
+        else if (ask->type != WIRE_REQUEST_SNAPSHOT && ask->type != WIRE_REQUEST_SCAN)
                 answers_refuse(fd, "the seep that records process %u does not know this request: it is another version", ask->pid);
         else if (!r)
                 answers_refuse(fd, "process %u is not among those recorded there (see --follow)", ask->pid);
+        else if (ask->type == WIRE_REQUEST_SCAN)
+                recording_ask_scan(r, ask->flags, fd);
         else
                 recording_ask(r, ask->label, fd, now_ns());
 }
@@ -529,12 +541,7 @@ static void writer_ended(struct session *s, pid_t pid, int status, const struct 
                 struct recording *r = s->recordings[i];
                 bool failed_before = r->checkpoint_failed;
 
-                if (r->reporter == pid)
-                        recording_reports_done(r, status, now_ns());
-                if (r->writer != pid)
-                        continue;
-                recording_checkpoint_done(r, status, cpu_ns, now_ns());
-                if (r->checkpoint_failed && !failed_before)
+                if (recording_child_ended(r, pid, status, cpu_ns) && r->checkpoint_failed && !failed_before)
                         say(s, SESSION_TROUBLE, "cannot write to %s now (disk full?); going on, and trying again", r->path);
         }
 }

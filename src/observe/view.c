@@ -207,3 +207,23 @@ void view_served(const struct view *v, uint32_t served)
         if (v->shared)
                 syscall(SYS_futex, &v->shared->served, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
+
+uint32_t view_moment(const struct view *v)
+{
+        uint32_t now = 0;
+
+        if (v->shared)
+                return __atomic_add_fetch(&v->shared->tick_ms, 1, __ATOMIC_SEQ_CST);
+        view_pread(v->fd, &now, sizeof now, offsetof(struct ledger_head, tick_ms));
+        view_put(v, offsetof(struct ledger_head, tick_ms), now + 1);
+        return now + 1;
+}
+
+void view_scanned(const struct view *v, uint32_t asked, uint64_t definite)
+{
+        if (!v->shared)
+                return;
+        __atomic_store_n(&v->shared->scan_definite, definite, __ATOMIC_SEQ_CST);
+        view_put(v, offsetof(struct ledger_head, scan_done), asked);
+        syscall(SYS_futex, &v->shared->scan_done, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}

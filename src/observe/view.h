@@ -54,6 +54,12 @@ struct ledger_head *view_shared(const struct view *v);
 void view_tick(const struct view *v, uint32_t tick_ms);
 void view_observer(const struct view *v, uint32_t pid);
 
+/* The clock is set on by one at least, and told: what happens from now on has this time or a later one. */
+uint32_t view_moment(const struct view *v);
+
+/* The search for leaks that was ASKED for (ledger_head.scan_asked) is done, and found so many DEFINITE ones: wake whoever waits for that. */
+void view_scanned(const struct view *v, uint32_t asked, uint64_t definite);
+
 /* Marks [0, SERVED) are done with: wake whoever waits for that. */
 void view_served(const struct view *v, uint32_t served);
 

@@ -16,7 +16,10 @@
 /* Write P to PATH atomically: a temporary file beside it, then rename.  An existing PATH is replaced. */
 bool file_write(const struct profile *p, const char *path, struct err *e);
 
-/* The same to the path TO (may be FROM), and with what FROM holds besides the model: an event log. */
+/* Write P, without its event log and uncompressed, to FD: for another process that reads it at once. */
+bool file_put(const struct profile *p, int fd, struct err *e);
+
+/* The same as file_write() to the path TO (may be FROM), and with what FROM holds besides the model: an event log. */
 bool file_rewrite(const struct profile *p, const char *from, const char *to, struct err *e);
 
 /* Fill P (any contents) from PATH.  A truncated or damaged file gives what was whole: true, P->truncated set, a warning

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "base/io.h"
 #include "profile/file.h"
 #include "profile/image.h"
 #include "profile/parts.h"
@@ -159,6 +160,16 @@ bool image_write(const struct profile *p, enum image_packing packing, struct str
         struct writing w = { .p = p, .packing = packing, .out = out, .e = e };
 
         return write_all(&w);
+}
+
+bool file_put(const struct profile *p, int fd, struct err *e)
+{
+        struct str out = { 0 };
+        bool good = image_write(p, IMAGE_PLAIN, &out, e) &&
+                    (io_write(fd, out.data, out.length) || err_sys(e, ERR_EXIT_FINDINGS, "cannot pass a recording on"));
+
+        str_free(&out);
+        return good;
 }
 
 bool file_write(const struct profile *p, const char *path, struct err *e)

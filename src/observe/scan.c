@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scan.c -- one search for leaks in a process, from the stop to the verdicts.
+ *
+ * Room:   outside.
+ */
+#include "observe/scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "attach/freeze.h"
+#include "base/heap.h"
+#include "leak/search.h"
+#include "observe/roots.h"
+#include "observe/scan_blocks.h"
+#include "observe/scan_store.h"
+#include "observe/stopped.h"
+#include "observe/suppressions.h"
+#include "wire/hello.h"
+
+struct scan {
+        const struct scan_order *o;
+        struct profile *p;
+        struct freeze freeze;
+        struct scan_entries before, now;
+        bool copied;
+        uint32_t moment_ms;
+        struct search_range *moving;
+        uint32_t moving_count;
+        struct search_block *blocks;
+        uint64_t block_count;
+        struct roots roots;
+        struct search_graph graph;
+        uint64_t begin_ns;
+};
+
+static uint64_t now_ns(void)
+{
+        struct timespec t;
+
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- the moment ---- */
+
+/* While the process stands still.  A copy that cannot be made is no failure: it is held instead. */
+static void take_moment(struct scan *s)
+{
+        struct err e;
+
+        s->moment_ms = view_moment(s->o->view);
+        view_refresh(s->o->view, &e);
+        s->moving_count = scan_moving(s->o->view, &s->moving);
+        s->copied = s->o->when != PROFILE_SCAN_EXIT && s->o->when != PROFILE_SCAN_EXEC && !(s->o->flags & WIRE_SCAN_HOLD) &&
+                    freeze_copy(&s->freeze, &e);
+        if (s->copied)
+                freeze_release(&s->freeze);
+}
+
+static bool stop(struct scan *s, struct err *e)
+{
+        struct err ignored;
+
+        if (s->o->when != PROFILE_SCAN_EXIT && s->o->when != PROFILE_SCAN_EXEC && view_refresh(s->o->view, &ignored))
+                scan_entries_read(&s->before, s->o->view, UINT32_MAX);
+        if (!freeze_stop(&s->freeze, s->o->pid, e))
+                return false;
+        take_moment(s);
+        view_refresh(s->o->view, &ignored);
+        scan_entries_read(&s->now, s->o->view, s->copied ? s->moment_ms : UINT32_MAX);
+        s->o->collect(s->o->context, s->p);
+        return true;
+}
+
+/* ---- what is searched ---- */
+
+static void find_roots(struct scan *s)
+{
+        const struct ledger_head *h = &s->o->view->head;
+        bool waits = h->scan_asked != h->scan_done;
+        struct roots_input in = {
+                .freeze = &s->freeze,
+                .view = s->o->view,
+                .p = s->p,
+                .entries = &s->now,
+                .moving = s->moving,
+                .moving_count = s->moving_count,
+                .holder = waits ? h->scan_holder : 0,
+                .holder_sp = waits ? h->scan_sp : 0,
+        };
+
+        roots_find(&s->roots, &in);
+}
+
+static uint64_t first_from(const struct scan *s, uint64_t address)
+{
+        uint64_t low = 0, high = s->block_count;
+
+        while (low < high) {
+                uint64_t middle = low + (high - low) / 2;
+
+                if (s->blocks[middle].address < address)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low;
+}
+
+#define IS_ROOT (1u << 31)
+#define NESTED_MAX 64u /* blocks that may lie between a block and one that it is in */
+
+static void mark_used(struct scan *s, const struct roots_used *u)
+{
+        uint64_t i = first_from(s, u->end);
+
+        for (uint32_t others = 0; i-- > 0 && others < NESTED_MAX;) {
+                struct search_block *b = &s->blocks[i];
+                bool inside = b->address + b->size > u->start;
+
+                if (inside)
+                        b->flags |= u->tls ? IS_ROOT : SEARCH_BLOCK_IGNORED;
+                others = inside ? 0 : others + 1;
+        }
+}
+
+/* Thread-local storage that the loader got from malloc is a root, not a block. */
+static void use_blocks(struct scan *s)
+{
+        uint64_t kept = 0;
+
+        for (uint32_t i = 0; i < s->roots.used_count; i++)
+                mark_used(s, &s->roots.used[i]);
+        for (uint64_t i = 0; i < s->block_count; i++)
+                if (!(s->blocks[i].flags & IS_ROOT))
+                        s->blocks[kept++] = s->blocks[i];
+        s->block_count = kept;
+}
+
+/* ---- reading ---- */
+
+static size_t read_memory(void *context, uint64_t address, void *to, size_t bytes)
+{
+        return freeze_read(context, address, to, bytes);
+}
+
+static void read_words(void *context, const uint64_t *addresses, uint64_t *words, size_t count)
+{
+        freeze_read_words(context, addresses, words, count);
+}
+
+static uint64_t next_used(void *context, uint64_t address, uint64_t end)
+{
+        return freeze_next_used(context, address, end);
+}
+
+static void search(struct scan *s)
+{
+        struct search_input in = {
+                .memory = { &s->freeze, read_memory, read_words, next_used },
+                .blocks = s->blocks,
+                .block_count = s->block_count,
+                .roots = s->roots.search,
+                .root_count = s->roots.count,
+                .code = s->roots.code,
+                .code_count = s->roots.code_count,
+                .unaligned = s->o->flags & WIRE_SCAN_UNALIGNED,
+                .no_idioms = s->o->flags & WIRE_SCAN_NO_IDIOMS,
+        };
+
+        search_run(&in, &s->graph);
+}
+
+/* ---- the result ---- */
+
+static void describe(struct scan *s, struct profile_scan *out)
+{
+        *out = (struct profile_scan){
+                .ms = s->moment_ms,
+                .when = s->o->when,
+                .flags = (s->o->flags & WIRE_SCAN_UNALIGNED ? PROFILE_SCAN_UNALIGNED : 0) | (s->copied ? PROFILE_SCAN_COPY : 0) |
+                         (s->o->lost ? PROFILE_SCAN_INCREMENT : 0),
+                .threads = s->freeze.thread_count,
+                .roots = s->roots.count,
+                .root_bytes = s->graph.root_bytes,
+                .heap_bytes = s->graph.heap_bytes,
+                .trouble = heap_text(""),
+        };
+}
+
+static void store(struct scan *s)
+{
+        bool graph = s->block_count < SCAN_GRAPH_BLOCKS || (s->o->flags & WIRE_SCAN_GRAPH);
+        struct scan_result result = { .blocks = s->blocks, .graph = &s->graph, .roots = &s->roots, .freeze = &s->freeze,
+                                      .lost = s->o->lost, .lost_count = s->o->lost_count, .moment_ms = s->moment_ms };
+        struct profile_scan *scan = heap_zero(1, sizeof *scan);
+        uint64_t definite;
+
+        describe(s, scan);
+        s->p->scans = scan;
+        s->p->scan_count = 1;
+        definite = scan_store_verdicts(&result, s->p);
+        scan->suppressions = definite ? suppressions_of_program(&s->freeze, s->p) : heap_text("");
+        if (graph)
+                scan_store_graph(&result, s->p);
+        if (graph)
+                stopped_frames(&s->freeze, s->p);
+        scan->flags |= graph ? PROFILE_SCAN_GRAPH : 0;
+        free(result.block_of);
+        freeze_release(&s->freeze);
+        scan->pause_us = s->freeze.pause_ns / 1000;
+        scan->scan_us = (now_ns() - s->begin_ns) / 1000;
+        s->o->read(s->o->context, definite);
+}
+
+static void clean_up(struct scan *s)
+{
+        freeze_close(&s->freeze);
+        search_graph_free(&s->graph);
+        roots_free(&s->roots);
+        scan_entries_free(&s->before);
+        scan_entries_free(&s->now);
+        free(s->blocks);
+        free(s->moving);
+}
+
+void scan_trouble(struct profile *p, const char *why)
+{
+        p->scans = heap_zero(1, sizeof *p->scans);
+        p->scans[0].trouble = heap_text(why);
+        p->scans[0].suppressions = heap_text("");
+        p->scan_count = 1;
+}
+
+bool scan_run(const struct scan_order *o, struct profile *p, struct err *e)
+{
+        struct scan s = { .o = o, .p = p, .begin_ns = now_ns() };
+        bool good = stop(&s, e);
+
+        if (good) {
+                s.blocks = scan_blocks(&s.now, s.copied ? &s.before : NULL, s.moment_ms, &s.block_count);
+                find_roots(&s);
+                use_blocks(&s);
+                search(&s);
+                store(&s);
+        } else {
+                o->collect(o->context, p);
+                scan_trouble(p, e->text);
+        }
+        clean_up(&s);
+        return good;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scan_blocks.c -- the blocks of a process at the moment of a search for leaks.
+ *
+ * Room:   outside.
+ */
+#include "observe/scan_blocks.h"
+
+#include <stdlib.h>
+
+#include "base/heap.h"
+#include "observe/shadow.h"
+
+/* ---- reading ---- */
+
+static void take(void *context, const struct ledger_block *b, uint64_t address)
+{
+        struct scan_entries *e = context;
+        bool live = LEDGER_BLOCK_LIVE(*b), recorded = LEDGER_BLOCK_SITE(*b) != 0;
+        uint64_t size = LEDGER_BLOCK_SIZE(*b);
+
+        if (live ? !recorded && !size : LEDGER_BLOCK_BIRTH_MS(*b) < e->since_ms)
+                return;
+        if (e->count == e->room) {
+                e->room = e->room ? e->room * 2 : 4096;
+                e->at = heap_grow(e->at, e->room, sizeof *e->at);
+        }
+        e->at[e->count++] = (struct scan_entry){
+                .address = address,
+                .size = size,
+                .ms = LEDGER_BLOCK_BIRTH_MS(*b),
+                .flags = (live ? SCAN_ENTRY_LIVE : 0) | (recorded ? SCAN_ENTRY_RECORDED : 0) |
+                         (LEDGER_BLOCK_IGNORED(*b) ? SCAN_ENTRY_IGNORED : 0) |
+                         (LEDGER_BLOCK_KIND(*b) == LEDGER_KIND_POOL ? SCAN_ENTRY_POOL : 0),
+        };
+}
+
+static int by_address(const void *a, const void *b)
+{
+        const struct scan_entry *x = a, *y = b;
+
+        if (x->address != y->address)
+                return x->address < y->address ? -1 : 1;
+        return (x->size < y->size) - (x->size > y->size);
+}
+
+static void sort(struct scan_entries *e)
+{
+        for (uint64_t i = 1; i < e->count; i++)
+                if (by_address(&e->at[i - 1], &e->at[i]) > 0) {
+                        qsort(e->at, e->count, sizeof *e->at, by_address);
+                        return;
+                }
+}
+
+void scan_entries_read(struct scan_entries *e, const struct view *v, uint32_t since_ms)
+{
+        struct shadow_visitor visitor = { .context = e, .take = take, .dead = since_ms != UINT32_MAX };
+
+        *e = (struct scan_entries){ .since_ms = since_ms };
+        shadow_walk(v, &visitor);
+        sort(e);
+}
+
+void scan_entries_free(struct scan_entries *e)
+{
+        free(e->at);
+        *e = (struct scan_entries){ 0 };
+}
+
+uint64_t scan_entries_find(const struct scan_entries *e, uint64_t address)
+{
+        uint64_t low = 0, high = e->count;
+
+        while (low < high) {
+                uint64_t middle = low + (high - low) / 2;
+
+                if (e->at[middle].address < address)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low;
+}
+
+uint32_t scan_moving(const struct view *v, struct search_range **out)
+{
+        uint32_t slots = view_count(v, LEDGER_SLOTS, v->head.slot_count, sizeof(struct ledger_slot)), count = 0;
+
+        *out = heap_zero(slots, sizeof **out);
+        for (uint32_t i = 0; i < slots; i++) {
+                uint64_t moving[2];
+
+                view_read(v, LEDGER_SLOTS, i * sizeof(struct ledger_slot) + offsetof(struct ledger_slot, moving), moving, sizeof moving);
+                if (moving[0] && moving[1] <= LEDGER_SIZE_MAX)
+                        (*out)[count++] = (struct search_range){ moving[0], moving[0] + moving[1] };
+        }
+        return count;
+}
+
+/* ---- choosing ---- */
+
+struct choice {
+        struct search_block *at;
+        uint64_t count, room;
+};
+
+static void add(struct choice *c, const struct scan_entry *e, uint32_t flags)
+{
+        if (c->count == c->room) {
+                c->room = c->room ? c->room * 2 : 4096;
+                c->at = heap_grow(c->at, c->room, sizeof *c->at);
+        }
+        c->at[c->count++] = (struct search_block){ .address = e->address, .size = e->size, .flags = flags };
+}
+
+static bool is_certain(const struct scan_entry *e, uint32_t moment_ms)
+{
+        return (e->flags & SCAN_ENTRY_LIVE) && (!(e->flags & SCAN_ENTRY_RECORDED) || e->ms < moment_ms);
+}
+
+static uint32_t certain_flags(const struct scan_entry *e)
+{
+        return (e->flags & SCAN_ENTRY_IGNORED ? SEARCH_BLOCK_IGNORED : 0) | (e->flags & SCAN_ENTRY_RECORDED ? 0 : SEARCH_BLOCK_PASSAGE);
+}
+
+/* Where the certain blocks have been passed, and where the next one begins. */
+struct sweep {
+        const struct choice *certain;
+        uint64_t next, end;
+};
+
+/* A passage goes where no certain block is. */
+static void add_passage(struct choice *to, struct sweep *s, const struct scan_entry *e)
+{
+        const struct search_block *b = s->certain->at;
+        uint64_t last = to->count ? to->at[to->count - 1].address + to->at[to->count - 1].size : 0;
+        struct scan_entry part = *e;
+
+        while (s->next < s->certain->count && b[s->next].address <= e->address) {
+                if (b[s->next].address + b[s->next].size > s->end)
+                        s->end = b[s->next].address + b[s->next].size;
+                s->next++;
+        }
+        if (s->end > part.address || last > part.address || (s->next && b[s->next - 1].address == part.address))
+                return;
+        if (s->next < s->certain->count && part.address + part.size > b[s->next].address)
+                part.size = b[s->next].address - part.address;
+        if (part.size)
+                add(to, &part, SEARCH_BLOCK_PASSAGE);
+}
+
+/* Entries of both lists in order of address, those that are certain left out. */
+static void find_passages(const struct scan_entries *now, const struct scan_entries *before, uint32_t moment_ms, struct choice *certain,
+                          struct choice *passages)
+{
+        struct sweep s = { .certain = certain };
+        uint64_t i = 0, j = 0;
+
+        while (i < now->count || j < before->count) {
+                bool first = j == before->count || (i < now->count && by_address(&now->at[i], &before->at[j]) <= 0);
+                const struct scan_entry *e = first ? &now->at[i++] : &before->at[j++];
+
+                if (!first || !is_certain(e, moment_ms))
+                        add_passage(passages, &s, e);
+        }
+}
+
+/* Both in one list, in order. */
+static struct search_block *join(const struct choice *one, const struct choice *other)
+{
+        struct search_block *all = heap_zero(one->count + other->count, sizeof *all);
+        uint64_t i = 0, j = 0;
+
+        while (i < one->count || j < other->count) {
+                bool first = j == other->count || (i < one->count && one->at[i].address <= other->at[j].address);
+
+                all[i + j] = first ? one->at[i] : other->at[j];
+                i += first;
+                j += !first;
+        }
+        return all;
+}
+
+struct search_block *scan_blocks(const struct scan_entries *now, const struct scan_entries *before, uint32_t moment_ms, uint64_t *count)
+{
+        struct choice certain = { 0 }, passages = { 0 };
+        struct search_block *all;
+
+        for (uint64_t i = 0; i < now->count; i++)
+                if (!before || is_certain(&now->at[i], moment_ms))
+                        add(&certain, &now->at[i], certain_flags(&now->at[i]));
+        if (before)
+                find_passages(now, before, moment_ms, &certain, &passages);
+        *count = certain.count + passages.count;
+        if (!passages.count)
+                return certain.at;
+        all = join(&certain, &passages);
+        free(certain.at);
+        free(passages.at);
+        return all;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scan_blocks.h -- the blocks of a process at the moment of a search for leaks.
+ *
+ * Room:   outside.  Called by observe/scan.c, in the scanning process.
+ * Keeps:  a process that is held has one list.  One that goes on while we read has three: what was there before the moment, what is
+ *         there after it, and what was freed since.  Blocks that may or may not have been there are passages (leak/search.h).
+ */
+#ifndef SEEP_OBSERVE_SCAN_BLOCKS_H
+#define SEEP_OBSERVE_SCAN_BLOCKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "leak/search.h"
+#include "observe/view.h"
+
+#define SCAN_ENTRY_LIVE 1u
+#define SCAN_ENTRY_RECORDED 2u
+#define SCAN_ENTRY_IGNORED 4u
+#define SCAN_ENTRY_POOL 8u
+
+struct scan_entry {
+        uint64_t address, size;
+        uint32_t ms; /* birth; of one that is not live: death */
+        uint32_t flags; /* SCAN_ENTRY_* */
+};
+
+struct scan_entries {
+        struct scan_entry *at; /* by address, of equal ones the larger first */
+        uint64_t count, room;
+        uint32_t since_ms; /* tombstones of this moment or later are kept; UINT32_MAX: none */
+};
+
+/* All blocks in the ledger now.  To be freed with scan_entries_free(). */
+void scan_entries_read(struct scan_entries *e, const struct view *v, uint32_t since_ms);
+void scan_entries_free(struct scan_entries *e);
+
+/* The first entry at or after ADDRESS. */
+uint64_t scan_entries_find(const struct scan_entries *e, uint64_t address);
+
+/* Blocks that realloc has in hand now, in no other list.  *OUT is to be freed. */
+uint32_t scan_moving(const struct view *v, struct search_range **out);
+
+/* What was alive at MOMENT_MS: NOW was read after it, BEFORE (NULL: NOW was read at the very moment) before it.  The result is to be freed. */
+struct search_block *scan_blocks(const struct scan_entries *now, const struct scan_entries *before, uint32_t moment_ms, uint64_t *count);
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scan_store.c -- what a search found, in the terms of a profile.
+ *
+ * Room:   outside.
+ */
+#include "observe/scan_store.h"
+
+#include <stdlib.h>
+
+#include "base/heap.h"
+
+#define CONTENTS_MAX 65536u
+
+/* ---- which is which ---- */
+
+/* Both lists are sorted alike; what is in one only is passed over. */
+static uint32_t *match(const struct scan_result *r, const struct profile *p)
+{
+        uint64_t count = r->graph->block_count, j = 0;
+        uint32_t *map = heap_zero(count, sizeof *map);
+
+        for (uint64_t i = 0; i < count; i++) {
+                const struct search_block *b = &r->blocks[i];
+
+                while (j < p->block_count && (p->blocks[j].address < b->address ||
+                                              (p->blocks[j].address == b->address && p->blocks[j].size > b->size)))
+                        j++;
+                if (j < p->block_count && p->blocks[j].address == b->address && p->blocks[j].size == b->size &&
+                    !(b->flags & SEARCH_BLOCK_PASSAGE))
+                        map[i] = (uint32_t)++j;
+        }
+        return map;
+}
+
+/* ---- verdicts ---- */
+
+static bool was_lost(const struct scan_result *r, const struct profile_block *b)
+{
+        uint64_t low = 0, high = r->lost_count;
+
+        while (low < high) {
+                uint64_t middle = low + (high - low) / 2;
+
+                if (r->lost[middle].address < b->address)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low < r->lost_count && r->lost[low].address == b->address && r->lost[low].birth_ms == b->birth_ms;
+}
+
+static void judge(const struct scan_result *r, struct profile *p, uint64_t i)
+{
+        const struct search_graph *g = r->graph;
+        uint32_t block = r->block_of[i] - 1;
+        struct profile_verdict *v = &p->verdicts[block];
+
+        v->leak = g->leak[i] == PROFILE_LEAK_UNKNOWN ? PROFILE_LEAK_REACHABLE : g->leak[i];
+        v->vtable = g->vtables[i];
+        v->head = g->head[i] ? r->block_of[g->head[i] - 1] : 0;
+        if (r->blocks[i].flags & SEARCH_BLOCK_IGNORED)
+                v->flags |= PROFILE_VERDICT_IGNORED;
+        if (g->idiom[i])
+                v->flags |= PROFILE_VERDICT_IDIOM;
+        if (r->lost && v->leak >= PROFILE_LEAK_INDIRECT && !was_lost(r, &p->blocks[block]))
+                v->flags |= PROFILE_VERDICT_NEW;
+}
+
+static void add_content(const struct scan_result *r, struct profile *p, uint32_t block, uint32_t *room)
+{
+        struct profile_content c = { .block = block };
+        uint64_t size = p->blocks[block].size;
+
+        c.bytes = (uint32_t)freeze_read(r->freeze, p->blocks[block].address, c.data,
+                                        size < PROFILE_CONTENT_BYTES ? size : PROFILE_CONTENT_BYTES);
+        if (p->content_count == *room) {
+                *room = *room ? *room * 2 : 64;
+                p->contents = heap_grow(p->contents, *room, sizeof *p->contents);
+        }
+        p->contents[p->content_count++] = c;
+}
+
+uint64_t scan_store_verdicts(struct scan_result *r, struct profile *p)
+{
+        uint64_t definite = 0;
+        uint32_t room = 0;
+
+        r->block_of = match(r, p);
+        p->verdicts = heap_zero(p->block_count, sizeof *p->verdicts);
+        p->verdict_count = p->block_count;
+        for (uint64_t i = 0; i < p->block_count; i++)
+                p->verdicts[i].leak = PROFILE_LEAK_REACHABLE;
+        for (uint64_t i = 0; i < r->graph->block_count; i++)
+                if (r->block_of[i])
+                        judge(r, p, i);
+        for (uint64_t i = 0; i < p->block_count; i++) {
+                definite += p->verdicts[i].leak == PROFILE_LEAK_DEFINITE;
+                if (p->verdicts[i].leak >= PROFILE_LEAK_POSSIBLE && p->content_count < CONTENTS_MAX)
+                        add_content(r, p, (uint32_t)i, &room);
+        }
+        return definite;
+}
+
+/* ---- graph ---- */
+
+static uint32_t pointer_flags(uint32_t to)
+{
+        return (to & SEARCH_LINK_INTERIOR ? PROFILE_POINTER_INTERIOR : 0) | (to & SEARCH_LINK_IDIOM ? PROFILE_POINTER_IDIOM : 0);
+}
+
+static void store_holds(const struct scan_result *r, struct profile *p)
+{
+        const struct search_graph *g = r->graph;
+
+        p->holds = heap_zero(g->hold_count, sizeof *p->holds);
+        for (uint64_t i = 0; i < g->hold_count; i++) {
+                const struct search_hold *h = &g->holds[i];
+                uint32_t block = r->block_of[SEARCH_LINK_TO(*h)];
+
+                if (block)
+                        p->holds[p->hold_count++] = (struct profile_hold){ .at = h->at, .from = h->root, .to = block - 1,
+                                                                           .flags = pointer_flags(h->to) };
+        }
+}
+
+static void store_pointers(const struct scan_result *r, struct profile *p)
+{
+        const struct search_graph *g = r->graph;
+
+        p->pointers = heap_zero(g->link_count, sizeof *p->pointers);
+        for (uint64_t i = 0; i < g->block_count; i++)
+                for (uint64_t k = g->first[i]; r->block_of[i] && k < g->first[i + 1]; k++) {
+                        const struct search_link *l = &g->links[k];
+                        uint32_t block = r->block_of[SEARCH_LINK_TO(*l)];
+
+                        if (block)
+                                p->pointers[p->pointer_count++] = (struct profile_pointer){
+                                        .at = (uint64_t)l->at * g->unit, .from = r->block_of[i] - 1, .to = block - 1,
+                                        .flags = pointer_flags(l->to) };
+                }
+}
+
+void scan_store_graph(struct scan_result *r, struct profile *p)
+{
+        p->roots = r->roots->at;
+        p->root_count = r->roots->count;
+        r->roots->at = NULL;
+        store_holds(r, p);
+        store_pointers(r, p);
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scanner.c -- searches for leaks in one recorded process: who wants one, the process that makes it, and what it found.
+ *
+ * Room:   outside.
+ */
+#include "observe/scanner.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+#include "base/io.h"
+#include "base/signals.h"
+#include "observe/answers.h"
+#include "observe/greeter.h"
+#include "observe/scan.h"
+#include "observe/scan_merge.h"
+#include "profile/file.h"
+
+static void close_file(struct scanner_file *f)
+{
+        if (f->fd >= 0)
+                close(f->fd);
+        f->fd = -1;
+}
+
+static bool open_file(struct scanner_file *f, const char *name)
+{
+        close_file(f);
+        f->fd = memfd_create(name, MFD_CLOEXEC);
+        return f->fd >= 0;
+}
+
+void scanner_init(struct scanner *s)
+{
+        *s = (struct scanner){ .image = { -1 }, .words = { -1 }, .lost = { -1 }, .last = { -1 }, .known = { -1 } };
+}
+
+void scanner_free(struct scanner *s)
+{
+        for (uint32_t i = 0; i < s->asker_count; i++)
+                answers_refuse(s->askers[i].fd, "the process ended, or its recording did");
+        free(s->askers);
+        close_file(&s->image);
+        close_file(&s->words);
+        close_file(&s->lost);
+        close_file(&s->last);
+        close_file(&s->known);
+}
+
+void scanner_ask(struct scanner *s, int asker, uint32_t flags)
+{
+        s->askers = heap_grow(s->askers, s->asker_count + 1, sizeof *s->askers);
+        s->askers[s->asker_count++] = (struct scanner_asker){ asker, flags };
+}
+
+/* ---- the worker ---- */
+
+struct work {
+        struct scanner *s;
+        const struct scanner_order *o;
+};
+
+static void collect_for(void *context, struct profile *p)
+{
+        const struct work *w = context;
+
+        w->o->collect(w->o->context, p);
+}
+
+static void tell_program(void *context, uint64_t definite)
+{
+        const struct work *w = context;
+
+        if (w->s->request)
+                view_scanned(w->o->view, w->s->request, definite);
+}
+
+static const struct scan_lost *map_known(const struct scanner *s, uint64_t *count)
+{
+        struct stat st;
+        void *at = MAP_FAILED;
+
+        *count = 0;
+        if (s->known.fd < 0 || fstat(s->known.fd, &st) < 0)
+                return NULL;
+        if (st.st_size)
+                at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, s->known.fd, 0);
+        *count = at == MAP_FAILED ? 0 : (uint64_t)st.st_size / sizeof(struct scan_lost);
+        return *count ? at : (const struct scan_lost *)""; /* known, and nothing */
+}
+
+static void add_words(const struct profile *p, struct scanner_words *w)
+{
+        for (uint64_t i = 0; i < p->verdict_count; i++) {
+                w->blocks[p->verdicts[i].leak]++;
+                w->bytes[p->verdicts[i].leak] += p->blocks[i].size;
+        }
+}
+
+static bool write_lost(const struct profile *p, int fd)
+{
+        struct scan_lost part[1024];
+        size_t count = 0;
+        bool good = true;
+
+        for (uint64_t i = 0; i < p->verdict_count && good; i++) {
+                if (p->verdicts[i].leak >= PROFILE_LEAK_INDIRECT)
+                        part[count++] = (struct scan_lost){ p->blocks[i].address, p->blocks[i].birth_ms };
+                if (count == sizeof part / sizeof *part || (count && i + 1 == p->verdict_count)) {
+                        good = io_write(fd, part, count * sizeof *part);
+                        count = 0;
+                }
+        }
+        return good;
+}
+
+/* In a process of its own, which ends here. */
+static void search(struct work *w, uint32_t flags)
+{
+        struct scanner *s = w->s;
+        struct scan_order order = { .pid = w->o->pid, .view = w->o->view, .when = s->when, .flags = flags | w->o->flags, .context = w,
+                                    .collect = collect_for, .read = tell_program };
+        struct scanner_words words = { 0 };
+        struct profile p;
+        struct err e = { 0 };
+
+        order.lost = map_known(s, &order.lost_count);
+        words.good = scan_run(&order, &p, &e);
+        snprintf(words.trouble, sizeof words.trouble, "%.1000s", e.text);
+        if (!words.good)
+                tell_program(w, 0);
+        add_words(&p, &words);
+        words.good = words.good && write_lost(&p, s->lost.fd) && file_put(&p, s->image.fd, &e);
+        _exit(io_write(s->words.fd, &words, sizeof words) ? 0 : 1);
+}
+
+static uint32_t reason_when(uint32_t reason)
+{
+        switch (reason) {
+        case LEDGER_SCAN_EXIT:
+                return PROFILE_SCAN_EXIT;
+        case LEDGER_SCAN_EXEC:
+                return PROFILE_SCAN_EXEC;
+        case LEDGER_SCAN_CHECK:
+                return PROFILE_SCAN_API;
+        default:
+                return PROFILE_SCAN_ASKED;
+        }
+}
+
+/* What the program asks for now; 0 nothing. */
+static uint32_t program_wants(const struct view *v, uint32_t *when)
+{
+        const struct ledger_head *h = view_shared(v);
+        uint32_t asked = h ? __atomic_load_n(&h->scan_asked, __ATOMIC_ACQUIRE) : 0;
+
+        if (!h || asked == __atomic_load_n(&h->scan_done, __ATOMIC_RELAXED))
+                return 0;
+        *when = reason_when(__atomic_load_n(&h->scan_reason, __ATOMIC_RELAXED));
+        return asked;
+}
+
+static bool launch(struct work *w, uint32_t flags)
+{
+        struct scanner *s = w->s;
+
+        if (!open_file(&s->image, "seep-scan") || !open_file(&s->words, "seep-words") || !open_file(&s->lost, "seep-lost"))
+                return false;
+        s->worker = fork();
+        if (s->worker == 0)
+                search(w, flags);
+        if (s->worker > 0)
+                return true;
+        s->worker = 0;
+        return false;
+}
+
+/* No process, no descriptors: everybody is told so. */
+static void give_up(struct scanner *s, const struct view *v)
+{
+        snprintf(s->last_trouble, sizeof s->last_trouble, "no process could be started for it: %s", strerror(errno));
+        for (uint32_t i = 0; i < s->asker_count; i++)
+                answers_refuse(s->askers[i].fd, "%s", s->last_trouble);
+        s->asker_count = s->served = 0;
+        if (s->request)
+                view_scanned(v, s->request, 0);
+        s->request = 0;
+}
+
+void scanner_start(struct scanner *s, const struct scanner_order *o)
+{
+        struct work w = { s, o };
+        uint32_t flags = 0;
+
+        if (s->worker)
+                return;
+        s->when = PROFILE_SCAN_ASKED;
+        s->request = program_wants(o->view, &s->when);
+        if (!s->request && !s->asker_count)
+                return;
+        /* A search for one may do for all who want the same. */
+        if (!s->request)
+                flags = s->askers[0].flags;
+        for (s->served = 0; s->served < s->asker_count && s->askers[s->served].flags == flags; s->served++)
+                ;
+        if (!launch(&w, flags))
+                give_up(s, o->view);
+}
+
+/* ---- the answer ---- */
+
+static void read_words(const struct scanner *s, struct scanner_words *w)
+{
+        if (s->words.fd < 0 || pread(s->words.fd, w, sizeof *w, 0) != (ssize_t)sizeof *w) {
+                *w = (struct scanner_words){ 0 };
+                snprintf(w->trouble, sizeof w->trouble, "the process that searched ended early");
+        }
+        w->trouble[sizeof w->trouble - 1] = 0;
+}
+
+static void answer_askers(struct scanner *s, const struct scanner_words *w)
+{
+        for (uint32_t i = 0; i < s->served; i++) {
+                struct wire_reply reply = { .magic = WIRE_REQUEST_MAGIC, .seq = 1, .status = w->good ? 0 : ERR_EXIT_CANNOT_TRACE };
+
+                snprintf(reply.text, sizeof reply.text, "%s", w->trouble);
+                greeter_reply_file(s->askers[i].fd, &reply, w->good ? s->image.fd : -1);
+        }
+        s->asker_count -= s->served;
+        memmove(s->askers, s->askers + s->served, s->asker_count * sizeof *s->askers);
+        s->served = 0;
+}
+
+static void keep_last(struct scanner *s, const struct scanner_words *w)
+{
+        close_file(&s->last);
+        s->last_when = s->when;
+        snprintf(s->last_trouble, sizeof s->last_trouble, "%s", w->trouble);
+        if (!w->good)
+                return;
+        s->last = s->image;
+        s->image.fd = -1;
+}
+
+bool scanner_done(struct scanner *s, const struct view *v, struct scanner_words *words)
+{
+        bool told = s->when == PROFILE_SCAN_API;
+
+        read_words(s, words);
+        s->worker = 0;
+        if (s->request) /* it told so itself, unless it was killed */
+                view_scanned(v, s->request, words->blocks[PROFILE_LEAK_DEFINITE]);
+        answer_askers(s, words);
+        if (s->when != PROFILE_SCAN_ASKED && s->when != PROFILE_SCAN_API)
+                keep_last(s, words);
+        if (words->good) {
+                close_file(&s->known);
+                s->known = s->lost;
+                s->lost.fd = -1;
+        }
+        s->request = 0;
+        return told;
+}
+
+static void wait_for_worker(struct scanner *s, const struct view *v)
+{
+        struct scanner_words words;
+
+        if (!s->worker)
+                return;
+        while (waitpid(s->worker, NULL, 0) < 0 && errno == EINTR)
+                ;
+        scanner_done(s, v, &words);
+}
+
+/* ---- the end ---- */
+
+static bool fits_end(uint32_t when, uint32_t end)
+{
+        return when == PROFILE_SCAN_EXEC ? end == PROFILE_END_EXEC : end == PROFILE_END_EXIT || end == PROFILE_END_GONE;
+}
+
+/* Why there is no search that counts. */
+static void explain(const struct scanner *s, struct profile *p)
+{
+        const struct profile_meta *m = &p->meta;
+        char name[SIGNALS_NAME_BYTES], why[256];
+
+        if (m->end == PROFILE_END_SIGNAL) {
+                signals_name(m->exit_signal, name);
+                snprintf(why, sizeof why, "the program was ended by %s", name);
+                scan_trouble(p, why);
+        } else if (s->last_trouble[0]) {
+                scan_trouble(p, s->last_trouble);
+        } else if (m->stop_reason != LEDGER_STOP_NOT) {
+                scan_trouble(p, "the recording had stopped before the program ended");
+        } else if (m->end == PROFILE_END_EXEC) {
+                scan_trouble(p, "the program became another one by a system call of its own");
+        } else {
+                scan_trouble(p, "the program ended without passing through the C library (a system call of its own, a sandbox, or a signal)");
+        }
+}
+
+static bool merge_last(struct scanner *s, struct profile *p)
+{
+        struct profile scanned;
+        struct err e;
+        char path[32];
+        bool good;
+
+        snprintf(path, sizeof path, "/proc/self/fd/%d", s->last.fd);
+        good = s->last.fd >= 0 && file_read(&scanned, path, &e);
+        if (good)
+                scan_merge(&scanned, p);
+        return good;
+}
+
+void scanner_finish(struct scanner *s, const struct view *v, struct profile *p)
+{
+        wait_for_worker(s, v);
+        if (!(p->meta.flags & WIRE_F_LEAK_SCAN))
+                return;
+        if (!fits_end(s->last_when, p->meta.end) || !merge_last(s, p))
+                explain(s, p);
+}
+
+void scanner_last(struct scanner *s, const struct scanner_order *o, struct profile *p)
+{
+        struct work w = { s, o };
+
+        wait_for_worker(s, o->view);
+        if (!(p->meta.flags & WIRE_F_LEAK_SCAN))
+                return;
+        s->when = PROFILE_SCAN_ASKED;
+        s->request = 0;
+        if (launch(&w, 0)) {
+                struct scanner_words words;
+
+                while (waitpid(s->worker, NULL, 0) < 0 && errno == EINTR)
+                        ;
+                scanner_done(s, o->view, &words);
+                keep_last(s, &words);
+        }
+        if (!merge_last(s, p))
+                scan_trouble(p, s->last_trouble);
+}

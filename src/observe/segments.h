@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * segments.h -- address space cut into ranges, the last word about each address counts.
+ *
+ * Room:   outside.  Called by observe/roots.c.
+ * Keeps:  sorted, disjoint, none empty.
+ */
+#ifndef SEEP_OBSERVE_SEGMENTS_H
+#define SEEP_OBSERVE_SEGMENTS_H
+
+#include <stdint.h>
+
+#include "profile/model.h"
+
+struct segments {
+        struct profile_root *at;
+        uint32_t count, room;
+};
+
+/* [START, END) belongs to nobody. */
+void segments_erase(struct segments *s, uint64_t start, uint64_t end);
+
+/* [R.start, R.end) is what R says, whatever it was before. */
+void segments_put(struct segments *s, struct profile_root r);
+
+void segments_free(struct segments *s);
+
+#endif
