@@ -67,7 +67,7 @@ void roster_add(struct roster *r, struct profile *p, const char *path, bool is_m
 
         r->rows = heap_grow(r->rows, r->count, sizeof *r->rows);
         r->rows[row] = (struct roster_row){ heap_text(p->meta.program), heap_text(path), p->meta.pid, count_snapshots(p),
-                                            p->totals.allocations, p->totals.peak_bytes };
+                                            p->totals.allocations, p->totals.peak_bytes, false };
         if (!is_main) {
                 offer(r, p, row);
                 return;

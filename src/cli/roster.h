@@ -19,6 +19,7 @@ struct roster_row {
         uint32_t pid;
         uint32_t snapshots;
         uint64_t allocations, peak_bytes;
+        bool missing; /* could not be written */
 };
 
 /* A recording that the summary may be about. */

@@ -33,8 +33,8 @@ static void on_done(void *context, struct profile *p, const char *path, bool wri
 {
         struct run *r = context;
 
-        (void)written; /* told through on_say() */
         roster_add(&r->roster, p, path, is_main);
+        r->roster.rows[r->roster.count - 1].missing = !written; /* told through on_say() */
 }
 
 static void on_reported(void *context, const char *program, uint32_t pid, const char *path)

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * check.h -- what was asked of `seep check`, between its words and its work.
+ *
+ * Room:   outside, cli/ only.  Shared by cmd_check.c, check_options.c, check_run.c and check_files.c.
+ */
+#ifndef SEEP_CLI_CHECK_H
+#define SEEP_CLI_CHECK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "cli/names.h"
+#include "cli/option.h"
+#include "cli/pager.h"
+#include "cli/record.h"
+#include "report/baseline.h"
+#include "report/budget.h"
+#include "report/expression.h"
+#include "report/findings.h"
+#include "report/location.h"
+
+/* The first options are the budgets, in the order of BUDGETS. */
+#define CHECK_OPTIONS(X)                                                                                                \
+        X(CHECK_MAX_PEAK, "max-peak", 0, "SIZE", "the heap at its largest, like 200M")                                  \
+        X(CHECK_MAX_LIVE, "max-live", 0, "SIZE", "the heap at the end")                                                 \
+        X(CHECK_MAX_ALLOCS, "max-allocs", 0, "N", "calls that allocate")                                                \
+        X(CHECK_MAX_LEAKED, "max-leaked", 0, "SIZE", "definitely and indirectly lost memory")                           \
+        X(CHECK_MAX_LEAKS, "max-leaks", 0, "N", "definitely and indirectly lost blocks")                                \
+        X(CHECK_MAX_BAD_FREES, "max-bad-frees", 0, "N", "double, mismatched and unknown releases")                      \
+        X(CHECK_NO_ALLOC_IN, "no-alloc-in", 0, "RE", "no allocation below such a function (may be repeated)")           \
+        X(CHECK_HEAD_EXCEPT, NULL, 0, NULL, "what does not count:")                                                     \
+        X(CHECK_BASELINE, "baseline", 0, "FILE", "leaks and wrong releases listed in FILE, or found in that recording") \
+        X(CHECK_WRITE_BASELINE, "write-baseline", 0, "FILE", "list those of this run in FILE; they all count as known") \
+        X(CHECK_SUPPRESSIONS, "suppressions", 0, "FILE",                                                                \
+          "what the rules in FILE cover, of LSan or Valgrind (may be repeated)")                                        \
+        X(CHECK_PROCESS, "process", 0, "RE", "judge only processes whose program matches (may be repeated)")            \
+        X(CHECK_HEAD_RESULTS, NULL, 0, NULL, "results:")                                                                \
+        X(CHECK_ERROR_EXITCODE, "error-exitcode", 0, "N", "the exit status when a budget is broken (1)")                \
+        X(CHECK_ANNOTATE, "annotate", 0, "WHERE", "auto (default: on GitHub), github, none", "auto|github|none")        \
+        X(CHECK_SARIF, "sarif", 0, "FILE", "write SARIF 2.1.0, for code scanning")                                      \
+        X(CHECK_JUNIT, "junit", 0, "FILE", "write JUnit XML, for test reports")                                         \
+        X(CHECK_VALGRIND_XML, "valgrind-xml", 0, "FILE", "write what Valgrind's --xml=yes would, for its plug-ins")     \
+        X(CHECK_SOURCE_ROOT, "source-root", 0, "DIR", "paths are relative to DIR (the git repository, else here)")      \
+        X(CHECK_JSON, "json", 0, NULL, "budgets and findings for programs, on stdout")                                  \
+        X(CHECK_LIMIT, "limit", 'n', "N", "at most N findings with their stacks (10)")                                  \
+        X(CHECK_COLOR, "color", 0, "WHEN", "auto (default), always, never", "auto|always|never")                        \
+        X(CHECK_QUIET, "quiet", 'q', NULL, "broken budgets only")                                                       \
+        X(CHECK_HEAD_RUN, NULL, 0, NULL, "how a program is run, as with 'seep record':")                                \
+        X(CHECK_OUTPUT, "output", 'o', "FILE", "keep the recordings there (in a temporary folder, while needed)")       \
+        X(CHECK_FORCE, "force", 'f', NULL, "replace files that are not from an earlier check")                          \
+        X(CHECK_FOLLOW, "follow", 0, "WHICH",                                                                           \
+          "child processes: none, exec (those that run a program) or all (exec)", "none|exec|all")                      \
+        X(CHECK_NO_CXX, "no-cxx", 0, NULL, "see new and delete as the malloc and free that they call")                  \
+        X(CHECK_USER, "user", 0, "NAME", "run the program as this user (for root)")                                     \
+        X(CHECK_VERBOSE, "verbose", 'v', NULL, "say what is done")                                                      \
+        X(CHECK_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                    \
+        NAMES_OPTIONS(X, CHECK)                                                                                         \
+        X(CHECK_HELP, "help", 'h', NULL, "this text")
+
+enum { CHECK_OPTIONS(OPTION_ENUM) CHECK_COUNT };
+
+/* id, option: reports for other tools */
+#define CHECK_FILES(X)                                                         \
+        X(SARIF, CHECK_SARIF)                                                  \
+        X(JUNIT, CHECK_JUNIT)                                                  \
+        X(VALGRIND_XML, CHECK_VALGRIND_XML)
+
+enum check_file {
+#define CHECK_FILE_ENUM(id, option) CHECK_FILE_##id,
+        CHECK_FILES(CHECK_FILE_ENUM)
+#undef CHECK_FILE_ENUM
+        CHECK_FILE_COUNT
+};
+
+struct check {
+        struct budgets budgets;
+        const char *baseline_file, *write_baseline;
+        const char **suppressions;
+        uint32_t suppression_count;
+        struct expressions processes;
+        const char *files[CHECK_FILE_COUNT]; /* NULL: not wanted */
+        const char *source_root;
+        int error_status, annotate; /* place in "auto|github|none" */
+        bool json, force, quiet, error_status_set;
+        uint32_t limit;
+        enum pager_color color;
+        struct names names;
+        struct record record;
+
+        char **recordings; /* operands ... */
+        int recording_count;
+        char **program_argv; /* ... or what is to be run */
+
+        struct baseline baseline; /* what BASELINE_FILE has */
+        struct location_root root;
+        struct findings findings;
+};
+
+/* Take one option.  0, or, after a message, the status to exit with.  Then all were taken: do they fit together? */
+int check_take(struct check *c, int which, const char *value);
+int check_settle(struct check *c);
+void check_free(struct check *c);
+
+/* Judge the recordings of the operands, or of the program that is run.  The program's status (0 without one) is in *STATUS.  false: there is
+ * no result, and *STATUS is, after a message, the one to exit with. */
+bool check_run(struct check *c, int *status);
+
+/* The baseline, the suppressions and the places of files, before anything is run.  0, or the status. */
+int check_prepare(struct check *c);
+
+/* Judge one recording; process filters apply.  false with E filled: it cannot be read or used. */
+bool check_recording(struct check *c, const char *path, struct err *e);
+
+/* Reports that were asked for. */
+bool check_may_write(const struct check *c, struct err *e);
+bool check_write_files(const struct check *c, struct err *e);
+
+#endif

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * check_run.c -- where the recordings come from that `seep check` judges: files, or a program that it runs.
+ *
+ * Room:   outside, cli/ only.
+ * Keeps:  without -o the recordings of a program are in a folder of their own below $TMPDIR or /tmp, of which nothing is left but the
+ *         recordings of processes that broke a budget.
+ */
+#include "cli/check.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+#include "base/io.h"
+#include "cli/message.h"
+#include "cli/newest.h"
+#include "cli/run.h"
+#include "profile/file.h"
+#include "report/label.h"
+
+enum { CHECK_KEPT_LISTED = 5 };
+
+/* ---- one recording ---- */
+
+static bool judge(struct check *c, struct findings *f, const struct findings_request *r, const struct profile *p, const char *path,
+                  struct err *e)
+{
+        struct findings_recording recording = { .profile = p, .symbols = symbols_new(p, &c->names.options), .path = path };
+        struct str trouble = { 0 };
+        bool good = findings_add(f, r, &recording, &trouble, e);
+
+        if (trouble.length && !c->quiet)
+                message("%s", str_get(&trouble));
+        if (good && !c->quiet && budgets_broken(f))
+                names_hint(recording.symbols, p);
+        str_free(&trouble);
+        wrappers_free(&recording.wrappers);
+        symbols_free(recording.symbols);
+        return good;
+}
+
+bool check_recording(struct check *c, const char *path, struct err *e)
+{
+        struct findings_request request = { .budgets = &c->budgets,
+                                            .baseline = c->baseline_file ? &c->baseline : NULL,
+                                            .accept = c->write_baseline != NULL,
+                                            .suppressions = c->suppressions,
+                                            .suppression_count = c->suppression_count,
+                                            .root = &c->root };
+        struct profile p = { 0 };
+        bool good = file_read(&p, path, e);
+
+        if (good && (!c->processes.count || expressions_match(&c->processes, p.meta.program)))
+                good = judge(c, &c->findings, &request, &p, path, e);
+        profile_free(&p);
+        return good;
+}
+
+/* ---- the baseline ---- */
+
+/* What a recording has, whatever the budgets are. */
+static bool take_recording(struct check *c, const char *path, struct err *e)
+{
+        struct budgets all = { .limits = { [BUDGET_LEAKS] = { .set = true }, [BUDGET_BAD_FREES] = { .set = true } } };
+        struct findings_request request = { .budgets = &all, .suppressions = c->suppressions, .suppression_count = c->suppression_count,
+                                            .root = &c->root };
+        struct findings found = { 0 };
+        struct profile p = { 0 };
+        bool good = file_read(&p, path, e) && judge(c, &found, &request, &p, path, e);
+
+        if (good && found.processes[0].unknown)
+                good = err_set(e, ERR_EXIT_USAGE, "%s cannot be a baseline: %s", path, found.processes[0].unknown);
+        if (good)
+                baseline_take(&c->baseline, &found);
+        findings_free(&found);
+        profile_free(&p);
+        return good;
+}
+
+static bool read_baseline(struct check *c, struct err *e)
+{
+        struct str text = { 0 };
+        bool good;
+
+        if (!c->baseline_file)
+                return true;
+        if (!io_read_file(c->baseline_file, &text))
+                return err_sys(e, ERR_EXIT_USAGE, "cannot read the baseline %s ('--write-baseline %s' makes one)", c->baseline_file,
+                               c->baseline_file);
+        if (strncmp(str_get(&text), BASELINE_HEAD, strlen(BASELINE_HEAD)) == 0)
+                good = baseline_parse(&c->baseline, c->baseline_file, str_get(&text), e);
+        else
+                good = take_recording(c, c->baseline_file, e);
+        str_free(&text);
+        return good;
+}
+
+static bool try_suppressions(const struct check *c, struct err *e)
+{
+        struct suppressions tried = { 0 };
+        bool good = true;
+
+        for (uint32_t i = 0; i < c->suppression_count && good; i++)
+                good = suppress_read_file(&tried, c->suppressions[i], e);
+        suppress_free(&tried);
+        return good;
+}
+
+int check_prepare(struct check *c)
+{
+        struct err e = { 0 };
+
+        if (location_find_root(&c->root, c->source_root, &e) && check_may_write(c, &e) && try_suppressions(c, &e) && read_baseline(c, &e))
+                return 0;
+        return message_error(&e);
+}
+
+/* ---- recordings that are there ---- */
+
+static bool judge_files(struct check *c, int *status)
+{
+        struct err e = { 0 };
+        char *newest = NULL;
+        bool good = true;
+
+        if (!c->recording_count) {
+                good = newest_recording(&newest, &e) && check_recording(c, newest, &e);
+                free(newest);
+        }
+        for (int i = 0; i < c->recording_count && good; i++)
+                good = check_recording(c, c->recordings[i], &e);
+        if (!good)
+                *status = message_error(&e);
+        return good;
+}
+
+/* ---- recordings that are made ---- */
+
+struct place {
+        char *directory; /* ours; NULL: -o says where */
+        struct str pattern;
+};
+
+static bool make_place(struct place *place, struct err *e)
+{
+        const char *tmp = getenv("TMPDIR");
+        struct str path = { 0 };
+
+        str_format(&path, "%s/seep-check-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+        if (!mkdtemp(path.data)) {
+                err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot make a folder for the recordings (-o FILE chooses another place): %s", path.data);
+                str_free(&path);
+                return false;
+        }
+        for (const char *c = path.data; *c; c++)
+                str_text(&place->pattern, *c == '%' ? "%%" : (char[]){ *c, 0 });
+        str_text(&place->pattern, "/%e.%p.seep");
+        place->directory = path.data;
+        return true;
+}
+
+/* Whether the process with this recording broke a budget. */
+static bool is_broken(const struct findings *f, const char *path)
+{
+        for (uint32_t i = 0; i < f->verdict_count; i++)
+                if (!f->verdicts[i].kept && strcmp(f->processes[f->verdicts[i].process].recording, path) == 0)
+                        return true;
+        return false;
+}
+
+static void clear_place(const struct place *place, const struct findings *f)
+{
+        DIR *directory = opendir(place->directory);
+        struct dirent *entry;
+
+        while (directory && (entry = readdir(directory))) {
+                struct str path = { 0 };
+
+                str_format(&path, "%s/%s", place->directory, entry->d_name);
+                if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 && !is_broken(f, str_get(&path)))
+                        unlink(str_get(&path));
+                str_free(&path);
+        }
+        if (directory)
+                closedir(directory);
+        rmdir(place->directory); /* unless something is kept */
+}
+
+static void tell_kept(const struct check *c)
+{
+        const struct findings *f = &c->findings;
+        uint32_t kept = 0;
+
+        for (uint32_t i = 0; i < f->process_count; i++)
+                if (is_broken(f, f->processes[i].recording) && ++kept <= CHECK_KEPT_LISTED)
+                        message("recording kept: %s", f->processes[i].recording);
+        if (kept > CHECK_KEPT_LISTED)
+                message("and %u more beside it", kept - CHECK_KEPT_LISTED);
+}
+
+static void on_recorded(struct run *r, const struct session_end *end)
+{
+        (void)r;
+        if (end->recordings == 0)
+                message("nothing was recorded: %s", end->silence);
+}
+
+static bool judge_roster(struct check *c, const struct roster *roster, struct err *e)
+{
+        for (uint32_t i = 0; i < roster->count; i++) {
+                const struct roster_row *row = &roster->rows[i];
+
+                if (row->missing)
+                        return err_set(e, ERR_EXIT_CANNOT_TRACE, "the recording of %s (pid %u) could not be written, so it cannot be judged",
+                                       row->program, row->pid);
+                if (!check_recording(c, row->path, e))
+                        return false;
+        }
+        return true;
+}
+
+static bool judge_program(struct check *c, int *status)
+{
+        struct run r = { .wishes = &c->record, .program_argv = c->program_argv, .recorded = on_recorded };
+        struct place place = { 0 };
+        struct err e = { 0 };
+        bool good = c->record.pattern || make_place(&place, &e);
+
+        if (good && place.directory)
+                c->record.pattern = str_get(&place.pattern);
+        if (good)
+                *status = run_program(&r);
+        else
+                *status = message_error(&e);
+        good = good && r.started;
+        if (good && !r.roster.count) {
+                *status = ERR_EXIT_CANNOT_TRACE;
+                good = false;
+        } else if (good && !judge_roster(c, &r.roster, &e)) {
+                *status = message_error(&e);
+                good = false;
+        }
+        if (place.directory)
+                clear_place(&place, &c->findings);
+        if (place.directory && good && !c->quiet)
+                tell_kept(c);
+        roster_free(&r.roster);
+        str_free(&place.pattern);
+        free(place.directory);
+        return good;
+}
+
+bool check_run(struct check *c, int *status)
+{
+        bool good = c->program_argv ? judge_program(c, status) : judge_files(c, status);
+
+        if (good && !c->findings.process_count) {
+                message("no recorded process has a program that --process matches: nothing was judged");
+                *status = ERR_EXIT_CANNOT_TRACE;
+                return false;
+        }
+        if (c->baseline_file && good)
+                baseline_tell_gone(&c->baseline, &c->findings);
+        findings_settle(&c->findings);
+        return good;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd_check.c -- `seep check`: does a run keep within its budgets?  For CI.
+ *
+ * Room:   outside, cli/ only.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "cli/check.h"
+#include "cli/command.h"
+#include "cli/deliver.h"
+#include "cli/message.h"
+
+enum { CHECK_STACKS = 10 }; /* told unless -n says otherwise */
+
+static int say_help(void)
+{
+        struct str out = { 0 };
+
+        str_text(&out, "usage: seep check [OPTIONS] [FILE... | -- PROGRAM [ARG...]]\n\n"
+                       "Judge recordings, or run a program and judge it and those it starts. Each budget\n"
+                       "that a process breaks is a line on stdout. Budgets, each for one process; without\n"
+                       "any: --max-leaks 0 --max-bad-frees 0:\n\n");
+        option_help(check_options, &out);
+        str_text(&out, "\nexamples:\n"
+                       "  seep check -- ./unit-tests               fails when something leaks\n"
+                       "  seep check --max-peak 200M --no-alloc-in '^audio_' -- ./player song\n"
+                       "  seep check --write-baseline known.txt -- ./unit-tests\n"
+                       "  seep check --baseline known.txt --sarif leaks.sarif -- ./unit-tests\n"
+                       "\nExit status: 0 all kept, 1 (or --error-exitcode) a budget is broken; when none is,\n"
+                       "that of the program, 128+N when signal N killed it. 2 wrong use, 3 cannot be\n"
+                       "recorded, 4 a file cannot be read, 126 not executable, 127 not found.\n");
+        pager_show(&out, true);
+        str_free(&out);
+        return 0;
+}
+
+static bool show(const struct check *c, struct err *e)
+{
+        struct deliver how = { .plain = true };
+        struct findings_text_options options = { c->limit, c->quiet, deliver_color(&how, c->color) };
+        struct str out = { 0 };
+        bool good;
+
+        if (c->json)
+                findings_json(&c->findings, &out);
+        else
+                findings_text(&c->findings, &options, &out);
+        good = deliver_text(&how, &out, e);
+        str_free(&out);
+        return good;
+}
+
+/* Nothing but the program's own failure is left to tell. */
+static void tell_program(const struct check *c, int status)
+{
+        if (status > 128 && !c->quiet)
+                message("%s itself was killed by signal %d", c->program_argv[0], status - 128);
+        else if (status && !c->quiet)
+                message("%s itself ended with status %d", c->program_argv[0], status);
+}
+
+static int check(struct check *c)
+{
+        int status = check_settle(c), program = 0;
+        struct err e = { 0 };
+
+        if (!status)
+                status = check_prepare(c);
+        if (status)
+                return status;
+        if (!check_run(c, &program))
+                return program;
+        if (!show(c, &e) || !check_write_files(c, &e))
+                return message_error(&e);
+        tell_program(c, program);
+        return budgets_broken(&c->findings) ? c->error_status : program;
+}
+
+/* What stands behind "--" is the program's; "--" as an option's value is not meant. */
+static int split(struct check *c, int argc, char **argv)
+{
+        for (int i = 1; i < argc; i++)
+                if (strcmp(argv[i], "--") == 0) {
+                        c->program_argv = argv + i + 1;
+                        return i;
+                }
+        return argc;
+}
+
+int cmd_check(int argc, char **argv)
+{
+        struct check c = { .limit = CHECK_STACKS };
+        struct option_parser parser;
+        int which, status = 0;
+        bool help = false;
+
+        record_start(&c.record);
+        argc = split(&c, argc, argv);
+        option_start(&parser, "check", check_options, argc, argv);
+        while (!status && !help && (which = option_next(&parser)) >= 0) {
+                help = which == CHECK_HELP;
+                if (!help)
+                        status = check_take(&c, which, parser.value);
+        }
+        if (!status && !help && which == OPTION_WRONG)
+                status = ERR_EXIT_USAGE;
+        if (!status && !help) {
+                c.recordings = argv + parser.first_operand;
+                c.recording_count = argc - parser.first_operand;
+                status = check(&c);
+        }
+        check_free(&c);
+        return help ? say_help() : status;
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * budget.c -- what a process may take, and whether it did with that.
+ *
+ * Room:   outside.
+ */
+#include "report/budget.h"
+
+#include <stdlib.h>
+
+#include "base/heap.h"
+#include "report/filter.h"
+#include "report/label.h"
+#include "report/text.h"
+
+static const struct {
+        const char *option, *noun, *rest;
+} budget_table[BUDGET_COUNT] = {
+#define BUDGET_ROW(id, option, noun, rest) [BUDGET_##id] = { option, noun, rest },
+        BUDGETS(BUDGET_ROW)
+#undef BUDGET_ROW
+};
+
+const char *budget_option(enum budget budget)
+{
+        return budget_table[budget].option;
+}
+
+bool budget_is_size(enum budget budget)
+{
+        return !budget_table[budget].noun;
+}
+
+/* ---- words ---- */
+
+/* "12.3 MiB", "3 blocks" */
+static void say_value(enum budget budget, uint64_t value, struct str *out)
+{
+        if (budget_is_size(budget))
+                text_size(out, (int64_t)value);
+        else
+                text_count(out, (int64_t)value, budget_table[budget].noun);
+}
+
+void budget_name(const struct budget_verdict *v, struct str *out)
+{
+        str_format(out, "--%s ", budget_option(v->budget));
+        if (v->budget == BUDGET_NO_ALLOC)
+                str_format(out, "'%s'", v->typed);
+        else if (v->typed)
+                str_text(out, v->typed);
+        else
+                text_plain_number(out, v->most);
+}
+
+void budget_say(const struct budget_verdict *v, struct str *out)
+{
+        if (v->reason) {
+                str_text(out, v->reason);
+                return;
+        }
+        say_value(v->budget, v->measured, out);
+        str_text(out, budget_table[v->budget].rest);
+        if (v->budget == BUDGET_LEAKS && v->measured) {
+                str_text(out, " (");
+                text_size(out, (int64_t)v->measured_bytes);
+                str_char(out, ')');
+        }
+        if (v->worst)
+                str_format(out, "; %s %s", v->measured == 1 && !budget_is_size(v->budget) ? "by" : "most by", v->worst);
+}
+
+uint32_t budgets_broken(const struct findings *f)
+{
+        uint32_t count = 0;
+
+        for (uint32_t i = 0; i < f->verdict_count; i++)
+                count += !f->verdicts[i].kept;
+        return count;
+}
+
+/* ---- the worst site ---- */
+
+static uint64_t cost_of(enum budget budget, const struct select_row *row)
+{
+        switch (budget) {
+        case BUDGET_PEAK:
+                return row->peak_bytes;
+        case BUDGET_LIVE:
+                return row->live_bytes;
+        default:
+                return row->allocs;
+        }
+}
+
+/* NULL: there is none. */
+static const struct select_row *worst_row(enum budget budget, const struct selection *sel)
+{
+        const struct select_row *worst = NULL;
+
+        for (uint32_t i = 0; i < sel->heap.count; i++)
+                if (cost_of(budget, &sel->heap.rows[i]) > (worst ? cost_of(budget, worst) : 0))
+                        worst = &sel->heap.rows[i];
+        return worst;
+}
+
+/* "parse [a.c:10], 8.0 MiB" */
+static const char *worst_text(struct findings *f, enum budget budget, const struct finding_stack *stack, uint64_t cost)
+{
+        const struct finding_frame *place = finding_place(stack);
+        struct str text = { 0 };
+
+        if (place)
+                finding_frame_say(place, &text);
+        else
+                str_text(&text, "an unknown stack");
+        str_text(&text, ", ");
+        if (budget_is_size(budget))
+                text_size(&text, (int64_t)cost);
+        else
+                text_number(&text, (int64_t)cost);
+        return findings_text_of(f, &text);
+}
+
+/* ---- judging ---- */
+
+struct judge {
+        struct findings *f;
+        const struct findings_request *request;
+        struct findings_recording *recording;
+        const struct budget_tally *tally;
+        const char *unfit; /* why nothing can be said about this recording; NULL: it is whole */
+};
+
+static struct budget_verdict *add_verdict(struct judge *j, struct budget_verdict v)
+{
+        struct findings *f = j->f;
+
+        v.process = f->process_count - 1;
+        if (v.kept && j->unfit) {
+                v.kept = false;
+                v.reason = j->unfit;
+        }
+        f->verdicts = heap_grow(f->verdicts, f->verdict_count + 1, sizeof *f->verdicts);
+        f->verdicts[f->verdict_count] = v;
+        return &f->verdicts[f->verdict_count++];
+}
+
+/* A broken budget without findings that explain it becomes one itself.  STACK is moved. */
+static void add_budget_finding(struct judge *j, const struct budget_verdict *v, struct finding_stack stack)
+{
+        struct finding *made = findings_new(j->f, FINDING_BUDGET, FINDING_BREAKS);
+        struct str text = { 0 };
+
+        budget_name(v, &text);
+        str_text(&text, ": ");
+        budget_say(v, &text);
+        made->text = findings_text_of(j->f, &text);
+        made->bytes = budget_is_size(v->budget) ? v->measured : 0;
+        made->count = v->measured;
+        made->stack = stack;
+}
+
+static void judge_total(struct judge *j, enum budget budget, uint64_t measured)
+{
+        const struct budget_limit *limit = &j->request->budgets->limits[budget];
+        const struct select_row *worst = worst_row(budget, j->tally->sel);
+        struct budget_verdict v = { .budget = budget, .most = limit->most, .measured = measured, .typed = limit->typed,
+                                    .kept = measured <= limit->most };
+        struct finding_stack stack = { 0 };
+        struct budget_verdict *made;
+
+        if (!limit->set)
+                return;
+        if (worst)
+                stack = findings_stack(j->f, j->request, j->recording, j->recording->profile->sites[worst->site].node);
+        if (worst)
+                v.worst = worst_text(j->f, budget, &stack, cost_of(budget, worst));
+        made = add_verdict(j, v);
+        if (!made->kept)
+                add_budget_finding(j, made, stack);
+        else
+                free(stack.frames);
+}
+
+static bool counts(const struct finding *finding, enum budget budget)
+{
+        if (finding->state == FINDING_KNOWN)
+                return false;
+        if (budget == BUDGET_BAD_FREES)
+                return finding_is_release(finding->kind);
+        return finding->kind == FINDING_DEFINITE || finding->kind == FINDING_INDIRECT;
+}
+
+/* Those of this process that a broken BUDGET is about break it; the worst of them is named. */
+static const struct finding *break_findings(struct judge *j, enum budget budget)
+{
+        const struct finding *worst = NULL;
+
+        for (uint32_t i = j->tally->first; i < j->f->count; i++) {
+                struct finding *finding = &j->f->all[i];
+
+                if (!counts(finding, budget))
+                        continue;
+                finding->state = FINDING_BREAKS;
+                if (!worst || (budget == BUDGET_LEAKED ? finding->bytes > worst->bytes : finding->count > worst->count))
+                        worst = finding;
+        }
+        return worst;
+}
+
+static void judge_findings(struct judge *j, enum budget budget, uint64_t measured)
+{
+        const struct budget_limit *limit = &j->request->budgets->limits[budget];
+        struct budget_verdict v = { .budget = budget, .most = limit->most, .measured = measured, .measured_bytes = j->tally->bytes,
+                                    .typed = limit->typed, .kept = measured <= limit->most };
+        const struct finding *worst;
+        struct budget_verdict *made;
+
+        if (!limit->set)
+                return;
+        if (budget != BUDGET_BAD_FREES)
+                v.reason = j->f->processes[j->f->process_count - 1].unknown;
+        v.kept = v.kept && !v.reason;
+        worst = v.kept || v.reason ? NULL : break_findings(j, budget);
+        if (worst)
+                v.worst = worst_text(j->f, budget, &worst->stack, budget == BUDGET_LEAKED ? worst->bytes : worst->count);
+        made = add_verdict(j, v);
+        if (!made->kept && !worst)
+                add_budget_finding(j, made, (struct finding_stack){ 0 });
+}
+
+/* Calls of one site below a function that matches. */
+static void add_forbidden(struct judge *j, const char *expression, const struct profile_site *site)
+{
+        struct finding *made = findings_new(j->f, FINDING_FORBIDDEN, FINDING_BREAKS);
+
+        made->text = pool_text(&j->f->texts, expression);
+        made->count = site->allocs;
+        made->bytes = site->alloc_bytes;
+        made->stack = findings_stack(j->f, j->request, j->recording, site->node);
+        made->fingerprint = findings_fingerprint(&made->stack);
+}
+
+static void judge_expression(struct judge *j, const char *expression)
+{
+        const struct profile *p = j->recording->profile;
+        struct budget_verdict v = { .budget = BUDGET_NO_ALLOC, .typed = pool_text(&j->f->texts, expression) };
+        struct filter filter = { 0 };
+        struct err e = { 0 };
+        uint32_t worst = 0; /* site */
+        struct budget_verdict *made;
+
+        if (filter_add(&filter, FILTER_INCLUDE, expression, &e))
+                for (uint32_t i = 1; i < p->site_count; i++) {
+                        const struct profile_site *site = &p->sites[i];
+
+                        if (!site->allocs || LEDGER_KIND_IS_RESOURCE(site->kind) || site->node <= 1 ||
+                            !filter_stack(&filter, p, j->recording->symbols, site->node))
+                                continue;
+                        v.measured += site->allocs;
+                        v.measured_bytes += site->alloc_bytes;
+                        worst = !worst || site->allocs > p->sites[worst].allocs ? i : worst;
+                        add_forbidden(j, expression, site);
+                }
+        else
+                v.reason = pool_text(&j->f->texts, e.text);
+        if (worst) {
+                struct finding_stack stack = findings_stack(j->f, j->request, j->recording, p->sites[worst].node);
+
+                v.worst = worst_text(j->f, BUDGET_NO_ALLOC, &stack, p->sites[worst].allocs);
+                free(stack.frames);
+        }
+        v.kept = !v.measured && !v.reason;
+        made = add_verdict(j, v);
+        if (!made->kept && !worst)
+                add_budget_finding(j, made, (struct finding_stack){ 0 });
+        filter_free(&filter);
+}
+
+/* Numbers of a recording that is not whole are too small. */
+static const char *find_unfit(struct findings *f, const struct profile *p)
+{
+        struct str why = { 0 };
+
+        if (profile_stayed_off(p))
+                str_text(&why, "nothing was recorded: --start-off, and SEEP_ENABLE() was not called");
+        else if (p->truncated)
+                str_text(&why, "the recording ends early");
+        else if (!p->meta.complete)
+                str_format(&why, "the recording is not complete%s%s", p->meta.warning_count ? ": " : "",
+                           p->meta.warning_count ? p->meta.warnings[0] : "");
+        return why.length ? findings_text_of(f, &why) : NULL;
+}
+
+void budget_judge(struct findings *f, const struct findings_request *r, struct findings_recording *recording,
+                  const struct budget_tally *tally)
+{
+        const struct profile_totals *totals = &recording->profile->totals;
+        struct judge j = { f, r, recording, tally, find_unfit(f, recording->profile) };
+
+        judge_total(&j, BUDGET_PEAK, totals->peak_bytes);
+        judge_total(&j, BUDGET_LIVE, totals->live_bytes);
+        judge_total(&j, BUDGET_ALLOCS, totals->allocations);
+        judge_findings(&j, BUDGET_LEAKED, tally->bytes);
+        judge_findings(&j, BUDGET_LEAKS, tally->blocks);
+        judge_findings(&j, BUDGET_BAD_FREES, tally->releases);
+        for (uint32_t i = 0; i < r->budgets->expression_count; i++)
+                judge_expression(&j, r->budgets->expressions[i]);
+}

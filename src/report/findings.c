@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * findings.c -- what is wrong with one or several runs, in words and places: made once, written in many forms.
+ *
+ * Room:   outside.
+ */
+#include "report/findings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "base/signals.h"
+#include "report/baseline.h"
+#include "report/budget.h"
+#include "report/label.h"
+#include "report/leaks.h"
+#include "report/text.h"
+
+/* ---- words ---- */
+
+const struct finding_words *finding_words(enum finding_kind kind)
+{
+        static const struct finding_words words[FINDING_KINDS] = {
+#define FINDING_WORDS(id, word, valgrind, title, text) [FINDING_##id] = { word, valgrind, title, text },
+                FINDINGS_KINDS(FINDING_WORDS)
+#undef FINDING_WORDS
+        };
+
+        return &words[kind];
+}
+
+const char *findings_text_of(struct findings *f, struct str *text)
+{
+        const char *kept = pool_text(&f->texts, str_get(text));
+
+        str_free(text);
+        return kept;
+}
+
+/* "12.0 KiB in 3 blocks" */
+static void say_amount(uint64_t bytes, uint64_t count, const char *noun, struct str *out)
+{
+        text_size(out, (int64_t)bytes);
+        str_text(out, " in ");
+        text_count(out, (int64_t)count, noun);
+}
+
+static void say_leak(const struct finding *finding, struct str *out)
+{
+        say_amount(finding->bytes, finding->count, "block", out);
+        str_format(out, " %s", finding_words(finding->kind)->title);
+        if (!finding->hanging_count)
+                return;
+        str_text(out, ", and ");
+        say_amount(finding->hanging_bytes, finding->hanging_count, "block", out);
+        str_text(out, finding->count == 1 ? " that hang on it" : " that hang on them");
+}
+
+void finding_say(const struct finding *finding, struct str *out)
+{
+        if (finding->kind == FINDING_BUDGET) {
+                str_text(out, finding->text);
+        } else if (finding_is_leak(finding->kind)) {
+                say_leak(finding, out);
+        } else if (finding->kind == FINDING_FORBIDDEN) {
+                text_count(out, (int64_t)finding->count, "allocation");
+                str_format(out, " where --no-alloc-in '%s' allows none, ", finding->text);
+                text_size(out, (int64_t)finding->bytes);
+        } else {
+                str_text(out, finding_words(finding->kind)->title);
+                if (finding->count > 1)
+                        str_text(out, ", "), text_count(out, (int64_t)finding->count, "time");
+                if (finding->bytes)
+                        str_text(out, ", of "), text_size(out, (int64_t)finding->bytes);
+        }
+}
+
+const struct finding_frame *finding_place(const struct finding_stack *stack)
+{
+        if (stack->place < stack->count)
+                return &stack->frames[stack->place];
+        return stack->count ? &stack->frames[0] : NULL;
+}
+
+void finding_frame_say(const struct finding_frame *frame, struct str *out)
+{
+        struct symbol_frame place = { .file = frame->path ? frame->path : frame->file, .line = frame->line };
+
+        str_text(out, frame->function);
+        label_place(&place, out);
+}
+
+/* ---- stacks ---- */
+
+static const char *path_of(struct findings *f, const struct findings_request *r, const char *file)
+{
+        struct str path = { 0 };
+
+        if (file && location_relative(r->root, file, &path))
+                return findings_text_of(f, &path);
+        str_free(&path);
+        return NULL;
+}
+
+static void add_frame(struct findings *f, const struct findings_request *r, const struct findings_recording *recording, uint32_t node,
+                      const struct symbol_frame *frame, struct finding_stack *out)
+{
+        const struct profile *p = recording->profile;
+        const struct profile_node *n = &p->nodes[node];
+        const char *module = n->module < p->module_count ? p->modules[n->module].path : NULL;
+        struct finding_frame made = { .line = frame->line, .inlined = frame->inlined, .address = n->pc - !n->exact };
+        struct str name = { 0 };
+
+        label_short(p, node, frame, &name);
+        made.function = findings_text_of(f, &name);
+        made.signature = pool_text(&f->texts, frame->function);
+        made.file = pool_text(&f->texts, frame->file);
+        made.path = path_of(f, r, frame->file);
+        made.module = pool_text(&f->texts, module);
+        out->frames = heap_grow(out->frames, out->count + 1, sizeof *out->frames);
+        if (made.path && out->place == UINT32_MAX && !wrapper_or_library(frame))
+                out->place = out->count;
+        out->frames[out->count++] = made;
+}
+
+struct finding_stack findings_stack(struct findings *f, const struct findings_request *r, struct findings_recording *recording, uint32_t node)
+{
+        const struct profile *p = recording->profile;
+        struct wrapper_frame from = wrappers_trim(&recording->wrappers, p, recording->symbols, node);
+        struct finding_stack made = { .place = UINT32_MAX };
+        const struct symbol_frame *frames;
+
+        for (uint32_t at = from.node; at > 1; at = p->nodes[at].parent) {
+                uint32_t count = symbols_node(recording->symbols, at, &frames);
+
+                if (at != from.node && label_is_start(&frames[count - 1]))
+                        break;
+                for (uint32_t i = at == from.node ? from.level : 0; i < count; i++)
+                        add_frame(f, r, recording, at, &frames[i], &made);
+        }
+        if (made.place == UINT32_MAX)
+                made.place = made.count;
+        return made;
+}
+
+void findings_names(const struct finding_stack *stack, struct str *out)
+{
+        const char *before = NULL;
+
+        for (uint32_t i = 0; i < stack->count; i++) {
+                const struct finding_frame *frame = &stack->frames[i];
+                const char *name = frame->signature ? frame->function : frame->module ? label_base(frame->module) : "?";
+
+                if (before && strcmp(name, before) == 0)
+                        continue;
+                str_text(out, before ? " < " : "");
+                text_name(out, name);
+                before = name;
+        }
+}
+
+/* FNV-1a. */
+uint64_t findings_fingerprint(const struct finding_stack *stack)
+{
+        uint64_t hash = 0xcbf29ce484222325u;
+        struct str names = { 0 };
+
+        findings_names(stack, &names);
+        for (const char *c = str_get(&names); *c; c++)
+                hash = (hash ^ (uint8_t)*c) * 0x100000001b3u;
+        str_free(&names);
+        return hash;
+}
+
+/* ---- one process ---- */
+
+struct finding *findings_new(struct findings *f, enum finding_kind kind, enum finding_state state)
+{
+        struct finding *made;
+
+        f->all = heap_grow(f->all, f->count + 1, sizeof *f->all);
+        made = &f->all[f->count++];
+        *made = (struct finding){ .kind = kind, .state = state, .process = f->process_count - 1, .processes = 1 };
+        return made;
+}
+
+static const char *ending_of(struct findings *f, const struct profile_meta *meta)
+{
+        char name[SIGNALS_NAME_BYTES];
+        struct str text = { 0 };
+
+        if (meta->end == PROFILE_END_SIGNAL) {
+                signals_name(meta->exit_signal, name);
+                str_text(&text, name);
+        } else if (meta->end == PROFILE_END_EXIT && meta->exit_code) {
+                str_format(&text, "exit %u", meta->exit_code);
+        }
+        return text.length ? findings_text_of(f, &text) : NULL;
+}
+
+static void add_process(struct findings *f, const struct findings_recording *recording)
+{
+        const struct profile *p = recording->profile;
+        struct findings_process made = { .program = pool_text(&f->texts, p->meta.program), .recording = pool_text(&f->texts, recording->path),
+                                         .arg_count = p->meta.arg_count, .pid = p->meta.pid, .ppid = p->meta.ppid,
+                                         .duration_ms = p->meta.duration_ms, .peak_bytes = p->totals.peak_bytes,
+                                         .live_bytes = p->totals.live_bytes, .allocations = p->totals.allocations,
+                                         .ended = ending_of(f, &p->meta) };
+
+        made.args = heap_zero(made.arg_count, sizeof *made.args);
+        for (uint32_t i = 0; i < made.arg_count; i++)
+                made.args[i] = pool_text(&f->texts, p->meta.args[i]);
+        f->processes = heap_grow(f->processes, f->process_count + 1, sizeof *f->processes);
+        f->processes[f->process_count++] = made;
+}
+
+/* Give the last finding its stack and its state. */
+static bool place_finding(struct findings *f, const struct findings_request *r, struct findings_recording *recording, uint32_t node)
+{
+        struct finding *last = &f->all[f->count - 1];
+        bool known;
+
+        last->stack = findings_stack(f, r, recording, node);
+        last->fingerprint = findings_fingerprint(&last->stack);
+        known = baseline_knows(r->baseline, last->kind, last->fingerprint) || (r->accept && last->state != FINDING_HINT);
+        if (known)
+                last->state = FINDING_KNOWN;
+        return known;
+}
+
+static void add_leaks(struct findings *f, const struct findings_request *r, struct findings_recording *recording, const struct leaks *l,
+                      struct budget_tally *tally)
+{
+        static const enum finding_kind kinds[] = { [PROFILE_LEAK_POSSIBLE] = FINDING_POSSIBLE,
+                                                   [PROFILE_LEAK_INDIRECT] = FINDING_INDIRECT,
+                                                   [PROFILE_LEAK_DEFINITE] = FINDING_DEFINITE };
+
+        for (uint32_t i = 0; i < l->count; i++) {
+                const struct leaks_row *row = &l->rows[i];
+                bool possible = row->leak == PROFILE_LEAK_POSSIBLE;
+                struct finding *made;
+
+                if (row->leak < PROFILE_LEAK_POSSIBLE || !row->own.blocks)
+                        continue;
+                made = findings_new(f, kinds[row->leak], possible ? FINDING_HINT : FINDING_ALLOWED);
+                made->count = row->own.blocks;
+                made->bytes = row->own.bytes;
+                made->hanging_count = row->hanging.blocks;
+                made->hanging_bytes = row->hanging.bytes;
+                if (place_finding(f, r, recording, recording->profile->sites[row->stack->site].node) || possible)
+                        continue;
+                tally->blocks += row->own.blocks;
+                tally->bytes += row->own.bytes;
+        }
+}
+
+static void add_releases(struct findings *f, const struct findings_request *r, struct findings_recording *recording, const struct leaks *l,
+                         struct budget_tally *tally)
+{
+        static const enum finding_kind kinds[] = { [LEDGER_ERROR_NONE] = FINDING_UNKNOWN_FREE,
+                                                   [LEDGER_ERROR_DOUBLE_FREE] = FINDING_DOUBLE_FREE,
+                                                   [LEDGER_ERROR_MISMATCHED] = FINDING_MISMATCHED,
+                                                   [LEDGER_ERROR_UNKNOWN_FREE] = FINDING_UNKNOWN_FREE };
+        const struct profile *p = recording->profile;
+        uint64_t excused = 0; /* of all, of which the list may be only the first ones */
+
+        for (uint32_t i = 0; i < p->error_count; i++) {
+                const struct profile_error *error = &p->errors[i];
+                bool known = l->forgiven && l->forgiven[i];
+                struct finding *made;
+
+                if (!known) {
+                        made = findings_new(f, kinds[error->type <= LEDGER_ERROR_UNKNOWN_FREE ? error->type : 0], FINDING_ALLOWED);
+                        made->count = error->count;
+                        made->bytes = error->size;
+                        made->address = error->address;
+                        made->tid = error->thread < p->thread_count ? p->threads[error->thread].tid : 0;
+                        if (error->alloc_site && error->alloc_site < p->site_count)
+                                made->origin = findings_stack(f, r, recording, p->sites[error->alloc_site].node);
+                        known = place_finding(f, r, recording, error->node);
+                }
+                excused += known ? error->count : 0;
+        }
+        tally->releases = p->totals.double_frees + p->totals.mismatched + p->totals.unknown_frees;
+        tally->releases -= excused < tally->releases ? excused : tally->releases;
+}
+
+/* ---- rules ---- */
+
+static bool read_rules(const struct findings_request *r, const struct profile *p, struct suppressions *rules, struct str *trouble,
+                       struct err *e)
+{
+        for (uint32_t i = 0; i < r->suppression_count; i++)
+                if (!suppress_read_file(rules, r->suppressions[i], e))
+                        return false;
+        leaks_usual_rules(rules, p, false, trouble);
+        return true;
+}
+
+static bool same_rule(const struct findings_rule *a, const struct findings_rule *b)
+{
+        return a->name == b->name && a->file == b->file && a->line == b->line; /* texts of one pool */
+}
+
+/* The same rules are read again for each process: sum up what they did. */
+static void add_rules(struct findings *f, const struct suppressions *rules)
+{
+        for (uint32_t i = 0; i < rules->count; i++) {
+                const struct suppress_rule *rule = &rules->rules[i];
+                struct findings_rule made = { pool_text(&f->texts, rule->name),
+                                              rule->source == SUPPRESS_FILE ? pool_text(&f->texts, rule->file) : NULL,
+                                              rule->at, rule->times, rule->blocks, rule->bytes };
+                uint32_t at = 0;
+
+                if (!made.times && !made.file)
+                        continue;
+                while (at < f->rule_count && !same_rule(&f->rules[at], &made))
+                        at++;
+                if (at == f->rule_count) {
+                        f->rules = heap_grow(f->rules, ++f->rule_count, sizeof *f->rules);
+                        f->rules[at] = made;
+                        continue;
+                }
+                f->rules[at].times += made.times;
+                f->rules[at].blocks += made.blocks;
+                f->rules[at].bytes += made.bytes;
+        }
+}
+
+/* ---- all ---- */
+
+static void add_leaks_and_releases(struct findings *f, const struct findings_request *r, struct findings_recording *recording,
+                                   struct suppressions *rules, struct budget_tally *tally)
+{
+        struct leaks_request request = { .suppressions = rules, .key = LEAKS_BY_LEAKED_BYTES };
+        struct leaks leaks;
+
+        leaks_make(&leaks, tally->sel, recording->symbols, &request);
+        if (budgets_want_leaks(r->budgets) && leaks.scan) {
+                add_leaks(f, r, recording, &leaks, tally);
+        } else if (budgets_want_leaks(r->budgets)) {
+                struct str why = { 0 };
+
+                str_text(&why, "not searched for leaks: ");
+                leaks_not_scanned(recording->profile, &why);
+                f->processes[f->process_count - 1].unknown = findings_text_of(f, &why);
+        }
+        if (r->budgets->limits[BUDGET_BAD_FREES].set)
+                add_releases(f, r, recording, &leaks, tally);
+        leaks_free(&leaks);
+}
+
+bool findings_add(struct findings *f, const struct findings_request *r, struct findings_recording *recording, struct str *trouble,
+                  struct err *e)
+{
+        struct select_request request = { .cost = SELECT_LIVE, .wrappers = &recording->wrappers };
+        struct suppressions rules = { 0 };
+        struct selection sel = { 0 };
+        struct budget_tally tally = { .sel = &sel, .first = f->count };
+        bool good = read_rules(r, recording->profile, &rules, trouble, e) &&
+                    select_make(&sel, recording->profile, recording->symbols, &request, e);
+
+        if (good) {
+                add_process(f, recording);
+                add_leaks_and_releases(f, r, recording, &rules, &tally);
+                budget_judge(f, r, recording, &tally);
+                add_rules(f, &rules);
+        }
+        f->has_baseline = f->has_baseline || r->baseline;
+        select_free(&sel);
+        suppress_free(&rules);
+        return good;
+}
+
+static const struct finding_frame *placed(const struct finding *finding)
+{
+        static const struct finding_frame nowhere;
+        const struct finding_frame *frame = finding_place(&finding->stack);
+
+        return frame ? frame : &nowhere;
+}
+
+/* Texts are of one pool: equal ones have equal pointers. */
+static int by_identity(const void *a, const void *b)
+{
+        const struct finding *x = a, *y = b;
+        uintptr_t text_x = (uintptr_t)x->text, text_y = (uintptr_t)y->text;
+        uint32_t line_x = placed(x)->line, line_y = placed(y)->line;
+
+        if (x->kind != y->kind)
+                return x->kind < y->kind ? -1 : 1;
+        if (x->fingerprint != y->fingerprint)
+                return x->fingerprint < y->fingerprint ? -1 : 1;
+        if (line_x != line_y)
+                return line_x < line_y ? -1 : 1;
+        if (text_x != text_y)
+                return text_x < text_y ? -1 : 1;
+        return (x->process > y->process) - (x->process < y->process);
+}
+
+static int by_weight(const void *a, const void *b)
+{
+        const struct finding *x = a, *y = b;
+        uint64_t bytes_x = x->bytes + x->hanging_bytes, bytes_y = y->bytes + y->hanging_bytes;
+
+        if (x->state != y->state)
+                return x->state < y->state ? -1 : 1;
+        if (x->kind != y->kind)
+                return x->kind < y->kind ? -1 : 1;
+        if (bytes_x != bytes_y)
+                return bytes_x > bytes_y ? -1 : 1;
+        if (x->process != y->process)
+                return x->process < y->process ? -1 : 1;
+        if (x->fingerprint != y->fingerprint)
+                return x->fingerprint < y->fingerprint ? -1 : 1;
+        return (placed(x)->line > placed(y)->line) - (placed(x)->line < placed(y)->line);
+}
+
+static bool is_same(const struct finding *a, const struct finding *b)
+{
+        return a->kind == b->kind && a->kind != FINDING_BUDGET && a->fingerprint == b->fingerprint && a->text == b->text &&
+               placed(a)->line == placed(b)->line;
+}
+
+static void free_finding(struct finding *finding)
+{
+        free(finding->stack.frames);
+        free(finding->origin.frames);
+}
+
+static void join(struct finding *to, struct finding *from)
+{
+        to->state = from->state < to->state ? from->state : to->state;
+        to->count += from->count;
+        to->bytes = finding_is_release(to->kind) ? to->bytes : to->bytes + from->bytes;
+        to->hanging_count += from->hanging_count;
+        to->hanging_bytes += from->hanging_bytes;
+        free_finding(from);
+}
+
+void findings_settle(struct findings *f)
+{
+        uint32_t kept = 0, before = 0; /* of the finding before: its process */
+
+        if (!f->count)
+                return;
+        qsort(f->all, f->count, sizeof *f->all, by_identity);
+        for (uint32_t i = 0; i < f->count; i++) {
+                uint32_t process = f->all[i].process;
+
+                if (kept && is_same(&f->all[kept - 1], &f->all[i])) {
+                        f->all[kept - 1].processes += process != before;
+                        join(&f->all[kept - 1], &f->all[i]);
+                } else {
+                        f->all[kept++] = f->all[i];
+                }
+                before = process;
+        }
+        f->count = kept;
+        qsort(f->all, f->count, sizeof *f->all, by_weight);
+}
+
+uint32_t findings_broken(const struct findings *f)
+{
+        uint32_t count = 0;
+
+        while (count < f->count && f->all[count].state == FINDING_BREAKS) /* they come first */
+                count++;
+        return count;
+}
+
+void findings_free(struct findings *f)
+{
+        for (uint32_t i = 0; i < f->count; i++)
+                free_finding(&f->all[i]);
+        for (uint32_t i = 0; i < f->process_count; i++)
+                free(f->processes[i].args);
+        free(f->all);
+        free(f->processes);
+        free(f->rules);
+        free(f->verdicts);
+        free(f->gone);
+        pool_free(&f->texts);
+        *f = (struct findings){ 0 };
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * findings_text.c -- broken budgets, one line each, and what broke them, for people.
+ *
+ * Room:   outside.
+ */
+#include "report/findings.h"
+
+#include <inttypes.h>
+
+#include "report/budget.h"
+#include "report/text.h"
+
+enum { FINDINGS_GONE_LISTED = 20 };
+
+static void write_broken(const struct findings *f, const struct findings_text_options *o, struct str *out)
+{
+        for (uint32_t i = 0; i < f->verdict_count; i++) {
+                const struct budget_verdict *v = &f->verdicts[i];
+                const struct findings_process *process = &f->processes[v->process];
+
+                if (v->kept)
+                        continue;
+                text_name(out, process->program);
+                str_format(out, " (pid %" PRIu32 ") breaks ", process->pid);
+                text_color(out, o->color, TEXT_RED);
+                budget_name(v, out);
+                text_plain(out, o->color);
+                str_text(out, ": ");
+                budget_say(v, out);
+                str_char(out, '\n');
+        }
+}
+
+static void write_stack(const struct finding_stack *stack, struct str *out)
+{
+        if (!stack->count)
+                str_text(out, "     [no stack recorded]\n");
+        for (uint32_t i = 0; i < stack->count; i++) {
+                str_text(out, "     ");
+                finding_frame_say(&stack->frames[i], out);
+                str_text(out, stack->frames[i].inlined ? " (inlined)\n" : "\n");
+        }
+}
+
+static void write_finding(const struct findings *f, const struct finding *finding, uint32_t number, struct str *out)
+{
+        str_format(out, "\n%2" PRIu32 ". ", number);
+        finding_say(finding, out);
+        if (finding->processes > 1)
+                str_format(out, ", in %" PRIu32 " processes", finding->processes);
+        else if (f->process_count > 1)
+                str_format(out, ", in pid %" PRIu32, f->processes[finding->process].pid);
+        str_char(out, '\n');
+        write_stack(&finding->stack, out);
+        if (finding->origin.count) {
+                str_text(out, "   allocated by\n");
+                write_stack(&finding->origin, out);
+        }
+}
+
+/* Budgets on totals have said all in their line. */
+static void write_findings(const struct findings *f, const struct findings_text_options *o, struct str *out)
+{
+        uint32_t broken = findings_broken(f), told = 0, more = 0;
+
+        for (uint32_t i = 0; i < broken; i++) {
+                if (f->all[i].kind == FINDING_BUDGET)
+                        continue;
+                if (o->limit && told == o->limit)
+                        more++;
+                else
+                        write_finding(f, &f->all[i], ++told, out);
+        }
+        if (more)
+                str_format(out, "\n%" PRIu32 " more (-n %" PRIu32 ")\n", more, told + more);
+        if (told)
+                str_char(out, '\n');
+}
+
+static void write_baseline(const struct findings *f, struct str *out)
+{
+        uint64_t blocks = 0, bytes = 0, known = 0;
+
+        for (uint32_t i = 0; i < f->count; i++) {
+                if (f->all[i].state != FINDING_KNOWN)
+                        continue;
+                known++;
+                blocks += finding_is_leak(f->all[i].kind) ? f->all[i].count : 0;
+                bytes += finding_is_leak(f->all[i].kind) ? f->all[i].bytes : 0;
+        }
+        if (known) {
+                str_text(out, "known from the baseline: ");
+                text_count(out, (int64_t)known, "place");
+                str_text(out, ", ");
+                text_size(out, (int64_t)bytes);
+                str_text(out, " in ");
+                text_count(out, (int64_t)blocks, "block");
+                str_char(out, '\n');
+        }
+        for (uint32_t i = 0; i < f->gone_count && i < FINDINGS_GONE_LISTED; i++)
+                str_format(out, "in the baseline, but not found any more: %s\n", f->gone[i]);
+        if (f->gone_count > FINDINGS_GONE_LISTED)
+                str_format(out, "and %" PRIu32 " more that are not found any more\n", f->gone_count - FINDINGS_GONE_LISTED);
+}
+
+static void write_rules(const struct findings *f, struct str *out)
+{
+        uint64_t blocks = 0, bytes = 0, times = 0;
+
+        for (uint32_t i = 0; i < f->rule_count; i++) {
+                blocks += f->rules[i].blocks;
+                bytes += f->rules[i].bytes;
+                times += f->rules[i].times;
+        }
+        if (times) {
+                str_text(out, "suppressed: ");
+                text_size(out, (int64_t)bytes);
+                str_text(out, " in ");
+                text_count(out, (int64_t)blocks, "block");
+                str_char(out, '\n');
+        }
+        for (uint32_t i = 0; i < f->rule_count; i++)
+                if (!f->rules[i].times && f->rules[i].file)
+                        str_format(out, "suppression not used: %s:%" PRIu32 ": %s\n", f->rules[i].file, f->rules[i].line, f->rules[i].name);
+}
+
+static void write_sum(const struct findings *f, const struct findings_text_options *o, struct str *out)
+{
+        uint32_t broken = budgets_broken(f);
+
+        text_color(out, o->color, TEXT_BOLD);
+        if (broken)
+                str_format(out, "%" PRIu32 " of ", broken);
+        else if (f->verdict_count > 1)
+                str_text(out, "all ");
+        text_count(out, f->verdict_count, "budget");
+        str_text(out, broken ? " broken" : " kept");
+        text_plain(out, o->color);
+        if (f->process_count > 1)
+                str_format(out, " (%" PRIu32 " processes)", f->process_count);
+        str_char(out, '\n');
+}
+
+void findings_text(const struct findings *f, const struct findings_text_options *o, struct str *out)
+{
+        write_broken(f, o, out);
+        if (o->quiet)
+                return;
+        write_findings(f, o, out);
+        write_baseline(f, out);
+        write_rules(f, out);
+        write_sum(f, o, out);
+}
