@@ -10,15 +10,13 @@
 #include <linux/ptrace.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 
+#include "attach/memory.h"
 #include "attach/procfs.h"
 #include "attach/remote.h"
 
@@ -46,21 +44,14 @@ static struct hold_thread *thread_choose(struct hold *h)
         return any;
 }
 
-static size_t copy_read(pid_t tid, uint64_t from, void *to, size_t bytes)
-{
-        struct iovec local = { to, bytes }, remote = { (void *)(uintptr_t)from, bytes };
-        ssize_t got = process_vm_readv(tid, &local, 1, &remote, 1, 0);
-
-        return got > 0 ? (size_t)got : 0;
-}
-
 static uint64_t instruction_in(pid_t tid, uint64_t start, uint64_t end)
 {
+        const struct memory memory = { .tid = tid, .mem = -1, .pagemap = -1 };
         char bytes[1 << 16], *found;
         size_t got;
 
         for (; start < end; start += got) {
-                got = copy_read(tid, start, bytes, end - start < sizeof bytes ? end - start : sizeof bytes);
+                got = memory_read(&memory, start, bytes, end - start < sizeof bytes ? end - start : sizeof bytes);
                 found = memmem(bytes, got, ARCH_CALL, ARCH_CALL_BYTES);
                 if (found)
                         return start + (uint64_t)(found - bytes);
@@ -70,21 +61,15 @@ static uint64_t instruction_in(pid_t tid, uint64_t start, uint64_t end)
         return 0;
 }
 
-/* The first one in executable memory; ONLY names a mapping to look into. */
-static uint64_t instruction_find(pid_t tid, const char *maps, const char *only)
+/* That of the kernel's own page is first choice: it is everywhere. */
+static uint64_t instruction_find(pid_t tid, const struct mappings *maps)
 {
-        unsigned long long start, end;
         uint64_t found = 0;
-        char flags[5];
 
-        for (const char *line = maps, *next; *line && !found; line = next) {
-                size_t length = strcspn(line, "\n");
-
-                next = line + length + (line[length] == '\n');
-                if (sscanf(line, "%llx-%llx %4s", &start, &end, flags) == 3 && flags[0] == 'r' && flags[2] == 'x' &&
-                    (!only || memmem(line, length, only, strlen(only))))
-                        found = instruction_in(tid, start, end);
-        }
+        for (int kernel = 1; kernel >= 0; kernel--)
+                for (uint32_t i = 0; i < maps->count && !found; i++)
+                        if (maps->at[i].kernel == kernel && maps->at[i].readable && maps->at[i].executable)
+                                found = instruction_in(tid, maps->at[i].start, maps->at[i].end);
         return found;
 }
 
@@ -136,7 +121,7 @@ static void end_and_reap(pid_t pid)
         int status;
 
         kill(pid, SIGKILL);
-        while (hold_wait(pid, &status, COPY_PATIENCE_NS) && WIFSTOPPED(status))
+        while (waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status))
                 ;
 }
 
@@ -149,17 +134,16 @@ static const char *clone_trouble(long result)
         return result < 0 ? strerror((int)-result) : "it ended, or is frozen";
 }
 
-/* A clone by R's thread; the new process stands still, too.  Its number by our count, or 0 and TROUBLE. */
+/* A clone by R's thread; the new process stops before its first instruction.  Its number by our count, or 0 and TROUBLE. */
 static pid_t clone_by(struct remote *r, uint64_t flags, const char **trouble, long *number)
 {
         struct arch_call call = { SYS_clone, { flags } };
         long result = remote_call(r, &call);
-        int status;
 
         for (int i = 0; i < 10 && result == -ARCH_ERESTARTNOINTR; i++)
                 result = remote_call(r, &call);
         *number = result;
-        if (result > 0 && r->child && hold_wait(r->child, &status, COPY_PATIENCE_NS) && WIFSTOPPED(status))
+        if (result > 0 && r->child)
                 return r->child;
         *trouble = clone_trouble(result);
         return 0;
@@ -172,8 +156,11 @@ static pid_t copy_by_helper(pid_t helper, const struct remote *parent, const cha
         struct arch_call forget = { SYS_close_range, { 0, ~0u, COPY_UNSHARE } };
         struct sched_param high = { .sched_priority = 1 };
         bool without_files;
+        int status;
         long number;
 
+        if (!hold_wait(helper, &status, COPY_PATIENCE_NS) || !WIFSTOPPED(status))
+                return *trouble = clone_trouble(0), 0;
         ptrace(PTRACE_SETOPTIONS, helper, 0, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL);
         sched_setscheduler(helper, SCHED_FIFO | SCHED_RESET_ON_FORK, &high);
         without_files = remote_call(&r, &forget) == 0;
@@ -200,7 +187,7 @@ static pid_t copy_by(struct remote *r, const char **trouble)
         return copy;
 }
 
-pid_t copy_make(struct hold *h, const char *maps, struct err *e)
+pid_t copy_make(struct hold *h, const struct mappings *maps, struct err *e)
 {
         struct hold_thread *t = thread_choose(h);
         struct remote r = { 0 };
@@ -210,9 +197,7 @@ pid_t copy_make(struct hold *h, const char *maps, struct err *e)
         if (!t || !is_allowed(h, e))
                 return 0;
         r = (struct remote){ .tid = t->tid, .home = t->registers };
-        r.instruction = instruction_find(t->tid, maps, "[vdso]");
-        if (!r.instruction)
-                r.instruction = instruction_find(t->tid, maps, NULL);
+        r.instruction = instruction_find(t->tid, maps);
         if (!r.instruction)
                 return refuse(e, h->pid, "no system call instruction is in its memory"), 0;
         if (!set_options(h->pid, t->tid, e))

@@ -15,10 +15,11 @@
 #include <sys/types.h>
 
 #include "attach/hold.h"
+#include "attach/mappings.h"
 #include "base/err.h"
 
-/* MAPS: /proc/PID/maps.  The copy is traced by us and ends with us.  0: not possible, E says why, all is as before. */
-pid_t copy_make(struct hold *h, const char *maps, struct err *e);
+/* The copy is traced by us and ends with us.  0: not possible, E says why, all is as before. */
+pid_t copy_make(struct hold *h, const struct mappings *maps, struct err *e);
 
 void copy_end(pid_t copy);
 

@@ -14,11 +14,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
+#include <unistd.h>
 
 #include "attach/copy.h"
 #include "attach/hold.h"
+#include "attach/hurry.h"
+#include "attach/mappings.h"
 #include "attach/memory.h"
 #include "attach/procfs.h"
 #include "base/heap.h"
@@ -33,18 +34,13 @@ struct freeze_state {
         struct freeze *freeze;
         struct err *e;
         bool good, runs, held;
+        struct hurry caller; /* until the process goes on, or long reading begins */
         struct hold hold;
+        struct mappings mappings;
         struct memory memory, original; /* of the copy, if there is one; of the process itself */
 };
 
 /* ---- the tracer ---- */
-
-/* Every microsecond of ours is one in which the process stands still. */
-static void hurry(void)
-{
-        if (sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 }) != 0)
-                setpriority(PRIO_PROCESS, 0, -20);
-}
 
 static void wait_for(sem_t *s)
 {
@@ -55,8 +51,9 @@ static void wait_for(sem_t *s)
 static void *tracer_main(void *state)
 {
         struct freeze_state *s = state;
+        struct hurry hurry;
 
-        hurry();
+        hurry_begin(&hurry, gettid());
         for (;;) {
                 wait_for(&s->todo);
                 if (!s->job)
@@ -66,15 +63,23 @@ static void *tracer_main(void *state)
         }
 }
 
-static bool tracer_start(struct freeze_state *s, struct err *e)
+/* Whoever ends us in the middle of a job would end the other process, too. */
+static sigset_t block_signals(void)
 {
         sigset_t all, before;
+
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        return before;
+}
+
+static bool tracer_start(struct freeze_state *s, struct err *e)
+{
+        sigset_t before = block_signals();
         int error;
 
         sem_init(&s->todo, 0, 0);
         sem_init(&s->done, 0, 0);
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
         error = pthread_create(&s->tracer, NULL, tracer_main, s);
         pthread_sigmask(SIG_SETMASK, &before, NULL);
         s->runs = error == 0;
@@ -84,12 +89,14 @@ static bool tracer_start(struct freeze_state *s, struct err *e)
 static bool tracer_do(struct freeze *f, tracer_job *job, struct err *e)
 {
         struct freeze_state *s = f->state;
+        sigset_t before = block_signals();
 
         s->job = job;
         s->freeze = f;
         s->e = e;
         sem_post(&s->todo);
         wait_for(&s->done);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
         return s->good;
 }
 
@@ -152,6 +159,7 @@ static bool stop_job(struct freeze *f, struct err *e)
         witness = hold_witness(&s->hold);
         procfs_text(f->pid, witness, "maps", &maps);
         f->maps = maps.data ? maps.data : heap_text("");
+        mappings_parse(&s->mappings, f->maps);
         describe_threads(f);
         memory_open(&s->original, f->pid, witness);
         return true;
@@ -170,7 +178,7 @@ static bool release_job(struct freeze *f, struct err *e)
 
 static bool copy_job(struct freeze *f, struct err *e)
 {
-        f->copy = copy_make(&f->state->hold, f->maps, e);
+        f->copy = copy_make(&f->state->hold, &f->state->mappings, e);
         return f->copy != 0;
 }
 
@@ -190,6 +198,7 @@ bool freeze_stop(struct freeze *f, pid_t pid, struct err *e)
 
         s->memory = s->original = MEMORY_CLOSED;
         *f = (struct freeze){ .pid = pid, .state = s };
+        hurry_begin(&s->caller, gettid());
         if (tracer_start(s, e) && tracer_do(f, stop_job, e))
                 return true;
         freeze_close(f);
@@ -198,10 +207,25 @@ bool freeze_stop(struct freeze *f, pid_t pid, struct err *e)
 
 bool freeze_copy(struct freeze *f, struct err *e)
 {
-        if (!tracer_do(f, copy_job, e))
+        if (!tracer_do(f, copy_job, e)) {
+                hurry_end(&f->state->caller);
                 return false;
+        }
         memory_open(&f->state->memory, f->copy, f->copy);
         return true;
+}
+
+/* Memory that the process keeps from its children (MADV_DONTFORK) can be read from the original only. */
+static void find_missing(struct freeze *f)
+{
+        struct mappings copied;
+        struct str maps = { 0 };
+
+        procfs_text(f->copy, f->copy, "maps", &maps);
+        mappings_parse(&copied, str_get(&maps));
+        mappings_compare(&f->state->mappings, &copied);
+        mappings_free(&copied);
+        str_free(&maps);
 }
 
 /* Without a copy the tracer's work is done; its end frees threads that could not be stopped. */
@@ -210,7 +234,10 @@ void freeze_release(struct freeze *f)
         if (!f->state->held)
                 return;
         tracer_do(f, release_job, NULL);
-        if (!f->copy)
+        hurry_end(&f->state->caller);
+        if (f->copy)
+                find_missing(f);
+        else
                 tracer_end(f->state);
 }
 
@@ -221,34 +248,58 @@ void freeze_close(struct freeze *f)
         if (!s)
                 return;
         freeze_release(f);
+        hurry_end(&s->caller);
         if (f->copy)
                 tracer_do(f, end_copy_job, NULL);
         tracer_end(s);
         memory_close(&s->memory);
         memory_close(&s->original);
+        mappings_free(&s->mappings);
         free(s);
         free(f->threads);
         free(f->maps);
         *f = (struct freeze){ 0 };
 }
 
-/* Memory that the process keeps from its children (MADV_DONTFORK) is in the original only. */
+static const struct memory *memory_of(const struct freeze *f, const struct mapping *m)
+{
+        if (!f->copy)
+                hurry_end(&f->state->caller);
+        return f->copy && !(m && m->missing) ? &f->state->memory : &f->state->original;
+}
+
 size_t freeze_read(const struct freeze *f, uint64_t address, void *to, size_t bytes)
 {
-        const struct freeze_state *s = f->state;
-        size_t done = f->copy ? memory_read(&s->memory, address, to, bytes) : 0;
-
-        return done < bytes ? done + memory_read(&s->original, address + done, (char *)to + done, bytes - done) : done;
+        return memory_read(memory_of(f, mappings_find(&f->state->mappings, address)), address, to, bytes);
 }
 
 void freeze_read_words(const struct freeze *f, const uint64_t *addresses, uint64_t *words, size_t count)
 {
-        memory_read_words(f->copy ? &f->state->memory : &f->state->original, addresses, words, count);
+        memory_read_words(memory_of(f, NULL), addresses, words, count);
+}
+
+/* Pages of shared memory may be in use and yet not in the page table of this process. */
+static uint64_t next_used_in(const struct freeze *f, const struct mapping *m, uint64_t address, uint64_t end)
+{
+        const struct memory *memory = memory_of(f, m);
+
+        return m->shared ? memory_next_data(memory, m, address, end) : memory_next_page(memory, address, end);
 }
 
 uint64_t freeze_next_used(const struct freeze *f, uint64_t address, uint64_t end)
 {
-        return memory_next_page(f->copy ? &f->state->memory : &f->state->original, address, end);
+        const struct mappings *all = &f->state->mappings;
+        const struct mapping *m = mappings_find(all, address);
+        uint64_t stop, found;
+
+        for (; m && m < all->at + all->count && address < end; m++) {
+                address = address > m->start ? address : m->start;
+                stop = m->end < end ? m->end : end;
+                found = address < stop ? next_used_in(f, m, address, stop) : stop;
+                if (found < stop)
+                        return found;
+        }
+        return end;
 }
 
 const char *freeze_register_name(uint32_t i)

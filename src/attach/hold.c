@@ -22,6 +22,7 @@
 #include "base/heap.h"
 
 #define HOLD_NAP_NS 20000
+#define HOLD_HURRY_ROUND 4
 
 uint64_t hold_now_ns(void)
 {
@@ -107,6 +108,7 @@ static void thread_look(struct hold_thread *t)
 
         if (got == 0)
                 return;
+        hurry_end(&t->hurry);
         if (got < 0 || !WIFSTOPPED(status)) {
                 t->state = HOLD_ENDED;
         } else if (status >> 16 == PTRACE_EVENT_STOP) {
@@ -140,6 +142,20 @@ static void notice_dead_leader(struct hold *h)
                         h->threads[i].state = HOLD_DEAD;
 }
 
+/* Threads that want a processor, where there are more of them than processors. */
+static void hurry_asked(struct hold *h)
+{
+        for (uint32_t i = 0; i < h->count; i++)
+                if (h->threads[i].state == HOLD_ASKED)
+                        hurry_begin(&h->threads[i].hurry, h->threads[i].tid);
+}
+
+static void calm_asked(struct hold *h)
+{
+        for (uint32_t i = 0; i < h->count; i++)
+                hurry_end(&h->threads[i].hurry);
+}
+
 static bool is_in_time(const struct hold *h)
 {
         return hold_now_ns() - h->since_ns < HOLD_PATIENCE_NS;
@@ -158,9 +174,12 @@ bool hold_all(struct hold *h, pid_t pid, struct err *e)
                 }
                 for (uint32_t round = 1; threads_look(h) && is_in_time(h); round++) {
                         hold_nap();
+                        if (round == HOLD_HURRY_ROUND)
+                                hurry_asked(h);
                         if (round % 64 == 0)
                                 notice_dead_leader(h);
                 }
+                calm_asked(h);
         } while (h->count != known && is_in_time(h));
         return hold_witness(h) ? true : refusal_explain(pid, pid, ESRCH, e);
 }

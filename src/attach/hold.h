@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "attach/arch/arch.h"
+#include "attach/hurry.h"
 #include "base/err.h"
 
 enum hold_state {
@@ -25,6 +26,7 @@ enum hold_state {
 struct hold_thread {
         pid_t tid;
         enum hold_state state;
+        struct hurry hurry; /* HOLD_ASKED, and it does not get a processor to stop on */
         struct arch_registers registers; /* HOLD_STOPPED */
 };
 

@@ -6,6 +6,9 @@
  */
 #include "attach/memory.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -104,4 +107,22 @@ uint64_t memory_next_page(const struct memory *m, uint64_t address, uint64_t end
                                 return address > page * MEMORY_PAGE ? address : page * MEMORY_PAGE;
         }
         return end;
+}
+
+/* Without the right to open it all counts as data. */
+uint64_t memory_next_data(const struct memory *m, const struct mapping *of, uint64_t address, uint64_t end)
+{
+        char path[96];
+        off_t wanted = (off_t)(address - of->start + of->offset), found = wanted;
+        int fd;
+
+        snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", (int)m->tid, (unsigned long long)of->start, (unsigned long long)of->end);
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        if (fd >= 0) {
+                found = lseek(fd, wanted, SEEK_DATA);
+                if (found < 0)
+                        found = errno == ENXIO ? INT64_MAX : wanted;
+                close(fd);
+        }
+        return (uint64_t)(found - wanted) < end - address ? address + (uint64_t)(found - wanted) : end;
 }

@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "attach/mappings.h"
+
 struct memory {
         pid_t tid;
         int mem, pagemap; /* /proc/.../mem and pagemap; -1 */
@@ -31,5 +33,8 @@ void memory_read_words(const struct memory *m, const uint64_t *addresses, uint64
 
 /* The first page at or after ADDRESS that is present or swapped out; END when none is. */
 uint64_t memory_next_page(const struct memory *m, uint64_t address, uint64_t end);
+
+/* The same for memory that is shared with a file or others: the first address that has data there, not a hole. */
+uint64_t memory_next_data(const struct memory *m, const struct mapping *of, uint64_t address, uint64_t end);
 
 #endif

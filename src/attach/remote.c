@@ -23,6 +23,7 @@ bool remote_begin(struct remote *r)
 {
         uint64_t all = ~0ull;
 
+        hurry_begin(&r->hurry, r->tid);
         return ptrace(PTRACE_GETSIGMASK, r->tid, sizeof r->mask, &r->mask) == 0 &&
                ptrace(PTRACE_SETSIGMASK, r->tid, sizeof all, &all) == 0;
 }
@@ -87,6 +88,7 @@ void remote_end(struct remote *r)
                 remote_note(r, status);
         } while (status >> 16 != PTRACE_EVENT_STOP);
         arch_write(r->tid, &r->home);
+        hurry_end(&r->hurry);
         ptrace(PTRACE_SETSIGMASK, r->tid, sizeof r->mask, &r->mask);
         if (r->stop)
                 kill(r->tid, SIGSTOP);

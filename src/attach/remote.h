@@ -13,12 +13,14 @@
 #include <sys/types.h>
 
 #include "attach/arch/arch.h"
+#include "attach/hurry.h"
 
 struct remote {
         pid_t tid;
         uint64_t instruction;       /* a `syscall` in its memory */
         struct arch_registers home; /* what it had, and gets back */
         uint64_t mask;              /* signals that it blocked */
+        struct hurry hurry;         /* all wait for it: it may be one of many that want a processor */
         pid_t child;                /* whom the last call made, by our numbers; 0: nobody */
         bool stop;                  /* SIGSTOP came meanwhile: it gets it afterwards */
         bool lost;                  /* it ended, or does not answer */

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mappings.c -- which addresses of a process are mapped how.
+ *
+ * Room:   outside.
+ */
+#include "attach/mappings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+
+/* "START-END rwxp OFFSET DEVICE INODE PATH" */
+static bool mapping_parse(struct mapping *m, const char *line, size_t length)
+{
+        static const char vdso[] = "[vdso]";
+        char *at;
+
+        *m = (struct mapping){ .start = strtoull(line, &at, 16) };
+        if (*at != '-')
+                return false;
+        m->end = strtoull(at + 1, &at, 16);
+        if (*at != ' ' || strnlen(at, 6) < 6)
+                return false;
+        m->readable = at[1] == 'r';
+        m->executable = at[3] == 'x';
+        m->shared = at[4] == 's';
+        m->offset = strtoull(at + 5, NULL, 16);
+        m->kernel = length >= strlen(vdso) && memcmp(line + length - strlen(vdso), vdso, strlen(vdso)) == 0;
+        return m->end > m->start;
+}
+
+void mappings_parse(struct mappings *m, const char *text)
+{
+        uint32_t room = 0;
+        size_t length;
+
+        *m = (struct mappings){ 0 };
+        for (const char *line = text; *line; line += length + (line[length] == '\n')) {
+                length = strcspn(line, "\n");
+                if (m->count == room) {
+                        room = room ? room * 2 : 64;
+                        m->at = heap_grow(m->at, room, sizeof *m->at);
+                }
+                m->count += mapping_parse(&m->at[m->count], line, length);
+        }
+}
+
+void mappings_free(struct mappings *m)
+{
+        free(m->at);
+        *m = (struct mappings){ 0 };
+}
+
+const struct mapping *mappings_find(const struct mappings *m, uint64_t address)
+{
+        uint32_t low = 0, high = m->count;
+
+        while (low < high) {
+                uint32_t middle = low + (high - low) / 2;
+
+                if (m->at[middle].end <= address)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low < m->count && m->at[low].start <= address ? &m->at[low] : NULL;
+}
+
+void mappings_compare(struct mappings *m, const struct mappings *copy)
+{
+        for (uint32_t i = 0; i < m->count; i++)
+                m->at[i].missing = !mappings_find(copy, m->at[i].start);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mappings.h -- which addresses of a process are mapped how.
+ *
+ * Room:   outside.
+ */
+#ifndef SEEP_ATTACH_MAPPINGS_H
+#define SEEP_ATTACH_MAPPINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct mapping {
+        uint64_t start, end, offset; /* OFFSET: where START is in the file */
+        bool readable, executable, shared;
+        bool kernel;  /* [vdso] */
+        bool missing; /* not in the copy of the process */
+};
+
+struct mappings {
+        struct mapping *at; /* by address */
+        uint32_t count;
+};
+
+/* TEXT: /proc/PID/maps. */
+void mappings_parse(struct mappings *m, const char *text);
+void mappings_free(struct mappings *m);
+
+/* NULL: nothing is mapped there. */
+const struct mapping *mappings_find(const struct mappings *m, uint64_t address);
+
+/* Mark what COPY has not. */
+void mappings_compare(struct mappings *m, const struct mappings *copy);
+
+#endif
