@@ -98,10 +98,13 @@ static bool in_library(Dwarf_Die *type)
 
 bool library_wraps_pointer(const struct globals *g, Dwarf_Die *type)
 {
-        Dwarf_Die pointer;
+        Dwarf_Die pointer, target;
 
-        return !type_is_pointer(type) && type_bytes(type) == sizeof(void *) && member_sole_pointer(g, type, &pointer) &&
-               in_library(type);
+        if (type_is_pointer(type) || type_bytes(type) != sizeof(void *) || !member_sole_pointer(g, type, &pointer))
+                return false;
+        if (die_type(&pointer, &target) && type_peel(&target) && target.addr == type->addr)
+                return false; /* the link of a list */
+        return in_library(type);
 }
 
 bool library_pointer(const struct globals *g, Dwarf_Die *type, Dwarf_Die *pointer)

@@ -51,6 +51,17 @@ void variables_describe(struct symbols *s, uint32_t module, Dwarf_Die *die, Dwar
         out->type = type_of(s, module, die);
 }
 
+/* clang describes the static variables of a function that was inlined everywhere as those of one without a name. */
+static void variable_complete_name(struct symbols *s, const struct table_entry *symbol, struct variable *out)
+{
+        struct variable named = { .is_static = out->is_static };
+
+        variables_name_symbol(s, symbol->name, &named);
+        if (!out->name)
+                out->name = named.name;
+        out->function = named.function;
+}
+
 /* The symbol is larger where an array of a structure's end has no length. */
 static bool variable_from_debug(struct symbols *s, const struct variable_spot *spot, const struct global *g,
                                 const struct table_entry *symbol, struct variable *out)
@@ -62,8 +73,8 @@ static bool variable_from_debug(struct symbols *s, const struct variable_spot *s
                 out->size = symbol->end - symbol->start;
         out->is_static = g->in_function || !die_flag(&die, DW_AT_external);
         variables_name(s, &die, g->in_function, out);
-        if (!out->name && symbol)
-                variables_name_symbol(s, symbol->name, out);
+        if (symbol && (!out->name || (g->in_function && !out->function)))
+                variable_complete_name(s, symbol, out);
         if (!debug_unit(spot->in->file->debug, g->unit, &skeleton, &body))
                 return false;
         variables_describe(s, spot->module, &die, &skeleton, out);

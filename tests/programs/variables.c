@@ -107,6 +107,7 @@ static void tell_thread(void)
 
 __attribute__((noinline)) static void *here(void)
 {
+        __asm__ volatile("" ::: "memory");
         return __builtin_return_address(0);
 }
 

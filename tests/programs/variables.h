@@ -55,11 +55,19 @@ static int told_in(const void *address)
         return (unsigned long)address - told_modules[1].start < told_modules[1].end - told_modules[1].start;
 }
 
+static inline unsigned long told_first_word(const void *object)
+{
+        unsigned long word;
+
+        memcpy(&word, object, sizeof word);
+        return word;
+}
+
 /* The expected answer is FORMAT: name=NAME;key=value;... */
 #define TELL_DATA(address, way, ...)                                           \
         (printf("data %x %lx %s | ", told_in(address), (unsigned long)(address), way), printf(__VA_ARGS__), puts(""))
 #define TELL_THREAD(module, address, ...)                                      \
         (printf("thread %x %lx | ", module, (unsigned long)((char *)(address) - told_modules[module].thread)), printf(__VA_ARGS__), puts(""))
-#define TELL_CLASS(object, ...) (printf("class %lx | ", *(unsigned long *)(object)), printf(__VA_ARGS__), puts(""))
+#define TELL_CLASS(object, ...) (printf("class %lx | ", told_first_word(object)), printf(__VA_ARGS__), puts(""))
 
 #endif
