@@ -124,6 +124,13 @@ static void store_holds(const struct scan_result *r, struct profile *p)
         }
 }
 
+static struct profile_pointer pointer_of(const struct search_graph *g, const struct search_link *l, uint64_t size)
+{
+        if (l->at == SEARCH_AT_ARENA)
+                return (struct profile_pointer){ .at = size, .flags = PROFILE_POINTER_ARENA };
+        return (struct profile_pointer){ .at = (uint64_t)l->at * g->unit, .flags = pointer_flags(l->to) };
+}
+
 static void store_pointers(const struct scan_result *r, struct profile *p)
 {
         const struct search_graph *g = r->graph;
@@ -133,11 +140,14 @@ static void store_pointers(const struct scan_result *r, struct profile *p)
                 for (uint64_t k = g->first[i]; r->block_of[i] && k < g->first[i + 1]; k++) {
                         const struct search_link *l = &g->links[k];
                         uint32_t block = r->block_of[SEARCH_LINK_TO(*l)];
+                        struct profile_pointer *to = &p->pointers[p->pointer_count];
 
-                        if (block)
-                                p->pointers[p->pointer_count++] = (struct profile_pointer){
-                                        .at = (uint64_t)l->at * g->unit, .from = r->block_of[i] - 1, .to = block - 1,
-                                        .flags = pointer_flags(l->to) };
+                        if (!block)
+                                continue;
+                        *to = pointer_of(g, l, r->blocks[i].size);
+                        to->from = r->block_of[i] - 1;
+                        to->to = block - 1;
+                        p->pointer_count++;
                 }
 }
 

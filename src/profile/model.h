@@ -278,6 +278,7 @@ struct profile_frame {
 
 #define PROFILE_POINTER_INTERIOR 1u /* not to the start of the block (nor by a known idiom) */
 #define PROFILE_POINTER_IDIOM 2u    /* interior, but of a known idiom: counts as one to the start */
+#define PROFILE_POINTER_ARENA 4u    /* no pointer, but as good as one: FROM was carved from TO (SEEP_ALLOC); AT is FROM's size */
 
 /* A pointer in a root (FROM: index into roots, AT: its address) ... */
 struct profile_hold {
