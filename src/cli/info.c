@@ -23,6 +23,7 @@ const struct info_flag info_flags[INFO_FLAG_COUNT] = {
         { WIRE_F_ATTENDED, "attended", "started by the program itself" },
         { WIRE_F_LIMIT_ENOMEM, "limit-enomem", "no memory beyond the limit" },
         { WIRE_F_LIMIT_SNAPSHOT, "limit-snapshot", "a snapshot at the limit" },
+        { WIRE_F_LEAK_SCAN, "leak-scan", "leaks searched for at the end" },
 };
 
 uint64_t info_count(uint64_t count, uint64_t less)
@@ -180,6 +181,51 @@ static void put_log(struct str *out, const struct file_layout *l)
         str_char(out, '}');
 }
 
+static void put_classes(struct str *out, const struct profile *p)
+{
+        struct info_class sums[PROFILE_LEAK_COUNT];
+
+        info_sum_classes(p, sums);
+        put_key(out, "classes");
+        str_char(out, '{');
+        for (uint32_t leak = PROFILE_LEAK_COUNT; --leak > PROFILE_LEAK_UNKNOWN;) {
+                put_key(out, profile_leak_word(leak));
+                str_char(out, '{');
+                put_number(out, "blocks", sums[leak].blocks);
+                put_number(out, "bytes", sums[leak].bytes);
+                str_char(out, '}');
+        }
+        str_char(out, '}');
+}
+
+/* null: nobody searched.  With "trouble": somebody tried. */
+static void put_scan(struct str *out, const struct profile *p)
+{
+        const struct profile_scan *s = p->scans;
+
+        put_key(out, "leak_search");
+        if (!p->scan_count) {
+                str_text(out, "null");
+                return;
+        }
+        str_char(out, '{');
+        put_text(out, "when", info_when_word(s->when));
+        put_number(out, "ms", s->ms);
+        put_text(out, "trouble", *s->trouble ? s->trouble : NULL);
+        put_bool(out, "graph", s->flags & PROFILE_SCAN_GRAPH);
+        put_bool(out, "copy", s->flags & PROFILE_SCAN_COPY);
+        put_bool(out, "unaligned", s->flags & PROFILE_SCAN_UNALIGNED);
+        put_bool(out, "increment", s->flags & PROFILE_SCAN_INCREMENT);
+        put_number(out, "pause_us", s->pause_us);
+        put_number(out, "scan_us", s->scan_us);
+        put_number(out, "threads", s->threads);
+        put_number(out, "roots", s->roots);
+        put_number(out, "root_bytes", s->root_bytes);
+        put_number(out, "heap_bytes", s->heap_bytes);
+        put_classes(out, p);
+        str_char(out, '}');
+}
+
 static void put_marks(struct str *out, const struct profile *p)
 {
         put_key(out, "marks");
@@ -255,6 +301,7 @@ void info_json(const struct info *info, struct str *out)
         put_counts(out, p);
         put_texts(out, "types", p->types, p->type_count);
         put_log(out, &info->layout);
+        put_scan(out, p);
         put_marks(out, p);
         put_sections(out, &info->layout);
         put_key(out, "modules");

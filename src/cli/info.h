@@ -43,7 +43,11 @@ struct info {
         X(death_count, "deaths", "sums of releases between marks", 0)          \
         X(type_count, "types", "types of resources", 0)                        \
         X(handle_count, "handles", "resources held at the end", 0)             \
-        X(jit_count, "jit", "names of code made at run time", 0)
+        X(jit_count, "jit", "names of code made at run time", 0)               \
+        X(content_count, "contents", "beginnings of lost blocks", 0)           \
+        X(root_count, "roots", "roots", 0)                                     \
+        X(hold_count, "holds", "pointers in roots", 0)                         \
+        X(pointer_count, "pointers", "pointers in blocks", 0)
 
 /* The count of MEMBER without its LESS fixed entries. */
 uint64_t info_count(uint64_t count, uint64_t less);
@@ -67,12 +71,25 @@ bool info_sum_sections(const struct file_layout *l, uint32_t i, struct info_sect
 /* The sections of the event log, summed; pieces 0: there is none. */
 void info_sum_log(const struct file_layout *l, struct info_section *sum);
 
+/* Blocks by what the search for leaks said about them. */
+struct info_class {
+        uint64_t blocks, bytes;
+};
+void info_sum_classes(const struct profile *p, struct info_class sums[PROFILE_LEAK_COUNT]);
+
+/* "exit", "exec", "request", "program" for the moment of a search. */
+const char *info_when_word(uint32_t when);
+
+/* The search for leaks for people, from column INFO_COLUMN on. */
+#define INFO_COLUMN 15
+void info_scan_text(const struct profile *p, struct str *out);
+
 /* Flags of the recording (WIRE_F_*) as words. */
 struct info_flag {
         uint32_t flag;
         const char *word, *text;
 };
-#define INFO_FLAG_COUNT 11
+#define INFO_FLAG_COUNT 12
 extern const struct info_flag info_flags[INFO_FLAG_COUNT];
 
 #endif

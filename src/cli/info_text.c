@@ -11,7 +11,6 @@
 #include "ledger/ledger.h"
 #include "report/text.h"
 
-#define INFO_COLUMN 15
 #define INFO_MARKS_SHOWN 30u
 
 /* "  word        " */
@@ -254,6 +253,8 @@ void info_text(const struct info *info, struct str *out)
         if (info->profile.type_count)
                 put_types(out, &info->profile);
         put_log(out, &info->layout);
+        put_word(out, "leak search");
+        info_scan_text(&info->profile, out);
         if (info->profile.mark_count)
                 put_marks(out, &info->profile);
         put_sections(out, &info->layout);
