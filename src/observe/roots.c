@@ -19,6 +19,11 @@
 #define ROOTS_ARENA (64ull << 20)           /* glibc aligns the heaps of its arenas to this */
 #define ROOTS_LARGE (128u << 10)            /* glibc maps blocks from this size on by themselves */
 #define ROOTS_DESCRIPTOR 2304u              /* struct pthread of glibc */
+#define ROOTS_DATA_MAX (1u << 20)           /* libc's data is not larger */
+#define ROOTS_BINS_LEAST 32u                /* so many empty bins tell an arena */
+#define ROOTS_BINS_BYTES (254u * 8)
+#define ROOTS_BEFORE_BINS 112u              /* lock, fast bins, top, last remainder */
+#define ROOTS_BEHIND_BINS 64u
 #define ROOTS_WORDS (FREEZE_REGISTERS + FREEZE_VECTORS)
 
 struct work {
@@ -27,6 +32,7 @@ struct work {
         struct segments segments;
         struct roots *out;
         struct tls tls;
+        uint32_t allocator; /* module; PROFILE_NO_MODULE: the C library */
         uint32_t used_room;
 };
 
@@ -167,6 +173,15 @@ static bool is_allocators(const struct work *w, const struct profile_region *r)
         return false;
 }
 
+/* What an allocator other than libc's mapped for its books: its innermost frame is in it. */
+static bool is_bookkeeping(const struct work *w, const struct profile_region *r)
+{
+        const struct profile *p = w->in->p;
+        uint32_t node = r->site < p->site_count ? p->sites[r->site].node : 0;
+
+        return w->allocator != PROFILE_NO_MODULE && node < p->node_count && p->nodes[node].module == w->allocator;
+}
+
 static void put_regions(struct work *w)
 {
         const struct profile *p = w->in->p;
@@ -174,12 +189,64 @@ static void put_regions(struct work *w)
         for (uint32_t i = 0; i < p->region_count; i++) {
                 const struct profile_region *r = &p->regions[i];
 
-                if (is_allocators(w, r))
+                if (is_allocators(w, r) || is_bookkeeping(w, r))
                         segments_erase(&w->segments, r->start, r->end);
                 else
                         put_mapped(w, (struct profile_root){ .start = r->start, .end = r->end, .kind = PROFILE_ROOT_MAPPING,
                                                              .module = PROFILE_NO_MODULE, .region = i + 1 });
         }
+}
+
+/* glibc's malloc keeps the list heads of its bins in its data.  Those of empty bins point to themselves: each pair of words is the address of
+ * the pair before it. */
+static uint64_t last_bin(const struct work *w, const struct search_range *data)
+{
+        uint64_t *words = heap_zero((data->end - data->start) / 8 + 2, 8), found = 0, bins = 0;
+        size_t count = freeze_read(w->in->freeze, data->start, words, data->end - data->start) / 8;
+
+        for (size_t i = 0; i + 1 < count; i++)
+                if (words[i] == data->start + 8 * i - 16 && words[i + 1] == words[i]) {
+                        found = data->start + 8 * i;
+                        bins++;
+                }
+        free(words);
+        return bins >= ROOTS_BINS_LEAST ? found : 0;
+}
+
+/* Pointers to chunks are pointers into the ends of blocks, which use the first word of the next chunk. */
+static void erase_main_arena(struct work *w, const struct tls_module *m)
+{
+        for (uint32_t i = 0; i < m->data_count; i++) {
+                uint64_t last = m->data[i].end - m->data[i].start < ROOTS_DATA_MAX ? last_bin(w, &m->data[i]) : 0;
+
+                if (last)
+                        segments_erase(&w->segments, last + 16 - ROOTS_BINS_BYTES - ROOTS_BEFORE_BINS, last + 16 + ROOTS_BEHIND_BINS);
+        }
+}
+
+static bool has_libc_malloc(const struct work *w, uint32_t module)
+{
+        const struct profile_module *m = &w->in->p->modules[module];
+        uint64_t at = w->in->view->head.allocator;
+
+        return at >= m->start && at < m->end;
+}
+
+/* The module that malloc is in, unless that is the C library with all else that it keeps. */
+static uint32_t find_allocator(const struct work *w)
+{
+        const struct profile *p = w->in->p;
+
+        for (uint32_t i = 0; i < p->module_count; i++) {
+                const char *name = strrchr(p->modules[i].path, '/');
+
+                if (!p->modules[i].gone_ms && has_libc_malloc(w, i))
+                        return name && (starts_with(name, "/libc.") || starts_with(name, "/libc-") || starts_with(name, "/ld-musl") ||
+                                        strcmp(p->modules[i].path, p->meta.exe) == 0)
+                                       ? PROFILE_NO_MODULE
+                                       : i;
+        }
+        return PROFILE_NO_MODULE;
 }
 
 static void put_modules(struct work *w)
@@ -195,8 +262,10 @@ static void put_modules(struct work *w)
                 for (uint32_t k = 0; k < m.data_count; k++)
                         put_mapped(w, (struct profile_root){ .start = m.data[k].start, .end = m.data[k].end, .kind = PROFILE_ROOT_DATA,
                                                              .module = i });
-                if (i + 1 == own)
+                if (i + 1 == own || i == w->allocator)
                         segments_erase(&w->segments, p->modules[i].start, p->modules[i].end);
+                else if (has_libc_malloc(w, i))
+                        erase_main_arena(w, &m);
         }
 }
 
@@ -439,6 +508,7 @@ void roots_find(struct roots *r, const struct roots_input *in)
         *r = (struct roots){ 0 };
         maps_parse(&w.maps, in->freeze->maps);
         tls_open(&w.tls, in->freeze, in->p);
+        w.allocator = find_allocator(&w);
         for (uint32_t i = 0; i < w.maps.count; i++)
                 if (is_memory(&w.maps.at[i]))
                         put_unknown(&w, i);
