@@ -89,15 +89,6 @@ static int say_help(void)
 
 /* ---- words ---- */
 
-static int report_option(const char *name)
-{
-        int which = 0;
-
-        while (which < REPORT_COUNT && (!report_options[which].name || strcmp(report_options[which].name, name) != 0))
-                which++;
-        return which;
-}
-
 static int take(struct side sides[MATCH_SIDES], int which, const char *value)
 {
         int status = 0;

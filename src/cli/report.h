@@ -38,6 +38,8 @@
         X(REPORT_MODULES, "modules", 0, NULL, "a table of the programs and libraries")                                 \
         X(REPORT_RESOURCES, "resources", 0, NULL, "descriptors and other things with a handle, by type and stack")     \
         X(REPORT_ERRORS, "errors", 0, NULL, "double frees and other bad releases, with stacks")                        \
+        X(REPORT_RETAINED, "retained", 0, "[BY]",                                                                      \
+          "the heap by what keeps it: owners (variables, stacks, ...), or by call stack: sites", "owners|sites")       \
         X(REPORT_SUMMARY, "summary", 0, NULL, "the screen that ends a recording")                                      \
         X(REPORT_JSON, "json", 0, NULL, "everything, for programs")                                                    \
         X(REPORT_HEAD_WHAT, NULL, 0, NULL, "what is counted:")                                                         \
@@ -89,7 +91,8 @@ enum { REPORT_OPTIONS(OPTION_ENUM) REPORT_COUNT };
 struct report {
         const char *command; /* for messages: "report" or "diff" */
         int view; /* REPORT_TREE ... REPORT_JSON */
-        const char *view_value; /* of --callers and --source */
+        const char *view_value; /* of --callers, --source and --retained */
+        bool json; /* another view than --json, for programs */
         bool view_set, cost_set, all_frames, by_stack, sort_set, force, no_pager, quiet, inverted, csv;
         struct select_request request;
         const char *at_word, *range_word; /* NULL: not given */
@@ -104,6 +107,9 @@ struct report {
         const char *output;
         enum pager_color color;
 };
+
+/* The option of that long name, for commands that share it. */
+int report_option(const char *name);
 
 /* Take the option WHICH of report_options with its VALUE.  0, or the exit status after a message. */
 int report_take(struct report *r, int which, const char *value);

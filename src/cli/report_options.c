@@ -166,6 +166,24 @@ static int take_shape(struct report *r, int which, const char *value)
         }
 }
 
+int report_option(const char *name)
+{
+        int which = 0;
+
+        while (which < REPORT_COUNT && (!report_options[which].name || strcmp(report_options[which].name, name) != 0))
+                which++;
+        return which;
+}
+
+/* --json alone is a view; --retained has its own form for programs. */
+static bool take_json(struct report *r, int which)
+{
+        if (!r->view_set || !((which == REPORT_JSON && r->view == REPORT_RETAINED) || (which == REPORT_RETAINED && r->view == REPORT_JSON)))
+                return false;
+        r->json = true;
+        return true;
+}
+
 int report_take(struct report *r, int which, const char *value)
 {
         int status;
@@ -173,7 +191,9 @@ int report_take(struct report *r, int which, const char *value)
         if (names_take(&r->names, r->command, report_options[which].name, value, &status))
                 return status;
         if (which >= REPORT_TREE && which <= REPORT_JSON) {
-                if (r->view_set && r->view != which)
+                if (take_json(r, which) && which == REPORT_JSON)
+                        return 0;
+                if (r->view_set && r->view != which && !r->json)
                         return message_usage(r->command, "--%s and --%s are two views: give one of them",
                                              report_options[r->view].name, report_options[which].name);
                 r->view = which;

@@ -6,6 +6,8 @@
  */
 #include "cli/report.h"
 
+#include <string.h>
+
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/names.h"
@@ -18,6 +20,7 @@
 #include "report/json.h"
 #include "report/memlog.h"
 #include "report/modules.h"
+#include "report/owners.h"
 #include "report/resources.h"
 #include "report/source.h"
 #include "report/summary.h"
@@ -26,6 +29,7 @@
 #include "report/threads.h"
 #include "report/timeline.h"
 #include "report/tree.h"
+#include "report/why.h"
 
 /* What a view is written from. */
 struct scene {
@@ -130,7 +134,18 @@ static bool write_resources(struct scene *c)
 
 static bool write_errors(struct scene *c)
 {
-        errors_write(c->sel, c->s, c->r->limit, c->out);
+        errors_write(c->sel, c->s, &(struct errors_options){ .limit = c->r->limit }, c->out);
+        return true;
+}
+
+static bool write_retained(struct scene *c)
+{
+        const struct report *r = c->r;
+        struct owners_options options = { r->view_value && strcmp(r->view_value, "sites") == 0, r->limit, r->json, c->color };
+
+        if (!why_possible(c->p, c->file, c->e))
+                return false;
+        owners_write(c->p, c->s, &options, c->out);
         return true;
 }
 
@@ -179,6 +194,7 @@ static const struct {
         { REPORT_MODULES, FOLLOWS_ALL, false, write_modules },
         { REPORT_RESOURCES, FOLLOWS_ALL, true, write_resources },
         { REPORT_ERRORS, 0, true, write_errors },
+        { REPORT_RETAINED, 0, true, write_retained },
         { REPORT_SUMMARY, 0, true, write_summary },
         { REPORT_JSON, FOLLOWS_ALL, false, write_json },
 };

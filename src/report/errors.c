@@ -52,26 +52,47 @@ static void errors_head(const struct profile *p, const struct profile_error *err
         str_char(out, '\n');
 }
 
-void errors_write(const struct selection *sel, struct symbols *s, uint32_t limit, struct str *out)
+const char *errors_word(uint32_t type)
+{
+        static const char *const words[] = { [LEDGER_ERROR_DOUBLE_FREE] = "double-free",
+                                             [LEDGER_ERROR_MISMATCHED] = "mismatched",
+                                             [LEDGER_ERROR_UNKNOWN_FREE] = "unknown-free" };
+
+        return type < sizeof words / sizeof words[0] ? words[type] : NULL;
+}
+
+static void errors_entry(const struct selection *sel, struct symbols *s, const struct profile_error *error, struct str *out)
 {
         const struct profile *p = sel->profile;
         struct selection whole = { .profile = p, .columns = sel->columns }; /* stacks of errors are never cut */
-        uint32_t shown = limit && limit < p->error_count ? limit : p->error_count;
+
+        errors_head(p, error, out);
+        str_text(out, "  released by\n");
+        stack_write_site(&whole, s, error->node, "    ", out);
+        if (error->alloc_site && error->alloc_site < p->site_count) {
+                str_text(out, "  allocated by\n");
+                stack_write_site(&whole, s, p->sites[error->alloc_site].node, "    ", out);
+        }
+        str_char(out, '\n');
+}
+
+void errors_write(const struct selection *sel, struct symbols *s, const struct errors_options *options, struct str *out)
+{
+        const struct profile *p = sel->profile;
+        uint32_t shown = 0, more = 0;
 
         if (!p->error_count)
                 str_text(out, "no release went wrong\n");
-        for (uint32_t i = 0; i < shown; i++) {
-                const struct profile_error *error = &p->errors[i];
-
-                errors_head(p, error, out);
-                str_text(out, "  released by\n");
-                stack_write_site(&whole, s, error->node, "    ", out);
-                if (error->alloc_site && error->alloc_site < p->site_count) {
-                        str_text(out, "  allocated by\n");
-                        stack_write_site(&whole, s, p->sites[error->alloc_site].node, "    ", out);
+        for (uint32_t i = 0; i < p->error_count; i++) {
+                if (options->skip && options->skip[i])
+                        continue;
+                if (options->limit && shown == options->limit) {
+                        more++;
+                        continue;
                 }
-                str_char(out, '\n');
+                errors_entry(sel, s, &p->errors[i], out);
+                shown++;
         }
-        if (shown < p->error_count)
-                str_format(out, "%u more (-n %u)\n", p->error_count - shown, limit);
+        if (more)
+                str_format(out, "%u more (-n %u)\n", more, options->limit);
 }

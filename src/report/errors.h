@@ -13,7 +13,15 @@
 #include "report/select.h"
 #include "symbol/symbol.h"
 
-/* Append double frees, mismatched releases and frees of unknown memory, at most LIMIT of them (0: all). */
-void errors_write(const struct selection *sel, struct symbols *s, uint32_t limit, struct str *out);
+struct errors_options {
+        uint32_t limit;      /* 0: all */
+        const uint8_t *skip; /* by error: 1 leaves it out.  NULL: none */
+};
+
+/* Append double frees, mismatched releases and frees of unknown memory, each with both stacks. */
+void errors_write(const struct selection *sel, struct symbols *s, const struct errors_options *options, struct str *out);
+
+/* "double-free", "mismatched", "unknown-free"; NULL for what is none. */
+const char *errors_word(uint32_t type);
 
 #endif

@@ -13,13 +13,14 @@
 #include "base/heap.h"
 #include "base/json.h"
 #include "ledger/ledger.h"
-#include "report/frames.h"
+#include "report/errors.h"
 
 struct json {
         const struct selection *sel;
         const struct profile *profile;
         struct str *out;
         struct frames frames;
+        struct leaks leaks;
 };
 
 static void json_texts(struct str *out, char *const *texts, uint32_t count)
@@ -33,10 +34,9 @@ static void json_texts(struct str *out, char *const *texts, uint32_t count)
         str_char(out, ']');
 }
 
-static void json_head(struct json *j)
+void json_recording(const struct profile *p, struct str *out)
 {
-        const struct profile_meta *m = &j->profile->meta;
-        struct str *out = j->out;
+        const struct profile_meta *m = &p->meta;
 
         str_text(out, "{\"seep\": 1,\n \"program\": ");
         json_text(out, m->program);
@@ -95,12 +95,68 @@ static void json_totals(struct json *j)
         str_text(out, "},\n");
 }
 
-static const char json_no_leaks[] =
-        "\"definite\": {\"blocks\": 0, \"bytes\": 0}, \"indirect\": {\"blocks\": 0, \"bytes\": 0}, "
-        "\"possible\": {\"blocks\": 0, \"bytes\": 0}, \"reachable\": {\"blocks\": 0, \"bytes\": 0}}";
-
-void json_site_numbers(const struct select_row *row, struct str *out)
+static void json_sum(struct str *out, const char *name, const struct leaks_sum *sum)
 {
+        str_format(out, "\"%s\": ", name);
+        json_field(out, "{\"", "blocks", sum->blocks);
+        json_field(out, ", \"", "bytes", sum->bytes);
+        str_char(out, '}');
+}
+
+static void json_classes(struct str *out, const struct leaks_sum *sums)
+{
+        for (uint32_t leak = PROFILE_LEAK_DEFINITE; leak >= PROFILE_LEAK_REACHABLE; leak--) {
+                json_sum(out, profile_leak_word(leak), &sums[leak]);
+                str_text(out, leak > PROFILE_LEAK_REACHABLE ? ", " : "");
+        }
+}
+
+static void json_scan(struct str *out, const struct profile_scan *scan)
+{
+        static const char *const when[] = { [PROFILE_SCAN_EXIT] = "exit",
+                                            [PROFILE_SCAN_EXEC] = "exec",
+                                            [PROFILE_SCAN_ASKED] = "asked",
+                                            [PROFILE_SCAN_API] = "api" };
+
+        str_text(out, "{\"when\": ");
+        json_text(out, scan->when < sizeof when / sizeof *when ? when[scan->when] : NULL);
+        json_field(out, ", \"", "ms", scan->ms);
+        json_field(out, ", \"", "pause_us", scan->pause_us);
+        json_field(out, ", \"", "scan_us", scan->scan_us);
+        json_field(out, ", \"", "threads", scan->threads);
+        json_field(out, ", \"", "roots", scan->roots);
+        json_field(out, ", \"", "root_bytes", scan->root_bytes);
+        json_field(out, ", \"", "heap_bytes", scan->heap_bytes);
+        str_format(out, ", \"unaligned\": %s, \"copy\": %s, \"graph\": %s, \"increment\": %s}",
+                   scan->flags & PROFILE_SCAN_UNALIGNED ? "true" : "false", scan->flags & PROFILE_SCAN_COPY ? "true" : "false",
+                   scan->flags & PROFILE_SCAN_GRAPH ? "true" : "false", scan->flags & PROFILE_SCAN_INCREMENT ? "true" : "false");
+}
+
+void json_leaks(const struct leaks *l, struct str *out)
+{
+        struct str reason = { 0 };
+
+        str_format(out, "{\"scanned\": %s, ", l->scan ? "true" : "false");
+        json_classes(out, l->sums);
+        str_text(out, ",\n  ");
+        json_sum(out, "suppressed", &l->suppressed);
+        str_text(out, ", \"scan\": ");
+        if (l->scan) {
+                json_scan(out, l->scan);
+        } else {
+                leaks_not_scanned(l->sel->profile, &reason);
+                str_text(out, "null, \"reason\": ");
+                json_text(out, str_get(&reason));
+                str_free(&reason);
+        }
+        str_char(out, '}');
+}
+
+void json_site_numbers(const struct select_row *row, const struct leaks_sum *leak, struct str *out)
+{
+        static const struct leaks_sum none[PROFILE_LEAK_COUNT];
+
+        leak = leak ? leak : none;
         json_signed_field(out, ", \"", "allocations", row->allocs);
         json_signed_field(out, ", \"", "frees", row->frees);
         json_signed_field(out, ", \"", "bytes_allocated", row->alloc_bytes);
@@ -110,8 +166,11 @@ void json_site_numbers(const struct select_row *row, struct str *out)
         json_signed_field(out, ", \"", "peak_bytes", row->peak_bytes);
         json_signed_field(out, ", \"", "temporary", row->temporary);
         json_signed_field(out, ", \"", "lifetime_ms", row->lifetime_ms);
-        str_text(out, ", \"leaked_blocks\": 0, \"leaked_bytes\": 0, \"leak\": {");
-        str_bytes(out, json_no_leaks, sizeof json_no_leaks - 1);
+        json_field(out, ", \"", "leaked_blocks", leak[PROFILE_LEAK_DEFINITE].blocks + leak[PROFILE_LEAK_INDIRECT].blocks);
+        json_field(out, ", \"", "leaked_bytes", leak[PROFILE_LEAK_DEFINITE].bytes + leak[PROFILE_LEAK_INDIRECT].bytes);
+        str_text(out, ", \"leak\": {");
+        json_classes(out, leak);
+        str_char(out, '}');
 }
 
 static void json_site(struct json *j, const struct select_row *row)
@@ -119,7 +178,7 @@ static void json_site(struct json *j, const struct select_row *row)
         struct str *out = j->out;
 
         json_field(out, "{\"", "id", row->site);
-        json_site_numbers(row, out);
+        json_site_numbers(row, leaks_of_site(&j->leaks, row->site), out);
         str_text(out, ", \"kind\": ");
         json_text(out, profile_kind_name(j->profile, row->kind));
         str_text(out, ", \"stack\": ");
@@ -157,37 +216,36 @@ static void json_sites(struct json *j)
 }
 
 /* Frames that only errors mention must be listed too: called before frames_list. */
-static void json_error(struct json *j, const struct profile_error *error)
+static void json_error(const struct profile *p, const struct profile_error *error, struct frames *f, struct str *out)
 {
-        static const char *const types[] = { [LEDGER_ERROR_DOUBLE_FREE] = "double-free",
-                                             [LEDGER_ERROR_MISMATCHED] = "mismatched",
-                                             [LEDGER_ERROR_UNKNOWN_FREE] = "unknown-free" };
-        const struct profile *p = j->profile;
         struct selection whole = { .profile = p }; /* stacks of errors are never cut */
 
-        str_text(j->out, "{\"type\": ");
-        json_text(j->out, error->type < sizeof types / sizeof types[0] ? types[error->type] : NULL);
-        str_format(j->out, ", \"address\": \"0x%" PRIx64 "\"", error->address);
-        json_field(j->out, ", \"", "count", error->count);
-        json_field(j->out, ", \"", "size", error->size);
-        str_text(j->out, ", \"alloc_stack\": ");
+        str_text(out, "{\"type\": ");
+        json_text(out, errors_word(error->type));
+        str_format(out, ", \"address\": \"0x%" PRIx64 "\"", error->address);
+        json_field(out, ", \"", "count", error->count);
+        json_field(out, ", \"", "size", error->size);
+        str_text(out, ", \"alloc_stack\": ");
         if (error->alloc_site && error->alloc_site < p->site_count)
-                frames_stack(&j->frames, &whole, p->sites[error->alloc_site].node, j->out);
+                frames_stack(f, &whole, p->sites[error->alloc_site].node, out);
         else
-                str_text(j->out, "null");
-        str_text(j->out, ", \"stack\": ");
-        frames_stack(&j->frames, &whole, error->node, j->out);
-        str_char(j->out, '}');
+                str_text(out, "null");
+        str_text(out, ", \"stack\": ");
+        frames_stack(f, &whole, error->node, out);
+        str_char(out, '}');
 }
 
-static void json_errors(struct json *j)
+void json_errors(const struct profile *p, const uint8_t *skip, struct frames *f, struct str *out)
 {
-        str_text(j->out, " \"errors\": [");
-        for (uint32_t i = 0; i < j->profile->error_count; i++) {
-                str_text(j->out, i ? ",\n  " : "\n  ");
-                json_error(j, &j->profile->errors[i]);
+        bool first = true;
+
+        for (uint32_t i = 0; i < p->error_count; i++) {
+                if (skip && skip[i])
+                        continue;
+                str_text(out, first ? "\n  " : ",\n  ");
+                first = false;
+                json_error(p, &p->errors[i], f, out);
         }
-        str_text(j->out, "],\n");
 }
 
 static void json_thread(struct str *out, const struct profile_thread *thread)
@@ -255,7 +313,7 @@ static void json_resources(struct json *j, const struct selection *sel)
                 str_text(j->out, i ? ",\n  {\"type\": " : "\n  {\"type\": ");
                 json_text(j->out, profile_kind_name(j->profile, row->kind));
                 json_field(j->out, ", \"", "id", row->site);
-                json_site_numbers(row, j->out);
+                json_site_numbers(row, NULL, j->out);
                 str_text(j->out, ", \"handles\": ");
                 json_handles(j, sel, row->site);
                 str_text(j->out, ", \"stack\": ");
@@ -305,13 +363,17 @@ void json_write(const struct selection *sel, const struct selection *resources, 
         struct json j = { .sel = sel, .profile = sel->profile, .out = out };
 
         frames_start(&j.frames, sel, s);
-        json_head(&j);
+        leaks_make_usual(&j.leaks, sel, s);
+        json_recording(j.profile, out);
         json_totals(&j);
-        str_format(out, " \"leaks\": {\"scanned\": false, %s,\n", json_no_leaks);
+        str_text(out, " \"leaks\": ");
+        json_leaks(&j.leaks, out);
+        str_text(out, ",\n");
         json_sites(&j);
         json_resources(&j, resources);
-        json_errors(&j);
-        str_text(out, " \"frames\": [");
+        str_text(out, " \"errors\": [");
+        json_errors(j.profile, NULL, &j.frames, out);
+        str_text(out, "],\n \"frames\": [");
         frames_list(&j.frames, true, out);
         str_text(out, "],\n");
         json_threads(&j);
@@ -320,5 +382,6 @@ void json_write(const struct selection *sel, const struct selection *resources, 
         str_text(out, "],\n \"tags\": [");
         json_marks(&j, false);
         str_text(out, "]}\n");
+        leaks_free(&j.leaks);
         frames_free(&j.frames);
 }

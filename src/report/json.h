@@ -8,6 +8,8 @@
 #define SEEP_REPORT_JSON_H
 
 #include "base/str.h"
+#include "report/frames.h"
+#include "report/leaks.h"
 #include "report/select.h"
 #include "symbol/symbol.h"
 
@@ -15,7 +17,18 @@
  * for resources. */
 void json_write(const struct selection *sel, const struct selection *resources, struct symbols *s, struct str *out);
 
-/* Append the numbers of a site, from ", \"allocations\"" on. */
-void json_site_numbers(const struct select_row *row, struct str *out);
+/* Parts that other reports have, too. */
+
+/* Append the begin: what was recorded, and how it ended. */
+void json_recording(const struct profile *p, struct str *out);
+
+/* Append the numbers of a site, from ", \"allocations\"" on.  LEAK: by class; NULL: all zero. */
+void json_site_numbers(const struct select_row *row, const struct leaks_sum *leak, struct str *out);
+
+/* Append the object behind "leaks". */
+void json_leaks(const struct leaks *l, struct str *out);
+
+/* Append the wrong releases of P but those marked in SKIP (NULL: none), as members of a list. */
+void json_errors(const struct profile *p, const uint8_t *skip, struct frames *f, struct str *out);
 
 #endif

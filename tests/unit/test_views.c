@@ -41,7 +41,7 @@ static void look_further(const struct selection *sel, struct symbols *s, struct 
 static void look(const struct selection *sel, struct symbols *s, struct str *out)
 {
         json_write(sel, NULL, s, out);
-        errors_write(sel, s, 3, out);
+        errors_write(sel, s, &(struct errors_options){ .limit = 3 }, out);
         for (int inverted = 0; inverted < 2; inverted++)
                 tree_write(sel, s, &(struct tree_options){ inverted, inverted, inverted ? 0 : 5, inverted, inverted ? 60 : 0 }, out);
         for (int key = 0; key < FLAT_KEY_COUNT; key++)

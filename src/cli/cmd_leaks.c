@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd_leaks.c -- `seep leaks [FILE|PID]`: what a program lost, from a recording or from the process itself.
+ *
+ * Room:   outside, cli/ only.
+ * Keeps:  options that `seep report` has too mean the same here: they are handed to it by name.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/quantity.h"
+#include "cli/command.h"
+#include "cli/deliver.h"
+#include "cli/message.h"
+#include "cli/names.h"
+#include "cli/newest.h"
+#include "cli/pager.h"
+#include "cli/report.h"
+#include "observe/ask.h"
+#include "profile/file.h"
+#include "report/leaks.h"
+#include "report/text.h"
+
+#define LEAKS_OPTIONS(X)                                                                                               \
+        X(LEAKS_HEAD_WHAT, NULL, 0, NULL, "what is shown:")                                                            \
+        X(LEAKS_SHOW, "show", 0, "CLASSES",                                                                            \
+          "definite,indirect,possible (default), reachable, all; reachable is no error",                              \
+          "definite|indirect|possible|reachable|all|...")                                                              \
+        X(LEAKS_BLOCKS, "blocks", 0, NULL, "each lost block: address, size, age, thread, first bytes, stack")          \
+        X(LEAKS_NEW, "new", 0, NULL, "only what was lost since the search before")                                    \
+        X(LEAKS_JSON, "json", 0, NULL, "for programs; the shapes of report --json")                                   \
+        X(LEAKS_HEAD_PROCESS, NULL, 0, NULL, "of a process:")                                                          \
+        X(LEAKS_EVERY, "every", 0, "TIME", "search again and again, and tell what is new each time")                   \
+        X(LEAKS_UNALIGNED, "unaligned", 0, NULL, "pointers at any byte, not only at multiples of eight")               \
+        X(LEAKS_NO_IDIOMS, "no-idioms", 0, NULL, "pointers behind the header of new[] and the like hold nothing")      \
+        X(LEAKS_HEAD_RULES, NULL, 0, NULL, "suppressions:")                                                            \
+        X(LEAKS_SUPPRESSIONS, "suppressions", 0, "FILE", "do not tell what FILE names, as LSan or Valgrind write it (may be repeated)") \
+        X(LEAKS_NO_BUILT_IN, "no-builtin-suppressions", 0, NULL, "tell also what the C library and runtimes keep")     \
+        X(LEAKS_GEN, "gen-suppressions", 0, "[FORM]", "print a rule for each leak instead, as lsan (default) or valgrind have it", \
+          "lsan|valgrind")                                                                                             \
+        X(LEAKS_HEAD_FILTER, NULL, 0, NULL, "which stacks (extended regular expressions, each may be repeated):")      \
+        X(LEAKS_INCLUDE, "include", 'i', "RE", "only stacks with such a function")                                     \
+        X(LEAKS_EXCLUDE, "exclude", 'x', "RE", "no stacks with such a function")                                       \
+        X(LEAKS_MODULE, "module", 0, "RE", "only stacks through such a library or program")                            \
+        X(LEAKS_NOT_MODULE, "exclude-module", 0, "RE", "no stacks through such a library or program")                  \
+        X(LEAKS_THREAD, "thread", 0, "RE", "only what threads of such a name or number allocated")                     \
+        X(LEAKS_HEAD_SHAPE, NULL, 0, NULL, "how it is shown:")                                                         \
+        X(LEAKS_LIMIT, "limit", 'n', "N", "at most N stacks, or blocks")                                               \
+        X(LEAKS_SORT, "sort", 's', "KEY",                                                                              \
+          "leaked-bytes (default) leaked-blocks average age live-bytes live-blocks alloc-bytes allocs",                \
+          "leaked-bytes|leaked-blocks|average|age|live-bytes|live-blocks|alloc-bytes|allocs")                          \
+        X(LEAKS_ALL_FRAMES, "all-frames", 0, NULL, "also xmalloc, operator new, std::allocator and other wrappers")    \
+        X(LEAKS_HIDE, "hide", 0, "RE", "such functions at the inner end of stacks are wrappers too (may be repeated)") \
+        X(LEAKS_DEPTH_MERGE, "depth-merge", 0, "N", "stacks equal in their N innermost frames are one")                \
+        X(LEAKS_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                   \
+        NAMES_OPTIONS(X, LEAKS)                                                                                        \
+        X(LEAKS_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                 \
+        X(LEAKS_OUTPUT, "output", 'o', "FILE", "write to FILE instead of stdout")                                      \
+        X(LEAKS_FORCE, "force", 'f', NULL, "replace an existing FILE")                                                 \
+        X(LEAKS_COLOR, "color", 0, "WHEN", "auto (default), always, never", "auto|always|never")                       \
+        X(LEAKS_NO_PAGER, "no-pager", 0, NULL, "no pager, also on a terminal")                                         \
+        X(LEAKS_QUIET, "quiet", 'q', NULL, "no warnings")                                                              \
+        X(LEAKS_VERBOSE, "verbose", 'v', NULL, "tell what was suppressed, and by which rule")                          \
+        X(LEAKS_HELP, "help", 'h', NULL, "this text")
+
+enum { LEAKS_OPTIONS(OPTION_ENUM) LEAKS_COUNT };
+const struct option_entry leaks_options[] = { LEAKS_OPTIONS(OPTION_ENTRY) OPTION_END };
+
+#define LEAKS_EVERY_MIN_MS 100u
+
+/* What was asked for. */
+struct wishes {
+        struct report asked; /* filters, names, output */
+        struct leaks_request request;
+        struct leaks_options options;
+        struct suppressions rules; /* of files */
+        uint32_t flags;            /* WIRE_SCAN_* */
+        uint64_t every_ms;
+        bool json, no_built_in, gen;
+        enum suppress_form form;
+        uint32_t pid; /* 0: a file */
+};
+
+static int say_help(void)
+{
+        struct str out = { 0 };
+
+        str_text(&out, "usage: seep leaks [OPTIONS] [FILE|PID]\n\n"
+                       "Tell what a program lost: memory that nothing points to any more, by call stack,\n"
+                       "largest first, and releases that went wrong. FILE is a recording (the newest\n"
+                       "*.seep here), searched when its program ended. A process that is being recorded\n"
+                       "is searched now; PID is its own, or that of the seep that started it.\n");
+        option_help(leaks_options, &out);
+        str_text(&out, "\nexamples:\n"
+                       "  seep leaks                               the newest recording here\n"
+                       "  seep leaks --blocks -n 5 run.seep        five blocks, with their first bytes\n"
+                       "  seep leaks --every 30s 4711              what a server loses as it runs\n"
+                       "  seep leaks --gen-suppressions > my.supp  rules for what is known\n"
+                       "\nExit status: 0 nothing is definitely lost and no release went wrong, 1 something\n"
+                       "is, 2 wrong use, 3 it was not or cannot be searched, 4 the file cannot be read.\n");
+        pager_show(&out, true);
+        str_free(&out);
+        return 0;
+}
+
+/* ---- words ---- */
+
+static int take_show(struct wishes *w, const char *value)
+{
+        struct str list = { 0 };
+        int status = 0;
+
+        str_text(&list, value);
+        w->options.show = 0;
+        for (char *save, *word = strtok_r(list.data, ",", &save); word && !status; word = strtok_r(NULL, ",", &save)) {
+                uint32_t leak = PROFILE_LEAK_REACHABLE;
+
+                while (leak < PROFILE_LEAK_COUNT && strcmp(word, profile_leak_word(leak)) != 0)
+                        leak++;
+                if (strcmp(word, "all") == 0)
+                        w->options.show = ~0u;
+                else if (leak < PROFILE_LEAK_COUNT)
+                        w->options.show |= 1u << leak;
+                else
+                        status = message_usage("leaks", "--show '%s': definite, indirect, possible, reachable or all is expected", word);
+        }
+        str_free(&list);
+        return status;
+}
+
+static int take_every(struct wishes *w, const char *value)
+{
+        if (!quantity_time(value, &w->every_ms) || w->every_ms < LEAKS_EVERY_MIN_MS)
+                return message_usage("leaks", "--every needs a time like 30s, at least %u ms, not '%s'", LEAKS_EVERY_MIN_MS, value);
+        return 0;
+}
+
+static int take_rules(struct wishes *w, const char *value)
+{
+        struct err e = { 0 };
+
+        return suppress_read_file(&w->rules, value, &e) ? 0 : message_error(&e);
+}
+
+static int take_flag(struct wishes *w, int which)
+{
+        w->options.blocks |= which == LEAKS_BLOCKS;
+        w->request.only_new |= which == LEAKS_NEW;
+        w->json |= which == LEAKS_JSON;
+        w->no_built_in |= which == LEAKS_NO_BUILT_IN;
+        w->options.verbose |= which == LEAKS_VERBOSE;
+        w->flags |= which == LEAKS_UNALIGNED ? WIRE_SCAN_UNALIGNED : which == LEAKS_NO_IDIOMS ? WIRE_SCAN_NO_IDIOMS : 0;
+        return 0;
+}
+
+static int take(struct wishes *w, int which, const char *value)
+{
+        switch (which) {
+        case LEAKS_SHOW:
+                return take_show(w, value);
+        case LEAKS_EVERY:
+                return take_every(w, value);
+        case LEAKS_SUPPRESSIONS:
+                return take_rules(w, value);
+        case LEAKS_GEN:
+                w->gen = true;
+                w->form = value && strcmp(value, "valgrind") == 0 ? SUPPRESS_AS_VALGRIND : SUPPRESS_AS_LSAN;
+                return 0;
+        case LEAKS_SORT:
+                leaks_key_named(value, &w->request.key); /* one of the table's values */
+                w->options.oldest_first = w->request.key == LEAKS_BY_AGE;
+                return 0;
+        case LEAKS_BLOCKS:
+        case LEAKS_NEW:
+        case LEAKS_JSON:
+        case LEAKS_NO_BUILT_IN:
+        case LEAKS_VERBOSE:
+        case LEAKS_UNALIGNED:
+        case LEAKS_NO_IDIOMS:
+                return take_flag(w, which);
+        default:
+                return report_take(&w->asked, report_option(leaks_options[which].name), value);
+        }
+}
+
+static int settle(struct wishes *w)
+{
+        struct report *r = &w->asked;
+
+        if (w->gen && (w->json || w->options.blocks))
+                return message_usage("leaks", "--gen-suppressions prints rules: it cannot be combined with --%s", w->json ? "json" : "blocks");
+        if (w->options.blocks && r->request.depth_merge)
+                return message_usage("leaks", "--depth-merge makes stacks one, and --blocks lists each block");
+        if (w->every_ms && r->output)
+                return message_usage("leaks", "--every tells as time goes: it cannot be combined with -o");
+        if ((w->every_ms || w->flags) && !w->pid)
+                return message_usage("leaks", "--every, --unaligned and --no-idioms are about a process that runs: seep leaks PID");
+        r->request.cost = SELECT_LIVE;
+        r->request.filter = &r->filter;
+        if (!r->all_frames && !w->json && !w->gen)
+                r->request.wrappers = &r->wrappers;
+        r->request.each_site = w->options.blocks || w->gen;
+        w->request.filter = r->filter_words.length ? &r->filter : NULL;
+        w->request.reachable = w->options.show >> PROFILE_LEAK_REACHABLE & 1;
+        w->options.limit = r->limit;
+        names_settle(&r->names, r->quiet);
+        return 0;
+}
+
+/* ---- one search ---- */
+
+/* What was found: the exit status. */
+static int status_of(const struct leaks *l)
+{
+        if (leaks_found(l))
+                return ERR_EXIT_FINDINGS;
+        return l->scan ? 0 : ERR_EXIT_CANNOT_TRACE;
+}
+
+static void write_leaks(const struct wishes *w, const struct leaks *l, struct symbols *s, struct str *out)
+{
+        if (w->gen)
+                leaks_rules(l, s, &w->options, w->form, out);
+        else if (w->json)
+                leaks_json(l, s, &w->options, out);
+        else
+                leaks_text(l, s, &w->options, out);
+}
+
+static void remark(const struct wishes *w, const struct leaks *l, const struct str *trouble)
+{
+        const struct selection *sel = l->sel;
+        struct str why = { 0 };
+
+        if (trouble->length)
+                message("%s; its other rules are passed over", str_get(trouble));
+        if (!l->scan && (w->json || w->gen)) {
+                leaks_not_scanned(sel->profile, &why);
+                message("not searched for leaks: %s", str_get(&why));
+        }
+        if (l->scan && w->request.only_new && !(l->scan->flags & PROFILE_SCAN_INCREMENT))
+                message("--new: there was no earlier search, so all that is lost is new");
+        if (!sel->heap.count && w->asked.filter_words.length)
+                message("no stack matches%s", str_get(&w->asked.filter_words));
+        str_free(&why);
+}
+
+/* Rules count what they cover, so each search has its own; those of files are added up by their order. */
+static void all_rules(struct wishes *w, const struct profile *p, struct str *trouble)
+{
+        for (uint32_t i = 0; i < w->rules.count; i++)
+                w->rules.rules[i].times = w->rules.rules[i].blocks = w->rules.rules[i].bytes = 0;
+        leaks_usual_rules(&w->rules, p, w->no_built_in, trouble);
+        w->request.suppressions = &w->rules;
+        w->options.suppressions = &w->rules;
+}
+
+static bool show(struct wishes *w, const struct profile *p, struct str *out, int *status, struct err *e)
+{
+        struct report *r = &w->asked;
+        struct symbols *s = symbols_new(p, &r->names.options);
+        uint32_t of_files = w->rules.count;
+        struct str trouble = { 0 };
+        struct selection sel;
+        struct leaks l;
+        bool good;
+
+        r->request.columns = r->output ? 0 : pager_columns();
+        good = select_make(&sel, p, s, &r->request, e);
+        if (good) {
+                all_rules(w, p, &trouble);
+                leaks_make(&l, &sel, s, &w->request);
+                if (!r->quiet)
+                        remark(w, &l, &trouble);
+                write_leaks(w, &l, s, out);
+                *status = status_of(&l);
+                leaks_free(&l);
+                suppress_truncate(&w->rules, of_files);
+        }
+        select_free(&sel);
+        if (good && !r->quiet && !w->json)
+                names_hint(s, p);
+        symbols_free(s);
+        str_free(&trouble);
+        return good;
+}
+
+static int show_all(struct wishes *w, const struct profile *p)
+{
+        struct deliver how = { w->asked.output, w->asked.force, w->asked.no_pager || w->json || w->gen };
+        struct str out = { 0 };
+        struct err e = { 0 };
+        int status = 0;
+
+        w->options.color = deliver_color(&how, w->asked.color);
+        if (!show(w, p, &out, &status, &e) || !deliver_text(&how, &out, &e))
+                status = message_error(&e);
+        str_free(&out);
+        return status;
+}
+
+/* ---- files and processes ---- */
+
+static int of_file(struct wishes *w, const char *file)
+{
+        struct profile p = { 0 };
+        struct err e = { 0 };
+        int status;
+
+        if (!file_read(&p, file, &e))
+                return message_error(&e);
+        if (p.truncated && !w->asked.quiet)
+                message("%s ends early: shown is what is whole ('seep info %s' tells what is missing)", file, file);
+        status = show_all(w, &p);
+        profile_free(&p);
+        return status;
+}
+
+static int of_process(struct wishes *w)
+{
+        struct profile p = { 0 };
+        struct err e = { 0 };
+        int status;
+
+        if (!ask_program(&w->pid, &e) || !ask_scan(w->pid, w->flags, &p, &e))
+                return message_error(&e);
+        status = show_all(w, &p);
+        profile_free(&p);
+        return status;
+}
+
+/* ---- again and again ---- */
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal)
+{
+        (void)signal;
+        interrupted = 1;
+}
+
+/* false: Ctrl-C, or the process has gone. */
+static bool wait_for_next(const struct wishes *w)
+{
+        struct timespec step = { .tv_nsec = 50 * 1000 * 1000 };
+
+        for (uint64_t waited = 0; waited < w->every_ms && !interrupted; waited += 50) {
+                if (kill((pid_t)w->pid, 0) != 0 && errno == ESRCH)
+                        return false;
+                nanosleep(&step, NULL);
+        }
+        return !interrupted;
+}
+
+/* "12.4 s: nothing new is lost (3 threads, held still for 2 ms)" */
+static void say_nothing_new(const struct profile *p, struct str *out)
+{
+        const struct profile_scan *scan = profile_scanned(p);
+
+        if (!scan)
+                return;
+        text_time(out, scan->ms);
+        str_text(out, ": nothing new is lost (held still for ");
+        text_time(out, scan->pause_us / 1000);
+        str_text(out, ")\n");
+}
+
+/* Status of one round; -1: the process has gone. */
+static int one_round(struct wishes *w, bool first)
+{
+        struct deliver how = { .plain = true };
+        struct profile p = { 0 };
+        struct str out = { 0 };
+        struct err e = { 0 };
+        int status = 0;
+
+        w->request.only_new = w->request.only_new || !first;
+        w->options.color = deliver_color(&how, w->asked.color);
+        if (!ask_scan(w->pid, w->flags, &p, &e)) {
+                bool gone = kill((pid_t)w->pid, 0) != 0 && errno == ESRCH;
+
+                return gone && !first ? -1 : message_error(&e);
+        }
+        if (!show(w, &p, &out, &status, &e))
+                status = message_error(&e);
+        if (status == 0 && !first && !w->json && profile_scanned(&p)) {
+                str_clear(&out);
+                say_nothing_new(&p, &out);
+        }
+        if (!deliver_text(&how, &out, &e))
+                status = message_error(&e);
+        str_free(&out);
+        profile_free(&p);
+        return status;
+}
+
+static int of_process_again(struct wishes *w)
+{
+        struct sigaction action = { .sa_handler = on_interrupt };
+        struct err e = { 0 };
+        bool found = false;
+        int status;
+
+        if (!ask_program(&w->pid, &e))
+                return message_error(&e);
+        sigaction(SIGINT, &action, NULL);
+        for (bool first = true; (status = one_round(w, first)) == 0 || status == ERR_EXIT_FINDINGS; first = false) {
+                found |= status == ERR_EXIT_FINDINGS;
+                if (!wait_for_next(w))
+                        break;
+        }
+        return status > ERR_EXIT_FINDINGS ? status : found ? ERR_EXIT_FINDINGS : 0;
+}
+
+/* ---- the command ---- */
+
+/* Digits that name no file are a process. */
+static int find_operand(struct wishes *w, const char *operand)
+{
+        uint64_t pid;
+
+        if (!operand || access(operand, F_OK) == 0 || strspn(operand, "0123456789") != strlen(operand) || !*operand)
+                return 0;
+        if (!quantity_number(operand, &pid) || pid == 0 || pid > INT_MAX)
+                return message_usage("leaks", "'%s' is neither a file nor a process id; 'pgrep -a NAME' finds one", operand);
+        w->pid = (uint32_t)pid;
+        return 0;
+}
+
+static int run(struct wishes *w, const char *operand)
+{
+        struct err e = { 0 };
+        char *newest = NULL;
+        int status = find_operand(w, operand);
+
+        if (!status)
+                status = settle(w);
+        if (status)
+                return status;
+        if (w->pid)
+                return w->every_ms ? of_process_again(w) : of_process(w);
+        if (!operand && !newest_recording(&newest, &e))
+                return message_error(&e);
+        status = of_file(w, operand ? operand : newest);
+        free(newest);
+        return status;
+}
+
+int cmd_leaks(int argc, char **argv)
+{
+        struct wishes w = { .asked = { .command = "leaks", .view = REPORT_FLAT },
+                            .options = { .show = 1u << PROFILE_LEAK_DEFINITE | 1u << PROFILE_LEAK_INDIRECT | 1u << PROFILE_LEAK_POSSIBLE } };
+        struct option_parser parser;
+        bool help = false;
+        int which, status = 0;
+
+        option_start(&parser, "leaks", leaks_options, argc, argv);
+        while (!status && !help && (which = option_next(&parser)) >= 0) {
+                help = which == LEAKS_HELP;
+                if (!help)
+                        status = take(&w, which, parser.value);
+        }
+        if (!status && !help && which == OPTION_WRONG)
+                status = ERR_EXIT_USAGE;
+        if (!status && !help && argc - parser.first_operand > 1)
+                status = message_usage("leaks", "one recording or process at a time, not also '%s'", argv[parser.first_operand + 1]);
+        if (!status && !help)
+                status = run(&w, argv[parser.first_operand]);
+        report_free(&w.asked);
+        suppress_free(&w.rules);
+        return help ? say_help() : status;
+}

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * leaks.c -- what is lost, summed by stack and class.
+ *
+ * Room:   outside.
+ * Cost:   three passes over the blocks; names are asked for only where something is lost.
+ */
+#include "report/leaks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "base/signals.h"
+#include "report/text.h"
+#include "symbol/variable.h"
+#include "wire/hello.h"
+
+enum { NO_ROW = 0 }; /* places are 1 + index */
+
+/* What is known while rows are made; arrays of [site * PROFILE_LEAK_COUNT + class]. */
+struct sorting {
+        struct leaks *l;
+        const struct profile *p;
+        const struct leaks_request *r;
+        struct symbols *names;
+        const struct select_row **stacks; /* by site that leads a row; NULL: not chosen */
+        struct suppress_rule **rules;
+        uint8_t *judged;
+        uint32_t *rows, *hidden; /* places in l->rows and l->hidden */
+};
+
+bool leaks_key_named(const char *word, enum leaks_key *key)
+{
+        static const char *const words[] = {
+#define LEAKS_KEY_WORD(id, word) word,
+                LEAKS_KEYS(LEAKS_KEY_WORD)
+#undef LEAKS_KEY_WORD
+        };
+
+        for (int i = 0; i < LEAKS_KEY_COUNT; i++)
+                if (strcmp(word, words[i]) == 0) {
+                        *key = (enum leaks_key)i;
+                        return true;
+                }
+        return false;
+}
+
+/* ---- which blocks count ---- */
+
+static size_t cell(uint32_t site, uint32_t leak)
+{
+        return (size_t)site * PROFILE_LEAK_COUNT + leak;
+}
+
+static bool is_lost(uint32_t leak)
+{
+        return leak > PROFILE_LEAK_REACHABLE;
+}
+
+static bool is_asked_for(const struct sorting *o, uint64_t index)
+{
+        const struct profile_block *block = &o->p->blocks[index];
+        const struct profile_verdict *verdict = &o->p->verdicts[index];
+
+        if (block->site >= o->p->site_count || !o->stacks[o->l->sel->leaders[block->site]] || verdict->leak >= PROFILE_LEAK_COUNT)
+                return false;
+        if (o->r->only_new && is_lost(verdict->leak) && !(verdict->flags & PROFILE_VERDICT_NEW))
+                return false;
+        return !o->r->filter || block->thread >= o->p->thread_count || filter_thread(o->r->filter, &o->p->threads[block->thread]);
+}
+
+/* The rule that covers blocks of LEAK from SITE.  Reachable ones are asked about where a rule of the user may be about them. */
+static struct suppress_rule *rule_of(struct sorting *o, uint32_t site, uint32_t leak)
+{
+        size_t at = cell(site, leak);
+
+        if (!o->r->suppressions || (!is_lost(leak) && !o->r->reachable) || leak == PROFILE_LEAK_UNKNOWN)
+                return NULL;
+        if (!o->judged[at]) {
+                o->judged[at] = 1;
+                o->rules[at] = suppress_leak(o->r->suppressions, o->p, o->names, site, leak);
+        }
+        return o->rules[at];
+}
+
+/* The block that INDEX hangs on; block_count: on none that is known. */
+static uint64_t head_of(const struct profile *p, uint64_t index)
+{
+        const struct profile_verdict *verdict = &p->verdicts[index];
+
+        if (verdict->leak != PROFILE_LEAK_INDIRECT || !verdict->head || verdict->head > p->block_count)
+                return p->block_count;
+        return p->verdicts[verdict->head - 1].leak == PROFILE_LEAK_DEFINITE ? verdict->head - 1 : p->block_count;
+}
+
+static struct suppress_rule *rule_of_block(struct sorting *o, uint64_t index)
+{
+        const struct profile *p = o->p;
+        uint64_t head = head_of(p, index);
+        struct suppress_rule *rule = NULL;
+
+        if (head < p->block_count && p->blocks[head].site < p->site_count)
+                rule = rule_of(o, p->blocks[head].site, PROFILE_LEAK_DEFINITE);
+        return rule ? rule : rule_of(o, p->blocks[index].site, p->verdicts[index].leak);
+}
+
+/* ---- rows ---- */
+
+#define LEAKS_MIXED UINT64_MAX
+
+static void row_add(struct leaks_row *row, const struct profile *p, uint64_t index)
+{
+        const struct profile_block *block = &p->blocks[index];
+        uint64_t vtable = p->verdicts[index].vtable;
+
+        if (!row->own.blocks || block->birth_ms < row->birth_ms) {
+                row->birth_ms = block->birth_ms;
+                row->block = (uint32_t)index;
+        }
+        if (!row->own.blocks)
+                row->vtable = vtable;
+        else if (row->vtable != vtable)
+                row->vtable = LEAKS_MIXED;
+        row->own.blocks++;
+        row->own.bytes += block->size;
+}
+
+/* The row for LEAK of SITE in *ROWS, made when there is none yet. */
+static struct leaks_row *row_at(struct sorting *o, struct leaks_row **rows, uint32_t *count, uint32_t *places, uint32_t site, uint32_t leak)
+{
+        uint32_t *place = &places[cell(site, leak)];
+
+        if (*place == NO_ROW) {
+                if ((*count & (*count + 1)) == 0)
+                        *rows = heap_grow(*rows, 2 * ((size_t)*count + 1), sizeof **rows);
+                (*rows)[(*count)++] = (struct leaks_row){ .stack = o->stacks[o->l->sel->leaders[site]], .leak = leak };
+                *place = *count;
+        }
+        return &(*rows)[*place - 1];
+}
+
+static void hide(struct sorting *o, uint64_t index, struct suppress_rule *rule)
+{
+        struct leaks *l = o->l;
+        uint32_t leak = o->p->verdicts[index].leak;
+        struct leaks_row *row = row_at(o, &l->hidden, &l->hidden_count, o->hidden, o->p->blocks[index].site, leak);
+
+        row_add(row, o->p, index);
+        row->rule = row->rule ? row->rule : rule;
+        rule->blocks++;
+        rule->bytes += o->p->blocks[index].size;
+        l->silent[index] = 1;
+        if (is_lost(leak)) {
+                l->suppressed.blocks++;
+                l->suppressed.bytes += o->p->blocks[index].size;
+        }
+}
+
+static void count_block(struct sorting *o, uint64_t index)
+{
+        struct leaks *l = o->l;
+        const struct profile_block *block = &o->p->blocks[index];
+        uint32_t leak = o->p->verdicts[index].leak, leader = l->sel->leaders[block->site];
+        struct leaks_sum *of_site = &l->by_site[cell(leader, leak)];
+
+        l->sums[leak].blocks++;
+        l->sums[leak].bytes += block->size;
+        of_site->blocks++;
+        of_site->bytes += block->size;
+        if (!l->silent[index] && (is_lost(leak) || (leak == PROFILE_LEAK_REACHABLE && o->r->reachable)))
+                row_add(row_at(o, &l->rows, &l->count, o->rows, leader, leak), o->p, index);
+}
+
+static void count_blocks(struct sorting *o)
+{
+        for (uint64_t i = 0; i < o->p->block_count; i++) {
+                struct suppress_rule *rule;
+
+                if (!is_asked_for(o, i)) {
+                        o->l->silent[i] = 1;
+                        continue;
+                }
+                rule = rule_of_block(o, i);
+                if (rule)
+                        hide(o, i, rule);
+                if (!rule || !is_lost(o->p->verdicts[i].leak))
+                        count_block(o, i);
+        }
+}
+
+/* What hangs on heads that are reported. */
+static void count_hanging(struct sorting *o)
+{
+        const struct profile *p = o->p;
+
+        for (uint64_t i = 0; i < p->block_count; i++) {
+                uint64_t head = head_of(p, i);
+                struct leaks_row *row;
+
+                if (o->l->silent[i] || head == p->block_count || o->l->silent[head])
+                        continue;
+                row = &o->l->rows[o->rows[cell(o->l->sel->leaders[p->blocks[head].site], PROFILE_LEAK_DEFINITE)] - 1];
+                row->hanging.blocks++;
+                row->hanging.bytes += p->blocks[i].size;
+        }
+}
+
+/* ---- order ---- */
+
+static uint64_t key_of(const struct leaks_row *row, enum leaks_key key)
+{
+        switch (key) {
+        case LEAKS_BY_LEAKED_BLOCKS:
+                return row->own.blocks + row->hanging.blocks;
+        case LEAKS_BY_AVERAGE:
+                return row->own.bytes / row->own.blocks;
+        case LEAKS_BY_AGE:
+                return UINT64_MAX - row->birth_ms;
+        case LEAKS_BY_LIVE_BYTES:
+                return row->stack->live_bytes;
+        case LEAKS_BY_LIVE_BLOCKS:
+                return row->stack->live_blocks;
+        case LEAKS_BY_ALLOC_BYTES:
+                return row->stack->alloc_bytes;
+        case LEAKS_BY_ALLOCS:
+                return row->stack->allocs;
+        default:
+                return row->own.bytes + row->hanging.bytes;
+        }
+}
+
+static int compare_rows(const void *a, const void *b, void *key)
+{
+        const struct leaks_row *x = a, *y = b;
+        uint64_t of_x = key_of(x, *(const enum leaks_key *)key), of_y = key_of(y, *(const enum leaks_key *)key);
+
+        if (x->leak != y->leak)
+                return x->leak > y->leak ? -1 : 1;
+        if (of_x != of_y)
+                return of_x > of_y ? -1 : 1;
+        of_x = key_of(x, LEAKS_BY_LEAKED_BYTES);
+        of_y = key_of(y, LEAKS_BY_LEAKED_BYTES);
+        if (of_x != of_y)
+                return of_x > of_y ? -1 : 1;
+        return x->stack->site < y->stack->site ? -1 : x->stack->site > y->stack->site;
+}
+
+static void finish_rows(struct leaks_row *rows, uint32_t count, enum leaks_key key, const struct growth *growth)
+{
+        for (uint32_t i = 0; i < count; i++) {
+                rows[i].growth = growth[rows[i].stack->site];
+                if (rows[i].vtable == LEAKS_MIXED)
+                        rows[i].vtable = 0;
+        }
+        if (count)
+                qsort_r(rows, count, sizeof *rows, compare_rows, &key);
+}
+
+/* ---- wrong releases ---- */
+
+static bool error_asked_for(const struct sorting *o, const struct profile_error *error)
+{
+        struct filter *f = o->r->filter;
+        bool shown = !f || filter_stack(f, o->p, o->names, error->node);
+
+        if (!shown && error->alloc_site && error->alloc_site < o->p->site_count)
+                shown = filter_stack(f, o->p, o->names, o->p->sites[error->alloc_site].node);
+        return shown && (!f || error->thread >= o->p->thread_count || filter_thread(f, &o->p->threads[error->thread]));
+}
+
+static void judge_errors(struct sorting *o)
+{
+        struct leaks *l = o->l;
+
+        l->forgiven = heap_zero(o->p->error_count, 1);
+        for (uint32_t i = 0; i < o->p->error_count; i++) {
+                const struct profile_error *error = &o->p->errors[i];
+
+                l->forgiven[i] = !error_asked_for(o, error) ||
+                                 (o->r->suppressions && suppress_release(o->r->suppressions, o->p, o->names, error));
+                l->errors += !l->forgiven[i];
+        }
+}
+
+/* ---- all of it ---- */
+
+static void sort_blocks(struct sorting *o)
+{
+        const struct selection *sel = o->l->sel;
+        size_t cells = cell(o->p->site_count, 0);
+        struct growth *growth = growth_judge(o->p, sel->leaders);
+
+        o->stacks = heap_zero(o->p->site_count, sizeof *o->stacks);
+        for (uint32_t i = 0; i < sel->heap.count; i++)
+                o->stacks[sel->heap.rows[i].site] = &sel->heap.rows[i];
+        o->rules = heap_zero(cells, sizeof *o->rules);
+        o->judged = heap_zero(cells, 1);
+        o->rows = heap_zero(cells, sizeof *o->rows);
+        o->hidden = heap_zero(cells, sizeof *o->hidden);
+        o->l->by_site = heap_zero(cells, sizeof *o->l->by_site);
+        o->l->silent = heap_zero(o->p->block_count, 1);
+        count_blocks(o);
+        count_hanging(o);
+        finish_rows(o->l->rows, o->l->count, o->r->key, growth);
+        finish_rows(o->l->hidden, o->l->hidden_count, o->r->key, growth);
+        free(o->stacks);
+        free(o->rules);
+        free(o->judged);
+        free(o->rows);
+        free(o->hidden);
+        free(growth);
+}
+
+void leaks_make(struct leaks *l, const struct selection *sel, struct symbols *s, const struct leaks_request *r)
+{
+        struct sorting o = { .l = l, .p = sel->profile, .r = r, .names = s };
+
+        *l = (struct leaks){ .sel = sel, .scan = profile_scanned(sel->profile) };
+        if (l->scan)
+                sort_blocks(&o);
+        judge_errors(&o);
+}
+
+void leaks_free(struct leaks *l)
+{
+        free(l->rows);
+        free(l->hidden);
+        free(l->by_site);
+        free(l->silent);
+        free(l->forgiven);
+        *l = (struct leaks){ 0 };
+}
+
+struct leaks_sum *leaks_hanging(const struct leaks *l)
+{
+        const struct profile *p = l->sel->profile;
+        struct leaks_sum *sums = heap_zero(p->block_count, sizeof *sums);
+
+        for (uint64_t i = 0; i < p->block_count; i++) {
+                uint64_t head = l->silent[i] ? p->block_count : head_of(p, i);
+
+                if (head == p->block_count)
+                        continue;
+                sums[head].blocks++;
+                sums[head].bytes += p->blocks[i].size;
+        }
+        return sums;
+}
+
+uint64_t leaks_age(const struct profile *p, uint64_t birth_ms)
+{
+        uint64_t end = p->scan_count ? p->scans[0].ms : p->meta.duration_ms;
+
+        return end > birth_ms ? end - birth_ms : 0;
+}
+
+const char *leaks_class(struct symbols *s, uint64_t vtable)
+{
+        return vtable ? variable_class(s, vtable, NULL) : NULL;
+}
+
+void leaks_usual_rules(struct suppressions *s, const struct profile *p, bool not_built_in, struct str *trouble)
+{
+        struct err e = { 0 };
+
+        if (p->scan_count && !suppress_read_text(s, SUPPRESS_PROGRAM, "__lsan_default_suppressions()", p->scans[0].suppressions, &e))
+                str_text(trouble, e.text);
+        if (!not_built_in)
+                suppress_add_built_in(s);
+}
+
+void leaks_make_usual(struct leaks *l, const struct selection *sel, struct symbols *s)
+{
+        struct suppressions rules = { 0 };
+        struct str trouble = { 0 };
+
+        leaks_usual_rules(&rules, sel->profile, false, &trouble);
+        leaks_make(l, sel, s, &(struct leaks_request){ .suppressions = &rules });
+        for (uint32_t i = 0; i < l->hidden_count; i++)
+                l->hidden[i].rule = NULL; /* they go away here */
+        suppress_free(&rules);
+        str_free(&trouble);
+}
+
+bool leaks_found(const struct leaks *l)
+{
+        return l->sums[PROFILE_LEAK_DEFINITE].blocks || l->errors;
+}
+
+const struct leaks_sum *leaks_of_site(const struct leaks *l, uint32_t site)
+{
+        return l->by_site ? &l->by_site[cell(site, 0)] : NULL;
+}
+
+void leaks_not_scanned(const struct profile *p, struct str *out)
+{
+        char signal[SIGNALS_NAME_BYTES];
+
+        if (p->scan_count && *p->scans[0].trouble) {
+                text_name(out, p->scans[0].trouble);
+        } else if (p->truncated) {
+                str_text(out, "the part of the file that would tell is missing");
+        } else if (!(p->meta.flags & WIRE_F_LEAK_SCAN)) {
+                str_text(out, "it was recorded without a search for leaks (--no-leak-scan)");
+        } else if (p->meta.end == PROFILE_END_SIGNAL) {
+                signals_name(p->meta.exit_signal, signal);
+                str_format(out, "%s ended the program, and its memory was gone at once", signal);
+        } else if (p->meta.end == PROFILE_END_UNKNOWN) {
+                str_format(out, "the recording ended before the program did; while it runs, 'seep leaks %u' searches it", p->meta.pid);
+        } else if (p->meta.end == PROFILE_END_GONE) {
+                str_text(out, "the program ended in a way that left no chance for it");
+        } else {
+                str_text(out, "the program ended without passing any of the ways out that seep sees");
+        }
+}
+
+void leaks_when(const struct profile_scan *scan, struct str *out)
+{
+        static const char *const words[] = { [PROFILE_SCAN_EXIT] = "at exit",
+                                             [PROFILE_SCAN_EXEC] = "before it became another program",
+                                             [PROFILE_SCAN_ASKED] = "on request",
+                                             [PROFILE_SCAN_API] = "by SEEP_LEAK_CHECK()" };
+
+        str_text(out, scan->when < sizeof words / sizeof *words ? words[scan->when] : "at an unknown moment");
+        str_text(out, scan->when == PROFILE_SCAN_EXIT ? ", after " : ", at ");
+        text_time(out, scan->ms);
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * leaks_rules.c -- a rule for each leak, as LSan or Valgrind have it: fed back, it hides just that.
+ *
+ * Room:   outside.
+ * Keeps:  rules name functions, never lines or addresses, so that they outlive the next build.  What hangs on a lost block needs no rule of
+ *         its own.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "report/label.h"
+#include "report/leaks.h"
+#include "report/text.h"
+#include "report/verdict.h"
+#include "report/wrapper.h"
+
+enum { RULES_CALLERS = 12 }; /* as many frames as Valgrind keeps without being asked (--num-callers) */
+
+struct rules_page {
+        const struct leaks *l;
+        const struct profile *p;
+        struct symbols *symbols;
+        const struct leaks_options *o;
+        struct str *out;
+};
+
+/* Calls VISIT for each frame of the stack, innermost first, as far as it returns true; start code outside of main is left out. */
+static void each_frame(struct rules_page *page, uint32_t node, bool (*visit)(struct rules_page *, uint32_t node, const struct symbol_frame *, void *),
+                       void *context)
+{
+        for (bool inner = true; node > 1; node = page->p->nodes[node].parent, inner = false) {
+                const struct symbol_frame *frames;
+                uint32_t count = symbols_node(page->symbols, node, &frames);
+
+                if (!inner && label_is_start(&frames[count - 1]))
+                        return;
+                for (uint32_t i = 0; i < count; i++)
+                        if (!visit(page, node, &frames[i], context))
+                                return;
+        }
+}
+
+static bool rules_wanted(const struct rules_page *page, const struct leaks_row *row)
+{
+        bool with_heads = row->leak == PROFILE_LEAK_INDIRECT && page->o->show >> PROFILE_LEAK_DEFINITE & 1;
+
+        return page->o->show >> row->leak & 1 && !with_heads;
+}
+
+static void rules_amount(const struct leaks_row *row, struct str *out)
+{
+        text_size(out, (int64_t)row->own.bytes);
+        str_text(out, " in ");
+        text_count(out, (int64_t)row->own.blocks, "block");
+        str_format(out, " %s", profile_leak_text(row->leak));
+}
+
+/* ---- LSan ---- */
+
+struct choice {
+        struct verdicts *met; /* by name: in how many stacks it is */
+        const char *name, *module;
+        uint32_t others;
+        uint32_t row; /* marks names that this row has already counted */
+        struct verdicts *last;
+};
+
+static bool count_name(struct rules_page *page, uint32_t node, const struct symbol_frame *frame, void *context)
+{
+        struct choice *c = context;
+
+        (void)page;
+        (void)node;
+        if (frame->function && *verdicts_of(c->last, frame->function) != c->row) {
+                *verdicts_of(c->last, frame->function) = c->row;
+                ++*verdicts_of(c->met, frame->function);
+        }
+        return true;
+}
+
+/* The innermost function that is in no other stack; failing that, the one that is in the fewest. */
+static bool choose_name(struct rules_page *page, uint32_t node, const struct symbol_frame *frame, void *context)
+{
+        struct choice *c = context;
+        uint32_t module = page->p->nodes[node].module, others;
+
+        if (!c->module && module < page->p->module_count)
+                c->module = page->p->modules[module].path;
+        if (!frame->function || wrapper_or_library(frame))
+                return true;
+        others = *verdicts_of(c->met, frame->function) - 1;
+        if (!c->name || others < c->others) {
+                c->name = frame->function;
+                c->others = others;
+        }
+        return c->others != 0;
+}
+
+static void lsan_rule(struct rules_page *page, const struct leaks_row *row, struct choice *c, struct verdicts *written)
+{
+        c->name = c->module = NULL;
+        each_frame(page, row->stack->node, choose_name, c);
+        if (c->name && (*verdicts_of(written, c->name))++)
+                return;
+        str_text(page->out, "# ");
+        rules_amount(row, page->out);
+        if (c->name && c->others) {
+                str_text(page->out, "; covers ");
+                text_count(page->out, c->others, "other stack");
+                str_text(page->out, ", too: valgrind's form can tell them apart");
+        }
+        if (c->name)
+                str_format(page->out, "\nleak:^%s$\n", c->name);
+        else if (c->module)
+                str_format(page->out, "; no function is known: covers all of the module\nleak:^%s$\n", c->module);
+        else
+                str_text(page->out, "; neither function nor module is known\n");
+}
+
+static void lsan_rules(struct rules_page *page)
+{
+        struct verdicts met = { 0 }, last = { 0 }, written = { 0 };
+        struct choice c = { .met = &met, .last = &last };
+
+        for (uint32_t i = 0; i < page->l->count; i++) {
+                c.row = i + 1;
+                if (rules_wanted(page, &page->l->rows[i]))
+                        each_frame(page, page->l->rows[i].stack->node, count_name, &c);
+        }
+        for (uint32_t i = 0; i < page->l->count; i++)
+                if (rules_wanted(page, &page->l->rows[i]))
+                        lsan_rule(page, &page->l->rows[i], &c, &written);
+        verdicts_free(&met);
+        verdicts_free(&last);
+        verdicts_free(&written);
+}
+
+/* ---- Valgrind ---- */
+
+struct lines {
+        struct str *to;
+        uint32_t left;
+};
+
+/* Mangled, as Valgrind matches it; functions inlined there have no mangled name of their own. */
+static bool valgrind_line(struct rules_page *page, uint32_t node, const struct symbol_frame *frame, void *context)
+{
+        struct lines *l = context;
+        uint32_t module = page->p->nodes[node].module;
+        const char *raw = frame->inlined ? NULL : symbols_raw_name(page->symbols, node);
+        const char *plain = frame->function ? label_plain(frame->function) : "";
+
+        if (!frame->function && module < page->p->module_count)
+                str_format(l->to, "   obj:%s\n", page->p->modules[module].path);
+        else if (!frame->function)
+                str_text(l->to, "   obj:*\n");
+        else if (raw)
+                str_format(l->to, "   fun:%.*s\n", (int)strcspn(raw, "@"), raw);
+        else
+                str_format(l->to, "   fun:%.*s\n", (int)label_length(plain), plain);
+        return --l->left != 0;
+}
+
+static char *valgrind_lines(struct rules_page *page, const struct leaks_row *row, uint32_t most)
+{
+        struct str text = { 0 };
+        struct lines lines = { &text, most - 1 };
+
+        str_format(&text, "   match-leak-kinds: %s\n   fun:%s\n", profile_leak_word(row->leak),
+                   suppress_allocation(row->stack->kind, SUPPRESS_AS_VALGRIND));
+        each_frame(page, row->stack->node, valgrind_line, &lines);
+        return text.data;
+}
+
+static bool valgrind_met(char **texts, uint32_t count, const char *text)
+{
+        for (uint32_t i = 0; i < count; i++)
+                if (texts[i] && strcmp(texts[i], text) == 0)
+                        return true;
+        return false;
+}
+
+static void valgrind_rule(struct rules_page *page, const struct leaks_row *row, const char *lines)
+{
+        str_text(page->out, "{\n   ");
+        rules_amount(row, page->out);
+        str_format(page->out, "\n   Memcheck:Leak\n%s}\n", lines);
+}
+
+/* Stacks that are equal as far as Valgrind looks by itself are told apart further out. */
+static void valgrind_rules(struct rules_page *page)
+{
+        uint32_t count = page->l->count;
+        char **brief = heap_zero(count, sizeof *brief), **written = heap_zero(count, sizeof *written);
+
+        for (uint32_t i = 0; i < count; i++)
+                if (rules_wanted(page, &page->l->rows[i]))
+                        brief[i] = valgrind_lines(page, &page->l->rows[i], RULES_CALLERS);
+        for (uint32_t i = 0; i < count; i++) {
+                if (!brief[i])
+                        continue;
+                if (valgrind_met(brief, i, brief[i]) || valgrind_met(brief + i + 1, count - i - 1, brief[i]))
+                        written[i] = valgrind_lines(page, &page->l->rows[i], UINT32_MAX);
+                else
+                        written[i] = heap_text(brief[i]);
+                if (!valgrind_met(written, i, written[i]))
+                        valgrind_rule(page, &page->l->rows[i], written[i]);
+        }
+        for (uint32_t i = 0; i < count; i++) {
+                free(brief[i]);
+                free(written[i]);
+        }
+        free(brief);
+        free(written);
+}
+
+void leaks_rules(const struct leaks *l, struct symbols *s, const struct leaks_options *o, enum suppress_form form, struct str *out)
+{
+        struct rules_page page = { .l = l, .p = l->sel->profile, .symbols = s, .o = o, .out = out };
+
+        if (form == SUPPRESS_AS_LSAN)
+                lsan_rules(&page);
+        else
+                valgrind_rules(&page);
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * leaks_text.c -- the leaks for people.
+ *
+ * Room:   outside.
+ * Keeps:  80 columns but for names; what is still reachable is called no error.
+ */
+#include "report/leaks.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/heap.h"
+#include "report/errors.h"
+#include "report/stack.h"
+#include "report/text.h"
+
+enum { LEAKS_LABEL = 16, LEAKS_HEX = 16 };
+
+struct leaks_page {
+        const struct leaks *l;
+        const struct profile *p;
+        struct symbols *symbols;
+        const struct leaks_options *o;
+        struct str *out;
+        struct stack_writer stacks;
+        uint32_t shown;
+};
+
+/* ---- head ---- */
+
+static void page_scan(struct leaks_page *page)
+{
+        const struct profile_scan *scan = page->l->scan;
+        struct str *out = page->out;
+
+        str_format(out, "%s (pid %" PRIu32 ") was searched for leaks ", page->p->meta.program ? page->p->meta.program : "?", page->p->meta.pid);
+        leaks_when(scan, out);
+        str_text(out, "\n  ");
+        text_count(out, scan->threads, "thread");
+        str_text(out, ", ");
+        text_size(out, (int64_t)(scan->root_bytes + scan->heap_bytes));
+        str_text(out, " of memory in ");
+        text_time(out, scan->scan_us / 1000);
+        str_text(out, ", held still for ");
+        text_time(out, scan->pause_us / 1000);
+        str_text(out, scan->flags & PROFILE_SCAN_UNALIGNED ? ", pointers at any byte\n" : "\n");
+}
+
+/* "  definitely lost    12.0 KiB in 3 blocks" */
+static void page_sum(struct leaks_page *page, const char *label, const struct leaks_sum *sum, const char *remark)
+{
+        size_t start = page->out->length;
+
+        str_format(page->out, "  %-*s", LEAKS_LABEL, label);
+        text_cell(page->out, 11, sum->bytes, text_size);
+        str_text(page->out, " in ");
+        text_count(page->out, (int64_t)sum->blocks, "block");
+        if (*remark) {
+                text_pad(page->out, start, 46);
+                str_format(page->out, "  %s", remark);
+        }
+        str_char(page->out, '\n');
+}
+
+static void count_rules(const struct suppressions *s, uint32_t *used, uint32_t *all)
+{
+        *used = *all = 0;
+        for (uint32_t i = 0; s && i < s->count; i++) {
+                *used += s->rules[i].times != 0;
+                *all += s->rules[i].times || s->rules[i].source != SUPPRESS_BUILT_IN;
+        }
+}
+
+static void page_suppressed(struct leaks_page *page)
+{
+        struct str remark = { 0 };
+        uint32_t used, all;
+
+        count_rules(page->o->suppressions, &used, &all);
+        if (!page->l->suppressed.blocks)
+                return;
+        str_format(&remark, "by %" PRIu32 " of %" PRIu32 " rule%s%s", used, all, all == 1 ? "" : "s", page->o->verbose ? "" : " (-v: which)");
+        page_sum(page, "suppressed", &page->l->suppressed, str_get(&remark));
+        str_free(&remark);
+}
+
+static void page_sums(struct leaks_page *page)
+{
+        static const char *const remarks[] = { [PROFILE_LEAK_DEFINITE] = "",
+                                               [PROFILE_LEAK_INDIRECT] = "hang on those",
+                                               [PROFILE_LEAK_POSSIBLE] = "pointers into the middle only",
+                                               [PROFILE_LEAK_REACHABLE] = "no error" };
+        const struct leaks_sum *sums = page->l->sums;
+
+        str_char(page->out, '\n');
+        for (uint32_t leak = PROFILE_LEAK_DEFINITE; leak >= PROFILE_LEAK_REACHABLE; leak--) {
+                bool bad = leak == PROFILE_LEAK_DEFINITE && sums[leak].blocks;
+
+                if (bad)
+                        text_color(page->out, page->o->color, TEXT_RED);
+                page_sum(page, profile_leak_text(leak), &sums[leak], sums[leak].blocks ? remarks[leak] : "");
+                if (bad)
+                        text_plain(page->out, page->o->color);
+        }
+        page_suppressed(page);
+}
+
+static void page_head(struct leaks_page *page)
+{
+        if (page->l->scan) {
+                page_scan(page);
+                page_sums(page);
+        } else {
+                str_format(page->out, "%s (pid %" PRIu32 ") was not searched for leaks:\n", page->p->meta.program ? page->p->meta.program : "?",
+                           page->p->meta.pid);
+                leaks_not_scanned(page->p, page->out);
+                str_char(page->out, '\n');
+        }
+        if (page->l->errors) {
+                str_format(page->out, "  %-*s%11" PRIu32 "\n", LEAKS_LABEL, "wrong releases", page->l->errors);
+        }
+        str_char(page->out, '\n');
+}
+
+/* ---- rows ---- */
+
+static void page_amount(struct str *out, const struct leaks_sum *sum)
+{
+        text_size(out, (int64_t)sum->bytes);
+        str_text(out, " in ");
+        text_count(out, (int64_t)sum->blocks, "block");
+}
+
+static void page_hanging(struct str *out, const struct leaks_sum *hanging, uint64_t heads)
+{
+        if (!hanging->blocks)
+                return;
+        str_text(out, ", and ");
+        page_amount(out, hanging);
+        str_format(out, " %s on %s", hanging->blocks == 1 ? "hangs" : "hang", heads == 1 ? "it" : "them");
+}
+
+static void page_class(struct leaks_page *page, uint64_t vtable)
+{
+        const char *class = leaks_class(page->symbols, vtable);
+
+        if (class)
+                str_format(page->out, ", class %s", class);
+}
+
+static void page_row(struct leaks_page *page, const struct leaks_row *row)
+{
+        struct str *out = page->out;
+
+        str_format(out, "%4" PRIu32 ". ", ++page->shown);
+        text_color(out, page->o->color, TEXT_BOLD);
+        page_amount(out, &row->own);
+        text_plain(out, page->o->color);
+        str_format(out, " %s", profile_leak_text(row->leak));
+        page_hanging(out, &row->hanging, row->own.blocks);
+        str_format(out, "\n      by %s, ", profile_kind_name(page->p, row->stack->kind));
+        str_text(out, row->own.blocks == 1 ? "age " : "oldest ");
+        text_time(out, leaks_age(page->p, row->birth_ms));
+        if (row->growth.class != GROWTH_UNKNOWN) {
+                str_text(out, ", ");
+                growth_write(&row->growth, out);
+        }
+        page_class(page, row->vtable);
+        str_char(out, '\n');
+        stack_add(&page->stacks, (struct wrapper_frame){ row->stack->node, row->stack->level });
+        str_char(out, '\n');
+}
+
+static void page_more(struct leaks_page *page, uint64_t more, const char *noun)
+{
+        if (!more)
+                return;
+        text_number(page->out, (int64_t)more);
+        str_format(page->out, " more %s%s (-n %" PRIu32 ")\n\n", noun, more == 1 ? "" : "s", page->o->limit);
+}
+
+static void page_rows(struct leaks_page *page)
+{
+        const struct leaks *l = page->l;
+        uint32_t more = 0;
+
+        for (uint32_t i = 0; i < l->count; i++) {
+                if (!(page->o->show >> l->rows[i].leak & 1))
+                        continue;
+                if (page->o->limit && page->shown == page->o->limit)
+                        more++;
+                else
+                        page_row(page, &l->rows[i]);
+        }
+        page_more(page, more, "stack");
+}
+
+/* ---- blocks ---- */
+
+struct block_order {
+        const struct profile *p;
+        const struct leaks_sum *hanging;
+        bool oldest_first;
+};
+
+static int compare_blocks(const void *a, const void *b, void *context)
+{
+        const struct block_order *o = context;
+        uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+        uint64_t of_x = o->p->blocks[x].size + o->hanging[x].bytes, of_y = o->p->blocks[y].size + o->hanging[y].bytes;
+
+        if (o->p->verdicts[x].leak != o->p->verdicts[y].leak)
+                return o->p->verdicts[x].leak > o->p->verdicts[y].leak ? -1 : 1;
+        if (o->oldest_first && o->p->blocks[x].birth_ms != o->p->blocks[y].birth_ms)
+                return o->p->blocks[x].birth_ms < o->p->blocks[y].birth_ms ? -1 : 1;
+        if (of_x != of_y)
+                return of_x > of_y ? -1 : 1;
+        return x < y ? -1 : x > y;
+}
+
+uint32_t *leaks_blocks(const struct leaks *l, const struct leaks_options *o, const struct leaks_sum *hanging, uint64_t *count)
+{
+        const struct profile *p = l->sel->profile;
+        struct block_order order = { p, hanging, o->oldest_first };
+        uint32_t *list = heap_zero(p->block_count, sizeof *list);
+
+        *count = 0;
+        for (uint64_t i = 0; l->scan && i < p->block_count; i++)
+                if (!l->silent[i] && (o->show >> p->verdicts[i].leak & 1))
+                        list[(*count)++] = (uint32_t)i;
+        qsort_r(list, *count, sizeof *list, compare_blocks, &order);
+        return list;
+}
+
+const struct profile_content *leaks_content(const struct profile *p, uint32_t block)
+{
+        uint32_t low = 0, high = p->content_count;
+
+        while (low < high) {
+                uint32_t middle = low + (high - low) / 2;
+
+                if (p->contents[middle].block < block)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low < p->content_count && p->contents[low].block == block ? &p->contents[low] : NULL;
+}
+
+/* "    0010  48 65 6c 6c 6f 20 77 6f  72 6c 64 00 00 00 00 00  |Hello world.....|" */
+static void page_bytes(struct leaks_page *page, const struct profile_content *content)
+{
+        struct str *out = page->out;
+
+        for (uint32_t at = 0; at < content->bytes; at += LEAKS_HEX) {
+                uint32_t count = content->bytes - at < LEAKS_HEX ? content->bytes - at : LEAKS_HEX;
+                size_t start = out->length;
+
+                str_format(out, "    %04" PRIx32 " ", at);
+                for (uint32_t i = 0; i < count; i++)
+                        str_format(out, "%s%02x", i % 8 ? " " : i ? "  " : " ", content->data[at + i]);
+                text_pad(out, start, 60);
+                str_text(out, "|");
+                for (uint32_t i = 0; i < count; i++)
+                        str_char(out, content->data[at + i] >= ' ' && content->data[at + i] < 127 ? (char)content->data[at + i] : '.');
+                str_text(out, "|\n");
+        }
+}
+
+static void page_block(struct leaks_page *page, uint32_t index, const struct leaks_sum *hanging)
+{
+        const struct profile *p = page->p;
+        const struct profile_block *block = &p->blocks[index];
+        const struct profile_content *content = leaks_content(p, index);
+        struct str *out = page->out;
+
+        str_format(out, "0x%" PRIx64 "  ", block->address);
+        text_color(out, page->o->color, TEXT_BOLD);
+        text_number(out, (int64_t)block->size);
+        str_char(out, 'B');
+        text_plain(out, page->o->color);
+        str_format(out, " %s", profile_leak_text(p->verdicts[index].leak));
+        page_hanging(out, hanging, 1);
+        str_format(out, "\n    by %s, age ", profile_kind_name(p, p->sites[block->site].kind));
+        text_time(out, leaks_age(p, block->birth_ms));
+        if (block->thread < p->thread_count && p->threads[block->thread].tid) {
+                str_text(out, ", thread ");
+                text_name(out, p->threads[block->thread].name);
+                str_format(out, " (%" PRIu32 ")", p->threads[block->thread].tid);
+        }
+        page_class(page, p->verdicts[index].vtable);
+        str_char(out, '\n');
+        if (content)
+                page_bytes(page, content);
+        stack_add_site(&page->stacks, p->sites[block->site].node);
+        str_char(out, '\n');
+}
+
+static void page_blocks(struct leaks_page *page)
+{
+        struct leaks_sum *hanging = page->l->scan ? leaks_hanging(page->l) : NULL;
+        uint64_t count;
+        uint32_t *list = leaks_blocks(page->l, page->o, hanging, &count);
+
+        for (uint64_t i = 0; i < count && (!page->o->limit || i < page->o->limit); i++)
+                page_block(page, list[i], &hanging[list[i]]);
+        page_more(page, page->o->limit && page->o->limit < count ? count - page->o->limit : 0, "block");
+        free(list);
+        free(hanging);
+}
+
+/* ---- rules ---- */
+
+static void page_rule(struct leaks_page *page, const struct suppress_rule *rule)
+{
+        text_name(page->out, rule->name);
+        if (rule->file)
+                str_format(page->out, " (%s:%" PRIu32 ")", rule->file, rule->at);
+        str_char(page->out, '\n');
+}
+
+static void page_rules(struct leaks_page *page)
+{
+        const struct suppressions *s = page->o->suppressions;
+
+        for (uint32_t i = 0; page->o->verbose && s && i < s->count; i++) {
+                struct leaks_sum sum = { s->rules[i].blocks, s->rules[i].bytes };
+
+                if (!s->rules[i].times)
+                        continue;
+                str_text(page->out, "suppressed: ");
+                if (s->rules[i].about == SUPPRESS_LEAK)
+                        page_amount(page->out, &sum);
+                else
+                        text_count(page->out, (int64_t)s->rules[i].times, "wrong release");
+                str_text(page->out, " by ");
+                page_rule(page, &s->rules[i]);
+        }
+        for (uint32_t i = 0; s && i < s->count; i++)
+                if (!s->rules[i].times && s->rules[i].source == SUPPRESS_FILE) {
+                        str_text(page->out, "covers nothing: ");
+                        page_rule(page, &s->rules[i]);
+                }
+}
+
+static void page_errors(struct leaks_page *page)
+{
+        struct errors_options options = { page->o->limit, page->l->forgiven };
+
+        if (!page->l->errors)
+                return;
+        str_text(page->out, "wrong releases\n\n");
+        errors_write(page->l->sel, page->symbols, &options, page->out);
+}
+
+void leaks_text(const struct leaks *l, struct symbols *s, const struct leaks_options *o, struct str *out)
+{
+        struct leaks_page page = { .l = l, .p = l->sel->profile, .symbols = s, .o = o, .out = out };
+
+        stack_start(&page.stacks, l->sel, s, o->blocks ? "    " : "        ", out);
+        page_head(&page);
+        if (o->blocks)
+                page_blocks(&page);
+        else
+                page_rows(&page);
+        stack_end(&page.stacks);
+        page_errors(&page);
+        page_rules(&page);
+}
