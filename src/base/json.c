@@ -9,29 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Bytes of the UTF-8 character at P (up to its NUL); 0 when it is none: overlong, surrogate, above U+10FFFF, cut. */
-static unsigned utf8_bytes(const unsigned char *p)
-{
-        static const struct {
-                unsigned char low, high, second_low, second_high, bytes;
-        } forms[] = { { 0xc2, 0xdf, 0x80, 0xbf, 2 }, { 0xe0, 0xe0, 0xa0, 0xbf, 3 }, { 0xe1, 0xec, 0x80, 0xbf, 3 },
-                      { 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 }, { 0xf0, 0xf0, 0x90, 0xbf, 4 },
-                      { 0xf1, 0xf3, 0x80, 0xbf, 4 }, { 0xf4, 0xf4, 0x80, 0x8f, 4 } };
-
-        if (*p < 0x80)
-                return 1;
-        for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-                if (*p < forms[i].low || *p > forms[i].high)
-                        continue;
-                if (p[1] < forms[i].second_low || p[1] > forms[i].second_high)
-                        return 0;
-                for (unsigned k = 2; k < forms[i].bytes; k++)
-                        if ((p[k] & 0xc0) != 0x80)
-                                return 0;
-                return forms[i].bytes;
-        }
-        return 0;
-}
+#include "base/utf8.h"
 
 static void put_ascii(struct str *out, char c)
 {
@@ -55,7 +33,7 @@ void json_text(struct str *out, const char *text)
         }
         str_char(out, '"');
         while (*text) {
-                unsigned bytes = utf8_bytes((const unsigned char *)text);
+                unsigned bytes = utf8_bytes(text);
 
                 if (bytes == 1)
                         put_ascii(out, *text);

@@ -74,6 +74,8 @@ enum check_file {
         CHECK_FILE_COUNT
 };
 
+enum { CHECK_ANNOTATE_AUTO, CHECK_ANNOTATE_GITHUB, CHECK_ANNOTATE_NONE }; /* as in the values of the option */
+
 struct check {
         struct budgets budgets;
         const char *baseline_file, *write_baseline;
@@ -82,7 +84,7 @@ struct check {
         struct expressions processes;
         const char *files[CHECK_FILE_COUNT]; /* NULL: not wanted */
         const char *source_root;
-        int error_status, annotate; /* place in "auto|github|none" */
+        int error_status, annotate;
         bool json, force, quiet, error_status_set;
         uint32_t limit;
         enum pager_color color;

@@ -10,12 +10,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "observe/output.h"
 #include "profile/store.h"
+#include "report/github.h"
+#include "report/junit.h"
+#include "report/sarif.h"
+#include "report/valgrind_xml.h"
 
 enum { CHECK_HEAD_BYTES = 256 };
 
@@ -55,9 +61,37 @@ static bool write_file(const char *path, struct str *text, struct err *e)
         return good;
 }
 
+static void write_sarif(const struct check *c, struct str *out)
+{
+        sarif_write(&c->findings, &c->root, out);
+}
+
+static void write_junit(const struct check *c, struct str *out)
+{
+        junit_write(&c->findings, out);
+}
+
+static void write_valgrind_xml(const struct check *c, struct str *out)
+{
+        valgrind_xml_write(&c->findings, out);
+}
+
+static const struct {
+        const char *head; /* how such a file begins */
+        void (*write)(const struct check *c, struct str *out);
+} check_forms[CHECK_FILE_COUNT] = {
+        [CHECK_FILE_SARIF] = { SARIF_HEAD, write_sarif },
+        [CHECK_FILE_JUNIT] = { JUNIT_HEAD, write_junit },
+        [CHECK_FILE_VALGRIND_XML] = { VALGRIND_XML_HEAD, write_valgrind_xml },
+};
+
 bool check_may_write(const struct check *c, struct err *e)
 {
-        return may_write(c, c->write_baseline, BASELINE_HEAD, e);
+        bool good = may_write(c, c->write_baseline, BASELINE_HEAD, e);
+
+        for (int i = 0; i < CHECK_FILE_COUNT && good; i++)
+                good = may_write(c, c->files[i], check_forms[i].head, e);
+        return good;
 }
 
 /* Not from a process that nobody searched: its leaks would be new ones next time. */
@@ -78,7 +112,58 @@ static bool write_baseline(const struct check *c, struct err *e)
         return write_file(c->write_baseline, &text, e);
 }
 
+/* The page of the job has what other steps wrote, too. */
+static bool append_summary(const struct check *c, struct err *e)
+{
+        const char *path = getenv("GITHUB_STEP_SUMMARY");
+        struct str text = { 0 };
+        bool good = true;
+        int fd;
+
+        if (!path || !*path)
+                return true;
+        github_summary(&c->findings, &text);
+        fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+        good = fd >= 0 && io_write(fd, str_get(&text), text.length);
+        if (!good)
+                err_sys(e, ERR_EXIT_USAGE, "cannot append to %s, which GITHUB_STEP_SUMMARY names", path);
+        if (fd >= 0)
+                close(fd);
+        str_free(&text);
+        return good;
+}
+
+static bool is_for_github(const struct check *c)
+{
+        const char *actions = getenv("GITHUB_ACTIONS");
+
+        return c->annotate == CHECK_ANNOTATE_GITHUB || (c->annotate == CHECK_ANNOTATE_AUTO && actions && strcmp(actions, "true") == 0);
+}
+
+/* With --json stdout is for that; workflow commands are found on stderr as well. */
+static bool annotate(const struct check *c, struct err *e)
+{
+        struct str text = { 0 };
+
+        if (!is_for_github(c))
+                return true;
+        github_annotations(&c->findings, &text);
+        io_write(c->json ? STDERR_FILENO : STDOUT_FILENO, str_get(&text), text.length);
+        str_free(&text);
+        return append_summary(c, e);
+}
+
 bool check_write_files(const struct check *c, struct err *e)
 {
-        return write_baseline(c, e);
+        bool good = annotate(c, e);
+
+        for (int i = 0; i < CHECK_FILE_COUNT && good; i++) {
+                struct str text = { 0 };
+
+                if (!c->files[i])
+                        continue;
+                check_forms[i].write(c, &text);
+                good = write_file(c->files[i], &text, e);
+        }
+        return good && write_baseline(c, e);
 }

@@ -246,7 +246,7 @@ static bool judge_program(struct check *c, int *status)
         }
         if (place.directory)
                 clear_place(&place, &c->findings);
-        if (place.directory && good && !c->quiet)
+        if (place.directory && good)
                 tell_kept(c);
         roster_free(&r.roster);
         str_free(&place.pattern);

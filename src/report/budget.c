@@ -53,6 +53,21 @@ void budget_name(const struct budget_verdict *v, struct str *out)
                 text_plain_number(out, v->most);
 }
 
+/* "; most by parse [a.c:10] (8.0 MiB)" */
+static void say_worst(const struct budget_verdict *v, struct str *out)
+{
+        bool all = v->worst_part == v->measured;
+
+        if (!v->worst)
+                return;
+        str_format(out, "; %s %s", all ? "by" : "most by", v->worst);
+        if (all)
+                return;
+        str_text(out, " (");
+        say_value(v->budget, v->worst_part, out);
+        str_char(out, ')');
+}
+
 void budget_say(const struct budget_verdict *v, struct str *out)
 {
         if (v->reason) {
@@ -66,8 +81,7 @@ void budget_say(const struct budget_verdict *v, struct str *out)
                 text_size(out, (int64_t)v->measured_bytes);
                 str_char(out, ')');
         }
-        if (v->worst)
-                str_format(out, "; %s %s", v->measured == 1 && !budget_is_size(v->budget) ? "by" : "most by", v->worst);
+        say_worst(v, out);
 }
 
 uint32_t budgets_broken(const struct findings *f)
@@ -104,8 +118,7 @@ static const struct select_row *worst_row(enum budget budget, const struct selec
         return worst;
 }
 
-/* "parse [a.c:10], 8.0 MiB" */
-static const char *worst_text(struct findings *f, enum budget budget, const struct finding_stack *stack, uint64_t cost)
+static void set_worst(struct findings *f, struct budget_verdict *v, const struct finding_stack *stack, uint64_t part)
 {
         const struct finding_frame *place = finding_place(stack);
         struct str text = { 0 };
@@ -114,12 +127,8 @@ static const char *worst_text(struct findings *f, enum budget budget, const stru
                 finding_frame_say(place, &text);
         else
                 str_text(&text, "an unknown stack");
-        str_text(&text, ", ");
-        if (budget_is_size(budget))
-                text_size(&text, (int64_t)cost);
-        else
-                text_number(&text, (int64_t)cost);
-        return findings_text_of(f, &text);
+        v->worst = findings_text_of(f, &text);
+        v->worst_part = part;
 }
 
 /* ---- judging ---- */
@@ -175,7 +184,7 @@ static void judge_total(struct judge *j, enum budget budget, uint64_t measured)
         if (worst)
                 stack = findings_stack(j->f, j->request, j->recording, j->recording->profile->sites[worst->site].node);
         if (worst)
-                v.worst = worst_text(j->f, budget, &stack, cost_of(budget, worst));
+                set_worst(j->f, &v, &stack, cost_of(budget, worst));
         made = add_verdict(j, v);
         if (!made->kept)
                 add_budget_finding(j, made, stack);
@@ -224,7 +233,7 @@ static void judge_findings(struct judge *j, enum budget budget, uint64_t measure
         v.kept = v.kept && !v.reason;
         worst = v.kept || v.reason ? NULL : break_findings(j, budget);
         if (worst)
-                v.worst = worst_text(j->f, budget, &worst->stack, budget == BUDGET_LEAKED ? worst->bytes : worst->count);
+                set_worst(j->f, &v, &worst->stack, budget == BUDGET_LEAKED ? worst->bytes : worst->count);
         made = add_verdict(j, v);
         if (!made->kept && !worst)
                 add_budget_finding(j, made, (struct finding_stack){ 0 });
@@ -268,7 +277,7 @@ static void judge_expression(struct judge *j, const char *expression)
         if (worst) {
                 struct finding_stack stack = findings_stack(j->f, j->request, j->recording, p->sites[worst].node);
 
-                v.worst = worst_text(j->f, BUDGET_NO_ALLOC, &stack, p->sites[worst].allocs);
+                set_worst(j->f, &v, &stack, p->sites[worst].allocs);
                 free(stack.frames);
         }
         v.kept = !v.measured && !v.reason;

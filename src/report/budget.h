@@ -53,7 +53,8 @@ struct budget_verdict {
         uint64_t measured_bytes; /* LEAKS: of those blocks; NO_ALLOC: of those calls */
         const char *typed;  /* the limit, or the expression */
         const char *reason; /* why it cannot be judged; NULL: it was measured */
-        const char *worst;  /* "function [file:line], 12.0 KiB in 3 blocks"; NULL: nothing is known */
+        const char *worst;  /* "function [file:line]"; NULL: nothing is known */
+        uint64_t worst_part; /* of what was measured */
 };
 
 /* What a process has that counts: without what is suppressed and what the baseline has. */
@@ -79,7 +80,7 @@ void budget_judge(struct findings *f, const struct findings_request *r, struct f
 /* Append "--max-peak 10M", "--no-alloc-in '^audio_'". */
 void budget_name(const struct budget_verdict *v, struct str *out);
 
-/* Append what was measured, or why it was not: "12.3 MiB at the peak; most by parse [a.c:10], 8.0 MiB". */
+/* Append what was measured, or why it was not: "12.3 MiB at the peak; most by parse [a.c:10] (8.0 MiB)". */
 void budget_say(const struct budget_verdict *v, struct str *out);
 
 uint32_t budgets_broken(const struct findings *f);

@@ -52,9 +52,9 @@ static void say_leak(const struct finding *finding, struct str *out)
         str_format(out, " %s", finding_words(finding->kind)->title);
         if (!finding->hanging_count)
                 return;
-        str_text(out, ", and ");
+        str_text(out, ", with ");
         say_amount(finding->hanging_bytes, finding->hanging_count, "block", out);
-        str_text(out, finding->count == 1 ? " that hang on it" : " that hang on them");
+        str_text(out, finding->count == 1 ? " hanging on it" : " hanging on them");
 }
 
 void finding_say(const struct finding *finding, struct str *out)
@@ -114,7 +114,7 @@ static void add_frame(struct findings *f, const struct findings_request *r, cons
 
         label_short(p, node, frame, &name);
         made.function = findings_text_of(f, &name);
-        made.signature = pool_text(&f->texts, frame->function);
+        made.signature = frame->function ? pool_text(&f->texts, label_plain(frame->function)) : NULL;
         made.file = pool_text(&f->texts, frame->file);
         made.path = path_of(f, r, frame->file);
         made.module = pool_text(&f->texts, module);
@@ -202,7 +202,8 @@ static const char *ending_of(struct findings *f, const struct profile_meta *meta
 static void add_process(struct findings *f, const struct findings_recording *recording)
 {
         const struct profile *p = recording->profile;
-        struct findings_process made = { .program = pool_text(&f->texts, p->meta.program), .recording = pool_text(&f->texts, recording->path),
+        struct findings_process made = { .program = pool_text(&f->texts, p->meta.program),
+                                         .exe = pool_text(&f->texts, p->meta.exe), .recording = pool_text(&f->texts, recording->path),
                                          .arg_count = p->meta.arg_count, .pid = p->meta.pid, .ppid = p->meta.ppid,
                                          .duration_ms = p->meta.duration_ms, .peak_bytes = p->totals.peak_bytes,
                                          .live_bytes = p->totals.live_bytes, .allocations = p->totals.allocations,

@@ -87,7 +87,7 @@ struct finding {
 };
 
 struct findings_process {
-        const char *program, *recording; /* as typed; file */
+        const char *program, *exe, *recording; /* as typed; full path; file */
         const char **args;
         uint32_t arg_count;
         uint32_t pid, ppid;

@@ -54,6 +54,7 @@ static void write_verdict(const struct findings *f, const struct budget_verdict 
                 json_field(out, ", \"", "measured", v->measured);
         field_text(out, "reason", v->reason);
         field_text(out, "worst", v->worst);
+        json_field(out, ", \"", "worst_part", v->worst_part);
         str_char(out, '}');
 }
 

@@ -7,7 +7,9 @@
 #include "report/findings.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
+#include "base/heap.h"
 #include "report/budget.h"
 #include "report/text.h"
 
@@ -78,20 +80,43 @@ static void write_findings(const struct findings *f, const struct findings_text_
                 str_char(out, '\n');
 }
 
+static int by_number(const void *a, const void *b)
+{
+        uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+        return (x > y) - (x < y);
+}
+
+/* Places, as the baseline counts them: definitely and indirectly lost is one. */
+static uint32_t count_known(const struct findings *f)
+{
+        uint64_t *prints = heap_zero(f->count, sizeof *prints);
+        uint32_t count = 0, places = 0;
+
+        for (uint32_t i = 0; i < f->count; i++)
+                if (f->all[i].state == FINDING_KNOWN)
+                        prints[count++] = f->all[i].fingerprint;
+        qsort(prints, count, sizeof *prints, by_number);
+        for (uint32_t i = 0; i < count; i++)
+                places += i == 0 || prints[i] != prints[i - 1];
+        free(prints);
+        return places;
+}
+
 static void write_baseline(const struct findings *f, struct str *out)
 {
-        uint64_t blocks = 0, bytes = 0, known = 0;
+        uint64_t blocks = 0, bytes = 0;
+        uint32_t known = count_known(f);
 
         for (uint32_t i = 0; i < f->count; i++) {
                 if (f->all[i].state != FINDING_KNOWN)
                         continue;
-                known++;
                 blocks += finding_is_leak(f->all[i].kind) ? f->all[i].count : 0;
                 bytes += finding_is_leak(f->all[i].kind) ? f->all[i].bytes : 0;
         }
         if (known) {
                 str_text(out, "known from the baseline: ");
-                text_count(out, (int64_t)known, "place");
+                text_count(out, known, "place");
                 str_text(out, ", ");
                 text_size(out, (int64_t)bytes);
                 str_text(out, " in ");

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * utf8.c -- which bytes are a character.
+ *
+ * Room:   outside; any layer.
+ */
+#include "base/utf8.h"
+
+#include <stddef.h>
+
+unsigned utf8_bytes(const char *text)
+{
+        static const struct {
+                unsigned char low, high, second_low, second_high, bytes;
+        } forms[] = { { 0xc2, 0xdf, 0x80, 0xbf, 2 }, { 0xe0, 0xe0, 0xa0, 0xbf, 3 }, { 0xe1, 0xec, 0x80, 0xbf, 3 },
+                      { 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 }, { 0xf0, 0xf0, 0x90, 0xbf, 4 },
+                      { 0xf1, 0xf3, 0x80, 0xbf, 4 }, { 0xf4, 0xf4, 0x80, 0x8f, 4 } };
+
+        const unsigned char *p = (const unsigned char *)text;
+
+        if (*p < 0x80)
+                return 1;
+        for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+                if (*p < forms[i].low || *p > forms[i].high)
+                        continue;
+                if (p[1] < forms[i].second_low || p[1] > forms[i].second_high)
+                        return 0;
+                for (unsigned k = 2; k < forms[i].bytes; k++)
+                        if ((p[k] & 0xc0) != 0x80)
+                                return 0;
+                return forms[i].bytes;
+        }
+        return 0;
+}

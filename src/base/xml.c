@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * xml.c -- text inside XML.
+ *
+ * Room:   outside; any layer.
+ */
+#include "base/xml.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+/* In an attribute a line's end would be read as a space. */
+static void put_ascii(struct str *out, char c, bool attribute)
+{
+        static const char special[] = "&<>\r\"\n\t";
+        static const char *const as[] = { "&amp;", "&lt;", "&gt;", "&#13;", "&quot;", "&#10;", "&#9;" };
+        const char *found = strchr(special, c);
+
+        if (found && (attribute || found < strchr(special, '"')))
+                str_text(out, as[found - special]);
+        else if (found)
+                str_char(out, c);
+        else if ((unsigned char)c < 0x20)
+                str_text(out, UTF8_WRONG);
+        else
+                str_char(out, c);
+}
+
+static void put_text(struct str *out, const char *text, bool attribute)
+{
+        while (*text) {
+                unsigned bytes = utf8_bytes(text);
+                bool none = bytes == 0 || (bytes == 3 && (memcmp(text, "\xef\xbf\xbe", 3) == 0 || memcmp(text, "\xef\xbf\xbf", 3) == 0));
+
+                if (bytes == 1)
+                        put_ascii(out, *text, attribute);
+                else if (none)
+                        str_text(out, UTF8_WRONG);
+                else
+                        str_bytes(out, text, bytes);
+                text += bytes ? bytes : 1;
+        }
+}
+
+void xml_text(struct str *out, const char *text)
+{
+        put_text(out, text, false);
+}
+
+void xml_attribute(struct str *out, const char *name, const char *text)
+{
+        str_format(out, " %s=\"", name);
+        put_text(out, text, true);
+        str_char(out, '"');
+}
+
+void xml_number(struct str *out, const char *name, uint64_t value)
+{
+        str_format(out, " %s=\"%" PRIu64 "\"", name, value);
+}
+
+void xml_element(struct str *out, const char *indent, const char *name, const char *text)
+{
+        str_format(out, "%s<%s>", indent, name);
+        xml_text(out, text);
+        str_format(out, "</%s>\n", name);
+}
