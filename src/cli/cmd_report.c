@@ -40,7 +40,7 @@ static int show(struct report *r, const char *file)
         struct profile p = { 0 };
         struct str out = { 0 };
         struct err e = { 0 };
-        struct deliver how = { r->output, r->force, r->no_pager || r->view == REPORT_JSON || r->csv };
+        struct deliver how = { r->output, r->force, r->no_pager || r->view == REPORT_JSON || r->json || r->csv };
         bool color = deliver_color(&how, r->color);
         int status = 0;
 

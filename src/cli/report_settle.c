@@ -72,6 +72,8 @@ static int check_view(const struct report *r)
             r->view != REPORT_BLOCKS && r->view != REPORT_THREADS)
                 return message_usage("report", "--csv is for --flat, --growth, --blocks, --threads and --group-by, not for "
                                                "--%s", view);
+        if (r->view == REPORT_RETAINED && (r->cost_set || r->request.depth_merge))
+                return message_usage("report", "--retained is of the blocks not freed, one by one: it knows no --cost and no --depth-merge");
         if (r->inverted && (r->view != REPORT_TREE || r->group != GROUP_STACK))
                 return message_usage("report", "--inverted is for the tree only");
         return check_group(r);

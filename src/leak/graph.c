@@ -255,6 +255,11 @@ uint32_t graph_path_from(struct graph *g, uint64_t hold, uint32_t block, struct 
         return graph_follow(g, hold, g->p->holds[hold].to, block, steps);
 }
 
+uint32_t graph_distance(struct graph *g, uint64_t hold, uint32_t block)
+{
+        return graph_toward(g, block)[g->p->holds[hold].to].length + 1; /* GRAPH_UNSEEN and 1 are 0 */
+}
+
 uint32_t graph_path_below(struct graph *g, uint32_t start, uint32_t block, struct graph_step **steps)
 {
         return graph_follow(g, GRAPH_NONE, start, block, steps);

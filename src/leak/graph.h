@@ -52,6 +52,9 @@ uint32_t graph_path_from(struct graph *g, uint64_t hold, uint32_t block, struct 
 /* The same from the block START, which is the first step (for lost blocks). */
 uint32_t graph_path_below(struct graph *g, uint32_t start, uint32_t block, struct graph_step **steps);
 
+/* How many steps that has; 0: it leads elsewhere. */
+uint32_t graph_distance(struct graph *g, uint64_t hold, uint32_t block);
+
 /* Root pointers (indices into holds) from which BLOCK can be reached.  *HOLDS is to be freed. */
 uint64_t graph_holders(struct graph *g, uint32_t block, uint64_t **holds);
 

@@ -5,7 +5,7 @@
  */
 #include "tap.h"
 
-#include "forge.h"
+#include "forge_leaks.h"
 #include "leak/graph.h"
 #include "sample.h"
 
@@ -15,40 +15,29 @@
 /* ---- graphs by hand ---- */
 
 /* Block i has 1 << i bytes: sums tell who is in them. */
-static void forge_blocks(struct profile *p, uint32_t count)
+static void make_blocks(struct profile *p, uint32_t count)
 {
         forge_start(p);
         for (uint32_t i = 0; i < count; i++)
-                forge_block(p, 0x1000 + 0x100 * (uint64_t)i, UINT64_C(1) << (i % 60), 0, 0, 0);
-        p->verdicts = heap_zero(count, sizeof *p->verdicts);
-        p->verdict_count = count;
-        p->scans = heap_zero(1, sizeof *p->scans);
-        p->scans[0] = (struct profile_scan){ .flags = PROFILE_SCAN_GRAPH, .trouble = heap_text(""), .suppressions = heap_text("") };
-        p->scan_count = 1;
+                forge_judged(p, 0x1000 + 0x100 * (uint64_t)i, UINT64_C(1) << (i % 60), 0, PROFILE_LEAK_UNKNOWN, 0);
+        forge_scan(p, 0, PROFILE_SCAN_EXIT, PROFILE_SCAN_GRAPH);
 }
 
-static uint32_t forge_root(struct profile *p, uint32_t kind)
+static uint32_t add_root(struct profile *p, uint32_t kind)
 {
-        p->roots = heap_grow(p->roots, p->root_count + 1, sizeof *p->roots);
-        p->roots[p->root_count] = (struct profile_root){ .start = 0x100000 + 0x1000 * (uint64_t)p->root_count,
-                                                         .end = 0x101000 + 0x1000 * (uint64_t)p->root_count,
-                                                         .kind = kind, .module = PROFILE_NO_MODULE };
-        return p->root_count++;
+        forge_root(p, kind, 0, 0x100000 + 0x1000 * (uint64_t)p->root_count, 0x101000 + 0x1000 * (uint64_t)p->root_count);
+        return p->root_count - 1;
 }
 
-static uint64_t forge_hold(struct profile *p, uint32_t root, uint32_t to, uint32_t flags)
+static uint64_t add_hold(struct profile *p, uint32_t root, uint32_t to, uint32_t flags)
 {
-        p->holds = heap_grow(p->holds, p->hold_count + 1, sizeof *p->holds);
-        p->holds[p->hold_count] = (struct profile_hold){ .at = p->roots[root].start + 8 * p->hold_count, .from = root, .to = to,
-                                                         .flags = flags };
-        return p->hold_count++;
+        forge_hold(p, root, p->roots[root].start + 8 * p->hold_count, to)->flags = flags;
+        return p->hold_count - 1;
 }
 
-static uint64_t forge_pointer(struct profile *p, uint32_t from, uint32_t to, uint32_t flags)
+static void add_pointer(struct profile *p, uint32_t from, uint32_t to, uint32_t flags)
 {
-        p->pointers = heap_grow(p->pointers, p->pointer_count + 1, sizeof *p->pointers);
-        p->pointers[p->pointer_count] = (struct profile_pointer){ .at = 8 * p->pointer_count, .from = from, .to = to, .flags = flags };
-        return p->pointer_count++;
+        forge_pointer(p, from, 8 * p->pointer_count, to)->flags = flags;
 }
 
 TEST(a_shorter_path_is_preferred_then_one_without_interior_pointers)
@@ -58,16 +47,16 @@ TEST(a_shorter_path_is_preferred_then_one_without_interior_pointers)
         struct profile p;
         uint32_t root;
 
-        forge_blocks(&p, 5);
-        root = forge_root(&p, PROFILE_ROOT_DATA);
-        forge_hold(&p, root, 0, PROFILE_POINTER_INTERIOR); /* 0: 0 -> 1 -> 3 and 2 -> 3 and 4 -> 3 are as long */
-        forge_hold(&p, root, 2, 0);
-        forge_hold(&p, root, 4, 0);
-        forge_pointer(&p, 0, 1, 0);
-        forge_pointer(&p, 0, 3, 0);
-        forge_pointer(&p, 1, 3, 0);
-        forge_pointer(&p, 2, 3, PROFILE_POINTER_INTERIOR);
-        forge_pointer(&p, 4, 3, 0);
+        make_blocks(&p, 5);
+        root = add_root(&p, PROFILE_ROOT_DATA);
+        add_hold(&p, root, 0, PROFILE_POINTER_INTERIOR); /* 0: 0 -> 1 -> 3 and 2 -> 3 and 4 -> 3 are as long */
+        add_hold(&p, root, 2, 0);
+        add_hold(&p, root, 4, 0);
+        add_pointer(&p, 0, 1, 0);
+        add_pointer(&p, 0, 3, 0);
+        add_pointer(&p, 1, 3, 0);
+        add_pointer(&p, 2, 3, PROFILE_POINTER_INTERIOR);
+        add_pointer(&p, 4, 3, 0);
         g = graph_new(&p);
         is_equal(graph_path(g, 3, &steps), 2);
         IS_GRAPH_STEP(steps[0], 4, 2, GRAPH_NONE);
@@ -88,10 +77,10 @@ TEST(a_variable_is_preferred_to_a_stack)
         struct graph *g;
         struct profile p;
 
-        forge_blocks(&p, 3);
-        forge_hold(&p, forge_root(&p, PROFILE_ROOT_DATA), 0, 0);
-        forge_hold(&p, forge_root(&p, PROFILE_ROOT_STACK), 1, 0);
-        forge_pointer(&p, 0, 1, 0);
+        make_blocks(&p, 3);
+        add_hold(&p, add_root(&p, PROFILE_ROOT_DATA), 0, 0);
+        add_hold(&p, add_root(&p, PROFILE_ROOT_STACK), 1, 0);
+        add_pointer(&p, 0, 1, 0);
         g = graph_new(&p);
         is_equal(graph_path(g, 1, &steps), 2);
         IS_GRAPH_STEP(steps[0], 0, 0, GRAPH_NONE);
@@ -115,14 +104,14 @@ TEST(all_holders_are_those_with_a_way_and_each_has_its_path)
         struct profile p;
         uint32_t root;
 
-        forge_blocks(&p, 5);
-        root = forge_root(&p, PROFILE_ROOT_DATA);
+        make_blocks(&p, 5);
+        root = add_root(&p, PROFILE_ROOT_DATA);
         for (uint32_t i = 0; i < 5; i++)
-                forge_hold(&p, root, i, 0);
-        forge_pointer(&p, 0, 1, 0);
-        forge_pointer(&p, 1, 2, 0);
-        forge_pointer(&p, 2, 0, 0); /* a ring of three; 3 hangs on it */
-        forge_pointer(&p, 2, 3, 0);
+                add_hold(&p, root, i, 0);
+        add_pointer(&p, 0, 1, 0);
+        add_pointer(&p, 1, 2, 0);
+        add_pointer(&p, 2, 0, 0); /* a ring of three; 3 hangs on it */
+        add_pointer(&p, 2, 3, 0);
         g = graph_new(&p);
         is_equal(graph_holders(g, 3, &holds), 4);
         is_true(holds[0] == 0 && holds[1] == 1 && holds[2] == 2 && holds[3] == 3);
@@ -155,19 +144,19 @@ TEST(what_two_variables_hold_is_shared_and_a_stack_takes_no_part)
         struct profile p;
         uint32_t root;
 
-        forge_blocks(&p, 7);
-        root = forge_root(&p, PROFILE_ROOT_DATA);
-        forge_hold(&p, root, 0, 0);
-        forge_hold(&p, root, 1, 0);
-        root = forge_root(&p, PROFILE_ROOT_STACK);
-        forge_hold(&p, root, 0, 0);
-        forge_hold(&p, root, 4, 0);
-        forge_pointer(&p, 0, 2, 0);
-        forge_pointer(&p, 1, 2, 0);
-        forge_pointer(&p, 2, 3, 0);
-        forge_pointer(&p, 4, 3, 0);
-        forge_pointer(&p, 5, 6, 0);
-        forge_pointer(&p, 6, 4, 0);
+        make_blocks(&p, 7);
+        root = add_root(&p, PROFILE_ROOT_DATA);
+        add_hold(&p, root, 0, 0);
+        add_hold(&p, root, 1, 0);
+        root = add_root(&p, PROFILE_ROOT_STACK);
+        add_hold(&p, root, 0, 0);
+        add_hold(&p, root, 4, 0);
+        add_pointer(&p, 0, 2, 0);
+        add_pointer(&p, 1, 2, 0);
+        add_pointer(&p, 2, 3, 0);
+        add_pointer(&p, 4, 3, 0);
+        add_pointer(&p, 5, 6, 0);
+        add_pointer(&p, 6, 4, 0);
         g = graph_new(&p);
         graph_retain(g, &owners, NULL, &r);
         is_equal(r.by_owner[0].bytes, 1);
@@ -193,8 +182,8 @@ TEST(blocks_under_seep_ignore_hold_like_variables)
         struct graph *g;
         struct profile p;
 
-        forge_blocks(&p, 3);
-        forge_pointer(&p, 0, 1, 0);
+        make_blocks(&p, 3);
+        add_pointer(&p, 0, 1, 0);
         p.verdicts[0].flags = PROFILE_VERDICT_IGNORED;
         g = graph_new(&p);
         is_equal(graph_path(g, 1, &steps), 2);
@@ -227,7 +216,7 @@ TEST(a_list_of_a_million_blocks_is_walked)
                 p.pointers[i] = (struct profile_pointer){ .from = i, .to = (i + 1) % COUNT };
         }
         p.block_count = p.pointer_count = COUNT;
-        forge_hold(&p, forge_root(&p, PROFILE_ROOT_DATA), 0, 0);
+        add_hold(&p, add_root(&p, PROFILE_ROOT_DATA), 0, 0);
         g = graph_new(&p);
         is_equal(graph_path(g, COUNT - 1, &steps), COUNT);
         free(steps);
@@ -261,21 +250,21 @@ static void make_chance(struct chance *c, uint64_t seed)
         uint64_t state = seed * 2654435761u + 1;
         uint32_t blocks = 1 + below(&state, MOST_BLOCKS), density = 1 + below(&state, 3);
 
-        forge_blocks(&c->p, blocks);
+        make_blocks(&c->p, blocks);
         c->owners = 1 + below(&state, MOST_OWNERS);
         c->sets = MOST_SETS;
         for (uint32_t i = 0; i < c->owners; i++) { /* one root for each owner */
-                uint32_t root = forge_root(&c->p, kinds[below(&state, 5)]);
+                uint32_t root = add_root(&c->p, kinds[below(&state, 5)]);
 
                 for (uint32_t k = below(&state, 4); k > 0; k--)
-                        c->of_hold[forge_hold(&c->p, root, below(&state, blocks), below(&state, 2))] = i;
+                        c->of_hold[add_hold(&c->p, root, below(&state, blocks), below(&state, 2))] = i;
         }
         for (uint32_t i = 0; i < blocks; i++) {
                 c->of_block[i] = below(&state, MOST_SETS);
                 if (!below(&state, 16))
                         c->p.verdicts[i].flags = PROFILE_VERDICT_IGNORED;
                 for (uint32_t k = below(&state, 2 * density); k > 0; k--)
-                        forge_pointer(&c->p, i, below(&state, blocks), below(&state, 2));
+                        add_pointer(&c->p, i, below(&state, blocks), below(&state, 2));
         }
 }
 

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd_why.c -- `seep why [FILE|PID] ADDRESS|#SITE`: what keeps a block alive.
+ *
+ * Room:   outside, cli/ only.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/quantity.h"
+#include "cli/command.h"
+#include "cli/deliver.h"
+#include "cli/message.h"
+#include "cli/names.h"
+#include "cli/newest.h"
+#include "cli/pager.h"
+#include "observe/ask.h"
+#include "profile/file.h"
+#include "report/why.h"
+
+#define WHY_OPTIONS(X)                                                                                                 \
+        X(WHY_HEAD_WHAT, NULL, 0, NULL, "what is asked for:")                                                          \
+        X(WHY_SITE, "site", 0, "N", "the typical block of site N (a number of report --json, leaks, report --retained)") \
+        X(WHY_ALL, "all", 0, NULL, "list all variables, stacks, ... that lead to the block")                           \
+        X(WHY_LIMIT, "limit", 'n', "N", "with --all: at most N of them")                                               \
+        X(WHY_JSON, "json", 0, NULL, "the same for programs")                                                          \
+        X(WHY_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                     \
+        NAMES_OPTIONS(X, WHY)                                                                                          \
+        X(WHY_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                   \
+        X(WHY_OUTPUT, "output", 'o', "FILE", "write to FILE instead of stdout")                                        \
+        X(WHY_FORCE, "force", 'f', NULL, "replace an existing FILE")                                                   \
+        X(WHY_COLOR, "color", 0, "WHEN", "auto (default), always, never", "auto|always|never")                         \
+        X(WHY_NO_PAGER, "no-pager", 0, NULL, "no pager, also on a terminal")                                           \
+        X(WHY_QUIET, "quiet", 'q', NULL, "no warnings")                                                                \
+        X(WHY_HELP, "help", 'h', NULL, "this text")
+
+enum { WHY_OPTIONS(OPTION_ENUM) WHY_COUNT };
+const struct option_entry why_options[] = { WHY_OPTIONS(OPTION_ENTRY) OPTION_END };
+
+/* What was asked for. */
+struct question {
+        const char *source; /* FILE or PID; NULL: the newest recording */
+        uint32_t pid;       /* 0: a file */
+        uint64_t address, site;
+        bool by_site, all, json, quiet;
+        uint64_t limit;
+        struct names names;
+        struct deliver how;
+        enum pager_color color;
+};
+
+static int say_help(void)
+{
+        struct str out = { 0 };
+
+        str_text(&out, "usage: seep why [OPTIONS] [FILE|PID] ADDRESS|#SITE\n\n"
+                       "Tell what keeps a block of memory alive: the shortest path of pointers to it from\n"
+                       "a variable, a stack frame, a register or a mapping, and what would be freed if the\n"
+                       "block went away. ADDRESS (0x...) may lie inside the block. #SITE (or --site SITE)\n"
+                       "takes a typical block of a call stack. FILE is a recording (the newest *.seep here);\n"
+                       "a process that is being recorded is searched now.\n");
+        option_help(why_options, &out);
+        str_text(&out, "\nexamples:\n"
+                       "  seep why 0x55d0c3a0e2a0                  in the newest recording here\n"
+                       "  seep why run.seep '#12'                  what keeps the blocks of site 12\n"
+                       "  seep why --all 4711 0x55d0c3a0e2a0       all that lead to it, in a running process\n"
+                       "\nExit status: 0 it is held, 1 it is lost, 2 wrong use or no such block, 3 it was not\n"
+                       "or cannot be searched for, 4 the file cannot be read.\n");
+        pager_show(&out, true);
+        str_free(&out);
+        return 0;
+}
+
+/* ---- words ---- */
+
+static int take_number(const char *option, const char *value, uint64_t *out)
+{
+        if (!quantity_number(value, out) || *out > UINT32_MAX)
+                return message_usage("why", "--%s '%s': a number is expected", option, value);
+        return 0;
+}
+
+static int take_shape(struct question *q, int which, const char *value)
+{
+        switch (which) {
+        case WHY_SITE:
+                q->by_site = true;
+                return take_number("site", value, &q->site);
+        case WHY_LIMIT:
+                return take_number("limit", value, &q->limit);
+        case WHY_OUTPUT:
+                q->how.output = value;
+                return 0;
+        case WHY_COLOR:
+                pager_color_named(value, &q->color); /* option_next() has looked at it */
+                return 0;
+        default:
+                q->all |= which == WHY_ALL;
+                q->json |= which == WHY_JSON;
+                q->how.force |= which == WHY_FORCE;
+                q->how.plain |= which == WHY_NO_PAGER || which == WHY_JSON;
+                q->quiet |= which == WHY_QUIET;
+                return 0;
+        }
+}
+
+static int take(struct question *q, int which, const char *value)
+{
+        int status;
+
+        return names_take(&q->names, "why", why_options[which].name, value, &status) ? status : take_shape(q, which, value);
+}
+
+/* 0x55d0c3a0e2a0 */
+static bool is_address(const char *word, uint64_t *address)
+{
+        char *end;
+
+        if (word[0] != '0' || (word[1] != 'x' && word[1] != 'X') || !word[2] || strspn(word + 2, "0123456789abcdefABCDEF") != strlen(word + 2))
+                return false;
+        errno = 0;
+        *address = strtoull(word, &end, 16);
+        return errno == 0;
+}
+
+static bool is_site(const char *word, uint64_t *site)
+{
+        return word[0] == '#' && quantity_number(word + 1, site) && *site <= UINT32_MAX;
+}
+
+/* Digits that name no file are a process. */
+static bool is_process(const char *word, uint32_t *pid)
+{
+        uint64_t number;
+
+        if (access(word, F_OK) == 0 || strspn(word, "0123456789") != strlen(word) || !quantity_number(word, &number) || !number ||
+            number > INT_MAX)
+                return false;
+        *pid = (uint32_t)number;
+        return true;
+}
+
+static int take_operands(struct question *q, int count, char **words)
+{
+        const char *target = q->by_site || !count ? NULL : words[--count];
+
+        if (target && is_site(target, &q->site))
+                q->by_site = true;
+        else if (target && !is_address(target, &q->address))
+                return message_usage("why", "'%s' is no address (0x55d0c3a0e2a0) and no site (#12)", target);
+        else if (!target && !q->by_site)
+                return message_usage("why", "which block? An ADDRESS (0x55d0c3a0e2a0) or a #SITE is expected");
+        if (count > 1)
+                return message_usage("why", "one recording or process at a time, not also '%s'", words[1]);
+        q->source = count ? words[0] : NULL;
+        if (q->source)
+                is_process(q->source, &q->pid);
+        names_settle(&q->names, q->quiet);
+        return 0;
+}
+
+/* ---- the answer ---- */
+
+static bool answer(struct question *q, const struct profile *p, const char *from, int *status, struct err *e)
+{
+        struct why_options options = { (uint32_t)q->limit, deliver_color(&q->how, q->color), q->how.output ? 0 : pager_columns() };
+        struct symbols *s;
+        struct str out = { 0 };
+        struct why w;
+        bool good;
+
+        if (!why_possible(p, from, e))
+                return false;
+        s = symbols_new(p, &q->names.options);
+        good = q->by_site ? why_site(&w, p, s, (uint32_t)q->site, e) : why_address(&w, p, s, q->address, e);
+        if (good) {
+                if (q->all)
+                        why_groups(&w);
+                (q->json ? why_json : why_text)(&w, &options, &out);
+                *status = w.held ? 0 : ERR_EXIT_FINDINGS;
+                good = deliver_text(&q->how, &out, e);
+        }
+        why_free(&w);
+        symbols_free(s);
+        str_free(&out);
+        return good;
+}
+
+static int run(struct question *q)
+{
+        struct profile p = { 0 };
+        struct err e = { 0 };
+        char *newest = NULL;
+        int status = 0;
+        bool good;
+
+        if (q->pid)
+                good = ask_program(&q->pid, &e) && ask_scan(q->pid, WIRE_SCAN_GRAPH, &p, &e);
+        else
+                good = (q->source || newest_recording(&newest, &e)) && file_read(&p, q->source ? q->source : newest, &e);
+        if (good && p.truncated && !q->quiet)
+                message("the recording ends early: told is what is in the part that can be read");
+        if (!good || !answer(q, &p, q->source ? q->source : newest, &status, &e))
+                status = message_error(&e);
+        profile_free(&p);
+        free(newest);
+        return status;
+}
+
+int cmd_why(int argc, char **argv)
+{
+        struct question q = { .color = PAGER_COLOR_AUTO };
+        struct option_parser parser;
+        int which, status = 0;
+
+        option_start(&parser, "why", why_options, argc, argv);
+        while (!status && (which = option_next(&parser)) >= 0) {
+                if (which == WHY_HELP)
+                        return say_help();
+                status = take(&q, which, parser.value);
+        }
+        if (!status && which == OPTION_WRONG)
+                status = ERR_EXIT_USAGE;
+        if (!status)
+                status = take_operands(&q, argc - parser.first_operand, argv + parser.first_operand);
+        return status ? status : run(&q);
+}

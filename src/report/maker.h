@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * maker.h -- who made a block, in one name: the innermost function that is neither a wrapper nor of a library's allocator.
+ *
+ * Room:   outside.  For lists with one line per block.
+ */
+#ifndef SEEP_REPORT_MAKER_H
+#define SEEP_REPORT_MAKER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "profile/model.h"
+#include "symbol/symbol.h"
+
+struct maker {
+        uint32_t node; /* of the profile; 0 no stack */
+        const struct symbol_frame *frame;
+};
+
+/* Of SITE; one that is out of range has no stack. */
+struct maker maker_of(const struct profile *p, struct symbols *s, uint32_t site);
+
+/* Append "node_new [list.c:20]", in at most COLUMNS columns where that is possible; 0: no limit. */
+void maker_write(const struct profile *p, struct maker maker, size_t columns, struct str *out);
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * why_text.c -- what keeps a block alive, for people.
+ *
+ * Room:   outside.
+ */
+#include "report/why.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/maker.h"
+#include "report/text.h"
+
+enum {
+        WHY_COLUMNS = 80,
+        WHY_TYPE = 26,    /* column where the type of a step's block begins */
+        WHY_ADDRESS = 64, /* column where its address begins */
+        WHY_MAKER = 24    /* columns of who made it at least */
+};
+
+/* Append "struct node, 48 bytes, by node_new [list.c:20]" to the line that begins at byte START. */
+static void add_block(const struct why *w, uint32_t block, const struct str *type, size_t start, struct str *out)
+{
+        const struct profile_block *b = &w->p->blocks[block];
+        size_t used;
+
+        if (type && type->length)
+                str_format(out, "%s, ", str_get(type));
+        text_count(out, (int64_t)b->size, "byte");
+        str_text(out, ", by ");
+        used = text_columns(out, start);
+        maker_write(w->p, maker_of(w->p, w->s, b->site), used + WHY_MAKER < WHY_ADDRESS ? WHY_ADDRESS - 1 - used : WHY_MAKER, out);
+}
+
+static void add_address(const struct why *w, uint32_t block, size_t start, struct str *out)
+{
+        text_pad(out, start, WHY_ADDRESS);
+        str_format(out, "%s0x%" PRIx64 "\n", text_columns(out, start) > WHY_ADDRESS ? "  " : "", w->p->blocks[block].address);
+}
+
+/* ---- the path ---- */
+
+static void write_left_out(const struct why_step *step, struct str *out)
+{
+        str_text(out, "     ... ");
+        text_number(out, (int64_t)step->left_out);
+        str_format(out, " more step%s", step->left_out == 1 ? "" : "s");
+        if (step->alike && step->member.length)
+                str_format(out, " of the same kind (%s)", str_get(&step->member));
+        else if (step->alike)
+                str_format(out, " of the same kind (+0x%" PRIx64 ")", step->at);
+        str_char(out, '\n');
+}
+
+static void write_step(const struct why *w, const struct why_step *step, int color, struct str *out)
+{
+        size_t start = out->length;
+
+        if (step->left_out)
+                write_left_out(step, out);
+        start = out->length;
+        str_text(out, "  ");
+        if (!step->start) {
+                str_text(out, "-> ");
+                if (step->flags & PROFILE_POINTER_ARENA)
+                        str_text(out, "a part of ");
+                else if (step->at || step->from_block)
+                        str_format(out, "+0x%" PRIx64 " ", step->at);
+                text_color(out, color, TEXT_CYAN);
+                str_text(out, str_get(&step->member));
+                text_plain(out, color);
+                if (step->flags & PROFILE_POINTER_INTERIOR)
+                        str_text(out, " (inside)");
+                text_pad(out, start, WHY_TYPE);
+                str_text(out, text_columns(out, start) > WHY_TYPE ? "  " : "");
+        }
+        add_block(w, step->block, &step->type, start, out);
+        add_address(w, step->block, start, out);
+}
+
+static void write_path(const struct why *w, int color, struct str *out)
+{
+        if (w->holder.root) {
+                text_color(out, color, TEXT_BOLD);
+                holder_write(w->p, w->s, &w->holder, out);
+                text_plain(out, color);
+                str_char(out, '\n');
+        }
+        for (uint32_t i = 0; i < w->step_count; i++)
+                write_step(w, &w->steps[i], color, out);
+}
+
+/* ---- sentences ---- */
+
+static void write_block(const struct why *w, struct str *out)
+{
+        const struct profile_block *b = &w->p->blocks[w->block];
+
+        if (w->offset)
+                str_format(out, "0x%" PRIx64 " is 0x%" PRIx64 " bytes into 0x%" PRIx64 ", a block of ", b->address + w->offset, w->offset,
+                           b->address);
+        else
+                str_format(out, "0x%" PRIx64 ": ", b->address);
+        text_count(out, (int64_t)b->size, "byte");
+        str_text(out, ", allocated at ");
+        text_time(out, b->birth_ms);
+        str_text(out, " by\n  ");
+        maker_write(w->p, maker_of(w->p, w->s, b->site), WHY_COLUMNS - 14, out);
+        str_format(out, " (site #%" PRIu32 ")\n", b->site);
+}
+
+static void write_site(const struct why *w, struct str *out)
+{
+        str_format(out, "site #%" PRIu32 ": ", w->site);
+        text_count(out, (int64_t)w->site_blocks, "live block");
+        if (w->site_seen < w->site_blocks) {
+                str_text(out, ", of which ");
+                text_number(out, (int64_t)w->site_seen);
+                str_text(out, " were looked at");
+        }
+        str_text(out, "; ");
+        if (w->site_alike == w->site_blocks)
+                str_text(out, w->site_blocks == 1 ? "this one" : "all of them");
+        else
+                text_number(out, (int64_t)w->site_alike);
+        str_text(out, w->site_alike == 1 ? " is held like this:\n" : " are held like this:\n");
+}
+
+static void write_class(const struct why *w, int color, struct str *out)
+{
+        if (w->leak == PROFILE_LEAK_POSSIBLE)
+                str_text(out, "possibly lost: it is held, but only by pointers into the middle of blocks\n");
+        else if (w->held && !w->length)
+                str_text(out, "still reachable, but through memory that is not recorded: the path is not known\n");
+        else if (w->held && !w->holder.root)
+                str_text(out, "held, because the program said so with SEEP_IGNORE:\n");
+        if (w->held)
+                return;
+        text_color(out, color, TEXT_RED);
+        str_format(out, "nothing holds it: %s", w->leak == PROFILE_LEAK_UNKNOWN ? "lost" : profile_leak_text(w->leak));
+        text_plain(out, color);
+        if (w->head != WHY_NO_BLOCK) {
+                str_text(out, ", with a block that is definitely lost:\n");
+                return;
+        }
+        if (w->lost_pointers) {
+                str_text(out, " (");
+                text_count(out, (int64_t)w->lost_pointers, "pointer");
+                str_text(out, " in lost blocks only)");
+        }
+        str_char(out, '\n');
+}
+
+static void write_sum(const char *what, struct graph_sum sum, struct str *out)
+{
+        str_text(out, what);
+        text_size(out, (int64_t)sum.bytes);
+        str_text(out, " in ");
+        text_count(out, (int64_t)sum.blocks, "block");
+}
+
+static void write_retained(const struct why *w, struct str *out)
+{
+        write_sum(w->held ? "would free " : "lost with it: ", w->retained, out);
+        str_text(out, w->held ? " if it went away\n" : ", itself included\n");
+        if (w->site && w->site_blocks > 1 && w->held) {
+                write_sum("all of the site: would free ", w->site_retained, out);
+                str_text(out, " if they went away\n");
+        }
+}
+
+static void write_groups(const struct why *w, const struct why_options *o, struct str *out)
+{
+        uint64_t shown = o->limit && o->limit < w->group_count ? o->limit : w->group_count;
+
+        text_count(out, (int64_t)w->root_pointers, "root pointer");
+        str_text(out, w->root_pointers == 1 ? " leads to it" : " lead to it");
+        if (!w->groups) {
+                str_text(out, w->root_pointers > 1 ? " (--all lists them)\n" : "\n");
+                return;
+        }
+        str_text(out, "\n\npointers   steps  in\n");
+        for (uint64_t i = 0; i < shown; i++) {
+                text_cell(out, 8, w->groups[i].pointers, text_number);
+                text_cell(out, 8, w->groups[i].steps, text_number);
+                str_text(out, "  ");
+                holder_owner(w->p, w->s, &w->groups[i].holder, out);
+                str_char(out, '\n');
+        }
+        if (shown < w->group_count)
+                str_format(out, "%" PRIu64 " more (-n %" PRIu32 ")\n", w->group_count - shown, o->limit);
+}
+
+void why_text(const struct why *w, const struct why_options *o, struct str *out)
+{
+        if (w->site)
+                write_site(w, out);
+        write_block(w, out);
+        str_char(out, '\n');
+        write_class(w, o->color, out);
+        write_path(w, o->color, out);
+        if (w->step_count || !w->held)
+                str_char(out, '\n');
+        write_retained(w, out);
+        if (w->held && w->root_pointers)
+                write_groups(w, o, out);
+}
