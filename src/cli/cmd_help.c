@@ -28,12 +28,13 @@ static int say_overview(void)
              "  seep ./server --port 8080      record it ('record' may be left out)\n"
              "  seep report                    what the peak of the newest recording was\n"
              "  seep report --cost=live        what was not freed at the end\n"
+             "  seep leaks                     what was lost\n"
              "  seep report --growth           what rises all the time\n"
              "  seep snapshot 4711             a report from a running program\n"
              "  seep diff run.seep@1 @2        what changed between two snapshots\n"
              "\ntopics (seep help TOPIC):");
         for (size_t i = 0; i < TOPIC_COUNT; i++)
-                printf("  %-9s %s\n", topic_list[i].name, topic_list[i].purpose);
+                printf("  %-12s %s\n", topic_list[i].name, topic_list[i].purpose);
         puts("\n'seep help COMMAND' or 'seep COMMAND --help' lists a command's options;\n'man seep' is the manual.");
         return 0;
 }

@@ -11,7 +11,10 @@
 #define TOPIC_LIST(X)                                                                                                  \
         X(peak, "what the peak is, and why a function's peak is something else")                                       \
         X(rss, "why the process is bigger than its heap")                                                              \
-        X(leaks, "what 'not freed' means")                                                                             \
+        X(classes, "when memory that was not freed is a leak, and when not")                                           \
+        X(roots, "what keeps memory in use; how to read 'seep why'")                                                   \
+        X(suppressions, "how to silence leaks that are known")                                                         \
+        X(ci, "how to make a build fail when something leaks")                                                         \
         X(growth, "how stacks that hold more and more are found")                                                      \
         X(snapshots, "named moments: how to make them, what to do with them")                                          \
         X(signal, "reports from a running program, also without the command")                                          \

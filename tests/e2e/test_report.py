@@ -317,7 +317,7 @@ def test_each_line_of_a_function_is_a_line_of_the_tree(compiler, tmp_path):
 
 
 @pytest.mark.parametrize("words", ["help", "help help", "help report", "help info", "help peak", "help rss",
-                                   "help symbols", "help leaks", "help formats", "help filters"])
+                                   "help symbols", "help classes", "help roots", "help suppressions", "help ci", "help leaks", "help formats", "help filters"])
 def test_help_fits_a_terminal(words):
     text = subprocess.run([SEEP, *words.split()], capture_output=True, text=True, check=True, timeout=DEADLINE).stdout
     assert text and max(map(len, text.splitlines())) <= 80
