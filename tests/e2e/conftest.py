@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-pytest.register_assert_rewrite("harness")
+pytest.register_assert_rewrite("harness", "leaks")
 
 import harness  # noqa: E402  (its asserts are rewritten too)
 

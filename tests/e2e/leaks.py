@@ -165,14 +165,15 @@ def by_sanitizer(recorder, *argv, options="", env=None, **how):
 
 # ---- seep ----
 
-def leaks_json(*what, status=(0, 1)):
+def leaks_json(*words, status=(0, 1)):
     """`seep leaks --json`, of a file or a process."""
-    done = subprocess.run([SEEP, "leaks", "--json", *map(str, what)], capture_output=True, env=clean_environment(), timeout=DEADLINE)
-    assert done.returncode in status, f"seep leaks {what}: status {done.returncode}\n{done.stderr.decode()}"
+    done = subprocess.run([SEEP, "leaks", "--json", "--show=all", *map(str, words)], capture_output=True, env=clean_environment(),
+                          timeout=DEADLINE)
+    assert done.returncode in status, f"seep leaks {words}: status {done.returncode}\n{done.stderr.decode()}"
     return json.loads(done.stdout)
 
 
-def seep_verdicts(told, functions):
+def told_verdicts(told, functions):
     """The verdicts in the output of `seep leaks --json` or `seep report --json`."""
     assert told["leaks"]["scanned"] is True, told["leaks"]
     verdicts, frames = Verdicts(functions), told["frames"]
@@ -184,9 +185,19 @@ def seep_verdicts(told, functions):
     return verdicts
 
 
+def seep_verdicts(what, functions, *options):
+    """Of a file or a process: what FUNCTIONS made without suppressions, the rest with the built-in ones."""
+    verdicts = told_verdicts(leaks_json("--no-builtin-suppressions", *options, what), functions)
+    others = told_verdicts(leaks_json(*options, what), functions)
+    for name in set(verdicts) - set(functions):
+        del verdicts[name]
+    verdicts.update({f: kinds for f, kinds in others.items() if f not in functions})
+    return verdicts
+
+
 def by_seep(recorder, *argv, options=(), **how):
     done = recorder.record(*argv, options=options, **how)
-    return done, seep_verdicts(leaks_json(done.folder / "out.seep"), done.truth.leaks)
+    return done, seep_verdicts(done.folder / "out.seep", done.truth.leaks)
 
 
 BY_TOOL = {"seep": by_seep, "memcheck": by_memcheck, "sanitizer": by_sanitizer}

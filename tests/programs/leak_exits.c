@@ -191,7 +191,7 @@ static void by_exec(char **argv)
         truth_die("leak_exits: not executed\n");
 }
 
-/* The child loses what the parent keeps, and something of its own. */
+/* The child loses what the parent keeps, and something of its own.  What is true of each is the test's to know. */
 static void by_fork(void)
 {
         int status;
@@ -226,7 +226,6 @@ static const struct leak_case ways[] = {
         {NULL, NULL},
 };
 
-/* The truth about forks is the test's to know: it differs between the two. */
 int main(int argc, char **argv)
 {
         const char *way = argc > 1 ? argv[1] : "return";

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""Every way to end: what is lost then is known, what is freed at the last moment is no leak; crashes are not searched, and say so."""
+import subprocess
+
+import pytest
+
+from harness import SEEP, Profile, clean_environment
+from leaks import BUILDS, build_for, check, check_verdicts, every_build, memcheck_reports, memcheck_verdicts, seep_verdicts
+
+# LeakSanitizer looks in a function of atexit() only, and cannot bear the end of the main thread.
+WAYS = {"return": "all", "exit": "all", "losing": "all", "thread": "all", "busy": "all", "twice": "all",
+        "_exit": "not sanitizer", "quick_exit": "not sanitizer", "two_threads": "not sanitizer", "pthread_exit": "not sanitizer"}
+CASES = [(tool, way) for way, tools in WAYS.items() for tool in ("seep", "memcheck", "sanitizer") if f"not {tool}" != tools]
+
+
+def program(compiler, build=BUILDS[0], tool="seep"):
+    return build_for(tool, compiler, "leak_exits.c", build)
+
+
+@pytest.mark.parametrize("tool,way", CASES)
+def test_ways_to_end(compiler, recorder, tool, way):
+    check(tool, recorder, program(compiler, tool=tool), way, status=5)
+
+
+@every_build
+@pytest.mark.parametrize("way", WAYS)
+def test_ways_to_end_of_every_build(compiler, recorder, build, way):
+    check("seep", recorder, program(compiler, build), way, status=5)
+
+
+@pytest.mark.parametrize("way,status", [("abort", 134), ("segv", 139), ("kill", 137), ("term", 143)])
+def test_a_crash_is_not_searched_and_says_so(compiler, recorder, way, status):
+    done = recorder.record(program(compiler), way)
+    assert done.status == status
+    assert done.profile.json["leaks"]["scanned"] is False
+    assert done.profile.totals["live_blocks"] > 0
+    shown = subprocess.run([SEEP, "leaks", done.folder / "out.seep"], capture_output=True, text=True, env=clean_environment(), timeout=60)
+    assert "definitely lost" not in shown.stdout and "not searched" in shown.stdout + shown.stderr
+    assert "LEAKS" not in done.stderr.decode()
+
+
+def files_by_program(recording):
+    return {Profile(f).json["args"][0].rpartition("/")[2]: f for f in recording.files()}
+
+
+def test_exec_is_an_end(compiler, recorder):
+    path = program(compiler)
+    done = recorder.record(path, "exec", path.with_name("leak_exits"), "return")
+    assert done.status == 5
+    assert len(done.files()) == 2
+    for file in done.files():
+        check_verdicts("seep", seep_verdicts(file, done.truth.leaks), done.truth.leaks)
+
+
+def test_exec_of_another_program(compiler, recorder):
+    done = recorder.record(program(compiler), "exec", "/bin/echo", "word")
+    assert (done.status, done.stdout) == (0, b"word\n")
+    check_verdicts("seep", seep_verdicts(files_by_program(done)["leak_exits"], done.truth.leaks), done.truth.leaks)
+
+
+IN_CHILD = {"kept_in_child": {"definite": (5021, 1)}, "lost_in_child": {"definite": (5023, 1)}}
+BOTH = {"lost_at_exit": {"definite": (5033, 1)}, "kept_at_exit": {"reachable": (5031, 1)}}
+IN_PARENT = {"kept_in_child": {"reachable": (5021, 1)}}
+
+
+def by_pid(first, second):
+    """The child's is the one that knows lost_in_child."""
+    return (first, second) if "lost_in_child" in second else (second, first)
+
+
+def test_a_child_loses_what_its_parent_keeps(compiler, recorder):
+    done = recorder.record(program(compiler), "fork", options=["--follow=all"])
+    assert done.status == 5
+    functions = {**BOTH, **IN_CHILD}
+    parent, child = by_pid(*(seep_verdicts(f, functions) for f in done.files()))
+    check_verdicts("seep", child, {**BOTH, **IN_CHILD})
+    check_verdicts("seep", parent, {**BOTH, **IN_PARENT})
+
+
+def test_memcheck_agrees_about_children(compiler, recorder, need):
+    need("valgrind")
+    done, reports = memcheck_reports(recorder, program(compiler), "fork")
+    assert done.status == 5
+    functions = {**BOTH, **IN_CHILD}
+    parent, child = by_pid(*(memcheck_verdicts(r, functions) for r in reports))
+    check_verdicts("memcheck", child, {**BOTH, **IN_CHILD})
+    check_verdicts("memcheck", parent, {**BOTH, **IN_PARENT})

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * leak_api.c -- what seep.h offers for leaks: blocks that may be lost, memory that holds, and the question how many are lost now.
+ *
+ * Room:   tests only.  See leak.h.
+ * Lines:  fact KEY=VALUE: what SEEP_LEAK_CHECK() returned.
+ */
+#include "leak.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "seep.h"
+
+typedef void *volatile place;
+
+static place held[8];
+
+MAKER(lost_first)
+MAKER(lost_later)
+MAKER(kept_first)
+MAKER(ignored_head)
+MAKER(below_ignored)
+MAKER(in_given)
+MAKER(in_given_before)
+MAKER(ignored_and_freed)
+
+static void check(const char *key)
+{
+        size_t n;
+        leak_wipe();
+        errno = 77;
+        n = SEEP_LEAK_CHECK();
+        truth_say("fact %s=%zu errno_%s=%d\n", key, n, key, errno);
+}
+
+LEAK_ALONE static void lose_some(void)
+{
+        for (int i = 0; i < 3; i++)
+                lost_first(DEFINITE, 6001);
+        held[0] = kept_first(REACHABLE, 6003);
+}
+
+LEAK_ALONE static void lose_more(void)
+{
+        void **head = lost_later(DEFINITE, 6011);
+        head[0] = lost_later(INDIRECT, 6012);
+        lost_later(DEFINITE, 6013);
+}
+
+LEAK_ALONE static void find_again(uintptr_t hidden)
+{
+        held[1] = leak_shown(hidden);
+}
+
+/* 0, 3, 3 again, 5 (an indirect one does not count), 6, 5 when one is found again, 6 when it is lost again. */
+static void checks(void)
+{
+        volatile uintptr_t hidden;
+        check("none");
+        lose_some();
+        check("first");
+        check("same");
+        lose_more();
+        check("more");
+        hidden = leak_hidden(lost_first(DEFINITE, 6007));
+        check("hidden");
+        find_again(hidden);
+        check("found");
+        held[1] = NULL;
+        check("lost_again");
+}
+
+/* SEEP_IGNORE: it, and what hangs on it, is no leak. */
+static void ignores(void)
+{
+        void **p = ignored_head(REACHABLE, 6021);
+        void *gone = malloc(6029);
+        p[1] = below_ignored(REACHABLE, 6023);
+        SEEP_IGNORE(p);
+        SEEP_IGNORE(gone);
+        free(gone); /* ... a later block in the same place is not ignored */
+        ignored_and_freed(DEFINITE, 6029);
+}
+
+/* SEEP_ROOT: read-only memory, which nobody would search, and a part of a block that is lost. */
+static void roots(void)
+{
+        place *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        p[100] = in_given(REACHABLE, 6031);
+        p[10] = in_given_before(DEFINITE, 6033);
+        SEEP_ROOT((void *)&p[50], 4096 - 50 * sizeof *p);
+        if (mprotect((void *)p, 4096, PROT_READ))
+                truth_die("leak_api: not protected\n");
+}
+
+static void *asks(void *arg)
+{
+        for (int i = 0; i < 3; i++)
+                if (SEEP_LEAK_CHECK() != (size_t)(uintptr_t)arg)
+                        truth_say("fact wrong=1\n");
+        return NULL;
+}
+
+/* Four at once. */
+static void threads(void)
+{
+        pthread_t t[4];
+        lose_some();
+        leak_wipe();
+        for (int i = 0; i < 4; i++)
+                if (pthread_create(&t[i], NULL, asks, (void *)3))
+                        truth_die("leak_api: no thread\n");
+        for (int i = 0; i < 4; i++)
+                pthread_join(t[i], NULL);
+        truth_say("fact joined=4\n");
+}
+
+static const struct leak_case cases[] = {
+        {"checks", checks},
+        {"ignores", ignores},
+        {"roots", roots},
+        {"threads", threads},
+        {NULL, NULL},
+};
+
+int main(int argc, char **argv)
+{
+        (void)argc;
+        return leak_main(argv, cases);
+}
