@@ -190,7 +190,7 @@ static bool start_recording(uint64_t mask)
                 return false;
         limit_start();
         signal_start();
-        sys_call3(SYS_prctl, PR_SET_PTRACER, agent.observer, 0); /* Yama: it and its children may read our memory */
+        agent_let_in();
         return true;
 }
 
@@ -223,6 +223,13 @@ bool agent_wake(void)
         if (__atomic_load_n(&agent.started, __ATOMIC_ACQUIRE) != STARTED_DONE)
                 return wake_first();
         return life_child(-1);
+}
+
+/* Where only ancestors may look at a process (Yama): the observer and its children may, too. */
+void agent_let_in(void)
+{
+        if (agent.flags & WIRE_F_LEAK_SCAN)
+                sys_call3(SYS_prctl, PR_SET_PTRACER, agent.observer, 0);
 }
 
 void agent_stop(enum ledger_stop reason)

@@ -61,6 +61,9 @@ extern struct agent agent;
 /* Called when the gate is not GATE_ON: first call of all, forked child, or switched off.  True: record. */
 bool agent_wake(void);
 
+/* Allow the observer to read our memory. */
+void agent_let_in(void);
+
 /* Stop recording for good; the program goes on.  The first reason is kept for the user. */
 void agent_stop(enum ledger_stop reason);
 

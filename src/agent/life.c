@@ -55,6 +55,9 @@ static bool life_adopt(long copy)
         head->journal_read = head->journal_reserved; /* what the parent did is in its own log */
         head->journal_waiting = 0;
         head->served = head->mark_count; /* the same with its marks */
+        head->scan_done = head->scan_asked;
+        head->scan_holder = 0;
+        agent_let_in();
         object_forked();
         rule_forked();
         tree_forked();

@@ -76,7 +76,7 @@ def test_words_that_are_none_change_nothing(waiting):
 def test_requests_of_unknown_types_and_about_others_are_refused(waiting):
     for kind, pid in ((0, waiting.pid), (77, waiting.pid), (1, os.getpid()), (1, 0), (1, 2 ** 32 - 1)):
         with door(waiting.pid) as connection:
-            connection.send(struct.pack("<QII128s", ASK, kind, pid, b"\xff" * 128))
+            connection.send(struct.pack("<QIIII128s", ASK, kind, pid, 0, 0, b"\xff" * 128))
             magic, status, seq = struct.unpack_from("<QII", connection.recv(4096))
             assert (magic, status, seq) == (ASK, 3, 0)
     assert find_reports(waiting.folder) == []
