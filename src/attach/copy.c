@@ -36,7 +36,7 @@ static struct hold_thread *thread_choose(struct hold *h)
         struct hold_thread *any = NULL;
 
         for (uint32_t i = 0; i < h->count; i++)
-                if (h->threads[i].state == HOLD_STOPPED && (!any || arch_is_in_call(&h->threads[i].registers))) {
+                if (h->threads[i].state == HOLD_STOPPED && !h->threads[i].foreign && (!any || arch_is_in_call(&h->threads[i].registers))) {
                         any = &h->threads[i];
                         if (arch_is_in_call(&any->registers))
                                 break;
@@ -47,7 +47,7 @@ static struct hold_thread *thread_choose(struct hold *h)
 static uint64_t instruction_in(pid_t tid, uint64_t start, uint64_t end)
 {
         const struct memory memory = { .tid = tid, .mem = -1, .pagemap = -1 };
-        char bytes[1 << 16], *found;
+        char bytes[1 << 14], *found;
         size_t got;
 
         for (; start < end; start += got) {
@@ -86,16 +86,13 @@ static bool is_allowed(const struct hold *h, struct err *e)
         return true;
 }
 
-/* Filters of the program must not see our calls.  Only root may suspend them. */
-static bool set_options(pid_t pid, pid_t tid, struct err *e)
+/* Filters of the program must not see our calls, and only root may suspend them. */
+static bool set_options(pid_t tid, long more)
 {
-        long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE;
+        long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | more;
 
-        if (ptrace(PTRACE_SETOPTIONS, tid, 0, options | PTRACE_O_SUSPEND_SECCOMP) == 0)
-                return true;
-        if (procfs_status(pid, tid, "Seccomp", 10, 0) != 0)
-                return refuse(e, pid, "it filters system calls (seccomp), and only root may suspend that");
-        return ptrace(PTRACE_SETOPTIONS, tid, 0, options) == 0 || refuse(e, pid, strerror(errno));
+        return ptrace(PTRACE_SETOPTIONS, tid, 0, options | PTRACE_O_SUSPEND_SECCOMP) == 0 ||
+               (procfs_status(tid, tid, "Seccomp", 10, 0) == 0 && ptrace(PTRACE_SETOPTIONS, tid, 0, options) == 0);
 }
 
 /* The copy would become its child.  The word at the stack pointer is borrowed for the answer. */
@@ -161,7 +158,7 @@ static pid_t copy_by_helper(pid_t helper, const struct remote *parent, const cha
 
         if (!hold_wait(helper, &status, COPY_PATIENCE_NS) || !WIFSTOPPED(status))
                 return *trouble = clone_trouble(0), 0;
-        ptrace(PTRACE_SETOPTIONS, helper, 0, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL);
+        set_options(helper, PTRACE_O_EXITKILL);
         sched_setscheduler(helper, SCHED_FIFO | SCHED_RESET_ON_FORK, &high);
         without_files = remote_call(&r, &forget) == 0;
         return clone_by(&r, without_files ? 0 : CLONE_FILES, trouble, &number);
@@ -194,14 +191,16 @@ pid_t copy_make(struct hold *h, const struct mappings *maps, struct err *e)
         const char *trouble = "the thread chosen for it is gone";
         pid_t copy = 0;
 
-        if (!t || !is_allowed(h, e))
+        if (!is_allowed(h, e))
                 return 0;
+        if (!t)
+                return refuse(e, h->pid, trouble), 0;
         r = (struct remote){ .tid = t->tid, .home = t->registers };
         r.instruction = instruction_find(t->tid, maps);
         if (!r.instruction)
                 return refuse(e, h->pid, "no system call instruction is in its memory"), 0;
-        if (!set_options(h->pid, t->tid, e))
-                return 0;
+        if (!set_options(t->tid, 0))
+                return refuse(e, h->pid, "it filters system calls (seccomp), and only root may suspend that"), 0;
         if (remote_begin(&r)) {
                 copy = copy_by(&r, &trouble);
                 remote_end(&r);

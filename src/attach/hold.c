@@ -57,11 +57,15 @@ static bool is_dead(pid_t pid, pid_t tid)
         return state == 'Z' || state == 'X';
 }
 
-static bool is_known(const struct hold *h, pid_t tid)
+/* The list has the order of the last time: what comes next is mostly at *NEXT. */
+static bool is_known(const struct hold *h, pid_t tid, uint32_t *next)
 {
-        for (uint32_t i = 0; i < h->count; i++)
-                if (h->threads[i].tid == tid && h->threads[i].state != HOLD_ENDED)
-                        return true;
+        for (uint32_t i = 0; i < h->count; i++, ++*next) {
+                const struct hold_thread *t = &h->threads[*next %= h->count];
+
+                if (t->tid == tid && t->state != HOLD_ENDED)
+                        return ++*next, true;
+        }
         return false;
 }
 
@@ -85,14 +89,15 @@ static bool threads_seize(struct hold *h, struct err *e)
         char path[64];
         struct dirent *entry;
         DIR *list;
-        bool good = true;
+        uint32_t next = 0;
+        bool good = true, first = h->count == 0;
 
         snprintf(path, sizeof path, "/proc/%d/task", (int)h->pid);
         list = opendir(path);
         while (list && good && (entry = readdir(list))) {
                 pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
 
-                if (tid > 0 && !is_known(h, tid))
+                if (tid > 0 && (first || !is_known(h, tid, &next)))
                         good = thread_seize(h, tid, e);
         }
         if (list)
@@ -113,7 +118,7 @@ static void thread_look(struct hold_thread *t)
                 t->state = HOLD_ENDED;
         } else if (status >> 16 == PTRACE_EVENT_STOP) {
                 t->state = HOLD_STOPPED;
-                arch_read(t->tid, &t->registers);
+                t->foreign = !arch_read(t->tid, &t->registers);
         } else {
                 ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
                 ptrace(PTRACE_CONT, t->tid, 0, WSTOPSIG(status));
@@ -161,6 +166,17 @@ static bool is_in_time(const struct hold *h)
         return hold_now_ns() - h->since_ns < HOLD_PATIENCE_NS;
 }
 
+/* A thread that was killed just now is foreign, too, and ends as soon as it is let go. */
+static bool is_whole(const struct hold *h, struct err *e)
+{
+        for (uint32_t i = 0; i < h->count; i++)
+                if (h->threads[i].foreign && !is_dead(h->pid, h->threads[i].tid))
+                        return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                                       "cannot read the registers of thread %d in process %d: it runs 32-bit code, which is not supported",
+                                       (int)h->threads[i].tid, (int)h->pid);
+        return hold_witness(h) || refusal_explain(h->pid, h->pid, ESRCH, e);
+}
+
 bool hold_all(struct hold *h, pid_t pid, struct err *e)
 {
         uint32_t known;
@@ -181,7 +197,7 @@ bool hold_all(struct hold *h, pid_t pid, struct err *e)
                 }
                 calm_asked(h);
         } while (h->count != known && is_in_time(h));
-        return hold_witness(h) ? true : refusal_explain(pid, pid, ESRCH, e);
+        return is_whole(h, e) || (hold_release(h), false);
 }
 
 bool hold_is_partial(const struct hold *h)
@@ -232,7 +248,7 @@ static void thread_release(pid_t pid, struct hold_thread *t)
 {
         long call = arch_interrupted(&t->registers);
 
-        if (call >= 0 && call != SYS_close && !is_signalled(pid, t->tid)) {
+        if (!t->foreign && call >= 0 && call != SYS_close && !is_signalled(pid, t->tid)) {
                 arch_again(&t->registers);
                 arch_write(t->tid, &t->registers);
         }

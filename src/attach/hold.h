@@ -27,6 +27,7 @@ struct hold_thread {
         pid_t tid;
         enum hold_state state;
         struct hurry hurry; /* HOLD_ASKED, and it does not get a processor to stop on */
+        bool foreign;                    /* HOLD_STOPPED, and the registers are not of our kind */
         struct arch_registers registers; /* HOLD_STOPPED */
 };
 

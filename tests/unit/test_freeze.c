@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_freeze.c -- processes held still: what is read of them is true, and they go on as if nothing had been.
+ */
+#include <grp.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/ptrace.h>
+
+#include "stage.h"
+
+#define MAGIC 0x5ee9f4ee5e00ull
+
+/* ---- stopping ---- */
+
+TEST(a_stopped_process_stands_still_and_goes_on)
+{
+        pid_t pid = start(count_turns);
+        struct freeze f;
+        struct err e;
+        long turns;
+
+        is_true(freeze_stop(&f, pid, &e));
+        is_equal(f.thread_count, 1);
+        is_equal(f.threads[0].tid, pid);
+        turns = stage->turns;
+        is_true(turns_of(&f) - turns <= 1);
+        nap();
+        is_equal(stage->turns, turns);
+        freeze_release(&f);
+        is_true(f.pause_ns > 0);
+        wait_until(stage->turns > turns);
+        freeze_close(&f);
+        end(pid);
+}
+
+static void *sit_in_registers(void *unused)
+{
+        stage->tid = gettid();
+        __asm__ volatile("movq %0, %%rbx; movq %0, %%xmm11; movq %0, %%xmm3; pslldq $8, %%xmm3; 1: movl $1, %1; jmp 1b"
+                         :
+                         : "r"(MAGIC), "m"(stage->ready)
+                         : "rbx", "xmm3", "xmm11", "memory");
+        return unused;
+}
+
+static void thread_with_registers(void)
+{
+        pthread_t t;
+        char c;
+        int fds[2];
+
+        pthread_create(&t, NULL, sit_in_registers, NULL);
+        stage->address = __builtin_frame_address(0);
+        if (pipe(fds) || read(fds[0], &c, 1))
+                _exit(1);
+}
+
+TEST(registers_and_stacks_of_all_threads_are_known)
+{
+        pid_t pid = start(thread_with_registers);
+        struct freeze f;
+        struct err e;
+        const struct freeze_thread *sits;
+
+        is_true(freeze_stop(&f, pid, &e));
+        is_equal(f.thread_count, 2);
+        is_equal(f.threads[0].tid, pid);
+        sits = &f.threads[1];
+        is_equal(sits->tid, stage->tid);
+        is_true(f.threads[0].stopped && sits->stopped);
+        is_text(freeze_register_name(1), "rbx");
+        is_equal(sits->registers[1], MAGIC);
+        is_equal(sits->vectors[22], MAGIC);
+        is_equal(sits->vectors[7], MAGIC);
+        is_equal(f.threads[0].registers[7], f.threads[0].sp);
+        is_true(f.threads[0].sp <= (uint64_t)(uintptr_t)stage->address && f.threads[0].sp + 4096 > (uint64_t)(uintptr_t)stage->address);
+        is_true(f.threads[0].tp && sits->tp && f.threads[0].tp != sits->tp);
+        has_text(f.maps, "[stack]");
+        freeze_close(&f);
+        end(pid);
+}
+
+static void *leaderless(void *unused)
+{
+        wait_until(state_of(getpid()) == 'Z');
+        stage->tid = gettid();
+        count_turns();
+        return unused;
+}
+
+static void leave_as_leader(void)
+{
+        pthread_t t;
+
+        pthread_create(&t, NULL, leaderless, NULL);
+        pthread_exit(NULL);
+}
+
+TEST(a_process_whose_first_thread_has_ended_is_read_and_copied)
+{
+        pid_t pid = start(leave_as_leader);
+        struct freeze f;
+        struct err e = { 0 };
+
+        is_true(freeze_stop(&f, pid, &e));
+        is_equal(f.thread_count, 1);
+        is_equal(f.threads[0].tid, stage->tid);
+        is_true(strlen(f.maps) > 100);
+        is_true(turns_of(&f) - stage->turns <= 1);
+        is_true(freeze_copy(&f, &e));
+        is_text(e.text, "");
+        freeze_release(&f);
+        is_true(turns_of(&f) > 0);
+        freeze_close(&f);
+        end(pid);
+}
+
+/* ---- signals ---- */
+
+static void on_signal(int number)
+{
+        (void)number;
+        stage->handled++;
+}
+
+/* Waits in a call that any stop cuts short, and tells with what it came back. */
+static void wait_for_events(void)
+{
+        struct sigaction handler = { .sa_handler = on_signal };
+        struct epoll_event event;
+        int fd = epoll_create1(0);
+
+        sigaction(SIGUSR1, &handler, NULL);
+        signal(SIGUSR2, SIG_IGN);
+        stage->ready = 1;
+        errno = 0;
+        stage->result = epoll_wait(fd, &event, 1, -1);
+        stage->result = errno ? errno : 1;
+        pause();
+}
+
+TEST(a_signal_that_comes_meanwhile_is_handled_and_interrupts)
+{
+        pid_t pid = start(wait_for_events);
+        struct freeze f;
+        struct err e;
+
+        wait_until(state_of(pid) == 'S');
+        for (int i = 0; i < 20; i++) {
+                is_true(freeze_stop(&f, pid, &e));
+                kill(pid, SIGUSR2);
+                kill(pid, SIGWINCH);
+                freeze_close(&f);
+        }
+        is_true(freeze_stop(&f, pid, &e));
+        is_equal(stage->result, 0);
+        kill(pid, SIGUSR1);
+        is_equal(stage->handled, 0);
+        freeze_release(&f);
+        wait_until(stage->result == EINTR && stage->handled == 1);
+        freeze_close(&f);
+        end(pid);
+}
+
+TEST(a_stop_alone_interrupts_nothing)
+{
+        pid_t pid = start(wait_for_events);
+        struct freeze f;
+        struct err e;
+
+        for (int i = 0; i < 50; i++) {
+                wait_until(state_of(pid) == 'S');
+                is_true(freeze_stop(&f, pid, &e));
+                if (i % 2)
+                        is_true(freeze_copy(&f, &e));
+                freeze_close(&f);
+        }
+        wait_until(state_of(pid) == 'S');
+        is_equal(stage->result, 0);
+        end(pid);
+}
+
+TEST(a_process_stopped_by_job_control_stays_stopped)
+{
+        pid_t pid = start(count_turns);
+        struct freeze f;
+        struct err e;
+        int status;
+        long turns;
+
+        kill(pid, SIGSTOP);
+        is_true(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status));
+        turns = stage->turns;
+        for (int i = 0; i < 4; i++) {
+                is_true(freeze_stop(&f, pid, &e));
+                if (i % 2)
+                        is_true(freeze_copy(&f, &e));
+                freeze_release(&f);
+                is_true(turns_of(&f) - turns <= 1);
+                freeze_close(&f);
+                wait_until(state_of(pid) == 'T');
+        }
+        is_equal(stage->turns, turns);
+        kill(pid, SIGCONT);
+        wait_until(stage->turns > turns);
+        end(pid);
+}
+
+TEST(a_process_can_be_stopped_and_continued_while_it_is_held)
+{
+        pid_t pid = start(count_turns);
+        struct freeze f;
+        struct err e;
+        long turns;
+
+        is_true(freeze_stop(&f, pid, &e));
+        kill(pid, SIGSTOP);
+        is_true(freeze_copy(&f, &e));
+        freeze_close(&f);
+        wait_until(state_of(pid) == 'T');
+        turns = stage->turns;
+        is_true(freeze_stop(&f, pid, &e));
+        kill(pid, SIGCONT);
+        is_true(freeze_copy(&f, &e));
+        freeze_close(&f);
+        wait_until(stage->turns > turns);
+        end(pid);
+}
+
+TEST(a_process_killed_while_it_is_held_ends)
+{
+        pid_t pid = start(count_turns);
+        struct freeze f;
+        struct err e = { 0 };
+
+        is_true(freeze_stop(&f, pid, &e));
+        kill(pid, SIGKILL);
+        wait_until(state_of(pid) == 'Z' || state_of(pid) == 'X');
+        is_true(!freeze_copy(&f, &e));
+        has_text(e.text, "cannot copy process");
+        freeze_close(&f);
+        end(pid);
+}
+
+/* ---- memory ---- */
+
+#define SPARSE_PAGES 20000ul
+
+static void use_sparse_memory(void)
+{
+        char *private = mmap(NULL, SPARSE_PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        char *shared = mmap(NULL, SPARSE_PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+        private[5000 * PAGE + 7] = 1;
+        private[19999 * PAGE] = 2;
+        shared[6000 * PAGE + 9] = 3;
+        madvise(private + 19999 * PAGE, PAGE, MADV_DONTFORK);
+        stage->address = private;
+        stage->second = shared;
+        count_turns();
+}
+
+static void check_sparse(const struct freeze *f)
+{
+        uint64_t private = (uint64_t)(uintptr_t)stage->address, shared = (uint64_t)(uintptr_t)stage->second;
+        uint64_t end_of_private = private + SPARSE_PAGES * PAGE, end_of_shared = shared + SPARSE_PAGES * PAGE;
+        uint64_t addresses[] = { private + 5000 * PAGE, 8, shared + 6000 * PAGE + 8 }, words[3] = { 9, 9, 9 };
+        char byte = 0;
+
+        is_equal(freeze_next_used(f, private, end_of_private), private + 5000 * PAGE);
+        is_equal(freeze_next_used(f, private + 5000 * PAGE + 3, end_of_private), private + 5000 * PAGE + 3);
+        is_equal(freeze_next_used(f, private + 5001 * PAGE, end_of_private), private + 19999 * PAGE);
+        is_equal(freeze_next_used(f, private, private + 5000 * PAGE), private + 5000 * PAGE);
+        if (geteuid() == 0)
+                is_equal(freeze_next_used(f, shared, end_of_shared), shared + 6000 * PAGE);
+        is_equal(freeze_next_used(f, shared + 6000 * PAGE, end_of_shared), shared + 6000 * PAGE);
+        is_equal(freeze_read(f, private + 19999 * PAGE, &byte, 1), 1);
+        is_equal(byte, 2);
+        freeze_read_words(f, addresses, words, 3);
+        is_equal(words[0], 1ull << 56);
+        is_equal(words[1], 0);
+        is_equal(words[2], 3ull << 8);
+}
+
+TEST(used_pages_of_sparse_memory_are_found)
+{
+        pid_t pid = start(use_sparse_memory);
+        struct freeze f;
+        struct err e;
+
+        is_true(freeze_stop(&f, pid, &e));
+        check_sparse(&f);
+        is_true(freeze_copy(&f, &e));
+        freeze_release(&f);
+        check_sparse(&f);
+        freeze_close(&f);
+        end(pid);
+}
+
+static void have_a_gap(void)
+{
+        char *memory = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        memset(memory, 'x', 3 * PAGE);
+        munmap(memory + PAGE, PAGE);
+        stage->address = memory;
+        count_turns();
+}
+
+TEST(a_read_ends_where_the_memory_ends)
+{
+        pid_t pid = start(have_a_gap);
+        struct freeze f;
+        struct err e;
+        char bytes[3 * PAGE];
+        uint64_t at, addresses[1500], words[1500];
+
+        at = (uint64_t)(uintptr_t)stage->address;
+        is_true(freeze_stop(&f, pid, &e));
+        is_equal(freeze_read(&f, at + 100, bytes, sizeof bytes - 100), PAGE - 100);
+        is_equal(bytes[PAGE - 101], 'x');
+        is_equal(freeze_read(&f, at + PAGE, bytes, 1), 0);
+        for (size_t i = 0; i < 1500; i++)
+                addresses[i] = at + i % 3 * PAGE;
+        freeze_read_words(&f, addresses, words, 1500);
+        for (size_t i = 0; i < 1500; i++)
+                is_equal(words[i], i % 3 == 1 ? 0 : 0x7878787878787878);
+        freeze_close(&f);
+        end(pid);
+}
+
+/* ---- refusals ---- */
+
+static void refused(pid_t pid, const char *why)
+{
+        struct freeze f;
+        struct err e = { 0 };
+
+        is_true(!freeze_stop(&f, pid, &e));
+        is_equal(e.exit_code, ERR_EXIT_CANNOT_TRACE);
+        has_text(e.text, why);
+        freeze_close(&f);
+}
+
+TEST(a_process_that_is_gone_is_named_so)
+{
+        pid_t pid = start(count_turns);
+
+        kill(pid, SIGKILL);
+        wait_until(state_of(pid) == 'Z');
+        refused(pid, "it has ended");
+        end(pid);
+        refused(pid, "there is no process");
+}
+
+TEST(a_process_that_another_traces_is_left_to_it)
+{
+        pid_t pid = start(count_turns), tracer = fork();
+        char who[64];
+
+        if (tracer == 0) {
+                prctl(PR_SET_NAME, "watcher");
+                stage->tid = ptrace(PTRACE_SEIZE, pid, 0, 0) == 0 ? 1 : -1;
+                pause();
+        }
+        wait_until(stage->tid == 1);
+        snprintf(who, sizeof who, "already traced by watcher (%d)", (int)tracer);
+        refused(pid, who);
+        end(tracer);
+        end(pid);
+}
+
+/* As a user without rights; what freeze_stop says is left in stage->text. */
+static void ask_as_nobody(pid_t pid)
+{
+        pid_t other = fork();
+        struct freeze f;
+        struct err e = { 0 };
+
+        if (other == 0) {
+                if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY))
+                        _exit(1);
+                if (!freeze_stop(&f, pid, &e))
+                        snprintf(stage->text, sizeof stage->text, "%s", e.text);
+                _exit(0);
+        }
+        waitpid(other, NULL, 0);
+}
+
+static void hide_as_nobody(void)
+{
+        if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY) || prctl(PR_SET_DUMPABLE, 0))
+                _exit(1);
+        count_turns();
+}
+
+TEST(missing_rights_are_told_one_from_another)
+{
+        pid_t pid;
+
+        if (geteuid() != 0) {
+                tap_skip("not root");
+                return;
+        }
+        pid = start(count_turns);
+        ask_as_nobody(pid);
+        has_text(stage->text, "belongs to another user (uid 0, we are 65534)");
+        end(pid);
+        pid = start(hide_as_nobody);
+        ask_as_nobody(pid);
+        has_text(stage->text, "not dumpable");
+        end(pid);
+}
+
+TAP_MAIN(a_stopped_process_stands_still_and_goes_on, registers_and_stacks_of_all_threads_are_known,
+         a_process_whose_first_thread_has_ended_is_read_and_copied, a_signal_that_comes_meanwhile_is_handled_and_interrupts,
+         a_stop_alone_interrupts_nothing, a_process_stopped_by_job_control_stays_stopped,
+         a_process_can_be_stopped_and_continued_while_it_is_held, a_process_killed_while_it_is_held_ends,
+         used_pages_of_sparse_memory_are_found, a_read_ends_where_the_memory_ends, a_process_that_is_gone_is_named_so,
+         a_process_that_another_traces_is_left_to_it, missing_rights_are_told_one_from_another)
