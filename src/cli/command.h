@@ -21,7 +21,6 @@
         X(leaks, "[OPTIONS] [FILE|PID]", "tell what a program lost, by call stack, and what was released wrongly")     \
         X(check, "[OPTIONS] [FILE... | -- PROGRAM [ARG...]]", "for CI: fail when a run leaks or breaks a budget")      \
         X(why, "[OPTIONS] [FILE|PID] ADDRESS|#SITE", "tell what keeps a block of memory alive")                        \
-        X(why, "[OPTIONS] [FILE|PID] ADDRESS|#SITE", "tell what keeps a block of memory alive")                        \
         X(diff, "[OPTIONS] OLD NEW", "tell what changed between two recordings or two moments of one")                \
         X(events, "[OPTIONS] [FILE]", "print every transaction of a recording made with --events")                       \
         X(info, "[OPTIONS] [FILE]", "tell what a recording holds and whether it is whole")                             \

@@ -40,8 +40,6 @@
         X(REPORT_ERRORS, "errors", 0, NULL, "double frees and other bad releases, with stacks")                        \
         X(REPORT_RETAINED, "retained", 0, "[BY]",                                                                      \
           "the heap by what keeps it: owners (variables, stacks, ...), or by call stack: sites", "owners|sites")       \
-        X(REPORT_RETAINED, "retained", 0, "[BY]",                                                                      \
-          "the heap by what keeps it: owners (variables, stacks, ...), or by call stack: sites", "owners|sites")       \
         X(REPORT_SUMMARY, "summary", 0, NULL, "the screen that ends a recording")                                      \
         X(REPORT_JSON, "json", 0, NULL, "everything, for programs")                                                    \
         X(REPORT_HEAD_WHAT, NULL, 0, NULL, "what is counted:")                                                         \

@@ -184,15 +184,6 @@ static bool take_json(struct report *r, int which)
         return true;
 }
 
-/* --json alone is a view; --retained has its own form for programs. */
-static bool take_json(struct report *r, int which)
-{
-        if (!r->view_set || !((which == REPORT_JSON && r->view == REPORT_RETAINED) || (which == REPORT_RETAINED && r->view == REPORT_JSON)))
-                return false;
-        r->json = true;
-        return true;
-}
-
 int report_take(struct report *r, int which, const char *value)
 {
         int status;

@@ -21,7 +21,6 @@
 #include "report/memlog.h"
 #include "report/modules.h"
 #include "report/owners.h"
-#include "report/owners.h"
 #include "report/resources.h"
 #include "report/source.h"
 #include "report/summary.h"
@@ -30,7 +29,6 @@
 #include "report/threads.h"
 #include "report/timeline.h"
 #include "report/tree.h"
-#include "report/why.h"
 #include "report/why.h"
 
 /* What a view is written from. */
@@ -151,17 +149,6 @@ static bool write_retained(struct scene *c)
         return true;
 }
 
-static bool write_retained(struct scene *c)
-{
-        const struct report *r = c->r;
-        struct owners_options options = { r->view_value && strcmp(r->view_value, "sites") == 0, r->limit, r->json, c->color };
-
-        if (!why_possible(c->p, c->file, c->e))
-                return false;
-        owners_write(c->p, c->s, &options, c->out);
-        return true;
-}
-
 static bool write_summary(struct scene *c)
 {
         summary_write(c->p, c->s, c->file, c->color, c->out);
@@ -207,7 +194,6 @@ static const struct {
         { REPORT_MODULES, FOLLOWS_ALL, false, write_modules },
         { REPORT_RESOURCES, FOLLOWS_ALL, true, write_resources },
         { REPORT_ERRORS, 0, true, write_errors },
-        { REPORT_RETAINED, 0, true, write_retained },
         { REPORT_RETAINED, 0, true, write_retained },
         { REPORT_SUMMARY, 0, true, write_summary },
         { REPORT_JSON, FOLLOWS_ALL, false, write_json },
