@@ -93,7 +93,7 @@ def test_visitors_who_say_nothing_hold_up_nobody(waiting):
 def test_who_asks_and_leaves_does_no_harm(waiting):
     for _ in range(20):
         with door(waiting.pid) as connection:
-            connection.send(struct.pack("<QII128s", ASK, 1, waiting.pid, b"left"))
+            connection.send(struct.pack("<QIIII128s", ASK, 1, waiting.pid, 0, 0, b"left"))
     check_alive(waiting)
 
 
