@@ -228,3 +228,11 @@ def waiting(recorder, program, *cases, options=(), env=None):
     with start_recorded(recorder.folder(), program, *cases, "wait", options=options, env=env) as it:
         it.said(b"ready\n")
         yield it, child_of(it), Truth(it.told.read_text()).leaks
+
+
+def check_running(recorder, program, *cases, options=(), **how):
+    """Searched while it waits; then it goes on and ends as if nothing had been."""
+    with waiting(recorder, program, *cases, **how) as (it, pid, truth):
+        check_verdicts("seep", seep_verdicts(pid, truth, *options), truth)
+        done = it.finish()
+    assert (done.status, done.stdout) == (0, b"ready\n")

@@ -2,7 +2,8 @@
 """Blocks of every class in every shape: seep, Memcheck and LeakSanitizer find what the program knows."""
 import pytest
 
-from leaks import BUILDS, build_for, by_sanitizer, check, check_verdicts, every_build, every_tool, leaks_json, seep_verdicts, waiting
+from leaks import (BUILDS, build_for, by_memcheck, by_sanitizer, check, check_running, check_verdicts, every_build, every_tool,
+                   seep_verdicts, waiting)
 
 CLASSES = ["block", "list", "double_list", "cycle", "self", "owned_cycle", "tree", "group", "long_list", "kept_list", "interior",
            "possible_chain", "interior_link", "both", "possible_beats_lost", "lost_points_to_kept", "lost_interior", "past_end",
@@ -32,3 +33,44 @@ def test_objects(compiler, recorder, tool, build):
 @every_build
 def test_strings_that_share_their_text(compiler, recorder, tool, build):
     check(tool, recorder, build_for(tool, compiler, "leak_cxx.cpp", build, flags=["-D_GLIBCXX_USE_CXX11_ABI=0"]), "strings")
+
+
+@every_build
+def test_every_class_in_a_running_program(compiler, recorder, build):
+    check_running(recorder, build_for("seep", compiler, "leak_classes.c", build), *CLASSES)
+
+
+def test_unaligned_pointers_hold_if_one_wants_that(compiler, recorder):
+    program = build_for("seep", compiler, "leak_classes.c", BUILDS[0])
+    for option, kind in ((), "definite"), (("--unaligned",), "reachable"):
+        with waiting(recorder, program, "unaligned", "list") as (it, pid, truth):
+            check_verdicts("seep", seep_verdicts(pid, truth, *option), {**truth, "unaligned_block": {kind: (1381, 1)}})
+            assert it.finish().status == 0
+
+
+def test_the_sanitizer_agrees_about_unaligned_pointers(compiler, recorder):
+    program = build_for("sanitizer", compiler, "leak_classes.c", BUILDS[0])
+    done, verdicts = by_sanitizer(recorder, program, "unaligned", "list", options="use_unaligned=1")
+    check_verdicts("sanitizer", verdicts, {**done.truth.leaks, "unaligned_block": {"reachable": (1381, 1)}})
+
+
+IDIOMS = {"array_with_cookie", "second_base", "length_before_text", "shared_text"}
+
+
+def test_idioms_can_be_switched_off(compiler, recorder):
+    """... as with Memcheck's --leak-check-heuristics=none."""
+    program = build_for("seep", compiler, "leak_cxx.cpp", BUILDS[0])
+    with waiting(recorder, program, "idioms", "lookalikes") as (it, pid, truth):
+        check_verdicts("seep", seep_verdicts(pid, truth), truth)
+        possible = {f: {"possible": kinds["reachable"]} for f, kinds in truth.items() if f in IDIOMS}
+        assert set(possible) == IDIOMS
+        check_verdicts("seep", seep_verdicts(pid, truth, "--no-idioms"), {**truth, **possible})
+        assert it.finish().status == 0
+
+
+def test_memcheck_agrees_about_idioms_switched_off(compiler, recorder, need):
+    need("valgrind")
+    done, verdicts = by_memcheck(recorder, build_for("memcheck", compiler, "leak_cxx.cpp", BUILDS[0]), "idioms", "lookalikes",
+                                 options=["--leak-check-heuristics=none"])
+    truth = done.truth.leaks
+    check_verdicts("memcheck", verdicts, {**truth, **{f: {"possible": k["reachable"]} for f, k in truth.items() if f in IDIOMS}})
