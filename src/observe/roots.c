@@ -260,11 +260,12 @@ static void put_modules(struct work *w)
                 if (p->modules[i].gone_ms || !tls_module(&w->tls, i, &m))
                         continue;
                 for (uint32_t k = 0; k < m.data_count; k++)
-                        put_mapped(w, (struct profile_root){ .start = m.data[k].start, .end = m.data[k].end, .kind = PROFILE_ROOT_DATA,
-                                                             .module = i });
-                if (i + 1 == own || i == w->allocator)
-                        segments_erase(&w->segments, p->modules[i].start, p->modules[i].end);
-                else if (has_libc_malloc(w, i))
+                        if (i + 1 == own || i == w->allocator)
+                                segments_erase(&w->segments, page_of(m.data[k].start), page_of(m.data[k].end + ROOTS_PAGE - 1));
+                        else
+                                put_mapped(w, (struct profile_root){ .start = m.data[k].start, .end = m.data[k].end,
+                                                                     .kind = PROFILE_ROOT_DATA, .module = i });
+                if (has_libc_malloc(w, i))
                         erase_main_arena(w, &m);
         }
 }

@@ -27,7 +27,7 @@ static uint32_t *match(const struct scan_result *r, const struct profile *p)
                                               (p->blocks[j].address == b->address && p->blocks[j].size > b->size)))
                         j++;
                 if (j < p->block_count && p->blocks[j].address == b->address && p->blocks[j].size == b->size &&
-                    !(b->flags & SEARCH_BLOCK_PASSAGE))
+                    p->blocks[j].birth_ms < r->moment_ms && !(b->flags & SEARCH_BLOCK_PASSAGE))
                         map[i] = (uint32_t)++j;
         }
         return map;
