@@ -165,9 +165,9 @@ def by_sanitizer(recorder, *argv, options="", env=None, **how):
 
 # ---- seep ----
 
-def leaks_json(*words, status=(0, 1)):
+def leaks_json(*words, show="all", status=(0, 1)):
     """`seep leaks --json`, of a file or a process."""
-    done = subprocess.run([SEEP, "leaks", "--json", "--show=all", *map(str, words)], capture_output=True, env=clean_environment(),
+    done = subprocess.run([SEEP, "leaks", "--json", f"--show={show}", *map(str, words)], capture_output=True, env=clean_environment(),
                           timeout=DEADLINE)
     assert done.returncode in status, f"seep leaks {words}: status {done.returncode}\n{done.stderr.decode()}"
     return json.loads(done.stdout)

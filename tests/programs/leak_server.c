@@ -134,7 +134,7 @@ static char *answer(char *line)
         else if (!strcmp(word, "del"))
                 delete(b, key);
         else if (!strcmp(word, "leak"))
-                leaked_block((size_t)atol(key));
+                leaked_block((size_t)atol(key)), leak_wipe();
         else if (!strcmp(word, "get") && *find(b, key))
                 result = strdup((*find(b, key))->value);
         pthread_mutex_unlock(&b->lock);
