@@ -42,8 +42,8 @@
         X(LEAKS_HEAD_RULES, NULL, 0, NULL, "suppressions:")                                                            \
         X(LEAKS_SUPPRESSIONS, "suppressions", 0, "FILE", "do not tell what FILE names, as LSan or Valgrind write it (may be repeated)") \
         X(LEAKS_NO_BUILT_IN, "no-builtin-suppressions", 0, NULL, "tell also what the C library and runtimes keep")     \
-        X(LEAKS_GEN, "gen-suppressions", 0, "[FORM]", "print a rule for each leak instead, as lsan (default) or valgrind have it", \
-          "lsan|valgrind")                                                                                             \
+        X(LEAKS_GEN, "gen-suppressions", 0, "[FORM]", "print a rule for each leak instead, as valgrind (default) or lsan has it", \
+          "valgrind|lsan")                                                                                             \
         X(LEAKS_HEAD_FILTER, NULL, 0, NULL, "which stacks (extended regular expressions, each may be repeated):")      \
         X(LEAKS_INCLUDE, "include", 'i', "RE", "only stacks with such a function")                                     \
         X(LEAKS_EXCLUDE, "exclude", 'x', "RE", "no stacks with such a function")                                       \
@@ -170,7 +170,7 @@ static int take(struct wishes *w, int which, const char *value)
                 return take_rules(w, value);
         case LEAKS_GEN:
                 w->gen = true;
-                w->form = value && strcmp(value, "valgrind") == 0 ? SUPPRESS_AS_VALGRIND : SUPPRESS_AS_LSAN;
+                w->form = value && strcmp(value, "lsan") == 0 ? SUPPRESS_AS_LSAN : SUPPRESS_AS_VALGRIND;
                 return 0;
         case LEAKS_SORT:
                 leaks_key_named(value, &w->request.key); /* one of the table's values */

@@ -55,7 +55,8 @@ static void summarize(const struct run *r, const struct roster_choice *choice)
         struct str out = { 0 };
 
         roster_explain(&r->roster, r->program_argv[0], &out);
-        summary_write(choice->profile, symbols, choice->path, want_color(), &out);
+        summary_write(choice->profile, symbols,
+                      &(struct summary_options){ choice->path, want_color(), r->wishes->suppressions }, &out);
         symbols_free(symbols);
         roster_list(&r->roster, &out);
         roster_list_reports(&r->roster, &out);
@@ -117,5 +118,6 @@ int cmd_record(int argc, char **argv)
         r.program_argv = argv + parser.first_operand;
         status = run_program(&r);
         roster_free(&r.roster);
+        record_free(&wishes);
         return status;
 }

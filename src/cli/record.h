@@ -11,6 +11,7 @@
 
 #include "cli/option.h"
 #include "observe/session.h"
+#include "report/suppress.h"
 
 #define RECORD_OPTIONS(X)                                                                                       \
         X(RECORD_OUTPUT, "output", 'o', "FILE",                                                                 \
@@ -37,6 +38,8 @@
           "abort|enomem|snapshot")                                                                              \
         X(RECORD_HEAD_LEAKS, NULL, 0, NULL, "leaks; searched for when the program ends:")                       \
         X(RECORD_NO_SCAN, "no-leak-scan", 0, NULL, "do not search; the program ends at once")                   \
+        X(RECORD_SUPPRESSIONS, "suppressions", 0, "FILE",                                                       \
+          "leaks that are not told at the end, as LSan or Valgrind write it (may be repeated)")                 \
         X(RECORD_KEEP_GRAPH, "keep-graph", 0, NULL, "keep who points to whom also above 1 million blocks, for seep why") \
         X(RECORD_UNALIGNED, "unaligned", 0, NULL, "search for pointers at every byte, not only at multiples of 8") \
         X(RECORD_HEAD_EVENTS, NULL, 0, NULL, "event log:")                                                      \
@@ -55,10 +58,12 @@ struct record {
         const char *pattern; /* NULL: not given */
         const char *user;
         bool force, quiet, verbose, no_summary, action_given;
+        struct suppressions *suppressions; /* NULL: none given */
         struct session_options session; /* all but the callbacks, the program and the place */
 };
 
 void record_start(struct record *r);
+void record_free(struct record *r);
 
 /* Take one option.  0, or, after a message, the status to exit with. */
 int record_take(struct record *r, int which, const char *value);

@@ -7,7 +7,9 @@
 #include "cli/record.h"
 
 #include <signal.h>
+#include <stdlib.h>
 
+#include "base/heap.h"
 #include "base/quantity.h"
 #include "base/signals.h"
 #include "cli/command.h"
@@ -21,6 +23,14 @@ const struct option_entry record_options[] = { RECORD_OPTIONS(OPTION_ENTRY) OPTI
 void record_start(struct record *r)
 {
         *r = (struct record){ .session = { .follow = SESSION_FOLLOW_EXEC, .signal = SIGUSR1, .flags = WIRE_F_LEAK_SCAN } };
+}
+
+void record_free(struct record *r)
+{
+        if (r->suppressions)
+                suppress_free(r->suppressions);
+        free(r->suppressions);
+        r->suppressions = NULL;
 }
 
 static int take_depth(struct session_options *o, const char *value)
@@ -62,6 +72,15 @@ static int take_signal(struct session_options *o, const char *value)
         struct err e = { 0 };
 
         return signals_parse(value, &o->signal, &e) ? 0 : message_usage("record", "--signal: %s", e.text);
+}
+
+static int take_suppressions(struct record *r, const char *value)
+{
+        struct err e = { 0 };
+
+        if (!r->suppressions)
+                r->suppressions = heap_zero(1, sizeof *r->suppressions);
+        return suppress_read_file(r->suppressions, value, &e) ? 0 : message_error(&e);
 }
 
 static int take_action(struct record *r, const char *value)
@@ -119,6 +138,8 @@ static int take_value(struct record *r, int which, const char *value)
                 return take_size(which, value, &o->limit_bytes);
         case RECORD_LIMIT_ACTION:
                 return take_action(r, value);
+        case RECORD_SUPPRESSIONS:
+                return take_suppressions(r, value);
         case RECORD_MAX_FILE:
                 return take_size(which, value, &o->max_file_bytes);
         }

@@ -65,8 +65,8 @@
         X(REPORT_THRESHOLD, "threshold", 0, "PCT", "sum up what is below this share of the whole (1)")                 \
         X(REPORT_LIMIT, "limit", 'n', "N", "at most N entries")                                                        \
         X(REPORT_SORT, "sort", 's', "KEY",                                                                             \
-          "order of --flat: live-bytes live-blocks peak-bytes alloc-bytes allocs temporary average age bad-frees "     \
-          "mismatched",                                                                                                \
+          "order of --flat: live-bytes live-blocks peak-bytes alloc-bytes allocs temporary leaked-bytes leaked-blocks " \
+          "average age bad-frees mismatched",                                                                                                \
           "live-bytes|live-blocks|peak-bytes|alloc-bytes|allocs|temporary|leaked-bytes|leaked-blocks|average|age|"     \
           "bad-frees|mismatched")                                                                                      \
         X(REPORT_ALL_FRAMES, "all-frames", 0, NULL, "also xmalloc, std::allocator and other wrappers")                 \

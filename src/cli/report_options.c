@@ -96,9 +96,6 @@ static int take_sort(struct report *r, const char *value)
         r->sort_set = true;
         if (flat_key_named(value, &r->sort))
                 return 0;
-        if (strcmp(value, "leaked-bytes") == 0 || strcmp(value, "leaked-blocks") == 0)
-                return wrong(r, "sort", value,
-                             "the recording was not scanned for leaks; live-bytes orders by what was not freed");
         return wrong(r, "sort", value, "there is no such key ('seep help report' lists them)");
 }
 

@@ -18,6 +18,7 @@
 #include "report/errors.h"
 #include "report/histogram.h"
 #include "report/json.h"
+#include "report/leaks.h"
 #include "report/memlog.h"
 #include "report/modules.h"
 #include "report/owners.h"
@@ -52,17 +53,41 @@ static bool write_tree(struct scene *c)
         return true;
 }
 
+/* Whether the key is about leaks, and those are known. */
+static bool find_leaks(struct scene *c, enum flat_key key, struct leaks *l)
+{
+        struct str why = { 0 };
+
+        *l = (struct leaks){ 0 };
+        if (key != FLAT_LEAKED_BYTES && key != FLAT_LEAKED_BLOCKS)
+                return true;
+        leaks_make_usual(l, c->sel, c->s);
+        if (l->scan)
+                return true;
+        leaks_free(l);
+        leaks_not_scanned(c->p, &why);
+        err_set(c->e, ERR_EXIT_USAGE, "--sort by leaks: the recording was not searched for them: %s; live-bytes orders by what was not freed",
+                str_get(&why));
+        str_free(&why);
+        return false;
+}
+
 static bool write_flat(struct scene *c)
 {
+        struct leaks leaks;
         struct flat_options options = { .key = c->r->sort_set ? c->r->sort : flat_key_of(c->r->request.cost),
                                         .growing_first = c->r->view == REPORT_GROWTH,
                                         .limit = c->r->limit,
-                                        .color = c->color };
+                                        .color = c->color,
+                                        .leaks = &leaks };
 
+        if (!find_leaks(c, options.key, &leaks))
+                return false;
         if (c->r->csv)
                 csv_write(c->sel, c->s, &options, c->out);
         else
                 flat_write(c->sel, c->s, &options, c->out);
+        leaks_free(&leaks);
         return true;
 }
 
@@ -151,7 +176,7 @@ static bool write_retained(struct scene *c)
 
 static bool write_summary(struct scene *c)
 {
-        summary_write(c->p, c->s, c->file, c->color, c->out);
+        summary_write(c->p, c->s, &(struct summary_options){ .file = c->file, .color = c->color }, c->out);
         return true;
 }
 

@@ -68,23 +68,61 @@ enum flat_key flat_key_of(enum select_cost cost)
         return keys[cost];
 }
 
-/* What only the profile's other lists know, per site: the age of the oldest block, or the number of bad releases. */
-static uint64_t *flat_extra(const struct selection *sel, enum flat_key key)
+/* By site: the age of its oldest block. */
+static void extra_ages(const struct selection *sel, uint64_t *extra)
 {
         const struct profile *p = sel->profile;
-        uint64_t *extra = heap_zero(p->site_count, sizeof *extra);
-        uint32_t type = key == FLAT_BAD_FREES ? LEDGER_ERROR_DOUBLE_FREE : LEDGER_ERROR_MISMATCHED;
 
-        for (uint64_t i = 0; key == FLAT_AGE && i < p->block_count; i++) {
+        for (uint64_t i = 0; i < p->block_count; i++) {
                 const struct profile_block *block = &p->blocks[i];
                 uint64_t age = p->meta.duration_ms > block->birth_ms ? p->meta.duration_ms - block->birth_ms : 0;
 
                 if (block->site < p->site_count && age > extra[sel->leaders[block->site]])
                         extra[sel->leaders[block->site]] = age;
         }
-        for (uint32_t i = 0; key != FLAT_AGE && i < p->error_count; i++)
+}
+
+/* By site: how often its blocks were released wrongly. */
+static void extra_errors(const struct selection *sel, uint32_t type, uint64_t *extra)
+{
+        const struct profile *p = sel->profile;
+
+        for (uint32_t i = 0; i < p->error_count; i++)
                 if (p->errors[i].type == type && p->errors[i].alloc_site < p->site_count)
                         extra[sel->leaders[p->errors[i].alloc_site]] += p->errors[i].count;
+}
+
+/* By site: what it lost, definitely or indirectly. */
+static void extra_leaks(const struct selection *sel, const struct leaks *l, bool bytes, uint64_t *extra)
+{
+        for (uint32_t i = 1; l && l->scan && i < sel->profile->site_count; i++) {
+                const struct leaks_sum *of = leaks_of_site(l, i);
+
+                extra[i] = bytes ? of[PROFILE_LEAK_DEFINITE].bytes + of[PROFILE_LEAK_INDIRECT].bytes
+                                 : of[PROFILE_LEAK_DEFINITE].blocks + of[PROFILE_LEAK_INDIRECT].blocks;
+        }
+}
+
+/* What only the profile's other lists know, per site. */
+static uint64_t *flat_extra(const struct flat *f, enum flat_key key)
+{
+        uint64_t *extra = heap_zero(f->sel->profile->site_count, sizeof *extra);
+
+        switch (key) {
+        case FLAT_AGE:
+                extra_ages(f->sel, extra);
+                break;
+        case FLAT_BAD_FREES:
+        case FLAT_MISMATCHED:
+                extra_errors(f->sel, key == FLAT_BAD_FREES ? LEDGER_ERROR_DOUBLE_FREE : LEDGER_ERROR_MISMATCHED, extra);
+                break;
+        case FLAT_LEAKED_BYTES:
+        case FLAT_LEAKED_BLOCKS:
+                extra_leaks(f->sel, f->options->leaks, key == FLAT_LEAKED_BYTES, extra);
+                break;
+        default:
+                break;
+        }
         return extra;
 }
 
@@ -347,7 +385,7 @@ static struct flat_entry *flat_entries(const struct flat *f, const struct select
 {
         struct flat_entry *entries = heap_zero(part->count, sizeof *entries);
         enum flat_key key = f->options->key, second = flat_second(key);
-        uint64_t *extra = flat_extra(f->sel, key), *extra_second = flat_extra(f->sel, second);
+        uint64_t *extra = flat_extra(f, key), *extra_second = flat_extra(f, second);
 
         *count = 0;
         for (uint32_t i = 0; i < part->count; i++) {

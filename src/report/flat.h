@@ -12,6 +12,7 @@
 
 #include "base/str.h"
 #include "report/growth.h"
+#include "report/leaks.h"
 #include "report/select.h"
 #include "symbol/symbol.h"
 
@@ -23,6 +24,8 @@
         X(ALLOC_BYTES, "alloc-bytes", "allocated in all", true)                \
         X(ALLOCS, "allocs", "calls", false)                                    \
         X(TEMPORARY, "temporary", "temporary", false)                          \
+        X(LEAKED_BYTES, "leaked-bytes", "lost", true)                          \
+        X(LEAKED_BLOCKS, "leaked-blocks", "blocks lost", false)                \
         X(AVERAGE, "average", "average size", true)                            \
         X(AGE, "age", "ms: age of the oldest block", false)                    \
         X(BAD_FREES, "bad-frees", "double frees", false)                       \
@@ -45,6 +48,7 @@ struct flat_options {
         bool growing_first; /* those that grow, fastest first, then the others by key */
         uint32_t limit; /* 0: all */
         int color;
+        const struct leaks *leaks; /* for the keys that are about leaks: what a search found */
 };
 
 /* growth_judge() where the selection allows it, else NULL; to be freed. */

@@ -402,12 +402,12 @@ void leaks_not_scanned(const struct profile *p, struct str *out)
         } else if (p->truncated) {
                 str_text(out, "the part of the file that would tell is missing");
         } else if (!(p->meta.flags & WIRE_F_LEAK_SCAN)) {
-                str_text(out, "it was recorded without a search for leaks (--no-leak-scan)");
+                str_text(out, "it was recorded with --no-leak-scan, or by a seep that knew no search");
         } else if (p->meta.end == PROFILE_END_SIGNAL) {
                 signals_name(p->meta.exit_signal, signal);
                 str_format(out, "%s ended the program, and its memory was gone at once", signal);
         } else if (p->meta.end == PROFILE_END_UNKNOWN) {
-                str_format(out, "the recording ended before the program did; while it runs, 'seep leaks %u' searches it", p->meta.pid);
+                str_format(out, "the program was still running; 'seep leaks %u' searches it while it is recorded", p->meta.pid);
         } else if (p->meta.end == PROFILE_END_GONE) {
                 str_text(out, "the program ended in a way that left no chance for it");
         } else {

@@ -50,22 +50,28 @@ static bool rules_wanted(const struct rules_page *page, const struct leaks_row *
         return page->o->show >> row->leak & 1 && !with_heads;
 }
 
-static void rules_amount(const struct leaks_row *row, struct str *out)
+/* "definitely lost by push": names of rules must not change from run to run. */
+static void rules_name(struct rules_page *page, const struct leaks_row *row, struct str *out)
 {
-        text_size(out, (int64_t)row->own.bytes);
-        str_text(out, " in ");
-        text_count(out, (int64_t)row->own.blocks, "block");
-        str_format(out, " %s", profile_leak_text(row->leak));
+        const struct symbol_frame *frames, *frame = &(struct symbol_frame){ 0 };
+
+        if (row->stack->node > 1) {
+                symbols_node(page->symbols, row->stack->node, &frames);
+                frame = frames;
+        }
+        str_format(out, "%s by ", profile_leak_text(row->leak));
+        label_short(page->p, row->stack->node, frame, out);
 }
 
 /* ---- LSan ---- */
 
 struct choice {
-        struct verdicts *met; /* by name: in how many stacks it is */
+        struct verdicts *met;  /* by name: in how many stacks it is */
+        struct verdicts *last; /* by name: the last row that counted it */
+        uint32_t row;
         const char *name, *module;
         uint32_t others;
-        uint32_t row; /* marks names that this row has already counted */
-        struct verdicts *last;
+        bool library; /* the name is one of the C library */
 };
 
 static bool count_name(struct rules_page *page, uint32_t node, const struct symbol_frame *frame, void *context)
@@ -81,39 +87,42 @@ static bool count_name(struct rules_page *page, uint32_t node, const struct symb
         return true;
 }
 
-/* The innermost function that is in no other stack; failing that, the one that is in the fewest. */
+/* The innermost function that is in no other stack, the program's own before those of libraries; failing that, the one that is in the fewest. */
 static bool choose_name(struct rules_page *page, uint32_t node, const struct symbol_frame *frame, void *context)
 {
         struct choice *c = context;
         uint32_t module = page->p->nodes[node].module, others;
+        bool library = label_in_libc(page->p, node) || wrapper_or_library(frame);
 
         if (!c->module && module < page->p->module_count)
                 c->module = page->p->modules[module].path;
-        if (!frame->function || wrapper_or_library(frame))
+        if (!frame->function)
                 return true;
         others = *verdicts_of(c->met, frame->function) - 1;
-        if (!c->name || others < c->others) {
+        if (!c->name || others < c->others || (others == c->others && c->library && !library)) {
                 c->name = frame->function;
                 c->others = others;
+                c->library = library;
         }
-        return c->others != 0;
+        return c->others != 0 || c->library;
 }
 
-static void lsan_rule(struct rules_page *page, const struct leaks_row *row, struct choice *c, struct verdicts *written)
+/* WIDE: only if it covers other stacks, too, which have rules of their own; else only if it does not. */
+static void lsan_rule(struct rules_page *page, const struct leaks_row *row, struct choice *c, bool wide, struct verdicts *written)
 {
         c->name = c->module = NULL;
         each_frame(page, row->stack->node, choose_name, c);
-        if (c->name && (*verdicts_of(written, c->name))++)
+        if (wide != (!c->name || c->others) || (c->name && (*verdicts_of(written, c->name))++))
                 return;
         str_text(page->out, "# ");
-        rules_amount(row, page->out);
+        rules_name(page, row, page->out);
         if (c->name && c->others) {
                 str_text(page->out, "; covers ");
                 text_count(page->out, c->others, "other stack");
                 str_text(page->out, ", too: valgrind's form can tell them apart");
         }
         if (c->name)
-                str_format(page->out, "\nleak:^%s$\n", c->name);
+                str_format(page->out, "\nleak:^%s$\n", label_plain(c->name));
         else if (c->module)
                 str_format(page->out, "; no function is known: covers all of the module\nleak:^%s$\n", c->module);
         else
@@ -130,9 +139,12 @@ static void lsan_rules(struct rules_page *page)
                 if (rules_wanted(page, &page->l->rows[i]))
                         each_frame(page, page->l->rows[i].stack->node, count_name, &c);
         }
-        for (uint32_t i = 0; i < page->l->count; i++)
-                if (rules_wanted(page, &page->l->rows[i]))
-                        lsan_rule(page, &page->l->rows[i], &c, &written);
+        for (uint32_t i = 0; i < 2 * page->l->count; i++) {
+                const struct leaks_row *row = &page->l->rows[i % page->l->count];
+
+                if (rules_wanted(page, row))
+                        lsan_rule(page, row, &c, i >= page->l->count, &written);
+        }
         verdicts_free(&met);
         verdicts_free(&last);
         verdicts_free(&written);
@@ -186,7 +198,7 @@ static bool valgrind_met(char **texts, uint32_t count, const char *text)
 static void valgrind_rule(struct rules_page *page, const struct leaks_row *row, const char *lines)
 {
         str_text(page->out, "{\n   ");
-        rules_amount(row, page->out);
+        rules_name(page, row, page->out);
         str_format(page->out, "\n   Memcheck:Leak\n%s}\n", lines);
 }
 

@@ -314,7 +314,9 @@ static void page_blocks(struct leaks_page *page)
 
 static void page_rule(struct leaks_page *page, const struct suppress_rule *rule)
 {
+        str_char(page->out, '\'');
         text_name(page->out, rule->name);
+        str_char(page->out, '\'');
         if (rule->file)
                 str_format(page->out, " (%s:%" PRIu32 ")", rule->file, rule->at);
         str_char(page->out, '\n');

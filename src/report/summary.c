@@ -6,7 +6,7 @@
  * Keeps:  at most 24 lines of 80 columns; every number says of what; the commands under "next" work as printed.
  *         Names are asked for only where they are shown.
  */
-#include "report/summary.h"
+#include "report/summary_form.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,163 +15,17 @@
 #include "base/heap.h"
 #include "base/signals.h"
 #include "ledger/ledger.h"
-#include "report/growth.h"
 #include "report/label.h"
 #include "report/resources.h"
-#include "report/shorten.h"
 #include "report/text.h"
-#include "report/wrapper.h"
 
 enum {
-        SUMMARY_LINES = 24,
-        SUMMARY_COLUMNS = 80,
         SUMMARY_INDENT = 28, /* where explanations of numbers begin */
         SUMMARY_PROGRAM = 42, /* columns of the command line */
-        SUMMARY_NAME = 16,    /* columns of a shortened name at least */
         SUMMARY_COMMAND = 50, /* columns of the commands under "next" at least */
-        SUMMARY_TOP = 5,
         SUMMARY_WARNINGS = 3,
         SUMMARY_MODULES = 3
 };
-
-struct summary {
-        const struct profile *p;
-        struct symbols *symbols;
-        const char *file;
-        int color;
-        struct str *out;
-        size_t start;              /* where the summary begins in it */
-        uint32_t top[SUMMARY_TOP]; /* heap sites with the most bytes not freed */
-        uint32_t top_count;
-        uint32_t peak_site; /* with the largest part of the peak; 0 none */
-        struct growth *growth; /* by site */
-        size_t reserved; /* columns at the end of the line that callers must leave free */
-        bool resources;        /* some were not released */
-};
-
-static bool summary_is_heap(const struct profile_site *site)
-{
-        return LEDGER_KIND_IS_HEAP(site->kind);
-}
-
-/* Insert SITE into the short sorted list, if it belongs there. */
-static void summary_rank(struct summary *m, uint32_t site)
-{
-        const struct profile_site *sites = m->p->sites;
-        uint32_t at = m->top_count;
-
-        while (at && sites[m->top[at - 1]].live_bytes < sites[site].live_bytes)
-                at--;
-        if (at == SUMMARY_TOP)
-                return;
-        if (m->top_count < SUMMARY_TOP)
-                m->top_count++;
-        for (uint32_t i = m->top_count - 1; i > at; i--)
-                m->top[i] = m->top[i - 1];
-        m->top[at] = site;
-}
-
-static void summary_find_top(struct summary *m)
-{
-        const struct profile *p = m->p;
-
-        for (uint32_t i = 1; i < p->site_count; i++) {
-                if (!summary_is_heap(&p->sites[i]))
-                        continue;
-                if (p->sites[i].live_blocks)
-                        summary_rank(m, i);
-                if (p->sites[i].peak_bytes > (m->peak_site ? p->sites[m->peak_site].peak_bytes : 0))
-                        m->peak_site = i;
-        }
-}
-
-/* Columns that are left of the line that begins at START. */
-static size_t summary_left(const struct summary *m, size_t start, size_t reserved)
-{
-        size_t used = m->out->length - start + reserved;
-
-        return used < SUMMARY_COLUMNS ? SUMMARY_COLUMNS - used : 0;
-}
-
-/* Append " <- NAME PLACE" as far as it fits. */
-static void summary_caller(struct summary *m, struct str *name, const struct str *place, size_t start)
-{
-        const size_t arrow = strlen(" <- "), left = summary_left(m, start, m->reserved);
-
-        if (arrow + name->length + place->length <= left)
-                str_format(m->out, " <- %s%s", str_get(name), str_get(place));
-        else if (left >= arrow && (arrow + name->length <= left || left >= arrow + SUMMARY_NAME) &&
-                 shorten_name(name, left - arrow))
-                str_format(m->out, " <- %s", str_get(name));
-}
-
-/* Append to the line that begins at START "function file:line", or " <- " with that of a CALLER.  BARE: no place. */
-static void summary_frame(struct summary *m, uint32_t node, const struct symbol_frame *frame, size_t start, bool caller,
-                          bool bare)
-{
-        struct str name = { 0 }, place = { 0 };
-        size_t left = summary_left(m, start, 0);
-
-        label_short(m->p, node, frame, &name);
-        if (frame->file && frame->line && !bare)
-                str_format(&place, " %s:%" PRIu32, label_base(frame->file), frame->line);
-        if (caller) {
-                summary_caller(m, &name, &place, start);
-        } else {
-                if (frame->function)
-                        shorten_name(&name, left > place.length + SUMMARY_NAME ? left - place.length : SUMMARY_NAME);
-                str_format(m->out, "%s%s", str_get(&name), str_get(&place));
-        }
-        str_free(&name);
-        str_free(&place);
-}
-
-/* Who called the C library's function at NODE; 0: it is none, or nobody but start code did. */
-static uint32_t summary_user(struct summary *m, uint32_t node)
-{
-        const struct symbol_frame *frames;
-
-        if (!label_in_libc(m->p, node))
-                return 0;
-        for (; node > 1 && label_in_libc(m->p, node); node = m->p->nodes[node].parent) {
-                uint32_t count = symbols_node(m->symbols, node, &frames);
-
-                if (label_is_start(&frames[count - 1]))
-                        return 0;
-        }
-        return node > 1 ? node : 0;
-}
-
-/* Append to the line that begins at START of the output "function file:line", and "<- " with the caller's where that
- * fits.  Library machinery is passed over where something else follows; of the C library, its caller counts. */
-static void summary_frames(struct summary *m, uint32_t node, size_t start)
-{
-        const struct symbol_frame *frames;
-        uint32_t shown = 0, next;
-
-        for (; node > 1 && shown < 2; node = next) {
-                uint32_t count = symbols_node(m->symbols, node, &frames), user = shown ? 0 : summary_user(m, node);
-                bool outermost = m->p->nodes[node].parent <= 1;
-
-                next = m->p->nodes[node].parent;
-                if (shown && label_is_start(&frames[count - 1]))
-                        break;
-                for (uint32_t i = 0; i < count && shown < 2 && !(shown && user); i++) {
-                        if (wrapper_or_library(&frames[i]) && !(outermost && !shown && i + 1 == count))
-                                continue;
-                        summary_frame(m, node, &frames[i], start, shown, user);
-                        shown++;
-                        if (frames[i].function && strcmp(frames[i].function, "main") == 0)
-                                return;
-                }
-                if (shown && user) { /* its place is the only one: more than what else wants room */
-                        next = user;
-                        m->reserved = 0;
-                }
-        }
-        if (!shown)
-                label_function(m->p, node, &(struct symbol_frame){ 0 }, m->out);
-}
 
 static void summary_label(struct summary *m, const char *label, size_t *start)
 {
@@ -249,7 +103,7 @@ static void summary_peak(struct summary *m)
         str_format(m->out, "%*s", SUMMARY_INDENT, "");
         text_share(m->out, (double)m->p->sites[m->peak_site].peak_bytes, (double)t->peak_bytes);
         str_text(m->out, " of it: ");
-        summary_frames(m, m->p->sites[m->peak_site].node, start);
+        summary_stack(m, m->p->sites[m->peak_site].node, start, 0);
         text_cut(m->out, start, SUMMARY_COLUMNS);
         str_char(m->out, '\n');
 }
@@ -337,88 +191,6 @@ static void summary_numbers(struct summary *m)
         summary_rss(m);
 }
 
-/* " (60 B/s)", " (bounded)", " (once)", or nothing. */
-static void summary_growth(const struct growth *growth, struct str *text)
-{
-        struct str word = { 0 };
-
-        growth_write(growth, &word);
-        if (word.length)
-                str_format(text, " (%s)", str_get(&word) + (growth->class == GROWTH_GROWS ? strlen("grows ") : 0));
-        str_free(&word);
-}
-
-static void summary_site(struct summary *m, uint32_t number)
-{
-        const struct profile_site *site = &m->p->sites[m->top[number]];
-        const struct growth *growth = &m->growth[m->top[number]];
-        struct str size = { 0 }, count = { 0 }, course = { 0 };
-        size_t start = m->out->length;
-
-        text_size(&size, (int64_t)site->live_bytes);
-        text_number(&count, (int64_t)site->live_blocks);
-        str_format(m->out, "    %u. %10s %7s %-6s  ", number + 1, str_get(&size), str_get(&count),
-                   site->live_blocks == 1 ? "block" : "blocks");
-        if (growth->class == GROWTH_GROWS)
-                str_text(m->out, "grows: ");
-        summary_growth(growth, &course);
-        m->reserved = growth->class == GROWTH_GROWS ? course.length : 0;
-        summary_frames(m, site->node, start);
-        m->reserved = 0;
-        text_cut(m->out, start, SUMMARY_COLUMNS);
-        if (m->out->length - start + course.length <= SUMMARY_COLUMNS)
-                str_text(m->out, str_get(&course));
-        str_char(m->out, '\n');
-        str_free(&size);
-        str_free(&count);
-        str_free(&course);
-}
-
-/* Whether one of the stacks that are named grows. */
-static bool summary_grows(const struct summary *m)
-{
-        for (uint32_t i = 0; i < m->top_count; i++)
-                if (m->growth[m->top[i]].class == GROWTH_GROWS)
-                        return true;
-        return false;
-}
-
-/* Lines left for sites when everything else has its place. */
-static uint32_t summary_room(const struct summary *m)
-{
-        const struct profile_totals *t = &m->p->totals;
-        uint32_t used = 2; /* an empty line and the heading */
-
-        for (size_t i = m->start; i < m->out->length; i++)
-                used += m->out->data[i] == '\n';
-        used += t->double_frees || t->mismatched || t->unknown_frees;
-        used += m->resources;
-        if (m->file)
-                used += 3 + (t->temporary != 0) + (m->p->error_count != 0) + summary_grows(m) + m->resources;
-        return used < SUMMARY_LINES ? SUMMARY_LINES - used : 1;
-}
-
-static void summary_not_freed(struct summary *m)
-{
-        uint32_t room = summary_room(m);
-        const struct profile_totals *t = &m->p->totals;
-
-        if (!t->live_blocks) {
-                str_text(m->out, "\n  everything on the heap was freed\n");
-                return;
-        }
-        str_char(m->out, '\n');
-        text_color(m->out, m->color, TEXT_BOLD);
-        str_text(m->out, "  NOT FREED: ");
-        text_size(m->out, (int64_t)t->live_bytes);
-        str_text(m->out, " in ");
-        text_count(m->out, (int64_t)t->live_blocks, "block");
-        text_plain(m->out, m->color);
-        str_text(m->out, m->p->meta.end == PROFILE_END_UNKNOWN ? " so far\n" : " at the end\n");
-        for (uint32_t i = 0; i < m->top_count && i < room; i++)
-                summary_site(m, i);
-}
-
 static void summary_error(struct str *out, uint64_t count, const char *one, const char *many)
 {
         if (!count)
@@ -446,9 +218,9 @@ static void summary_errors(struct summary *m)
                 summary_list_errors(&m->p->totals, "mismatched", &text);
         }
         if (text.length) {
-                text_color(m->out, m->color, TEXT_RED);
+                text_color(m->out, m->options->color, TEXT_RED);
                 str_format(m->out, "  ERRORS: %s", str_get(&text));
-                text_plain(m->out, m->color);
+                text_plain(m->out, m->options->color);
                 str_char(m->out, '\n');
         }
         str_free(&text);
@@ -491,7 +263,7 @@ static void summary_modules(struct summary *m)
         uint32_t count = 0;
 
         for (uint32_t i = 0; i < m->top_count; i++)
-                summary_mark_modules(m, m->top[i], met);
+                summary_mark_modules(m, m->top[i].site, met);
         if (m->peak_site)
                 summary_mark_modules(m, m->peak_site, met);
         for (uint32_t i = 0; i < p->module_count; i++) {
@@ -515,11 +287,9 @@ static void summary_modules(struct summary *m)
         str_free(&names);
 }
 
-/* TEXT on as many as LINES lines, broken at spaces; the last one is cut. */
-static void summary_fold(struct summary *m, const char *text, uint32_t lines)
+void summary_fold(struct summary *m, const char *first, const char *text, uint32_t lines)
 {
-        static const char first[] = "  warning: ", next[] = "           ";
-        const size_t room = SUMMARY_COLUMNS - strlen(first);
+        const size_t indent = strlen(first), room = SUMMARY_COLUMNS - indent;
 
         for (uint32_t line = 1; *text; line++) {
                 size_t length = strlen(text), start = m->out->length;
@@ -527,12 +297,19 @@ static void summary_fold(struct summary *m, const char *text, uint32_t lines)
 
                 if (line < lines && space)
                         length = (size_t)(space - text);
-                str_text(m->out, line == 1 ? first : next);
+                str_format(m->out, "%*s", (int)indent, line == 1 ? first : "");
                 str_bytes(m->out, text, length);
                 text_cut(m->out, start, SUMMARY_COLUMNS);
                 str_char(m->out, '\n');
                 text += length + (text[length] == ' ');
         }
+}
+
+void summary_stack(struct summary *m, uint32_t node, size_t start, size_t reserved)
+{
+        struct brief line = { m->p, m->symbols, m->out, reserved };
+
+        brief_stack(&line, node, start);
 }
 
 static void summary_warnings(struct summary *m)
@@ -547,9 +324,9 @@ static void summary_warnings(struct summary *m)
                            children == 1 ? "child" : "children", children == 1 ? "was" : "were");
         }
         for (uint32_t i = 0; i < meta->warning_count && i < SUMMARY_WARNINGS; i++) {
-                text_color(m->out, m->color, TEXT_YELLOW);
-                summary_fold(m, meta->warnings[i] ? meta->warnings[i] : "?", SUMMARY_WARNINGS / meta->warning_count);
-                text_plain(m->out, m->color);
+                text_color(m->out, m->options->color, TEXT_YELLOW);
+                summary_fold(m, "  warning: ", meta->warnings[i] ? meta->warnings[i] : "?", SUMMARY_WARNINGS / meta->warning_count);
+                text_plain(m->out, m->options->color);
         }
 }
 
@@ -573,18 +350,18 @@ static void summary_quote(struct str *out, const char *file)
         str_char(out, '\'');
 }
 
-/* What to look at next: options of the command, and what for. */
+/* What to look at next: a command with its options, and what for. */
 struct summary_step {
-        const char *options, *purpose;
+        const char *words, *purpose;
         bool wanted;
 };
 
 /* The purposes stand in one column.  A long path would push one out of it: it is then left out, the command is not. */
-static void summary_step(struct summary *m, const struct summary_step *step, const struct str *file, size_t column)
+static void summary_step(struct summary *m, const struct summary_step *step, bool first, const struct str *file, size_t column)
 {
         size_t start = m->out->length;
 
-        str_format(m->out, "  %-6sseep report %s%s", step->options[0] ? "" : "next:", step->options, str_get(file));
+        str_format(m->out, "  %-6sseep %s %s", first ? "next:" : "", step->words, str_get(file));
         if (text_columns(m->out, start) <= column) {
                 text_pad(m->out, start, column);
                 str_format(m->out, "  %s", step->purpose);
@@ -592,34 +369,65 @@ static void summary_step(struct summary *m, const struct summary_step *step, con
         str_char(m->out, '\n');
 }
 
+enum { SUMMARY_STEPS = 7 };
+
+/* Fills STEPS; returns how many of them are wanted. */
+static uint32_t summary_steps(const struct summary *m, struct summary_step steps[SUMMARY_STEPS])
+{
+        const struct leaks_sum *sums = m->leaks.sums;
+        const struct summary_step all[SUMMARY_STEPS] = {
+                { "leaks", "the leaks with full stacks", sums[PROFILE_LEAK_DEFINITE].blocks || sums[PROFILE_LEAK_POSSIBLE].blocks },
+                { "report", "what made the peak", true },
+                { "report --cost live", "what was not freed", m->p->totals.live_blocks != 0 },
+                { "report --growth", "what grows", summary_grows(m) },
+                { "report --cost temporary", "short-lived blocks", m->p->totals.temporary != 0 },
+                { "report --errors", "bad releases", m->p->error_count != 0 },
+                { "report --resources", "what is still held", m->resources },
+        };
+        uint32_t count = 0;
+
+        memcpy(steps, all, sizeof all);
+        for (uint32_t i = 0; i < SUMMARY_STEPS; i++)
+                count += all[i].wanted;
+        return count;
+}
+
 static void summary_next(struct summary *m)
 {
-        const struct summary_step steps[] = {
-                { "", "what made the peak", true },
-                { "--cost live ", "what was not freed", m->p->totals.live_blocks != 0 },
-                { "--growth ", "what grows", summary_grows(m) },
-                { "--cost temporary ", "short-lived blocks", m->p->totals.temporary != 0 },
-                { "--errors ", "bad releases", m->p->error_count != 0 },
-                { "--resources ", "what is still held", m->resources },
-        };
-        const size_t count = sizeof steps / sizeof steps[0], most = SUMMARY_COLUMNS - 2 - strlen("what was not freed");
+        struct summary_step steps[SUMMARY_STEPS];
+        const size_t most = SUMMARY_COLUMNS - 2 - strlen("what was not freed");
         size_t column = SUMMARY_COMMAND;
         struct str file = { 0 };
+        bool first = true;
 
-        if (!m->file)
+        if (!m->options->file)
                 return;
-        summary_quote(&file, m->file);
-        for (size_t i = 0; i < count; i++) {
-                size_t width = strlen("  next: seep report ") + strlen(steps[i].options) + text_columns(&file, 0);
+        summary_steps(m, steps);
+        summary_quote(&file, m->options->file);
+        for (size_t i = 0; i < SUMMARY_STEPS; i++) {
+                size_t width = strlen("  next: seep ") + strlen(steps[i].words) + 1 + text_columns(&file, 0);
 
                 if (steps[i].wanted && width > column && width <= most)
                         column = width;
         }
         str_char(m->out, '\n');
-        for (size_t i = 0; i < count; i++)
-                if (steps[i].wanted)
-                        summary_step(m, &steps[i], &file, column);
+        for (size_t i = 0; i < SUMMARY_STEPS; i++) {
+                if (!steps[i].wanted)
+                        continue;
+                summary_step(m, &steps[i], first, &file, column);
+                first = false;
+        }
         str_free(&file);
+}
+
+/* Lines behind what was left at the end. */
+static uint32_t summary_below(const struct summary *m)
+{
+        const struct profile_totals *t = &m->p->totals;
+        struct summary_step steps[SUMMARY_STEPS];
+        uint32_t lines = m->resources + (t->double_frees || t->mismatched || t->unknown_frees);
+
+        return lines + (m->options->file ? 1 + summary_steps(m, steps) : 0);
 }
 
 /* Never silence: why there are no numbers. */
@@ -648,9 +456,27 @@ static void summary_nothing(struct summary *m)
                                  "  (record with --follow=all).\n");
 }
 
-void summary_write(const struct profile *p, struct symbols *s, const char *file, int color, struct str *out)
+/* The rules that hold are the user's, the program's and ours. */
+static void summary_search(struct summary *m)
 {
-        struct summary m = { .p = p, .symbols = s, .file = file, .color = color, .out = out, .start = out->length };
+        const struct select_request request = { .cost = SELECT_LIVE, .each_site = true };
+        struct suppressions none = { 0 }, *rules = m->options->suppressions ? m->options->suppressions : &none;
+        struct str trouble = { 0 };
+        uint32_t given = rules->count;
+        struct err unused;
+
+        select_make(&m->sel, m->p, m->symbols, &request, &unused); /* asks for nothing that could be missing */
+        leaks_usual_rules(rules, m->p, false, &trouble);
+        leaks_make(&m->leaks, &m->sel, m->symbols, &(struct leaks_request){ .suppressions = rules });
+        suppress_truncate(rules, given);
+        if (rules == &none)
+                suppress_free(rules);
+        str_free(&trouble);
+}
+
+void summary_write(const struct profile *p, struct symbols *s, const struct summary_options *options, struct str *out)
+{
+        struct summary m = { .p = p, .symbols = s, .options = options, .out = out, .start = out->length };
 
         summary_program(&m);
         if (!p->totals.allocations && !p->totals.mmap_calls) {
@@ -661,13 +487,16 @@ void summary_write(const struct profile *p, struct symbols *s, const char *file,
         }
         m.growth = growth_judge(p, NULL);
         m.resources = p->handle_count != 0;
+        summary_search(&m);
         summary_find_top(&m);
         summary_numbers(&m);
         summary_modules(&m);
         summary_warnings(&m);
-        summary_not_freed(&m);
+        summary_end(&m, summary_below(&m));
         summary_errors(&m);
         summary_resources(&m);
         summary_next(&m);
+        leaks_free(&m.leaks);
+        select_free(&m.sel);
         free(m.growth);
 }

@@ -162,10 +162,10 @@ TEST(a_suppressed_head_takes_along_what_hangs_on_it)
         is_equal(b.rules.rules[1].times, 0);
         has_text(bench_text(&b), "suppressed            300 B in 3 blocks");
         has_text(bench_text(&b), "by 1 of 2 rules");
-        has_text(bench_text(&b), "covers nothing: leak:nothing_like_it (my.supp:8)");
-        is_true(!strstr(bench_text(&b), "covers nothing: n"));
+        has_text(bench_text(&b), "covers nothing: 'leak:nothing_like_it' (my.supp:8)");
+        is_true(!strstr(bench_text(&b), "covers nothing: 'n'"));
         b.options.verbose = true;
-        has_text(bench_text(&b), "suppressed: 300 B in 3 blocks by n (my.supp:1)");
+        has_text(bench_text(&b), "suppressed: 300 B in 3 blocks by 'n' (my.supp:1)");
         bench_end(&b);
 }
 
@@ -368,7 +368,7 @@ TEST(wrong_releases_are_findings_unless_suppressed)
         is_true(!leaks_found(&b.l));
         is_true(!strstr(bench_text(&b), "double free"));
         b.options.verbose = true;
-        has_text(bench_text(&b), "suppressed: 1 wrong release by known (my.supp:1)");
+        has_text(bench_text(&b), "suppressed: 1 wrong release by 'known' (my.supp:1)");
         b.p.scan_count = 1;
         bench_end(&b);
 }

@@ -10,7 +10,7 @@ static char *summary_of(const struct profile *p, const char *file)
         struct symbols *s = forge_symbols(p);
         struct str out = { 0 };
 
-        summary_write(p, s, file, 0, &out);
+        summary_write(p, s, &(struct summary_options){ .file = file }, &out);
         symbols_free(s);
         return out.data;
 }

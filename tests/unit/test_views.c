@@ -87,7 +87,7 @@ TEST(any_valid_recording_can_be_shown)
                 sample_profile(&p, seed, seed < 6 ? 5 : 60);
                 s = symbols_new(&p, &no_files);
                 look_at_each_cost(&p, s, &out);
-                summary_write(&p, s, "a b.seep", (int)(seed & 1), &out);
+                summary_write(&p, s, &(struct summary_options){ .file = "a b.seep", .color = (int)(seed & 1) }, &out);
                 threads_write(&p, &(struct threads_options){ .limit = 4, .csv = seed & 1 }, &out);
                 is_true(out.length > 0 && strlen(out.data) == out.length);
                 symbols_free(s);

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * brief.c -- a call stack in the rest of a line.
+ *
+ * Room:   outside.
+ */
+#include "report/brief.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/label.h"
+#include "report/shorten.h"
+#include "report/wrapper.h"
+
+enum { BRIEF_NAME = 16 }; /* columns of a shortened name at least */
+
+/* Columns that are left of the line that begins at START. */
+static size_t brief_left(const struct brief *b, size_t start, size_t reserved)
+{
+        size_t used = b->out->length - start + reserved;
+
+        return used < BRIEF_COLUMNS ? BRIEF_COLUMNS - used : 0;
+}
+
+/* Append " <- NAME PLACE" as far as it fits. */
+static void brief_caller(struct brief *b, struct str *name, const struct str *place, size_t start)
+{
+        const size_t arrow = strlen(" <- "), left = brief_left(b, start, b->reserved);
+
+        if (arrow + name->length + place->length <= left)
+                str_format(b->out, " <- %s%s", str_get(name), str_get(place));
+        else if (left >= arrow && (arrow + name->length <= left || left >= arrow + BRIEF_NAME) &&
+                 shorten_name(name, left - arrow))
+                str_format(b->out, " <- %s", str_get(name));
+}
+
+/* Append to the line that begins at START "function file:line", or " <- " with that of a CALLER.  BARE: no place. */
+static void brief_frame(struct brief *b, uint32_t node, const struct symbol_frame *frame, size_t start, bool caller,
+                          bool bare)
+{
+        struct str name = { 0 }, place = { 0 };
+        size_t left = brief_left(b, start, 0);
+
+        label_short(b->profile, node, frame, &name);
+        if (frame->file && frame->line && !bare)
+                str_format(&place, " %s:%" PRIu32, label_base(frame->file), frame->line);
+        if (caller) {
+                brief_caller(b, &name, &place, start);
+        } else {
+                if (frame->function)
+                        shorten_name(&name, left > place.length + BRIEF_NAME ? left - place.length : BRIEF_NAME);
+                str_format(b->out, "%s%s", str_get(&name), str_get(&place));
+        }
+        str_free(&name);
+        str_free(&place);
+}
+
+/* Who called the C library's function at NODE; 0: it is none, or nobody but start code did. */
+static uint32_t brief_user(struct brief *b, uint32_t node)
+{
+        const struct symbol_frame *frames;
+
+        if (!label_in_libc(b->profile, node))
+                return 0;
+        for (; node > 1 && label_in_libc(b->profile, node); node = b->profile->nodes[node].parent) {
+                uint32_t count = symbols_node(b->symbols, node, &frames);
+
+                if (label_is_start(&frames[count - 1]))
+                        return 0;
+        }
+        return node > 1 ? node : 0;
+}
+
+void brief_stack(struct brief *b, uint32_t node, size_t start)
+{
+        const struct symbol_frame *frames;
+        uint32_t shown = 0, next;
+
+        for (; node > 1 && shown < 2; node = next) {
+                uint32_t count = symbols_node(b->symbols, node, &frames), user = shown ? 0 : brief_user(b, node);
+                bool outermost = b->profile->nodes[node].parent <= 1;
+
+                next = b->profile->nodes[node].parent;
+                if (shown && label_is_start(&frames[count - 1]))
+                        break;
+                for (uint32_t i = 0; i < count && shown < 2 && !(shown && user); i++) {
+                        if (wrapper_or_library(&frames[i]) && !(outermost && !shown && i + 1 == count))
+                                continue;
+                        brief_frame(b, node, &frames[i], start, shown, user);
+                        shown++;
+                        if (frames[i].function && strcmp(frames[i].function, "main") == 0)
+                                return;
+                }
+                if (shown && user) { /* its place is the only one: more than what else wants room */
+                        next = user;
+                        b->reserved = 0;
+                }
+        }
+        if (!shown)
+                label_function(b->profile, node, &(struct symbol_frame){ 0 }, b->out);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * brief.h -- a call stack in the rest of a line: the function that counts, its place, and its caller where that fits.
+ *
+ * Room:   outside.  Used by summary.c.
+ */
+#ifndef SEEP_REPORT_BRIEF_H
+#define SEEP_REPORT_BRIEF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "profile/model.h"
+#include "symbol/symbol.h"
+
+enum { BRIEF_COLUMNS = 80 };
+
+struct brief {
+        const struct profile *profile;
+        struct symbols *symbols;
+        struct str *out;
+        size_t reserved; /* columns at the end of the line that callers must leave free */
+};
+
+/* Append to the line that begins at START of the output "function file:line", and "<- " with the caller's where that
+ * fits.  Library machinery is passed over where something else follows; of the C library, its caller counts. */
+void brief_stack(struct brief *b, uint32_t node, size_t start);
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * summary_end.c -- what was left when the program ended: leaks, what is still reachable, or all that was not freed.
+ *
+ * Room:   outside.
+ */
+#include "report/summary_form.h"
+
+#include <string.h>
+
+#include "ledger/ledger.h"
+#include "report/text.h"
+
+enum { SUMMARY_REASON = 2 }; /* lines that tell why there was no search */
+
+/* ---- which stacks ---- */
+
+/* Insert SITE into the short sorted list, if it belongs there. */
+static void summary_rank(struct summary *m, uint32_t site)
+{
+        struct summary_top top = { .site = site, .left = { m->p->sites[site].live_blocks, m->p->sites[site].live_bytes } };
+        uint32_t at = m->top_count;
+
+        while (at && m->top[at - 1].left.bytes < top.left.bytes)
+                at--;
+        if (at == SUMMARY_TOP)
+                return;
+        if (m->top_count < SUMMARY_TOP)
+                m->top_count++;
+        for (uint32_t i = m->top_count - 1; i > at; i--)
+                m->top[i] = m->top[i - 1];
+        m->top[at] = top;
+}
+
+void summary_find_top(struct summary *m)
+{
+        const struct leaks *l = &m->leaks;
+
+        m->lost = l->sums[PROFILE_LEAK_DEFINITE].blocks != 0;
+        for (uint32_t i = 0; m->lost && i < l->count && l->rows[i].leak == PROFILE_LEAK_DEFINITE && i < SUMMARY_TOP; i++)
+                m->top[m->top_count++] = (struct summary_top){ l->rows[i].stack->site, l->rows[i].own, l->rows[i].hanging };
+        for (uint32_t i = 1; i < m->p->site_count; i++) {
+                const struct profile_site *site = &m->p->sites[i];
+
+                if (!LEDGER_KIND_IS_HEAP(site->kind))
+                        continue;
+                if (!m->lost && site->live_blocks)
+                        summary_rank(m, i);
+                if (site->peak_bytes > (m->peak_site ? m->p->sites[m->peak_site].peak_bytes : 0))
+                        m->peak_site = i;
+        }
+}
+
+bool summary_grows(const struct summary *m)
+{
+        for (uint32_t i = 0; i < m->top_count; i++)
+                if (m->growth[m->top[i].site].class == GROWTH_GROWS)
+                        return true;
+        return false;
+}
+
+/* ---- lines ---- */
+
+/* " (60 B/s)", " (bounded)", " (once)", " (+40.2 KiB, once)", or nothing. */
+static void summary_course(const struct summary_top *top, const struct growth *growth, struct str *text)
+{
+        struct str words = { 0 }, word = { 0 };
+
+        if (top->hanging.blocks) {
+                str_char(&words, '+');
+                text_size(&words, (int64_t)top->hanging.bytes);
+        }
+        growth_write(growth, &word);
+        if (word.length)
+                str_format(&words, "%s%s", words.length ? ", " : "",
+                           str_get(&word) + (growth->class == GROWTH_GROWS ? strlen("grows ") : 0));
+        if (words.length)
+                str_format(text, " (%s)", str_get(&words));
+        str_free(&words);
+        str_free(&word);
+}
+
+static void summary_site(struct summary *m, uint32_t number)
+{
+        const struct summary_top *top = &m->top[number];
+        const struct growth *growth = &m->growth[top->site];
+        struct str size = { 0 }, count = { 0 }, course = { 0 };
+        size_t start = m->out->length;
+
+        text_size(&size, (int64_t)top->left.bytes);
+        text_number(&count, (int64_t)top->left.blocks);
+        str_format(m->out, "    %u. %10s %7s %-6s  ", number + 1, str_get(&size), str_get(&count),
+                   top->left.blocks == 1 ? "block" : "blocks");
+        if (growth->class == GROWTH_GROWS)
+                str_text(m->out, "grows: ");
+        summary_course(top, growth, &course);
+        summary_stack(m, m->p->sites[top->site].node, start, growth->class == GROWTH_GROWS || top->hanging.blocks ? course.length : 0);
+        text_cut(m->out, start, SUMMARY_COLUMNS);
+        if (m->out->length - start + course.length <= SUMMARY_COLUMNS)
+                str_text(m->out, str_get(&course));
+        str_char(m->out, '\n');
+        str_free(&size);
+        str_free(&count);
+        str_free(&course);
+}
+
+static void summary_amount(struct summary *m, const char *before, const struct leaks_sum *sum, const char *behind)
+{
+        str_text(m->out, before);
+        text_size(m->out, (int64_t)sum->bytes);
+        str_text(m->out, " in ");
+        text_count(m->out, (int64_t)sum->blocks, "block");
+        str_text(m->out, behind);
+}
+
+/* Lines behind the stacks. */
+static uint32_t summary_rest_lines(const struct summary *m)
+{
+        const struct leaks *l = &m->leaks;
+
+        if (!l->scan)
+                return SUMMARY_REASON;
+        return (l->sums[PROFILE_LEAK_POSSIBLE].blocks || l->suppressed.blocks) + (m->lost && l->sums[PROFILE_LEAK_REACHABLE].blocks);
+}
+
+static void summary_rest(struct summary *m)
+{
+        const struct leaks *l = &m->leaks;
+        const struct leaks_sum *possible = &l->sums[PROFILE_LEAK_POSSIBLE];
+        struct str reason = { 0 };
+
+        if (!l->scan) {
+                leaks_not_scanned(m->p, &reason);
+                summary_fold(m, "  not searched for leaks: ", str_get(&reason), SUMMARY_REASON);
+                str_free(&reason);
+                return;
+        }
+        if (possible->blocks)
+                summary_amount(m, "  possibly lost ", possible, l->suppressed.blocks ? "; " : "\n");
+        if (l->suppressed.blocks)
+                summary_amount(m, possible->blocks ? "suppressed " : "  suppressed ", &l->suppressed, "\n");
+        if (m->lost && l->sums[PROFILE_LEAK_REACHABLE].blocks)
+                summary_amount(m, "  still reachable ", &l->sums[PROFILE_LEAK_REACHABLE], " (no error)\n");
+}
+
+/* "LEAKS: 12.0 KiB in 3 blocks definitely lost, 40.2 KiB hang on them" */
+static void summary_lost(struct summary *m)
+{
+        const struct leaks_sum *definite = &m->leaks.sums[PROFILE_LEAK_DEFINITE], *indirect = &m->leaks.sums[PROFILE_LEAK_INDIRECT];
+
+        text_color(m->out, m->options->color, TEXT_RED);
+        summary_amount(m, "  LEAKS: ", definite, " definitely lost");
+        text_plain(m->out, m->options->color);
+        if (indirect->blocks) {
+                str_text(m->out, ", ");
+                text_size(m->out, (int64_t)indirect->bytes);
+                str_format(m->out, " hang on %s", definite->blocks == 1 ? "it" : "them");
+        }
+        str_char(m->out, '\n');
+}
+
+static void summary_not_freed(struct summary *m)
+{
+        struct leaks_sum live = { m->p->totals.live_blocks, m->p->totals.live_bytes };
+        bool running = m->p->meta.end == PROFILE_END_UNKNOWN;
+
+        text_color(m->out, m->options->color, TEXT_BOLD);
+        summary_amount(m, m->leaks.scan ? "  NO LEAKS, NOT FREED: " : "  NOT FREED: ", &live, "");
+        text_plain(m->out, m->options->color);
+        str_text(m->out, running ? " so far\n" : " at the end\n");
+}
+
+/* Lines left for stacks when everything else has its place. */
+static uint32_t summary_room(const struct summary *m, uint32_t below)
+{
+        uint32_t used = 1 + summary_rest_lines(m) + below; /* the heading */
+
+        for (size_t i = m->start; i < m->out->length; i++)
+                used += m->out->data[i] == '\n';
+        return used < SUMMARY_LINES ? SUMMARY_LINES - used : 1;
+}
+
+void summary_end(struct summary *m, uint32_t below)
+{
+        uint32_t room;
+
+        str_char(m->out, '\n');
+        room = summary_room(m, below);
+        if (!m->p->totals.live_blocks) {
+                str_text(m->out, "  everything on the heap was freed\n");
+                return;
+        }
+        if (m->lost)
+                summary_lost(m);
+        else
+                summary_not_freed(m);
+        for (uint32_t i = 0; i < m->top_count && i < room; i++)
+                summary_site(m, i);
+        summary_rest(m);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * summary_form.h -- what the parts of the summary share.
+ *
+ * Room:   outside.  summary.c and summary_end.c only.
+ */
+#ifndef SEEP_REPORT_SUMMARY_FORM_H
+#define SEEP_REPORT_SUMMARY_FORM_H
+
+#include <stdbool.h>
+
+#include "report/brief.h"
+#include "report/growth.h"
+#include "report/leaks.h"
+#include "report/summary.h"
+
+enum { SUMMARY_LINES = 24, SUMMARY_COLUMNS = BRIEF_COLUMNS, SUMMARY_TOP = 5 };
+
+/* A stack that is named: where memory was lost or, when nothing was, where it was not freed. */
+struct summary_top {
+        uint32_t site;
+        struct leaks_sum left, hanging;
+};
+
+struct summary {
+        const struct profile *p;
+        struct symbols *symbols;
+        const struct summary_options *options;
+        struct str *out;
+        size_t start; /* where the summary begins in it */
+        struct summary_top top[SUMMARY_TOP];
+        uint32_t top_count;
+        uint32_t peak_site;    /* with the largest part of the peak; 0 none */
+        struct growth *growth; /* by site */
+        bool resources;        /* some were not released */
+        bool lost;             /* leaks are what is told */
+        struct selection sel;  /* for the leaks */
+        struct leaks leaks;
+};
+
+/* Find the stacks to be named. */
+void summary_find_top(struct summary *m);
+
+/* Whether one of them grows. */
+bool summary_grows(const struct summary *m);
+
+/* Append what was lost and what was not freed; BELOW lines follow it. */
+void summary_end(struct summary *m, uint32_t below);
+
+/* Append FIRST and TEXT on as many as LINES lines, broken at spaces; the last one is cut. */
+void summary_fold(struct summary *m, const char *first, const char *text, uint32_t lines);
+
+/* Append "function file:line <- caller" to the line that begins at START, leaving RESERVED columns free. */
+void summary_stack(struct summary *m, uint32_t node, size_t start, size_t reserved);
+
+#endif
