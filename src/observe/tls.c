@@ -28,20 +28,24 @@ static void read_header(const Elf64_Phdr *h, uint64_t bias, struct tls_module *o
                 out->data[out->data_count++] = (struct search_range){ bias + h->p_vaddr, bias + h->p_vaddr + h->p_memsz };
 }
 
-bool tls_module(const struct tls *t, uint32_t index, struct tls_module *out)
+static bool read_headers(const struct tls *t, uint64_t start, uint64_t bias, struct tls_module *out)
 {
-        const struct profile_module *m = &t->p->modules[index];
         Elf64_Phdr headers[TLS_HEADERS_MAX];
         Elf64_Ehdr head;
 
         *out = (struct tls_module){ 0 };
-        if (freeze_read(t->freeze, m->start, &head, sizeof head) != sizeof head || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
+        if (freeze_read(t->freeze, start, &head, sizeof head) != sizeof head || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
             head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof *headers || head.e_phnum > TLS_HEADERS_MAX ||
-            freeze_read(t->freeze, m->start + head.e_phoff, headers, head.e_phnum * sizeof *headers) != head.e_phnum * sizeof *headers)
+            freeze_read(t->freeze, start + head.e_phoff, headers, head.e_phnum * sizeof *headers) != head.e_phnum * sizeof *headers)
                 return false;
         for (uint32_t i = 0; i < head.e_phnum; i++)
-                read_header(&headers[i], m->bias, out);
+                read_header(&headers[i], bias, out);
         return true;
+}
+
+bool tls_module(const struct tls *t, uint32_t index, struct tls_module *out)
+{
+        return read_headers(t, t->p->modules[index].start, t->p->modules[index].bias, out);
 }
 
 /* ---- the loader's list ---- */
@@ -78,7 +82,7 @@ static uint32_t module_with_bias(const struct tls *t, uint64_t bias, uint64_t dy
         return PROFILE_NO_MODULE;
 }
 
-/* struct link_map begins with: l_addr, l_name, l_ld, l_next. */
+/* struct link_map begins with: l_addr, l_name, l_ld, l_next.  Libraries that are no modules of the profile (our own) have numbers, too. */
 static void read_list(struct tls *t, uint64_t map)
 {
         uint64_t link[4];
@@ -90,7 +94,7 @@ static void read_list(struct tls *t, uint64_t map)
                 if (freeze_read(t->freeze, map, link, sizeof link) != sizeof link)
                         return;
                 index = module_with_bias(t, link[0], link[2]);
-                if (index != PROFILE_NO_MODULE && tls_module(t, index, &m) && m.tls_bytes) {
+                if ((index != PROFILE_NO_MODULE ? tls_module(t, index, &m) : read_headers(t, link[0], link[0], &m)) && m.tls_bytes) {
                         t->order = heap_grow(t->order, t->order_count + 1, sizeof *t->order);
                         t->order[t->order_count++] = index;
                 }
@@ -141,7 +145,7 @@ uint32_t tls_blocks(const struct tls *t, uint64_t tp, struct tls_block **blocks)
                 struct tls_module m;
                 uint64_t start = entry(t, dtv, i + 1);
 
-                if (start && tls_module(t, t->order[i], &m))
+                if (start && t->order[i] != PROFILE_NO_MODULE && tls_module(t, t->order[i], &m))
                         (*blocks)[count++] = (struct tls_block){ start, start + m.tls_bytes, t->order[i] };
         }
         return count;

@@ -31,7 +31,7 @@ struct tls_module {
 struct tls {
         const struct freeze *freeze;
         const struct profile *p;
-        uint32_t *order; /* modules with thread-local storage, by number less one */
+        uint32_t *order; /* modules with thread-local storage, by number less one; PROFILE_NO_MODULE: not one of the profile's */
         uint32_t order_count;
         bool musl;
 };
