@@ -84,6 +84,22 @@ const char *die_place(Dwarf_Die *die, Dwarf_Die *skeleton, uint32_t *line)
         return dwarf_filesrc(files, number, NULL, NULL);
 }
 
+Dwarf_Die die_origin(Dwarf_Die *die)
+{
+        Dwarf_Die origin = *die, next;
+
+        for (int i = 0; i < DIE_DEPTH; i++) {
+                Dwarf_Attribute attr;
+
+                if (!dwarf_attr(&origin, DW_AT_specification, &attr) && !dwarf_attr(&origin, DW_AT_abstract_origin, &attr))
+                        break;
+                if (!dwarf_formref_die(&attr, &next))
+                        break;
+                origin = next;
+        }
+        return origin;
+}
+
 /* Entries are stored in the order of the tree: the one that holds AT is the last that begins before it. */
 static bool die_step(Dwarf_Die *parent, const void *at, Dwarf_Die *out)
 {

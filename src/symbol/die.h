@@ -30,6 +30,9 @@ bool die_type(Dwarf_Die *die, Dwarf_Die *out);
 /* Where it is declared.  SKELETON: of the unit, when that is a split one; NULL else. */
 const char *die_place(Dwarf_Die *die, Dwarf_Die *skeleton, uint32_t *line);
 
+/* The declaration that DIE completes, inside of a class or namespace where its scope can be seen; else DIE itself. */
+Dwarf_Die die_origin(Dwarf_Die *die);
+
 /* The unit, then whatever DIE stands in, down to DIE itself; 0: too deep. */
 uint32_t die_chain(Dwarf_Die *die, Dwarf_Die chain[DIE_DEPTH]);
 

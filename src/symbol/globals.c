@@ -8,6 +8,7 @@
 #include "symbol/globals.h"
 
 #include <dwarf.h>
+#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,9 @@
 struct globals_walk {
         struct globals *globals;
         uint32_t unit;
+        GElf_Phdr thread;     /* the module's thread-local storage */
+        const void **entered; /* hash table of units that others share, by address */
+        size_t entered_room, entered_count;
 };
 
 /* ---- lists ---- */
@@ -130,6 +134,14 @@ static bool address_is_real(uint64_t address)
         return address > 1 && address < UINT64_MAX - 1;
 }
 
+/* gcc 12 writes addresses instead of offsets when debug information is split. */
+static uint64_t thread_offset(const struct globals_walk *w, uint64_t value)
+{
+        bool address = value >= w->thread.p_memsz && value - w->thread.p_vaddr < w->thread.p_memsz;
+
+        return address ? value - w->thread.p_vaddr : value;
+}
+
 static void walk_variable(struct globals_walk *w, Dwarf_Die *die, bool in_function)
 {
         struct global global = { .die = *die, .unit = w->unit, .in_function = in_function };
@@ -148,6 +160,8 @@ static void walk_variable(struct globals_walk *w, Dwarf_Die *die, bool in_functi
         }
         if (!location_read(&attr, &global.start, &thread) || (!thread && !address_is_real(global.start)))
                 return;
+        if (thread)
+                global.start = thread_offset(w, global.start);
         global.size = die_type(die, &type) ? type_bytes(&type) : 0;
         list_add(thread ? &w->globals->thread : &w->globals->data, &global);
 }
@@ -165,6 +179,49 @@ static void walk_type(struct globals_walk *w, Dwarf_Die *die, bool in_function, 
         walk_children(w, die, in_function, depth);
 }
 
+static size_t entered_slot(const struct globals_walk *w, const void *unit)
+{
+        size_t i = ((uintptr_t)unit * 0x9e3779b97f4a7c15ull >> 24) & (w->entered_room - 1);
+
+        while (w->entered[i] && w->entered[i] != unit)
+                i = (i + 1) & (w->entered_room - 1);
+        return i;
+}
+
+/* Whether this is the first time that UNIT is met. */
+static bool enter(struct globals_walk *w, const void *unit)
+{
+        size_t slot;
+
+        if (w->entered_count * 2 >= w->entered_room) {
+                const void **old = w->entered;
+                size_t old_room = w->entered_room;
+
+                w->entered_room = old_room ? old_room * 2 : 256;
+                w->entered = heap_zero(w->entered_room, sizeof *w->entered);
+                for (size_t i = 0; i < old_room; i++)
+                        if (old[i])
+                                w->entered[entered_slot(w, old[i])] = old[i];
+                free(old);
+        }
+        slot = entered_slot(w, unit);
+        if (w->entered[slot])
+                return false;
+        w->entered[slot] = unit;
+        w->entered_count++;
+        return true;
+}
+
+/* What dwz found in several units, it put into one that they import.  (Its file may serve other programs, too: only what is
+ * imported is ours.) */
+static void walk_imported(struct globals_walk *w, Dwarf_Die *die, int depth)
+{
+        Dwarf_Die unit;
+
+        if (die_refers(die, DW_AT_import, &unit) && dwarf_tag(&unit) == DW_TAG_partial_unit && enter(w, unit.addr))
+                walk_children(w, &unit, false, depth);
+}
+
 static void walk_die(struct globals_walk *w, Dwarf_Die *die, bool in_function, int depth)
 {
         switch (dwarf_tag(die)) {
@@ -175,6 +232,9 @@ static void walk_die(struct globals_walk *w, Dwarf_Die *die, bool in_function, i
         case DW_TAG_class_type:
         case DW_TAG_union_type:
                 walk_type(w, die, in_function, depth);
+                break;
+        case DW_TAG_imported_unit:
+                walk_imported(w, die, depth);
                 break;
         case DW_TAG_namespace:
         case DW_TAG_module:
@@ -205,15 +265,26 @@ static void walk_children(struct globals_walk *w, Dwarf_Die *parent, bool in_fun
         } while (dwarf_siblingof(&die, &die) == 0);
 }
 
-/* Types that were moved out of the units: to type units, and by dwz to partial ones. */
-static void walk_loose_units(struct globals_walk *w, Dwarf *dwarf)
+static void walk_type_units(struct globals_walk *w, Dwarf *dwarf)
 {
         Dwarf_CU *cu = NULL;
         Dwarf_Die die;
 
         while (dwarf && dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, NULL) == 0)
-                if (dwarf_tag(&die) == DW_TAG_type_unit || dwarf_tag(&die) == DW_TAG_partial_unit)
+                if (dwarf_tag(&die) == DW_TAG_type_unit)
                         walk_children(w, &die, false, 0);
+}
+
+static void find_thread_storage(Elf *elf, GElf_Phdr *found)
+{
+        size_t count = 0;
+
+        if (elf_getphdrnum(elf, &count) != 0)
+                count = 0;
+        for (size_t i = 0; i < count; i++)
+                if (gelf_getphdr(elf, (int)i, found) && found->p_type == PT_TLS)
+                        return;
+        *found = (GElf_Phdr){ 0 };
 }
 
 /* (qsort() must not be given NULL.) */
@@ -234,13 +305,15 @@ void globals_read(struct globals *g, struct debug *d)
         struct globals_walk walk = { .globals = g };
         Dwarf_Die skeleton, body;
 
+        find_thread_storage(dwarf_getelf(debug_dwarf(d)), &walk.thread);
         for (; debug_unit(d, walk.unit, &skeleton, &body); walk.unit++) {
                 walk_children(&walk, &body, false, 0);
                 if (body.addr != skeleton.addr)
-                        walk_loose_units(&walk, dwarf_cu_getdwarf(body.cu));
+                        walk_type_units(&walk, dwarf_cu_getdwarf(body.cu));
+                g->in_c |= die_in_c(&body);
         }
-        walk_loose_units(&walk, debug_dwarf(d));
-        walk_loose_units(&walk, dwarf_getalt(debug_dwarf(d)));
+        walk_type_units(&walk, debug_dwarf(d));
+        free(walk.entered);
         list_sort(&g->data);
         list_sort(&g->thread);
         names_sort(&g->types);

@@ -90,8 +90,9 @@ bool library_leads_to_node(const struct library_node *n, Dwarf_Die *type)
 
 static bool in_library(Dwarf_Die *type)
 {
-        Dwarf_Die chain[DIE_DEPTH];
-        const char *outer = die_chain(type, chain) > 2 && dwarf_tag(&chain[1]) == DW_TAG_namespace ? dwarf_diename(&chain[1]) : NULL;
+        Dwarf_Die chain[DIE_DEPTH], origin = die_origin(type);
+        bool inside = die_chain(&origin, chain) > 2 && dwarf_tag(&chain[1]) == DW_TAG_namespace;
+        const char *outer = inside ? dwarf_diename(&chain[1]) : NULL;
 
         return outer && (strcmp(outer, "std") == 0 || strcmp(outer, "alloc") == 0 || strcmp(outer, "core") == 0);
 }

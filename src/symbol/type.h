@@ -34,8 +34,8 @@ bool type_target(const struct globals *g, Dwarf_Die *type, Dwarf_Die *target);
  * to NODE, although its type does not say so (the C++ library links nodes by a base class of theirs). */
 bool type_path(const struct globals *g, Dwarf_Die *type, uint64_t *offset, Dwarf_Die *node, struct str *out);
 
-/* Append "struct node", "Session", "char *"; false when unknown. */
-bool type_name(Dwarf_Die *type, struct str *out);
+/* Append "struct node", "Session", "char *"; false when unknown.  IN_C: what to assume where DWARF does not tell the language. */
+bool type_name(Dwarf_Die *type, bool in_c, struct str *out);
 
 /* Append "ns::Class::" and the name of DIE. */
 bool type_scoped_name(Dwarf_Die *die, struct str *out);

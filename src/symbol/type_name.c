@@ -12,7 +12,13 @@
 #include "symbol/member.h"
 #include "symbol/type.h"
 
-static bool name_within(Dwarf_Die *type, struct str *out, int depth);
+/* A name that is being made. */
+struct type_text {
+        struct str text;
+        bool in_c;
+};
+
+static bool name_within(Dwarf_Die *type, struct type_text *out, int depth);
 
 /* A namespace or class around something; functions are named by their own demangled name elsewhere. */
 static void scope_name(Dwarf_Die *scope, struct str *out)
@@ -36,26 +42,9 @@ static void scope_name(Dwarf_Die *scope, struct str *out)
         }
 }
 
-/* A declaration inside of a class or namespace is where the scope can be seen. */
-static Dwarf_Die declared_by(Dwarf_Die *die)
-{
-        Dwarf_Die origin = *die, next;
-
-        for (int i = 0; i < DIE_DEPTH; i++) {
-                Dwarf_Attribute attr;
-
-                if (!dwarf_attr(&origin, DW_AT_specification, &attr) && !dwarf_attr(&origin, DW_AT_abstract_origin, &attr))
-                        break;
-                if (!dwarf_formref_die(&attr, &next))
-                        break;
-                origin = next;
-        }
-        return origin;
-}
-
 bool type_scoped_name(Dwarf_Die *die, struct str *out)
 {
-        Dwarf_Die origin = declared_by(die), chain[DIE_DEPTH];
+        Dwarf_Die origin = die_origin(die), chain[DIE_DEPTH];
         const char *name = dwarf_diename(&origin);
         uint32_t count = name && !die_in_c(&origin) ? die_chain(&origin, chain) : 0;
         size_t before = out->length;
@@ -71,86 +60,85 @@ bool type_scoped_name(Dwarf_Die *die, struct str *out)
 }
 
 /* "struct node" in C, "Session" elsewhere. */
-static bool name_with_tag(Dwarf_Die *type, const char *word, struct str *out)
+static bool name_with_tag(Dwarf_Die *type, const char *word, struct type_text *out)
 {
-        if (die_in_c(type))
-                str_format(out, "%s ", word);
-        if (type_scoped_name(type, out))
-                return true;
-        str_text(out, die_in_c(type) ? "{...}" : word);
-        if (!die_in_c(type))
-                str_text(out, " {...}");
+        bool in_c = die_language(type) < 0 ? out->in_c : die_in_c(type);
+
+        if (in_c || !dwarf_diename(type))
+                str_format(&out->text, "%s ", word);
+        if (!type_scoped_name(type, &out->text))
+                str_text(&out->text, "{...}");
         return true;
 }
 
-static bool name_pointed(Dwarf_Die *type, const char *mark, struct str *out, int depth)
+static bool name_pointed(Dwarf_Die *type, const char *mark, struct type_text *out, int depth)
 {
         const char *own = dwarf_diename(type);
         Dwarf_Die target;
 
         if (own) { /* Rust names its pointers: &str, alloc::boxed::Box<T> */
-                str_text(out, own);
+                str_text(&out->text, own);
                 return true;
         }
-        if (!die_refers(type, DW_AT_type, &target)) {
-                str_format(out, "void %s", mark);
+        if (!die_type(type, &target)) {
+                str_format(&out->text, "void %s", mark);
                 return true;
         }
         if (dwarf_tag(&target) == DW_TAG_subroutine_type) {
                 Dwarf_Die result;
 
-                if (!die_refers(&target, DW_AT_type, &result) || !name_within(&result, out, depth + 1))
-                        str_text(out, "void");
-                str_format(out, " (%s)()", mark);
+                if (!die_type(&target, &result) || !name_within(&result, out, depth + 1))
+                        str_text(&out->text, "void");
+                str_format(&out->text, " (%s)()", mark);
                 return true;
         }
         if (!name_within(&target, out, depth + 1))
                 return false;
-        if (out->length && out->data[out->length - 1] != '*')
-                str_char(out, ' ');
-        str_text(out, mark);
+        if (out->text.length && out->text.data[out->text.length - 1] != '*')
+                str_char(&out->text, ' ');
+        str_text(&out->text, mark);
         return true;
 }
 
 /* "const char", but "char *const". */
-static bool name_qualified(Dwarf_Die *type, const char *word, struct str *out, int depth)
+static bool name_qualified(Dwarf_Die *type, const char *word, struct type_text *out, int depth)
 {
         Dwarf_Die inner;
 
-        if (!die_refers(type, DW_AT_type, &inner)) {
-                str_format(out, "%s void", word);
+        if (!die_type(type, &inner)) {
+                str_format(&out->text, "%s void", word);
                 return true;
         }
         if (!type_is_pointer(&inner)) {
-                str_format(out, "%s ", word);
+                str_format(&out->text, "%s ", word);
                 return name_within(&inner, out, depth + 1);
         }
         if (!name_within(&inner, out, depth + 1))
                 return false;
-        str_text(out, word);
+        str_text(&out->text, word);
         return true;
 }
 
-static bool name_array(Dwarf_Die *type, struct str *out, int depth)
+static bool name_array(Dwarf_Die *type, struct type_text *out, int depth)
 {
         uint64_t dimensions[MEMBER_DIMENSIONS];
         uint32_t count = member_dimensions(type, dimensions);
         Dwarf_Die element;
 
-        if (!die_refers(type, DW_AT_type, &element) || !name_within(&element, out, depth + 1))
+        if (!die_type(type, &element) || !name_within(&element, out, depth + 1))
                 return false;
         for (uint32_t i = 0; i < count; i++) {
                 if (dimensions[i])
-                        str_format(out, "[%llu]", (unsigned long long)dimensions[i]);
+                        str_format(&out->text, "[%llu]", (unsigned long long)dimensions[i]);
                 else
-                        str_text(out, "[]");
+                        str_text(&out->text, "[]");
         }
         if (!count)
-                str_text(out, "[]");
+                str_text(&out->text, "[]");
         return true;
 }
 
-static bool name_within(Dwarf_Die *type, struct str *out, int depth)
+static bool name_within(Dwarf_Die *type, struct type_text *out, int depth)
 {
         if (depth == DIE_DEPTH)
                 return false;
@@ -170,7 +158,7 @@ static bool name_within(Dwarf_Die *type, struct str *out, int depth)
         case DW_TAG_packed_type: {
                 Dwarf_Die inner;
 
-                return die_refers(type, DW_AT_type, &inner) && name_within(&inner, out, depth + 1);
+                return die_type(type, &inner) && name_within(&inner, out, depth + 1);
         }
         case DW_TAG_array_type:
                 return name_array(type, out, depth);
@@ -182,17 +170,17 @@ static bool name_within(Dwarf_Die *type, struct str *out, int depth)
         case DW_TAG_enumeration_type:
                 return name_with_tag(type, "enum", out);
         default:
-                return type_scoped_name(type, out);
+                return type_scoped_name(type, &out->text);
         }
 }
 
-bool type_name(Dwarf_Die *type, struct str *out)
+bool type_name(Dwarf_Die *type, bool in_c, struct str *out)
 {
-        struct str name = { 0 };
+        struct type_text name = { .in_c = in_c };
         bool known = name_within(type, &name, 0);
 
         if (known)
-                str_text(out, str_get(&name));
-        str_free(&name);
+                str_text(out, str_get(&name.text));
+        str_free(&name.text);
         return known;
 }

@@ -63,10 +63,11 @@ static void variable_complete_name(struct symbols *s, const struct table_entry *
 }
 
 /* The symbol is larger where an array of a structure's end has no length. */
-static bool variable_from_debug(struct symbols *s, const struct variable_spot *spot, const struct global *g,
+static void variable_from_debug(struct symbols *s, const struct variable_spot *spot, const struct global *g,
                                 const struct table_entry *symbol, struct variable *out)
 {
         Dwarf_Die die = g->die, skeleton, body;
+        bool known;
 
         *out = (struct variable){ .start = g->start + spot->list_bias, .size = g->size };
         if (symbol && symbol->start + spot->table_bias == out->start && symbol->end - symbol->start > out->size)
@@ -75,10 +76,8 @@ static bool variable_from_debug(struct symbols *s, const struct variable_spot *s
         variables_name(s, &die, g->in_function, out);
         if (symbol && (!out->name || (g->in_function && !out->function)))
                 variable_complete_name(s, symbol, out);
-        if (!debug_unit(spot->in->file->debug, g->unit, &skeleton, &body))
-                return false;
-        variables_describe(s, spot->module, &die, &skeleton, out);
-        return true;
+        known = debug_unit(spot->in->file->debug, g->unit, &skeleton, &body);
+        variables_describe(s, spot->module, &die, known ? &skeleton : NULL, out);
 }
 
 /* Defined without debug information or in a library (the linker put a copy into the program), it may be declared with some. */
@@ -113,11 +112,10 @@ static bool variable_find(struct symbols *s, const struct variable_spot *spot, u
                         g = NULL;
         }
         if (g)
-                return variable_from_debug(s, spot, g, symbol, out);
-        if (!symbol)
-                return false;
-        variable_from_symbol(s, spot, symbol, out);
-        return true;
+                variable_from_debug(s, spot, g, symbol, out);
+        else if (symbol)
+                variable_from_symbol(s, spot, symbol, out);
+        return g || symbol;
 }
 
 bool variable_at(struct symbols *s, uint32_t module, uint64_t address, struct variable *out)
@@ -183,7 +181,7 @@ bool variable_type_name(struct symbols *s, struct variable_type type, struct str
                 struct str name = { 0 };
                 Dwarf_Die die = t->die;
 
-                if (type_name(&die, &name) && t->pointer)
+                if (type_name(&die, globals_of(s, t)->in_c, &name) && t->pointer)
                         str_text(&name, " *");
                 t->name = symbols_keep(s, str_get(&name));
                 str_free(&name);

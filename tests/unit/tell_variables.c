@@ -12,9 +12,12 @@
  *
  * Numbers are hexadecimal.
  */
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/heap.h"
 #include "base/json.h"
@@ -132,6 +135,21 @@ static void answer(const char *word, char **rest)
         str_free(&out);
 }
 
+static void read_build_id(struct profile_module *m)
+{
+        int fd = open(m->path, O_RDONLY | O_CLOEXEC);
+        Elf *elf = elf_version(EV_CURRENT) != EV_NONE ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
+        const void *id;
+        ssize_t bytes = elf ? dwelf_elf_gnu_build_id(elf, &id) : 0;
+
+        if (bytes > 0 && bytes <= (ssize_t)sizeof m->build_id) {
+                memcpy(m->build_id, id, (size_t)bytes);
+                m->build_id_bytes = (uint32_t)bytes;
+        }
+        elf_end(elf);
+        close(fd);
+}
+
 static void add_module(char **rest)
 {
         struct profile_module m = { .path = heap_text(strtok_r(NULL, " \n", rest)) };
@@ -140,6 +158,7 @@ static void add_module(char **rest)
         m.bias = number(rest, &there);
         m.start = number(rest, &there);
         m.end = number(rest, &there);
+        read_build_id(&m);
         profile.modules = heap_grow(profile.modules, profile.module_count + 1, sizeof m);
         profile.modules[profile.module_count++] = m;
 }
