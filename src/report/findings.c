@@ -331,6 +331,22 @@ static void add_rules(struct findings *f, const struct suppressions *rules)
 
 /* ---- all ---- */
 
+/* Why nothing is known about leaks at the end of a process; NULL: it is. */
+static const char *find_unknown(struct findings *f, const struct leaks *l)
+{
+        const struct profile *p = l->sel->profile;
+        struct str why = { 0 };
+
+        if (!l->scan) {
+                str_text(&why, "not searched for leaks: ");
+                leaks_not_scanned(p, &why);
+        } else if (l->scan->when != PROFILE_SCAN_EXIT && l->scan->when != PROFILE_SCAN_EXEC && p->meta.end != PROFILE_END_UNKNOWN) {
+                str_text(&why, "not searched for leaks when it ended, only ");
+                leaks_when(l->scan, &why);
+        }
+        return why.length ? findings_text_of(f, &why) : NULL;
+}
+
 static void add_leaks_and_releases(struct findings *f, const struct findings_request *r, struct findings_recording *recording,
                                    struct suppressions *rules, struct budget_tally *tally)
 {
@@ -338,14 +354,9 @@ static void add_leaks_and_releases(struct findings *f, const struct findings_req
         struct leaks leaks;
 
         leaks_make(&leaks, tally->sel, recording->symbols, &request);
-        if (budgets_want_leaks(r->budgets) && leaks.scan) {
+        if (budgets_want_leaks(r->budgets)) {
                 add_leaks(f, r, recording, &leaks, tally);
-        } else if (budgets_want_leaks(r->budgets)) {
-                struct str why = { 0 };
-
-                str_text(&why, "not searched for leaks: ");
-                leaks_not_scanned(recording->profile, &why);
-                f->processes[f->process_count - 1].unknown = findings_text_of(f, &why);
+                f->processes[f->process_count - 1].unknown = find_unknown(f, &leaks);
         }
         if (r->budgets->limits[BUDGET_BAD_FREES].set)
                 add_releases(f, r, recording, &leaks, tally);
