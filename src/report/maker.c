@@ -11,25 +11,57 @@
 
 static const struct symbol_frame maker_unknown;
 
-struct maker maker_of(const struct profile *p, struct symbols *s, uint32_t site)
+/* The innermost of interest, from FROM on. */
+static struct maker next_from(const struct profile *p, struct symbols *s, struct maker from, uint32_t level)
 {
-        uint32_t innermost = site < p->site_count ? p->sites[site].node : 0;
-        struct maker maker = { innermost, &maker_unknown };
         const struct symbol_frame *frames;
 
-        if (innermost <= 1)
-                return maker;
-        symbols_node(s, innermost, &maker.frame);
-        for (uint32_t node = innermost; node > 1; node = p->nodes[node].parent) {
+        for (uint32_t node = from.node; node > 1; node = p->nodes[node].parent, level = 0) {
                 uint32_t count = symbols_node(s, node, &frames);
 
                 if (label_is_start(&frames[count - 1]))
                         break;
-                for (uint32_t i = 0; i < count && !label_in_libc(p, node); i++)
-                        if (!wrapper_or_library(&frames[i]))
-                                return (struct maker){ node, &frames[i] };
+                for (; level < count && !label_in_libc(p, node); level++)
+                        if (!wrapper_or_library(&frames[level]))
+                                return (struct maker){ node, &frames[level] };
         }
+        return (struct maker){ 0, NULL };
+}
+
+static struct maker innermost(const struct profile *p, struct symbols *s, uint32_t site)
+{
+        struct maker maker = { site < p->site_count ? p->sites[site].node : 0, &maker_unknown };
+
+        if (maker.node > 1)
+                symbols_node(s, maker.node, &maker.frame);
         return maker;
+}
+
+struct maker maker_of(const struct profile *p, struct symbols *s, uint32_t site)
+{
+        struct maker inner = innermost(p, s, site), found = next_from(p, s, inner, 0);
+
+        return found.frame ? found : inner;
+}
+
+void maker_calls(const struct profile *p, struct symbols *s, uint32_t site, struct str *out)
+{
+        struct maker inner = innermost(p, s, site), maker = maker_of(p, s, site), caller;
+        const struct symbol_frame *frames;
+
+        if (inner.node > 1 && inner.node != maker.node && label_in_libc(p, inner.node)) {
+                label_short(p, inner.node, inner.frame, out);
+                str_text(out, " <- ");
+        }
+        maker_write(p, maker, 0, out);
+        if (maker.node <= 1)
+                return;
+        symbols_node(s, maker.node, &frames);
+        caller = next_from(p, s, maker, (uint32_t)(maker.frame - frames) + 1);
+        if (caller.frame) {
+                str_text(out, " <- ");
+                maker_write(p, caller, 0, out);
+        }
 }
 
 void maker_write(const struct profile *p, struct maker maker, size_t columns, struct str *out)

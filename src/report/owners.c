@@ -291,7 +291,7 @@ static void sites_text(const struct owners *w, const struct owners_site *list, u
                 str_format(w->out, "#%-5" PRIu32, list[i].site);
                 text_cell(w->out, 11, list[i].live.bytes, text_size);
                 str_text(w->out, "  ");
-                maker_write(w->p, maker_of(w->p, w->s, list[i].site), 0, w->out);
+                maker_calls(w->p, w->s, list[i].site, w->out);
                 str_char(w->out, '\n');
         }
 }

@@ -14,7 +14,7 @@
 
 enum {
         WHY_COLUMNS = 80,
-        WHY_TYPE = 26,    /* column where the type of a step's block begins */
+        WHY_TYPE = 22,    /* column where the type of a step's block begins */
         WHY_ADDRESS = 64, /* column where its address begins */
         WHY_MAKER = 24    /* columns of who made it at least */
 };

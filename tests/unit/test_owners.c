@@ -68,10 +68,10 @@ TEST(sites_have_what_their_blocks_keep)
         text = owners_of(&p, (struct owners_options){ .sites = true });
         is_text(text, "what would go away with the blocks of a call stack; in all 1000 B in 16 blocks\n"
                       "  share      bytes      blocks  site    own bytes  allocated by\n"
-                      "   39 %      393 B           6  #6           93 B  inner [/src/w.c:61]\n"
-                      "   30 %      300 B           3  #1          600 B  parse [/src/a.c:10]\n"
-                      "  0.4 %        4 B           1  #4            4 B  tiny\n"
-                      "  0.3 %        3 B           3  #5            3 B  small [/src/s.c:5]\n");
+                      "   39 %      393 B           6  #6           93 B  inner [/src/w.c:61] <- work [/src/w.c:66]\n"
+                      "   30 %      300 B           3  #1          600 B  parse [/src/a.c:10] <- load [/src/l.c:7]\n"
+                      "  0.4 %        4 B           1  #4            4 B  tiny <- main [/src/m.c:2]\n"
+                      "  0.3 %        3 B           3  #5            3 B  small [/src/s.c:5] <- main [/src/m.c:3]\n");
         free(text);
         profile_free(&p);
 }

@@ -57,9 +57,9 @@ TEST(the_path_goes_from_the_root_to_the_block)
                       "  parse [/src/a.c:10] (site #1)\n"
                       "\n"
                       "data of prog\n"
-                      "  -> +0x600010            100 bytes, by parse [/src/a.c:10]     0x10300\n"
-                      "  -> +0x8                 100 bytes, by parse [/src/a.c:10]     0x10400\n"
-                      "  -> +0x0                 100 bytes, by parse [/src/a.c:10]     0x10500\n"
+                      "  -> +0x600010        100 bytes, by parse [/src/a.c:10]         0x10300\n"
+                      "  -> +0x8             100 bytes, by parse [/src/a.c:10]         0x10400\n"
+                      "  -> +0x0             100 bytes, by parse [/src/a.c:10]         0x10500\n"
                       "\n"
                       "would free 100 B in 1 block if it went away\n"
                       "2 root pointers lead to it (--all lists them)\n");
@@ -103,8 +103,8 @@ TEST(a_lost_block_is_said_to_be_lost)
         is_true(!held);
         has_text(text, "nothing holds it: indirectly lost, with a block that is definitely lost:\n"
                        "  100 bytes, by parse [/src/a.c:10]                             0x10000\n"
-                       "  -> +0x0                 100 bytes, by parse [/src/a.c:10]     0x10100\n"
-                       "  -> +0x8                 100 bytes, by parse [/src/a.c:10]     0x10200\n");
+                       "  -> +0x0             100 bytes, by parse [/src/a.c:10]         0x10100\n"
+                       "  -> +0x8             100 bytes, by parse [/src/a.c:10]         0x10200\n");
         free(text);
         says(&p, address_of(7), "nothing holds it: definitely lost (1 pointer in lost blocks only)\n");
         profile_free(&p);
