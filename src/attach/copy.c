@@ -19,6 +19,7 @@
 #include "attach/memory.h"
 #include "attach/procfs.h"
 #include "attach/remote.h"
+#include "attach/sandbox.h"
 
 #define COPY_PATIENCE_NS 5000000000ull
 #define COPY_UNSHARE 2u /* CLOSE_RANGE_UNSHARE */
@@ -30,7 +31,7 @@ static bool refuse(struct err *e, pid_t pid, const char *why)
 
 /* ---- a thread, and an instruction ---- */
 
-/* One that waits in a system call is best: it is inside no critical section of its own (rseq). */
+/* One that waits in a system call is best: its stop disturbs nothing. */
 static struct hold_thread *thread_choose(struct hold *h)
 {
         struct hold_thread *any = NULL;
@@ -92,7 +93,7 @@ static bool set_options(pid_t tid, long more)
         long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | more;
 
         return ptrace(PTRACE_SETOPTIONS, tid, 0, options | PTRACE_O_SUSPEND_SECCOMP) == 0 ||
-               (procfs_status(tid, tid, "Seccomp", 10, 0) == 0 && ptrace(PTRACE_SETOPTIONS, tid, 0, options) == 0);
+               (sandbox_is_ours(tid) && ptrace(PTRACE_SETOPTIONS, tid, 0, options) == 0);
 }
 
 /* The copy would become its child.  The word at the stack pointer is borrowed for the answer. */

@@ -8,21 +8,45 @@
 #include "attach/remote.h"
 
 #include <errno.h>
+#include <linux/ptrace.h>
+#include <linux/rseq.h>
 #include <signal.h>
+#include <stddef.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
 #include "attach/hold.h"
+#include "attach/memory.h"
 
 /* A process in a frozen cgroup does not answer at all. */
 #define REMOTE_PATIENCE_NS 5000000000ull
 
 #define REMOTE_CALL_STOP (SIGTRAP | 0x80)
 
+/*
+ * A stop in a restartable sequence (rseq) ends that: the thread goes on at the place for this.  The kernel sees to it, but
+ * would not find out when it meets the thread elsewhere first.
+ */
+static void remote_leave_sequence(struct remote *r)
+{
+        const struct memory memory = { .tid = r->tid, .mem = -1, .pagemap = -1 };
+        struct ptrace_rseq_configuration setup;
+        struct rseq_cs sequence;
+        uint64_t at = 0;
+
+        if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, r->tid, sizeof setup, &setup) != (long)sizeof setup || !setup.rseq_abi_pointer)
+                return;
+        memory_read(&memory, setup.rseq_abi_pointer + offsetof(struct rseq, rseq_cs), &at, sizeof at);
+        if (at && memory_read(&memory, at, &sequence, sizeof sequence) == sizeof sequence &&
+            *arch_pc(&r->home) - sequence.start_ip < sequence.post_commit_offset)
+                *arch_pc(&r->home) = sequence.abort_ip;
+}
+
 bool remote_begin(struct remote *r)
 {
         uint64_t all = ~0ull;
 
+        remote_leave_sequence(r);
         hurry_begin(&r->hurry, r->tid);
         return ptrace(PTRACE_GETSIGMASK, r->tid, sizeof r->mask, &r->mask) == 0 &&
                ptrace(PTRACE_SETSIGMASK, r->tid, sizeof all, &all) == 0;

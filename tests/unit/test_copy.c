@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <stddef.h>
 #include <sys/resource.h>
+#include <sys/rseq.h>
 #include <sys/syscall.h>
 
 #include "stage.h"
@@ -130,6 +131,51 @@ TEST(a_process_goes_on_when_its_holder_dies)
         is_equal(stage->result, 1);
         turns = stage->turns;
         wait_until(stage->turns > turns);
+        end(pid);
+}
+
+/* Restartable sequences that never end by themselves; each is given up when the thread is disturbed, which is counted. */
+static void spin_in_sequences(void)
+{
+        struct rseq *area = (struct rseq *)((char *)__builtin_thread_pointer() + __rseq_offset);
+
+        if (!__rseq_size) {
+                stage->ready = -1;
+                return;
+        }
+        for (;; stage->turns++)
+                __asm__ volatile(".pushsection .data.sequence, \"aw\"\n"
+                                 ".balign 32\n"
+                                 "7: .long 0, 0\n"
+                                 ".quad 1f, 2f - 1f, 4f\n"
+                                 ".popsection\n"
+                                 "leaq 7b(%%rip), %%rax\n"
+                                 "movq %%rax, %0\n"
+                                 "1: movl $1, %1\n"
+                                 "jmp 1b\n"
+                                 "2: .long %c2\n"
+                                 "4:\n"
+                                 : "=m"(area->rseq_cs), "=m"(stage->ready)
+                                 : "i"(RSEQ_SIG)
+                                 : "rax", "memory");
+}
+
+TEST(a_restartable_sequence_is_given_up_by_a_stop)
+{
+        pid_t pid = start(spin_in_sequences);
+        struct freeze f;
+        struct err e;
+        long turns = -1;
+
+        for (int i = 0; i < 20 && stage->ready > 0 && stage->turns > turns; i++) {
+                is_true(freeze_stop(&f, pid, &e));
+                is_true(freeze_copy(&f, &e));
+                turns = stage->turns;
+                freeze_close(&f);
+                wait_until(stage->turns > turns);
+        }
+        if (stage->ready < 0)
+                tap_skip("the C library does not use rseq here");
         end(pid);
 }
 
@@ -260,6 +306,47 @@ TEST(a_filter_of_system_calls_does_not_see_the_copy)
         }
         is_true(kill(pid, 0) == 0 && state_of(pid) != 'Z');
         end(pid);
+}
+
+/* A filter that lets all pass, as a container has for everybody in it; nobody in there may suspend it. */
+static void filter_mildly(void)
+{
+        struct sock_filter filter = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+        struct sock_fprog program = { 1, &filter };
+
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+                _exit(1);
+}
+
+static void filter_once_more(void)
+{
+        filter_mildly();
+        count_turns();
+}
+
+TEST(a_filter_that_we_share_allows_a_copy_and_one_more_does_not)
+{
+        pid_t inside = fork(), pid;
+        struct freeze f;
+        struct err e;
+        int status = -1;
+
+        if (inside == 0) {
+                filter_mildly();
+                pid = start(count_turns);
+                is_true(freeze_stop(&f, pid, &e));
+                is_true(freeze_copy(&f, &e));
+                freeze_close(&f);
+                end(pid);
+                pid = start(filter_once_more);
+                copy_is_refused(pid, "seccomp");
+                end(pid);
+                fflush(stdout);
+                _exit(tap_failures != 0);
+        }
+        waitpid(inside, &status, 0);
+        is_equal(status, 0);
 }
 
 static void *borrow(void *unused)
@@ -397,7 +484,9 @@ TEST(two_hundred_copies_go_unnoticed_by_any_waiting_call)
 }
 
 TAP_MAIN(a_copy_keeps_the_memory_of_the_moment_and_is_nobodys_child, a_copy_holds_no_file_open,
-         a_copy_ends_with_whoever_made_it, a_process_goes_on_when_its_holder_dies, a_process_that_adopts_is_not_copied,
+         a_copy_ends_with_whoever_made_it, a_process_goes_on_when_its_holder_dies,
+         a_restartable_sequence_is_given_up_by_a_stop, a_process_that_adopts_is_not_copied,
          the_first_process_of_a_container_is_not_copied, a_process_that_may_start_no_other_is_not_copied,
-         a_filter_of_system_calls_does_not_see_the_copy, a_thread_that_cannot_stop_is_known_and_let_go,
+         a_filter_of_system_calls_does_not_see_the_copy,
+         a_filter_that_we_share_allows_a_copy_and_one_more_does_not, a_thread_that_cannot_stop_is_known_and_let_go,
          three_hundred_stops_go_unnoticed_by_any_waiting_call, two_hundred_copies_go_unnoticed_by_any_waiting_call)

@@ -11,7 +11,7 @@
  *   arch_register_names               of freeze_thread.registers
  *   arch_interrupted(r)               which system call our stop cut short with EINTR; -1: none
  *   arch_is_in_call(r)                whether it was stopped in a system call
- *   arch_stack(r)                     its stack pointer
+ *   arch_stack(r), arch_pc(r)         its stack pointer; where its program counter is kept
  *   arch_again(r)                     have it made again
  *   ARCH_CALL, ARCH_CALL_BYTES        the instruction that makes a system call
  *   arch_prepare(r, at, call)         a system call, to be made with the instruction at AT

@@ -101,6 +101,12 @@ static inline void arch_prepare(struct arch_registers *to, uint64_t at, const st
         to->r.r8 = call->arguments[4];
 }
 
+static inline uint64_t *arch_pc(struct arch_registers *of)
+{
+        _Static_assert(sizeof of->r.rip == sizeof(uint64_t), "the same word");
+        return (uint64_t *)&of->r.rip;
+}
+
 static inline uint64_t arch_stack(const struct arch_registers *from)
 {
         return from->r.rsp;
