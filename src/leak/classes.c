@@ -14,6 +14,7 @@
 
 #include "base/heap.h"
 
+#define AHEAD 16u
 #define QUEUE 32u /* blocks being fetched; half the way is for first[], half for links[] */
 
 struct classes {
@@ -169,6 +170,20 @@ static void classes_settle_heads(struct search_graph *g)
                         head[i] = head[head[i] - 1];
 }
 
+/* Blocks are looked at one after another; what the next ones point to is anywhere. */
+static void classes_prefetch(const struct search_graph *g, uint64_t block)
+{
+        if (block >= g->block_count || g->leak[block] != PROFILE_LEAK_UNKNOWN)
+                return;
+        for (uint64_t i = g->first[block]; i < g->first[block + 1]; i++) {
+                uint32_t to = SEARCH_LINK_TO(g->links[i]);
+
+                __builtin_prefetch(&g->leak[to]);
+                __builtin_prefetch(&g->first[to]);
+                __builtin_prefetch(&g->head[to]);
+        }
+}
+
 void classes_lost(const struct search_input *in, struct search_graph *g)
 {
         struct classes c;
@@ -176,6 +191,7 @@ void classes_lost(const struct search_input *in, struct search_graph *g)
         classes_open(&c, in, g);
         classes_pass(&c);
         for (uint64_t i = 0; i < g->block_count; i++) {
+                classes_prefetch(g, i + AHEAD);
                 if (g->leak[i] != PROFILE_LEAK_UNKNOWN)
                         continue;
                 g->leak[i] = PROFILE_LEAK_DEFINITE;

@@ -40,10 +40,15 @@ struct index {
         uint64_t base;      /* LOW, at the start of a stretch */
         unsigned shift;     /* log2 of the size of a stretch */
         unsigned granule;   /* log2 of that of a granule */
-        bool exact;         /* blocks start at granules */
+        uint64_t bytes;     /* in all blocks */
+        bool exact;         /* blocks start at multiples of 8: at granules */
+        bool nested;        /* some lie in others */
         uint32_t *directory; /* by stretch: index into stretches; 0 none */
         struct index_stretch *stretches;
         uint32_t stretch_count, stretch_room;
+        struct index_cell *cells; /* of all stretches */
+        uint64_t cell_count;
+        uint32_t rank; /* bits in them */
         uint32_t *last; /* by rank: the last block that starts in the granule.  NULL: all start in different ones */
 };
 

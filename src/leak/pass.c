@@ -139,21 +139,20 @@ static void pass_words(struct pass *p, const struct search_root *root, uint32_t 
                                              .step = 8, .spans = &span, .span_count = 1, .root = true });
 }
 
-static uint64_t pass_measure(const struct search_input *in)
+static uint64_t pass_measure(const struct sift *s)
 {
-        uint64_t all = 0;
+        const struct search_input *in = s->in;
+        uint64_t all = s->index->bytes;
 
         for (uint32_t i = 0; i < in->root_count; i++)
                 all += in->roots[i].end - in->roots[i].start;
-        for (uint64_t i = 0; i < in->block_count; i++)
-                all += in->blocks[i].size;
         return all;
 }
 
 void pass_run(struct sift *s)
 {
         const struct search_input *in = s->in;
-        struct pass p = { .sift = s, .memory = &in->memory, .all = pass_measure(in) };
+        struct pass p = { .sift = s, .memory = &in->memory, .all = pass_measure(s) };
 
         p.buffer = heap_zero(PASS_PIECE, 1);
         p.spans = heap_zero(PASS_SPANS, sizeof *p.spans);

@@ -12,15 +12,7 @@
 #include "leak/classes.h"
 #include "leak/idioms.h"
 #include "leak/pass.h"
-
-static uint32_t search_unit(const struct search_input *in)
-{
-        uint64_t all = in->unaligned;
-
-        for (uint64_t i = 0; i < in->block_count; i++)
-                all |= in->blocks[i].address;
-        return all % 8 ? 1 : 8;
-}
+#include "leak/vast.h"
 
 /* A carved block holds its arena, as if it had a pointer to it. */
 static void search_add_arenas(struct sift *s)
@@ -40,7 +32,7 @@ static void search_sum(struct search_graph *g)
 /* Words of an arena lie before, between and after those of the blocks in it: bring them together.  Keeps the order of each owner's. */
 static void search_sort(struct search_graph *g, const uint32_t *owners)
 {
-        struct search_link *sorted = heap_grow(NULL, g->link_count, sizeof *sorted);
+        struct search_link *sorted = vast_grow(NULL, g->link_count, sizeof *sorted);
 
         for (uint64_t i = 0; i < g->link_count; i++)
                 sorted[g->first[owners[i]]++] = g->links[i];
@@ -57,6 +49,7 @@ static void search_links(const struct search_input *in, struct search_graph *g)
         struct sift sift = { .in = in, .index = &index, .g = g };
 
         index_make(&index, in);
+        g->unit = in->unaligned || !index.exact ? 1 : 8;
         pass_run(&sift);
         search_add_arenas(&sift);
         search_sum(g);
@@ -70,12 +63,11 @@ void search_run(const struct search_input *in, struct search_graph *g)
 {
         *g = (struct search_graph){
                 .block_count = in->block_count,
-                .first = heap_zero(in->block_count + 1, sizeof *g->first),
+                .first = vast_zero(in->block_count + 1, sizeof *g->first),
                 .vtables = heap_zero(in->block_count, sizeof *g->vtables),
-                .leak = heap_zero(in->block_count, sizeof *g->leak),
+                .leak = vast_zero(in->block_count, sizeof *g->leak),
                 .idiom = heap_zero(in->block_count, sizeof *g->idiom),
-                .head = heap_zero(in->block_count, sizeof *g->head),
-                .unit = search_unit(in),
+                .head = vast_zero(in->block_count, sizeof *g->head),
         };
         search_links(in, g);
         classes_mark(in, g);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vast.c -- large arrays that are read here and there.
+ *
+ * Room:   leak/ only.
+ */
+#include "leak/vast.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/heap.h"
+
+#define HUGE_PAGE ((size_t)2 << 20)
+
+void *vast_zero(size_t count, size_t size)
+{
+        size_t bytes;
+        void *p;
+
+        if (__builtin_mul_overflow(count, size, &bytes) || bytes < HUGE_PAGE || bytes > SIZE_MAX - HUGE_PAGE)
+                return heap_zero(count, size);
+        bytes = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+        p = aligned_alloc(HUGE_PAGE, bytes);
+        if (!p)
+                return heap_zero(count, size); /* which says so */
+        madvise(p, bytes, MADV_HUGEPAGE); /* no matter if there are none */
+        return memset(p, 0, bytes);
+}
+
+void *vast_grow(void *p, size_t count, size_t size)
+{
+        uintptr_t start;
+
+        p = heap_grow(p, count, size);
+        start = ((uintptr_t)p + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+        if ((uintptr_t)p + count * size > start + HUGE_PAGE) /* only what is not yet there changes */
+                madvise((void *)start, (uintptr_t)p + count * size - start, MADV_HUGEPAGE);
+        return p;
+}
