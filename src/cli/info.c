@@ -209,7 +209,7 @@ static void put_scan(struct str *out, const struct profile *p)
                 return;
         }
         str_char(out, '{');
-        put_text(out, "when", info_when_word(s->when));
+        put_text(out, "when", profile_scan_word(s->when));
         put_number(out, "ms", s->ms);
         put_text(out, "trouble", *s->trouble ? s->trouble : NULL);
         put_bool(out, "graph", s->flags & PROFILE_SCAN_GRAPH);

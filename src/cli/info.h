@@ -77,9 +77,6 @@ struct info_class {
 };
 void info_sum_classes(const struct profile *p, struct info_class sums[PROFILE_LEAK_COUNT]);
 
-/* "exit", "exec", "request", "program" for the moment of a search. */
-const char *info_when_word(uint32_t when);
-
 /* The search for leaks for people, from column INFO_COLUMN on. */
 #define INFO_COLUMN 15
 void info_scan_text(const struct profile *p, struct str *out);

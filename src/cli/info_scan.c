@@ -20,13 +20,6 @@ void info_sum_classes(const struct profile *p, struct info_class sums[PROFILE_LE
         }
 }
 
-const char *info_when_word(uint32_t when)
-{
-        static const char *const words[] = { "exit", "exec", "request", "program" };
-
-        return when <= PROFILE_SCAN_API ? words[when] : words[PROFILE_SCAN_ASKED];
-}
-
 /* "1.5 ms", "250 us" */
 static void put_microseconds(struct str *out, uint64_t us)
 {

@@ -98,6 +98,11 @@ bool profile_has_no_stacks(const struct profile *p)
         return (p->meta.flags & WIRE_F_NO_STACKS) != 0;
 }
 
+bool profile_without_search(const struct profile *p)
+{
+        return !(p->meta.flags & WIRE_F_LEAK_SCAN);
+}
+
 bool profile_stayed_off(const struct profile *p)
 {
         for (uint32_t i = 0; i < p->mark_count; i++)
@@ -121,6 +126,16 @@ const char *profile_register_name(uint32_t i)
         if (i < 16)
                 return names[i];
         return i < 48 ? vectors[(i - 16) / 2] : "a register";
+}
+
+const char *profile_scan_word(uint32_t when)
+{
+        static const char *const words[] = { [PROFILE_SCAN_EXIT] = "exit",
+                                             [PROFILE_SCAN_EXEC] = "exec",
+                                             [PROFILE_SCAN_ASKED] = "asked",
+                                             [PROFILE_SCAN_API] = "api" };
+
+        return when < sizeof words / sizeof *words ? words[when] : "unknown";
 }
 
 const char *profile_leak_word(uint32_t leak)

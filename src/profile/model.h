@@ -350,6 +350,9 @@ bool profile_at(const struct profile *p, uint64_t ms, struct profile_change *out
 /* The same at a slice, by its index; false when there is none. */
 bool profile_at_slice(const struct profile *p, uint32_t slice, struct profile_change *out);
 
+/* Recorded with --no-leak-scan, or before there was a search. */
+bool profile_without_search(const struct profile *p);
+
 /* Recorded with --depth 0. */
 bool profile_has_no_stacks(const struct profile *p);
 
@@ -361,6 +364,9 @@ int profile_compare_deaths(const void *a, const void *b);
 
 /* The last scan, when it found something out; NULL: there was none, or it failed (scans[0].trouble). */
 const struct profile_scan *profile_scanned(const struct profile *p);
+
+/* "exit", "exec", "asked", "api" for the moment of a scan. */
+const char *profile_scan_word(uint32_t when);
 
 /* "definite" and "definitely lost". */
 const char *profile_leak_word(uint32_t leak);

@@ -113,13 +113,8 @@ static void json_classes(struct str *out, const struct leaks_sum *sums)
 
 static void json_scan(struct str *out, const struct profile_scan *scan)
 {
-        static const char *const when[] = { [PROFILE_SCAN_EXIT] = "exit",
-                                            [PROFILE_SCAN_EXEC] = "exec",
-                                            [PROFILE_SCAN_ASKED] = "asked",
-                                            [PROFILE_SCAN_API] = "api" };
-
         str_text(out, "{\"when\": ");
-        json_text(out, scan->when < sizeof when / sizeof *when ? when[scan->when] : NULL);
+        json_text(out, profile_scan_word(scan->when));
         json_field(out, ", \"", "ms", scan->ms);
         json_field(out, ", \"", "pause_us", scan->pause_us);
         json_field(out, ", \"", "scan_us", scan->scan_us);
