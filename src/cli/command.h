@@ -18,7 +18,7 @@
 #define COMMAND_LIST(X)                                                                                                \
         X(record, "[OPTIONS] [--] PROGRAM [ARG...]", "run a program and record its memory")                            \
         X(report, "[OPTIONS] [FILE]", "tell where the memory of a recording went")                                     \
-        X(leaks, "[OPTIONS] [FILE|PID]", "tell what a program lost, by call stack, and what was released wrongly")     \
+        X(leaks, "[OPTIONS] [FILE|PID]", "tell what a program lost, and what was released wrongly")                   \
         X(check, "[OPTIONS] [FILE... | -- PROGRAM [ARG...]]", "for CI: fail when a run leaks or breaks a budget")      \
         X(why, "[OPTIONS] [FILE|PID] ADDRESS|#SITE", "tell what keeps a block of memory alive")                        \
         X(diff, "[OPTIONS] OLD NEW", "tell what changed between two recordings or two moments of one")                \

@@ -14,7 +14,6 @@
 #include "base/signals.h"
 #include "report/text.h"
 #include "symbol/variable.h"
-#include "wire/hello.h"
 
 enum { NO_ROW = 0 }; /* places are 1 + index */
 
@@ -401,7 +400,7 @@ void leaks_not_scanned(const struct profile *p, struct str *out)
                 text_name(out, p->scans[0].trouble);
         } else if (p->truncated) {
                 str_text(out, "the part of the file that would tell is missing");
-        } else if (!(p->meta.flags & WIRE_F_LEAK_SCAN)) {
+        } else if (profile_without_search(p)) {
                 str_text(out, "it was recorded with --no-leak-scan, or by a seep that knew no search");
         } else if (p->meta.end == PROFILE_END_SIGNAL) {
                 signals_name(p->meta.exit_signal, signal);
