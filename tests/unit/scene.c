@@ -26,7 +26,7 @@ void scene_end(struct scene *s)
         free(s->heap);
         free(s->root);
         free(s->code);
-        search_free(&s->g);
+        search_graph_free(&s->g);
 }
 
 uint32_t scene_block(struct scene *s, uint64_t address, uint64_t size)
@@ -177,7 +177,7 @@ void scene_search(struct scene *s)
 {
         struct search_input in = scene_input(s);
 
-        search_free(&s->g);
+        search_graph_free(&s->g);
         search_run(&in, &s->g);
 }
 
