@@ -279,6 +279,7 @@ static void add_releases(struct findings *f, const struct findings_request *r, s
                         made->tid = error->thread < p->thread_count ? p->threads[error->thread].tid : 0;
                         if (error->alloc_site && error->alloc_site < p->site_count)
                                 made->origin = findings_stack(f, r, recording, p->sites[error->alloc_site].node);
+                        made->origin_print = findings_fingerprint(&made->origin);
                         known = place_finding(f, r, recording, error->node);
                 }
                 excused += known ? error->count : 0;
@@ -404,6 +405,8 @@ static int by_identity(const void *a, const void *b)
                 return x->kind < y->kind ? -1 : 1;
         if (x->fingerprint != y->fingerprint)
                 return x->fingerprint < y->fingerprint ? -1 : 1;
+        if (x->origin_print != y->origin_print)
+                return x->origin_print < y->origin_print ? -1 : 1;
         if (line_x != line_y)
                 return line_x < line_y ? -1 : 1;
         if (text_x != text_y)
@@ -431,7 +434,8 @@ static int by_weight(const void *a, const void *b)
 
 static bool is_same(const struct finding *a, const struct finding *b)
 {
-        return a->kind == b->kind && a->kind != FINDING_BUDGET && a->fingerprint == b->fingerprint && a->text == b->text &&
+        return a->kind == b->kind && a->kind != FINDING_BUDGET && a->fingerprint == b->fingerprint &&
+               a->origin_print == b->origin_print && a->text == b->text &&
                placed(a)->line == placed(b)->line;
 }
 

@@ -75,7 +75,8 @@ struct finding {
         enum finding_state state;
         uint32_t process;   /* the first that has it */
         uint32_t processes; /* how many have it */
-        uint64_t fingerprint; /* of the names of functions */
+        uint64_t fingerprint; /* of the names of functions ... */
+        uint64_t origin_print; /* ... and of those of the origin */
         uint64_t count;       /* leaks: blocks; releases: times; forbidden: calls */
         uint64_t bytes;       /* releases: of the block */
         uint64_t hanging_count, hanging_bytes; /* definite leaks */

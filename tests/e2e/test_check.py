@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: MIT
+"""`seep check`: budgets on programs and recordings, what their breaking says, baselines, the exit status."""
+import json
+import os
+import re
+import signal
+from pathlib import Path
+
+import pytest
+
+from harness import SEEP, run
+
+
+class Checker:
+    """Runs `seep check` in a folder with a temporary folder of its own."""
+
+    def __init__(self, folder, program):
+        self.folder, self.program, self.temporary = folder, program, folder / "tmp"
+        self.temporary.mkdir()
+
+    def __call__(self, *words, env=None):
+        return run([SEEP, "check", *words], cwd=self.folder, env={"TMPDIR": str(self.temporary), **(env or {})})
+
+    def of(self, options, *steps, env=None):
+        """The program does STEPS."""
+        return self("--source-root", Path(__file__).parents[1], *options, "--", self.program, *steps, env=env)
+
+    def left(self):
+        """Recordings that were kept in the temporary folder."""
+        return sorted(self.temporary.rglob("*.seep"))
+
+
+@pytest.fixture
+def check(compiler, tmp_path):
+    return Checker(tmp_path, compiler.build("budgets.c"))
+
+
+def broken(done):
+    """{budget: what is said about it} of the lines about broken budgets, and the pids in them."""
+    lines = re.findall(r"^(\S+) \(pid (\d+)\) breaks (--[\w-]+ (?:'[^']*'|\S+)): (.*)$", done.stdout.decode(), flags=re.M)
+    assert len(lines) == done.stdout.decode().count(" breaks --")
+    return {budget: text for _, _, budget, text in lines}, [int(pid) for _, pid, _, _ in lines]
+
+
+def test_a_clean_program_passes_and_leaves_nothing(check):
+    done = check.of([], "keep:100", "peak:1000", "say:hello")
+    assert (done.status, done.stdout) == (0, b"hello\nall 2 budgets kept\n"), done.stderr
+    assert done.stderr == b""
+    assert list(check.temporary.iterdir()) == [] and list(check.folder.glob("*.seep")) == []
+
+
+def test_leaks_break_the_default_budget(check):
+    done = check.of([], "lose:3:10", "say:hello", "keep:77")
+    size, blocks = done.truth.leaks["lose_block"]["definite"]
+    assert done.status == 1
+    assert broken(done)[0] == {"--max-leaks 0": f"{blocks} blocks lost ({size} B); by lose_block [programs/budgets.c:"
+                               + re.search(r"budgets.c:(\d+)\]", done.stdout.decode()).group(1) + "]"}
+    assert done.stdout.startswith(b"hello\n")
+    assert f"{size} B in {blocks} blocks definitely lost".encode() in done.stdout
+    assert b"\n     lose_block [programs/budgets.c:" in done.stdout and b"\n     main [programs/budgets.c:" in done.stdout
+    assert b"keep_block" not in done.stdout
+
+
+def test_what_hangs_on_a_lost_block_counts(check):
+    done = check.of(["--max-leaks", "2", "--max-leaked", "127"], "group")
+    truth = done.truth.leaks["lose_group"]
+    assert truth == {"definite": (64, 1), "indirect": (64, 2)}
+    assert {k: v.split(";")[0] for k, v in broken(done)[0].items()} == {"--max-leaks 2": "3 blocks lost (128 B)", "--max-leaked 127": "128 B lost"}
+    assert check.of(["--max-leaks", "3", "--max-leaked", "128"], "group").status == 0
+
+
+@pytest.mark.parametrize("option,fact", [("--max-peak", "peak"), ("--max-live", "live"), ("--max-allocs", "allocs")])
+def test_limits_are_exact(check, option, fact):
+    steps = "peak:5000", "keep:300", "lose:2:50", "render:7"
+    exact = check.of(["--max-peak", "1G"], *steps).truth.facts[fact]
+    assert exact > 5
+    assert check.of([option, str(exact)], *steps).status == 0
+    done = check.of([option, str(exact - 1)], *steps)
+    assert done.status == 1
+    assert list(broken(done)[0]) == [f"{option} {exact - 1}"]
+
+
+def test_only_the_budgets_that_were_given_are_judged(check):
+    done = check.of(["--max-peak", "1M"], "lose:3:10")
+    assert (done.status, done.stdout) == (0, b"1 budget kept\n")
+
+
+def test_each_broken_budget_is_one_line(check):
+    done = check.of(["--max-peak", "1", "--max-live", "1", "--max-allocs", "1", "--max-leaked", "1", "--max-leaks", "1", "--max-bad-frees", "0"],
+                    "lose:3:10")
+    assert list(broken(done)[0]) == ["--max-peak 1", "--max-live 1", "--max-allocs 1", "--max-leaked 1", "--max-leaks 1"]
+    assert b"5 of 6 budgets broken\n" in done.stdout
+
+
+def test_no_allocation_below_a_function(check):
+    done = check.of(["--no-alloc-in", "^audio_", "--no-alloc-in", "^keep"], "render:12", "peak:100")
+    assert done.status == 1
+    said, _ = broken(done)
+    assert list(said) == ["--no-alloc-in '^audio_'"]
+    assert said["--no-alloc-in '^audio_'"].startswith("12 allocations; by mix [programs/budgets.c:")
+    stack = re.search(r"12 allocations where --no-alloc-in '\^audio_' allows none, 576 B\n((?:     .*\n)+)", done.stdout.decode()).group(1)
+    assert re.findall(r"^     (\w+) ", stack, flags=re.M) == ["mix", "audio_render", "step", "main"]
+    assert check.of(["--no-alloc-in", "^audio_"], "peak:100").status == 0
+
+
+def test_a_wrong_expression_is_shown_before_the_program_runs(check):
+    done = check.of(["--no-alloc-in", "audio_("], "say:hello")
+    assert (done.status, done.stdout) == (2, b"")
+    assert b"--no-alloc-in: not a regular expression" in done.stderr and b"^" in done.stderr
+
+
+def test_wrong_releases_break_the_default_budget(compiler, check):
+    done = check("--", compiler.build("releases.cpp"), "mismatched")
+    count = sum(n for _, _, n in done.truth.mismatches)
+    assert done.status == 1
+    assert broken(done)[0]["--max-bad-frees 0"].startswith(f"{count} wrong releases; most by to_")
+    assert re.search(rb"mismatched release, 3 times, of 33 B\n     to_free.*\n     mismatched.*\n     main.*\n   allocated by\n     by_new",
+                     done.stdout)
+    assert check("--max-bad-frees", str(count), "--", compiler.build("releases.cpp"), "mismatched").status == 0
+
+
+# ---- the exit status ----
+
+def test_the_status_of_the_program_is_passed_on_when_all_is_kept(check):
+    done = check.of([], "exit:7")
+    assert done.status == 7
+    assert re.search(rb"^seep: .*budgets itself ended with status 7$", done.stderr, flags=re.M)
+
+
+def test_a_broken_budget_wins_over_the_status_of_the_program(check):
+    assert check.of([], "lose:1:1", "exit:7").status == 1
+    assert check.of(["--error-exitcode", "42"], "lose:1:1", "exit:7").status == 42
+
+
+def test_error_exitcode_0_only_tells(check):
+    done = check.of(["--error-exitcode", "0"], "lose:1:1")
+    assert done.status == 0 and broken(done)[0]
+
+
+@pytest.mark.parametrize("step,number", [("abort", signal.SIGABRT), ("kill", signal.SIGKILL)])
+def test_a_program_that_is_killed_fails(check, step, number):
+    done = check.of(["--max-peak", "1M"], step)
+    assert done.status == 128 + number
+    assert re.search(rf"itself was killed by signal {int(number)}$".encode(), done.stderr, flags=re.M)
+
+
+@pytest.mark.parametrize("step,name", [("abort", "SIGABRT"), ("kill", "SIGKILL")])
+def test_leaks_that_could_not_be_searched_for_are_no_success(check, step, name):
+    done = check.of(["--max-leaked", "1G"], step)
+    assert done.status == 1
+    said = broken(done)[0]["--max-leaked 1G"]
+    assert said.startswith("not searched for leaks: ") and name in said
+
+
+def test_a_program_that_cannot_be_recorded_is_no_success(compiler, check):
+    static = compiler.build("known.c", flags=("-O0", "-static"), name="known-static")
+    assert check("--", static).status == 3
+    assert check("--", check.folder / "no-such-program").status == 127
+    assert check("--", Path(__file__)).status == 126
+
+
+# ---- children ----
+
+def test_a_child_that_leaks_is_named(check):
+    done = check.of([], "say:parent", "run", "lose:2:9", "say:child")
+    said, pids = broken(done)
+    assert done.status == 1 and said["--max-leaks 0"].startswith("2 blocks lost (18 B)")
+    kept = check.left()
+    assert [re.search(r"\.(\d+)\.seep", f.name).group(1) for f in kept] == [str(pid) for pid in pids]
+    assert f"recording kept: {kept[0]}\n".encode() in done.stderr
+    assert b"(2 processes)" in done.stdout
+
+
+def test_budgets_are_for_one_process(check):
+    steps = "keep:600", "run", "keep:600"
+    assert check.of(["--max-peak", "600"], *steps).status == 0
+    done = check.of(["--max-peak", "599"], *steps)
+    assert len(broken(done)[1]) == 2 and len(set(broken(done)[1])) == 2
+
+
+def test_children_that_are_not_followed_are_not_judged(check):
+    assert check.of(["--follow", "none"], "run", "lose:2:9").status == 0
+
+
+def test_processes_can_be_chosen(check):
+    other = check.folder / "helper"
+    other.write_text(f"#!/bin/sh\n{check.program} lose:1:10\nexit 0\n")
+    other.chmod(0o755)
+    assert check("--process", "budgets$", "--", other).status == 1
+    assert check("--process", "/sh$|dash$|bash$|helper$", "--max-allocs", "100000", "--", other).status == 0
+    done = check("--process", "no such", "--", other)
+    assert done.status == 3 and b"nothing was judged" in done.stderr
+
+
+# ---- recordings ----
+
+def test_recordings_are_kept_where_the_user_says(check):
+    done = check.of(["-o", "kept.seep"], "keep:10")
+    assert done.status == 0
+    assert (check.folder / "kept.seep").exists() and check.left() == []
+    again = check.of(["-o", "kept.seep"], "keep:10", "say:ran")
+    assert again.status == 2 and b"ran" not in again.stdout
+
+
+def test_recordings_can_be_judged_later(check):
+    for name, steps in {"clean.seep": ["keep:10"], "lossy.seep": ["lose:4:25"]}.items():
+        assert run([SEEP, "record", "-q", "-o", name, check.program, *steps], cwd=check.folder).status == 0
+    assert check("clean.seep").status == 0
+    done = check("clean.seep", "lossy.seep", "--max-leaks", "3")
+    assert done.status == 1 and broken(done)[0]["--max-leaks 3"].startswith("4 blocks lost (100 B)")
+    os.utime(check.folder / "lossy.seep")
+    assert check().status == 1  # the newest
+    assert check("--max-peak", "100", "lossy.seep").status == 0
+    assert check("--max-peak", "99", "lossy.seep").status == 1
+
+
+def test_wrong_words_are_refused(check):
+    for words, text in {("-o", "x", "a.seep"): "-o is for", ("a.seep", "--", "true"): "not both", ("--",): "which program",
+                        ("--max-peak", "much", "a"): "--max-peak needs a size", ("--max-leaks", "1M", "a"): "--max-leaks needs a number",
+                        ("--error-exitcode", "300", "a"): "up to 255", ("--annotate", "all", "a"): "--annotate is auto"}.items():
+        done = check(*words)
+        assert done.status == 2 and text in done.stderr.decode(), words
+    (check.folder / "text").write_text("no recording\n")
+    assert check("text").status == 4
+    assert check("missing.seep").status == 4
+
+
+def test_a_cut_recording_keeps_no_budget(check):
+    assert run([SEEP, "record", "-q", "-o", "a.seep", check.program, "keep:10"], cwd=check.folder).status == 0
+    whole = (check.folder / "a.seep").read_bytes()
+    (check.folder / "a.seep").write_bytes(whole[:-40])
+    done = check("--max-peak", "1G", "a.seep")
+    assert done.status == 1 and b"the recording ends early" in done.stdout
+
+
+# ---- what does not count ----
+
+def test_a_baseline_lists_places_once_and_sorted(check):
+    done = check.of(["--write-baseline", "known.txt"], "other:2:7", "lose:3:10", "group", "keep:5")
+    assert done.status == 0, done.stdout
+    lines = [x for x in (check.folder / "known.txt").read_text().splitlines() if not x.startswith("#")]
+    names = [x.split(" ", 2)[2] for x in lines]
+    assert names == sorted(names)
+    assert names == ["lose_block < lose < step < main", "lose_group < group < step < main", "lose_other < lose < step < main"]
+    assert all(re.fullmatch(r"leak [0-9a-f]{16} \w.*", x) for x in lines)
+
+
+def test_known_places_do_not_count_and_new_ones_do(check):
+    check.of(["--write-baseline", "known.txt"], "lose:3:10")
+    more = check.of(["--baseline", "known.txt"], "lose:30:10")
+    assert more.status == 0 and b"known from the baseline: 1 place, 300 B in 30 blocks\n" in more.stdout
+    done = check.of(["--baseline", "known.txt"], "lose:3:10", "other:2:7")
+    assert done.status == 1
+    assert broken(done)[0]["--max-leaks 0"].startswith("2 blocks lost (14 B); by lose_other ")
+    assert b"lose_block [" not in done.stdout
+    gone = check.of(["--baseline", "known.txt"], "keep:1")
+    assert gone.status == 0
+    assert re.search(rb"in the baseline, but not found any more: leak [0-9a-f]{16} lose_block < lose < step < main\n", gone.stdout)
+
+
+def test_lines_and_addresses_do_not_matter_to_a_baseline(compiler, check):
+    check.of(["--write-baseline", "known.txt"], "other:1:7", "deep:3")
+    shifted = compiler.build("budgets.c", flags=("-O0", "-fno-builtin", "-g", "-DSHIFTED", "-fno-pie", "-no-pie"), name="budgets")
+    assert check("--baseline", "known.txt", "--", shifted, "other:1:7").status == 0
+    assert check("--baseline", "known.txt", "--", shifted, "deep:9").status == 0
+    assert check("--baseline", "known.txt", "--", shifted, "deep:1", "group").status == 1
+
+
+def test_a_recording_is_a_baseline(check):
+    assert run([SEEP, "record", "-q", "-o", "old.seep", check.program, "lose:1:1", "other:1:1"], cwd=check.folder).status == 0
+    assert check.of(["--baseline", "old.seep"], "lose:5:5").status == 0
+    assert check.of(["--baseline", "old.seep"], "lose:5:5", "group").status == 1
+
+
+def test_no_baseline_is_made_of_what_was_not_searched(check):
+    done = check.of(["--write-baseline", "known.txt"], "lose:1:1", "kill")
+    assert done.status == 1 and b"no baseline was written" in done.stderr
+    assert not (check.folder / "known.txt").exists()
+
+
+def test_baselines_that_are_none_are_refused_before_the_program_runs(check):
+    (check.folder / "wrong.txt").write_text("# seep baseline 1\nleak nonsense\n")
+    (check.folder / "other.txt").write_text("hello\n")
+    for name, status in {"wrong.txt": 4, "other.txt": 4, "missing.txt": 2}.items():
+        done = check.of(["--baseline", name], "say:ran")
+        assert (done.status, done.stdout) == (status, b""), name
+        assert name.encode() in done.stderr
+
+
+def test_suppressed_leaks_do_not_count_and_idle_rules_are_named(check):
+    (check.folder / "rules").write_text("leak:lose_other\nleak:no_such_function\n")
+    done = check.of(["--suppressions", "rules"], "other:2:7")
+    assert done.status == 0
+    assert b"suppressed: 14 B in 2 blocks\n" in done.stdout
+    assert b"suppression not used: rules:2: leak:no_such_function\n" in done.stdout
+    done = check.of(["--suppressions", "rules"], "other:2:7", "lose:1:1")
+    assert broken(done)[0]["--max-leaks 0"].startswith("1 block lost (1 B)")
+    (check.folder / "rules").write_text("nonsense\n")
+    done = check.of(["--suppressions", "rules"], "say:ran")
+    assert (done.status, done.stdout) == (2, b"")
+
+
+# ---- forms ----
+
+def test_json_has_everything(check):
+    done = check.of(["--json", "--max-leaks", "1", "--max-peak", "1M"], "group", "run", "lose:1:9")
+    told = json.loads(done.stdout)
+    assert (done.status, told["seep"], told["ok"]) == (1, 1, False)
+    assert len(told["processes"]) == 2
+    verdicts = {(b["process"], b["budget"]): b for b in told["budgets"]}
+    assert {(b["budget"], b["kept"]) for b in told["budgets"]} == {("max-leaks", False), ("max-leaks", True), ("max-peak", True)}
+    lossy = next(b for b in verdicts.values() if not b["kept"])
+    assert (lossy["limit"], lossy["measured"]) == (1, 3)
+    states = {(f["kind"], f["state"]): f for f in told["findings"]}
+    assert set(states) == {("definite-leak", "breaks"), ("indirect-leak", "breaks"), ("definite-leak", "allowed")}
+    head = states["definite-leak", "breaks"]
+    assert (head["count"], head["bytes"], head["hanging_blocks"], head["hanging_bytes"]) == (1, 64, 2, 64)
+    assert [f["function"] for f in head["stack"]] == ["lose_group", "group", "step", "main"]
+    assert head["stack"][head["place"]]["file"] == "programs/budgets.c"
+
+
+def test_quiet_says_only_what_is_broken(check):
+    assert check.of(["-q"], "keep:1").stdout == b""
+    done = check.of(["-q"], "lose:2:2")
+    assert done.stdout.count(b"\n") == 1 and b" breaks --max-leaks 0: " in done.stdout
+
+
+def test_the_number_of_stacks_can_be_limited(check):
+    done = check.of(["-n", "1"], "lose:1:100", "other:1:10", "group")
+    assert done.stdout.count(b"\n     main [") == 1 and b"\n3 more (-n 4)\n" in done.stdout
