@@ -2,7 +2,7 @@
 /*
  * vast.c -- large arrays that are read here and there.
  *
- * Room:   leak/ only.
+ * Room:   outside.
  */
 #include "leak/vast.h"
 

@@ -2,7 +2,7 @@
 /*
  * vast.h -- large arrays that are read here and there: in huge pages where the system has them.
  *
- * Room:   leak/ only.  Released with free().
+ * Room:   outside; leak/ and who makes lists of blocks for it.  Released with free().
  * Cost:   with 4 KiB pages every other access to such an array would first miss the table of pages.
  */
 #ifndef SEEP_LEAK_VAST_H

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "leak/vast.h"
 #include "observe/shadow.h"
 
 /* ---- reading ---- */
@@ -169,7 +170,7 @@ static void find_passages(const struct scan_entries *now, const struct scan_entr
 /* Both in one list, in order. */
 static struct search_block *join(const struct choice *one, const struct choice *other)
 {
-        struct search_block *all = heap_zero(one->count + other->count, sizeof *all);
+        struct search_block *all = vast_zero(one->count + other->count, sizeof *all);
         uint64_t i = 0, j = 0;
 
         while (i < one->count || j < other->count) {
