@@ -29,7 +29,7 @@ def shape(line):
 
 def patient(command):
     """The program that is to be stopped may fail; who types is slower than a program starts, a script must wait for it."""
-    if "--limit" in command:
+    if "--limit-heap" in command:
         return command + " || :"
     if command.startswith("seep snapshot"):
         return f"for i in $(seq 600); do said=$({command}) && break; sleep 0.1; done 2>/dev/null; echo \"$said\""
