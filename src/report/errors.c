@@ -23,28 +23,36 @@ static const char *release_name(uint32_t family)
         return names[family < sizeof names / sizeof names[0] ? family : 0];
 }
 
-static void errors_head(const struct profile *p, const struct profile_error *error, struct str *out)
+static bool is_known(const struct profile *p, const struct profile_error *error)
 {
-        bool known = error->alloc_site && error->alloc_site < p->site_count;
+        return error->alloc_site && error->alloc_site < p->site_count;
+}
 
+void errors_what(const struct profile *p, const struct profile_error *error, struct str *out)
+{
         switch (error->type) {
         case LEDGER_ERROR_DOUBLE_FREE:
                 str_text(out, "double free");
                 break;
         case LEDGER_ERROR_MISMATCHED:
                 str_format(out, "memory of %s released by %s",
-                           known ? profile_kind_name(p, p->sites[error->alloc_site].kind) : "?",
+                           is_known(p, error) ? profile_kind_name(p, p->sites[error->alloc_site].kind) : "?",
                            release_name(error->release));
                 break;
         default:
                 str_text(out, "release of memory that was not allocated");
         }
+}
+
+static void errors_head(const struct profile *p, const struct profile_error *error, struct str *out)
+{
+        errors_what(p, error, out);
         str_text(out, ", ");
         text_count(out, (int64_t)error->count, "time");
         str_text(out, error->count == 1 ? ", at " : ", first at ");
         text_time(out, error->first_ms);
         str_format(out, ": address 0x%" PRIx64, error->address);
-        if (known) {
+        if (is_known(p, error)) {
                 str_text(out, ", ");
                 text_number(out, (int64_t)error->size);
                 str_char(out, 'B');

@@ -21,6 +21,9 @@ struct errors_options {
 /* Append double frees, mismatched releases and frees of unknown memory, each with both stacks. */
 void errors_write(const struct selection *sel, struct symbols *s, const struct errors_options *options, struct str *out);
 
+/* Append "double free", "memory of new released by free or realloc". */
+void errors_what(const struct profile *p, const struct profile_error *error, struct str *out);
+
 /* "double-free", "mismatched", "unknown-free"; NULL for what is none. */
 const char *errors_word(uint32_t type);
 

@@ -13,6 +13,7 @@
 #include "base/signals.h"
 #include "report/baseline.h"
 #include "report/budget.h"
+#include "report/errors.h"
 #include "report/label.h"
 #include "report/leaks.h"
 #include "report/text.h"
@@ -68,7 +69,7 @@ void finding_say(const struct finding *finding, struct str *out)
                 str_format(out, " where --no-alloc-in '%s' allows none, ", finding->text);
                 text_size(out, (int64_t)finding->bytes);
         } else {
-                str_text(out, finding_words(finding->kind)->title);
+                str_text(out, finding->text);
                 if (finding->count > 1)
                         str_text(out, ", "), text_count(out, (int64_t)finding->count, "time");
                 if (finding->bytes)
@@ -269,10 +270,13 @@ static void add_releases(struct findings *f, const struct findings_request *r, s
         for (uint32_t i = 0; i < p->error_count; i++) {
                 const struct profile_error *error = &p->errors[i];
                 bool known = l->forgiven && l->forgiven[i];
+                struct str what = { 0 };
                 struct finding *made;
 
                 if (!known) {
                         made = findings_new(f, kinds[error->type <= LEDGER_ERROR_UNKNOWN_FREE ? error->type : 0], FINDING_ALLOWED);
+                        errors_what(p, error, &what);
+                        made->text = findings_text_of(f, &what);
                         made->count = error->count;
                         made->bytes = error->size;
                         made->address = error->address;

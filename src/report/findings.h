@@ -82,7 +82,7 @@ struct finding {
         uint64_t hanging_count, hanging_bytes; /* definite leaks */
         uint64_t address;     /* releases: of the first */
         uint32_t tid;         /* releases: who; 0 unknown */
-        const char *text;     /* BUDGET: all that is to be said; else NULL */
+        const char *text;     /* BUDGET: all that is to be said; FORBIDDEN: the expression; releases: what happened; else NULL */
         struct finding_stack stack;  /* of the allocation; of the release; of the worst site */
         struct finding_stack origin; /* releases: of the allocation; no frames: not known */
 };

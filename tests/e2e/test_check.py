@@ -114,7 +114,7 @@ def test_wrong_releases_break_the_default_budget(compiler, check):
     count = sum(n for _, _, n in done.truth.mismatches)
     assert done.status == 1
     assert broken(done)[0]["--max-bad-frees 0"].startswith(f"{count} wrong releases; most by to_")
-    assert re.search(rb"mismatched release, 3 times, of 33 B\n     to_free.*\n     mismatched.*\n     main.*\n   allocated by\n     by_new",
+    assert re.search(rb"memory of new released by free or realloc, 3 times, of 33 B\n     to_free.*\n     mismatched.*\n     main.*\n   allocated by\n     by_new",
                      done.stdout)
     assert check("--max-bad-frees", str(count), "--", compiler.build("releases.cpp"), "mismatched").status == 0
 
