@@ -14,6 +14,7 @@
 
 #include "base/heap.h"
 #include "symbol/die.h"
+#include "symbol/location.h"
 #include "symbol/type.h"
 
 struct globals_walk {
@@ -63,71 +64,6 @@ static int name_compare(const void *a, const void *b)
 
 /* ---- one variable ---- */
 
-/* Whether an expression can be the address of a variable; most are places in a frame or a register. */
-static bool location_promises(Dwarf_Attribute *attr)
-{
-        Dwarf_Block block;
-
-        if (dwarf_formblock(attr, &block) != 0 || block.length == 0)
-                return false;
-        switch (block.data[0]) {
-        case DW_OP_addr:
-        case DW_OP_addrx:
-        case DW_OP_GNU_addr_index:
-        case DW_OP_const4u:
-        case DW_OP_const8u:
-        case DW_OP_constx:
-        case DW_OP_GNU_const_index:
-                return true;
-        default:
-                return false;
-        }
-}
-
-/* The address in the first operation; one that is an index leads to it. */
-static bool location_value(Dwarf_Attribute *attr, const Dwarf_Op *op, uint64_t *value)
-{
-        Dwarf_Attribute there;
-        Dwarf_Addr address;
-        Dwarf_Word word;
-
-        switch (op->atom) {
-        case DW_OP_addr:
-        case DW_OP_const4u:
-        case DW_OP_const8u:
-                *value = op->number;
-                return true;
-        default:
-                if (dwarf_getlocation_attr(attr, op, &there) != 0)
-                        return false;
-                if (dwarf_formaddr(&there, &address) == 0)
-                        *value = address;
-                else if (dwarf_formudata(&there, &word) == 0)
-                        *value = word;
-                else
-                        return false;
-                return true;
-        }
-}
-
-static bool location_read(Dwarf_Attribute *attr, uint64_t *value, bool *thread)
-{
-        Dwarf_Op *ops;
-        size_t count;
-        bool address;
-
-        if (!location_promises(attr) || dwarf_getlocation(attr, &ops, &count) != 0 || count < 1 || count > 2 ||
-            !location_value(attr, &ops[0], value))
-                return false;
-        address = ops[0].atom == DW_OP_addr || ops[0].atom == DW_OP_addrx || ops[0].atom == DW_OP_GNU_addr_index;
-        *thread = count == 2 && (ops[1].atom == DW_OP_form_tls_address || ops[1].atom == DW_OP_GNU_push_tls_address);
-        if (count == 2 && ops[1].atom == DW_OP_plus_uconst && address)
-                *value += ops[1].number;
-        else if (count == 2 && !*thread)
-                return false;
-        return *thread || address;
-}
-
 /* What the linker threw away keeps its description, with an address that cannot be. */
 static bool address_is_real(uint64_t address)
 {
@@ -142,28 +78,40 @@ static uint64_t thread_offset(const struct globals_walk *w, uint64_t value)
         return address ? value - w->thread.p_vaddr : value;
 }
 
+/* A variable that is declared here and defined elsewhere. */
+static void walk_declared(struct globals_walk *w, Dwarf_Die *die)
+{
+        const char *name = die_linkage(die);
+
+        if (!name)
+                name = dwarf_diename(die);
+        if (name)
+                names_add(&w->globals->declared, name, die);
+}
+
 static void walk_variable(struct globals_walk *w, Dwarf_Die *die, bool in_function)
 {
         struct global global = { .die = *die, .unit = w->unit, .in_function = in_function };
+        struct location_part parts[LOCATION_PARTS];
         Dwarf_Attribute attr;
+        uint32_t count;
         Dwarf_Die type;
-        bool thread;
 
         if (!dwarf_attr(die, DW_AT_location, &attr)) {
-                const char *name = in_function || !dwarf_hasattr(die, DW_AT_declaration) ? NULL : die_linkage(die);
-
-                if (!in_function && !name && dwarf_hasattr(die, DW_AT_declaration))
-                        name = dwarf_diename(die);
-                if (name)
-                        names_add(&w->globals->declared, name, die);
+                if (!in_function && dwarf_hasattr(die, DW_AT_declaration))
+                        walk_declared(w, die);
                 return;
         }
-        if (!location_read(&attr, &global.start, &thread) || (!thread && !address_is_real(global.start)))
-                return;
-        if (thread)
-                global.start = thread_offset(w, global.start);
-        global.size = die_type(die, &type) ? type_bytes(&type) : 0;
-        list_add(thread ? &w->globals->thread : &w->globals->data, &global);
+        count = location_read(&attr, parts);
+        if (count)
+                global.whole = die_type(die, &type) ? type_bytes(&type) : 0;
+        for (uint32_t i = 0; i < count; i++) {
+                global.start = parts[i].thread ? thread_offset(w, parts[i].start) : parts[i].start;
+                global.inner = parts[i].inner;
+                global.size = parts[i].size ? parts[i].size : global.whole;
+                if (parts[i].thread || address_is_real(global.start))
+                        list_add(parts[i].thread ? &w->globals->thread : &w->globals->data, &global);
+        }
 }
 
 /* ---- the walk ---- */

@@ -14,8 +14,10 @@
 
 #include "symbol/debug.h"
 
+/* A variable, or a part of one whose members are in places of their own. */
 struct global {
         uint64_t start, size; /* size 0 unknown */
+        uint64_t inner, whole; /* where that is in the variable, and the size of the variable */
         Dwarf_Die die;
         uint32_t unit;  /* number of debug_unit() */
         bool in_function;

@@ -69,8 +69,8 @@ static void variable_from_debug(struct symbols *s, const struct variable_spot *s
         Dwarf_Die die = g->die, skeleton, body;
         bool known;
 
-        *out = (struct variable){ .start = g->start + spot->list_bias, .size = g->size };
-        if (symbol && symbol->start + spot->table_bias == out->start && symbol->end - symbol->start > out->size)
+        *out = (struct variable){ .start = g->start - g->inner + spot->list_bias, .size = g->whole };
+        if (symbol && symbol->start + spot->table_bias == out->start && g->size == g->whole && symbol->end - symbol->start > out->size)
                 out->size = symbol->end - symbol->start;
         out->is_static = g->in_function || !die_flag(&die, DW_AT_external);
         variables_name(s, &die, g->in_function, out);

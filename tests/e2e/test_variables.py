@@ -5,6 +5,7 @@ The programs tell the addresses of their own variables, and what is true about t
 """
 import json
 import os
+import random
 import shutil
 
 import pytest
@@ -175,25 +176,106 @@ def test_names_from_a_packed_symbol_table(bench, need):
     assert {"static_table", "buffer"} <= Variables(bench, program).named()
 
 
+PARTED = """
+struct item { struct item *next; };
+static struct { struct item *head; long count; struct item *tail; } queue;
+__attribute__((noinline)) void add(struct item *x) { x->next = queue.head; queue.head = x; queue.count++; queue.tail = x->next; }
+__attribute__((noinline)) struct item *get(void) { return queue.count & 1 ? queue.head : queue.tail; }
+int main(void) { static struct item one; add(&one); return get() == 0; }
+"""
+
+
+def ask(bench, program, *questions):
+    (bench.folder / "questions").write_text("\n".join([f"module {program} 0 0 ffffffff", *questions, ""]))
+    return [json.loads(line) for line in bench.run("/bin/sh", "-c", '"$0" < questions', TELL).stdout.splitlines()]
+
+
+def test_a_structure_that_the_optimiser_took_apart(bench, need):
+    need("clang", "nm")
+    (bench.folder / "parted.c").write_text(PARTED)
+    bench.run("clang", "-O2", "-g", "parted.c", "-o", "parted")
+    places = {name: address for address, _, name in (line.split()[-3:] for line in bench.run("nm", "--defined-only", "parted").stdout.splitlines())}
+    assert "queue.2" in places, "clang takes it apart"
+    [tail] = ask(bench, bench.folder / "parted", f"data 0 {places['queue.2']} 0")
+    assert (tail["name"], tail["line"], tail["path"], tail["left"]) == ("queue", 3, ".tail->.next", 0)
+
+
 def test_damaged_debug_information_is_survived(bench):
     """Every answer may be wrong or missing, but there is one."""
     program = build_cpp(bench)
     whole = program.read_bytes()
-    questions = [line for line in bench.run(program).stdout.splitlines() if " | " in line or line.startswith("module")]
+    questions = [line.partition(" | ")[0] for line in bench.run(program).stdout.splitlines() if not line.startswith("#")]
     damaged = bench.folder / "damaged"
-    (bench.folder / "questions").write_text("".join(q.partition(" | ")[0].replace(str(program), str(damaged)) + "\n" for q in questions))
-    start = whole.index(b"GNU C++")
-    state = 12345
+    (bench.folder / "questions").write_text("".join(q.replace(str(program), str(damaged)) + "\n" for q in questions))
+    chance = random.Random(4)
     for _ in range(60):
         parts = bytearray(whole)
-        for _ in range(40):
-            state = (state * 1103515245 + 12345) % 2**31
-            at = len(whole) // 4 + state % (len(whole) - len(whole) // 4 - 4096)
-            parts[at] = state >> 16 & 255
+        for _ in range(chance.choice([1, 5, 50])):
+            parts[chance.randrange(len(whole) // 4, len(whole) - 4096)] = chance.choice([0, 1, 255, chance.randrange(256)])
         damaged.write_bytes(parts)
         said = bench.run("/bin/sh", "-c", '"$0" < questions', TELL)
-        assert len(said.stdout.splitlines()) == sum(q.startswith(("data", "thread", "class")) for q in questions)
-    assert start
+        assert len(said.stdout.splitlines()) == len(questions) - 1
+
+
+# Entries of DWARF 4: number, tag, children, attributes with forms.
+LOOPS = [(1, 0x11, 1, [(0x13, 0x0b)]),                                     # compile unit: language
+         (2, 0x34, 0, [(0x03, 0x08), (0x49, 0x13), (0x02, 0x18)]),         # variable: name, type, location
+         (3, 0x16, 0, [(0x03, 0x08), (0x49, 0x13)]),                       # typedef: name, type
+         (4, 0x17, 1, [(0x03, 0x08), (0x0b, 0x0b)]),                       # union: name, size
+         (5, 0x0d, 0, [(0x03, 0x08), (0x49, 0x13), (0x38, 0x0b)]),         # member: name, type, place
+         (6, 0x0f, 0, [(0x49, 0x13)]),                                     # pointer: type
+         (7, 0x01, 1, [(0x49, 0x13)]),                                     # array: type
+         (8, 0x21, 0, [(0x2f, 0x0b)]),                                     # its dimension: upper bound
+         (9, 0x0b, 1, [])]                                                 # block
+
+LOOPING = r"""
+        .data
+here:   .skip 64
+        .section .debug_abbrev
+{abbrev}
+        .byte 0
+        .section .debug_info
+cu:     .long end - start
+start:  .short 4
+        .long .debug_abbrev
+        .byte 8
+        .byte 1, 4
+{variables}
+type0:  .byte 3
+        .asciz "to_itself"
+        .long type0 - cu
+type1:  .byte 4
+        .asciz "of_itself"
+        .byte 8
+{members}
+        .byte 0
+type2:  .byte 6
+        .long type2 - cu
+type3:  .byte 7
+        .long type3 - cu
+        .byte 8, 2
+        .byte 0
+        .fill 50000, 1, 9
+        .fill 50000, 1, 0
+        .byte 0
+end:
+"""
+
+
+def test_types_that_go_round_in_circles_come_to_an_end(bench, need):
+    need("as", "ld")
+    abbrev = "\n".join(f".byte {n}, {tag}, {children}, " + "".join(f"{a}, {f}, " for a, f in attributes) + "0, 0" for n, tag, children, attributes in LOOPS)
+    variable = '        .byte 2\n        .asciz "v{0}"\n        .long type{0} - cu\n        .byte 9, 3\n        .quad here + 8 * {0}'
+    members = "\n".join(f'        .byte 5\n        .asciz "m{i}"\n        .long type1 - cu\n        .byte 0' for i in range(3))
+    (bench.folder / "loops.s").write_text(LOOPING.format(abbrev=abbrev, members=members, variables="\n".join(variable.format(i) for i in range(4))))
+    bench.run("as", "loops.s", "-o", "loops.o")
+    bench.run("ld", "loops.o", "-e", "0", "-o", "loops")
+    [place] = [line.split()[0] for line in bench.run("nm", "loops").stdout.splitlines() if line.endswith(" here")]
+    said = ask(bench, bench.folder / "loops", *(f"data 0 {int(place, 16) + 8 * i:x} 0 0" for i in range(4)))
+    assert [answer["name"] for answer in said] == ["v0", "v1", "v2", "v3"]
+    assert said[0]["type"] == "to_itself" and said[0]["type_size"] == 0
+    assert said[1]["type"] == "of_itself" and said[1]["type_size"] == 8
+    assert said[2]["type"] is None and said[3]["type"] is None
 
 
 RUST = """
