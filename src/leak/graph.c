@@ -97,6 +97,8 @@ static void wave_offer(struct graph_wave *w, uint32_t block, struct graph_way wa
 {
         struct graph_way *known = &w->ways[block];
 
+        if (w->settled && w->settled[block] != GRAPH_LOST)
+                return;
         if (known->length == GRAPH_UNSEEN)
                 w->queue[w->count++] = block;
         else if (known->length != way.length || known->interior <= way.interior)
@@ -181,6 +183,7 @@ void graph_reach(struct graph *g)
         g->rank = heap_zero(g->blocks, sizeof *g->rank);
         memset(g->rank, GRAPH_LOST, g->blocks);
         wave_start(&g->away, g->blocks);
+        g->away.settled = g->rank;
         for (int rank = GRAPH_FIRM; rank < GRAPH_LOST; rank++)
                 graph_reach_from(g, (enum graph_rank)rank);
 }

@@ -26,6 +26,7 @@ struct graph_wave {
         struct graph_way *ways; /* by block */
         uint32_t *queue;
         uint64_t count; /* in the queue: met so far */
+        const uint8_t *settled; /* by block: GRAPH_LOST, or it was met from a firmer root and its way stays; NULL: all may change */
 };
 
 /* Things by a number that each has: those with number n are members[first[n]] to members[first[n + 1]], in their old order. */

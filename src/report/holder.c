@@ -197,17 +197,19 @@ void holder_owner(const struct profile *p, struct symbols *s, const struct holde
         }
 }
 
+/* "local variable list of serve [server.c:90], frame 2 of thread main (4711)" */
 static void write_stack(const struct profile *p, const struct holder *h, struct str *out)
 {
         if (h->variable.name)
-                str_format(out, "local variable %s, ", h->variable.name);
-        str_text(out, "stack of ");
+                str_format(out, "local variable %s of ", h->variable.name);
+        else
+                str_text(out, "stack of ");
+        if (h->stopped) {
+                add_function(p, h, out);
+                label_place(h->function, out);
+                str_format(out, ", frame %" PRIu32 " of ", h->frame);
+        }
         add_thread(h, out);
-        if (!h->stopped)
-                return;
-        str_format(out, ", frame %" PRIu32 ": ", h->frame);
-        add_function(p, h, out);
-        label_place(h->function, out);
 }
 
 void holder_write(const struct profile *p, struct symbols *s, const struct holder *h, struct str *out)

@@ -14,12 +14,12 @@
 
 enum {
         WHY_COLUMNS = 80,
-        WHY_TYPE = 22,    /* column where the type of a step's block begins */
+        WHY_TYPE = 20,    /* column where the type of a step's block begins */
         WHY_ADDRESS = 64, /* column where its address begins */
         WHY_MAKER = 24    /* columns of who made it at least */
 };
 
-/* Append "struct node, 48 bytes, by node_new [list.c:20]" to the line that begins at byte START. */
+/* Append "struct node, 48 B, node_new [list.c:20]" to the line that begins at byte START. */
 static void add_block(const struct why *w, uint32_t block, const struct str *type, size_t start, struct str *out)
 {
         const struct profile_block *b = &w->p->blocks[block];
@@ -27,8 +27,8 @@ static void add_block(const struct why *w, uint32_t block, const struct str *typ
 
         if (type && type->length)
                 str_format(out, "%s, ", str_get(type));
-        text_count(out, (int64_t)b->size, "byte");
-        str_text(out, ", by ");
+        text_number(out, (int64_t)b->size);
+        str_text(out, " B, ");
         used = text_columns(out, start);
         maker_write(w->p, maker_of(w->p, w->s, b->site), used + WHY_MAKER < WHY_ADDRESS ? WHY_ADDRESS - 1 - used : WHY_MAKER, out);
 }
@@ -65,7 +65,7 @@ static void write_step(const struct why *w, const struct why_step *step, int col
                 str_text(out, "-> ");
                 if (step->flags & PROFILE_POINTER_ARENA)
                         str_text(out, "a part of ");
-                else if (step->at || step->from_block)
+                else if (step->from_block || (step->at && w->holder.root->kind != PROFILE_ROOT_REGISTER))
                         str_format(out, "+0x%" PRIx64 " ", step->at);
                 text_color(out, color, TEXT_CYAN);
                 str_text(out, str_get(&step->member));
@@ -133,6 +133,8 @@ static void write_class(const struct why *w, int color, struct str *out)
                 str_text(out, "possibly lost: it is held, but only by pointers into the middle of blocks\n");
         else if (w->held && !w->length)
                 str_text(out, "still reachable, but through memory that is not recorded: the path is not known\n");
+        else if (w->held && w->holder.root && !w->holder.variable.name && graph_rank(w->holder.root->kind) == GRAPH_PASSING)
+                str_text(out, "no variable holds it; its address is still in use, or left over from earlier, in:\n");
         else if (w->held && !w->holder.root)
                 str_text(out, "held, because the program said so with SEEP_IGNORE:\n");
         if (w->held)

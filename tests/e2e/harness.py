@@ -74,6 +74,7 @@ class Truth:
         self.stacks, self.mismatches, self.children = [], [], []
         self.moments, self.since, self.held, self._now = {}, {}, [], {}
         self.leaks = {}
+        self.paths, self.types = {}, {}
         for line in text.splitlines():
             word, *rest = line.split()
             getattr(self, "_" + word)(rest)
@@ -98,6 +99,21 @@ class Truth:
     def _leak(self, rest):
         """What will become of blocks: class, function that made them, bytes, blocks."""
         self.leaks.setdefault(rest[1], {})[rest[0]] = (int(rest[2]), int(rest[3]))
+
+    def _path(self, rest):
+        """What holds a block: name, kind of root, its variable, its line, its function, then address/member for each step."""
+        name, kind, variable, line, function, *steps = rest
+        none = {"-": None}
+        self.paths[name] = {"kind": none.get(kind, kind), "variable": none.get(variable, variable), "line": int(line),
+                            "function": none.get(function, function),
+                            "steps": [(int(a, 16), none.get(m, m)) for a, m in (s.split("/", 1) for s in steps)]}
+
+    def _type(self, rest):
+        """Of the block that a path leads to."""
+        self.types[rest[0]] = rest[1]
+
+    def _ready(self, rest):
+        """Everything is in place."""
 
     def _kind(self, rest):
         self.kinds[rest[0]] = rest[1]

@@ -70,7 +70,7 @@ TEST(a_shorter_path_is_preferred_then_one_without_interior_pointers)
         profile_free(&p);
 }
 
-/* The variable's list is longer, but it is what keeps the block. */
+/* The variable's list is longer and its pointer leads to the middle, but it is what keeps the block. */
 TEST(a_variable_is_preferred_to_a_stack)
 {
         struct graph_step *steps;
@@ -78,11 +78,15 @@ TEST(a_variable_is_preferred_to_a_stack)
         struct profile p;
 
         make_blocks(&p, 3);
-        add_hold(&p, add_root(&p, PROFILE_ROOT_DATA), 0, 0);
+        add_hold(&p, add_root(&p, PROFILE_ROOT_DATA), 0, PROFILE_POINTER_INTERIOR);
         add_hold(&p, add_root(&p, PROFILE_ROOT_STACK), 1, 0);
+        add_hold(&p, 1, 0, 0);
         add_pointer(&p, 0, 1, 0);
         g = graph_new(&p);
         is_equal(graph_path(g, 1, &steps), 2);
+        IS_GRAPH_STEP(steps[0], 0, 0, GRAPH_NONE);
+        free(steps);
+        is_equal(graph_path(g, 0, &steps), 1);
         IS_GRAPH_STEP(steps[0], 0, 0, GRAPH_NONE);
         free(steps);
         is_equal(graph_path_from(g, 1, 1, &steps), 1);
@@ -455,6 +459,11 @@ static bool path_is_connected(const struct chance *c, const struct graph_step *s
         return good && c->p.verdicts[steps[0].block].flags & PROFILE_VERDICT_IGNORED;
 }
 
+static uint32_t rank_of_path(const struct chance *c, const struct graph_step *steps)
+{
+        return steps[0].hold == GRAPH_NONE ? GRAPH_FIRM : graph_rank(c->p.roots[c->p.holds[steps[0].hold].from].kind);
+}
+
 TEST(paths_are_connected_and_none_is_shorter)
 {
         for (uint64_t seed = 1; seed <= LOTS; seed++) {
@@ -471,7 +480,7 @@ TEST(paths_are_connected_and_none_is_shorter)
                         if (rank == GRAPH_LOST)
                                 is_equal(count, 0);
                         else if (is_equal(count, naive_length(&c, (enum graph_rank)rank, i)))
-                                is_true(path_is_connected(&c, steps, count, i));
+                                is_true(path_is_connected(&c, steps, count, i) && rank_of_path(&c, steps) == rank);
                         free(steps);
                 }
                 graph_free(g);

@@ -57,9 +57,9 @@ TEST(the_path_goes_from_the_root_to_the_block)
                       "  parse [/src/a.c:10] (site #1)\n"
                       "\n"
                       "data of prog\n"
-                      "  -> +0x600010        100 bytes, by parse [/src/a.c:10]         0x10300\n"
-                      "  -> +0x8             100 bytes, by parse [/src/a.c:10]         0x10400\n"
-                      "  -> +0x0             100 bytes, by parse [/src/a.c:10]         0x10500\n"
+                      "  -> +0x600010      100 B, parse [/src/a.c:10]                  0x10300\n"
+                      "  -> +0x8           100 B, parse [/src/a.c:10]                  0x10400\n"
+                      "  -> +0x0           100 B, parse [/src/a.c:10]                  0x10500\n"
                       "\n"
                       "would free 100 B in 1 block if it went away\n"
                       "2 root pointers lead to it (--all lists them)\n");
@@ -72,11 +72,11 @@ TEST(every_kind_of_root_has_words)
         struct profile p;
 
         forge_leaky(&p);
-        says(&p, address_of(15), "stack of thread main (100), frame 0: inner [/src/w.c:61]\n");
+        says(&p, address_of(15), "stack of inner [/src/w.c:61], frame 0 of thread main (100)\n");
         says(&p, address_of(12), "register rdx of thread main (100)\n  -> ");
         says(&p, address_of(10), "thread-local data of prog of thread main (100)\n  -> +0x10 ");
         says(&p, address_of(13), "memory mapped by load [/src/l.c:7]\n  -> +0x8 ");
-        says(&p, address_of(11), "held, because the program said so with SEEP_IGNORE:\n  1 byte, by small");
+        says(&p, address_of(11), "held, because the program said so with SEEP_IGNORE:\n  1 B, small");
         p.roots[FORGE_ROOT_TLS].kind = PROFILE_ROOT_THREAD;
         says(&p, address_of(10), "thread data of the C library (pthread_setspecific) of thread main (100)\n");
         p.roots[FORGE_ROOT_MAPPING].kind = PROFILE_ROOT_API;
@@ -102,9 +102,9 @@ TEST(a_lost_block_is_said_to_be_lost)
         text = say(&p, address_of(2), 0, false, false, &held);
         is_true(!held);
         has_text(text, "nothing holds it: indirectly lost, with a block that is definitely lost:\n"
-                       "  100 bytes, by parse [/src/a.c:10]                             0x10000\n"
-                       "  -> +0x0             100 bytes, by parse [/src/a.c:10]         0x10100\n"
-                       "  -> +0x8             100 bytes, by parse [/src/a.c:10]         0x10200\n");
+                       "  100 B, parse [/src/a.c:10]                                    0x10000\n"
+                       "  -> +0x0           100 B, parse [/src/a.c:10]                  0x10100\n"
+                       "  -> +0x8           100 B, parse [/src/a.c:10]                  0x10200\n");
         free(text);
         says(&p, address_of(7), "nothing holds it: definitely lost (1 pointer in lost blocks only)\n");
         profile_free(&p);
@@ -147,7 +147,7 @@ TEST(what_is_no_block_is_described)
         says(&p, 0xfff0, "the nearest is 0x10000 of 100 bytes, 0x10 bytes behind it");
         says(&p, 0x600100, "it is in data of prog; the nearest ");
         says(&p, 0x20100, "it is in memory mapped by load [/src/l.c:7]; ");
-        says(&p, 0x7fff0150, "it is in stack of thread main (100), frame 1: main [/src/m.c:4]; ");
+        says(&p, 0x7fff0150, "it is in stack of main [/src/m.c:4], frame 1 of thread main (100); ");
         p.block_count = p.verdict_count = p.hold_count = p.pointer_count = 0;
         says(&p, 0x1, "there were no live blocks at all");
         profile_free(&p);
