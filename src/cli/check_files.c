@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/heap.h"
 #include "base/io.h"
 #include "observe/output.h"
 #include "profile/store.h"
@@ -37,6 +38,18 @@ static bool is_ours(const char *path, const char *head)
         return got == 0 || (got >= (ssize_t)strlen(head) && memcmp(start, head, strlen(head)) == 0);
 }
 
+static bool is_in_writable_folder(const char *path)
+{
+        char *folder = heap_text(path), *slash = strrchr(folder, '/');
+        bool good;
+
+        if (slash)
+                slash[slash == folder] = 0;
+        good = access(slash ? folder : ".", W_OK | X_OK) == 0;
+        free(folder);
+        return good;
+}
+
 static bool may_write(const struct check *c, const char *path, const char *head, struct err *e)
 {
         struct stat st;
@@ -48,7 +61,7 @@ static bool may_write(const struct check *c, const char *path, const char *head,
                         return true;
                 return err_set(e, ERR_EXIT_USAGE, "%s exists already and is not from an earlier check: -f replaces it", path);
         }
-        return errno == ENOENT || err_sys(e, ERR_EXIT_USAGE, "cannot write %s", path);
+        return (errno == ENOENT && is_in_writable_folder(path)) || err_sys(e, ERR_EXIT_USAGE, "cannot write %s", path);
 }
 
 static bool write_file(const char *path, struct str *text, struct err *e)

@@ -109,7 +109,7 @@ static void write_location(const struct findings *f, const struct finding *findi
                 put_frame_location(out, place);
         } else {
                 str_char(out, '{');
-                put_physical(out, process->exe[0] == '/' ? NULL : label_base(process->program), process->exe, 0);
+                put_physical(out, process->exe[0] == '/' ? NULL : label_base(process->program), process->exe, 1); /* readers want a line */
                 if (place) {
                         str_text(out, ", ");
                         put_logical(out, place);

@@ -8,38 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from checker import Checker, broken
 from harness import SEEP, run
-
-
-class Checker:
-    """Runs `seep check` in a folder with a temporary folder of its own."""
-
-    def __init__(self, folder, program):
-        self.folder, self.program, self.temporary = folder, program, folder / "tmp"
-        self.temporary.mkdir()
-
-    def __call__(self, *words, env=None):
-        return run([SEEP, "check", *words], cwd=self.folder, env={"TMPDIR": str(self.temporary), **(env or {})})
-
-    def of(self, options, *steps, env=None):
-        """The program does STEPS."""
-        return self("--source-root", Path(__file__).parents[1], *options, "--", self.program, *steps, env=env)
-
-    def left(self):
-        """Recordings that were kept in the temporary folder."""
-        return sorted(self.temporary.rglob("*.seep"))
 
 
 @pytest.fixture
 def check(compiler, tmp_path):
     return Checker(tmp_path, compiler.build("budgets.c"))
-
-
-def broken(done):
-    """{budget: what is said about it} of the lines about broken budgets, and the pids in them."""
-    lines = re.findall(r"^(\S+) \(pid (\d+)\) breaks (--[\w-]+ (?:'[^']*'|\S+)): (.*)$", done.stdout.decode(), flags=re.M)
-    assert len(lines) == done.stdout.decode().count(" breaks --")
-    return {budget: text for _, _, budget, text in lines}, [int(pid) for _, pid, _, _ in lines]
 
 
 def test_a_clean_program_passes_and_leaves_nothing(check):
