@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+import format_reader
 from harness import DEADLINE, SEEP, clean_environment
 
 
@@ -86,3 +87,88 @@ def test_wrong_use_has_status_2(recorded):
     assert "'seep help info'" in info(recorded, recorded, status=2).stderr
     info("--nonsense", recorded, status=2)
     assert info("--help").stdout.startswith("usage: seep info")
+
+
+# ---- the search for leaks ----
+
+def search_of(file):
+    return json.loads(info("--json", file).stdout)["leak_search"]
+
+
+@pytest.fixture(scope="module")
+def losing(compiler, tmp_path_factory):
+    """A recording of a program that loses one block with another one on it, and keeps one; sizes are in its name."""
+    source = tmp_path_factory.mktemp("losing") / "losing.c"
+    source.write_text("""
+        #include <stdlib.h>
+        #include <string.h>
+        #include <unistd.h>
+        static void *volatile kept;
+        static void __attribute__((noinline)) lose(void)
+        {
+                void **head = malloc(1000);
+                memset(head, 0, 1000);
+                head[5] = malloc(100);
+        }
+        static void __attribute__((noinline)) forget(void)
+        {
+                volatile char over[4096];
+                memset((void *)over, 0, sizeof over);
+        }
+        int main(int argc, char **argv)
+        {
+                kept = malloc(30);
+                lose();
+                forget();
+                if (argc > 1)
+                        kill(getpid(), atoi(argv[1]));
+                return 0;
+        }""".replace("#include <unistd.h>", "#include <unistd.h>\n#include <signal.h>"))
+    program = source.with_suffix("")
+    subprocess.run(["cc", "-O0", "-fno-builtin", "-g", source, "-o", program], check=True)
+    return program
+
+
+def record_to(file, *argv):
+    subprocess.run([SEEP, "record", "-q", "-f", "-o", file, *argv], capture_output=True, env=clean_environment(), timeout=DEADLINE)
+    return file
+
+
+def test_it_tells_when_leaks_were_searched_for_and_what_was_found(losing, tmp_path):
+    file = record_to(tmp_path / "a.seep", losing)
+    found = search_of(file)
+    assert found["when"] == "exit" and found["trouble"] is None and found["graph"] is True and found["copy"] is False
+    assert found["classes"]["definite"] == {"blocks": 1, "bytes": 1000}
+    assert found["classes"]["indirect"] == {"blocks": 1, "bytes": 100}
+    assert found["classes"]["reachable"] == {"blocks": 1, "bytes": 30}
+    assert found["heap_bytes"] == 1130 and found["threads"] == 1
+    text = info(file).stdout
+    assert "leak search  at exit" in text and "definitely lost   1000 B in 1 block" in text and "all pointers are kept" in text
+
+
+def test_it_tells_why_no_leaks_were_searched_for(losing, tmp_path):
+    killed = record_to(tmp_path / "killed.seep", losing, "9")
+    assert [line for line in info(killed).stdout.splitlines() if line.startswith("  leak search  not made:") and "SIGKILL" in line]
+    unwanted = record_to(tmp_path / "unwanted.seep", "--no-leak-scan", losing)
+    assert search_of(unwanted) is None and "--no-leak-scan" in info(unwanted).stdout
+
+
+def test_names_are_stored_beside_what_was_found(losing, tmp_path):
+    file = record_to(tmp_path / "a.seep", losing)
+    before = format_reader.read(file)
+    subprocess.run([SEEP, "symbolize", file], check=True, capture_output=True, env=clean_environment(), timeout=DEADLINE)
+    after = format_reader.read(file)
+    assert len(after.arrays["symbols"]) > len(before.arrays["symbols"])
+    assert before.counts["verdicts"] == 3 and before.counts["pointers"] == 1 and before.counts["holds"] > 0
+    for array in format_reader.ARRAYS[format_reader.ARRAYS.index("scans"):]:
+        assert after.arrays[array] == before.arrays[array], array
+
+
+def test_a_file_without_its_pointers_says_so(losing, tmp_path):
+    file = record_to(tmp_path / "a.seep", losing)
+    data = bytearray(file.read_bytes())
+    section = next(s for s in json.loads(info("--json", file).stdout)["sections"] if s["name"] == "pointers")
+    data[section["offset"] + 32] ^= 0x55
+    file.write_bytes(data)
+    text = info(file, status=1).stdout
+    assert "the pointers are not all there" in text and "definitely lost   1000 B in 1 block" in text
