@@ -153,6 +153,19 @@ TEST(words_of_a_root_inside_blocks_are_the_blocks)
         scene_end(&s);
 }
 
+TEST(a_block_of_no_bytes_cuts_no_word)
+{
+        struct scene s = scene_begin();
+        uint32_t empty = scene_block(&s, HEAP + 12, 0), held = scene_block(&s, HEAP + 64, 32);
+
+        scene_root(&s, HEAP, HEAP + 64, 0);
+        scene_word(&s, HEAP + 8, HEAP + 64);
+        scene_search(&s);
+        is_equal(s.g.leak[empty], PROFILE_LEAK_DEFINITE);
+        is_equal(s.g.leak[held], PROFILE_LEAK_REACHABLE);
+        scene_end(&s);
+}
+
 TEST(registers_hold_blocks_and_are_known_by_number)
 {
         static const uint64_t words[] = { 1, HEAP, 0, HEAP + 64 + 8 };
@@ -308,14 +321,18 @@ TEST(unaligned_pointers_are_found_on_request_also_across_pieces)
         scene_block(&s, HEAP, SCENE_BYTES - 128);
         scene_block(&s, far, 32);
         scene_word(&s, ROOT, HEAP);
-        scene_word(&s, HEAP + (1u << 20) - 3, far);
-        scene_search(&s);
-        is_equal(s.g.leak[1], PROFILE_LEAK_DEFINITE);
-        s.unaligned = true;
-        scene_search(&s);
-        is_equal(s.g.leak[1], PROFILE_LEAK_REACHABLE);
-        is_equal(s.g.link_count, 1);
-        is_equal((uint64_t)s.g.links[0].at * s.g.unit, (1u << 20) - 3);
+        for (uint64_t at = (1u << 20) - 7; at < 1u << 20; at++) {
+                scene_word(&s, HEAP + at, far);
+                s.unaligned = false;
+                scene_search(&s);
+                is_equal(s.g.leak[1], PROFILE_LEAK_DEFINITE);
+                s.unaligned = true;
+                scene_search(&s);
+                is_equal(s.g.leak[1], PROFILE_LEAK_REACHABLE);
+                is_equal(s.g.link_count, 1);
+                is_equal((uint64_t)s.g.links[0].at * s.g.unit, at);
+                scene_word(&s, HEAP + at, 0);
+        }
         scene_end(&s);
 }
 
@@ -426,7 +443,7 @@ TEST(arrays_with_a_count_are_held_by_their_first_element)
         is_equal(class_with(8 + 5 * 24, 5, 0, 32), PROFILE_LEAK_POSSIBLE);
 }
 
-/* Tables at SCENE_CODE (two functions) and + 512 (one, then a number); functions are beyond. */
+/* Tables at SCENE_CODE (two functions), + 512 (one, then a number) and + 2048 (one); functions are between. */
 static int class_of_object(uint64_t first, uint64_t inner)
 {
         struct scene s = scene_begin();
@@ -436,11 +453,12 @@ static int class_of_object(uint64_t first, uint64_t inner)
         scene_word(&s, HEAP, first);
         scene_word(&s, HEAP + 32, inner);
         scene_word(&s, ROOT, HEAP + 32);
-        scene_word(&s, SCENE_CODE, SCENE_CODE + 0x800);
-        scene_word(&s, SCENE_CODE + 16, SCENE_CODE + 0x900);
+        scene_word(&s, SCENE_CODE, SCENE_CODE + 0x400);
+        scene_word(&s, SCENE_CODE + 16, SCENE_CODE + 0x500);
         scene_word(&s, SCENE_CODE + 24, 77);
-        scene_word(&s, SCENE_CODE + 512, SCENE_CODE + 0x800);
+        scene_word(&s, SCENE_CODE + 512, SCENE_CODE + 0x400);
         scene_word(&s, SCENE_CODE + 520, 77);
+        scene_word(&s, SCENE_CODE + 2048, SCENE_CODE + 0x400);
         scene_search(&s);
         leak = s.g.leak[0];
         scene_end(&s);
@@ -452,6 +470,7 @@ TEST(objects_are_held_by_their_second_base_class)
         is_equal(class_of_object(SCENE_CODE, SCENE_CODE), PROFILE_LEAK_REACHABLE);
         is_equal(class_of_object(SCENE_CODE, SCENE_CODE + 512), PROFILE_LEAK_POSSIBLE);
         is_equal(class_of_object(SCENE_CODE + 512, SCENE_CODE), PROFILE_LEAK_POSSIBLE);
+        is_equal(class_of_object(SCENE_CODE, SCENE_CODE + 2048), PROFILE_LEAK_POSSIBLE);
         is_equal(class_of_object(SCENE_CODE, SCENE_CODE + 1024), PROFILE_LEAK_POSSIBLE); /* all zero */
         is_equal(class_of_object(SCENE_CODE, SCENE_CODE + 4), PROFILE_LEAK_POSSIBLE);
         is_equal(class_of_object(0, SCENE_CODE), PROFILE_LEAK_POSSIBLE);
@@ -544,7 +563,8 @@ TEST(random_heaps_give_what_a_slow_search_gives)
 TAP_MAIN(a_pointer_to_the_start_makes_a_block_reachable, an_interior_pointer_makes_a_block_possible_and_one_past_the_end_is_none,
          a_block_of_no_bytes_is_held_by_its_address, what_a_possible_block_holds_is_possible_until_a_better_pointer_is_found,
          a_lost_list_has_one_head_wherever_it_lies, a_lost_cycle_has_one_head, a_block_that_holds_only_itself_is_lost_and_has_no_link,
-         words_between_blocks_hold_nothing, words_of_a_root_inside_blocks_are_the_blocks, registers_hold_blocks_and_are_known_by_number,
+         words_between_blocks_hold_nothing, words_of_a_root_inside_blocks_are_the_blocks, a_block_of_no_bytes_cuts_no_word,
+         registers_hold_blocks_and_are_known_by_number,
          a_whole_root_counts_interior_pointers_as_pointers_to_the_start, a_pointer_leads_to_the_innermost_block_and_that_holds_its_arena,
          words_of_a_carved_block_are_not_its_arenas, links_of_an_arena_are_together_though_its_words_are_not,
          a_page_that_cannot_be_read_counts_as_empty, an_ignored_block_is_a_root, pointers_go_through_a_passage,
