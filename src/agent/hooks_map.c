@@ -23,6 +23,7 @@ void *hook_mmap(void *at, size_t size, int protection, int flags, int fd, long o
 void *hook_mmap64(void *at, size_t size, int protection, int flags, int fd, long offset) HOOK("mmap64");
 int hook_munmap(void *at, size_t size) HOOK("munmap");
 void *hook_mremap(void *at, size_t old_size, size_t size, int flags, void *to) HOOK("mremap");
+int hook_madvise(void *at, size_t size, int advice) HOOK("madvise");
 int hook_dlclose(void *handle) HOOK("dlclose");
 int hook_fork(void) HOOK("fork");
 
@@ -129,6 +130,13 @@ void *hook_mremap(void *at, size_t old_size, size_t size, int flags, void *to)
         }
         hook_leave(t);
         return p;
+}
+
+int hook_madvise(void *at, size_t size, int advice)
+{
+        if (unlikely(advice == MADV_WIPEONFORK) && agent_on())
+                agent.head->wipes = 1;
+        return REAL(madvise_)(at, size, advice);
 }
 
 int hook_dlclose(void *handle)

@@ -48,10 +48,15 @@ static void take_turn(struct ledger_head *h, uint32_t tid)
 size_t scan_wait(enum ledger_scan reason, uint64_t stack)
 {
         struct ledger_head *h = agent.head;
+        bool leaving = h->scan_reason == LEDGER_SCAN_EXIT && __atomic_load_n(&h->scan_asked, __ATOMIC_ACQUIRE) != h->scan_done;
         uint32_t tid = sys_tid(), asked;
         size_t definite = 0;
 
         take_turn(h, tid);
+        if (leaving && reason == LEDGER_SCAN_EXIT) { /* another thread has ended us both meanwhile */
+                __atomic_store_n(&h->scan_holder, 0, __ATOMIC_RELEASE);
+                return 0;
+        }
         h->scan_reason = reason;
         h->scan_sp = stack;
         asked = __atomic_add_fetch(&h->scan_asked, 1, __ATOMIC_ACQ_REL);

@@ -182,6 +182,7 @@ struct ledger_head {
         uint32_t limit_hits;   /* how often an allocation would have passed limit_bytes */
         uint64_t limit_bytes;  /* --limit-heap, 0 none */
         uint64_t allocator;    /* where the real malloc is; 0 unknown */
+        uint32_t wipes;        /* 1: the program has memory that a copy of it would not have (MADV_WIPEONFORK) */
         uint32_t own_count;
         uint32_t root_count;
         uint32_t roots_not_kept;

@@ -19,6 +19,7 @@
 #define ROOTS_ARENA (64ull << 20)           /* glibc aligns the heaps of its arenas to this */
 #define ROOTS_LARGE (128u << 10)            /* glibc maps blocks from this size on by themselves */
 #define ROOTS_DESCRIPTOR 2304u              /* struct pthread of glibc */
+#define ROOTS_DESCRIPTOR_ROOM (64u << 10)   /* at the end of a stack: it and thread-local storage */
 #define ROOTS_DATA_MAX (1u << 20)           /* libc's data is not larger */
 #define ROOTS_BINS_LEAST 32u                /* so many empty bins tell an arena */
 #define ROOTS_BINS_BYTES (254u * 8)
@@ -147,6 +148,24 @@ static bool ever_had_blocks(const struct work *w, const struct maps_line *l)
         return found;
 }
 
+/* What libc keeps of a thread that has ended (its result, until somebody joins it) or is about to begin: struct pthread at the end of its
+ * stack begins with a pointer to itself, twice. */
+static void put_descriptor(struct work *w, const struct maps_line *l)
+{
+        uint64_t low = l->end - l->start > ROOTS_DESCRIPTOR_ROOM ? l->end - ROOTS_DESCRIPTOR_ROOM : l->start;
+        uint64_t *words = heap_zero(ROOTS_DESCRIPTOR_ROOM / 8, sizeof *words);
+        size_t count = freeze_read(w->in->freeze, low, words, l->end - low) / 8;
+
+        for (size_t i = 0; i + 2 < count; i++) {
+                uint64_t at = low + 8 * i;
+
+                if (words[i] == at && words[i + 2] == at && at % 16 == 0)
+                        segments_put(&w->segments, (struct profile_root){ .start = at, .kind = PROFILE_ROOT_THREAD, .module = PROFILE_NO_MODULE,
+                                                                          .end = l->end - at < ROOTS_DESCRIPTOR ? l->end : at + ROOTS_DESCRIPTOR });
+        }
+        free(words);
+}
+
 static void put_unknown(struct work *w, uint32_t line)
 {
         const struct maps_line *l = &w->maps.at[line];
@@ -157,8 +176,12 @@ static void put_unknown(struct work *w, uint32_t line)
                 return;
         if (erase_allocator(w, l))
                 return;
-        if (is_old_stack(w, line) || (l->start % ROOTS_ARENA == 0 && ever_had_blocks(w, l)))
+        if (is_old_stack(w, line)) {
                 segments_erase(&w->segments, l->start, l->end);
+                put_descriptor(w, l);
+        } else if (l->start % ROOTS_ARENA == 0 && ever_had_blocks(w, l)) {
+                segments_erase(&w->segments, l->start, l->end);
+        }
 }
 
 /* ---- what the program mapped ---- */
@@ -272,11 +295,6 @@ static void put_modules(struct work *w)
 
 /* ---- threads ---- */
 
-static uint64_t stack_pointer(const struct work *w, const struct freeze_thread *t)
-{
-        return w->in->holder_sp && t->tid == w->in->holder ? w->in->holder_sp : t->sp;
-}
-
 static const struct profile_region *region_at(const struct profile *p, uint64_t address)
 {
         for (uint32_t i = 0; i < p->region_count; i++)
@@ -285,14 +303,16 @@ static const struct profile_region *region_at(const struct profile *p, uint64_t 
         return NULL;
 }
 
-/* The part of a stack above SP.  One that lies in the heap is left to the block that it is in (roots_find: the register). */
-static void put_stack(struct work *w, const struct freeze_thread *t, uint64_t sp)
+/* The part of a stack above the stack pointer.  One that lies in the heap is left to the block that it is in (add_registers), one in a
+ * variable to that. */
+static void put_stack(struct work *w, const struct freeze_thread *t)
 {
+        uint64_t sp = t->sp;
         const struct maps_line *l = maps_at(&w->maps, sp);
         const struct profile_region *r = region_at(w->in->p, sp);
         uint64_t low, high;
 
-        if (!l || starts_with(l->path, "[heap]"))
+        if (!l || starts_with(l->path, "[heap]") || segments_kind(&w->segments, sp) == PROFILE_ROOT_DATA)
                 return;
         low = r ? r->start : l->start;
         high = r ? r->end : l->end;
@@ -335,7 +355,7 @@ static void put_stacks(struct work *w)
         }
         for (uint32_t i = 0; i < f->thread_count; i++)
                 if (f->threads[i].sp)
-                        put_stack(w, &f->threads[i], stack_pointer(w, &f->threads[i]));
+                        put_stack(w, &f->threads[i]);
 }
 
 static void put_thread_local(struct work *w, const struct freeze_thread *t)
@@ -367,8 +387,8 @@ static void put_told(struct work *w)
         for (uint32_t i = 0; i < count; i++) {
                 if (told[i].end <= told[i].start)
                         continue;
-                put_mapped(w, (struct profile_root){ .start = told[i].start, .end = told[i].end, .kind = PROFILE_ROOT_API,
-                                                     .module = PROFILE_NO_MODULE });
+                segments_put(&w->segments, (struct profile_root){ .start = told[i].start, .end = told[i].end, .kind = PROFILE_ROOT_API,
+                                                                  .module = PROFILE_NO_MODULE });
                 note_used(w, told[i].start, told[i].end, false);
         }
         free(told);
@@ -413,7 +433,7 @@ static void add_registers(struct work *w)
         for (uint32_t i = 0; i < f->thread_count; i++) {
                 const struct freeze_thread *t = &f->threads[i];
 
-                if (!t->stopped || (w->in->holder_sp && t->tid == w->in->holder))
+                if (!t->stopped)
                         continue;
                 r->at[r->count++] = (struct profile_root){ .end = 8 * ROOTS_WORDS, .kind = PROFILE_ROOT_REGISTER, .tid = t->tid,
                                                            .module = PROFILE_NO_MODULE };
@@ -445,7 +465,7 @@ static struct search_root to_search(const struct work *w, const struct profile_r
                 memcpy(words, t->registers, sizeof t->registers);
                 memcpy(words + FREEZE_REGISTERS, t->vectors, sizeof t->vectors);
         } else {
-                words[0] = stack_pointer(w, t);
+                words[0] = t->sp;
                 s.flags = SEARCH_ROOT_WHOLE;
         }
         return s;

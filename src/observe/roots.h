@@ -27,8 +27,6 @@ struct roots_input {
         const struct scan_entries *entries;
         const struct search_range *moving; /* blocks that were in the hands of realloc */
         uint32_t moving_count;
-        uint32_t holder; /* thread that waits for this search; its stack begins at ... */
-        uint64_t holder_sp;
 };
 
 /* Memory that is in use, wherever it lies.  A block that it is in is a root itself: TLS, one whose words the root has; else (SEEP_ROOT) one

@@ -33,6 +33,7 @@ struct scan {
         uint64_t block_count;
         struct roots roots;
         struct search_graph graph;
+        struct stopped *stopped;
         uint64_t begin_ns;
 };
 
@@ -55,7 +56,7 @@ static void take_moment(struct scan *s)
         view_refresh(s->o->view, &e);
         s->moving_count = scan_moving(s->o->view, &s->moving);
         s->copied = s->o->when != PROFILE_SCAN_EXIT && s->o->when != PROFILE_SCAN_EXEC && !(s->o->flags & WIRE_SCAN_HOLD) &&
-                    freeze_copy(&s->freeze, &e);
+                    !s->o->view->head.wipes && freeze_copy(&s->freeze, &e);
         if (s->copied)
                 freeze_release(&s->freeze);
 }
@@ -77,10 +78,42 @@ static bool stop(struct scan *s, struct err *e)
 
 /* ---- what is searched ---- */
 
-static void find_roots(struct scan *s)
+static bool keeps_graph(const struct scan *s)
+{
+        return s->block_count < SCAN_GRAPH_BLOCKS || (s->o->flags & WIRE_SCAN_GRAPH);
+}
+
+#define OURS_BYTES 65536u /* of stack that we use at most */
+
+/* The thread that waits for this search, by its stack: numbers differ between name spaces. */
+static struct freeze_thread *find_waiting(struct scan *s)
 {
         const struct ledger_head *h = &s->o->view->head;
-        bool waits = h->scan_asked != h->scan_done;
+        struct freeze_thread *found = NULL;
+
+        for (uint32_t i = 0; h->scan_asked != h->scan_done && h->scan_sp && i < s->freeze.thread_count; i++) {
+                struct freeze_thread *t = &s->freeze.threads[i];
+
+                if (t->sp <= h->scan_sp && h->scan_sp - t->sp < OURS_BYTES && (!found || t->sp > found->sp))
+                        found = t;
+        }
+        return found;
+}
+
+/* What we and the C library's exit have on its stack is nothing of the program's; old words of its own may still lie in between. */
+static void leave_waiting(struct scan *s)
+{
+        struct freeze_thread *t = find_waiting(s);
+
+        if (!t || stopped_return(s->stopped, t))
+                return;
+        t->sp = s->o->view->head.scan_sp; /* the registers are saved above it */
+        memset(t->registers, 0, sizeof t->registers);
+        memset(t->vectors, 0, sizeof t->vectors);
+}
+
+static void find_roots(struct scan *s)
+{
         struct roots_input in = {
                 .freeze = &s->freeze,
                 .view = s->o->view,
@@ -88,10 +121,13 @@ static void find_roots(struct scan *s)
                 .entries = &s->now,
                 .moving = s->moving,
                 .moving_count = s->moving_count,
-                .holder = waits ? h->scan_holder : 0,
-                .holder_sp = waits ? h->scan_sp : 0,
         };
 
+        s->stopped = stopped_open(&s->freeze, s->p, s->o->view);
+        if (keeps_graph(s))
+                stopped_frames(s->stopped, s->p);
+        leave_waiting(s);
+        stopped_close(s->stopped);
         roots_find(&s->roots, &in);
 }
 
@@ -193,7 +229,6 @@ static void describe(struct scan *s, struct profile_scan *out)
 
 static void store(struct scan *s)
 {
-        bool graph = s->block_count < SCAN_GRAPH_BLOCKS || (s->o->flags & WIRE_SCAN_GRAPH);
         struct scan_result result = { .blocks = s->blocks, .graph = &s->graph, .roots = &s->roots, .freeze = &s->freeze,
                                       .lost = s->o->lost, .lost_count = s->o->lost_count, .moment_ms = s->moment_ms };
         struct profile_scan *scan = heap_zero(1, sizeof *scan);
@@ -204,11 +239,11 @@ static void store(struct scan *s)
         s->p->scan_count = 1;
         definite = scan_store_verdicts(&result, s->p);
         scan->suppressions = definite ? suppressions_of_program(&s->freeze, s->p) : heap_text("");
-        if (graph)
+        if (keeps_graph(s)) {
                 scan_store_graph(&result, s->p);
-        if (graph)
-                stopped_frames(&s->freeze, s->p);
-        scan->flags |= graph ? PROFILE_SCAN_GRAPH : 0;
+                stopped_end_frames(s->p);
+                scan->flags |= PROFILE_SCAN_GRAPH;
+        }
         free(result.block_of);
         freeze_release(&s->freeze);
         scan->pause_us = s->freeze.pause_ns / 1000;

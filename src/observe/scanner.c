@@ -241,6 +241,8 @@ static void answer_askers(struct scanner *s, const struct scanner_words *w)
 
 static void keep_last(struct scanner *s, const struct scanner_words *w)
 {
+        if (!w->good && s->last.fd >= 0 && s->last_when == s->when)
+                return; /* it ended during a second one */
         close_file(&s->last);
         s->last_when = s->when;
         snprintf(s->last_trouble, sizeof s->last_trouble, "%s", w->trouble);

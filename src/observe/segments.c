@@ -76,6 +76,13 @@ void segments_put(struct segments *s, struct profile_root r)
         insert(s, find(s, r.start), r);
 }
 
+uint32_t segments_kind(const struct segments *s, uint64_t address)
+{
+        uint32_t i = find(s, address);
+
+        return i < s->count && s->at[i].start <= address ? s->at[i].kind : PROFILE_ROOT_COUNT;
+}
+
 void segments_free(struct segments *s)
 {
         free(s->at);

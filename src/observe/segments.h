@@ -23,6 +23,9 @@ void segments_erase(struct segments *s, uint64_t start, uint64_t end);
 /* [R.start, R.end) is what R says, whatever it was before. */
 void segments_put(struct segments *s, struct profile_root r);
 
+/* What is said about ADDRESS: enum profile_root_kind; PROFILE_ROOT_COUNT: nothing. */
+uint32_t segments_kind(const struct segments *s, uint64_t address);
+
 void segments_free(struct segments *s);
 
 #endif

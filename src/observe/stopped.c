@@ -20,27 +20,28 @@
 #define STOPPED_FRAMES_MAX 1000u
 #define STOPPED_SP 7u /* DWARF's number of the stack pointer */
 #define STOPPED_REGISTERS 17u
+#define STOPPED_RED_ZONE 128u
 
 struct unwind {
         const struct freeze *freeze;
-        struct profile *p;
+        const struct profile *p;
         const struct freeze_thread *thread;
-        uint32_t next, room, depth;
+        uint32_t next;
+
+        struct profile *out; /* stopped_frames: where frames go */
+        uint32_t room, depth;
+
+        uint32_t own;               /* 1 + the module that is our own library */
+        struct freeze_thread *back; /* stopped_return: what is changed */
+        bool found;
 };
 
-/* Where each DWARF register is in freeze_thread.registers. */
-static const struct {
-        const char *name;
-} order[STOPPED_REGISTERS - 1] = { { "rax" }, { "rdx" }, { "rcx" }, { "rbx" }, { "rsi" }, { "rdi" }, { "rbp" }, { "rsp" },
-                                   { "r8" },  { "r9" },  { "r10" }, { "r11" }, { "r12" }, { "r13" }, { "r14" }, { "r15" } };
-
-static uint64_t register_of(const struct freeze_thread *t, const char *name)
-{
-        for (uint32_t i = 0; i < FREEZE_REGISTERS; i++)
-                if (strcmp(freeze_register_name(i), name) == 0)
-                        return t->registers[i];
-        return 0;
-}
+struct stopped {
+        Dwfl *dwfl;
+        char **paths; /* of modules */
+        uint32_t path_count;
+        struct unwind unwind;
+};
 
 /* ---- what libdwfl asks ---- */
 
@@ -96,7 +97,7 @@ static bool set_registers(Dwfl_Thread *thread, void *argument)
         Dwarf_Word values[STOPPED_REGISTERS];
 
         for (uint32_t i = 0; i < STOPPED_REGISTERS - 1; i++)
-                values[i] = register_of(u->thread, order[i].name);
+                values[i] = u->thread->registers[i]; /* in DWARF's order */
         values[STOPPED_REGISTERS - 1] = u->thread->pc;
         return dwfl_thread_state_registers(thread, 0, STOPPED_REGISTERS, values);
 }
@@ -114,7 +115,7 @@ static uint32_t module_at(const struct profile *p, uint64_t pc)
 /* The frame before ends where this one begins. */
 static void end_last(struct unwind *u, uint64_t sp)
 {
-        struct profile_frame *last = u->depth ? &u->p->frames[u->p->frame_count - 1] : NULL;
+        struct profile_frame *last = u->depth ? &u->out->frames[u->out->frame_count - 1] : NULL;
 
         if (last && sp >= last->low)
                 last->high = sp;
@@ -123,7 +124,7 @@ static void end_last(struct unwind *u, uint64_t sp)
 static int take_frame(Dwfl_Frame *frame, void *argument)
 {
         struct unwind *u = argument;
-        struct profile *p = u->p;
+        struct profile *p = u->out;
         Dwarf_Addr pc;
         Dwarf_Word sp;
         bool exact;
@@ -141,68 +142,149 @@ static int take_frame(Dwfl_Frame *frame, void *argument)
         return DWARF_CB_OK;
 }
 
-/* The outermost frame has the rest of the stack. */
-static void end_outermost(struct unwind *u)
+void stopped_end_frames(struct profile *p)
 {
-        struct profile_frame *last = u->depth ? &u->p->frames[u->p->frame_count - 1] : NULL;
+        for (uint32_t k = 0; k < p->frame_count; k++) {
+                struct profile_frame *f = &p->frames[k];
+                bool outermost = k + 1 == p->frame_count || f[1].tid != f->tid;
 
-        for (uint32_t i = 0; last && i < u->p->root_count; i++) {
-                const struct profile_root *r = &u->p->roots[i];
+                for (uint32_t i = 0; outermost && i < p->root_count; i++) {
+                        const struct profile_root *r = &p->roots[i];
 
-                if (r->kind == PROFILE_ROOT_STACK && r->start <= last->low + 128 && last->low < r->end)
-                        last->high = r->end;
+                        if (r->kind == PROFILE_ROOT_STACK && r->start <= f->low + STOPPED_RED_ZONE && f->low < r->end)
+                                f->high = r->end;
+                }
         }
 }
 
-static Dwfl *open_dwfl(const struct profile *p, char **paths, pid_t pid)
+void stopped_frames(struct stopped *s, struct profile *p)
+{
+        const struct freeze *f = s->unwind.freeze;
+
+        s->unwind.out = p;
+        for (uint32_t i = 0; s->dwfl && i < f->thread_count && i < STOPPED_THREADS_MAX; i++) {
+                s->unwind.thread = &f->threads[i];
+                s->unwind.depth = 0;
+                if (f->threads[i].stopped)
+                        dwfl_getthread_frames(s->dwfl, (pid_t)f->threads[i].tid, take_frame, &s->unwind);
+        }
+}
+
+/* ---- back to the program ---- */
+
+/* Whether the code at PC is ours or the C library's. */
+static bool is_between(const struct unwind *u, uint64_t pc)
+{
+        const struct profile *p = u->p;
+        static const char *const names[] = { "/libc.so", "/libc-", "/ld-linux", "/ld-musl", "/ld-", "/libpthread" };
+        uint32_t module = module_at(p, pc);
+        const char *name = module == PROFILE_NO_MODULE ? NULL : strrchr(p->modules[module].path, '/');
+
+        for (size_t i = 0; name && i < sizeof names / sizeof *names; i++)
+                if (strncmp(name, names[i], strlen(names[i])) == 0)
+                        return true;
+        return module + 1 == u->own;
+}
+
+/* What a function must leave as it was: their values are still those of the program. */
+static void keep_registers(Dwfl_Frame *frame, struct freeze_thread *t)
+{
+        static const unsigned kept[] = { 3, 6, 12, 13, 14, 15 }; /* rbx rbp r12-r15 */
+
+        memset(t->registers, 0, sizeof t->registers);
+        memset(t->vectors, 0, sizeof t->vectors);
+        for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+                Dwarf_Word value;
+
+                if (dwfl_frame_reg(frame, kept[i], &value) == 0)
+                        t->registers[kept[i]] = value;
+        }
+}
+
+static int find_program(Dwfl_Frame *frame, void *argument)
+{
+        struct unwind *u = argument;
+        Dwarf_Addr pc;
+        Dwarf_Word sp;
+        bool exact;
+
+        if (u->depth++ >= STOPPED_FRAMES_MAX || !dwfl_frame_pc(frame, &pc, &exact) || dwfl_frame_reg(frame, STOPPED_SP, &sp) != 0)
+                return DWARF_CB_ABORT;
+        u->back->sp = sp;
+        if (is_between(u, pc - !exact))
+                return DWARF_CB_OK;
+        keep_registers(frame, u->back);
+        u->found = true;
+        return DWARF_CB_ABORT;
+}
+
+bool stopped_return(struct stopped *s, struct freeze_thread *t)
+{
+        struct freeze_thread copy = *t;
+
+        if (!s->dwfl || !t->stopped)
+                return false;
+        s->unwind.thread = &copy;
+        s->unwind.back = t;
+        s->unwind.depth = 0;
+        s->unwind.found = false;
+        dwfl_getthread_frames(s->dwfl, (pid_t)t->tid, find_program, &s->unwind);
+        if (!s->unwind.found)
+                *t = copy;
+        return s->unwind.found;
+}
+
+/* ---- modules ---- */
+
+static void report(struct stopped *s, const char *path, uint64_t start, uint64_t end)
+{
+        char **to = &s->paths[s->path_count];
+        Dwfl_Module *added = path[0] == '/' ? dwfl_report_module(s->dwfl, path, start, end) : NULL;
+        void **data;
+
+        if (!added || !dwfl_module_info(added, &data, NULL, NULL, NULL, NULL, NULL, NULL))
+                return;
+        *to = heap_zero(strlen(path) + 32, 1);
+        snprintf(*to, strlen(path) + 32, "/proc/%d/root%s", (int)s->unwind.freeze->pid, path);
+        *data = *to;
+        s->path_count++;
+}
+
+static void report_modules(struct stopped *s)
+{
+        const struct profile *p = s->unwind.p;
+
+        dwfl_report_begin(s->dwfl);
+        for (uint32_t i = 0; i < p->module_count; i++)
+                if (!p->modules[i].gone_ms)
+                        report(s, p->modules[i].path, p->modules[i].start, p->modules[i].end);
+        dwfl_report_end(s->dwfl, NULL, NULL);
+}
+
+struct stopped *stopped_open(const struct freeze *f, const struct profile *p, const struct view *v)
 {
         static char *no_debug_path = NULL;
         static const Dwfl_Callbacks callbacks = { .find_elf = find_elf, .find_debuginfo = find_no_debuginfo, .debuginfo_path = &no_debug_path };
-        Dwfl *dwfl = dwfl_begin(&callbacks);
+        static const Dwfl_Thread_Callbacks threads = { .next_thread = next_thread, .get_thread = get_thread, .memory_read = read_memory,
+                                                       .set_initial_registers = set_registers };
+        struct stopped *s = heap_zero(1, sizeof *s);
 
-        if (!dwfl)
-                return NULL;
-        dwfl_report_begin(dwfl);
-        for (uint32_t i = 0; i < p->module_count; i++) {
-                const struct profile_module *m = &p->modules[i];
-                Dwfl_Module *added;
-                void **data;
-
-                if (m->gone_ms || m->path[0] != '/')
-                        continue;
-                paths[i] = heap_zero(strlen(m->path) + 32, 1);
-                snprintf(paths[i], strlen(m->path) + 32, "/proc/%d/root%s", (int)pid, m->path);
-                added = dwfl_report_module(dwfl, m->path, m->start, m->end);
-                if (added && dwfl_module_info(added, &data, NULL, NULL, NULL, NULL, NULL, NULL))
-                        *data = paths[i];
-        }
-        dwfl_report_end(dwfl, NULL, NULL);
-        return dwfl;
+        s->unwind = (struct unwind){ .freeze = f, .p = p, .thread = f->threads, .own = v->head.own_module };
+        s->paths = heap_zero(p->module_count, sizeof *s->paths);
+        s->dwfl = f->thread_count ? dwfl_begin(&callbacks) : NULL;
+        if (!s->dwfl)
+                return s;
+        report_modules(s);
+        dwfl_attach_state(s->dwfl, NULL, f->pid, &threads, &s->unwind);
+        return s;
 }
 
-void stopped_frames(const struct freeze *f, struct profile *p)
+void stopped_close(struct stopped *s)
 {
-        static const Dwfl_Thread_Callbacks callbacks = { .next_thread = next_thread, .get_thread = get_thread, .memory_read = read_memory,
-                                                         .set_initial_registers = set_registers };
-        char **paths = heap_zero(p->module_count, sizeof *paths);
-        struct unwind u = { .freeze = f, .p = p };
-        Dwfl *dwfl = open_dwfl(p, paths, f->pid);
-
-        if (dwfl && f->thread_count) {
-                u.thread = &f->threads[0];
-                dwfl_attach_state(dwfl, NULL, f->pid, &callbacks, &u);
-        }
-        for (uint32_t i = 0; dwfl && i < f->thread_count && i < STOPPED_THREADS_MAX; i++) {
-                u.thread = &f->threads[i];
-                u.depth = 0;
-                if (!f->threads[i].stopped)
-                        continue;
-                dwfl_getthread_frames(dwfl, (pid_t)f->threads[i].tid, take_frame, &u);
-                end_outermost(&u);
-        }
-        if (dwfl)
-                dwfl_end(dwfl);
-        for (uint32_t i = 0; i < p->module_count; i++)
-                free(paths[i]);
-        free(paths);
+        if (s->dwfl)
+                dwfl_end(s->dwfl);
+        for (uint32_t i = 0; i < s->path_count; i++)
+                free(s->paths[i]);
+        free(s->paths);
+        free(s);
 }

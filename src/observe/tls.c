@@ -28,7 +28,16 @@ static void read_header(const Elf64_Phdr *h, uint64_t bias, struct tls_module *o
                 out->data[out->data_count++] = (struct search_range){ bias + h->p_vaddr, bias + h->p_vaddr + h->p_memsz };
 }
 
-static bool read_headers(const struct tls *t, uint64_t start, uint64_t bias, struct tls_module *out)
+/* The file begins at START.  The ledger knows the difference to its addresses only of modules that were on a stack. */
+static uint64_t find_bias(const Elf64_Phdr *headers, uint32_t count, uint64_t start)
+{
+        for (uint32_t i = 0; i < count; i++)
+                if (headers[i].p_type == PT_LOAD && headers[i].p_offset == 0)
+                        return start - headers[i].p_vaddr;
+        return start;
+}
+
+static bool read_headers(const struct tls *t, uint64_t start, struct tls_module *out)
 {
         Elf64_Phdr headers[TLS_HEADERS_MAX];
         Elf64_Ehdr head;
@@ -38,14 +47,16 @@ static bool read_headers(const struct tls *t, uint64_t start, uint64_t bias, str
             head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof *headers || head.e_phnum > TLS_HEADERS_MAX ||
             freeze_read(t->freeze, start + head.e_phoff, headers, head.e_phnum * sizeof *headers) != head.e_phnum * sizeof *headers)
                 return false;
+        out->readable = true;
         for (uint32_t i = 0; i < head.e_phnum; i++)
-                read_header(&headers[i], bias, out);
+                read_header(&headers[i], find_bias(headers, head.e_phnum, start), out);
         return true;
 }
 
 bool tls_module(const struct tls *t, uint32_t index, struct tls_module *out)
 {
-        return read_headers(t, t->p->modules[index].start, t->p->modules[index].bias, out);
+        *out = t->modules[index];
+        return out->readable;
 }
 
 /* ---- the loader's list ---- */
@@ -71,30 +82,27 @@ static uint64_t find_debug(const struct tls *t, uint64_t dynamic)
         return 0;
 }
 
-static uint32_t module_with_bias(const struct tls *t, uint64_t bias, uint64_t dynamic)
+static uint32_t module_with(const struct tls *t, uint64_t dynamic)
 {
-        for (uint32_t i = 0; i < t->p->module_count; i++) {
-                const struct profile_module *m = &t->p->modules[i];
-
-                if (!m->gone_ms && m->bias == bias && dynamic >= m->start && dynamic < m->end)
+        for (uint32_t i = 0; i < t->p->module_count; i++)
+                if (t->modules[i].dynamic == dynamic)
                         return i;
-        }
         return PROFILE_NO_MODULE;
 }
 
-/* struct link_map begins with: l_addr, l_name, l_ld, l_next.  Libraries that are no modules of the profile (our own) have numbers, too. */
+/* struct link_map begins with: l_addr, l_name, l_ld, l_next.  What is in the list and no module of ours (there is none) has a number, too. */
 static void read_list(struct tls *t, uint64_t map)
 {
         uint64_t link[4];
 
         for (uint32_t steps = 0; map && steps < TLS_MODULES_MAX; steps++, map = link[3]) {
-                struct tls_module m;
+                struct tls_module m = { 0 };
                 uint32_t index;
 
                 if (freeze_read(t->freeze, map, link, sizeof link) != sizeof link)
                         return;
-                index = module_with_bias(t, link[0], link[2]);
-                if ((index != PROFILE_NO_MODULE ? tls_module(t, index, &m) : read_headers(t, link[0], link[0], &m)) && m.tls_bytes) {
+                index = module_with(t, link[2]);
+                if ((index != PROFILE_NO_MODULE ? tls_module(t, index, &m) : read_headers(t, link[0], &m)) && m.tls_bytes) {
                         t->order = heap_grow(t->order, t->order_count + 1, sizeof *t->order);
                         t->order[t->order_count++] = index;
                 }
@@ -105,13 +113,13 @@ void tls_open(struct tls *t, const struct freeze *f, const struct profile *p)
 {
         uint64_t debug = 0;
 
-        *t = (struct tls){ .freeze = f, .p = p };
+        *t = (struct tls){ .freeze = f, .p = p, .modules = heap_zero(p->module_count, sizeof *t->modules) };
         for (uint32_t i = 0; i < p->module_count; i++) {
-                struct tls_module m;
-
                 t->musl = t->musl || strstr(p->modules[i].path, "ld-musl");
-                if (!debug && !p->modules[i].gone_ms && tls_module(t, i, &m) && m.dynamic)
-                        debug = find_debug(t, m.dynamic);
+                if (p->modules[i].gone_ms || !read_headers(t, p->modules[i].start, &t->modules[i]))
+                        continue;
+                if (!debug && t->modules[i].dynamic)
+                        debug = find_debug(t, t->modules[i].dynamic);
         }
         if (debug)
                 read_list(t, word_at(t, debug + 8)); /* r_version, r_map */
@@ -120,6 +128,7 @@ void tls_open(struct tls *t, const struct freeze *f, const struct profile *p)
 void tls_close(struct tls *t)
 {
         free(t->order);
+        free(t->modules);
         *t = (struct tls){ 0 };
 }
 

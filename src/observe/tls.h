@@ -26,11 +26,13 @@ struct tls_module {
         uint32_t data_count;
         uint64_t tls_bytes; /* 0: has none */
         uint64_t dynamic;   /* its dynamic section; 0 none */
+        bool readable;      /* the headers are there */
 };
 
 struct tls {
         const struct freeze *freeze;
         const struct profile *p;
+        struct tls_module *modules; /* by module of the profile */
         uint32_t *order; /* modules with thread-local storage, by number less one; PROFILE_NO_MODULE: not one of the profile's */
         uint32_t order_count;
         bool musl;
