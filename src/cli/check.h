@@ -41,7 +41,7 @@
         X(CHECK_ANNOTATE, "annotate", 0, "WHERE", "auto (default: on GitHub), github, none", "auto|github|none")        \
         X(CHECK_SARIF, "sarif", 0, "FILE", "write SARIF 2.1.0, for code scanning")                                      \
         X(CHECK_JUNIT, "junit", 0, "FILE", "write JUnit XML, for test reports")                                         \
-        X(CHECK_VALGRIND_XML, "valgrind-xml", 0, "FILE", "write what Valgrind's --xml=yes would, for its plug-ins")     \
+        X(CHECK_VALGRIND_XML, "valgrind-xml", 0, "FILE", "write the XML of Valgrind (protocol 4), for its plug-ins")     \
         X(CHECK_SOURCE_ROOT, "source-root", 0, "DIR", "paths are relative to DIR (the git repository, else here)")      \
         X(CHECK_JSON, "json", 0, NULL, "budgets and findings for programs, on stdout")                                  \
         X(CHECK_LIMIT, "limit", 'n', "N", "at most N findings with their stacks (10)")                                  \

@@ -21,18 +21,18 @@ static int say_help(void)
         struct str out = { 0 };
 
         str_text(&out, "usage: seep check [OPTIONS] [FILE... | -- PROGRAM [ARG...]]\n\n"
-                       "Judge recordings, or run a program and judge it and those it starts. Each budget\n"
-                       "that a process breaks is a line on stdout. Budgets, each for one process; without\n"
-                       "any: --max-leaks 0 --max-bad-frees 0:\n\n");
+                       "Judge recordings, or run a program and judge it and those it starts. Each\n"
+                       "budget that a process breaks is a line on stdout. Budgets, each for one process\n"
+                       "(without any: --max-leaks 0 --max-bad-frees 0):\n\n");
         option_help(check_options, &out);
         str_text(&out, "\nexamples:\n"
                        "  seep check -- ./unit-tests               fails when something leaks\n"
                        "  seep check --max-peak 200M --no-alloc-in '^audio_' -- ./player song\n"
                        "  seep check --write-baseline known.txt -- ./unit-tests\n"
                        "  seep check --baseline known.txt --sarif leaks.sarif -- ./unit-tests\n"
-                       "\nExit status: 0 all kept, 1 (or --error-exitcode) a budget is broken; when none is,\n"
-                       "that of the program, 128+N when signal N killed it. 2 wrong use, 3 cannot be\n"
-                       "recorded, 4 a file cannot be read, 126 not executable, 127 not found.\n");
+                       "\nExit status: 0 all kept, 1 (or --error-exitcode) a budget is broken; when none\n"
+                       "is, that of the program, 128+N when signal N killed it. 2 wrong use, 3 cannot\n"
+                       "be recorded, 4 a file cannot be read, 126 not executable, 127 not found.\n");
         pager_show(&out, true);
         str_free(&out);
         return 0;

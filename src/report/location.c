@@ -24,7 +24,7 @@ static bool is_below(const char *path, const char *directory)
         return strncmp(path, directory, length) == 0 && (path[length] == '/' || !path[length]);
 }
 
-/* Append an absolute PATH without "." and "..", as the compiler's "/work/build/../src/a.c" has them. */
+/* Append an absolute PATH without "." and "..", as the compiler's "/app/build/../src/a.c" has them. */
 static void normalize(const char *path, struct str *out)
 {
         size_t start = out->length;

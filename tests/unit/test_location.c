@@ -35,12 +35,12 @@ TEST(files_below_the_root_are_relative_to_it)
 
 TEST(detours_of_the_compiler_are_taken_out)
 {
-        is_text(below("/work", "/work/build/../src/./a.c"), "src/a.c");
-        is_text(below("/work", "/work//src///a.c"), "src/a.c");
-        is_text(below("/work", "/work/../other/a.c"), "-");
-        is_text(below("/work", "/../../work/a.c"), "a.c");
-        is_text(below("/work", "/"), "-");
-        is_text(below("/work", ""), "-");
+        is_text(below("/app", "/app/build/../src/./a.c"), "src/a.c");
+        is_text(below("/app", "/app//src///a.c"), "src/a.c");
+        is_text(below("/app", "/app/../other/a.c"), "-");
+        is_text(below("/app", "/../../app/a.c"), "a.c");
+        is_text(below("/app", "/"), "-");
+        is_text(below("/app", ""), "-");
 }
 
 TEST(below_a_root_of_everything_the_system_is_not_the_users)
