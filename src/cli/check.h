@@ -86,6 +86,7 @@ struct check {
         const char *source_root;
         int error_status, annotate;
         bool json, force, quiet, error_status_set;
+        bool hinted; /* that names are missing */
         uint32_t limit;
         enum pager_color color;
         struct names names;

@@ -13,7 +13,6 @@
 #include "base/quantity.h"
 #include "cli/command.h"
 #include "cli/message.h"
-#include "wire/hello.h"
 
 const struct option_entry check_options[] = { CHECK_OPTIONS(OPTION_ENTRY) OPTION_END };
 

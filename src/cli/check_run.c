@@ -9,9 +9,9 @@
 #include "cli/check.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/heap.h"
@@ -20,7 +20,7 @@
 #include "cli/newest.h"
 #include "cli/run.h"
 #include "profile/file.h"
-#include "report/label.h"
+#include "wire/hello.h"
 
 enum { CHECK_KEPT_LISTED = 5 };
 
@@ -31,12 +31,15 @@ static bool judge(struct check *c, struct findings *f, const struct findings_req
 {
         struct findings_recording recording = { .profile = p, .symbols = symbols_new(p, &c->names.options), .path = path };
         struct str trouble = { 0 };
+        uint32_t broken = budgets_broken(f);
         bool good = findings_add(f, r, &recording, &trouble, e);
 
         if (trouble.length && !c->quiet)
                 message("%s", str_get(&trouble));
-        if (good && !c->quiet && budgets_broken(f))
+        if (good && !c->quiet && !c->hinted && budgets_broken(f) > broken) {
                 names_hint(recording.symbols, p);
+                c->hinted = true;
+        }
         str_free(&trouble);
         wrappers_free(&recording.wrappers);
         symbols_free(recording.symbols);
@@ -121,20 +124,31 @@ int check_prepare(struct check *c)
 
 /* ---- recordings that are there ---- */
 
+/* `seep check ./program` is easily typed. */
+static void tell_program(const char *path, const struct err *e)
+{
+        struct stat st;
+
+        if (e->exit_code == ERR_EXIT_BAD_FILE && stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0)
+                message("to run it and judge that: seep check -- %s", path);
+}
+
 static bool judge_files(struct check *c, int *status)
 {
         struct err e = { 0 };
         char *newest = NULL;
-        bool good = true;
+        bool good = c->recording_count || (newest_recording(&newest, &e) && check_recording(c, newest, &e));
 
-        if (!c->recording_count) {
-                good = newest_recording(&newest, &e) && check_recording(c, newest, &e);
-                free(newest);
-        }
-        for (int i = 0; i < c->recording_count && good; i++)
-                good = check_recording(c, c->recordings[i], &e);
         if (!good)
                 *status = message_error(&e);
+        free(newest);
+        for (int i = 0; i < c->recording_count && good; i++) {
+                good = check_recording(c, c->recordings[i], &e);
+                if (good)
+                        continue;
+                *status = message_error(&e);
+                tell_program(c->recordings[i], &e);
+        }
         return good;
 }
 
@@ -232,6 +246,8 @@ static bool judge_program(struct check *c, int *status)
 
         if (good && place.directory)
                 c->record.pattern = str_get(&place.pattern);
+        if (place.directory && !budgets_want_leaks(&c->budgets))
+                c->record.session.flags &= ~WIRE_F_LEAK_SCAN; /* nobody will ask */
         if (good)
                 *status = run_program(&r);
         else
@@ -254,6 +270,14 @@ static bool judge_program(struct check *c, int *status)
         return good;
 }
 
+static bool all_searched(const struct findings *f)
+{
+        for (uint32_t i = 0; i < f->process_count; i++)
+                if (f->processes[i].unknown)
+                        return false;
+        return true;
+}
+
 bool check_run(struct check *c, int *status)
 {
         bool good = c->program_argv ? judge_program(c, status) : judge_files(c, status);
@@ -263,7 +287,7 @@ bool check_run(struct check *c, int *status)
                 *status = ERR_EXIT_CANNOT_TRACE;
                 return false;
         }
-        if (c->baseline_file && good)
+        if (c->baseline_file && good && all_searched(&c->findings))
                 baseline_tell_gone(&c->baseline, &c->findings);
         findings_settle(&c->findings);
         return good;

@@ -239,16 +239,47 @@ static void judge_findings(struct judge *j, enum budget budget, uint64_t measure
                 add_budget_finding(j, made, (struct finding_stack){ 0 });
 }
 
-/* Calls of one site below a function that matches. */
+/* Calls of one site below a function that matches EXPRESSION, a text of the pool. */
 static void add_forbidden(struct judge *j, const char *expression, const struct profile_site *site)
 {
         struct finding *made = findings_new(j->f, FINDING_FORBIDDEN, FINDING_BREAKS);
 
-        made->text = pool_text(&j->f->texts, expression);
+        made->text = expression;
         made->count = site->allocs;
         made->bytes = site->alloc_bytes;
         made->stack = findings_stack(j->f, j->request, j->recording, site->node);
         made->fingerprint = findings_fingerprint(&made->stack);
+}
+
+/* A forbidden function may be among the frames that are missing. */
+static bool is_cut(const struct profile *p, uint32_t node)
+{
+        while (node > 1)
+                node = p->nodes[node].parent;
+        return node == 1 || p->meta.depth;
+}
+
+/* The site with most calls below a function that matches; 0 none. */
+static uint32_t find_forbidden(struct judge *j, struct filter *filter, struct budget_verdict *v)
+{
+        const struct profile *p = j->recording->profile;
+        uint32_t worst = 0;
+
+        for (uint32_t i = 1; i < p->site_count; i++) {
+                const struct profile_site *site = &p->sites[i];
+
+                if (!site->allocs || LEDGER_KIND_IS_RESOURCE(site->kind))
+                        continue;
+                if (site->node <= 1 || !filter_stack(filter, p, j->recording->symbols, site->node)) {
+                        v->unseen += is_cut(p, site->node) ? site->allocs : 0;
+                        continue;
+                }
+                v->measured += site->allocs;
+                v->measured_bytes += site->alloc_bytes;
+                worst = !worst || site->allocs > p->sites[worst].allocs ? i : worst;
+                add_forbidden(j, v->typed, site);
+        }
+        return worst;
 }
 
 static void judge_expression(struct judge *j, const char *expression)
@@ -260,18 +291,10 @@ static void judge_expression(struct judge *j, const char *expression)
         uint32_t worst = 0; /* site */
         struct budget_verdict *made;
 
-        if (filter_add(&filter, FILTER_INCLUDE, expression, &e))
-                for (uint32_t i = 1; i < p->site_count; i++) {
-                        const struct profile_site *site = &p->sites[i];
-
-                        if (!site->allocs || LEDGER_KIND_IS_RESOURCE(site->kind) || site->node <= 1 ||
-                            !filter_stack(&filter, p, j->recording->symbols, site->node))
-                                continue;
-                        v.measured += site->allocs;
-                        v.measured_bytes += site->alloc_bytes;
-                        worst = !worst || site->allocs > p->sites[worst].allocs ? i : worst;
-                        add_forbidden(j, expression, site);
-                }
+        if (profile_has_no_stacks(p))
+                v.reason = "it was recorded without stacks (--depth 0)";
+        else if (filter_add(&filter, FILTER_INCLUDE, expression, &e))
+                worst = find_forbidden(j, &filter, &v);
         else
                 v.reason = pool_text(&j->f->texts, e.text);
         if (worst) {

@@ -53,6 +53,7 @@ struct budget_verdict {
         uint64_t measured_bytes; /* LEAKS: of those blocks; NO_ALLOC: of those calls */
         const char *typed;  /* the limit, or the expression */
         const char *reason; /* why it cannot be judged; NULL: it was measured */
+        uint64_t unseen;    /* NO_ALLOC: calls whose stack does not reach the program's start */
         const char *worst;  /* "function [file:line]"; NULL: nothing is known */
         uint64_t worst_part; /* of what was measured */
 };

@@ -94,14 +94,21 @@ void finding_frame_say(const struct finding_frame *frame, struct str *out)
 
 /* ---- stacks ---- */
 
+/* FILE is of the pool.  To find it out takes system calls: once for each file. */
 static const char *path_of(struct findings *f, const struct findings_request *r, const char *file)
 {
+        uint32_t *known = file ? verdicts_of(&f->files, file) : NULL;
         struct str path = { 0 };
 
-        if (file && location_relative(r->root, file, &path))
-                return findings_text_of(f, &path);
-        str_free(&path);
-        return NULL;
+        if (known && !*known) {
+                *known = 1;
+                if (location_relative(r->root, file, &path)) {
+                        f->paths = heap_grow(f->paths, f->path_count + 1, sizeof *f->paths);
+                        f->paths[f->path_count++] = findings_text_of(f, &path);
+                        *known = f->path_count + 1;
+                }
+        }
+        return known && *known > 1 ? f->paths[*known - 2] : NULL;
 }
 
 static void add_frame(struct findings *f, const struct findings_request *r, const struct findings_recording *recording, uint32_t node,
@@ -117,7 +124,7 @@ static void add_frame(struct findings *f, const struct findings_request *r, cons
         made.function = findings_text_of(f, &name);
         made.signature = frame->function ? pool_text(&f->texts, label_plain(frame->function)) : NULL;
         made.file = pool_text(&f->texts, frame->file);
-        made.path = path_of(f, r, frame->file);
+        made.path = path_of(f, r, made.file);
         made.module = pool_text(&f->texts, module);
         out->frames = heap_grow(out->frames, out->count + 1, sizeof *out->frames);
         if (made.path && out->place == UINT32_MAX && !wrapper_or_library(frame))
@@ -280,7 +287,7 @@ static void add_releases(struct findings *f, const struct findings_request *r, s
                         made->count = error->count;
                         made->bytes = error->size;
                         made->address = error->address;
-                        made->tid = error->thread < p->thread_count ? p->threads[error->thread].tid : 0;
+                        made->thread = error->thread;
                         if (error->alloc_site && error->alloc_site < p->site_count)
                                 made->origin = findings_stack(f, r, recording, p->sites[error->alloc_site].node);
                         made->origin_print = findings_fingerprint(&made->origin);
@@ -501,6 +508,8 @@ void findings_free(struct findings *f)
         free(f->rules);
         free(f->verdicts);
         free(f->gone);
+        free(f->paths);
+        verdicts_free(&f->files);
         pool_free(&f->texts);
         *f = (struct findings){ 0 };
 }

@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "profile/model.h"
 #include "report/location.h"
+#include "report/verdict.h"
 #include "report/wrapper.h"
 #include "symbol/pool.h"
 #include "symbol/symbol.h"
@@ -81,7 +82,7 @@ struct finding {
         uint64_t bytes;       /* releases: of the block */
         uint64_t hanging_count, hanging_bytes; /* definite leaks */
         uint64_t address;     /* releases: of the first */
-        uint32_t tid;         /* releases: who; 0 unknown */
+        uint32_t thread;      /* releases: its number, from 1 on; 0 unknown */
         const char *text;     /* BUDGET: all that is to be said; FORBIDDEN: the expression; releases: what happened; else NULL */
         struct finding_stack stack;  /* of the allocation; of the release; of the worst site */
         struct finding_stack origin; /* releases: of the allocation; no frames: not known */
@@ -109,6 +110,9 @@ struct budget_verdict;
 
 struct findings {
         struct pool texts;
+        struct verdicts files; /* source files already looked at: 1 is not in the tree, N + 1 is paths[N - 1] */
+        const char **paths;
+        uint32_t path_count;
         struct findings_process *processes;
         struct finding *all; /* after findings_settle() worst first */
         struct findings_rule *rules;

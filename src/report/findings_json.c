@@ -45,8 +45,10 @@ static void write_verdict(const struct findings *f, const struct budget_verdict 
         str_format(out, "{\"budget\": \"%s\", \"kept\": %s", budget_option(v->budget), v->kept ? "true" : "false");
         json_field(out, ", \"", "process", v->process);
         json_field(out, ", \"", "pid", f->processes[v->process].pid);
-        if (v->budget == BUDGET_NO_ALLOC)
+        if (v->budget == BUDGET_NO_ALLOC) {
                 field_text(out, "expression", v->typed);
+                json_field(out, ", \"", "unseen", v->unseen);
+        }
         json_field(out, ", \"", "limit", v->most);
         if (v->reason)
                 str_text(out, ", \"measured\": null");

@@ -150,6 +150,21 @@ static void write_rules(const struct findings *f, struct str *out)
                         str_format(out, "suppression not used: %s:%" PRIu32 ": %s\n", f->rules[i].file, f->rules[i].line, f->rules[i].name);
 }
 
+/* Allocations that a kept budget could not see. */
+static void write_unseen(const struct findings *f, struct str *out)
+{
+        for (uint32_t i = 0; i < f->verdict_count; i++) {
+                const struct budget_verdict *v = &f->verdicts[i];
+
+                if (!v->unseen)
+                        continue;
+                budget_name(v, out);
+                str_text(out, " cannot see ");
+                text_count(out, (int64_t)v->unseen, "allocation");
+                str_format(out, " of pid %" PRIu32 ": the outer part of their stacks is missing\n", f->processes[v->process].pid);
+        }
+}
+
 static void write_sum(const struct findings *f, const struct findings_text_options *o, struct str *out)
 {
         uint32_t broken = budgets_broken(f);
@@ -175,5 +190,6 @@ void findings_text(const struct findings *f, const struct findings_text_options 
         write_findings(f, o, out);
         write_baseline(f, out);
         write_rules(f, out);
+        write_unseen(f, out);
         write_sum(f, o, out);
 }

@@ -97,7 +97,7 @@ static void write_stack(const struct finding_stack *stack, struct str *out)
 static void begin_error(const struct finding *finding, uint32_t unique, struct str *out)
 {
         str_format(out, "<error>\n  <unique>0x%" PRIx32 "</unique>\n", unique);
-        put_number(out, "  ", "tid", 1); /* Valgrind numbers threads from 1 on; most programs have one */
+        put_number(out, "  ", "tid", finding->thread ? finding->thread : 1);
         xml_element(out, "  ", "kind", finding_words(finding->kind)->valgrind);
 }
 

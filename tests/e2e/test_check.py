@@ -198,6 +198,8 @@ def test_wrong_words_are_refused(check):
     (check.folder / "text").write_text("no recording\n")
     assert check("text").status == 4
     assert check("missing.seep").status == 4
+    done = check(check.program)
+    assert done.status == 4 and f"seep check -- {check.program}" in done.stderr.decode()
 
 
 def test_a_cut_recording_keeps_no_budget(check):

@@ -152,6 +152,23 @@ TEST(forbidden_functions_are_found_anywhere_in_a_stack)
         profile_free(&p);
 }
 
+TEST(without_stacks_nothing_is_known_to_be_elsewhere)
+{
+        const char *load[] = { "^load$" };
+        struct budgets b = { .expressions = load, .expression_count = 1, .limits = { [BUDGET_NO_ALLOC] = { .set = true } } };
+        struct findings f = { 0 };
+        struct profile p;
+
+        leaky(&p);
+        p.nodes[p.sites[FORGE_SITE_TINY].node].parent = 1; /* its callers are lost */
+        forge_check(&f, &p, &b, NULL);
+        is_equal(f.verdicts[0].unseen, 1);
+        p.meta.flags |= WIRE_F_NO_STACKS;
+        is_text(judged(&p, &b, NULL), "broken --no-alloc-in '^load$': it was recorded without stacks (--depth 0)");
+        findings_free(&f);
+        profile_free(&p);
+}
+
 TEST(each_process_is_judged_by_itself)
 {
         struct budgets b = one(BUDGET_LEAKS, 6, "6");
@@ -176,4 +193,4 @@ TEST(each_process_is_judged_by_itself)
 
 TAP_MAIN(a_limit_may_be_reached_and_not_passed, each_budget_measures_its_own_number, what_was_not_searched_is_not_free_of_leaks,
          a_recording_that_is_not_whole_keeps_no_budget, wrong_releases_are_counted_each_time, wrong_releases_beyond_the_list_count_too,
-         forbidden_functions_are_found_anywhere_in_a_stack, each_process_is_judged_by_itself)
+         forbidden_functions_are_found_anywhere_in_a_stack, without_stacks_nothing_is_known_to_be_elsewhere, each_process_is_judged_by_itself)
