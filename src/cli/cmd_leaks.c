@@ -82,7 +82,7 @@ struct wishes {
         struct suppressions rules; /* of files */
         uint32_t flags;            /* WIRE_SCAN_* */
         uint64_t every_ms;
-        bool json, no_built_in, gen;
+        bool json, no_built_in, gen, hinted;
         enum suppress_form form;
         uint32_t pid; /* 0: a file */
 };
@@ -284,8 +284,9 @@ static bool show(struct wishes *w, const struct profile *p, struct str *out, int
                 suppress_truncate(&w->rules, of_files);
         }
         select_free(&sel);
-        if (good && !r->quiet && !w->json)
+        if (good && !r->quiet && !w->json && !w->hinted)
                 names_hint(s, p);
+        w->hinted = true;
         symbols_free(s);
         str_free(&trouble);
         return good;

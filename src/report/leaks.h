@@ -59,7 +59,7 @@ struct leaks_request {
         struct suppressions *suppressions; /* NULL: nothing is suppressed */
         struct filter *filter;             /* that of the selection: for threads, and for wrong releases.  NULL: all */
         enum leaks_key key;                /* order within a class, largest first */
-        bool only_new;                     /* lost since the search before */
+        bool only_new;                     /* lost since the search before; all when there was none */
         bool reachable;                    /* rows for these, too */
 };
 

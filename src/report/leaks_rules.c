@@ -27,11 +27,24 @@ struct rules_page {
         struct str *out;
 };
 
-/* Calls VISIT for each frame of the stack, innermost first, as far as it returns true; start code outside of main is left out. */
+/* The node outside of which there is only the C library: how a program or a thread is started differs from tool to tool. */
+static uint32_t outer_end(const struct profile *p, uint32_t node)
+{
+        uint32_t end = node;
+
+        for (; node > 1; node = p->nodes[node].parent)
+                if (!label_in_libc(p, node))
+                        end = p->nodes[node].parent;
+        return end;
+}
+
+/* Calls VISIT for each frame of the stack, innermost first, as far as it returns true. */
 static void each_frame(struct rules_page *page, uint32_t node, bool (*visit)(struct rules_page *, uint32_t node, const struct symbol_frame *, void *),
                        void *context)
 {
-        for (bool inner = true; node > 1; node = page->p->nodes[node].parent, inner = false) {
+        uint32_t end = outer_end(page->p, node);
+
+        for (bool inner = true; node > 1 && (inner || node != end); node = page->p->nodes[node].parent, inner = false) {
                 const struct symbol_frame *frames;
                 uint32_t count = symbols_node(page->symbols, node, &frames);
 

@@ -9,13 +9,14 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/heap.h"
 #include "report/errors.h"
 #include "report/stack.h"
 #include "report/text.h"
 
-enum { LEAKS_LABEL = 16, LEAKS_HEX = 16 };
+enum { LEAKS_COLUMNS = 80, LEAKS_LABEL = 16, LEAKS_HEX = 16 };
 
 struct leaks_page {
         const struct leaks *l;
@@ -132,13 +133,20 @@ static void page_amount(struct str *out, const struct leaks_sum *sum)
         text_count(out, (int64_t)sum->blocks, "block");
 }
 
-static void page_hanging(struct str *out, const struct leaks_sum *hanging, uint64_t heads)
+/* Append what hangs on HEADS blocks to the line that begins at START, or on a line of its own, indented by INDENT. */
+static void page_hanging(struct str *out, size_t start, int indent, const struct leaks_sum *hanging, uint64_t heads)
 {
+        struct str text = { 0 };
+
         if (!hanging->blocks)
                 return;
-        str_text(out, ", and ");
-        page_amount(out, hanging);
-        str_format(out, " %s on %s", hanging->blocks == 1 ? "hangs" : "hang", heads == 1 ? "it" : "them");
+        page_amount(&text, hanging);
+        str_format(&text, " %s on %s", hanging->blocks == 1 ? "hangs" : "hang", heads == 1 ? "it" : "them");
+        if (text_columns(out, start) + strlen(", and ") + text.length <= LEAKS_COLUMNS)
+                str_format(out, ", and %s", str_get(&text));
+        else
+                str_format(out, ",\n%*sand %s", indent, "", str_get(&text));
+        str_free(&text);
 }
 
 static void page_class(struct leaks_page *page, uint64_t vtable)
@@ -152,13 +160,14 @@ static void page_class(struct leaks_page *page, uint64_t vtable)
 static void page_row(struct leaks_page *page, const struct leaks_row *row)
 {
         struct str *out = page->out;
+        size_t start = out->length;
 
         str_format(out, "%4" PRIu32 ". ", ++page->shown);
         text_color(out, page->o->color, TEXT_BOLD);
         page_amount(out, &row->own);
         text_plain(out, page->o->color);
         str_format(out, " %s", profile_leak_text(row->leak));
-        page_hanging(out, &row->hanging, row->own.blocks);
+        page_hanging(out, start, 6, &row->hanging, row->own.blocks);
         str_format(out, "\n      by %s, ", profile_kind_name(page->p, row->stack->kind));
         str_text(out, row->own.blocks == 1 ? "age " : "oldest ");
         text_time(out, leaks_age(page->p, row->birth_ms));
@@ -274,6 +283,7 @@ static void page_block(struct leaks_page *page, uint32_t index, const struct lea
         const struct profile_block *block = &p->blocks[index];
         const struct profile_content *content = leaks_content(p, index);
         struct str *out = page->out;
+        size_t start = out->length;
 
         str_format(out, "0x%" PRIx64 "  ", block->address);
         text_color(out, page->o->color, TEXT_BOLD);
@@ -281,7 +291,7 @@ static void page_block(struct leaks_page *page, uint32_t index, const struct lea
         str_char(out, 'B');
         text_plain(out, page->o->color);
         str_format(out, " %s", profile_leak_text(p->verdicts[index].leak));
-        page_hanging(out, hanging, 1);
+        page_hanging(out, start, 4, hanging, 1);
         str_format(out, "\n    by %s, age ", profile_kind_name(p, p->sites[block->site].kind));
         text_time(out, leaks_age(p, block->birth_ms));
         if (block->thread < p->thread_count && p->threads[block->thread].tid) {

@@ -14,30 +14,31 @@
 #include "report/label.h"
 
 #define LEAK(name) (1u << PROFILE_LEAK_##name)
-#define LEAK_ALL (~0u)
+#define LEAK_LOST (LEAK(DEFINITE) | LEAK(INDIRECT) | LEAK(POSSIBLE))
 
-/* Our own, in Valgrind's form.  Only what hands no memory to its caller: what strdup or getline returned is never covered. */
+/* Our own, in Valgrind's form.  Only what hands no memory to its caller: what strdup or getline returned is never covered.  What is still
+ * reachable is no error and needs no rule. */
 static const struct {
         const char *reason;
         uint32_t leaks;
         const char *lines[4];
 } built_in[] = {
-        { "a thread's table of thread-local variables", LEAK_ALL, { "...", "fun:_dl_allocate_tls*" } },
-        { "thread-local variables of a library, made by the loader at their first use", LEAK_ALL, { "...", "fun:*tls_get_addr*" } },
-        { "the dynamic loader's own memory", LEAK_ALL, { "fun:*", "obj:*/ld-linux*" } },
-        { "libstdc++ keeps memory for exceptions that find none", LEAK_ALL, { "fun:malloc", "obj:*/libstdc++.so*", "...", "obj:*/ld-linux*" } },
+        { "a thread's table of thread-local variables", LEAK_LOST, { "...", "fun:_dl_allocate_tls*" } },
+        { "thread-local variables of a library, made by the loader at their first use", LEAK_LOST, { "...", "fun:*tls_get_addr*" } },
+        { "the dynamic loader's own memory", LEAK_LOST, { "fun:*", "obj:*/ld-linux*" } },
+        { "libstdc++ keeps memory for exceptions that find none", LEAK_LOST, { "fun:malloc", "obj:*/libstdc++.so*", "...", "obj:*/ld-linux*" } },
         { "an exception in flight is held by a pointer behind its header", LEAK(POSSIBLE), { "fun:malloc", "fun:__cxa_allocate_exception" } },
-        { "the list of functions to call at exit", LEAK_ALL, { "...", "fun:__cxa_atexit" } },
-        { "the locale in use", LEAK_ALL, { "...", "fun:setlocale" } },
-        { "the time zone in use", LEAK_ALL, { "...", "fun:tzset" } },
-        { "the time zone in use", LEAK_ALL, { "...", "fun:localtime*" } },
-        { "the time zone in use", LEAK_ALL, { "...", "fun:mktime" } },
-        { "the user database in use", LEAK_ALL, { "...", "fun:getpw*" } },
-        { "the group database in use", LEAK_ALL, { "...", "fun:getgr*" } },
+        { "the list of functions to call at exit", LEAK_LOST, { "...", "fun:__cxa_atexit" } },
+        { "the locale in use", LEAK_LOST, { "...", "fun:setlocale" } },
+        { "the time zone in use", LEAK_LOST, { "...", "fun:tzset" } },
+        { "the time zone in use", LEAK_LOST, { "...", "fun:localtime*" } },
+        { "the time zone in use", LEAK_LOST, { "...", "fun:mktime" } },
+        { "the user database in use", LEAK_LOST, { "...", "fun:getpw*" } },
+        { "the group database in use", LEAK_LOST, { "...", "fun:getgr*" } },
         { "GLib's types are there to the end, held by pointers behind their headers", LEAK(POSSIBLE), { "...", "fun:g_type_register_*" } },
         { "GLib's types are there to the end, held by pointers behind their headers", LEAK(POSSIBLE), { "...", "fun:g_type_add_interface_*" } },
-        { "GLib's table of names is there to the end", LEAK_ALL, { "...", "fun:g_quark_from_*" } },
-        { "GLib's table of names is there to the end", LEAK_ALL, { "...", "fun:g_intern_*" } },
+        { "GLib's table of names is there to the end", LEAK_LOST, { "...", "fun:g_quark_from_*" } },
+        { "GLib's table of names is there to the end", LEAK_LOST, { "...", "fun:g_intern_*" } },
 };
 
 /* One frame as rules see it. */
@@ -330,7 +331,7 @@ struct suppress_rule *suppress_leak(struct suppressions *s, const struct profile
 struct suppress_rule *suppress_release(struct suppressions *s, const struct profile *p, struct symbols *names, const struct profile_error *error)
 {
         struct view v = view_make(p, names, error->node, release_names(error->release));
-        struct suppress_rule *rule = first_fit(s, &v, SUPPRESS_RELEASE, LEAK_ALL);
+        struct suppress_rule *rule = first_fit(s, &v, SUPPRESS_RELEASE, ~0u);
 
         free(v.frames);
         return rule;

@@ -1,0 +1,341 @@
+# SPDX-License-Identifier: MIT
+"""`seep leaks` and the summary: what the program lost is told with class, amount, growth, type, stack and first bytes."""
+import json
+import os
+import re
+import signal
+import subprocess
+
+import pytest
+
+from harness import DEADLINE, SEEP, clean_environment, end_process, wait_until
+from leaks import LOST, leaks_json, told_verdicts
+from plain import child_of, start_recorded
+
+CASES = ("baskets", "receipts", "shelf", "stock", "worker", "mismatch", "deep")
+TEXTS = {"definite": "definitely lost", "indirect": "indirectly lost", "possible": "possibly lost", "reachable": "still reachable"}
+ENTRY = re.compile(r"^ *\d+\. (.+?) in ([\d,]+) blocks? (definitely lost|indirectly lost|possibly lost|still reachable)", re.M)
+
+
+@pytest.fixture(scope="module")
+def program(compiler):
+    return compiler.build("losses.cpp")
+
+
+@pytest.fixture(scope="module")
+def recording(program, tmp_path_factory):
+    from harness import Recorder
+    return Recorder(tmp_path_factory.mktemp("losses")).record(program, *CASES)
+
+
+@pytest.fixture
+def record(recorder, program):
+    return lambda *cases, **how: recorder.record(program, *cases, **how)
+
+
+def leaks(*words, cwd=None):
+    return subprocess.run([SEEP, "leaks", *map(str, words)], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE, cwd=cwd)
+
+
+def file_of(recording):
+    return recording.folder / "out.seep"
+
+
+def size(bytes_):
+    return f"{bytes_} B" if bytes_ < 1024 else f"{bytes_ / 1024:.1f} KiB"
+
+
+def entries(text):
+    """(class, size, blocks, the function on the first line of the stack) of each entry."""
+    parts = re.split(r"\n\n", text)
+    found = []
+    for part in parts:
+        head = ENTRY.search(part)
+        if head:
+            stack = [line for line in part.splitlines() if line.startswith("        ")]
+            found.append((head[3], head[1], int(head[2].replace(",", "")), re.split(r"[(\[ ]", stack[0].strip())[0]))
+    return found
+
+
+# ---- the report ----
+
+def test_every_function_is_told_with_class_and_amount(recording):
+    done = leaks(file_of(recording))
+    assert done.returncode == 1, done.stderr
+    told = {}
+    for kind, amount, blocks, function in entries(done.stdout):
+        told.setdefault((function, kind), []).append((amount, blocks))
+    for function, kinds in recording.truth.leaks.items():
+        for kind, (amount, blocks) in kinds.items():
+            if kind not in LOST:
+                assert (function, TEXTS[kind]) not in told
+            elif function == "shop::new_item":  # from two lines
+                assert told[function, TEXTS[kind]] == 2 * [(size(amount // 2), blocks // 2)]
+            else:
+                assert told[function, TEXTS[kind]] == [(size(amount), blocks)]
+
+
+def test_the_head_has_the_sums(recording):
+    text = leaks(file_of(recording)).stdout
+    for kind in LOST:
+        amount, blocks = (sum(of.get(kind, (0, 0))[i] for of in recording.truth.leaks.values()) for i in (0, 1))
+        assert re.search(rf"^  {TEXTS[kind]} +{re.escape(size(amount))} in {blocks} blocks?\b", text, re.M), text
+    assert re.search(r"^  still reachable .* no error$", text, re.M)
+    assert re.search(r"searched for leaks at exit, after [\d.]+ m?s\n  1 thread, .* held still for ", text)
+
+
+def test_a_group_counts_once(recording):
+    text = leaks(file_of(recording)).stdout
+    assert "72 B in 3 blocks definitely lost, and 144 B in 6 blocks hang on them\n" in text
+
+
+def test_the_class_of_an_object_is_named(recording):
+    text = leaks(file_of(recording)).stdout
+    part = next(p for p in text.split("\n\n") if "hang on them" in p)
+    assert "class shop::Basket\n" in part
+    told = leaks_json(file_of(recording))
+    types = {told["frames"][s["stack"][0]]["function"]: s["type"] for s in told["sites"]}
+    assert types["shop::fill_basket(int)"] == "shop::Basket"
+    assert types["print_receipt(int)"] is None
+
+
+def test_order_and_limit(recording):
+    def order(*words):
+        return [(kind, function) for kind, _, _, function in entries(leaks(*words, file_of(recording)).stdout)]
+
+    definite = "definitely lost"
+    assert order()[:4] == [(definite, f) for f in ("dig", "shop::fill_basket", "print_receipt", "work")]
+    assert order("-s", "leaked-blocks")[0] == (definite, "shop::fill_basket")
+    assert order("-s", "average")[:2] == [(definite, "dig"), (definite, "work")]
+    assert [kind for kind, _ in order()] == 4 * [definite] + 2 * ["indirectly lost"] + ["possibly lost"]
+    assert order("-n", "2") == order()[:2]
+    assert "5 more stacks (-n 2)" in leaks("-n", "2", file_of(recording)).stdout
+
+
+def test_classes_can_be_chosen(recording):
+    def classes(show):
+        return {kind for kind, _, _, _ in entries(leaks(f"--show={show}", file_of(recording)).stdout)}
+
+    assert classes("possible") == {"possibly lost"}
+    assert classes("definite,possible") == {"definitely lost", "possibly lost"}
+    assert classes("all") == set(TEXTS.values())
+    assert "fill_stock" in leaks("--show=reachable", file_of(recording)).stdout
+    assert leaks("--show=lost", file_of(recording)).returncode == 2
+
+
+@pytest.mark.parametrize("words,functions", [
+    (["-i", "receipt"], {"print_receipt"}), (["-x", "main|leak_run"], {"work"}), (["--thread=worker"], {"work"}),
+    (["--module=losses", "-x", "^main$"], {"work"}), (["--module=nothing"], set())])
+def test_filters(recording, words, functions):
+    done = leaks(*words, file_of(recording))
+    assert {function for _, _, _, function in entries(done.stdout)} == functions
+    assert done.returncode == (1 if functions else 0)
+    if not functions:
+        assert "no stack matches --module 'nothing'" in done.stderr
+
+
+def test_blocks_with_their_first_bytes(recording):
+    text = leaks("--blocks", "-i", "print_receipt", file_of(recording)).stdout
+    blocks = re.findall(r"^0x([0-9a-f]+)  40B definitely lost\n    by malloc, age .*, thread losses \(\d+\)\n((?:    [0-9a-f]{4}  .*\n)+)", text, re.M)
+    assert len(blocks) == 5
+    said = set()
+    for _, lines in blocks:
+        content, shown = b"", ""
+        for line in lines.splitlines():
+            assert len(line) <= 80
+            content += bytes.fromhex(line[10:58])
+            shown += line[line.index("|") + 1:-1]
+        assert len(content) == 40
+        assert shown == "".join(chr(c) if 32 <= c < 127 else "." for c in content)
+        said.add(content.split(b"\0")[0].decode())
+    assert said == {f"receipt {i:04d}: thank you!" for i in range(1, 6)}
+
+
+def test_blocks_in_json(recording):
+    told = leaks_json("--blocks", file_of(recording), show="definite,indirect")
+    blocks = {b["address"]: b for site in told["sites"] for b in site["blocks"]}
+    assert len(blocks) == 16
+    items = [b for b in blocks.values() if b["leak"] == "indirect"]
+    assert {bytes.fromhex(b["content"]).split(b"\0")[0] for b in items} == {b"item 1", b"item 2"}
+    for item in items:
+        head = blocks[item["head"]]
+        assert (head["leak"], head["type"], head["hanging"]) == ("definite", "shop::Basket", {"blocks": 2, "bytes": 48})
+        assert int(item["address"], 16).to_bytes(8, "little") in bytes.fromhex(head["content"])
+
+
+def test_wrong_releases_come_with_both_stacks(recording):
+    text = leaks(file_of(recording)).stdout
+    assert re.search(r"memory of new\[\] released by free or realloc.*, 60B\n  released by\n    throw_away\(void\*\) .*\n"
+                     r"(?:    .*\n)+  allocated by\n    make_array\(\) ", text)
+    (error,) = leaks_json(file_of(recording))["errors"]
+    assert error["type"] == "mismatched"
+
+
+def test_json_of_leaks_and_report_agree(recording):
+    truth = recording.truth.leaks
+    for told in (leaks_json(file_of(recording)), recording.profile.json):
+        verdicts = told_verdicts(told, truth)
+        assert {f: verdicts[f] for f in truth} == truth
+        assert told["leaks"]["scan"]["when"] == "exit" and told["leaks"]["scan"]["threads"] == 1
+        for site in told["sites"]:
+            for what in ("blocks", "bytes"):
+                assert site[f"leaked_{what}"] == site["leak"]["definite"][what] + site["leak"]["indirect"][what]
+        for kind in TEXTS:
+            assert told["leaks"][kind]["bytes"] == sum(s["leak"][kind]["bytes"] for s in told["sites"])
+
+
+def test_report_orders_by_leaks(recording):
+    done = subprocess.run([SEEP, "report", "-s", "leaked-bytes", "-i", "^main$", file_of(recording)], capture_output=True, text=True,
+                          env=clean_environment(), timeout=DEADLINE)
+    assert re.findall(r"^ +\d+\. +(.+?) +lost, by", done.stdout, re.M) == ["900 B", "200 B", "72 B", "72 B", "72 B"]
+
+
+# ---- when it is fine, and when it cannot be known ----
+
+def test_status_of_a_program_that_loses_nothing(record):
+    done = record("stock")
+    shown = leaks(file_of(done))
+    assert (shown.returncode, entries(shown.stdout)) == (0, [])
+    assert "NO LEAKS, NOT FREED: " in done.stderr.decode()
+
+
+def test_possibly_lost_is_no_finding(record):
+    shown = leaks(file_of(record("shelf")))
+    assert shown.returncode == 0 and [e[0] for e in entries(shown.stdout)] == ["possibly lost"]
+
+
+def test_a_wrong_release_is_a_finding(record):
+    shown = leaks(file_of(record("mismatch")))
+    assert shown.returncode == 1 and re.search(r"^  wrong releases +1$", shown.stdout, re.M) and not entries(shown.stdout)
+
+
+def test_without_a_search(record):
+    done = record("receipts", options=["--no-leak-scan"])
+    shown = leaks(file_of(done))
+    assert shown.returncode == 3 and "was not searched for leaks:\nit was recorded with --no-leak-scan" in shown.stdout
+    assert "not searched for leaks: it was recorded with --no-leak-scan" in done.stderr.decode()
+    asked = leaks("--json", file_of(done))
+    told = json.loads(asked.stdout)
+    assert asked.returncode == 3 and told["leaks"]["scanned"] is False and "--no-leak-scan" in told["leaks"]["reason"]
+    sorted_ = subprocess.run([SEEP, "report", "-s", "leaked-bytes", file_of(done)], capture_output=True, text=True, env=clean_environment(),
+                             timeout=DEADLINE)
+    assert sorted_.returncode == 2 and "not searched" in sorted_.stderr
+
+
+@pytest.mark.parametrize("words,status,told", [
+    (["nothing.seep"], 4, "nothing.seep"), (["--every=1s", "{file}"], 2, "about a process"), (["--unaligned", "{file}"], 2, "about a process"),
+    (["--every=nothing", "1"], 2, "needs a time"), (["--gen-suppressions", "--json", "{file}"], 2, "cannot be combined"),
+    (["--sort=nothing", "{file}"], 2, "leaked-bytes"), (["{file}", "{file}"], 2, "one recording or process at a time"),
+    (["99999999999"], 2, "neither a file nor a process id")])
+def test_wrong_use(recording, words, status, told):
+    done = leaks(*(w.format(file=file_of(recording)) for w in words))
+    assert (done.returncode, done.stdout) == (status, "") and told in done.stderr, done.stderr
+    assert all(line.startswith("seep: ") for line in done.stderr.splitlines())
+
+
+def test_digits_that_name_a_file_are_a_file(recording, tmp_path):
+    (tmp_path / "4711").write_bytes(file_of(recording).read_bytes())
+    assert leaks("4711", cwd=tmp_path).returncode == 1
+
+
+def test_a_process_that_is_not_recorded():
+    done = leaks(os.getpid())
+    assert (done.returncode, done.stdout) == (3, "") and "is not being recorded" in done.stderr, done.stderr
+
+
+# ---- the summary ----
+
+def test_the_summary_begins_its_findings_with_leaks(recording):
+    text = recording.stderr.decode()
+    assert re.search(r"\n  LEAKS: 1\.2 KiB in 10 blocks definitely lost, 144 B hang on them\n    1\. +900 B +1 block +dig losses\.cpp", text)
+    assert "\n  possibly lost 500 B in 1 block\n  still reachable " in text
+    assert text.index("LEAKS: ") < text.index("ERRORS: ") < text.index("next: seep leaks ")
+    assert len(text.splitlines()) <= 24 and all(len(line) <= 80 for line in text.splitlines() if "seep " not in line)
+
+
+# ---- a process ----
+
+class Shop:
+    """The program under the tool, obeying."""
+
+    def __init__(self, folder, program, *cases):
+        self.it = start_recorded(folder, program, *cases, "obey")
+        self.it.said(b"ready\n")
+        self.pid, self.count = child_of(self.it), 0
+
+    def lose(self, size_):
+        self.it.say(b"lose %d\n" % size_)
+        self.count += 1
+        self.it.said(b"done\n", self.count)
+
+    def end(self):
+        self.it.say(b"end\n")
+
+
+@pytest.fixture
+def shop(recorder, program):
+    made = Shop(recorder.folder(), program, "receipts")
+    with made.it:
+        yield made
+
+
+def definite(told):
+    return told["leaks"]["definite"]["blocks"], told["leaks"]["definite"]["bytes"]
+
+
+def test_only_what_is_new(shop):
+    assert definite(leaks_json(shop.pid)) == (5, 200)
+    shop.lose(1001)
+    assert definite(leaks_json("--new", shop.pid)) == (1, 1001)
+    assert definite(leaks_json("--new", shop.pid)) == (0, 0)
+    shop.lose(1003)
+    shop.lose(1003)
+    assert definite(leaks_json(shop.pid)) == (8, 3207)
+    shown = leaks("--new", shop.pid)
+    assert shown.returncode == 0 and not entries(shown.stdout)
+
+
+def test_the_number_of_seep_stands_for_its_program(shop):
+    told = leaks_json(shop.it.process.pid)
+    assert (told["pid"], definite(told)) == (shop.pid, (5, 200))
+    assert told["leaks"]["scan"]["when"] == "asked"
+
+
+class Watch:
+    """`seep leaks --every` beside the program."""
+
+    def __init__(self, folder, *words):
+        self.out, self.err = folder / "watch.out", folder / "watch.err"
+        self.process = subprocess.Popen([SEEP, "leaks", *map(str, words)], env=clean_environment(), stdout=open(self.out, "wb"),
+                                        stderr=open(self.err, "wb"), start_new_session=True)
+
+    def said(self, pattern, times=1):
+        wait_until(lambda: len(re.findall(pattern, self.out.read_text(), re.M)) >= times, pattern, process=self.process)
+
+
+def test_again_and_again_until_the_process_ends(shop, tmp_path):
+    watch = Watch(tmp_path, "--every=100ms", shop.pid)
+    try:
+        watch.said(r"200 B in 5 blocks definitely lost")
+        watch.said(r"^[\d.]+ m?s: nothing new is lost \(held still for ")
+        for turn, amount in enumerate((501, 502, 503), 1):
+            shop.lose(amount)
+            watch.said(rf"{amount} B in 1 block definitely lost")
+            watch.said(r"was searched for leaks", turn + 1)
+        shop.end()
+        assert watch.process.wait(DEADLINE) == 1
+    finally:
+        end_process(watch.process)
+    text = watch.out.read_text()
+    assert re.fullmatch(r"(seep: .* functions have no name, .*\n)?", watch.err.read_text())
+    assert [e[1:3] for e in entries(text)] == [("200 B", 5), ("501 B", 1), ("502 B", 1), ("503 B", 1)]
+
+
+def test_again_and_again_until_interrupted(shop, tmp_path):
+    watch = Watch(tmp_path, "--every=50s", "--new", shop.pid)
+    try:
+        watch.said(r"200 B in 5 blocks definitely lost")
+        watch.process.send_signal(signal.SIGINT)
+        assert watch.process.wait(DEADLINE) == 1
+    finally:
+        end_process(watch.process)
