@@ -141,7 +141,8 @@ def memcheck_verdicts(report, functions):
 
 
 def by_memcheck(recorder, *argv, **how):
-    done, (report,) = memcheck_reports(recorder, *argv, **how)
+    options = ["--child-silent-after-fork=yes", *how.pop("options", ())]
+    done, (report,) = memcheck_reports(recorder, *argv, options=options, **how)
     return done, memcheck_verdicts(report, done.truth.leaks)
 
 

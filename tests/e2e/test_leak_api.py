@@ -28,11 +28,11 @@ def test_threads_ask_at_once(compiler, recorder):
     assert done.truth.facts == {"joined": 4}
 
 
-@pytest.mark.parametrize("case", ["checks", "ignores", "roots", "threads"])
+@pytest.mark.parametrize("case", ["checks", "ignores", "roots", "pools", "mapped_pools", "threads"])
 def test_at_the_end(compiler, recorder, case):
     check("seep", recorder, program(compiler), case)
 
 
-@pytest.mark.parametrize("case", ["checks", "ignores", "roots"])
+@pytest.mark.parametrize("case", ["checks", "ignores", "roots", "pools"])
 def test_at_the_end_of_a_program_at_a_fixed_address(compiler, recorder, case):
     check("seep", recorder, program(compiler, flags=["-no-pie", "-fno-pie"], libs=["-ldl"]), case)

@@ -9,6 +9,7 @@ from leaks import BUILDS, build_for, check, check_verdicts, every_build, memchec
 
 # LeakSanitizer looks in a function of atexit() only, and cannot bear the end of the main thread.
 WAYS = {"return": "all", "exit": "all", "losing": "all", "thread": "all", "busy": "all", "twice": "all",
+        "failed_exec": "all", "vfork": "all", "spawn": "all",
         "_exit": "not sanitizer", "quick_exit": "not sanitizer", "two_threads": "not sanitizer", "pthread_exit": "not sanitizer"}
 CASES = [(tool, way) for way, tools in WAYS.items() for tool in ("seep", "memcheck", "sanitizer") if f"not {tool}" != tools]
 
@@ -39,13 +40,20 @@ def test_a_crash_is_not_searched_and_says_so(compiler, recorder, way, status):
     assert "LEAKS" not in done.stderr.decode()
 
 
+def test_a_search_can_be_switched_off(compiler, recorder):
+    done = recorder.record(program(compiler), "exit", options=["--no-leak-scan"])
+    assert done.status == 5
+    assert done.profile.json["leaks"]["scanned"] is False
+
+
 def files_by_program(recording):
     return {Profile(f).json["args"][0].rpartition("/")[2]: f for f in recording.files()}
 
 
-def test_exec_is_an_end(compiler, recorder):
+@pytest.mark.parametrize("way", ["exec", "thread_exec"])
+def test_exec_is_an_end(compiler, recorder, way):
     path = program(compiler)
-    done = recorder.record(path, "exec", path.with_name("leak_exits"), "return")
+    done = recorder.record(path, way, path.with_name("leak_exits"), "return")
     assert done.status == 5
     assert len(done.files()) == 2
     for file in done.files():

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """A server with eight workers under load is searched a thousand times: no request fails, nothing is called lost that is not."""
+import os
 import re
+import signal
 import socket
 
 import pytest
 
+from harness import wait_until
 from leaks import LOST, build_for, leaks_json, told_verdicts
 from plain import Started, child_of, start_recorded
 
@@ -58,6 +61,20 @@ def test_a_thousand_searches_under_load(server):
         assert told["leaks"]["scanned"] and not lost_in(told), f"search {turn}: {told}"
         assert told["leaks"]["reachable"]["blocks"] > 0
     assert server.finish() > SEARCHES
+
+
+def test_a_stopped_program_is_searched_and_stays_stopped(server):
+    def state():
+        with open(f"/proc/{server.pid}/stat", encoding="ascii", errors="replace") as f:
+            return f.read().rpartition(")")[2].split()[0]
+    os.kill(server.pid, signal.SIGSTOP)
+    wait_until(lambda: state() == "T", "it stops")
+    for _ in range(3):
+        told = leaks_json(server.pid, show="definite,indirect,possible", status=(0,))
+        assert told["leaks"]["scanned"] and not lost_in(told)
+        assert state() == "T"
+    os.kill(server.pid, signal.SIGCONT)  # a handler of the server counts it
+    assert server.ask(b"turn ab") == b"baab\n"
 
 
 def test_what_a_busy_server_loses_is_found(server):

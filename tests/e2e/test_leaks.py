@@ -4,10 +4,11 @@ import pytest
 
 from leaks import (BUILDS, build_for, by_memcheck, by_sanitizer, check, check_running, check_verdicts, every_build, every_tool,
                    seep_verdicts, waiting)
+from test_allocators import ALLOCATORS, library
 
 CLASSES = ["block", "list", "double_list", "cycle", "self", "owned_cycle", "tree", "group", "long_list", "kept_list", "interior",
            "possible_chain", "interior_link", "both", "possible_beats_lost", "lost_points_to_kept", "lost_interior", "past_end",
-           "xored", "high_tag", "unaligned", "freed_owner", "zero", "huge", "free_list", "entry_points", "dead_stack", "top"]
+           "xored", "high_tag", "unaligned", "freed_owner", "zero", "huge", "free_list", "recycling", "entry_points", "dead_stack", "top"]
 OBJECTS = ["operators", "idioms", "lookalikes", "strings", "containers", "globals", "owners", "exceptions"]
 
 
@@ -21,6 +22,13 @@ def test_every_class(compiler, recorder, tool, build):
 def test_a_shape_alone(compiler, recorder, case):
     """... where the block in question is also the last one, or the only one."""
     check("seep", recorder, build_for("seep", compiler, "leak_classes.c", BUILDS[0]), case)
+
+
+@pytest.mark.parametrize("name", ALLOCATORS)
+def test_every_class_with_another_allocator(compiler, recorder, name):
+    """What it knows about its blocks holds none of them."""
+    program = build_for("seep", compiler, "leak_classes.c", BUILDS[0], libs=["-Wl,--no-as-needed", str(library(name))])
+    check("seep", recorder, program, *CLASSES)
 
 
 @every_tool

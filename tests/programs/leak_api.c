@@ -96,6 +96,40 @@ static void roots(void)
                 truth_die("leak_api: not protected\n");
 }
 
+/* A block that an allocator of the program's own takes from ARENA. */
+LEAK_ALONE static void *carve(char *arena, size_t offset, const char *kind, size_t size)
+{
+        SEEP_ALLOC(arena + offset, size);
+        leak_note(kind, __func__, size);
+        return arena + offset;
+}
+
+MAKER(arena_block)
+MAKER(below_kept_pool)
+MAKER(below_lost_pool)
+MAKER(in_rest_of_arena)
+
+/* SEEP_ALLOC: blocks in blocks.  What is carved from an arena is held by pointers to it, not by the arena. */
+static void pool_in(char *arena)
+{
+        void **lost = carve(arena, 1024, DEFINITE, 104), **kept = carve(arena, 2048, REACHABLE, 208);
+        held[3] = kept;
+        lost[2] = below_lost_pool(INDIRECT, 6043);
+        kept[3] = below_kept_pool(REACHABLE, 6045);
+        ((void **)arena)[500] = in_rest_of_arena(REACHABLE, 6047);
+}
+
+static void pools(void)
+{
+        held[4] = arena_block(REACHABLE, 8192);
+        pool_in(held[4]);
+}
+
+static void mapped_pools(void)
+{
+        pool_in(mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+}
+
 static void *asks(void *arg)
 {
         for (int i = 0; i < 3; i++) {
@@ -124,6 +158,8 @@ static const struct leak_case cases[] = {
         {"checks", checks},
         {"ignores", ignores},
         {"roots", roots},
+        {"pools", pools},
+        {"mapped_pools", mapped_pools},
         {"threads", threads},
         {NULL, NULL},
 };

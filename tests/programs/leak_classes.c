@@ -328,6 +328,22 @@ static void free_list(void)
         free(malloc(8000)); /* sorts the free chunks into their bins */
 }
 
+MAKER(recycled)
+
+/* Blocks that were free before: an allocator may still have their addresses in its lists. */
+static void recycling(void)
+{
+        void *p[200];
+        for (int round = 0; round < 3; round++) {
+                for (int i = 0; i < 200; i++)
+                        p[i] = malloc(72);
+                for (int i = 0; i < 200; i++)
+                        free(p[i]);
+        }
+        for (int i = 0; i < 150; i++)
+                recycled(DEFINITE, 72);
+}
+
 /* Every function that gives memory. */
 LEAK_ALONE static void *by_calloc(size_t size)
 {
@@ -421,6 +437,7 @@ static const struct leak_case cases[] = {
         {"zero", zero},
         {"huge", huge},
         {"free_list", free_list},
+        {"recycling", recycling},
         {"entry_points", entry_points},
         {"dead_stack", dead_stack},
         {"top", top},

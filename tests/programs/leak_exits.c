@@ -2,12 +2,14 @@
 /*
  * leak_exits.c -- every way to end, with a block that is lost and one that is not; argv[1] names it.
  *
- * Room:   tests only.  See leak.h.  "exec PROGRAM ARG..." goes on as another program.
+ * Room:   tests only.  See leak.h.  "exec PROGRAM ARG..." and "thread_exec PROGRAM ARG..." go on as another
+ *         program.
  */
 #include "leak.h"
 
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <sys/wait.h>
 
 typedef void *volatile place;
@@ -185,6 +187,60 @@ static void by_exit_twice(void)
         exit(6);
 }
 
+/* None of these ends the program. */
+static void by_failed_exec(void)
+{
+        char *const argv[] = {"none", NULL};
+        errno = 0;
+        if (execv("/nonexistent/none", argv) != -1 || errno != ENOENT)
+                truth_die("leak_exits: it exists\n");
+        exit(5);
+}
+
+static void by_vfork(void)
+{
+        char *const argv[] = {"true", NULL};
+        int status = 1;
+        pid_t child = vfork();
+        if (!child) {
+                execv("/bin/true", argv);
+                _exit(9);
+        }
+        if (waitpid(child, &status, 0) != child || status)
+                truth_die("leak_exits: no child\n");
+        child = vfork();
+        if (!child)
+                _exit(0);
+        if (waitpid(child, &status, 0) != child || status)
+                truth_die("leak_exits: no child\n");
+        exit(5);
+}
+
+static void by_spawn(void)
+{
+        char *const argv[] = {"true", NULL};
+        int status = 1;
+        pid_t child;
+        if (posix_spawn(&child, "/bin/true", NULL, NULL, argv, environ) || waitpid(child, &status, 0) != child || status || system("true"))
+                truth_die("leak_exits: no child\n");
+        exit(5);
+}
+
+static void *executes(void *argv)
+{
+        execv(((char **)argv)[0], argv);
+        return NULL;
+}
+
+static void by_thread_exec(char **argv)
+{
+        pthread_t t;
+        if (pthread_create(&t, NULL, executes, argv))
+                truth_die("leak_exits: no thread\n");
+        for (;;)
+                pause();
+}
+
 static void by_exec(char **argv)
 {
         execv(argv[0], argv);
@@ -223,6 +279,9 @@ static const struct leak_case ways[] = {
         {"busy", by_exit_while_busy},
         {"twice", by_exit_twice},
         {"fork", by_fork},
+        {"failed_exec", by_failed_exec},
+        {"vfork", by_vfork},
+        {"spawn", by_spawn},
         {NULL, NULL},
 };
 
@@ -232,7 +291,7 @@ int main(int argc, char **argv)
         main_thread = pthread_self();
         kept = kept_at_exit(REACHABLE, 5031);
         lost_at_exit(DEFINITE, 5033);
-        if (strcmp(way, "_exit") && strcmp(way, "quick_exit") && strcmp(way, "exec"))
+        if (strcmp(way, "_exit") && strcmp(way, "quick_exit") && !strstr(way, "exec"))
                 freeing();
         if (!strcmp(way, "losing")) {
                 losing();
@@ -243,6 +302,8 @@ int main(int argc, char **argv)
         leak_wipe();
         if (!strcmp(way, "exec"))
                 by_exec(argv + 2);
+        if (!strcmp(way, "thread_exec"))
+                by_thread_exec(argv + 2);
         leak_run(ways, way);
         return 5;
 }

@@ -49,6 +49,7 @@ static void variables(void)
         data_pointer = in_data(REACHABLE, 2003);
         static_pointer = in_static(REACHABLE, 2005);
         function_static = in_function_static(REACHABLE, 2007);
+        __asm__ volatile("" : : "r"(&function_static));
         pointers[0] = in_array(REACHABLE, 2009);
         pointers[999] = in_array(REACHABLE, 2010);
         large.pointer = in_large(REACHABLE, 2011);

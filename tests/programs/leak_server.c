@@ -3,7 +3,8 @@
  * leak_server.c -- a server with eight workers and sessions in a hash table, and a client that keeps it busy.
  *
  * Room:   tests only.
- * Keeps:  everything it has is reachable at every moment, but for what "leak" loses.  No call of it may ever fail, EINTR included.
+ * Keeps:  everything it has is reachable at every moment, but for what "leak" loses.  No call of it may ever fail,
+ *         EINTR included; no signal, no child may come.
  *
  * Usage:  leak_server serve          tells its port on stdout, serves until the end of its input, then tells what went wrong
  *         leak_server load PORT N    N connections at work until the end of its input, then the number of answers
@@ -18,6 +19,7 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #define WORKERS 8
@@ -265,12 +267,20 @@ static void *waits(void *arg)
         if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) || setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit))
                 truth_die("leak_server: no pair of sockets\n");
         for (;;) {
+                if (waitpid(-1, NULL, WNOHANG | __WALL) != -1 || errno != ECHILD)
+                        good(-1, "a child that nobody made");
                 if (recv(ends[0], &byte, 1, 0) < 0 && errno != EAGAIN)
                         good(-1, "recv with a limit");
                 if (sigtimedwait(&none, NULL, &t) < 0 && errno != EAGAIN)
                         good(-1, "sigtimedwait");
         }
         return NULL;
+}
+
+static void unwanted(int sig)
+{
+        (void)sig;
+        count(&failed);
 }
 
 /* ---- the main thread ---- */
@@ -306,8 +316,11 @@ static void start(void *(*body)(void *))
 static int serve(void)
 {
         void *(*const others[])(void *) = {sleeps, polls, waits};
+        const int signals[] = {SIGCHLD, SIGCONT, SIGTRAP, SIGUSR2, SIGURG};
         struct pollfd ends[2] = {{.fd = 0, .events = POLLIN}, {.events = POLLIN}};
         int port;
+        for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+                signal(signals[i], unwanted);
         ends[1].fd = listener(&port);
         for (size_t i = 0; i < BUCKETS; i++)
                 pthread_mutex_init(&buckets[i].lock, NULL);

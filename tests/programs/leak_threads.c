@@ -185,6 +185,7 @@ static void *owner(void *arg)
         am_ready();
         for (;;)
                 pause();
+        return NULL;
 }
 
 /* At least 40 keys, so that the last is in a table of its own. */
