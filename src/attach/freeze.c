@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "attach/copy.h"
@@ -24,6 +25,8 @@
 #include "attach/procfs.h"
 #include "base/heap.h"
 #include "base/str.h"
+
+#define FREEZE_SOON_NS 100000000
 
 typedef bool tracer_job(struct freeze *f, struct err *e);
 
@@ -86,6 +89,17 @@ static bool tracer_start(struct freeze_state *s, struct err *e)
         return s->runs || err_set(e, ERR_EXIT_CANNOT_TRACE, "cannot start a thread: %s", strerror(error));
 }
 
+static bool is_done_soon(struct freeze_state *s)
+{
+        struct timespec until;
+
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += FREEZE_SOON_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        return sem_timedwait(&s->done, &until) == 0;
+}
+
 static bool tracer_do(struct freeze *f, tracer_job *job, struct err *e)
 {
         struct freeze_state *s = f->state;
@@ -95,7 +109,8 @@ static bool tracer_do(struct freeze *f, tracer_job *job, struct err *e)
         s->freeze = f;
         s->e = e;
         sem_post(&s->todo);
-        wait_for(&s->done);
+        while (!is_done_soon(s))
+                hold_disentangle(f->pid);
         pthread_sigmask(SIG_SETMASK, &before, NULL);
         return s->good;
 }

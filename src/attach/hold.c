@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "attach/procfs.h"
 #include "attach/refusal.h"
@@ -23,6 +24,7 @@
 
 #define HOLD_NAP_NS 20000
 #define HOLD_HURRY_ROUND 4
+#define HOLD_SEIZE_TIMES 3
 
 uint64_t hold_now_ns(void)
 {
@@ -69,19 +71,52 @@ static bool is_known(const struct hold *h, pid_t tid, uint32_t *next)
         return false;
 }
 
-/* Dying threads answer EPERM. */
+/* Whoever calls exec gets the number of the first thread, and stays traced. */
+static bool is_ours(pid_t pid, pid_t tid)
+{
+        return procfs_status(pid, tid, "TracerPid", 10, 0) == (uint64_t)gettid();
+}
+
+/* Dying threads answer EPERM; so does a first thread that had ended, and is another one when we look. */
 static bool thread_seize(struct hold *h, pid_t tid, struct err *e)
 {
         int error;
 
-        if (ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACESYSGOOD) != 0) {
+        for (int i = 0; i < HOLD_SEIZE_TIMES && ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACESYSGOOD) != 0; i++) {
                 error = errno;
-                return error == ESRCH || is_dead(h->pid, tid) || refusal_explain(h->pid, tid, error, e);
+                if (error == ESRCH || is_dead(h->pid, tid))
+                        return true;
+                if (is_ours(h->pid, tid))
+                        break;
+                if (i == HOLD_SEIZE_TIMES - 1)
+                        return refusal_explain(h->pid, tid, error, e);
         }
         ptrace(PTRACE_INTERRUPT, tid, 0, 0);
         h->threads = heap_grow(h->threads, h->count + 1, sizeof *h->threads);
         h->threads[h->count++] = (struct hold_thread){ .tid = tid, .state = HOLD_ASKED };
         return true;
+}
+
+/*
+ * A thread that calls exec waits until all others are gone, those that we trace until we have heard of it; and we wait for it
+ * when we ask for a thread meanwhile.  Any thread of ours may hear.
+ */
+void hold_disentangle(pid_t pid)
+{
+        char path[64];
+        struct dirent *entry;
+        DIR *list;
+
+        snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+        list = opendir(path);
+        while (list && (entry = readdir(list))) {
+                pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+                if (tid > 0 && tid != pid && is_dead(pid, tid))
+                        waitpid(tid, NULL, __WALL | WNOHANG);
+        }
+        if (list)
+                closedir(list);
 }
 
 static bool threads_seize(struct hold *h, struct err *e)
@@ -118,7 +153,6 @@ static void thread_look(struct hold_thread *t)
                 t->state = HOLD_ENDED;
         } else if (status >> 16 == PTRACE_EVENT_STOP) {
                 t->state = HOLD_STOPPED;
-                t->foreign = !arch_read(t->tid, &t->registers);
         } else {
                 ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
                 ptrace(PTRACE_CONT, t->tid, 0, WSTOPSIG(status));
@@ -166,11 +200,51 @@ static bool is_in_time(const struct hold *h)
         return hold_now_ns() - h->since_ns < HOLD_PATIENCE_NS;
 }
 
-/* A thread that was killed just now is foreign, too, and ends as soon as it is let go. */
+static void threads_wait(struct hold *h)
+{
+        for (uint32_t round = 1; threads_look(h) && is_in_time(h); round++) {
+                hold_nap();
+                if (round == HOLD_HURRY_ROUND)
+                        hurry_asked(h);
+                if (round % 64 == 0)
+                        notice_dead_leader(h);
+        }
+        calm_asked(h);
+}
+
+/* A thread that calls exec ends the others even while they are stopped, and takes the place of the first. */
+static bool thread_confirm(pid_t pid, struct hold_thread *t)
+{
+        if (t->state == HOLD_STOPPED)
+                thread_look(t);
+        else if (t->state == HOLD_DEAD && !is_dead(pid, t->tid))
+                t->state = HOLD_ASKED;
+        else
+                return true;
+        if (t->state != HOLD_STOPPED)
+                return false;
+        if (arch_read(t->tid, &t->registers))
+                return true;
+        t->foreign = errno == ENOEXEC;
+        if (!t->foreign)
+                t->state = HOLD_ASKED;
+        return t->foreign;
+}
+
+/* Take the registers.  false: not all that were stopped still are. */
+static bool threads_confirm(struct hold *h)
+{
+        bool same = true;
+
+        for (uint32_t i = 0; i < h->count; i++)
+                same &= thread_confirm(h->pid, &h->threads[i]);
+        return same;
+}
+
 static bool is_whole(const struct hold *h, struct err *e)
 {
         for (uint32_t i = 0; i < h->count; i++)
-                if (h->threads[i].foreign && !is_dead(h->pid, h->threads[i].tid))
+                if (h->threads[i].foreign)
                         return err_set(e, ERR_EXIT_CANNOT_TRACE,
                                        "cannot read the registers of thread %d in process %d: it runs 32-bit code, which is not supported",
                                        (int)h->threads[i].tid, (int)h->pid);
@@ -179,25 +253,20 @@ static bool is_whole(const struct hold *h, struct err *e)
 
 bool hold_all(struct hold *h, pid_t pid, struct err *e)
 {
+        bool good;
         uint32_t known;
 
         *h = (struct hold){ .pid = pid, .since_ns = hold_now_ns() };
         do {
                 known = h->count;
-                if (!threads_seize(h, e)) {
-                        hold_release(h);
-                        return false;
-                }
-                for (uint32_t round = 1; threads_look(h) && is_in_time(h); round++) {
-                        hold_nap();
-                        if (round == HOLD_HURRY_ROUND)
-                                hurry_asked(h);
-                        if (round % 64 == 0)
-                                notice_dead_leader(h);
-                }
-                calm_asked(h);
-        } while (h->count != known && is_in_time(h));
-        return is_whole(h, e) || (hold_release(h), false);
+                good = threads_seize(h, e);
+                if (good)
+                        threads_wait(h);
+        } while (good && ((h->count != known && is_in_time(h)) || (!threads_confirm(h) && is_in_time(h))));
+        if (good && is_whole(h, e))
+                return true;
+        hold_release(h);
+        return false;
 }
 
 bool hold_is_partial(const struct hold *h)

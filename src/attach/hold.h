@@ -44,6 +44,9 @@ uint64_t hold_now_ns(void);
 #define HOLD_PATIENCE_NS 300000000ull
 bool hold_all(struct hold *h, pid_t pid, struct err *e);
 
+/* To be called by another thread of ours when hold_all takes long: it and the process may wait for each other. */
+void hold_disentangle(pid_t pid);
+
 /* Whether a thread is traced that does not stand still: it can be let go by the end of the tracer only. */
 bool hold_is_partial(const struct hold *h);
 

@@ -6,7 +6,7 @@
  *
  * A port gives:
  *   struct arch_registers             the general registers of a stopped thread
- *   arch_read, arch_write             from and to the thread; false: it is gone, or of another kind (32-bit)
+ *   arch_read, arch_write             from and to the thread; false: it does not stand still, or (ENOEXEC) is of another kind
  *   arch_describe(t, r)               the same for readers, and the vector registers
  *   arch_register_names               of freeze_thread.registers
  *   arch_interrupted(r)               which system call our stop cut short with EINTR; -1: none

@@ -30,7 +30,12 @@ static inline bool arch_read(pid_t tid, struct arch_registers *to)
 {
         struct iovec v = { &to->r, sizeof to->r };
 
-        return ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &v) == 0 && v.iov_len == sizeof to->r;
+        errno = 0;
+        if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &v) != 0)
+                return false;
+        if (v.iov_len != sizeof to->r)
+                errno = ENOEXEC;
+        return errno == 0;
 }
 
 static inline bool arch_write(pid_t tid, const struct arch_registers *from)
