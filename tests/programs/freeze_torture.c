@@ -457,7 +457,7 @@ static int wait_vfork(struct part *p)
 
         (void)p;
         if (child == 0) {
-                execl("/proc/self/exe", "freeze_torture", "child", (char *)NULL);
+                execl("/proc/self/exe", "freeze_torture", "0", (char *)NULL);
                 _exit(1);
         }
         nap(2000000);
@@ -633,14 +633,46 @@ static void report(void)
                 truth_say("well\n");
 }
 
+static void *sleep_forever(void *unused)
+{
+        for (;;)
+                nap(100000);
+        return unused;
+}
+
+static void *exec_again(void *arguments)
+{
+        char **argv = arguments, left[16];
+
+        nap(1000000 + atoi(argv[1]) % 7 * 300000);
+        snprintf(left, sizeof left, "%d", atoi(argv[1]) - 1);
+        execl(argv[0], argv[0], left, (char *)NULL);
+        return NULL;
+}
+
+/* `freeze_torture N`: N times the same program again, called by one of several threads, with and without the first. */
+static int exec_some_times(char **argv)
+{
+        pthread_t t;
+
+        if (atoi(argv[1]) <= 0)
+                return CHILD_STATUS;
+        for (int i = 0; i < 3; i++)
+                pthread_create(&t, NULL, sleep_forever, NULL);
+        pthread_create(&t, NULL, exec_again, argv);
+        if (atoi(argv[1]) % 2)
+                pthread_exit(NULL);
+        pthread_join(t, NULL);
+        return 1;
+}
+
 int main(int argc, char **argv)
 {
         pthread_t waker;
         char c;
 
-        (void)argv;
         if (argc > 1)
-                return CHILD_STATUS;
+                return exec_some_times(argv);
         block_signals();
         for (struct part *p = parts; p < parts + PARTS; p++)
                 if (p->make)

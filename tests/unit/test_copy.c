@@ -483,10 +483,40 @@ TEST(two_hundred_copies_go_unnoticed_by_any_waiting_call)
         torture(200, true);
 }
 
+/* One of its threads calls exec again and again, which ends the others whether we hold them or not. */
+TEST(a_process_that_calls_exec_meanwhile_goes_on_to_its_end)
+{
+        const char *program = getenv("SEEP_FREEZE_TORTURE");
+        pid_t pid = fork(), holder;
+        struct freeze f;
+        struct err e;
+        int status = -1;
+
+        if (pid == 0) {
+                execl(program, program, "150", (char *)NULL);
+                _exit(1);
+        }
+        holder = fork();
+        if (holder == 0) {
+                for (bool copy = false; freeze_stop(&f, pid, &e); copy = !copy) {
+                        if (copy)
+                                freeze_copy(&f, &e);
+                        freeze_close(&f);
+                }
+                _exit(strstr(e.text, "it has ended") ? 0 : 1);
+        }
+        is_equal(waitpid(pid, &status, 0), pid);
+        is_true(WIFEXITED(status));
+        is_equal(WEXITSTATUS(status), 7);
+        waitpid(holder, &status, 0);
+        is_equal(status, 0);
+}
+
 TAP_MAIN(a_copy_keeps_the_memory_of_the_moment_and_is_nobodys_child, a_copy_holds_no_file_open,
          a_copy_ends_with_whoever_made_it, a_process_goes_on_when_its_holder_dies,
          a_restartable_sequence_is_given_up_by_a_stop, a_process_that_adopts_is_not_copied,
          the_first_process_of_a_container_is_not_copied, a_process_that_may_start_no_other_is_not_copied,
          a_filter_of_system_calls_does_not_see_the_copy,
          a_filter_that_we_share_allows_a_copy_and_one_more_does_not, a_thread_that_cannot_stop_is_known_and_let_go,
-         three_hundred_stops_go_unnoticed_by_any_waiting_call, two_hundred_copies_go_unnoticed_by_any_waiting_call)
+         three_hundred_stops_go_unnoticed_by_any_waiting_call, two_hundred_copies_go_unnoticed_by_any_waiting_call,
+         a_process_that_calls_exec_meanwhile_goes_on_to_its_end)
