@@ -57,18 +57,18 @@ static int say_help(void)
         struct str out = { 0 };
 
         str_text(&out, "usage: seep why [OPTIONS] [FILE|PID] ADDRESS|#SITE\n\n"
-                       "Tell what keeps a block of memory alive: the shortest path of pointers to it from\n"
-                       "a variable, a stack frame, a register or a mapping, and what would be freed if the\n"
-                       "block went away. ADDRESS (0x...) may lie inside the block. #SITE (or --site SITE)\n"
-                       "takes a typical block of a call stack. FILE is a recording (the newest *.seep here);\n"
-                       "a process that is being recorded is searched now.\n");
+                       "Tell what keeps a block of memory alive: the shortest path of pointers to it\n"
+                       "from a variable, a stack frame, a register or a mapping, and what would be\n"
+                       "freed if the block went away. ADDRESS (0x...) may lie inside the block. #SITE\n"
+                       "(or --site SITE) takes a typical block of a call stack. FILE is a recording\n"
+                       "(the newest *.seep here); a process that is being recorded is searched now.\n");
         option_help(why_options, &out);
         str_text(&out, "\nexamples:\n"
-                       "  seep why 0x55d0c3a0e2a0                  in the newest recording here\n"
-                       "  seep why run.seep '#12'                  what keeps the blocks of site 12\n"
-                       "  seep why --all 4711 0x55d0c3a0e2a0       all that lead to it, in a running process\n"
-                       "\nExit status: 0 it is held, 1 it is lost, 2 wrong use or no such block, 3 it was not\n"
-                       "or cannot be searched for, 4 the file cannot be read.\n");
+                       "  seep why 0x55d0c3a0e2a0              in the newest recording here\n"
+                       "  seep why run.seep '#12'              what keeps the blocks of site 12\n"
+                       "  seep why --all 4711 0x55d0c3a0e2a0   all that lead to it, as process 4711 runs\n"
+                       "\nExit status: 0 it is held, 1 it is lost, 2 wrong use or no such block, 3 the\n"
+                       "program was not or cannot be searched, 4 the file cannot be read.\n");
         pager_show(&out, true);
         str_free(&out);
         return 0;

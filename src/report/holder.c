@@ -214,7 +214,15 @@ static void write_stack(const struct profile *p, const struct holder *h, struct 
 
 void holder_write(const struct profile *p, struct symbols *s, const struct holder *h, struct str *out)
 {
+        const char *module = module_name(p, h->root->module);
+
         switch (h->root->kind) {
+        case PROFILE_ROOT_DATA:
+                if (!h->variable.name && module)
+                        str_format(out, "data at %s+0x%" PRIx64, module, h->offset);
+                else
+                        write_data(p, h, out);
+                return;
         case PROFILE_ROOT_STACK:
                 write_stack(p, h, out);
                 return;

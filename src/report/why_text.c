@@ -19,6 +19,14 @@ enum {
         WHY_MAKER = 24    /* columns of who made it at least */
 };
 
+/* Go to COLUMN of the line that begins at byte START, past a gap. */
+static void go_to(struct str *out, size_t start, size_t column)
+{
+        if (text_columns(out, start) + 2 > column)
+                str_text(out, "  ");
+        text_pad(out, start, column);
+}
+
 /* Append "struct node, 48 B, node_new [list.c:20]" to the line that begins at byte START. */
 static void add_block(const struct why *w, uint32_t block, const struct str *type, size_t start, struct str *out)
 {
@@ -30,13 +38,13 @@ static void add_block(const struct why *w, uint32_t block, const struct str *typ
         text_number(out, (int64_t)b->size);
         str_text(out, " B, ");
         used = text_columns(out, start);
-        maker_write(w->p, maker_of(w->p, w->s, b->site), used + WHY_MAKER < WHY_ADDRESS ? WHY_ADDRESS - 1 - used : WHY_MAKER, out);
+        maker_write(w->p, maker_of(w->p, w->s, b->site), used + WHY_MAKER + 2 < WHY_ADDRESS ? WHY_ADDRESS - 2 - used : WHY_MAKER, out);
 }
 
 static void add_address(const struct why *w, uint32_t block, size_t start, struct str *out)
 {
-        text_pad(out, start, WHY_ADDRESS);
-        str_format(out, "%s0x%" PRIx64 "\n", text_columns(out, start) > WHY_ADDRESS ? "  " : "", w->p->blocks[block].address);
+        go_to(out, start, WHY_ADDRESS);
+        str_format(out, "0x%" PRIx64 "\n", w->p->blocks[block].address);
 }
 
 /* ---- the path ---- */
@@ -53,6 +61,14 @@ static void write_left_out(const struct why_step *step, struct str *out)
         str_char(out, '\n');
 }
 
+/* Where in the root the first pointer is; registers, and places that have no better name, are told by the root's own line. */
+static bool offset_tells(const struct holder *h)
+{
+        uint32_t kind = h->root->kind;
+
+        return h->variable.name || (kind != PROFILE_ROOT_REGISTER && kind != PROFILE_ROOT_STACK && kind != PROFILE_ROOT_DATA);
+}
+
 static void write_step(const struct why *w, const struct why_step *step, int color, struct str *out)
 {
         size_t start = out->length;
@@ -65,15 +81,14 @@ static void write_step(const struct why *w, const struct why_step *step, int col
                 str_text(out, "-> ");
                 if (step->flags & PROFILE_POINTER_ARENA)
                         str_text(out, "a part of ");
-                else if (step->from_block || (step->at && w->holder.root->kind != PROFILE_ROOT_REGISTER))
+                else if (step->from_block || (step->at && offset_tells(&w->holder)))
                         str_format(out, "+0x%" PRIx64 " ", step->at);
                 text_color(out, color, TEXT_CYAN);
                 str_text(out, str_get(&step->member));
                 text_plain(out, color);
                 if (step->flags & PROFILE_POINTER_INTERIOR)
                         str_text(out, " (inside)");
-                text_pad(out, start, WHY_TYPE);
-                str_text(out, text_columns(out, start) > WHY_TYPE ? "  " : "");
+                go_to(out, start, WHY_TYPE);
         }
         add_block(w, step->block, &step->type, start, out);
         add_address(w, step->block, start, out);

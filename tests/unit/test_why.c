@@ -56,8 +56,8 @@ TEST(the_path_goes_from_the_root_to_the_block)
         is_text(text, "0x10500: 100 bytes, allocated at 50 ms by\n"
                       "  parse [/src/a.c:10] (site #1)\n"
                       "\n"
-                      "data of prog\n"
-                      "  -> +0x600010      100 B, parse [/src/a.c:10]                  0x10300\n"
+                      "data at prog+0x600010\n"
+                      "  ->                100 B, parse [/src/a.c:10]                  0x10300\n"
                       "  -> +0x8           100 B, parse [/src/a.c:10]                  0x10400\n"
                       "  -> +0x0           100 B, parse [/src/a.c:10]                  0x10500\n"
                       "\n"
@@ -120,7 +120,7 @@ TEST(a_possibly_lost_block_is_held_by_a_pointer_into_it)
         text = say(&p, address_of(9), 0, false, false, &held);
         is_true(held);
         has_text(text, "possibly lost: it is held, but only by pointers into the middle of blocks\n");
-        has_text(text, "-> +0x600020  (inside)");
+        has_text(text, "data at prog+0x600020\n  ->  (inside)");
         free(text);
         profile_free(&p);
 }
@@ -145,7 +145,7 @@ TEST(what_is_no_block_is_described)
         says(&p, address_of(3) + 102, "which ends 0x2 bytes before it");
         says(&p, 0x650000, "it is in prog; ");
         says(&p, 0xfff0, "the nearest is 0x10000 of 100 bytes, 0x10 bytes behind it");
-        says(&p, 0x600100, "it is in data of prog; the nearest ");
+        says(&p, 0x600100, "it is in data at prog+0x600100; the nearest ");
         says(&p, 0x20100, "it is in memory mapped by load [/src/l.c:7]; ");
         says(&p, 0x7fff0150, "it is in stack of main [/src/m.c:4], frame 1 of thread main (100); ");
         p.block_count = p.verdict_count = p.hold_count = p.pointer_count = 0;
