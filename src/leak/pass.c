@@ -12,7 +12,7 @@
 
 #include "base/heap.h"
 
-#define PASS_PIECE (UINT64_C(1) << 20)
+#define PASS_PIECE (UINT64_C(1) << 18) /* stays in the cache next to the processor until it is sifted */
 #define PASS_SPANS 32768u       /* in a piece */
 #define PASS_GAP 4096u          /* cheaper to read than to leave out */
 #define PASS_LARGE (64u * 1024) /* spans of which unused pages are left out, and in what steps */

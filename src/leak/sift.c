@@ -13,7 +13,7 @@
 #include "leak/code.h"
 #include "leak/vast.h"
 
-#define SIFT_WORDS 4096u /* at a time */
+#define SIFT_WORDS 1024u /* at a time */
 #define SIFT_BATCH 64u   /* look-ups under way */
 
 /* A word that may be a pointer, and whose it is. */

@@ -321,7 +321,7 @@ TEST(unaligned_pointers_are_found_on_request_also_across_pieces)
         scene_block(&s, HEAP, SCENE_BYTES - 128);
         scene_block(&s, far, 32);
         scene_word(&s, ROOT, HEAP);
-        for (uint64_t at = (1u << 20) - 7; at < 1u << 20; at++) {
+        for (uint64_t at = (1u << 18) - 7; at < 1u << 18; at++) {
                 scene_word(&s, HEAP + at, far);
                 s.unaligned = false;
                 scene_search(&s);
