@@ -25,8 +25,10 @@ static void field_text(struct str *out, const char *name, const char *text)
         json_text(out, text);
 }
 
-static void write_process(const struct findings_process *p, struct str *out)
+static void write_process(const struct findings *f, uint32_t index, struct str *out)
 {
+        const struct findings_process *p = &f->processes[index];
+
         str_text(out, "{\"program\": ");
         json_text(out, p->program);
         json_field(out, ", \"", "pid", p->pid);
@@ -40,8 +42,10 @@ static void write_process(const struct findings_process *p, struct str *out)
         str_char(out, '}');
 }
 
-static void write_verdict(const struct findings *f, const struct budget_verdict *v, struct str *out)
+static void write_verdict(const struct findings *f, uint32_t index, struct str *out)
 {
+        const struct budget_verdict *v = &f->verdicts[index];
+
         str_format(out, "{\"budget\": \"%s\", \"kept\": %s", budget_option(v->budget), v->kept ? "true" : "false");
         json_field(out, ", \"", "process", v->process);
         json_field(out, ", \"", "pid", f->processes[v->process].pid);
@@ -79,8 +83,9 @@ static void write_stack(const struct finding_stack *stack, struct str *out)
         str_char(out, ']');
 }
 
-static void write_finding(const struct finding *finding, struct str *out)
+static void write_finding(const struct findings *f, uint32_t index, struct str *out)
 {
+        const struct finding *finding = &f->all[index];
         struct str text = { 0 };
 
         finding_say(finding, &text);
@@ -108,8 +113,10 @@ static void write_finding(const struct finding *finding, struct str *out)
         str_free(&text);
 }
 
-static void write_rule(const struct findings_rule *rule, struct str *out)
+static void write_rule(const struct findings *f, uint32_t index, struct str *out)
 {
+        const struct findings_rule *rule = &f->rules[index];
+
         str_text(out, "{\"name\": ");
         json_text(out, rule->name);
         field_text(out, "file", rule->file);
@@ -120,42 +127,37 @@ static void write_rule(const struct findings_rule *rule, struct str *out)
         str_char(out, '}');
 }
 
-static void begin(struct str *out, const char *name)
+static void write_gone(const struct findings *f, uint32_t index, struct str *out)
 {
-        str_format(out, ",\n \"%s\": [", name);
+        json_text(out, f->gone[index]);
+}
+
+struct list {
+        const char *name;
+        uint32_t count;
+        void (*write)(const struct findings *f, uint32_t index, struct str *out);
+};
+
+static void write_list(const struct findings *f, const struct list *list, struct str *out)
+{
+        str_format(out, ",\n \"%s\": [", list->name);
+        for (uint32_t i = 0; i < list->count; i++) {
+                str_text(out, i ? ",\n  " : "\n  ");
+                list->write(f, i, out);
+        }
+        str_char(out, ']');
 }
 
 void findings_json(const struct findings *f, struct str *out)
 {
+        const struct list lists[] = { { "processes", f->process_count, write_process },
+                                      { "budgets", f->verdict_count, write_verdict },
+                                      { "findings", f->count, write_finding },
+                                      { "suppressions", f->rule_count, write_rule },
+                                      { "gone", f->gone_count, write_gone } };
+
         str_format(out, "{\"seep\": 1, \"ok\": %s", budgets_broken(f) ? "false" : "true");
-        begin(out, "processes");
-        for (uint32_t i = 0; i < f->process_count; i++) {
-                str_text(out, i ? ",\n  " : "\n  ");
-                write_process(&f->processes[i], out);
-        }
-        str_char(out, ']');
-        begin(out, "budgets");
-        for (uint32_t i = 0; i < f->verdict_count; i++) {
-                str_text(out, i ? ",\n  " : "\n  ");
-                write_verdict(f, &f->verdicts[i], out);
-        }
-        str_char(out, ']');
-        begin(out, "findings");
-        for (uint32_t i = 0; i < f->count; i++) {
-                str_text(out, i ? ",\n  " : "\n  ");
-                write_finding(&f->all[i], out);
-        }
-        str_char(out, ']');
-        begin(out, "suppressions");
-        for (uint32_t i = 0; i < f->rule_count; i++) {
-                str_text(out, i ? ",\n  " : "\n  ");
-                write_rule(&f->rules[i], out);
-        }
-        str_char(out, ']');
-        begin(out, "gone");
-        for (uint32_t i = 0; i < f->gone_count; i++) {
-                str_text(out, i ? ", " : "");
-                json_text(out, f->gone[i]);
-        }
-        str_text(out, "]}\n");
+        for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+                write_list(f, &lists[i], out);
+        str_text(out, "}\n");
 }
