@@ -89,10 +89,41 @@ static void forget_unknown(const struct diff *d, struct select_row *change)
                 change->allocs = change->frees = change->alloc_bytes = 0;
 }
 
-static bool is_nothing(const struct select_row *c)
+static bool is_nothing(const struct diff_row *row)
 {
+        const struct select_row *c = &row->change;
+
+        for (int leak = 0; leak < PROFILE_LEAK_COUNT; leak++)
+                if (row->leaks[leak].blocks || row->leaks[leak].bytes)
+                        return false;
         return !c->allocs && !c->frees && !c->alloc_bytes && !c->live_blocks && !c->live_bytes && !c->peak_blocks &&
                !c->peak_bytes && !c->temporary;
+}
+
+/* SIGN 1 adds, UINT64_MAX subtracts. */
+static void add_leaks(struct leaks_sum *to, const struct leaks_sum *sums, uint64_t sign)
+{
+        for (int leak = 0; leak < PROFILE_LEAK_COUNT; leak++) {
+                to[leak].blocks += sign * sums[leak].blocks;
+                to[leak].bytes += sign * sums[leak].bytes;
+        }
+}
+
+/* What leaks changed by. */
+static void take_leaks(struct diff *d)
+{
+        d->searched = true;
+        for (int side = 0; side < MATCH_SIDES; side++)
+                d->searched &= d->sel[side]->moment == SELECT_OF_RUN && profile_scanned(d->sel[side]->profile);
+        for (int side = 0; d->searched && side < MATCH_SIDES; side++) {
+                struct leaks l;
+
+                leaks_make_usual(&l, d->sel[side], d->symbols[side]);
+                for (uint32_t i = 0; i < d->count; i++)
+                        if (d->rows[i].shown == (enum match_side)side)
+                                add_leaks(d->rows[i].leaks, leaks_of_site(&l, d->rows[i].site), side == MATCH_NEW ? 1 : UINT64_MAX);
+                leaks_free(&l);
+        }
 }
 
 static void take_part(struct diff *d, enum match_side side, const struct select_part *part)
@@ -146,6 +177,7 @@ static void merge(struct diff *d)
                 }
                 for (int side = 0; side < MATCH_SIDES; side++)
                         merge_add(&to->sums[side], &d->rows[i].sums[side]);
+                add_leaks(to->leaks, d->rows[i].leaks, 1);
         }
         d->count = kept;
 }
@@ -161,6 +193,7 @@ void diff_make(struct diff *d, const struct selection *const sel[MATCH_SIDES], s
                 take_part(d, (enum match_side)side, &sel[side]->heap);
                 take_part(d, (enum match_side)side, &sel[side]->mapped);
         }
+        take_leaks(d);
         merge(d);
         for (uint32_t i = 0; i < d->count; i++) {
                 struct diff_row *row = &d->rows[i];
@@ -168,7 +201,7 @@ void diff_make(struct diff *d, const struct selection *const sel[MATCH_SIDES], s
                 row->change = difference(&row->sums[MATCH_NEW], &row->sums[MATCH_OLD]);
                 forget_unknown(d, &row->change);
                 row->key = (int64_t)number_of(&row->change, key);
-                row->equal = is_nothing(&row->change);
+                row->equal = is_nothing(row);
         }
         qsort(d->rows, d->count, sizeof *d->rows, by_key);
 }

@@ -12,6 +12,7 @@
 
 #include "base/str.h"
 #include "report/flat.h"
+#include "report/leaks.h"
 #include "report/match.h"
 #include "report/select.h"
 #include "symbol/symbol.h"
@@ -40,6 +41,7 @@ struct diff_row {
         uint32_t kind;
         struct select_row sums[MATCH_SIDES];
         struct select_row change; /* new - old; numbers wrap */
+        struct leaks_sum leaks[PROFILE_LEAK_COUNT]; /* new - old, by class; zero unless both were searched */
         bool equal;               /* no number changed */
         int64_t key;              /* what orders it */
 };
@@ -50,6 +52,7 @@ struct diff {
         struct match match;
         struct diff_row *rows; /* largest change first; also those that did not change */
         uint32_t count;
+        bool searched; /* both, and at the end: what leaks changed by is known */
 };
 
 /* SEL: of the same cost.  Ordered by KEY: live-bytes, live-blocks, peak-bytes, alloc-bytes or allocs. */

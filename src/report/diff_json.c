@@ -62,12 +62,26 @@ static void write_totals(const struct diff *d, struct str *out)
         str_text(out, "},\n");
 }
 
+static void write_leaks(const struct diff *d, struct str *out)
+{
+        struct leaks_sum sums[PROFILE_LEAK_COUNT] = { { 0, 0 } };
+
+        for (uint32_t i = 0; i < d->count; i++)
+                for (int leak = 0; leak < PROFILE_LEAK_COUNT; leak++) {
+                        sums[leak].blocks += d->rows[i].leaks[leak].blocks;
+                        sums[leak].bytes += d->rows[i].leaks[leak].bytes;
+                }
+        str_format(out, " \"leaks\": {\"scanned\": %s, ", d->searched ? "true" : "false");
+        json_classes(sums, out);
+        str_text(out, "},\n");
+}
+
 static void write_site(const struct diff *d, const struct diff_row *row, struct frames *frames, struct str *out)
 {
         json_field(out, "{\"", "id", row->site);
         str_format(out, ", \"of\": \"%s\", \"change\": \"%s\"", row->shown == MATCH_NEW ? "new" : "old",
                    diff_change_word(diff_change_of(d, row)));
-        json_site_numbers(&row->change, NULL, out);
+        json_site_numbers(&row->change, row->leaks, out);
         str_text(out, ", \"kind\": ");
         json_text(out, profile_kind_name(d->sel[row->shown]->profile, row->kind));
         str_text(out, ", \"stack\": ");
@@ -107,6 +121,7 @@ void diff_json(const struct diff *d, const struct diff_options *options, struct 
         write_recording(d, MATCH_NEW, options->names[MATCH_NEW], out);
         write_rebuilt(d, out);
         write_totals(d, out);
+        write_leaks(d, out);
         write_sites(d, frames, options->limit, out);
         str_text(out, " \"frames\": [");
         frames_list(&frames[MATCH_NEW], true, out);

@@ -98,12 +98,12 @@ static void json_totals(struct json *j)
 static void json_sum(struct str *out, const char *name, const struct leaks_sum *sum)
 {
         str_format(out, "\"%s\": ", name);
-        json_field(out, "{\"", "blocks", sum->blocks);
-        json_field(out, ", \"", "bytes", sum->bytes);
+        json_signed_field(out, "{\"", "blocks", sum->blocks);
+        json_signed_field(out, ", \"", "bytes", sum->bytes);
         str_char(out, '}');
 }
 
-static void json_classes(struct str *out, const struct leaks_sum *sums)
+void json_classes(const struct leaks_sum *sums, struct str *out)
 {
         for (uint32_t leak = PROFILE_LEAK_DEFINITE; leak >= PROFILE_LEAK_REACHABLE; leak--) {
                 json_sum(out, profile_leak_word(leak), &sums[leak]);
@@ -132,7 +132,7 @@ void json_leaks(const struct leaks *l, struct str *out)
         struct str reason = { 0 };
 
         str_format(out, "{\"scanned\": %s, ", l->scan ? "true" : "false");
-        json_classes(out, l->sums);
+        json_classes(l->sums, out);
         str_text(out, ",\n  ");
         json_sum(out, "suppressed", &l->suppressed);
         str_text(out, ", \"scan\": ");
@@ -161,10 +161,10 @@ void json_site_numbers(const struct select_row *row, const struct leaks_sum *lea
         json_signed_field(out, ", \"", "peak_bytes", row->peak_bytes);
         json_signed_field(out, ", \"", "temporary", row->temporary);
         json_signed_field(out, ", \"", "lifetime_ms", row->lifetime_ms);
-        json_field(out, ", \"", "leaked_blocks", leak[PROFILE_LEAK_DEFINITE].blocks + leak[PROFILE_LEAK_INDIRECT].blocks);
-        json_field(out, ", \"", "leaked_bytes", leak[PROFILE_LEAK_DEFINITE].bytes + leak[PROFILE_LEAK_INDIRECT].bytes);
+        json_signed_field(out, ", \"", "leaked_blocks", leak[PROFILE_LEAK_DEFINITE].blocks + leak[PROFILE_LEAK_INDIRECT].blocks);
+        json_signed_field(out, ", \"", "leaked_bytes", leak[PROFILE_LEAK_DEFINITE].bytes + leak[PROFILE_LEAK_INDIRECT].bytes);
         str_text(out, ", \"leak\": {");
-        json_classes(out, leak);
+        json_classes(leak, out);
         str_char(out, '}');
 }
 

@@ -25,6 +25,9 @@ void json_recording(const struct profile *p, struct str *out);
 /* Append the numbers of a site, from ", \"allocations\"" on.  LEAK: by class; NULL: all zero. */
 void json_site_numbers(const struct select_row *row, const struct leaks_sum *leak, struct str *out);
 
+/* Append the sums of all classes, as fields of an object. */
+void json_classes(const struct leaks_sum *sums, struct str *out);
+
 /* Append the object behind "leaks". */
 void json_leaks(const struct leaks *l, struct str *out);
 

@@ -21,8 +21,8 @@ struct leaks_document {
         struct str *out;
         struct frames frames;
         struct leaks_sum *hanging; /* by block; NULL: blocks are not listed */
-        uint32_t *blocks;          /* in order of their sites, then as listed */
-        uint64_t block_count;
+        uint32_t *blocks;          /* in order of their sites, then as listed ... */
+        uint64_t *ends;            /* ... by site: where its blocks end */
 };
 
 static void document_type(struct leaks_document *d, uint64_t vtable)
@@ -76,16 +76,39 @@ static void document_block(struct leaks_document *d, uint32_t index)
         str_char(d->out, '}');
 }
 
+static uint32_t leader_of(const struct leaks_document *d, uint32_t block)
+{
+        return d->l->sel->leaders[d->p->blocks[block].site];
+}
+
+/* The blocks to be listed, those of one site together. */
+static void document_order(struct leaks_document *d)
+{
+        uint64_t count, sum = 0;
+        uint32_t *list;
+
+        d->hanging = leaks_hanging(d->l);
+        list = leaks_blocks(d->l, d->o, d->hanging, &count);
+        d->blocks = heap_zero(count, sizeof *d->blocks);
+        d->ends = heap_zero(d->p->site_count, sizeof *d->ends);
+        for (uint64_t i = 0; i < count; i++)
+                d->ends[leader_of(d, list[i])]++;
+        for (uint32_t i = 0; i < d->p->site_count; i++) { /* where they begin, until each is in its place */
+                sum += d->ends[i];
+                d->ends[i] = sum - d->ends[i];
+        }
+        for (uint64_t i = 0; i < count; i++)
+                d->blocks[d->ends[leader_of(d, list[i])]++] = list[i];
+        free(list);
+}
+
 static void document_blocks(struct leaks_document *d, uint32_t site)
 {
-        bool first = true;
+        uint64_t first = site ? d->ends[site - 1] : 0;
 
         str_text(d->out, ",\n   \"blocks\": [");
-        for (uint64_t i = 0; i < d->block_count; i++) {
-                if (d->l->sel->leaders[d->p->blocks[d->blocks[i]].site] != site)
-                        continue;
-                str_text(d->out, first ? "\n    " : ",\n    ");
-                first = false;
+        for (uint64_t i = first; i < d->ends[site]; i++) {
+                str_text(d->out, i > first ? ",\n    " : "\n    ");
                 document_block(d, d->blocks[i]);
         }
         str_char(d->out, ']');
@@ -165,10 +188,8 @@ void leaks_json(const struct leaks *l, struct symbols *s, const struct leaks_opt
         struct leaks_document d = { .l = l, .p = l->sel->profile, .symbols = s, .o = o, .out = out };
 
         frames_start(&d.frames, l->sel, s);
-        if (o->blocks && l->scan) {
-                d.hanging = leaks_hanging(l);
-                d.blocks = leaks_blocks(l, o, d.hanging, &d.block_count);
-        }
+        if (o->blocks && l->scan)
+                document_order(&d);
         json_recording(d.p, out);
         str_text(out, " \"leaks\": ");
         json_leaks(l, out);
@@ -184,4 +205,5 @@ void leaks_json(const struct leaks *l, struct symbols *s, const struct leaks_opt
         frames_free(&d.frames);
         free(d.hanging);
         free(d.blocks);
+        free(d.ends);
 }

@@ -45,7 +45,8 @@ static void page_scan(struct leaks_page *page)
         text_time(out, scan->scan_us / 1000);
         str_text(out, ", held still for ");
         text_time(out, scan->pause_us / 1000);
-        str_text(out, scan->flags & PROFILE_SCAN_UNALIGNED ? ", pointers at any byte\n" : "\n");
+        str_text(out, scan->flags & PROFILE_SCAN_COPY ? ", searched in a copy" : "");
+        str_text(out, scan->flags & PROFILE_SCAN_UNALIGNED ? ",\n  pointers at any byte\n" : "\n");
 }
 
 /* "  definitely lost    12.0 KiB in 3 blocks" */

@@ -266,7 +266,7 @@ static bool line_fits(const struct view *v, const struct frame *frame, const str
         case SUPPRESS_FUNCTION:
                 return function_fits(v, frame, line);
         case SUPPRESS_OBJECT:
-                return frame->module && pattern_fits(line->pattern, frame->module, '?');
+                return pattern_fits(line->pattern, frame->module ? frame->module : "???", '?');
         case SUPPRESS_PLACE:
                 return place_fits(frame, line);
         default:

@@ -2,7 +2,7 @@
 /* test_diff.c -- what changed between two recordings. */
 #include "report/diff.h"
 
-#include "forge.h"
+#include "forge_leaks.h"
 #include "tap.h"
 
 /*
@@ -207,6 +207,31 @@ TEST(memlog_and_csv_are_signed)
         str_free(&out);
 }
 
+/* grow loses one block in the old run, two in the new one; keep none any more. */
+TEST(leaks_are_compared_when_both_were_searched)
+{
+        struct str out = { 0 };
+        struct pair q;
+
+        memset(&q, 0, sizeof q);
+        program(&q.p[MATCH_OLD], &first, "old_only", 100);
+        program(&q.p[MATCH_NEW], &first, "new_only", 100);
+        for (int side = 0; side < MATCH_SIDES; side++) {
+                forge_scan(&q.p[side], 1, PROFILE_SCAN_EXIT, 0);
+                forge_judged(&q.p[side], 0x1000, 50, 1, PROFILE_LEAK_DEFINITE, 0);
+                forge_judged(&q.p[side], 0x2000, 50, 1, side == MATCH_NEW ? PROFILE_LEAK_INDIRECT : PROFILE_LEAK_REACHABLE, 0);
+                forge_judged(&q.p[side], 0x3000, 10, 2, side == MATCH_NEW ? PROFILE_LEAK_REACHABLE : PROFILE_LEAK_DEFINITE, 0);
+        }
+        compare(&q, 0);
+        is_true(q.d.searched);
+        diff_json(&q.d, &(struct diff_options){ .names = { "a", "b" } }, &out);
+        has_text(out.data, "\"leaks\": {\"scanned\": true, \"definite\": {\"blocks\": -1, \"bytes\": -10}, \"indirect\": {\"blocks\": 1, \"bytes\": 50}");
+        has_text(out.data, "\"leaked_blocks\": 1, \"leaked_bytes\": 50");
+        has_text(out.data, "\"leaked_blocks\": -1, \"leaked_bytes\": -10");
+        str_free(&out);
+        end(&q);
+}
+
 TEST(two_moments_of_one_recording_share_their_stacks)
 {
         struct profile p;
@@ -238,4 +263,5 @@ TAP_MAIN(stacks_of_one_build_match_wherever_it_was_loaded, functions_of_another_
          a_program_that_got_another_name_is_still_the_program, cut_stacks_match_too,
          two_places_of_a_function_that_match_by_name_are_one_row,
          the_text_begins_with_the_totals_and_lists_the_largest_change_first, memlog_and_csv_are_signed,
+         leaks_are_compared_when_both_were_searched,
          two_moments_of_one_recording_share_their_stacks)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tap.h"
 
-#include "forge.h"
+#include "forge_leaks.h"
 #include "report/flat.h"
 #include "report/group.h"
 
@@ -252,7 +252,33 @@ TEST(groups_of_threads_and_sizes_come_from_blocks)
         profile_free(&p);
 }
 
-TAP_MAIN(stacks_come_largest_first_with_all_costs, a_moment_is_named_and_only_what_is_known_of_it_is_shown,
+TEST(leaks_order_by_what_is_lost_with_its_group)
+{
+        struct profile p;
+        struct symbols *s;
+        struct selection sel;
+        struct leaks l;
+        struct err e = { 0 };
+        struct flat_options options = { .key = FLAT_LEAKED_BYTES, .leaks = &l };
+        struct str out = { 0 };
+
+        forge_leaky(&p);
+        s = forge_symbols(&p);
+        is_true(select_make(&sel, &p, s, &(struct select_request){ .cost = SELECT_LIVE }, &e));
+        leaks_make_usual(&l, &sel, s);
+        flat_write(&sel, s, &options, &out);
+        has_text(out.data, "   1. 300 B        lost, by malloc\n");
+        has_text(out.data, "   2. 200 B        lost, by malloc\n");
+        has_text(out.data, "   3. 100 B        lost, by calloc\n");
+        has_text(out.data, "3 more have none\n");
+        leaks_free(&l);
+        select_free(&sel);
+        symbols_free(s);
+        profile_free(&p);
+        str_free(&out);
+}
+
+TAP_MAIN(leaks_order_by_what_is_lost_with_its_group, stacks_come_largest_first_with_all_costs, a_moment_is_named_and_only_what_is_known_of_it_is_shown,
          a_range_shows_also_what_became_less, stacks_that_are_not_listed_are_counted,
          colour_does_not_move_columns, sizes_of_the_blocks_not_freed_are_told,
          equal_values_are_ordered_by_the_next_of_their_kind, keys_order_by_what_they_say, groups_sum_by_function_file_and_module,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tap.h"
 
-#include "forge.h"
+#include "forge_leaks.h"
 #include "report/summary.h"
 #include "wire/hello.h"
 
@@ -344,7 +344,67 @@ TEST(stacks_that_grow_are_marked)
         profile_free(&p);
 }
 
-TAP_MAIN(a_long_path_of_the_program_is_cut_at_its_front, stacks_that_grow_are_marked, numbers_and_the_largest_sites_are_told, mapped_memory_is_named_where_it_explains_the_resident_set,
+TEST(leaks_are_told_first_and_what_is_reachable_apart)
+{
+        struct profile p;
+        char *text;
+
+        forge_leaky(&p);
+        text = summary_of(&p, "prog.1.seep");
+        has_text(text, "\n  LEAKS: 300 B in 3 blocks definitely lost, 300 B hang on them\n"
+                       "    1.      100 B       1 block   parse a.c:10 <- load l.c:7 (+200 B)\n"
+                       "    2.      100 B       1 block   load l.c:7 <- main m.c:1 (+100 B)\n"
+                       "    3.      100 B       1 block   parse a.c:20 <- load l.c:7\n"
+                       "  possibly lost 35 B in 2 blocks\n"
+                       "  still reachable 365 B in 8 blocks (no error)\n");
+        has_text(text, "\n  next: seep leaks prog.1.seep ");
+        is_true(!strstr(text, "NOT FREED"));
+        fits_a_screen(text);
+        free(text);
+        profile_free(&p);
+}
+
+TEST(suppressed_leaks_are_only_summed)
+{
+        struct suppressions rules = { 0 };
+        struct str out = { 0 };
+        struct err e = { 0 };
+        struct profile p;
+        struct symbols *s;
+
+        forge_leaky(&p);
+        s = forge_symbols(&p);
+        is_true(suppress_read_text(&rules, SUPPRESS_FILE, "x", "leak:^load$\n", &e));
+        summary_write(&p, s, &(struct summary_options){ .suppressions = &rules }, &out);
+        has_text(out.data, "\n  NO LEAKS, NOT FREED: 1000 B in 16 blocks at the end\n");
+        has_text(out.data, "\n  possibly lost 35 B in 2 blocks; suppressed 600 B in 6 blocks\n");
+        is_equal(rules.count, 1);
+        suppress_free(&rules);
+        symbols_free(s);
+        str_free(&out);
+        profile_free(&p);
+}
+
+TEST(a_run_without_a_search_says_why)
+{
+        struct profile p;
+        char *text;
+
+        forge_usual(&p);
+        p.meta.flags = WIRE_F_LEAK_SCAN;
+        p.meta.end = PROFILE_END_SIGNAL;
+        p.meta.exit_signal = 11;
+        text = summary_of(&p, "prog.1.seep");
+        has_text(text, "\n  not searched for leaks: SIGSEGV ended the program, ");
+        has_text(text, "NOT FREED: 1000 B");
+        is_true(!strstr(text, "LEAKS"));
+        fits_a_screen(text);
+        free(text);
+        profile_free(&p);
+}
+
+TAP_MAIN(leaks_are_told_first_and_what_is_reachable_apart, suppressed_leaks_are_only_summed, a_run_without_a_search_says_why,
+         a_long_path_of_the_program_is_cut_at_its_front, stacks_that_grow_are_marked, numbers_and_the_largest_sites_are_told, mapped_memory_is_named_where_it_explains_the_resident_set,
          children_that_were_not_recorded_are_told, the_worst_case_still_fits_a_screen, a_single_warning_is_whole, nothing_recorded_is_explained,
          all_freed_is_said, commands_work_as_printed_also_for_odd_names, library_machinery_is_passed_over,
          the_caller_of_the_c_library_is_named_with_its_place, the_signal_that_ended_the_program_has_a_name,

@@ -12,6 +12,7 @@
 #include "report/group.h"
 #include "report/histogram.h"
 #include "report/json.h"
+#include "report/leaks.h"
 #include "report/modules.h"
 #include "report/source.h"
 #include "report/summary.h"
@@ -77,6 +78,31 @@ static void look_at_each_cost(const struct profile *p, struct symbols *s, struct
                         }
 }
 
+static void look_at_leaks(const struct profile *p, struct symbols *s, struct str *out)
+{
+        for (int way = 0; way < 4; way++) {
+                struct wrappers wrappers = { 0 };
+                struct suppressions rules = { 0 };
+                struct select_request select = { .cost = SELECT_LIVE, .wrappers = way & 1 ? &wrappers : NULL };
+                struct leaks_request request = { .suppressions = &rules, .only_new = way & 1, .reachable = way & 2 };
+                struct leaks_options options = { .show = ~0u, .limit = 9, .blocks = way & 2, .verbose = true, .suppressions = &rules };
+                struct selection sel;
+                struct leaks l;
+                struct err e;
+
+                is_true(select_make(&sel, p, s, &select, &e));
+                leaks_usual_rules(&rules, p, way == 3, out);
+                leaks_make(&l, &sel, s, &request);
+                leaks_text(&l, s, &options, out);
+                leaks_json(&l, s, &options, out);
+                leaks_rules(&l, s, &options, way & 1 ? SUPPRESS_AS_LSAN : SUPPRESS_AS_VALGRIND, out);
+                leaks_free(&l);
+                select_free(&sel);
+                suppress_free(&rules);
+                wrappers_free(&wrappers);
+        }
+}
+
 TEST(any_valid_recording_can_be_shown)
 {
         for (uint64_t seed = 1; seed <= 12; seed++) {
@@ -87,6 +113,7 @@ TEST(any_valid_recording_can_be_shown)
                 sample_profile(&p, seed, seed < 6 ? 5 : 60);
                 s = symbols_new(&p, &no_files);
                 look_at_each_cost(&p, s, &out);
+                look_at_leaks(&p, s, &out);
                 summary_write(&p, s, &(struct summary_options){ .file = "a b.seep", .color = (int)(seed & 1) }, &out);
                 threads_write(&p, &(struct threads_options){ .limit = 4, .csv = seed & 1 }, &out);
                 is_true(out.length > 0 && strlen(out.data) == out.length);
