@@ -22,6 +22,7 @@
 #include "attach/sandbox.h"
 
 #define COPY_PATIENCE_NS 5000000000ull
+#define COPY_LOST "it has ended, or does not answer (a frozen cgroup)"
 #define COPY_UNSHARE 2u /* CLOSE_RANGE_UNSHARE */
 
 static bool refuse(struct err *e, pid_t pid, const char *why)
@@ -96,8 +97,8 @@ static bool set_options(pid_t tid, long more)
                (sandbox_is_ours(tid) && ptrace(PTRACE_SETOPTIONS, tid, 0, options) == 0);
 }
 
-/* The copy would become its child.  The word at the stack pointer is borrowed for the answer. */
-static bool is_subreaper(struct remote *r)
+/* NULL, or why the copy would become its child.  The word at the stack pointer is borrowed for the answer. */
+static const char *why_parent(struct remote *r)
 {
         struct arch_call ask = { SYS_prctl, { PR_GET_CHILD_SUBREAPER, arch_stack(&r->home) & ~7ull } };
         void *word = (void *)(uintptr_t)ask.arguments[1];
@@ -106,10 +107,11 @@ static bool is_subreaper(struct remote *r)
         errno = 0;
         before = ptrace(PTRACE_PEEKDATA, r->tid, word, 0);
         if (errno != 0 || remote_call(r, &ask) != 0)
-                return false;
+                return r->lost ? COPY_LOST : "it cannot be asked whether it adopts the children of its children (PR_GET_CHILD_SUBREAPER)";
         after = ptrace(PTRACE_PEEKDATA, r->tid, word, 0);
         ptrace(PTRACE_POKEDATA, r->tid, word, before);
-        return (int)after != 0;
+        return (int)after == 0 ? NULL
+                               : "it adopts the children of its children (PR_SET_CHILD_SUBREAPER), and would get the copy as a child";
 }
 
 /* ---- the two clones ---- */
@@ -123,13 +125,15 @@ static void end_and_reap(pid_t pid)
                 ;
 }
 
-static const char *clone_trouble(long result)
+static const char *clone_trouble(const struct remote *r, long result)
 {
+        if (r->lost)
+                return COPY_LOST;
         if (result == -EAGAIN)
                 return "no more processes may be started there (RLIMIT_NPROC, or the limit of its cgroup)";
         if (result == -ENOMEM)
                 return "the kernel has no memory for it (vm.overcommit_memory, or the limit of its cgroup)";
-        return result < 0 ? strerror((int)-result) : "it ended, or is frozen";
+        return result < 0 ? strerror((int)-result) : "the new process is not to be seen";
 }
 
 /* A clone by R's thread; the new process stops before its first instruction.  Its number by our count, or 0 and TROUBLE. */
@@ -143,7 +147,7 @@ static pid_t clone_by(struct remote *r, uint64_t flags, const char **trouble, lo
         *number = result;
         if (result > 0 && r->child)
                 return r->child;
-        *trouble = clone_trouble(result);
+        *trouble = clone_trouble(r, result);
         return 0;
 }
 
@@ -158,7 +162,7 @@ static pid_t copy_by_helper(pid_t helper, const struct remote *parent, const cha
         long number;
 
         if (!hold_wait(helper, &status, COPY_PATIENCE_NS) || !WIFSTOPPED(status))
-                return *trouble = clone_trouble(0), 0;
+                return *trouble = "the helper for it has ended", 0;
         set_options(helper, PTRACE_O_EXITKILL);
         sched_setscheduler(helper, SCHED_FIFO | SCHED_RESET_ON_FORK, &high);
         without_files = remote_call(&r, &forget) == 0;
@@ -171,10 +175,9 @@ static pid_t copy_by(struct remote *r, const char **trouble)
         long number;
         pid_t helper, copy;
 
-        if (is_subreaper(r)) {
-                *trouble = "it adopts the children of its children (PR_SET_CHILD_SUBREAPER), and would get the copy as a child";
+        *trouble = why_parent(r);
+        if (*trouble)
                 return 0;
-        }
         helper = clone_by(r, CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND, trouble, &number);
         if (!helper)
                 return 0;
@@ -189,7 +192,7 @@ pid_t copy_make(struct hold *h, const struct mappings *maps, struct err *e)
 {
         struct hold_thread *t = thread_choose(h);
         struct remote r = { 0 };
-        const char *trouble = "the thread chosen for it is gone";
+        const char *trouble = COPY_LOST;
         pid_t copy = 0;
 
         if (!is_allowed(h, e))
@@ -197,11 +200,11 @@ pid_t copy_make(struct hold *h, const struct mappings *maps, struct err *e)
         if (!t)
                 return refuse(e, h->pid, trouble), 0;
         r = (struct remote){ .tid = t->tid, .home = t->registers };
+        if (!set_options(t->tid, 0))
+                return refuse(e, h->pid, errno == ESRCH ? COPY_LOST : "it filters system calls (seccomp), and only root may suspend that"), 0;
         r.instruction = instruction_find(t->tid, maps);
         if (!r.instruction)
                 return refuse(e, h->pid, "no system call instruction is in its memory"), 0;
-        if (!set_options(t->tid, 0))
-                return refuse(e, h->pid, "it filters system calls (seccomp), and only root may suspend that"), 0;
         if (remote_begin(&r)) {
                 copy = copy_by(&r, &trouble);
                 remote_end(&r);

@@ -100,7 +100,7 @@ long remote_call(struct remote *r, const struct arch_call *call)
  * By way of one more stop, of the same kind as the one it was found in: only there the kernel looks whether an interrupted
  * system call is to be made again.
  */
-void remote_end(struct remote *r)
+static void remote_return(struct remote *r)
 {
         int status = 0;
 
@@ -112,8 +112,13 @@ void remote_end(struct remote *r)
                 remote_note(r, status);
         } while (status >> 16 != PTRACE_EVENT_STOP);
         arch_write(r->tid, &r->home);
-        hurry_end(&r->hurry);
         ptrace(PTRACE_SETSIGMASK, r->tid, sizeof r->mask, &r->mask);
         if (r->stop)
                 kill(r->tid, SIGSTOP);
+}
+
+void remote_end(struct remote *r)
+{
+        remote_return(r);
+        hurry_end(&r->hurry);
 }

@@ -238,7 +238,7 @@ TEST(a_process_killed_while_it_is_held_ends)
         kill(pid, SIGKILL);
         wait_until(state_of(pid) == 'Z' || state_of(pid) == 'X');
         is_true(!freeze_copy(&f, &e));
-        has_text(e.text, "cannot copy process");
+        has_text(e.text, "it has ended");
         freeze_close(&f);
         end(pid);
 }
