@@ -71,13 +71,12 @@ static void demangle_strings(char *name)
         }
 }
 
-/* An allocator that is the last argument of a template is the default one, but for a few who know why. */
-static void demangle_allocators(char *name)
+/* What stands in NAME from START (", std::allocator<") on to its bracket is the default, where it is the last argument of a template, but
+ * for a few who know why. */
+static void demangle_default(char *name, const char *start)
 {
-        static const char start[] = ", std::allocator<";
-
         for (char *at = name; (at = strstr(at, start));) {
-                char *close = demangle_bracket(at + sizeof start - 1);
+                char *close = demangle_bracket(at + strlen(start));
                 char *rest = close ? close + 1 : NULL;
 
                 if (rest && *rest == ' ')
@@ -85,14 +84,18 @@ static void demangle_allocators(char *name)
                 if (rest && *rest == '>')
                         memmove(at, rest, strlen(rest) + 1);
                 else
-                        at += sizeof start - 1;
+                        at += strlen(start);
         }
 }
 
 void demangle_shorten(char *name)
 {
+        static const char *const defaults[] = { ", std::allocator<", ", std::equal_to<", ", std::hash<", ", std::less<",
+                                                ", std::default_delete<" };
+
         demangle_strings(name);
-        demangle_allocators(name);
+        for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++)
+                demangle_default(name, defaults[i]);
 }
 
 char *demangle_name(const char *name)
@@ -103,6 +106,7 @@ char *demangle_name(const char *name)
         if (!readable)
                 return plain;
         free(plain);
-        demangle_shorten(readable);
+        demangle_strings(readable);
+        demangle_default(readable, ", std::allocator<");
         return readable;
 }

@@ -11,7 +11,7 @@
  * ("std::vector<std::string>"); NAME's own text when it is not mangled.  Owned by the caller. */
 char *demangle_name(const char *name);
 
-/* Take default arguments of the C++ library out of NAME, in place. */
+/* Take all default arguments of the C++ library out of the name of a type, in place. */
 void demangle_shorten(char *name);
 
 #endif

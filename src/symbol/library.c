@@ -14,15 +14,15 @@
 #include "symbol/member.h"
 #include "symbol/type.h"
 
-/* In libstdc++ a container has a typedef for its nodes, or for a pointer to them. */
+/* In libstdc++ a container has a typedef for pointers to its nodes, or for their allocator. */
 struct library_rule {
         const char *base, *node, *container, *link;
 };
 
 static const struct library_rule rules[] = {
         { "_Rb_tree_node_base", "_Rb_tree_node<", "_Rb_tree<", "_Link_type" },
-        { "_List_node_base", "_List_node<", "list<", "_Node" },
-        { "_Hash_node_base", "_Hash_node<", "_Hashtable<", "__node_type" },
+        { "_List_node_base", "_List_node<", "_List_base<", "_Node_alloc_type" },
+        { "_Hash_node_base", "_Hash_node<", "_Hashtable<", "__node_ptr" },
 };
 
 static bool starts(const char *text, const char *with)
@@ -47,15 +47,36 @@ static bool find_typedef(Dwarf_Die *parent, const char *name, Dwarf_Die *out)
         return false;
 }
 
+static bool find_child(Dwarf_Die *parent, int tag, Dwarf_Die *out)
+{
+        if (dwarf_child(parent, out) != 0)
+                return false;
+        while (dwarf_tag(out) != tag)
+                if (dwarf_siblingof(out, out) != 0)
+                        return false;
+        return true;
+}
+
+/* The first type that a template was given, or (gcc leaves it out in std::allocator<T>) its base class. */
+static bool template_argument(Dwarf_Die *type, Dwarf_Die *out)
+{
+        Dwarf_Die die, base;
+
+        if (find_child(type, DW_TAG_template_type_parameter, &die))
+                return die_type(&die, out);
+        return find_child(type, DW_TAG_inheritance, &die) && die_type(&die, &base) && type_peel(&base) &&
+               find_child(&base, DW_TAG_template_type_parameter, &die) && die_type(&die, out);
+}
+
 static bool node_of_container(Dwarf_Die *container, const char *link, Dwarf_Die *node)
 {
         Dwarf_Die target;
 
         if (!find_typedef(container, link, node) || !type_peel(node))
                 return false;
-        if (!type_is_pointer(node))
-                return true;
-        if (!die_type(node, &target) || !type_peel(&target))
+        if (type_is_pointer(node) ? !die_type(node, &target) : !template_argument(node, &target))
+                return false;
+        if (!type_peel(&target))
                 return false;
         *node = target;
         return true;
@@ -71,21 +92,38 @@ void library_note(struct library_node *n, Dwarf_Die *structure)
                 if (!starts(name, rules[i].node) &&
                     !(starts(name, rules[i].container) && node_of_container(structure, rules[i].link, &node)))
                         continue;
-                *n = (struct library_node){ node, &rules[i], true };
+                *n = (struct library_node){ &rules[i], node };
                 return;
         }
 }
 
-bool library_leads_to_node(const struct library_node *n, Dwarf_Die *type)
+uint32_t library_leads_to_node(const struct library_node *n, Dwarf_Die *type)
 {
-        Dwarf_Die pointer = *type, target;
+        Dwarf_Die at = *type, target;
+        uint32_t pointers = 0;
         const char *name;
 
-        if (!n->found || !type_peel(&pointer) || !type_is_pointer(&pointer) || !die_type(&pointer, &target) ||
-            !type_peel(&target))
+        if (!n->rule || !type_peel(&at))
+                return 0;
+        for (; pointers < 2 && type_is_pointer(&at); pointers++) {
+                if (!die_type(&at, &target) || !type_peel(&target))
+                        return 0;
+                at = target;
+        }
+        name = dwarf_diename(&at);
+        return name && strcmp(name, n->rule->base) == 0 ? pointers : 0;
+}
+
+bool library_content(Dwarf_Die *type)
+{
+        const char *name = dwarf_diename(type);
+        Dwarf_Die content;
+
+        if (!name || (!starts(name, "__aligned_membuf<") && !starts(name, "__aligned_buffer<")) ||
+            !template_argument(type, &content) || !type_peel(&content))
                 return false;
-        name = dwarf_diename(&target);
-        return name && strcmp(name, n->rule->base) == 0;
+        *type = content;
+        return true;
 }
 
 static bool in_library(Dwarf_Die *type)

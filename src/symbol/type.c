@@ -149,9 +149,9 @@ bool type_target(const struct globals *g, Dwarf_Die *type, Dwarf_Die *target)
         return true;
 }
 
-bool type_path(const struct globals *g, Dwarf_Die *type, uint64_t *offset, Dwarf_Die *node, struct str *out)
+uint32_t type_path(const struct globals *g, Dwarf_Die *type, uint64_t *offset, Dwarf_Die *node, struct str *out)
 {
-        struct library_node known = { .found = false };
+        struct library_node known = { .rule = NULL };
         Dwarf_Die next = *type;
         bool more = true;
 
@@ -160,14 +160,14 @@ bool type_path(const struct globals *g, Dwarf_Die *type, uint64_t *offset, Dwarf
                         break;
                 type_complete(g, &next);
                 library_note(&known, &next);
+                if (library_content(&next))
+                        *type = next;
                 if (*offset == 0 && library_wraps_pointer(g, &next))
                         break;
                 more = member_step(g, &next, offset, out);
                 if (more)
                         *type = next;
         }
-        if (!library_leads_to_node(&known, type))
-                return false;
         *node = known.die;
-        return true;
+        return library_leads_to_node(&known, type);
 }

@@ -138,6 +138,18 @@ static bool name_array(Dwarf_Die *type, struct type_text *out, int depth)
         return true;
 }
 
+/* Typedefs inside of the C++ library's templates (std::__detail::_Hashtable_alloc<...>::__node_base_ptr) are for itself. */
+static bool name_typedef(Dwarf_Die *type, struct type_text *out, int depth)
+{
+        Dwarf_Die chain[DIE_DEPTH], inner;
+        uint32_t count = die_in_c(type) ? 0 : die_chain(type, chain);
+        const char *outer = count > 3 ? dwarf_diename(&chain[1]) : NULL;
+
+        if (outer && strcmp(outer, "std") == 0 && dwarf_tag(&chain[count - 2]) != DW_TAG_namespace && die_type(type, &inner))
+                return name_within(&inner, out, depth + 1);
+        return type_scoped_name(type, &out->text);
+}
+
 static bool name_within(Dwarf_Die *type, struct type_text *out, int depth)
 {
         if (depth == DIE_DEPTH)
@@ -162,6 +174,8 @@ static bool name_within(Dwarf_Die *type, struct type_text *out, int depth)
         }
         case DW_TAG_array_type:
                 return name_array(type, out, depth);
+        case DW_TAG_typedef:
+                return name_typedef(type, out, depth);
         case DW_TAG_structure_type:
         case DW_TAG_class_type:
                 return name_with_tag(type, "struct", out);

@@ -42,7 +42,7 @@ static struct variable_type type_of(struct symbols *s, uint32_t module, Dwarf_Di
 {
         Dwarf_Die type;
 
-        return die_type(die, &type) ? variables_number(symbols_variables(s), module, &type, false) : (struct variable_type){ 0 };
+        return die_type(die, &type) ? variables_number(symbols_variables(s), module, &type, 0) : (struct variable_type){ 0 };
 }
 
 void variables_describe(struct symbols *s, uint32_t module, Dwarf_Die *die, Dwarf_Die *skeleton, struct variable *out)
@@ -143,17 +143,15 @@ void variable_path(struct symbols *s, struct variable_type type, uint64_t *offse
 {
         struct variables *v = symbols_variables(s);
         const struct variable_described *t = variables_described(v, type);
-        uint32_t module = t ? t->module : 0;
+        uint32_t module = t ? t->module : 0, pointers;
         Dwarf_Die die, node;
 
         *member = type;
-        if (!t || t->pointer)
+        if (!t || t->pointers)
                 return;
         die = t->die;
-        if (type_path(globals_of(s, t), &die, offset, &node, out))
-                *member = variables_number(v, module, &node, true);
-        else
-                *member = variables_number(v, module, &die, false);
+        pointers = type_path(globals_of(s, t), &die, offset, &node, out);
+        *member = variables_number(v, module, pointers ? &node : &die, pointers);
 }
 
 struct variable_type variable_target(struct symbols *s, struct variable_type type)
@@ -165,9 +163,9 @@ struct variable_type variable_target(struct symbols *s, struct variable_type typ
         if (!t)
                 return (struct variable_type){ 0 };
         die = t->die;
-        if (t->pointer)
-                return variables_number(v, t->module, &die, false);
-        return type_target(globals_of(s, t), &die, &target) ? variables_number(v, t->module, &target, false)
+        if (t->pointers)
+                return variables_number(v, t->module, &die, t->pointers - 1);
+        return type_target(globals_of(s, t), &die, &target) ? variables_number(v, t->module, &target, 0)
                                                             : (struct variable_type){ 0 };
 }
 
@@ -181,8 +179,9 @@ bool variable_type_name(struct symbols *s, struct variable_type type, struct str
                 struct str name = { 0 };
                 Dwarf_Die die = t->die;
 
-                if (type_name(&die, globals_of(s, t)->in_c, &name) && t->pointer)
-                        str_text(&name, " *");
+                if (type_name(&die, globals_of(s, t)->in_c, &name))
+                        for (uint32_t i = 0; i < t->pointers; i++)
+                                str_text(&name, i ? "*" : " *");
                 t->name = symbols_keep(s, str_get(&name));
                 str_free(&name);
         }
@@ -197,7 +196,7 @@ uint64_t variable_type_size(struct symbols *s, struct variable_type type)
 
         if (!t)
                 return 0;
-        if (t->pointer)
+        if (t->pointers)
                 return sizeof(void *);
         die = t->die;
         if (!type_peel(&die))

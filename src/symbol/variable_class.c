@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "symbol/demangle.h"
 #include "symbol/resolver.h"
 #include "symbol/type.h"
 #include "symbol/variables.h"
@@ -71,7 +72,7 @@ static struct variable_type class_type(struct symbols *s, uint32_t module, const
                 if (strncmp(own, last, head) != 0)
                         break;
                 if ((own[head] == 0 || own[head] == '<') && is_called(&die, name))
-                        return variables_number(symbols_variables(s), module, &die, false);
+                        return variables_number(symbols_variables(s), module, &die, 0);
         }
         return (struct variable_type){ 0 };
 }
@@ -84,13 +85,17 @@ static void class_find(struct symbols *s, struct variable_class_known *c)
         uint64_t address = m ? c->vtable - symbols_profile(s)->modules[module].bias : 0;
         const struct table_entry *symbol = m ? table_find(&m->data, address) : NULL;
         const char *shown;
+        char *short_name;
 
         if (!symbol || strncmp(symbol->name, "_ZTV", 4) != 0 || address - symbol->start < 2 * sizeof(void *))
                 return;
         shown = symbols_name(s, symbol->name);
         if (strncmp(shown, class_prefix, sizeof class_prefix - 1) != 0)
                 return;
-        c->name = shown + sizeof class_prefix - 1;
+        short_name = heap_text(shown + sizeof class_prefix - 1);
+        demangle_shorten(short_name);
+        c->name = symbols_keep(s, short_name);
+        free(short_name);
         c->type = class_type(s, module, c->name);
 }
 

@@ -60,11 +60,11 @@ struct variable_module *variables_module(struct symbols *s, uint32_t module)
         return m->file->dwfl ? m : NULL;
 }
 
-static size_t type_slot(const struct variables *v, const void *addr, bool pointer)
+static size_t type_slot(const struct variables *v, const void *addr, uint32_t pointers)
 {
-        size_t i = (((uintptr_t)addr + pointer) * 0x9e3779b97f4a7c15ull >> 20) & (v->slot_room - 1);
+        size_t i = (((uintptr_t)addr + pointers) * 0x9e3779b97f4a7c15ull >> 20) & (v->slot_room - 1);
 
-        while (v->slots[i] && (v->types[v->slots[i] - 1].die.addr != addr || v->types[v->slots[i] - 1].pointer != pointer))
+        while (v->slots[i] && (v->types[v->slots[i] - 1].die.addr != addr || v->types[v->slots[i] - 1].pointers != pointers))
                 i = (i + 1) & (v->slot_room - 1);
         return i;
 }
@@ -77,18 +77,18 @@ static void types_widen(struct variables *v)
         v->type_room = v->slot_room / 2;
         v->types = heap_grow(v->types, v->type_room, sizeof *v->types);
         for (size_t i = 0; i < v->type_count; i++)
-                v->slots[type_slot(v, v->types[i].die.addr, v->types[i].pointer)] = (uint32_t)i + 1;
+                v->slots[type_slot(v, v->types[i].die.addr, v->types[i].pointers)] = (uint32_t)i + 1;
 }
 
-struct variable_type variables_number(struct variables *v, uint32_t module, const Dwarf_Die *die, bool pointer)
+struct variable_type variables_number(struct variables *v, uint32_t module, const Dwarf_Die *die, uint32_t pointers)
 {
         size_t slot;
 
         if (v->type_count == v->type_room)
                 types_widen(v);
-        slot = type_slot(v, die->addr, pointer);
+        slot = type_slot(v, die->addr, pointers);
         if (!v->slots[slot]) {
-                v->types[v->type_count++] = (struct variable_described){ *die, module, pointer, NULL };
+                v->types[v->type_count++] = (struct variable_described){ *die, module, pointers, NULL };
                 v->slots[slot] = (uint32_t)v->type_count;
         }
         return (struct variable_type){ v->slots[slot] };

@@ -23,7 +23,7 @@ struct variable_module {
 struct variable_described {
         Dwarf_Die die;
         uint32_t module;
-        bool pointer;     /* a pointer to that */
+        uint32_t pointers; /* a pointer to that, or to such a pointer, ... */
         const char *name; /* NULL: not asked for yet; "": unknown */
 };
 
@@ -52,7 +52,7 @@ void variables_free(struct variables *v);
 struct variable_module *variables_module(struct symbols *s, uint32_t module);
 
 /* A number for a type, the same for the same one. */
-struct variable_type variables_number(struct variables *v, uint32_t module, const Dwarf_Die *die, bool pointer);
+struct variable_type variables_number(struct variables *v, uint32_t module, const Dwarf_Die *die, uint32_t pointers);
 
 /* NULL for unknown. */
 struct variable_described *variables_described(struct variables *v, struct variable_type type);

@@ -106,14 +106,16 @@ static void tell_data()
 static void tell_library()
 {
         TELL_DATA(&unique, "8", "path=->.next");
-        TELL_DATA(&unique, "", "member=std::unique_ptr<store::Item, std::default_delete<store::Item> >;target=store::Item;path=");
+        TELL_DATA(&unique, "", "member=std::unique_ptr<store::Item>;target=store::Item;path=");
         TELL_DATA(&shared, "8", "path=._M_ptr->.next");
         TELL_DATA(&items, "8", "path=._M_impl._M_start->.next");
         TELL_DATA(&owners, "0 8", "path=._M_impl._M_start->->.next");
         TELL_DATA(&text, "", "name=store::text;type=std::string");
-        TELL_DATA((char *)&sorted + 16, "10 18 28", "path=._M_t._M_impl._M_header._M_parent->._M_left->._M_right->._M_storage._M_storage[8]");
+        TELL_DATA((char *)&sorted + 16, "10 18 28", "path=._M_t._M_impl._M_header._M_parent->._M_left->._M_right->._M_storage.second");
         TELL_DATA(&chained, "0 8", "path=._M_impl._M_node._M_next->._M_next->._M_prev");
+        TELL_DATA(&chained, "8 10 8", "path=._M_impl._M_node._M_next->._M_prev->._M_storage->.next");
         TELL_DATA((char *)&hashed + 16, "0", "path=._M_h._M_before_begin._M_nxt->._M_nxt");
+        TELL_DATA(&hashed, "18 0 18", "path=._M_h._M_buckets->->._M_nxt->._M_storage.second.next");
 }
 
 static void tell_classes()
@@ -138,5 +140,6 @@ int main()
         tell_library();
         TELL_THREAD(0, &per_thread, "name=store::per_thread;static=0;size=8;type=store::Item *");
         tell_classes();
-        return (int)chained.size();
+        chained.push_back(first_item);
+        return chained.size() != 1;
 }
