@@ -186,11 +186,15 @@ static bool is_broken(const struct findings *f, const char *path)
         return false;
 }
 
-static void clear_place(const struct place *place, const struct findings *f)
+/* Recordings are elsewhere when there was no room. */
+static void clear_place(const struct place *place, const struct roster *roster, const struct findings *f)
 {
         DIR *directory = opendir(place->directory);
         struct dirent *entry;
 
+        for (uint32_t i = 0; i < roster->count; i++)
+                if (!is_broken(f, roster->rows[i].path))
+                        unlink(roster->rows[i].path);
         while (directory && (entry = readdir(directory))) {
                 struct str path = { 0 };
 
@@ -261,7 +265,7 @@ static bool judge_program(struct check *c, int *status)
                 good = false;
         }
         if (place.directory)
-                clear_place(&place, &c->findings);
+                clear_place(&place, &r.roster, &c->findings);
         if (place.directory && good)
                 tell_kept(c);
         roster_free(&r.roster);

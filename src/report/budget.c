@@ -12,6 +12,7 @@
 #include "report/filter.h"
 #include "report/label.h"
 #include "report/text.h"
+#include "symbol/functions.h"
 
 static const struct {
         const char *option, *noun, *rest;
@@ -282,6 +283,24 @@ static uint32_t find_forbidden(struct judge *j, struct filter *filter, struct bu
         return worst;
 }
 
+static bool fits(void *context, const char *name)
+{
+        return expressions_match(context, name);
+}
+
+/* Whether the program and its own libraries have no such function at all.  Where no names are, nothing is known. */
+static bool is_idle(struct judge *j, struct expressions *wanted)
+{
+        const struct profile *p = j->recording->profile;
+        struct functions_wish wish = { .context = wanted, .fits = fits };
+        bool found = false;
+
+        for (uint32_t i = 0; i < p->module_count && !found; i++)
+                if (p->modules[i].path && !location_is_system(p->modules[i].path))
+                        found = functions_have(j->recording->symbols, i, &wish);
+        return !found && wish.seen;
+}
+
 static void judge_expression(struct judge *j, const char *expression)
 {
         const struct profile *p = j->recording->profile;
@@ -304,6 +323,7 @@ static void judge_expression(struct judge *j, const char *expression)
                 free(stack.frames);
         }
         v.kept = !v.measured && !v.reason;
+        v.idle = v.kept && is_idle(j, &filter.of[FILTER_INCLUDE]);
         made = add_verdict(j, v);
         if (!made->kept && !worst)
                 add_budget_finding(j, made, (struct finding_stack){ 0 });

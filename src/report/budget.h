@@ -54,6 +54,7 @@ struct budget_verdict {
         const char *typed;  /* the limit, or the expression */
         const char *reason; /* why it cannot be judged; NULL: it was measured */
         uint64_t unseen;    /* NO_ALLOC: calls whose stack does not reach the program's start */
+        bool idle;          /* NO_ALLOC: the program has no function that matches: misspelt? */
         const char *worst;  /* "function [file:line]"; NULL: nothing is known */
         uint64_t worst_part; /* of what was measured */
 };

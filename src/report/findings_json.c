@@ -52,6 +52,7 @@ static void write_verdict(const struct findings *f, uint32_t index, struct str *
         if (v->budget == BUDGET_NO_ALLOC) {
                 field_text(out, "expression", v->typed);
                 json_field(out, ", \"", "unseen", v->unseen);
+                str_format(out, ", \"idle\": %s", v->idle ? "true" : "false");
         }
         json_field(out, ", \"", "limit", v->most);
         if (v->reason)

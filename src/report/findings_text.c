@@ -150,12 +150,25 @@ static void write_rules(const struct findings *f, struct str *out)
                         str_format(out, "suppression not used: %s:%" PRIu32 ": %s\n", f->rules[i].file, f->rules[i].line, f->rules[i].name);
 }
 
-/* Allocations that a kept budget could not see. */
-static void write_unseen(const struct findings *f, struct str *out)
+/* Whether V is the first of its budget, and none of the processes has such a function. */
+static bool is_idle_everywhere(const struct findings *f, const struct budget_verdict *v)
+{
+        for (const struct budget_verdict *other = f->verdicts; other < f->verdicts + f->verdict_count; other++)
+                if (other->typed == v->typed && (!other->idle || other < v)) /* texts of one pool */
+                        return false;
+        return true;
+}
+
+/* What is odd about a kept budget: allocations that it could not see, functions that are not there. */
+static void write_oddities(const struct findings *f, struct str *out)
 {
         for (uint32_t i = 0; i < f->verdict_count; i++) {
                 const struct budget_verdict *v = &f->verdicts[i];
 
+                if (v->idle && is_idle_everywhere(f, v)) {
+                        budget_name(v, out);
+                        str_text(out, " matches no function of the program or its own libraries: is the name right?\n");
+                }
                 if (!v->unseen)
                         continue;
                 budget_name(v, out);
@@ -190,6 +203,6 @@ void findings_text(const struct findings *f, const struct findings_text_options 
         write_findings(f, o, out);
         write_baseline(f, out);
         write_rules(f, out);
-        write_unseen(f, out);
+        write_oddities(f, out);
         write_sum(f, o, out);
 }

@@ -96,12 +96,25 @@ void location_free(struct location_root *root)
         root->path = NULL;
 }
 
-static bool is_system(const struct location_root *root, const char *path)
+/* The folder of the system that PATH is in; NULL none. */
+static const char *system_folder(const char *path)
 {
         for (size_t i = 0; i < sizeof location_system / sizeof *location_system; i++)
-                if (is_below(path, location_system[i]) && !is_below(root->path, location_system[i]))
-                        return true;
-        return false;
+                if (is_below(path, location_system[i]))
+                        return location_system[i];
+        return NULL;
+}
+
+bool location_is_system(const char *path)
+{
+        return system_folder(path) != NULL;
+}
+
+static bool is_elsewhere(const struct location_root *root, const char *path)
+{
+        const char *folder = system_folder(path);
+
+        return folder && !is_below(root->path, folder);
 }
 
 /* The part of the absolute PATH below ROOT; NULL: it is elsewhere. */
@@ -109,7 +122,7 @@ static const char *below_root(const struct location_root *root, const char *path
 {
         const char *rest = path + strlen(root->path);
 
-        return is_below(path, root->path) && rest[0] == '/' && rest[1] && !is_system(root, path) ? rest + 1 : NULL;
+        return is_below(path, root->path) && rest[0] == '/' && rest[1] && !is_elsewhere(root, path) ? rest + 1 : NULL;
 }
 
 bool location_relative(const struct location_root *root, const char *file, struct str *out)

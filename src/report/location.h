@@ -25,4 +25,7 @@ void location_free(struct location_root *root);
  * (/usr/include below a root of "/").  A relative FILE counts when it is there. */
 bool location_relative(const struct location_root *root, const char *file, struct str *out);
 
+/* Whether an absolute PATH is the system's: a library or header that came with it. */
+bool location_is_system(const char *path);
+
 #endif

@@ -75,7 +75,12 @@ def test_no_allocation_below_a_function(check):
     assert said["--no-alloc-in '^audio_'"].startswith("12 allocations; by mix [programs/budgets.c:")
     stack = re.search(r"12 allocations where --no-alloc-in '\^audio_' allows none, 576 B\n((?:     .*\n)+)", done.stdout.decode()).group(1)
     assert re.findall(r"^     (\w+) ", stack, flags=re.M) == ["mix", "audio_render", "step", "main"]
-    assert check.of(["--no-alloc-in", "^audio_"], "peak:100").status == 0
+
+
+def test_a_function_that_is_not_there_is_told(check):
+    done = check.of(["--no-alloc-in", "^audio_", "--no-alloc-in", "^adio_"], "peak:100", "run", "peak:1")
+    assert done.status == 0
+    assert re.findall(r"^--no-alloc-in '(.*)' matches no function of the program", done.stdout.decode(), flags=re.M) == ["^adio_"]
 
 
 def test_a_wrong_expression_is_shown_before_the_program_runs(check):
