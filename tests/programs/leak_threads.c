@@ -236,6 +236,31 @@ static void own_stack(void)
                 sched_yield();
 }
 
+/* ---- a thread that libc does not know; it has no variables of its own, so it calls nothing ---- */
+
+MAKER(on_raw_stack)
+
+static int raw_body(void *arg)
+{
+        place held = leak_shown((uintptr_t)arg);
+        __atomic_add_fetch(&ready, 1, __ATOMIC_SEQ_CST);
+        for (;;)
+                __builtin_ia32_pause();
+        LEAK_ESCAPE(held);
+        return 0;
+}
+
+static void raw_thread(void)
+{
+        int before = ready, flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+        char *stack = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        uintptr_t hidden = leak_hidden(on_raw_stack(REACHABLE, 3421));
+        if (stack == MAP_FAILED || clone(raw_body, stack + 65536, flags, (void *)hidden) < 0)
+                truth_die("leak_threads: no thread\n");
+        while (ready == before)
+                sched_yield();
+}
+
 /* ---- threads that are gone ---- */
 
 MAKER(gone_from_stack)
@@ -327,6 +352,7 @@ static const struct leak_case cases[] = {
         {"registers", registers},
         {"owning", owning},
         {"own_stack", own_stack},
+        {"raw_thread", raw_thread},
         {"gone", gone},
         {"result", result},
         {"arena", arena},
