@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/heap.h"
 #include "base/io.h"
 #include "observe/counters.h"
@@ -122,14 +123,6 @@ bool recording_has_execed(const struct recording *r)
 bool recording_is_gone(const struct recording *r)
 {
         return kill((pid_t)r->pid, 0) < 0 && errno == ESRCH;
-}
-
-static uint64_t clock_now_ns(void)
-{
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static uint64_t elapsed_ms(const struct recording *r, uint64_t now_ns)

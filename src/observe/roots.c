@@ -33,7 +33,6 @@ struct work {
         struct segments segments;
         struct roots *out;
         struct tls tls;
-        uint32_t allocator; /* module; PROFILE_NO_MODULE: the C library */
         uint32_t used_room;
 };
 
@@ -202,7 +201,7 @@ static bool is_bookkeeping(const struct work *w, const struct profile_region *r)
         const struct profile *p = w->in->p;
         uint32_t node = r->site < p->site_count ? p->sites[r->site].node : 0;
 
-        return w->allocator != PROFILE_NO_MODULE && node < p->node_count && p->nodes[node].module == w->allocator;
+        return w->out->allocator != PROFILE_NO_MODULE && node < p->node_count && p->nodes[node].module == w->out->allocator;
 }
 
 static void put_regions(struct work *w)
@@ -283,7 +282,7 @@ static void put_modules(struct work *w)
                 if (p->modules[i].gone_ms || !tls_module(&w->tls, i, &m))
                         continue;
                 for (uint32_t k = 0; k < m.data_count; k++)
-                        if (i + 1 == own || i == w->allocator)
+                        if (i + 1 == own || i == w->out->allocator)
                                 segments_erase(&w->segments, page_of(m.data[k].start), page_of(m.data[k].end + ROOTS_PAGE - 1));
                         else
                                 put_mapped(w, (struct profile_root){ .start = m.data[k].start, .end = m.data[k].end,
@@ -529,7 +528,7 @@ void roots_find(struct roots *r, const struct roots_input *in)
         *r = (struct roots){ 0 };
         maps_parse(&w.maps, in->freeze->maps);
         tls_open(&w.tls, in->freeze, in->p);
-        w.allocator = find_allocator(&w);
+        r->allocator = find_allocator(&w);
         for (uint32_t i = 0; i < w.maps.count; i++)
                 if (is_memory(&w.maps.at[i]))
                         put_unknown(&w, i);

@@ -44,6 +44,7 @@ struct roots {
         uint32_t code_count;
         struct roots_used *used; /* sorted by start */
         uint32_t used_count;
+        uint32_t allocator; /* module of an allocator other than the C library's; PROFILE_NO_MODULE */
         uint64_t *words; /* of registers */
 };
 

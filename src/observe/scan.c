@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "attach/freeze.h"
+#include "base/clock.h"
 #include "base/heap.h"
 #include "leak/search.h"
 #include "observe/roots.h"
@@ -36,14 +37,6 @@ struct scan {
         struct stopped *stopped;
         uint64_t begin_ns;
 };
-
-static uint64_t now_ns(void)
-{
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* ---- the moment ---- */
 
@@ -247,7 +240,7 @@ static void store(struct scan *s)
         free(result.block_of);
         freeze_release(&s->freeze);
         scan->pause_us = s->freeze.pause_ns / 1000;
-        scan->scan_us = (now_ns() - s->begin_ns) / 1000;
+        scan->scan_us = (clock_now_ns() - s->begin_ns) / 1000;
         s->o->read(s->o->context, definite);
 }
 
@@ -272,7 +265,7 @@ void scan_trouble(struct profile *p, const char *why)
 
 bool scan_run(const struct scan_order *o, struct profile *p, struct err *e)
 {
-        struct scan s = { .o = o, .p = p, .begin_ns = now_ns() };
+        struct scan s = { .o = o, .p = p, .begin_ns = clock_now_ns() };
         bool good = stop(&s, e);
 
         if (good) {

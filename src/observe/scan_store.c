@@ -50,6 +50,14 @@ static bool was_lost(const struct scan_result *r, const struct profile_block *b)
         return low < r->lost_count && r->lost[low].address == b->address && r->lost[low].birth_ms == b->birth_ms;
 }
 
+/* An allocator holds what it got for itself in its own data, which is not searched. */
+static bool is_allocators(const struct scan_result *r, const struct profile *p, uint32_t block)
+{
+        uint32_t site = p->blocks[block].site;
+
+        return r->roots->allocator != PROFILE_NO_MODULE && p->nodes[p->sites[site].node].module == r->roots->allocator;
+}
+
 static void judge(const struct scan_result *r, struct profile *p, uint64_t i)
 {
         const struct search_graph *g = r->graph;
@@ -57,6 +65,8 @@ static void judge(const struct scan_result *r, struct profile *p, uint64_t i)
         struct profile_verdict *v = &p->verdicts[block];
 
         v->leak = g->leak[i] == PROFILE_LEAK_UNKNOWN ? PROFILE_LEAK_REACHABLE : g->leak[i];
+        if (v->leak > PROFILE_LEAK_REACHABLE && is_allocators(r, p, block))
+                v->leak = PROFILE_LEAK_REACHABLE;
         v->vtable = g->vtables[i];
         v->head = g->head[i] ? r->block_of[g->head[i] - 1] : 0;
         if (r->blocks[i].flags & SEARCH_BLOCK_IGNORED)

@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/heap.h"
 #include "observe/answers.h"
 #include "observe/door.h"
@@ -78,14 +79,6 @@ static void say(struct session *s, enum session_level level, const char *format,
         vsnprintf(text, sizeof text, format, ap);
         va_end(ap);
         s->o.say(s->o.context, level, text);
-}
-
-static uint64_t now_ns(void)
-{
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 /* ---- what the user is told ---- */
@@ -160,7 +153,7 @@ struct session *session_open(const struct session_options *o, struct err *e)
         struct session *s = heap_zero(1, sizeof *s);
 
         s->o = *o;
-        s->begin_ns = now_ns();
+        s->begin_ns = clock_now_ns();
         s->visitors = (struct visitors){ .context = s, .hear = listen_to };
         make_plan(s);
         s->door = -1;
@@ -254,7 +247,7 @@ static void finish(struct session *s, uint32_t index, const struct recording_end
         bool written;
 
         s->recordings[index] = s->recordings[--s->count];
-        recording_finish(r, end, now_ns(), &p);
+        recording_finish(r, end, clock_now_ns(), &p);
         tell_signal(s, r);
         s->children_announced += r->view.head.forks_followed;
         written = *wanted && output_write(s->o.output, &p, &r->path, true, &why);
@@ -383,7 +376,7 @@ static void welcome(struct session *s, struct greeting *g)
         s->recordings[s->count++] = r;
         say(s, first && !s->o.attended ? SESSION_NOTE : SESSION_DETAIL, "recording %s (pid %u) by preload, to %s", program, g->pid,
             *r->path ? r->path : "reports only");
-        recording_tick(r, now_ns());
+        recording_tick(r, clock_now_ns());
 }
 
 static void find_execs(struct session *s)
@@ -402,7 +395,7 @@ static void serve_knock(struct session *s, uint32_t pid)
 
         for (uint32_t i = 0; i < s->count; i++)
                 if (pid == 0 || s->recordings[i]->pid == pid) {
-                        recording_knock(s->recordings[i], now_ns());
+                        recording_knock(s->recordings[i], clock_now_ns());
                         tell_signal(s, s->recordings[i]);
                         known = true;
                 }
@@ -434,7 +427,7 @@ static void serve_request(struct session *s, const struct greeting *g, int fd)
         else if (ask->type == WIRE_REQUEST_SCAN)
                 recording_ask_scan(r, ask->flags, fd);
         else
-                recording_ask(r, ask->label, fd, now_ns());
+                recording_ask(r, ask->label, fd, clock_now_ns());
 }
 
 static void tell_stranger(struct session *s, const struct err *e)
@@ -498,7 +491,7 @@ static void open_own_door(struct session *s)
 
 static void tick(struct session *s)
 {
-        uint64_t expired, now = now_ns();
+        uint64_t expired, now = clock_now_ns();
 
         if (read(s->timer, &expired, sizeof expired) != (ssize_t)sizeof expired)
                 return;
@@ -586,8 +579,8 @@ static bool children_on_the_way(struct session *s)
         if (s->children_come >= s->children_announced)
                 return false;
         if (!s->children_deadline_ns)
-                s->children_deadline_ns = now_ns() + SESSION_CHILDREN_MS * 1000000ull;
-        return now_ns() < s->children_deadline_ns;
+                s->children_deadline_ns = clock_now_ns() + SESSION_CHILDREN_MS * 1000000ull;
+        return clock_now_ns() < s->children_deadline_ns;
 }
 
 static bool wait_for_attended(struct session *s)
@@ -595,7 +588,7 @@ static bool wait_for_attended(struct session *s)
         bool gone = s->main_id && kill((pid_t)s->main_id, 0) < 0 && errno == ESRCH;
 
         if (s->made == 0)
-                return !gone && now_ns() < s->begin_ns + SESSION_HELLO_MS * 1000000ull;
+                return !gone && clock_now_ns() < s->begin_ns + SESSION_HELLO_MS * 1000000ull;
         return s->count > 0 || (s->o.follow == SESSION_FOLLOW_ALL && children_on_the_way(s));
 }
 
