@@ -167,6 +167,11 @@ static void find_passages(const struct scan_entries *now, const struct scan_entr
         }
 }
 
+static bool comes_before(const struct search_block *a, const struct search_block *b)
+{
+        return a->address != b->address ? a->address < b->address : a->size > b->size;
+}
+
 /* Both in one list, in order. */
 static struct search_block *join(const struct choice *one, const struct choice *other)
 {
@@ -174,7 +179,7 @@ static struct search_block *join(const struct choice *one, const struct choice *
         uint64_t i = 0, j = 0;
 
         while (i < one->count || j < other->count) {
-                bool first = j == other->count || (i < one->count && one->at[i].address <= other->at[j].address);
+                bool first = j == other->count || (i < one->count && !comes_before(&other->at[j], &one->at[i]));
 
                 all[i + j] = first ? one->at[i] : other->at[j];
                 i += first;
