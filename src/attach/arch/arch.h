@@ -20,14 +20,6 @@
 #ifndef SEEP_ATTACH_ARCH_ARCH_H
 #define SEEP_ATTACH_ARCH_ARCH_H
 
-#include <stdint.h>
-
-/* A system call to be made by a stopped thread. */
-struct arch_call {
-        long number;
-        uint64_t arguments[5];
-};
-
 #if defined(__x86_64__)
 #include "attach/arch/x86_64.h"
 #else

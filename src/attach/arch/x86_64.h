@@ -16,6 +16,7 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 
+#include "attach/arch/call.h"
 #include "attach/freeze.h"
 
 #define ARCH_CALL "\x0f\x05"

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * call.h -- a system call to be made by a stopped thread.
+ *
+ * Room:   outside.
+ */
+#ifndef SEEP_ATTACH_ARCH_CALL_H
+#define SEEP_ATTACH_ARCH_CALL_H
+
+#include <stdint.h>
+
+struct arch_call {
+        long number;
+        uint64_t arguments[5];
+};
+
+#endif
