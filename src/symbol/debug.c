@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "symbol/die.h"
 #include "symbol/span.h"
 #include "symbol/split.h"
 
@@ -280,33 +281,21 @@ static struct debug_function *debug_function_at(struct debug *d, struct debug_un
 
 static void debug_name(Dwarf_Die *die, struct debug_frame *frame)
 {
-        Dwarf_Attribute attr;
-
-        frame->linked = 1;
-        frame->function = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attr));
-        if (!frame->function)
-                frame->function = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr));
-        if (frame->function)
-                return;
-        frame->linked = 0;
-        frame->function = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &attr));
-}
-
-static uint64_t debug_number(Dwarf_Die *die, unsigned name)
-{
-        Dwarf_Attribute attr;
-        Dwarf_Word value = 0;
-
-        return dwarf_formudata(dwarf_attr(die, name, &attr), &value) == 0 ? value : 0;
+        frame->function = die_linkage(die);
+        frame->linked = frame->function != NULL;
+        if (!frame->linked)
+                frame->function = die_text(die, DW_AT_name);
 }
 
 static void debug_call_line(struct debug_unit *unit, Dwarf_Die *call, struct debug_frame *frame)
 {
         Dwarf_Files *files;
         size_t count;
-        uint64_t number = debug_number(call, DW_AT_call_file);
+        uint64_t number = 0, line = 0;
 
-        frame->line = (uint32_t)debug_number(call, DW_AT_call_line);
+        die_number(call, DW_AT_call_file, &number);
+        die_number(call, DW_AT_call_line, &line);
+        frame->line = (uint32_t)line;
         if (dwarf_getsrcfiles(&unit->body, &files, &count) != 0 && dwarf_getsrcfiles(&unit->die, &files, &count) != 0)
                 return;
         if (number < count)

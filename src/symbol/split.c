@@ -18,6 +18,7 @@
 
 #include "base/heap.h"
 #include "base/str.h"
+#include "symbol/die.h"
 #include "symbol/package.h"
 #include "symbol/places.h"
 
@@ -227,21 +228,12 @@ static bool hunt_visit(void *context, const char *path)
         return package_whole(elf, &h->unit->parts) && split_load(h->unit, h->id);
 }
 
-static const char *die_text(Dwarf_Die *die, unsigned name, unsigned older_name)
-{
-        Dwarf_Attribute attr;
-        const char *text = dwarf_formstring(dwarf_attr(die, name, &attr));
-
-        return text || !older_name ? text : dwarf_formstring(dwarf_attr(die, older_name, &attr));
-}
-
 static uint64_t die_offset(Dwarf_Die *die, unsigned name, unsigned older_name)
 {
-        Dwarf_Attribute attr;
-        Dwarf_Word value = 0;
+        uint64_t value = 0;
 
-        if (dwarf_formudata(dwarf_attr(die, name, &attr), &value) != 0 && older_name)
-                dwarf_formudata(dwarf_attr(die, older_name, &attr), &value);
+        if (!die_number(die, name, &value) && older_name)
+                die_number(die, older_name, &value);
         return value;
 }
 
@@ -281,11 +273,12 @@ static bool hunt_package(struct split_hunt *h)
 
 static bool hunt_object(struct split_hunt *h, Dwarf_Die *skeleton)
 {
-        const char *name = die_text(skeleton, DW_AT_dwo_name, DW_AT_GNU_dwo_name);
-        const char *dir = die_text(skeleton, DW_AT_comp_dir, 0);
+        const char *name = die_text(skeleton, DW_AT_dwo_name), *dir = die_text(skeleton, DW_AT_comp_dir);
         struct str path = { 0 };
         bool found;
 
+        if (!name)
+                name = die_text(skeleton, DW_AT_GNU_dwo_name);
         if (!name)
                 return false;
         if (name[0] != '/' && dir)
