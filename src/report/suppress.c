@@ -28,6 +28,7 @@ static const struct {
         { "the dynamic loader's own memory", LEAK_LOST, { "fun:*", "obj:*/ld-linux*" } },
         { "libstdc++ keeps memory for exceptions that find none", LEAK_LOST, { "fun:malloc", "obj:*/libstdc++.so*", "...", "obj:*/ld-linux*" } },
         { "an exception in flight is held by a pointer behind its header", LEAK(POSSIBLE), { "fun:malloc", "fun:__cxa_allocate_exception" } },
+        { "tcmalloc's own objects: its memory is not searched, as no allocator's is", LEAK_LOST, { "fun:*", "obj:*/libtcmalloc*" } },
         { "the list of functions to call at exit", LEAK_LOST, { "...", "fun:__cxa_atexit" } },
         { "the locale in use", LEAK_LOST, { "...", "fun:setlocale" } },
         { "the time zone in use", LEAK_LOST, { "...", "fun:tzset" } },
