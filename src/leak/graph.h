@@ -82,7 +82,9 @@ struct graph_retained {
         struct graph_sum *by_owner;
         struct graph_sum *by_block; /* with the block itself; of lost blocks, what hangs on them only */
         struct graph_sum *by_set;   /* at least: what some block of it keeps alone.  NULL without sets */
-        struct graph_sum shared;    /* held by several owners, none of which keeps it alone */
+        struct graph_sum shared;    /* held by several owners, none of which keeps it alone ... */
+        uint32_t *shared_heads;     /* ... the blocks that this begins with */
+        uint32_t shared_count;
         struct graph_sum ignored;   /* SEEP_IGNORE */
         struct graph_sum lost;
 };

@@ -256,8 +256,11 @@ static void share_out(const struct walk *w, const struct graph_sum *sums, struct
                         out->by_owner[vertex - blocks] = sums[v];
                 else
                         out->ignored = sums[v];
-                if (vertex < blocks && !w->parent[v])
-                        add(v <= held ? &out->shared : &out->lost, &sums[v]);
+                if (vertex >= blocks || w->parent[v])
+                        continue;
+                add(v <= held ? &out->shared : &out->lost, &sums[v]);
+                if (v <= held)
+                        out->shared_heads[out->shared_count++] = vertex;
         }
 }
 
@@ -302,7 +305,8 @@ void graph_retain(struct graph *g, const struct graph_owners *owners, const stru
         struct graph_sum *sums;
 
         *out = (struct graph_retained){ .by_owner = heap_zero(owners->count, sizeof *out->by_owner),
-                                        .by_block = heap_zero(g->blocks, sizeof *out->by_block) };
+                                        .by_block = heap_zero(g->blocks, sizeof *out->by_block),
+                                        .shared_heads = heap_zero(g->blocks, sizeof *out->shared_heads) };
         walk_all(&w);
         find_dominators(&w);
         sums = sum_branches(&w);
@@ -320,6 +324,7 @@ void graph_retained_free(struct graph_retained *r)
         free(r->by_owner);
         free(r->by_block);
         free(r->by_set);
+        free(r->shared_heads);
 }
 
 /* ---- sets, exactly ---- */

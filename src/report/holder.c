@@ -252,7 +252,7 @@ static uint64_t function_key(const struct holder *h)
 struct holder_key holder_key(const struct profile *p, const struct holder *h)
 {
         uint64_t kind = (uint64_t)h->root->kind << 32;
-        const struct profile_region *region = h->root->region ? &p->regions[h->root->region - 1] : NULL;
+        uint32_t site = h->root->region ? p->regions[h->root->region - 1].site : 0;
 
         switch (h->root->kind) {
         case PROFILE_ROOT_DATA:
@@ -264,7 +264,7 @@ struct holder_key holder_key(const struct profile *p, const struct holder *h)
         case PROFILE_ROOT_THREAD:
                 return (struct holder_key){ kind | h->root->tid, 0 };
         case PROFILE_ROOT_MAPPING:
-                return (struct holder_key){ kind | (region ? region->site : 0), 0 };
+                return (struct holder_key){ kind, site && site < p->site_count ? p->nodes[p->sites[site].node].pc : 0 };
         case PROFILE_ROOT_API:
                 return (struct holder_key){ kind, h->root->start };
         default:

@@ -168,6 +168,8 @@ TEST(what_two_variables_hold_is_shared_and_a_stack_takes_no_part)
         is_equal(r.by_owner[2].bytes, 16);
         is_equal(r.shared.bytes, 4 + 8);
         is_equal(r.shared.blocks, 2);
+        is_equal(r.shared_count, 1);
+        is_equal(r.shared_heads[0], 2);
         is_equal(r.lost.bytes, 32 + 64);
         is_equal(r.ignored.blocks, 0);
         is_equal(r.by_block[2].bytes, 4 + 8);

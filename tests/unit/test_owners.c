@@ -6,6 +6,7 @@
 
 #include "forge_leaks.h"
 #include "report/owners.h"
+#include "sample.h"
 
 static char *owners_of(const struct profile *p, struct owners_options options)
 {
@@ -51,7 +52,14 @@ TEST(what_two_owners_keep_is_a_row_of_its_own)
         forge_pointer(&p, 13, 24, 5);
         text = owners_of(&p, (struct owners_options){ 0 });
         has_text(text, "   20 %      204 B           3  data of prog\n");
-        has_text(text, "   10 %      100 B           1  kept by several of them together\n");
+        has_text(text, "   10 %      100 B           1  kept by several of them together\n"
+                       "  of it      100 B           1    allocated by parse [/src/a.c:10], kept by\n"
+                       "                                    data of prog\n"
+                       "                                    memory mapped by load [/src/l.c:7]\n");
+        free(text);
+        text = owners_of(&p, (struct owners_options){ .json = true });
+        has_text(text, "\"shared_parts\": [\n  {\"address\": \"0x10500\", \"site\": 1, \"retained\": {\"blocks\": 1, \"bytes\": 100}, \"owners\": "
+                       "[{\"kind\": \"data\", ");
         free(text);
         profile_free(&p);
 }
@@ -85,7 +93,7 @@ TEST(programs_get_the_same_sums)
         text = owners_of(&p, (struct owners_options){ .json = true });
         has_text(text, "\"total\": {\"blocks\": 16, \"bytes\": 1000},\n \"owners\": [\n  {\"kind\": \"data\", ");
         has_text(text, "\"pointers\": 2, \"retained\": {\"blocks\": 4, \"bytes\": 304}},\n");
-        has_text(text, "],\n \"shared\": {\"blocks\": 0, \"bytes\": 0},\n \"ignored\": {\"blocks\": 1, \"bytes\": 1},\n"
+        has_text(text, "],\n \"shared\": {\"blocks\": 0, \"bytes\": 0},\n \"shared_parts\": [],\n \"ignored\": {\"blocks\": 1, \"bytes\": 1},\n"
                        " \"lost\": {\"blocks\": 6, \"bytes\": 600}}\n");
         free(text);
         text = owners_of(&p, (struct owners_options){ .json = true, .sites = true });
@@ -95,5 +103,26 @@ TEST(programs_get_the_same_sums)
         profile_free(&p);
 }
 
-TAP_MAIN(owners_and_the_rest_add_up_to_the_heap, what_two_owners_keep_is_a_row_of_its_own, sites_have_what_their_blocks_keep,
+TEST(any_valid_recording_has_owners)
+{
+        uint32_t graphs = 0;
+
+        for (uint64_t seed = 1; seed <= 300; seed++) {
+                const struct profile_scan *scan;
+                struct profile p;
+
+                sample_profile(&p, seed, 40);
+                scan = profile_scanned(&p);
+                for (int i = 0; scan && scan->flags & PROFILE_SCAN_GRAPH && i < 4; i++) {
+                        char *text = owners_of(&p, (struct owners_options){ .sites = i & 1, .json = i & 2 });
+
+                        graphs += text != NULL && *text != 0;
+                        free(text);
+                }
+                profile_free(&p);
+        }
+        is_true(graphs > 40);
+}
+
+TAP_MAIN(any_valid_recording_has_owners, owners_and_the_rest_add_up_to_the_heap, what_two_owners_keep_is_a_row_of_its_own, sites_have_what_their_blocks_keep,
          programs_get_the_same_sums)

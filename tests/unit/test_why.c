@@ -6,6 +6,7 @@
 
 #include "forge_leaks.h"
 #include "report/why.h"
+#include "sample.h"
 
 static uint64_t address_of(uint32_t block)
 {
@@ -286,7 +287,30 @@ TEST(a_recording_without_a_graph_says_what_to_do)
         profile_free(&p);
 }
 
-TAP_MAIN(the_path_goes_from_the_root_to_the_block, every_kind_of_root_has_words, a_lost_block_is_said_to_be_lost,
+/* Numbers that no real program gives: nothing may be read outside of its array (under AddressSanitizer this fails loudly). */
+TEST(any_valid_recording_has_an_answer)
+{
+        uint32_t answers = 0;
+
+        for (uint64_t seed = 1; seed <= 300; seed++) {
+                struct profile p;
+
+                sample_profile(&p, seed, 40);
+                for (uint64_t i = 0; i < p.block_count && why_possible(&p, "x", &(struct err){ 0 }); i += 7) {
+                        char *text = say(&p, p.blocks[i].address, 0, true, i % 2, NULL);
+
+                        answers += text != NULL && *text != 0;
+                        free(text);
+                        text = say(&p, p.blocks[i].address - 1, p.blocks[i].site, true, i % 2, NULL);
+                        is_true(text != NULL);
+                        free(text);
+                }
+                profile_free(&p);
+        }
+        is_true(answers > 100);
+}
+
+TAP_MAIN(any_valid_recording_has_an_answer, the_path_goes_from_the_root_to_the_block, every_kind_of_root_has_words, a_lost_block_is_said_to_be_lost,
          a_possibly_lost_block_is_held_by_a_pointer_into_it, an_address_inside_a_block_is_told_apart, what_is_no_block_is_described,
          a_long_list_is_shortened, a_long_path_of_many_kinds_is_shortened_too, all_roots_are_listed_by_owner,
          the_typical_block_of_a_site_is_held_as_most_are, programs_get_the_same_facts, a_recording_without_a_graph_says_what_to_do)

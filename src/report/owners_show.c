@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * owners_show.c -- the heap by what keeps it, for people and for programs.
+ *
+ * Room:   outside.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/json.h"
+#include "report/maker.h"
+#include "report/owners_form.h"
+#include "report/text.h"
+
+enum {
+        OWNERS_SCREEN = 20, /* rows, unless asked for more */
+        OWNERS_NAMES = 3    /* owners that are named of those who keep something together */
+};
+
+uint32_t owners_shown(const struct owners *w, uint32_t count)
+{
+        uint32_t limit = w->o->limit ? w->o->limit : w->o->json ? count : OWNERS_SCREEN;
+
+        return limit < count ? limit : count;
+}
+
+/* ---- for people ---- */
+
+void owners_row(const struct owners *w, struct graph_sum sum)
+{
+        struct str share = { 0 };
+
+        text_share(&share, (double)sum.bytes, (double)w->all.bytes);
+        str_format(w->out, "%7s", str_get(&share));
+        str_free(&share);
+        text_cell(w->out, 11, sum.bytes, text_size);
+        text_cell(w->out, 12, sum.blocks, text_number);
+        str_text(w->out, "  ");
+}
+
+void owners_title(const struct owners *w, const char *what, const char *column)
+{
+        str_format(w->out, "%s; in all ", what);
+        text_size(w->out, (int64_t)w->all.bytes);
+        str_text(w->out, " in ");
+        text_count(w->out, (int64_t)w->all.blocks, "block");
+        str_format(w->out, "\n%7s%11s%12s  %s\n", "share", "bytes", "blocks", column);
+}
+
+static void add_rest(const struct owners *w, struct graph_sum sum, const char *what)
+{
+        if (!sum.blocks)
+                return;
+        owners_row(w, sum);
+        str_format(w->out, "%s\n", what);
+}
+
+/* "        of it  12.0 KiB  by conn_new [conn.c:20]" and who keeps it. */
+static void add_part(const struct owners *w, const struct owners_part *part)
+{
+        uint32_t shown = part->count < OWNERS_NAMES ? part->count : OWNERS_NAMES;
+
+        str_format(w->out, "%7s", "of it");
+        text_cell(w->out, 11, part->kept.bytes, text_size);
+        text_cell(w->out, 12, part->kept.blocks, text_number);
+        str_text(w->out, "    allocated by ");
+        maker_write(w->p, maker_of(w->p, w->s, w->p->blocks[part->block].site), 0, w->out);
+        str_text(w->out, ", kept by\n");
+        for (uint32_t i = 0; i < shown; i++) {
+                str_format(w->out, "%36s", "");
+                holder_owner(w->p, w->s, &w->list[part->holders[i]].holder, w->out);
+                str_char(w->out, '\n');
+        }
+        if (shown < part->count)
+                str_format(w->out, "%36sand %" PRIu32 " more\n", "", part->count - shown);
+}
+
+void owners_text(const struct owners *w, uint32_t keeping, const struct graph_retained *r)
+{
+        uint32_t shown = owners_shown(w, keeping);
+        struct graph_sum others = { 0 };
+        char text[64];
+
+        owners_title(w, "the heap by what keeps it", "owner");
+        for (uint32_t i = 0; i < shown; i++) {
+                owners_row(w, w->list[i].kept);
+                text_color(w->out, w->o->color, TEXT_CYAN);
+                holder_owner(w->p, w->s, &w->list[i].holder, w->out);
+                text_plain(w->out, w->o->color);
+                str_char(w->out, '\n');
+        }
+        for (uint32_t i = shown; i < keeping; i++) {
+                others.blocks += w->list[i].kept.blocks;
+                others.bytes += w->list[i].kept.bytes;
+        }
+        snprintf(text, sizeof text, "%" PRIu32 " more owners (-n %" PRIu32 ")", keeping - shown, shown);
+        add_rest(w, others, text);
+        add_rest(w, r->shared, "kept by several of them together");
+        for (uint32_t i = 0; i < w->part_count; i++)
+                add_part(w, &w->parts[i]);
+        add_rest(w, r->ignored, "SEEP_IGNORE");
+        add_rest(w, r->lost, "lost: kept by nothing ('seep leaks' tells more)");
+}
+
+/* ---- for programs ---- */
+
+void owners_json_sum(const struct owners *w, const char *before, const char *name, struct graph_sum sum)
+{
+        str_format(w->out, "%s\"%s\": ", before, name);
+        json_field(w->out, "{\"", "blocks", sum.blocks);
+        json_field(w->out, ", \"", "bytes", sum.bytes);
+        str_char(w->out, '}');
+}
+
+void owners_json_head(const struct owners *w)
+{
+        str_text(w->out, "{\"seep\": 1, \"program\": ");
+        json_text(w->out, w->p->meta.program);
+        json_field(w->out, ", \"", "pid", w->p->meta.pid);
+        owners_json_sum(w, ",\n ", "total", w->all);
+}
+
+/* The largest parts of what is shared. */
+static void json_parts(const struct owners *w)
+{
+        str_text(w->out, ",\n \"shared_parts\": [");
+        for (uint32_t i = 0; i < w->part_count; i++) {
+                const struct profile_block *block = &w->p->blocks[w->parts[i].block];
+
+                str_format(w->out, "%s\n  {\"address\": \"0x%" PRIx64 "\"", i ? "," : "", block->address);
+                json_field(w->out, ", \"", "site", block->site);
+                owners_json_sum(w, ", ", "retained", w->parts[i].kept);
+                str_text(w->out, ", \"owners\": [");
+                for (uint32_t k = 0; k < w->parts[i].count; k++) {
+                        str_text(w->out, k ? ", {" : "{");
+                        holder_json(w->p, &w->list[w->parts[i].holders[k]].holder, w->out);
+                        str_char(w->out, '}');
+                }
+                str_text(w->out, "]}");
+        }
+        str_char(w->out, ']');
+}
+
+void owners_json(const struct owners *w, uint32_t keeping, const struct graph_retained *r)
+{
+        uint32_t shown = owners_shown(w, keeping);
+
+        owners_json_head(w);
+        str_text(w->out, ",\n \"owners\": [");
+        for (uint32_t i = 0; i < shown; i++) {
+                str_text(w->out, i ? ",\n  {" : "\n  {");
+                holder_json(w->p, &w->list[i].holder, w->out);
+                json_field(w->out, ", \"", "pointers", w->list[i].pointers);
+                owners_json_sum(w, ", ", "retained", w->list[i].kept);
+                str_char(w->out, '}');
+        }
+        str_char(w->out, ']');
+        owners_json_sum(w, ",\n ", "shared", r->shared);
+        json_parts(w);
+        owners_json_sum(w, ",\n ", "ignored", r->ignored);
+        owners_json_sum(w, ",\n ", "lost", r->lost);
+        str_text(w->out, "}\n");
+}
