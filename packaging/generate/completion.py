@@ -60,7 +60,7 @@ def operands_bash(table):
 # ---- zsh: specifications for _arguments ----
 
 ZSH_KINDS = {"file": "_files", "folder": "_files -/", "process": "_seep_processes", "user": "_users", "signal": "_signals",
-             "recording": "_files -g '*.seep'", "topic": "_seep_topics"}
+             "recording": "_files -g '*.seep'", "topic": "_seep_topics", "program": "_seep_programs"}
 
 
 def zsh_text(text):
@@ -84,7 +84,7 @@ def zsh_option(option):
 
 def zsh_operands(command):
     kinds = operand_kinds(command)
-    if "program" in kinds:
+    if kinds == ["program"]:
         return ["\t\t'(-)1:program:_seep_programs'", "\t\t'*::arguments:_normal'"]
     actions = [ZSH_KINDS[k] for k in kinds]
     if not actions:

@@ -156,6 +156,9 @@ def test_bash_leaves_the_arguments_of_the_program_to_it(folder, need):
     assert bash_offers(folder, "seep", "./runner", "-") == []
     assert bash_offers(folder, "seep", "--follow", "all", "./runner", "--fol") == []
     assert bash_offers(folder, "seep", "--follow", "=", "all", "--fol") == ["--follow"]
+    assert bash_offers(folder, "seep", "check", "--", "./runner", "--max") == []
+    assert "--max-peak" in bash_offers(folder, "seep", "check", "run.seep", "--max")
+    assert {"run.seep", "./runner"} <= set(bash_offers(folder, "seep", "check", "run"))
 
 
 def test_fish_offers_every_command_option_and_value(folder, need):
@@ -179,6 +182,8 @@ def test_fish_offers_words_that_fit(folder, need):
     assert fish_offers(folder, "seep --signal=USR") == ["--signal=USR1", "--signal=USR2"]
     assert fish_offers(folder, "seep ./runner --fol") == []
     assert "./runner" in fish_offers(folder, "seep -o x ./run")
+    assert fish_offers(folder, "seep check -- ./runner --max") == []
+    assert "--max-peak" in fish_offers(folder, "seep check run.seep --max")
 
 
 def test_fish_offers_recorded_processes_else_all(folder, need, recorded):
@@ -197,6 +202,8 @@ def test_fish_offers_recorded_processes_else_all(folder, need, recorded):
     ("seep record --follow=no", "--follow=none"),
     ("seep report ./run.", r"run\.seep"),
     ("seep help pea", "peak"),
+    ("seep check ./run.s", r"run\.seep"),
+    ("seep check --max-pe", "--max-peak"),
 ])
 def test_zsh_completes(folder, need, line, wanted):
     need("zsh")
