@@ -166,7 +166,7 @@ static int take_operands(struct question *q, int count, char **words)
 
 static bool answer(struct question *q, const struct profile *p, const char *from, int *status, struct err *e)
 {
-        struct why_options options = { (uint32_t)q->limit, deliver_color(&q->how, q->color), q->how.output ? 0 : pager_columns() };
+        struct why_options options = { (uint32_t)q->limit, deliver_color(&q->how, q->color), q->how.output || !pager_columns() };
         struct symbols *s;
         struct str out = { 0 };
         struct why w;
@@ -183,6 +183,8 @@ static bool answer(struct question *q, const struct profile *p, const char *from
                 *status = w.held ? 0 : ERR_EXIT_FINDINGS;
                 good = deliver_text(&q->how, &out, e);
         }
+        if (good && !q->quiet && !q->json)
+                names_hint(s, p);
         why_free(&w);
         symbols_free(s);
         str_free(&out);

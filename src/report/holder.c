@@ -93,7 +93,7 @@ static void add_variable(const struct profile *p, const struct holder *h, struct
 
         str_text(out, v->name);
         if (v->function)
-                str_format(out, " in %s()", v->function);
+                str_format(out, " in %.*s()", (int)label_length(v->function), v->function);
         label_place(&(struct symbol_frame){ .file = v->file, .line = v->line }, out);
         if (module_name(p, h->root->module))
                 str_format(out, " (%s)", module_name(p, h->root->module));

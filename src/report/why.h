@@ -79,7 +79,7 @@ void why_groups(struct why *w);
 struct why_options {
         uint32_t limit; /* groups that are listed; 0: all */
         int color;
-        uint32_t columns; /* 0: no terminal */
+        bool whole_names; /* also those that are too long for a terminal */
 };
 
 void why_text(const struct why *w, const struct why_options *o, struct str *out);

@@ -10,13 +10,15 @@
 #include <string.h>
 
 #include "report/maker.h"
+#include "report/shorten.h"
 #include "report/text.h"
 
 enum {
         WHY_COLUMNS = 80,
         WHY_TYPE = 20,    /* column where the type of a step's block begins */
         WHY_ADDRESS = 64, /* column where its address begins */
-        WHY_MAKER = 24    /* columns of who made it at least */
+        WHY_MAKER = 24,   /* columns of who made it at least */
+        WHY_NAME = 28     /* columns of a type, unless it is to be whole */
 };
 
 /* Go to COLUMN of the line that begins at byte START, past a gap. */
@@ -27,24 +29,31 @@ static void go_to(struct str *out, size_t start, size_t column)
         text_pad(out, start, column);
 }
 
-/* Append "struct node, 48 B, node_new [list.c:20]" to the line that begins at byte START. */
-static void add_block(const struct why *w, uint32_t block, const struct str *type, size_t start, struct str *out)
+static void add_type(const struct why_step *step, bool whole, struct str *out)
+{
+        struct str type = { 0 };
+
+        if (!step->type.length)
+                return;
+        str_text(&type, str_get(&step->type));
+        if (!whole)
+                shorten_arguments(&type, WHY_NAME);
+        str_format(out, "%s, ", str_get(&type));
+        str_free(&type);
+}
+
+/* Append "48 B, node_new [list.c:20]" and the address to the line that begins at byte START. */
+static void add_block(const struct why *w, uint32_t block, size_t start, struct str *out)
 {
         const struct profile_block *b = &w->p->blocks[block];
         size_t used;
 
-        if (type && type->length)
-                str_format(out, "%s, ", str_get(type));
         text_number(out, (int64_t)b->size);
         str_text(out, " B, ");
         used = text_columns(out, start);
         maker_write(w->p, maker_of(w->p, w->s, b->site), used + WHY_MAKER + 2 < WHY_ADDRESS ? WHY_ADDRESS - 2 - used : WHY_MAKER, out);
-}
-
-static void add_address(const struct why *w, uint32_t block, size_t start, struct str *out)
-{
         go_to(out, start, WHY_ADDRESS);
-        str_format(out, "0x%" PRIx64 "\n", w->p->blocks[block].address);
+        str_format(out, "0x%" PRIx64 "\n", b->address);
 }
 
 /* ---- the path ---- */
@@ -69,9 +78,9 @@ static bool offset_tells(const struct holder *h)
         return h->variable.name || (kind != PROFILE_ROOT_REGISTER && kind != PROFILE_ROOT_STACK && kind != PROFILE_ROOT_DATA);
 }
 
-static void write_step(const struct why *w, const struct why_step *step, int color, struct str *out)
+static void write_step(const struct why *w, const struct why_step *step, const struct why_options *o, struct str *out)
 {
-        size_t start = out->length;
+        size_t start;
 
         if (step->left_out)
                 write_left_out(step, out);
@@ -83,27 +92,27 @@ static void write_step(const struct why *w, const struct why_step *step, int col
                         str_text(out, "a part of ");
                 else if (step->from_block || (step->at && offset_tells(&w->holder)))
                         str_format(out, "+0x%" PRIx64 " ", step->at);
-                text_color(out, color, TEXT_CYAN);
+                text_color(out, o->color, TEXT_CYAN);
                 str_text(out, str_get(&step->member));
-                text_plain(out, color);
+                text_plain(out, o->color);
                 if (step->flags & PROFILE_POINTER_INTERIOR)
                         str_text(out, " (inside)");
                 go_to(out, start, WHY_TYPE);
         }
-        add_block(w, step->block, &step->type, start, out);
-        add_address(w, step->block, start, out);
+        add_type(step, o->whole_names, out);
+        add_block(w, step->block, start, out);
 }
 
-static void write_path(const struct why *w, int color, struct str *out)
+static void write_path(const struct why *w, const struct why_options *o, struct str *out)
 {
         if (w->holder.root) {
-                text_color(out, color, TEXT_BOLD);
+                text_color(out, o->color, TEXT_BOLD);
                 holder_write(w->p, w->s, &w->holder, out);
-                text_plain(out, color);
+                text_plain(out, o->color);
                 str_char(out, '\n');
         }
         for (uint32_t i = 0; i < w->step_count; i++)
-                write_step(w, &w->steps[i], color, out);
+                write_step(w, &w->steps[i], o, out);
 }
 
 /* ---- sentences ---- */
@@ -216,7 +225,7 @@ void why_text(const struct why *w, const struct why_options *o, struct str *out)
         write_block(w, out);
         str_char(out, '\n');
         write_class(w, o->color, out);
-        write_path(w, o->color, out);
+        write_path(w, o, out);
         if (w->step_count || !w->held)
                 str_char(out, '\n');
         write_retained(w, out);
