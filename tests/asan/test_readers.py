@@ -107,14 +107,23 @@ def damaged_copies(whole, how_many):
         yield i, bytes(data)
 
 
+STATUSES = [
+    (["report", "--json"], (0, 4)),
+    (["info"], (0, 1, 4)),
+    (["events", "--csv"], (0, 2, 4)),
+    (["leaks", "--blocks"], (0, 1, 3, 4)),
+    (["why", "--site", "1"], (0, 1, 2, 3, 4)),
+    (["report", "--retained"], (0, 2, 3, 4)),
+    (["check"], (0, 1, 3, 4)),
+]
+
+
 def test_damaged_recordings_are_read_or_refused(recording, tmp_path):
     whole = recording.read_bytes()
     for i, data in damaged_copies(whole, 60):
         file = tmp_path / f"{i}.seep"
         file.write_bytes(data)
-        for view, statuses in ((["report", "--json"], (0, 4)), (["info"], (0, 1, 4)), (["events", "--csv"], (0, 2, 4)),
-                               (["leaks", "--blocks"], (0, 1, 3, 4)), (["why", "--site", "1"], (0, 1, 2, 3, 4)),
-                               (["report", "--retained"], (0, 2, 3, 4)), (["check"], (0, 1, 3, 4))):
+        for view, statuses in STATUSES[:3] if i % 3 else STATUSES:
             done = run(ASAN, [*view, file], tmp_path)
             assert_no_complaint(done)
             assert done.returncode in statuses, f"copy {i}: {done.returncode}: {done.stderr.decode()}"
