@@ -240,7 +240,10 @@ static bool valgrind_block(struct parser *p)
                 struct suppress_rule *rule = add_rule(p, leak ? SUPPRESS_LEAK : SUPPRESS_RELEASE, name);
 
                 rule->at = at;
-                return block_frames(p, rule);
+                if (block_frames(p, rule))
+                        return true;
+                suppress_truncate(p->to, p->to->count - 1); /* half a rule would cover too much */
+                return false;
         }
         while ((line = next_line(p)))
                 if (strcmp(line, "}") == 0)

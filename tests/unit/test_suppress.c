@@ -173,6 +173,8 @@ static void refused(const char *text, const char *where, const char *expected)
         has_text(e.text, where);
         has_text(e.text, expected);
         is_equal(e.exit_code, ERR_EXIT_USAGE);
+        for (uint32_t i = 0; i < rules.count; i++)
+                is_true(rules.rules[i].line_count != 0);
         suppress_free(&rules);
 }
 
