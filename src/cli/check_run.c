@@ -229,6 +229,11 @@ static void on_recorded(struct run *r, const struct session_end *end)
 
 static bool judge_roster(struct check *c, const struct roster *roster, struct err *e)
 {
+        const struct roster_entry *main = &roster->main;
+
+        if (!c->processes.count && (!main->filled || main->profile.meta.end == PROFILE_END_EXEC))
+                return err_set(e, ERR_EXIT_CANNOT_TRACE, "what %s ran at last was not recorded (is it statically linked?), only what was before it "
+                               "or beside it; --process RE judges that", c->program_argv[0]);
         for (uint32_t i = 0; i < roster->count; i++) {
                 const struct roster_row *row = &roster->rows[i];
 

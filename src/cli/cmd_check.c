@@ -41,7 +41,7 @@ static int say_help(void)
 static bool show(const struct check *c, struct err *e)
 {
         struct deliver how = { .plain = true };
-        struct findings_text_options options = { c->limit, c->quiet, deliver_color(&how, c->color) };
+        struct findings_text_options options = { c->limit, pager_columns(), c->quiet, deliver_color(&how, c->color) };
         struct str out = { 0 };
         bool good;
 
@@ -77,7 +77,7 @@ static int check(struct check *c)
         if (!show(c, &e) || !check_write_files(c, &e))
                 return message_error(&e);
         tell_program(c, program);
-        return budgets_broken(&c->findings) ? c->error_status : program;
+        return budgets_broken(&c->findings) && c->error_status ? c->error_status : program;
 }
 
 /* What stands behind "--" is the program's; "--" as an option's value is not meant. */

@@ -190,6 +190,7 @@ uint32_t findings_broken(const struct findings *f);
 /* Forms. */
 struct findings_text_options {
         uint32_t limit; /* findings told with their stacks; 0: all */
+        uint32_t columns; /* of the terminal, in which lines of stacks are cut; 0: whole lines */
         bool quiet;     /* broken budgets only */
         int color;
 };

@@ -34,30 +34,34 @@ static void write_broken(const struct findings *f, const struct findings_text_op
         }
 }
 
-static void write_stack(const struct finding_stack *stack, struct str *out)
+static void write_stack(const struct finding_stack *stack, const struct findings_text_options *o, struct str *out)
 {
         if (!stack->count)
                 str_text(out, "     [no stack recorded]\n");
         for (uint32_t i = 0; i < stack->count; i++) {
+                size_t start = out->length;
+
                 str_text(out, "     ");
                 finding_frame_say(&stack->frames[i], out);
-                str_text(out, stack->frames[i].inlined ? " (inlined)\n" : "\n");
+                str_text(out, stack->frames[i].inlined ? " (inlined)" : "");
+                if (o->columns)
+                        text_cut(out, start, o->columns);
+                str_char(out, '\n');
         }
 }
 
-static void write_finding(const struct findings *f, const struct finding *finding, uint32_t number, struct str *out)
+static void write_finding(const struct findings *f, const struct finding *finding, const struct findings_text_options *o, struct str *out)
 {
-        str_format(out, "\n%2" PRIu32 ". ", number);
         finding_say(finding, out);
         if (finding->processes > 1)
                 str_format(out, ", in %" PRIu32 " processes", finding->processes);
         else if (f->process_count > 1)
                 str_format(out, ", in pid %" PRIu32, f->processes[finding->process].pid);
         str_char(out, '\n');
-        write_stack(&finding->stack, out);
+        write_stack(&finding->stack, o, out);
         if (finding->origin.count) {
                 str_text(out, "   allocated by\n");
-                write_stack(&finding->origin, out);
+                write_stack(&finding->origin, o, out);
         }
 }
 
@@ -69,10 +73,12 @@ static void write_findings(const struct findings *f, const struct findings_text_
         for (uint32_t i = 0; i < broken; i++) {
                 if (f->all[i].kind == FINDING_BUDGET)
                         continue;
-                if (o->limit && told == o->limit)
+                if (o->limit && told == o->limit) {
                         more++;
-                else
-                        write_finding(f, &f->all[i], ++told, out);
+                        continue;
+                }
+                str_format(out, "\n%2" PRIu32 ". ", ++told);
+                write_finding(f, &f->all[i], o, out);
         }
         if (more)
                 str_format(out, "\n%" PRIu32 " more (-n %" PRIu32 ")\n", more, told + more);

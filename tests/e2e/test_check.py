@@ -115,6 +115,7 @@ def test_a_broken_budget_wins_over_the_status_of_the_program(check):
 def test_error_exitcode_0_only_tells(check):
     done = check.of(["--error-exitcode", "0"], "lose:1:1")
     assert done.status == 0 and broken(done)[0]
+    assert check.of(["--error-exitcode", "0"], "lose:1:1", "exit:7").status == 7
 
 
 @pytest.mark.parametrize("step,number", [("abort", signal.SIGABRT), ("kill", signal.SIGKILL)])
@@ -137,6 +138,14 @@ def test_a_program_that_cannot_be_recorded_is_no_success(compiler, check):
     assert check("--", static).status == 3
     assert check("--", check.folder / "no-such-program").status == 127
     assert check("--", Path(__file__)).status == 126
+
+
+def test_a_program_that_was_not_recorded_is_not_judged_by_its_children(compiler, check):
+    static = compiler.build("budgets.c", flags=("-O0", "-static"), name="budgets-static")
+    child = {"BUDGETS_CHILD": str(check.program)}
+    assert check("--", "env", static, "run", "keep:1", env=child).status in (1, 3)
+    assert check("--process", "budgets$", "--", "env", static, "run", "keep:1", env=child).status == 0
+    assert check("--process", "budgets$", "--", "env", static, "run", "lose:1:1", env=child).status == 1
 
 
 # ---- children ----

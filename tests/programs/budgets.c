@@ -11,7 +11,7 @@
  *   peak:SIZE          one block that is freed at once, by peak_block
  *   render:COUNT       so many calls of malloc and free by mix, below audio_render
  *   say:TEXT           a line on stdout
- *   run                a child runs this program with the steps that follow; ends as it does
+ *   run                a child runs this program (or $BUDGETS_CHILD) with the steps that follow; ends as it does
  *   exit:N  abort  kill
  *
  * Lines:  leak CLASS FUNCTION BYTES BLOCKS, then fact allocs=.. live=.. peak=..
@@ -109,7 +109,7 @@ LEAK_ALONE static int run(char *program, char **steps)
 
         if (pid == 0) {
                 *steps = program;
-                execv("/proc/self/exe", steps);
+                execv(getenv("BUDGETS_CHILD") ? getenv("BUDGETS_CHILD") : "/proc/self/exe", steps);
                 _exit(99);
         }
         if (waitpid(pid, &status, 0) != pid)
