@@ -73,7 +73,7 @@ class Truth:
         self.total, self.sites, self.kinds, self.facts = None, {}, {}, {}
         self.stacks, self.mismatches, self.children = [], [], []
         self.moments, self.since, self.held, self._now = {}, {}, [], {}
-        self.leaks = {}
+        self.leaks, self.graph = {}, []
         self.paths, self.types = {}, {}
         for line in text.splitlines():
             word, *rest = line.split()
@@ -112,8 +112,8 @@ class Truth:
         """Of the block that a path leads to."""
         self.types[rest[0]] = rest[1]
 
-    def _ready(self, rest):
-        """Everything is in place."""
+    def _graph(self, rest):
+        self.graph.append(rest)
 
     def _kind(self, rest):
         self.kinds[rest[0]] = rest[1]
