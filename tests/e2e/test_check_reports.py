@@ -227,6 +227,21 @@ def test_wrong_releases_are_what_memcheck_writes(compiler, check, need):
     assert counts(ours) == counts(theirs)
 
 
+@pytest.mark.parametrize("case", ["twice", "unknown"])
+def test_invalid_releases_have_the_shape_of_memchecks(compiler, check, need, case):
+    need("valgrind")
+    program = compiler.build("releases.cpp")
+    theirs = memcheck(check.folder, program, case)
+    done = check("--max-bad-frees", "0", "--valgrind-xml", "ours.xml", "--", program, case)
+    ours = ElementTree.parse(check.folder / "ours.xml").getroot()
+    found = [next(e for e in root.findall("error") if e.findtext("kind") == "InvalidFree") for root in (ours, theirs)]
+    assert done.status == 1
+    assert found[0].findtext("what") == found[1].findtext("what")
+    assert stacks(found[0])[0] == stacks(found[1])[0]
+    assert stacks(found[0])[-1] == stacks(found[1])[-1]  # of the allocation, if there was one
+    check_shape(ours, theirs)
+
+
 def test_what_is_suppressed_is_counted(check, need):
     need("valgrind")
     rules = check.folder / "rules.supp"
