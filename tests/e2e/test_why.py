@@ -84,7 +84,7 @@ def test_the_path_to_every_block_is_the_one_that_the_program_built(build, compil
     done = recorder.record(built(compiler, *build))
     assert done.status == 0, done.stderr
     debug = build[2] == "-g"
-    assert len(done.truth.paths) == 17
+    assert len(done.truth.paths) == 19
     for name, wanted in done.truth.paths.items():
         status, answer = why(done.profile.path, hex(wanted["steps"][-1][0]))
         if wanted["kind"] is None:

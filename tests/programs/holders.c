@@ -11,8 +11,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "holders.h"
+#include "seep.h"
 
 void library_fill(void), library_tell(void);
 
@@ -208,11 +210,27 @@ static void mapping_fill(void)
         mapping[100] = node_new(node_new(NULL));
 }
 
-static void mapping_tell(void)
-{
-        struct node *node = mapping[100];
+static pthread_key_t key;
 
-        PATH("mapping", "mapping", "-", 0, "-");
+static void key_fill(void)
+{
+        if (pthread_key_create(&key, NULL) || pthread_setspecific(key, node_new(node_new(NULL))))
+                exit(1);
+}
+
+/* Made behind the back of every hook, so that nothing but SEEP_ROOT tells that it is ours. */
+static void **given;
+
+static void given_fill(void)
+{
+        given = (void **)syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        SEEP_ROOT(given, 4096);
+        given[10] = node_new(node_new(NULL));
+}
+
+static void pair_tell(const char *name, const char *kind, struct node *node)
+{
+        PATH(name, kind, "-", 0, "-");
         STEP(node, "-");
         STEP(node->next, "?");
         PATH_END();
@@ -332,6 +350,8 @@ static void fill(void)
         ring_fill();
         keep(node_new(node_new(NULL)));
         mapping_fill();
+        key_fill();
+        given_fill();
         chain_fill();
         library_fill();
 }
@@ -346,7 +366,9 @@ static void tell_all(void)
         vector_tell();
         members_tell();
         keep_tell();
-        mapping_tell();
+        pair_tell("mapping", "mapping", mapping[100]);
+        pair_tell("key", "thread", pthread_getspecific(key));
+        pair_tell("given", "root", given[10]);
         chain_tell();
         library_tell();
 }
