@@ -246,32 +246,40 @@ static bool judge_roster(struct check *c, const struct roster *roster, struct er
         return true;
 }
 
+/* Run the program and judge what was recorded.  false: E, or *STATUS after a message, tells why there is no result. */
+static bool run_and_judge(struct check *c, struct run *r, int *status, struct err *e)
+{
+        *status = run_program(r);
+        if (!r->started)
+                return false;
+        if (!r->roster.count) { /* on_recorded() has told why */
+                *status = ERR_EXIT_CANNOT_TRACE;
+                return false;
+        }
+        return judge_roster(c, &r->roster, e);
+}
+
 static bool judge_program(struct check *c, int *status)
 {
         struct run r = { .wishes = &c->record, .program_argv = c->program_argv, .recorded = on_recorded };
+        bool own_place = !c->record.pattern, good;
         struct place place = { 0 };
         struct err e = { 0 };
-        bool good = c->record.pattern || make_place(&place, &e);
 
-        if (good && place.directory)
-                c->record.pattern = str_get(&place.pattern);
-        if (place.directory && !budgets_want_leaks(&c->budgets))
-                c->record.session.flags &= ~WIRE_F_LEAK_SCAN; /* nobody will ask */
-        if (good)
-                *status = run_program(&r);
-        else
+        if (own_place && !make_place(&place, &e)) {
                 *status = message_error(&e);
-        good = good && r.started;
-        if (good && !r.roster.count) {
-                *status = ERR_EXIT_CANNOT_TRACE;
-                good = false;
-        } else if (good && !judge_roster(c, &r.roster, &e)) {
-                *status = message_error(&e);
-                good = false;
+                return false;
         }
-        if (place.directory)
+        if (own_place)
+                c->record.pattern = str_get(&place.pattern);
+        if (own_place && !budgets_want_leaks(&c->budgets))
+                c->record.session.flags &= ~WIRE_F_LEAK_SCAN; /* nobody will ask */
+        good = run_and_judge(c, &r, status, &e);
+        if (e.text[0])
+                *status = message_error(&e);
+        if (own_place)
                 clear_place(&place, &r.roster, &c->findings);
-        if (place.directory && good)
+        if (own_place && good)
                 tell_kept(c);
         roster_free(&r.roster);
         str_free(&place.pattern);

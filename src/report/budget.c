@@ -128,7 +128,7 @@ static void set_worst(struct findings *f, struct budget_verdict *v, const struct
                 finding_frame_say(place, &text);
         else
                 str_text(&text, "an unknown stack");
-        v->worst = findings_text_of(f, &text);
+        v->worst = findings_keep(f, &text);
         v->worst_part = part;
 }
 
@@ -165,7 +165,7 @@ static void add_budget_finding(struct judge *j, const struct budget_verdict *v, 
         budget_name(v, &text);
         str_text(&text, ": ");
         budget_say(v, &text);
-        made->text = findings_text_of(j->f, &text);
+        made->text = findings_keep(j->f, &text);
         made->bytes = budget_is_size(v->budget) ? v->measured : 0;
         made->count = v->measured;
         made->stack = stack;
@@ -342,7 +342,7 @@ static const char *find_unfit(struct findings *f, const struct profile *p)
         else if (!p->meta.complete)
                 str_format(&why, "the recording is not complete%s%s", p->meta.warning_count ? ": " : "",
                            p->meta.warning_count ? p->meta.warnings[0] : "");
-        return why.length ? findings_text_of(f, &why) : NULL;
+        return why.length ? findings_keep(f, &why) : NULL;
 }
 
 void budget_judge(struct findings *f, const struct findings_request *r, struct findings_recording *recording,

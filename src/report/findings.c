@@ -31,7 +31,7 @@ const struct finding_words *finding_words(enum finding_kind kind)
         return &words[kind];
 }
 
-const char *findings_text_of(struct findings *f, struct str *text)
+const char *findings_keep(struct findings *f, struct str *text)
 {
         const char *kept = pool_text(&f->texts, str_get(text));
 
@@ -104,7 +104,7 @@ static const char *path_of(struct findings *f, const struct findings_request *r,
                 *known = 1;
                 if (location_relative(r->root, file, &path)) {
                         f->paths = heap_grow(f->paths, f->path_count + 1, sizeof *f->paths);
-                        f->paths[f->path_count++] = findings_text_of(f, &path);
+                        f->paths[f->path_count++] = findings_keep(f, &path);
                         *known = f->path_count + 1;
                 }
         }
@@ -121,7 +121,7 @@ static void add_frame(struct findings *f, const struct findings_request *r, cons
         struct str name = { 0 };
 
         label_short(p, node, frame, &name);
-        made.function = findings_text_of(f, &name);
+        made.function = findings_keep(f, &name);
         made.signature = frame->function ? pool_text(&f->texts, label_plain(frame->function)) : NULL;
         made.file = pool_text(&f->texts, frame->file);
         made.path = path_of(f, r, made.file);
@@ -204,7 +204,7 @@ static const char *ending_of(struct findings *f, const struct profile_meta *meta
         } else if (meta->end == PROFILE_END_EXIT && meta->exit_code) {
                 str_format(&text, "exit %u", meta->exit_code);
         }
-        return text.length ? findings_text_of(f, &text) : NULL;
+        return text.length ? findings_keep(f, &text) : NULL;
 }
 
 static void add_process(struct findings *f, const struct findings_recording *recording)
@@ -283,7 +283,7 @@ static void add_releases(struct findings *f, const struct findings_request *r, s
                 if (!known) {
                         made = findings_new(f, kinds[error->type <= LEDGER_ERROR_UNKNOWN_FREE ? error->type : 0], FINDING_ALLOWED);
                         errors_what(p, error, &what);
-                        made->text = findings_text_of(f, &what);
+                        made->text = findings_keep(f, &what);
                         made->count = error->count;
                         made->bytes = error->size;
                         made->address = error->address;
@@ -356,7 +356,7 @@ static const char *find_unknown(struct findings *f, const struct leaks *l)
                 str_text(&why, "not searched for leaks when it ended, only ");
                 leaks_when(l->scan, &why);
         }
-        return why.length ? findings_text_of(f, &why) : NULL;
+        return why.length ? findings_keep(f, &why) : NULL;
 }
 
 static void add_leaks_and_releases(struct findings *f, const struct findings_request *r, struct findings_recording *recording,

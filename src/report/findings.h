@@ -151,7 +151,7 @@ void findings_free(struct findings *f);
  * of the pool. */
 struct finding *findings_new(struct findings *f, enum finding_kind kind, enum finding_state state);
 struct finding_stack findings_stack(struct findings *f, const struct findings_request *r, struct findings_recording *recording, uint32_t node);
-const char *findings_text_of(struct findings *f, struct str *text);
+const char *findings_keep(struct findings *f, struct str *text);
 
 /* Append "parse < load < main", what a place is known by: what has no name counts as its module, a function that calls itself once. */
 void findings_names(const struct finding_stack *stack, struct str *out);
