@@ -353,6 +353,23 @@ static void json_marks(struct json *j, bool snapshots)
         }
 }
 
+/* Like the totals, of the whole recording: whatever the selection leaves out. */
+static void json_all_leaks(struct json *j, struct symbols *s)
+{
+        const struct select_request request = { .cost = SELECT_LIVE, .each_site = true };
+        struct selection all;
+        struct leaks leaks;
+        struct err unused;
+
+        select_make(&all, j->profile, s, &request, &unused); /* asks for nothing that could be missing */
+        leaks_make_usual(&leaks, &all, s);
+        str_text(j->out, " \"leaks\": ");
+        json_leaks(&leaks, j->out);
+        str_text(j->out, ",\n");
+        leaks_free(&leaks);
+        select_free(&all);
+}
+
 void json_write(const struct selection *sel, const struct selection *resources, struct symbols *s, struct str *out)
 {
         struct json j = { .sel = sel, .profile = sel->profile, .out = out };
@@ -361,9 +378,7 @@ void json_write(const struct selection *sel, const struct selection *resources, 
         leaks_make_usual(&j.leaks, sel, s);
         json_recording(j.profile, out);
         json_totals(&j);
-        str_text(out, " \"leaks\": ");
-        json_leaks(&j.leaks, out);
-        str_text(out, ",\n");
+        json_all_leaks(&j, s);
         json_sites(&j);
         json_resources(&j, resources);
         str_text(out, " \"errors\": [");

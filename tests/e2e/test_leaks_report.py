@@ -184,6 +184,14 @@ def test_json_of_leaks_and_report_agree(recording):
             assert told["leaks"][kind]["bytes"] == sum(s["leak"][kind]["bytes"] for s in told["sites"])
 
 
+def test_leaks_of_a_filtered_report_are_those_of_the_whole_run(recording):
+    done = subprocess.run([SEEP, "report", "--json", "-i", "print_receipt", file_of(recording)], capture_output=True, env=clean_environment(),
+                          timeout=DEADLINE)
+    told = json.loads(done.stdout)
+    assert told["leaks"] == recording.profile.json["leaks"]
+    assert [(s["leaked_blocks"], s["leaked_bytes"]) for s in told["sites"]] == [(5, 200)]
+
+
 def test_report_orders_by_leaks(recording):
     done = subprocess.run([SEEP, "report", "-s", "leaked-bytes", "-i", "^main$", file_of(recording)], capture_output=True, text=True,
                           env=clean_environment(), timeout=DEADLINE)
