@@ -6,7 +6,7 @@
  * Keeps:  blocks by their index in the profile.  Interior pointers hold, too; where there is a choice, pointers to the start go first.
  *         Variables go before stacks: what a variable holds belongs to it, whoever else has the address in a register or (perhaps for
  *         the last time long ago) wrote it to the stack.
- * Cost:   1 million blocks with 5 million pointers: all sums below 2 s (tests/unit/test_graph.c has no clock; bench/ does).
+ * Cost:   1 million blocks, 5 million pointers that lead anywhere: paths 0.4 s, retained sizes 1.5 s; 3 million as real heaps have them: 0.5 s.
  */
 #ifndef SEEP_LEAK_GRAPH_H
 #define SEEP_LEAK_GRAPH_H
