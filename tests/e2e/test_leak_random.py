@@ -2,7 +2,7 @@
 """Heaps of random shape: what is lost follows from the graph that the program tells, by the rules as the manual states them."""
 import pytest
 
-from leaks import (BUILDS, build_for, check_verdicts, leaks_json, memcheck_reports, memcheck_verdicts, seep_verdicts, told_verdicts, waiting)
+from leaks import BUILDS, build_for, check_verdicts, leaks_json, memcheck_reports, memcheck_verdicts, seep_verdicts, told_verdicts, waiting
 
 MAKERS = [f"maker_{i}" for i in range(4)]
 
@@ -30,25 +30,33 @@ class Graph:
 
     def reached(self, first, allowed):
         """All that can be reached from some of them, over the links that are allowed."""
-        seen, todo = set(), [to for to, start in first if allowed(to, start)]
+        seen, todo = set(), [to for to, start in first if allowed(start)]
         while todo:
             number = todo.pop()
             if number not in seen:
                 seen.add(number)
-                todo += [to for to, start in self.links[number] if allowed(to, start)]
+                todo += [to for to, start in self.links[number] if allowed(start)]
         return seen
 
+    def indirect(self, lost):
+        """Lost blocks that hang on others.  In the order of addresses each one that does not hang on another yet takes what it reaches;
+        a head that is pointed to later hangs on that, too.  (So a ring that is entered beside its head keeps that: Memcheck's way.)"""
+        taken = set()
+        for head in sorted(lost, key=lambda n: self.blocks[n][0]):
+            todo = [head] if head not in taken else []
+            while todo:
+                more = {to for to, _ in self.links[todo.pop()] if to in lost and to != head} - taken
+                taken |= more
+                todo += more
+        return taken
+
     def classes(self):
-        """{class: numbers}.  A lost block is definitely so when only those that it reaches itself reach it, and of such a ring the
-        one with the lowest address."""
-        reachable = self.reached(self.roots, lambda to, start: start)
-        possible = self.reached(self.roots, lambda to, start: True) - reachable
+        """{class: numbers}"""
+        reachable = self.reached(self.roots, lambda start: start)
+        possible = self.reached(self.roots, lambda start: True) - reachable
         lost = set(self.blocks) - reachable - possible
-        below = {n: self.reached(self.links[n], lambda to, start: to in lost) for n in lost}
-        above = {n: {m for m in lost if n in below[m]} for n in lost}
-        ring = {n: above[n] & below[n] | {n} for n in lost}
-        heads = {n for n in lost if above[n] <= ring[n] and n == min(ring[n], key=lambda m: self.blocks[m][0])}
-        return {"reachable": reachable, "possible": possible, "definite": heads, "indirect": lost - heads}
+        indirect = self.indirect(lost)
+        return {"reachable": reachable, "possible": possible, "definite": lost - indirect, "indirect": indirect}
 
     def truth(self):
         """As programs tell it."""
@@ -65,9 +73,13 @@ def program(compiler):
     return build_for("seep", compiler, "leak_random.c", BUILDS[0])
 
 
-@pytest.mark.parametrize("seed", range(1, 13))
-def test_random_heaps(compiler, recorder, seed):
-    done = recorder.record(program(compiler), seed, 40 * seed)
+# The last two have a ring that is entered beside its head.
+HEAPS = [*((seed, 40 * seed) for seed in range(1, 13)), (128, 660), (130, 670)]
+
+
+@pytest.mark.parametrize("seed,count", HEAPS)
+def test_random_heaps(compiler, recorder, seed, count):
+    done = recorder.record(program(compiler), seed, count)
     check_verdicts("seep", seep_verdicts(done.folder / "out.seep", MAKERS), Graph(done.truth.graph).truth())
 
 
@@ -79,8 +91,8 @@ def test_random_heaps_of_running_programs(compiler, recorder, seed):
     check_verdicts("seep", found, Graph(done.truth.graph).truth())
 
 
-@pytest.mark.parametrize("seed", range(1, 7))
-def test_memcheck_has_the_same_rules(compiler, recorder, need, seed):
+@pytest.mark.parametrize("seed,count", HEAPS[::2])
+def test_memcheck_has_the_same_rules(compiler, recorder, need, seed, count):
     need("valgrind")
-    done, (report,) = memcheck_reports(recorder, program(compiler), seed, 40 * seed)
+    done, (report,) = memcheck_reports(recorder, program(compiler), seed, count)
     check_verdicts("memcheck", memcheck_verdicts(report, MAKERS), Graph(done.truth.graph).truth())
