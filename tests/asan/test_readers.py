@@ -85,7 +85,7 @@ def test_a_view_is_the_same_with_sanitizers(recording, view, tmp_path):
 
 
 # By tests/fuzz/corpus.c: every number that a file can hold, also those that no program would give.
-@pytest.mark.parametrize("name", ["least", "tiny", "small", "plain", "larger", "leaky"])
+@pytest.mark.parametrize("name", ["least", "tiny", "small", "plain", "larger", "graph", "leaky"])
 def test_numbers_that_no_program_gives_do_no_harm(name, tmp_path):
     file = Path(os.environ["SEEP_BUILD"]) / "tests" / "fuzz" / f"{name}.seep"
     for view in VIEWS:

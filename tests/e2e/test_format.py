@@ -23,7 +23,7 @@ def texts_as_hex(record):
             for key, value in record.items()}
 
 
-@pytest.mark.parametrize("name", ["least", "tiny", "small", "plain", "packed", "larger", "leaky"])
+@pytest.mark.parametrize("name", ["least", "tiny", "small", "plain", "packed", "larger", "graph", "leaky"])
 def test_the_document_alone_gives_every_field_of_a_file(name):
     wanted = json.loads((MADE / f"{name}.json").read_text())
     found = format_reader.read(MADE / f"{name}.seep")

@@ -83,5 +83,6 @@ int main(int argc, char **argv)
                put_sample(directory, "small", 2, 8, IMAGE_PLAIN) ||
                put_sample(directory, "plain", 5, 30, IMAGE_PLAIN) ||
                put_sample(directory, "packed", 5, 30, IMAGE_PACKED) ||
-               put_sample(directory, "larger", 12, 200, IMAGE_PACKED) || put_leaky(directory);
+               put_sample(directory, "larger", 12, 200, IMAGE_PACKED) ||
+               put_sample(directory, "graph", 26, 60, IMAGE_PLAIN) || put_leaky(directory);
 }
