@@ -2,6 +2,7 @@
 """Fixtures: a compiler that builds each target program once, and a recorder with a folder per run."""
 import os
 import shutil
+import subprocess
 
 import pytest
 
@@ -45,3 +46,21 @@ def plugs(compiler):
 def steps(compiler):
     """The program that does what its arguments say."""
     return compiler.build("steps.c")
+
+
+@pytest.fixture
+def repository(tmp_path, need):
+    """A git repository with 120 commits."""
+    need("git")
+    folder = tmp_path / "repository"
+    env = harness.clean_environment({**harness.GIT_ALONE, "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.org"})
+    stream = []
+    for i in range(120):
+        body = "".join(f"line {n * (i + 3) % 211}\n" for n in range(60)).encode()
+        stream.append(b"commit refs/heads/main\nmark :%d\ncommitter a <a@example.org> %d +0000\n"
+                      b"data 8\nround%3d\n" % (i + 1, 1600000000 + i * 60, i))
+        stream.append(b"M 100644 inline file%d.txt\ndata %d\n%s\n" % (i % 9, len(body), body))
+    subprocess.run(["git", "init", "-q", "-b", "main", str(folder)], check=True, env=env, timeout=60)
+    subprocess.run(["git", "-C", str(folder), "fast-import", "--quiet"], input=b"".join(stream), check=True, env=env,
+                   timeout=60)
+    return folder

@@ -18,6 +18,7 @@ BUILD = Path(os.environ.get("SEEP_BUILD", ROOT / "build"))
 SEEP = BUILD / "src" / "seep"
 DEADLINE = 60
 
+GIT_ALONE = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
 PLAIN = ("-O0", "-fno-builtin", "-g")
 HEAP_COUNTS = ("allocations", "frees", "bytes_allocated", "live_blocks", "live_bytes", "peak_bytes", "temporary")
 TRUTH_NAMES = {"allocs": "allocations", "frees": "frees", "bytes": "bytes_allocated", "live_blocks": "live_blocks",

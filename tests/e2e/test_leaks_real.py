@@ -12,9 +12,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from harness import SEEP, clean_environment, end_process, run, wait_until
+from harness import GIT_ALONE, SEEP, clean_environment, end_process, run, wait_until
 from leaks import MEMCHECK, function_name, leaks_json, memcheck_records
-from test_real_programs import GIT_ALONE, NGINX, answers, fetches, free_port, repository  # noqa: F401 (a fixture)
+from test_real_programs import NGINX, answers, fetches, free_port
 
 FILLED = {"MALLOC_PERTURB_": "165"}
 ONE_PROCESS = [*MEMCHECK, "--child-silent-after-fork=yes"]
@@ -48,7 +48,7 @@ def memcheck_lost(report):
 
 def seep_lost(file):
     told = leaks_json("--all-frames", file, show="definite,indirect")
-    assert told["leaks"]["scanned"] and told["complete"]
+    assert told["leaks"]["scanned"] and told["complete"] and told["leaks"]["reachable"]["blocks"] > 0
     lost = {"definite": {}, "indirect": {}}
     for site in told["sites"]:
         names = [function_name(told["frames"][i]["function"]) for i in site["stack"]]
@@ -129,7 +129,7 @@ GIT_COMMANDS = [["log", "--stat", "-n", "20"], ["blame", "main", "--", "file3.tx
 
 
 @pytest.mark.parametrize("what", GIT_COMMANDS, ids=lambda w: w[0])
-def test_git(recorder, repository, what):  # noqa: F811
+def test_git(recorder, repository, what):
     check_same(recorder, "git", "--no-pager", "-C", repository, *what, env=GIT_ALONE)
 
 
@@ -170,7 +170,8 @@ REDIS_WORK = "".join(f"SET key{i} {'x' * i}\nLPUSH list {i}\nHSET hash f{i} {i}\
 
 def redis(folder, prefix):
     path = folder / "redis.sock"
-    with served(folder, *prefix, "redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--appendonly", "no", "--dir", folder) as it:
+    options = ["--port", "0", "--unixsocket", path, "--save", "", "--appendonly", "no", "--dir", folder]
+    with served(folder, *prefix, "redis-server", *options) as it:
         wait_until(answers(path, b"PING\r\n", b"PONG"), "redis answers", process=it)
         said = subprocess.run(["redis-cli", "-s", str(path)], input=REDIS_WORK, capture_output=True, text=True, timeout=60)
         assert said.stdout.startswith("OK\n1\n1\n1\nOK\n")

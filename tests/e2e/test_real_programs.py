@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import PROGRAMS, SEEP, Profile, clean_environment, end_process, wait_until
+from harness import GIT_ALONE, PROGRAMS, SEEP, Profile, clean_environment, end_process, wait_until
 
 
 def check_same(recorder, *argv, normal=lambda text: text, **how):
@@ -64,26 +64,6 @@ def test_perl(recorder, need):
               'for my $k (sort { $a <=> $b } keys %h) { $t += length join ",", @{$h{$k}}; } print "$t\\n"; '
               'my @w = map { scalar reverse $_ } sort map { $_ * 7919 % 10007 } 1..3000; print "@w[0..9]\\n"; exit 3')
     assert check_same(recorder, "perl", "-e", script).status == 3
-
-
-GIT_ALONE = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
-
-
-@pytest.fixture
-def repository(tmp_path, need):
-    need("git")
-    folder = tmp_path / "repository"
-    env = clean_environment({**GIT_ALONE, "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.org"})
-    stream = []
-    for i in range(120):
-        body = "".join(f"line {n * (i + 3) % 211}\n" for n in range(60)).encode()
-        stream.append(b"commit refs/heads/main\nmark :%d\ncommitter a <a@example.org> %d +0000\n"
-                      b"data 8\nround%3d\n" % (i + 1, 1600000000 + i * 60, i))
-        stream.append(b"M 100644 inline file%d.txt\ndata %d\n%s\n" % (i % 9, len(body), body))
-    subprocess.run(["git", "init", "-q", "-b", "main", str(folder)], check=True, env=env, timeout=60)
-    subprocess.run(["git", "-C", str(folder), "fast-import", "--quiet"], input=b"".join(stream), check=True, env=env,
-                   timeout=60)
-    return folder
 
 
 GIT_COMMANDS = [["log", "--stat", "-p"], ["log", "--graph", "--oneline"], ["gc", "-q"], ["blame", "main", "--", "file3.txt"]]
