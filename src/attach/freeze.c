@@ -316,8 +316,3 @@ uint64_t freeze_next_used(const struct freeze *f, uint64_t address, uint64_t end
         }
         return end;
 }
-
-const char *freeze_register_name(uint32_t i)
-{
-        return i < FREEZE_REGISTERS ? arch_register_names[i] : "?";
-}

@@ -16,8 +16,8 @@
 
 #include "base/err.h"
 
-#define FREEZE_REGISTERS 16u /* general ones, in the order of freeze_register_name() */
-#define FREEZE_VECTORS 32u   /* 64-bit halves of vector registers */
+#define FREEZE_REGISTERS 16u /* general ones, in DWARF's order: rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15 */
+#define FREEZE_VECTORS 256u  /* 64-bit parts of vector registers: xmm0-15 first, then whatever more of them there is */
 
 struct freeze_thread {
         uint32_t tid;
@@ -59,8 +59,5 @@ void freeze_read_words(const struct freeze *f, const uint64_t *addresses, uint64
 /* The first address at or after ADDRESS, below END, whose page has ever been used (is present or swapped out); END when none has.
  * Page granular.  For large sparse memory. */
 uint64_t freeze_next_used(const struct freeze *f, uint64_t address, uint64_t end);
-
-/* "rax", ... for registers[I]. */
-const char *freeze_register_name(uint32_t i);
 
 #endif

@@ -29,7 +29,7 @@ struct search_memory {
 };
 
 #define SEARCH_BLOCK_IGNORED 1u  /* counts as reachable, with all it points to (SEEP_IGNORE) */
-#define SEARCH_BLOCK_PASSAGE 2u  /* memory that may have been a block: pointers go through it, nothing is said about it */
+#define SEARCH_BLOCK_PASSAGE 2u  /* memory that may have been a block, or several: pointers anywhere into it go through it, nothing is said about it */
 
 /* Sorted by address; of equal addresses the larger first.  Either nested (an arena, then what was carved from it) or disjoint. */
 struct search_block {

@@ -76,9 +76,15 @@ void sift_add_link(struct sift *s, uint32_t owner, struct search_link link)
         sift_put_link(s, owner, link);
 }
 
+/* Where a passage begins is not known for sure. */
+static inline bool sift_is_start(const struct sift *s, const struct index_probe *probe)
+{
+        return probe->start || (s->in->blocks[probe->block].flags & SEARCH_BLOCK_PASSAGE);
+}
+
 static inline void sift_put(struct sift *s, bool root, const struct sift_word *w, const struct index_probe *probe)
 {
-        uint32_t owner = w->span->owner, to = probe->block | (probe->start ? 0 : SEARCH_LINK_INTERIOR);
+        uint32_t owner = w->span->owner, to = probe->block | (sift_is_start(s, probe) ? 0 : SEARCH_LINK_INTERIOR);
         uint64_t at = w->at - w->span->base;
 
         if (root) {

@@ -26,6 +26,7 @@
 #define ROOTS_BEFORE_BINS 112u              /* lock, fast bins, top, last remainder */
 #define ROOTS_BEHIND_BINS 64u
 #define ROOTS_WORDS (FREEZE_REGISTERS + FREEZE_VECTORS)
+_Static_assert(ROOTS_WORDS + 1 == PROFILE_REGISTERS, "profile_register_name() knows them");
 
 struct work {
         const struct roots_input *in;

@@ -101,6 +101,8 @@ uint32_t scan_moving(const struct view *v, struct search_range **out)
 
 /* ---- choosing ---- */
 
+#define PASSAGE_MAX (256ull << 10) /* larger blocks have maps of their own, which nobody takes over */
+
 struct choice {
         struct search_block *at;
         uint64_t count, room;
@@ -131,12 +133,14 @@ struct sweep {
         uint64_t next, end;
 };
 
-/* A passage goes where no certain block is. */
-static void add_passage(struct choice *to, struct sweep *s, const struct scan_entry *e)
+/* A passage goes where no certain block is.  UNCERTAIN: what was there at the moment has been replaced, perhaps by something smaller, so it reaches
+ * as far as it can. */
+static void add_passage(struct choice *to, struct sweep *s, const struct scan_entry *e, bool uncertain)
 {
         const struct search_block *b = s->certain->at;
         uint64_t last = to->count ? to->at[to->count - 1].address + to->at[to->count - 1].size : 0;
         struct scan_entry part = *e;
+        uint64_t room;
 
         while (s->next < s->certain->count && b[s->next].address <= e->address) {
                 if (b[s->next].address + b[s->next].size > s->end)
@@ -145,8 +149,11 @@ static void add_passage(struct choice *to, struct sweep *s, const struct scan_en
         }
         if (s->end > part.address || last > part.address || (s->next && b[s->next - 1].address == part.address))
                 return;
-        if (s->next < s->certain->count && part.address + part.size > b[s->next].address)
-                part.size = b[s->next].address - part.address;
+        room = s->next < s->certain->count ? b[s->next].address - part.address : UINT64_MAX;
+        if (uncertain && part.size < PASSAGE_MAX)
+                part.size = PASSAGE_MAX;
+        if (part.size > room)
+                part.size = room;
         if (part.size)
                 add(to, &part, SEARCH_BLOCK_PASSAGE);
 }
@@ -163,7 +170,7 @@ static void find_passages(const struct scan_entries *now, const struct scan_entr
                 const struct scan_entry *e = first ? &now->at[i++] : &before->at[j++];
 
                 if (!first || !is_certain(e, moment_ms))
-                        add_passage(passages, &s, e);
+                        add_passage(passages, &s, e, first);
         }
 }
 

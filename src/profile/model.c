@@ -125,7 +125,9 @@ const char *profile_register_name(uint32_t i)
 
         if (i < 16)
                 return names[i];
-        return i < 48 ? vectors[(i - 16) / 2] : "a register";
+        if (i < 48)
+                return vectors[(i - 16) / 2];
+        return i < PROFILE_REGISTERS - 1 ? "a vector register" : "rsp";
 }
 
 const char *profile_scan_word(uint32_t when)

@@ -373,7 +373,9 @@ const char *profile_leak_word(uint32_t leak);
 const char *profile_leak_text(uint32_t leak);
 
 /* "rbx" for number I in a REGISTER root: 0 to 15 general registers in the order of DWARF (rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15), from
- * 16 on the 64-bit halves of vector registers (xmm0, its upper half, xmm1, ...: the name is that of the whole register).  Never NULL. */
+ * 16 on the 64-bit halves of vector registers (xmm0, its upper half, xmm1, ...: the name is that of the whole register), then the parts that
+ * make them wider, and last the stack pointer once more.  Never NULL. */
+#define PROFILE_REGISTERS (16u + 256u + 1u)
 const char *profile_register_name(uint32_t i);
 
 /* "malloc", or the name of a resource's type. */

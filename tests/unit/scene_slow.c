@@ -44,7 +44,9 @@ static uint32_t slow_target(const struct scene *s, uint64_t word)
 {
         uint32_t to = slow_block_at(s, word, true);
 
-        return to == NOBODY || word == s->blocks[to].address ? to : to | SEARCH_LINK_INTERIOR;
+        if (to == NOBODY || word == s->blocks[to].address || (s->blocks[to].flags & SEARCH_BLOCK_PASSAGE))
+                return to;
+        return to | SEARCH_LINK_INTERIOR;
 }
 
 static void slow_hold(struct slow *w, const struct scene *s, uint32_t root, uint64_t at, uint64_t word)

@@ -44,6 +44,16 @@ static void *sit_in_registers(void *unused)
         return unused;
 }
 
+/* The upper half of a ymm register; copies of memory use them. */
+static void *sit_in_wide_register(void *unused)
+{
+        static const uint64_t words[4] = { 0, 0, 0, MAGIC };
+
+        stage->tid = gettid();
+        __asm__ volatile("vmovdqu %0, %%ymm5; 1: movl $1, %1; jmp 1b" : : "m"(words), "m"(stage->ready) : "xmm5", "memory");
+        return unused;
+}
+
 static void thread_with_registers(void)
 {
         pthread_t t;
@@ -69,14 +79,36 @@ TEST(registers_and_stacks_of_all_threads_are_known)
         sits = &f.threads[1];
         is_equal(sits->tid, stage->tid);
         is_true(f.threads[0].stopped && sits->stopped);
-        is_text(freeze_register_name(1), "rbx");
-        is_equal(sits->registers[1], MAGIC);
+        is_equal(sits->registers[3], MAGIC);
         is_equal(sits->vectors[22], MAGIC);
         is_equal(sits->vectors[7], MAGIC);
         is_equal(f.threads[0].registers[7], f.threads[0].sp);
         is_true(f.threads[0].sp <= (uint64_t)(uintptr_t)stage->address && f.threads[0].sp + 4096 > (uint64_t)(uintptr_t)stage->address);
         is_true(f.threads[0].tp && sits->tp && f.threads[0].tp != sits->tp);
         has_text(f.maps, "[stack]");
+        freeze_close(&f);
+        end(pid);
+}
+
+static void process_with_wide_register(void)
+{
+        sit_in_wide_register(NULL);
+}
+
+TEST(the_upper_parts_of_wide_registers_are_known_where_the_processor_has_them)
+{
+        bool found = false;
+        struct freeze f;
+        struct err e;
+        pid_t pid;
+
+        if (!__builtin_cpu_supports("avx"))
+                return; /* there are none */
+        pid = start(process_with_wide_register);
+        is_true(freeze_stop(&f, pid, &e));
+        for (uint32_t i = 32; i < FREEZE_VECTORS; i++)
+                found = found || f.threads[0].vectors[i] == MAGIC;
+        is_true(found);
         freeze_close(&f);
         end(pid);
 }
@@ -414,6 +446,7 @@ TEST(missing_rights_are_told_one_from_another)
 }
 
 TAP_MAIN(a_stopped_process_stands_still_and_goes_on, registers_and_stacks_of_all_threads_are_known,
+         the_upper_parts_of_wide_registers_are_known_where_the_processor_has_them,
          a_process_whose_first_thread_has_ended_is_read_and_copied, a_signal_that_comes_meanwhile_is_handled_and_interrupts,
          a_stop_alone_interrupts_nothing, a_process_stopped_by_job_control_stays_stopped,
          a_process_can_be_stopped_and_continued_while_it_is_held, a_process_killed_while_it_is_held_ends,

@@ -8,7 +8,6 @@
  *   struct arch_registers             the general registers of a stopped thread
  *   arch_read, arch_write             from and to the thread; false: it does not stand still, or (ENOEXEC) is of another kind
  *   arch_describe(t, r)               the same for readers, and the vector registers
- *   arch_register_names               of freeze_thread.registers
  *   arch_interrupted(r)               which system call our stop cut short with EINTR; -1: none
  *   arch_is_in_call(r)                whether it was stopped in a system call
  *   arch_stack(r), arch_pc(r)         its stack pointer; where its program counter is kept

@@ -7,6 +7,7 @@
 #ifndef SEEP_ATTACH_ARCH_X86_64_H
 #define SEEP_ATTACH_ARCH_X86_64_H
 
+#include <cpuid.h>
 #include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -49,30 +50,57 @@ static inline bool arch_write(pid_t tid, const struct arch_registers *from)
 
 /* ---- for readers ---- */
 
+/* In DWARF's order. */
 #define ARCH_REGISTERS(X) \
-        X(rax) X(rbx) X(rcx) X(rdx) X(rsi) X(rdi) X(rbp) X(rsp) X(r8) X(r9) X(r10) X(r11) X(r12) X(r13) X(r14) X(r15)
+        X(rax) X(rdx) X(rcx) X(rbx) X(rsi) X(rdi) X(rbp) X(rsp) X(r8) X(r9) X(r10) X(r11) X(r12) X(r13) X(r14) X(r15)
 
-#define ARCH_NAME(name) #name,
-static const char *const arch_register_names[] = { ARCH_REGISTERS(ARCH_NAME) };
-#undef ARCH_NAME
-_Static_assert(sizeof arch_register_names / sizeof *arch_register_names == FREEZE_REGISTERS, "one name per register");
+/* What XSAVE has where: the 16 xmm registers, the upper halves that make them ymm, the upper halves of these that make them zmm, and 16 more.
+ * A copy of memory in progress may have words nowhere else. */
+#define ARCH_STATE_BYTES 16384u
+#define ARCH_XMM_AT 160u
+#define ARCH_XMM_BYTES 256u
+enum { ARCH_STATE_YMM = 2, ARCH_STATE_ZMM = 6, ARCH_STATE_ZMM_MORE = 7 };
+
+static inline size_t arch_take_state(uint64_t *to, size_t room, const uint8_t *state, const struct iovec *all, uint32_t component)
+{
+        unsigned bytes, at, c, d;
+
+        __cpuid_count(13, component, bytes, at, c, d);
+        if (!bytes || bytes > room || (size_t)at + bytes > all->iov_len)
+                return 0;
+        memcpy(to, state + at, bytes);
+        return bytes;
+}
+
+static inline void arch_read_vectors(struct freeze_thread *t)
+{
+        static const uint32_t more[] = { ARCH_STATE_YMM, ARCH_STATE_ZMM, ARCH_STATE_ZMM_MORE };
+        uint8_t state[ARCH_STATE_BYTES];
+        struct iovec v = { state, sizeof state };
+        size_t used = ARCH_XMM_BYTES;
+
+        if (ptrace(PTRACE_GETREGSET, (pid_t)t->tid, (void *)NT_X86_XSTATE, &v) != 0 || v.iov_len < ARCH_XMM_AT + ARCH_XMM_BYTES) {
+                v.iov_len = sizeof state;
+                if (ptrace(PTRACE_GETREGSET, (pid_t)t->tid, (void *)NT_PRFPREG, &v) != 0 || v.iov_len < ARCH_XMM_AT + ARCH_XMM_BYTES)
+                        return;
+        }
+        memcpy(t->vectors, state + ARCH_XMM_AT, ARCH_XMM_BYTES);
+        for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+                used += arch_take_state(t->vectors + used / 8, sizeof t->vectors - used, state, &v, more[i]);
+}
 
 static inline void arch_describe(struct freeze_thread *t, const struct arch_registers *from)
 {
 #define ARCH_VALUE(name) from->r.name,
         const uint64_t values[] = { ARCH_REGISTERS(ARCH_VALUE) };
 #undef ARCH_VALUE
-        struct user_fpregs_struct vectors;
-        struct iovec v = { &vectors, sizeof vectors };
-
+        _Static_assert(sizeof values == sizeof t->registers, "all general registers");
         memcpy(t->registers, values, sizeof values);
         t->pc = from->r.rip;
         t->sp = from->r.rsp;
         t->base = from->r.rbp;
         t->tp = from->r.fs_base;
-        if (ptrace(PTRACE_GETREGSET, (pid_t)t->tid, (void *)NT_PRFPREG, &v) == 0)
-                memcpy(t->vectors, vectors.xmm_space, sizeof vectors.xmm_space);
-        _Static_assert(sizeof vectors.xmm_space == sizeof t->vectors, "sixteen vectors of two halves");
+        arch_read_vectors(t);
 }
 
 /* ---- system calls ---- */
