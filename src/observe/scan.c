@@ -232,16 +232,16 @@ static void store(struct scan *s)
         s->p->scan_count = 1;
         definite = scan_store_verdicts(&result, s->p);
         scan->suppressions = definite ? suppressions_of_program(&s->freeze, s->p) : heap_text("");
+        freeze_release(&s->freeze);
+        scan->pause_us = s->freeze.pause_ns / 1000;
+        scan->scan_us = (clock_now_ns() - s->begin_ns) / 1000;
+        s->o->read(s->o->context, definite); /* what follows needs nothing of the program */
         if (keeps_graph(s)) {
                 scan_store_graph(&result, s->p);
                 stopped_end_frames(s->p);
                 scan->flags |= PROFILE_SCAN_GRAPH;
         }
         free(result.block_of);
-        freeze_release(&s->freeze);
-        scan->pause_us = s->freeze.pause_ns / 1000;
-        scan->scan_us = (clock_now_ns() - s->begin_ns) / 1000;
-        s->o->read(s->o->context, definite);
 }
 
 static void clean_up(struct scan *s)

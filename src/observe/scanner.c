@@ -285,9 +285,10 @@ static void wait_for_worker(struct scanner *s, const struct view *v)
 
 /* ---- the end ---- */
 
+/* A program that became another one, of which we hear nothing (a static one), seems to end with that. */
 static bool fits_end(uint32_t when, uint32_t end)
 {
-        return when == PROFILE_SCAN_EXEC ? end == PROFILE_END_EXEC : end == PROFILE_END_EXIT || end == PROFILE_END_GONE;
+        return end == PROFILE_END_EXIT || end == PROFILE_END_GONE || (end == PROFILE_END_EXEC && when == PROFILE_SCAN_EXEC);
 }
 
 /* Why there is no search that counts. */
