@@ -22,6 +22,7 @@ struct library_rule {
 static const struct library_rule rules[] = {
         { "_Rb_tree_node_base", "_Rb_tree_node<", "_Rb_tree<", "_Link_type" },
         { "_List_node_base", "_List_node<", "_List_base<", "_Node_alloc_type" },
+        { "_Fwd_list_node_base", "_Fwd_list_node<", "_Fwd_list_base<", "_Node_alloc_type" },
         { "_Hash_node_base", "_Hash_node<", "_Hashtable<", "__node_ptr" },
 };
 
@@ -135,14 +136,24 @@ static bool in_library(Dwarf_Die *type)
         return outer && (strcmp(outer, "std") == 0 || strcmp(outer, "alloc") == 0 || strcmp(outer, "core") == 0);
 }
 
+static bool is_link(Dwarf_Die *type)
+{
+        const char *name = dwarf_diename(type);
+
+        for (size_t i = 0; name && i < sizeof rules / sizeof rules[0]; i++)
+                if (strcmp(name, rules[i].base) == 0)
+                        return true;
+        return false;
+}
+
 bool library_wraps_pointer(const struct globals *g, Dwarf_Die *type)
 {
         Dwarf_Die pointer, target;
 
         if (type_is_pointer(type) || type_bytes(type) != sizeof(void *) || !member_sole_pointer(g, type, &pointer))
                 return false;
-        if (die_type(&pointer, &target) && type_peel(&target) && target.addr == type->addr)
-                return false; /* the link of a list */
+        if (die_type(&pointer, &target) && type_peel(&target) && (target.addr == type->addr || is_link(&target)))
+                return false; /* the link of a list, or a list of one link */
         return in_library(type);
 }
 

@@ -2,6 +2,7 @@
 /* variables.cpp -- variables of C++: namespaces, classes, the library's containers; objects with virtual functions. */
 #include "variables.h"
 
+#include <forward_list>
 #include <list>
 #include <map>
 #include <memory>
@@ -63,6 +64,7 @@ std::vector<std::unique_ptr<Item>> owners;
 std::string text;
 std::map<int, Item *> sorted;
 std::list<Item *> chained;
+std::forward_list<Item *> stacked;
 std::unordered_map<int, Item> hashed;
 thread_local Item *per_thread;
 
@@ -114,6 +116,7 @@ static void tell_library()
         TELL_DATA((char *)&sorted + 16, "10 18 28", "path=._M_t._M_impl._M_header._M_parent->._M_left->._M_right->._M_storage.second");
         TELL_DATA(&chained, "0 8", "path=._M_impl._M_node._M_next->._M_next->._M_prev");
         TELL_DATA(&chained, "8 10 8", "path=._M_impl._M_node._M_next->._M_prev->._M_storage->.next");
+        TELL_DATA(&stacked, "0 8 8", "path=._M_impl._M_head._M_next->._M_next->._M_storage->.next");
         TELL_DATA((char *)&hashed + 16, "0", "path=._M_h._M_before_begin._M_nxt->._M_nxt");
         TELL_DATA(&hashed, "18 0 18", "path=._M_h._M_buckets->->._M_nxt->._M_storage.second.next");
 }
@@ -141,5 +144,6 @@ int main()
         TELL_THREAD(0, &per_thread, "name=store::per_thread;static=0;size=8;type=store::Item *");
         tell_classes();
         chained.push_back(first_item);
+        stacked.push_front(first_item);
         return chained.size() != 1;
 }
