@@ -73,7 +73,7 @@ static int by_address(const void *a, const void *b)
 static void sort_blocks(struct profile *p)
 {
         for (uint64_t i = 1; i < p->block_count; i++)
-                if (p->blocks[i - 1].address > p->blocks[i].address) {
+                if (by_address(&p->blocks[i - 1], &p->blocks[i]) > 0) {
                         qsort(p->blocks, p->block_count, sizeof *p->blocks, by_address);
                         return;
                 }

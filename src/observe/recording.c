@@ -247,7 +247,7 @@ static void fill_meta(struct recording *r, const struct recording_end *end, uint
 }
 
 /* What a profile is for. */
-enum purpose { FOR_REPORTS, FOR_CHECKPOINT, FOR_GOOD };
+enum purpose { FOR_REPORTS, FOR_CHECKPOINT, FOR_SEARCH, FOR_GOOD };
 
 static void fill_profile(struct recording *r, const struct recording_end *end, enum purpose purpose, uint64_t now_ms, struct profile *p)
 {
@@ -259,7 +259,7 @@ static void fill_profile(struct recording *r, const struct recording_end *end, e
                 .depth = r->plan->depth,
                 .ended = end->end != PROFILE_END_UNKNOWN,
                 .ids = r->journal && purpose == FOR_GOOD ? &r->ids : NULL,
-                .brief = purpose == FOR_REPORTS || !*r->path,
+                .brief = purpose == FOR_REPORTS || (!*r->path && purpose != FOR_SEARCH),
         };
 
         collect(&in, p);
@@ -441,7 +441,7 @@ static void collect_for_scan(void *context, struct profile *p)
         struct recording *r = context;
         struct recording_end end = { .end = PROFILE_END_UNKNOWN };
 
-        fill_profile(r, &end, FOR_CHECKPOINT, elapsed_ms(r, clock_now_ns()), p);
+        fill_profile(r, &end, FOR_SEARCH, elapsed_ms(r, clock_now_ns()), p);
 }
 
 static struct scanner_order scan_order(struct recording *r)

@@ -3,6 +3,7 @@
 import pytest
 
 from leaks import BUILDS, build_for, check, every_build
+from plain import run_plain
 
 COUNTS = {"none": 0, "first": 3, "same": 3, "more": 5, "hidden": 6, "found": 5, "lost_again": 6}
 
@@ -16,6 +17,11 @@ def test_the_program_asks_how_many_are_lost(compiler, recorder, build):
     done = recorder.record(program(compiler, build), "checks")
     assert {key: done.truth.facts[key] for key in COUNTS} == COUNTS
     assert {done.truth.facts[f"errno_{key}"] for key in COUNTS} == {77}
+
+
+def test_a_recording_without_a_file_gives_the_same_answers(compiler, recorder):
+    done = run_plain(recorder.folder(), program(compiler), "checks")
+    assert {key: done.truth.facts[key] for key in COUNTS} == COUNTS
 
 
 def test_without_seep_the_answer_is_none(compiler, recorder):
