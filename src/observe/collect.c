@@ -15,6 +15,7 @@
 #include "observe/blocks.h"
 #include "observe/counters.h"
 #include "observe/marks.h"
+#include "observe/module_file.h"
 #include "observe/resources.h"
 #include "observe/sites.h"
 #include "observe/stacks.h"
@@ -66,6 +67,7 @@ static void read_modules(const struct view *v, struct profile *p)
                 m->flags = raw[i].flags;
                 m->build_id_bytes = raw[i].build_id_bytes <= sizeof m->build_id ? raw[i].build_id_bytes : 0;
                 memcpy(m->build_id, raw[i].build_id, m->build_id_bytes);
+                module_file_complete(m, (struct module_file){ v->head.pid, raw[i].ino });
         }
         free(raw);
         free(strings);

@@ -218,6 +218,14 @@ def test_a_running_process_is_asked(compiler, recorder):
     assert (done.status, done.stdout) == (0, b"ready\n")
 
 
+def test_variables_of_a_library_that_was_on_no_stack_have_names(compiler, recorder):
+    library = compiler.library("keeper.c", flags=("-O0", "-g", "-DLIBRARY"), name="libkeeper.so")
+    run = recorder.record(compiler.build("keeper.c", flags=("-O0", "-g"), libs=(str(library), f"-Wl,-rpath,{library.parent}")))
+    status, answer = why(run.profile.path, hex(run.truth.facts["block"]))
+    assert status == 0
+    assert (answer["root"]["variable"]["name"], answer["root"]["module"]) == ("library_kept", str(library))
+
+
 # ---- report --retained ----
 
 def retained(path, *words):
