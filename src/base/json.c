@@ -74,3 +74,13 @@ void json_signed_field(struct str *out, const char *before, const char *name, ui
         str_text(out, negative ? "\": -" : "\": ");
         json_number(out, negative ? -value : value);
 }
+
+void json_place(struct str *out, const char *file, uint64_t line)
+{
+        str_text(out, ", \"file\": ");
+        json_text(out, file);
+        if (line)
+                json_field(out, ", \"", "line", line);
+        else
+                str_text(out, ", \"line\": null");
+}

@@ -20,4 +20,7 @@ void json_number(struct str *out, uint64_t value);
 void json_field(struct str *out, const char *before, const char *name, uint64_t value);
 void json_signed_field(struct str *out, const char *before, const char *name, uint64_t value);
 
+/* Append members of an object that tell a place in the source: , "file": ..., "line": ...; null is what is unknown (NULL, 0). */
+void json_place(struct str *out, const char *file, uint64_t line);
+
 #endif

@@ -73,11 +73,7 @@ static void write_stack(const struct finding_stack *stack, struct str *out)
 
                 str_text(out, i ? ",\n    {\"function\": " : "\n    {\"function\": ");
                 json_text(out, frame->signature);
-                field_text(out, "file", frame->path ? frame->path : frame->file);
-                if (frame->line)
-                        json_field(out, ", \"", "line", frame->line);
-                else
-                        str_text(out, ", \"line\": null");
+                json_place(out, frame->path ? frame->path : frame->file, frame->line);
                 field_text(out, "module", frame->module);
                 str_format(out, ", \"address\": \"0x%" PRIx64 "\", \"inlined\": %s}", frame->address, frame->inlined ? "true" : "false");
         }

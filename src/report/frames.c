@@ -135,13 +135,7 @@ static void frame_write(const struct frames *f, uint32_t node, const struct symb
 
         str_text(out, "{\"function\": ");
         json_text(out, frame->function);
-        str_text(out, ", \"file\": ");
-        json_text(out, frame->file);
-        str_text(out, ", \"line\": ");
-        if (frame->line)
-                json_number(out, frame->line);
-        else
-                str_text(out, "null");
+        json_place(out, frame->file, frame->line);
         str_text(out, ", \"module\": ");
         json_text(out, n->module < f->profile->module_count ? f->profile->modules[n->module].path : NULL);
         str_format(out, ", \"address\": \"0x%" PRIx64 "\", \"inlined\": %s}", n->pc,

@@ -285,22 +285,21 @@ static void json_frame(const struct profile *p, const struct holder *h, struct s
         json_field(out, ", \"", "frame", h->frame);
         str_text(out, ", \"function\": ");
         json_text(out, h->function->function);
-        str_text(out, ", \"file\": ");
-        json_text(out, h->function->file);
-        json_field(out, ", \"", "line", h->function->line);
+        json_place(out, h->function->file, h->function->line);
         str_text(out, ", \"module\": ");
         json_text(out, h->stopped->module < p->module_count ? p->modules[h->stopped->module].path : NULL);
 }
 
-static void json_variable(const struct variable *v, struct str *out)
+static void json_variable(const struct holder *h, struct str *out)
 {
+        const struct variable *v = &h->variable;
+        bool is_static = v->is_static || (v->function && h->root->kind != PROFILE_ROOT_STACK);
+
         str_text(out, ", \"variable\": {\"name\": ");
         json_text(out, v->name);
-        str_format(out, ", \"static\": %s, \"function\": ", v->is_static || v->function ? "true" : "false");
+        str_format(out, ", \"static\": %s, \"function\": ", is_static ? "true" : "false");
         json_text(out, v->function);
-        str_text(out, ", \"file\": ");
-        json_text(out, v->file);
-        json_field(out, ", \"", "line", v->line);
+        json_place(out, v->file, v->line);
         json_field(out, ", \"", "size", v->size);
         str_char(out, '}');
 }
@@ -320,7 +319,7 @@ void holder_json(const struct profile *p, const struct holder *h, struct str *ou
                 json_text(out, h->thread);
         }
         if (h->variable.name)
-                json_variable(&h->variable, out);
+                json_variable(h, out);
         if (h->stopped) {
                 json_frame(p, h, out);
         } else if (root->kind == PROFILE_ROOT_DATA || root->kind == PROFILE_ROOT_TLS) {

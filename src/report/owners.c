@@ -82,6 +82,29 @@ static int compare_parts(const void *a, const void *b)
         return order ? order : (x->block < y->block ? -1 : x->block > y->block);
 }
 
+static int compare_sites(const void *a, const void *b)
+{
+        const struct owners_part *x = a, *y = b;
+
+        return x->site != y->site ? (x->site < y->site ? -1 : 1) : compare_parts(a, b);
+}
+
+/* Blocks of one call stack (the nodes of a list with two ends) are one part, with the name of the largest; returns how many are left. */
+static uint32_t merge_sites(struct owners_part *parts, uint32_t count)
+{
+        uint32_t used = 0;
+
+        for (uint32_t i = 0; i < count; i++)
+                if (used && parts[used - 1].site == parts[i].site) {
+                        parts[used - 1].heads++;
+                        parts[used - 1].kept.blocks += parts[i].kept.blocks;
+                        parts[used - 1].kept.bytes += parts[i].kept.bytes;
+                } else {
+                        parts[used++] = parts[i];
+                }
+        return used;
+}
+
 /* Those of the firmest kind that hold it at all: what else does takes no part. */
 static void find_holders(const struct owners *w, const uint32_t *of_hold, struct owners_part *part)
 {
@@ -102,11 +125,16 @@ static void find_holders(const struct owners *w, const uint32_t *of_hold, struct
 
 static void find_parts(struct owners *w, const uint32_t *of_hold, const struct graph_retained *r)
 {
-        w->parts = heap_zero(r->shared_count, sizeof *w->parts);
-        for (uint32_t i = 0; i < r->shared_count; i++)
-                w->parts[i] = (struct owners_part){ .block = r->shared_heads[i], .kept = r->by_block[r->shared_heads[i]] };
-        qsort(w->parts, r->shared_count, sizeof *w->parts, compare_parts);
-        w->part_count = r->shared_count < OWNERS_SHARED ? r->shared_count : OWNERS_SHARED;
+        uint32_t count = r->shared_count;
+
+        w->parts = heap_zero(count, sizeof *w->parts);
+        for (uint32_t i = 0; i < count; i++)
+                w->parts[i] = (struct owners_part){ .block = r->shared_heads[i], .site = w->p->blocks[r->shared_heads[i]].site, .heads = 1,
+                                                    .kept = r->by_block[r->shared_heads[i]] };
+        qsort(w->parts, count, sizeof *w->parts, compare_sites);
+        count = merge_sites(w->parts, count);
+        qsort(w->parts, count, sizeof *w->parts, compare_parts);
+        w->part_count = count < OWNERS_SHARED ? count : OWNERS_SHARED;
         for (uint32_t i = 0; i < w->part_count; i++)
                 find_holders(w, of_hold, &w->parts[i]);
 }

@@ -19,11 +19,13 @@ struct owner {
         uint32_t number; /* before the list was sorted */
 };
 
-/* What hangs on one block that several owners hold. */
+/* What hangs on blocks of one call stack that several owners hold. */
 struct owners_part {
-        uint32_t block;
+        uint32_t block; /* the one that most hangs on */
+        uint32_t site;
+        uint32_t heads; /* such blocks */
         struct graph_sum kept;
-        uint32_t *holders; /* indices into the list of owners, the largest first */
+        uint32_t *holders; /* of that block: indices into the list of owners, the largest first */
         uint32_t count;
 };
 

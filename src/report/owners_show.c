@@ -64,8 +64,8 @@ static void add_part(const struct owners *w, const struct owners_part *part)
         text_cell(w->out, 11, part->kept.bytes, text_size);
         text_cell(w->out, 12, part->kept.blocks, text_number);
         str_text(w->out, "    allocated by ");
-        maker_write(w->p, maker_of(w->p, w->s, w->p->blocks[part->block].site), 0, w->out);
-        str_text(w->out, ", kept by\n");
+        maker_write(w->p, maker_of(w->p, w->s, part->site), 0, w->out);
+        str_text(w->out, part->heads > 1 ? ", the largest kept by\n" : ", kept by\n");
         for (uint32_t i = 0; i < shown; i++) {
                 str_format(w->out, "%36s", "");
                 holder_owner(w->p, w->s, &w->list[part->holders[i]].holder, w->out);
@@ -129,6 +129,7 @@ static void json_parts(const struct owners *w)
 
                 str_format(w->out, "%s\n  {\"address\": \"0x%" PRIx64 "\"", i ? "," : "", block->address);
                 json_field(w->out, ", \"", "site", block->site);
+                json_field(w->out, ", \"", "heads", w->parts[i].heads);
                 owners_json_sum(w, ", ", "retained", w->parts[i].kept);
                 str_text(w->out, ", \"owners\": [");
                 for (uint32_t k = 0; k < w->parts[i].count; k++) {

@@ -93,9 +93,7 @@ static void sites_json(const struct owners *w, const struct owners_site *list, u
                 json_field(w->out, i ? ",\n  {\"" : "\n  {\"", "id", list[i].site);
                 str_text(w->out, ", \"function\": ");
                 json_text(w->out, maker.frame->function);
-                str_text(w->out, ", \"file\": ");
-                json_text(w->out, maker.frame->file);
-                json_field(w->out, ", \"", "line", maker.frame->line);
+                json_place(w->out, maker.frame->file, maker.frame->line);
                 owners_json_sum(w, ", ", "live", list[i].live);
                 owners_json_sum(w, ", ", "retained", list[i].kept);
                 str_char(w->out, '}');

@@ -15,7 +15,11 @@
 #include "report/text.h"
 #include "report/why_form.h"
 
-enum { WHY_SAMPLE = 256 }; /* blocks of a site whose paths are compared */
+enum {
+        WHY_SAMPLE = 256,   /* blocks of a site whose paths are compared */
+        WHY_SPREAD = 257,   /* a prime above that */
+        WHY_WALK = 4000000  /* steps of these paths after which no more are looked at: 0.3 s */
+};
 
 bool why_possible(const struct profile *p, const char *file, struct err *e)
 {
@@ -232,33 +236,73 @@ static int compare_manners(const void *a, const void *b)
         return x->block < y->block ? -1 : x->block > y->block;
 }
 
+struct span {
+        uint64_t first, end;
+};
+
+static bool same_owner(const struct manner *a, const struct manner *b)
+{
+        return a->key.what == b->key.what && a->key.whose == b->key.whose;
+}
+
 static bool same_manner(const struct manner *a, const struct manner *b)
 {
-        return a->key.what == b->key.what && a->key.whose == b->key.whose && a->sites == b->sites;
+        return same_owner(a, b) && a->sites == b->sites;
 }
 
-/* The most common manner; of those held so, the one with the median length. */
+/* The longest run of LIST that SAME holds together. */
+static struct span longest(const struct manner *list, struct span in, bool (*same)(const struct manner *a, const struct manner *b))
+{
+        struct span best = { in.first, in.first };
+
+        for (uint64_t first = in.first, end; first < in.end; first = end) {
+                for (end = first + 1; end < in.end && same(&list[first], &list[end]); end++)
+                        continue;
+                if (end - first > best.end - best.first)
+                        best = (struct span){ first, end };
+        }
+        return best;
+}
+
+/* The most common owner, there the most common manner; of those held so, the one with the median length. */
 static void choose_typical(struct why *w, struct manner *list, uint64_t count)
 {
+        struct span owner, alike;
+
         qsort(list, count, sizeof *list, compare_manners);
-        for (uint64_t first = 0, end; first < count; first = end) {
-                for (end = first + 1; end < count && same_manner(&list[first], &list[end]); end++)
-                        continue;
-                if (end - first <= w->site_alike)
-                        continue;
-                w->site_alike = end - first;
-                w->block = list[first + (end - first - 1) / 2].block;
-        }
+        owner = longest(list, (struct span){ 0, count }, same_owner);
+        alike = longest(list, owner, same_manner);
+        w->site_owner = owner.end - owner.first;
+        w->site_alike = alike.end - alike.first;
+        w->block = list[alike.first + (w->site_alike - 1) / 2].block;
 }
 
-static void find_typical(struct why *w)
+static uint32_t sample_blocks(const struct why *w, uint32_t *blocks)
 {
-        struct manner *list = heap_zero(WHY_SAMPLE, sizeof *list);
         uint64_t every = (w->site_blocks + WHY_SAMPLE - 1) / WHY_SAMPLE, seen = 0;
+        uint32_t count = 0;
 
         for (uint64_t i = 0; i < w->p->block_count; i++)
                 if (w->p->blocks[i].site == w->site && seen++ % every == 0)
-                        list[w->site_seen++] = manner_of(w, (uint32_t)i);
+                        blocks[count++] = (uint32_t)i;
+        return count;
+}
+
+/* In no order, so that those that were looked at when the walk gets too long are from everywhere. */
+static void find_typical(struct why *w)
+{
+        struct manner *list = heap_zero(WHY_SAMPLE, sizeof *list);
+        uint32_t blocks[WHY_SAMPLE], count = sample_blocks(w, blocks);
+        uint64_t walked = 0;
+
+        for (uint32_t i = 1; i < WHY_SPREAD && walked < WHY_WALK; i++) {
+                uint32_t at = i * 100 % WHY_SPREAD - 1;
+
+                if (at >= count)
+                        continue;
+                list[w->site_seen] = manner_of(w, blocks[at]);
+                walked += list[w->site_seen++].length;
+        }
         choose_typical(w, list, w->site_seen);
         free(list);
 }

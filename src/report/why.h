@@ -60,7 +60,8 @@ struct why {
         struct why_group *groups; /* of them (why_groups): the firmest first, then the nearest */
         uint64_t group_count;
         uint32_t site;           /* asked for; 0: an address was */
-        uint64_t site_blocks, site_seen, site_alike; /* live, looked at, of these held in the same way as BLOCK */
+        uint64_t site_blocks, site_seen;  /* live, looked at */
+        uint64_t site_owner, site_alike;  /* of these held by the same owner as BLOCK, and in the same way */
         struct graph_sum site_retained;
 };
 

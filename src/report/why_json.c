@@ -22,9 +22,7 @@ static void json_block(const struct why *w, uint32_t block, struct str *out)
         json_field(out, ", \"", "site", b->site);
         str_text(out, ", \"function\": ");
         json_text(out, maker.frame->function);
-        str_text(out, ", \"file\": ");
-        json_text(out, maker.frame->file);
-        json_field(out, ", \"", "line", maker.frame->line);
+        json_place(out, maker.frame->file, maker.frame->line);
 }
 
 static void json_text_or_null(const struct str *text, struct str *out)
@@ -95,6 +93,7 @@ static void json_site(const struct why *w, struct str *out)
         json_field(out, ",\n \"site\": {\"", "id", w->site);
         json_field(out, ", \"", "live_blocks", w->site_blocks);
         json_field(out, ", \"", "looked_at", w->site_seen);
+        json_field(out, ", \"", "same_owner", w->site_owner);
         json_field(out, ", \"", "alike", w->site_alike);
         str_char(out, '}');
         json_sum("site_retained", w->site_retained, out);

@@ -59,6 +59,8 @@ static bool tell_error(const struct profile *p, uint64_t address, struct str *ou
         return false;
 }
 
+#define NEAR_BYTES 65536u /* a block further away has nothing to do with it */
+
 /* The last block in front of it, or the first behind it when that is nearer. */
 static void tell_nearest(const struct profile *p, uint64_t address, struct str *out)
 {
@@ -76,7 +78,7 @@ static void tell_nearest(const struct profile *p, uint64_t address, struct str *
                         behind = b->address > address;
                 }
         }
-        if (!nearest)
+        if (!nearest || distance > NEAR_BYTES)
                 return;
         str_format(out, "%sthe nearest is 0x%" PRIx64 " of ", out->length ? "; " : "", nearest->address);
         text_count(out, (int64_t)nearest->size, "byte");
@@ -95,8 +97,9 @@ void why_no_block(const struct profile *p, struct symbols *s, uint64_t address, 
         if (!tell_root(p, s, address, &known) && !tell_region(p, s, address, &known) && !tell_module(p, address, &known))
                 tell_error(p, address, &known);
         tell_nearest(p, address, &known);
-        if (!known.length)
+        if (!p->block_count)
                 str_text(&known, "there were no live blocks at all");
-        err_set(e, ERR_EXIT_USAGE, "no block at 0x%" PRIx64 " was live then: freed, or never one; %s", address, str_get(&known));
+        err_set(e, ERR_EXIT_USAGE, "no block at 0x%" PRIx64 " was live then: freed, or never one%s%s", address, known.length ? "; " : "",
+                str_get(&known));
         str_free(&known);
 }

@@ -143,12 +143,18 @@ static void write_site(const struct why *w, struct str *out)
                 text_number(out, (int64_t)w->site_seen);
                 str_text(out, " were looked at");
         }
-        str_text(out, "; ");
+        if (w->site_owner > w->site_alike) {
+                str_text(out, ";\n");
+                text_number(out, (int64_t)w->site_owner);
+                str_text(out, " have the same owner, of them ");
+        } else {
+                str_text(out, "; ");
+        }
         if (w->site_alike == w->site_blocks)
                 str_text(out, w->site_blocks == 1 ? "this one" : "all of them");
         else
                 text_number(out, (int64_t)w->site_alike);
-        str_text(out, w->site_alike == 1 ? " is held like this:\n" : " are held like this:\n");
+        str_format(out, " %s %s like this:\n", w->site_alike == 1 ? "is" : "are", w->held ? "held" : "lost");
 }
 
 static void write_class(const struct why *w, int color, struct str *out)
@@ -206,10 +212,10 @@ static void write_groups(const struct why *w, const struct why_options *o, struc
                 str_text(out, w->root_pointers > 1 ? " (--all lists them)\n" : "\n");
                 return;
         }
-        str_text(out, "\n\npointers   steps  in\n");
+        str_format(out, "\n\n%11s%11s  in\n", "pointers", "steps");
         for (uint64_t i = 0; i < shown; i++) {
-                text_cell(out, 8, w->groups[i].pointers, text_number);
-                text_cell(out, 8, w->groups[i].steps, text_number);
+                text_cell(out, 11, w->groups[i].pointers, text_number);
+                text_cell(out, 11, w->groups[i].steps, text_number);
                 str_text(out, "  ");
                 holder_owner(w->p, w->s, &w->groups[i].holder, out);
                 str_char(out, '\n');

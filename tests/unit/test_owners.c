@@ -58,8 +58,26 @@ TEST(what_two_owners_keep_is_a_row_of_its_own)
                        "                                    memory mapped by load [/src/l.c:7]\n");
         free(text);
         text = owners_of(&p, (struct owners_options){ .json = true });
-        has_text(text, "\"shared_parts\": [\n  {\"address\": \"0x10500\", \"site\": 1, \"retained\": {\"blocks\": 1, \"bytes\": 100}, \"owners\": "
+        has_text(text, "\"shared_parts\": [\n  {\"address\": \"0x10500\", \"site\": 1, \"heads\": 1, \"retained\": {\"blocks\": 1, \"bytes\": 100}, \"owners\": "
                        "[{\"kind\": \"data\", ");
+        free(text);
+        profile_free(&p);
+}
+
+TEST(what_two_owners_keep_of_one_call_stack_is_told_once)
+{
+        struct profile p;
+        char *text;
+
+        forge_leaky(&p);
+        forge_pointer(&p, 13, 24, 4);
+        forge_pointer(&p, 13, 32, 5);
+        text = owners_of(&p, (struct owners_options){ 0 });
+        has_text(text, "   20 %      200 B           2  kept by several of them together\n"
+                       "  of it      200 B           2    allocated by parse [/src/a.c:10], the largest kept by\n"
+                       "                                    data of prog\n"
+                       "                                    memory mapped by load [/src/l.c:7]\n"
+                       "  0.1 %        1 B           1  SEEP_IGNORE\n");
         free(text);
         profile_free(&p);
 }
@@ -124,5 +142,6 @@ TEST(any_valid_recording_has_owners)
         is_true(graphs > 40);
 }
 
-TAP_MAIN(any_valid_recording_has_owners, owners_and_the_rest_add_up_to_the_heap, what_two_owners_keep_is_a_row_of_its_own, sites_have_what_their_blocks_keep,
+TAP_MAIN(any_valid_recording_has_owners, owners_and_the_rest_add_up_to_the_heap, what_two_owners_keep_is_a_row_of_its_own,
+         what_two_owners_keep_of_one_call_stack_is_told_once, sites_have_what_their_blocks_keep,
          programs_get_the_same_sums)

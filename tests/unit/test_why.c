@@ -138,17 +138,21 @@ TEST(an_address_inside_a_block_is_told_apart)
 TEST(what_is_no_block_is_described)
 {
         struct profile p;
+        char *text;
 
         forge_leaky(&p);
         p.modules[0].start = 0x400000;
         says(&p, address_of(3) + 100, "2: no block at 0x10364 was live then: freed, or never one; the nearest is 0x10300 of 100 bytes, which ends "
                                       "right before it");
         says(&p, address_of(3) + 102, "which ends 0x2 bytes before it");
-        says(&p, 0x650000, "it is in prog; ");
+        says(&p, 0x650000, "never one; it is in prog");
         says(&p, 0xfff0, "the nearest is 0x10000 of 100 bytes, 0x10 bytes behind it");
-        says(&p, 0x600100, "it is in data at prog+0x600100; the nearest ");
+        says(&p, 0x600100, "it is in data at prog+0x600100");
         says(&p, 0x20100, "it is in memory mapped by load [/src/l.c:7]; ");
-        says(&p, 0x7fff0150, "it is in stack of main [/src/m.c:4], frame 1 of thread main (100); ");
+        says(&p, 0x7fff0150, "it is in stack of main [/src/m.c:4], frame 1 of thread main (100)");
+        text = say(&p, 0x7fff0150, 0, false, false, NULL);
+        is_true(strstr(text, "the nearest") == NULL); /* is far away */
+        free(text);
         p.block_count = p.verdict_count = p.hold_count = p.pointer_count = 0;
         says(&p, 0x1, "there were no live blocks at all");
         profile_free(&p);
@@ -210,9 +214,9 @@ TEST(all_roots_are_listed_by_owner)
         text = say(&p, address_of(5), 0, true, false, NULL);
         has_text(text, "2 root pointers lead to it\n"
                        "\n"
-                       "pointers   steps  in\n"
-                       "       1       3  data of prog\n"
-                       "       1       1  stack of thread main (100), main\n");
+                       "   pointers      steps  in\n"
+                       "          1          3  data of prog\n"
+                       "          1          1  stack of thread main (100), main\n");
         free(text);
         profile_free(&p);
 }
@@ -228,13 +232,37 @@ TEST(the_typical_block_of_a_site_is_held_as_most_are)
         has_text(text, "all of the site: would free 300 B in 3 blocks if they went away\n");
         free(text);
         text = say(&p, 0, FORGE_SITE_PARSE_20, false, false, NULL);
-        has_text(text, "site #2: 1 live block; this one is held like this:\n");
+        has_text(text, "site #2: 1 live block; this one is lost like this:\n");
         free(text);
         text = say(&p, 0, 99, false, false, NULL);
         has_text(text, "2: there is no site #99: their numbers go from 1 to 7");
         free(text);
         text = say(&p, 0, FORGE_SITE_MMAP, false, false, NULL);
         has_text(text, "2: no block of site #7 was live");
+        free(text);
+        profile_free(&p);
+}
+
+/* Three ways from one global, two lost blocks: most are held. */
+TEST(the_owner_of_most_blocks_counts_before_the_way)
+{
+        struct profile p;
+        char *text;
+
+        forge_usual(&p);
+        forge_scan(&p, 10, PROFILE_SCAN_EXIT, PROFILE_SCAN_GRAPH);
+        for (uint32_t i = 0; i < 5; i++)
+                forge_judged(&p, 0x10000 + i * 0x100, 100, FORGE_SITE_PARSE, i < 3 ? PROFILE_LEAK_REACHABLE : PROFILE_LEAK_DEFINITE, 0);
+        forge_judged(&p, 0x10500, 100, FORGE_SITE_PARSE_20, PROFILE_LEAK_REACHABLE, 0);
+        forge_judged(&p, 0x10600, 100, FORGE_SITE_SMALL, PROFILE_LEAK_REACHABLE, 0);
+        forge_pointer(&p, 5, 0, 1);
+        forge_pointer(&p, 6, 0, 2);
+        forge_root(&p, PROFILE_ROOT_DATA, 0, 0x600000, 0x602000);
+        forge_hold(&p, 0, 0x600010, 0);
+        forge_hold(&p, 0, 0x600018, 5);
+        forge_hold(&p, 0, 0x600020, 6);
+        text = say(&p, 0, FORGE_SITE_PARSE, false, false, NULL);
+        has_text(text, "site #1: 5 live blocks;\n3 have the same owner, of them 1 is held like this:\n");
         free(text);
         profile_free(&p);
 }
@@ -260,7 +288,7 @@ TEST(programs_get_the_same_facts)
         has_text(text, "\"held\": false, \"leak\": \"indirect\", \"head\": \"0x10000\",\n \"root\": null");
         free(text);
         text = say(&p, 0, FORGE_SITE_PARSE, false, true, NULL);
-        has_text(text, "\"site\": {\"id\": 1, \"live_blocks\": 6, \"looked_at\": 6, \"alike\": 3},\n"
+        has_text(text, "\"site\": {\"id\": 1, \"live_blocks\": 6, \"looked_at\": 6, \"same_owner\": 3, \"alike\": 3},\n"
                        " \"site_retained\": {\"blocks\": 3, \"bytes\": 300}");
         free(text);
         profile_free(&p);
@@ -313,4 +341,4 @@ TEST(any_valid_recording_has_an_answer)
 TAP_MAIN(any_valid_recording_has_an_answer, the_path_goes_from_the_root_to_the_block, every_kind_of_root_has_words, a_lost_block_is_said_to_be_lost,
          a_possibly_lost_block_is_held_by_a_pointer_into_it, an_address_inside_a_block_is_told_apart, what_is_no_block_is_described,
          a_long_list_is_shortened, a_long_path_of_many_kinds_is_shortened_too, all_roots_are_listed_by_owner,
-         the_typical_block_of_a_site_is_held_as_most_are, programs_get_the_same_facts, a_recording_without_a_graph_says_what_to_do)
+         the_typical_block_of_a_site_is_held_as_most_are, the_owner_of_most_blocks_counts_before_the_way, programs_get_the_same_facts, a_recording_without_a_graph_says_what_to_do)
