@@ -99,8 +99,9 @@ static const char classes_text[] =
         "  seep why ADDRESS            what keeps a block, or why it is lost\n"
         "  seep report --growth        what is held and grows: a leak to a user, too\n"
         "\n"
-        "A program that ended by a signal was not searched. 'seep help roots' tells what\n"
-        "counts as in use, docs/LEAKS.md the rest.\n";
+        "A program that a signal ended, Ctrl-C too, was not searched, unless it catches\n"
+        "the signal and exits: search a server before it is stopped. 'seep help roots'\n"
+        "tells what counts as in use, docs/LEAKS.md the rest.\n";
 
 static const char roots_text[] =
         "ROOTS\n"
@@ -112,7 +113,8 @@ static const char roots_text[] =
         "  stack      of each thread, from its innermost frame on\n"
         "  register   of each thread, also of those that wait in the kernel\n"
         "  tls        thread-local variables\n"
-        "  thread     what pthread_setspecific() keeps\n"
+        "  thread     what the C library keeps for each thread: its argument, its result,\n"
+        "             the values of pthread_setspecific()\n"
         "  mapping    memory from mmap() that the program called itself\n"
         "  root       what SEEP_ROOT(start, size) names\n"
         "\n"
@@ -122,19 +124,20 @@ static const char roots_text[] =
         "'seep why ADDRESS' goes the way from a root to a block, the shortest one: each\n"
         "line is a pointer, where it is (a variable, a member or an offset in a block),\n"
         "and the stack that allocated what it points to. --all lists everything that\n"
-        "leads there: the block is freed only when all of them let go. 'retains' is what\n"
-        "would be freed with a block or a variable, because nothing else holds it:\n"
+        "leads there: the block is freed only when all of them let go. 'would free' is\n"
+        "what goes away with the block, because nothing else holds it:\n"
         "\n"
         "  seep why FILE 0x55d0c3a0e2a0    an address from a report or a debugger\n"
         "  seep why FILE '#12'             a typical block of site 12\n"
-        "  seep report --retained          the whole heap by what holds it\n";
+        "  seep report --retained          the whole heap by what holds it\n"
+        "  seep report --retained=sites    by who allocated it, with numbers of sites\n";
 
 static const char suppressions_text[] =
         "SUPPRESSIONS\n"
         "\n"
         "A leak that is known, or that belongs to a library, is silenced by a rule in a\n"
-        "file (--suppressions FILE, for 'seep leaks' and 'seep check'). Both forms\n"
-        "are understood:\n"
+        "file (--suppressions FILE, for 'seep leaks', 'seep check' and 'seep record').\n"
+        "Both forms are understood:\n"
         "\n"
         "  leak:parse_header               LeakSanitizer's: a part of the name of a\n"
         "  leak:^libfoo.so                 function, source file or module of the stack;\n"
@@ -175,8 +178,8 @@ static const char ci_text[] =
         "\n"
         "Reports for others: --junit FILE (GitLab, Jenkins), --sarif FILE (GitHub code\n"
         "scanning), --valgrind-xml FILE; on GitHub findings are shown beside the source\n"
-        "lines. Keep the recording (-o FILE) as an artifact: 'seep leaks' and 'seep why'\n"
-        "work on it anywhere. Build with -g, and without -s, to see names.\n";
+        "lines. Keep the recording (-f -o FILE) as an artifact: 'seep leaks' and 'seep\n"
+        "why' work on it anywhere. Build with -g, and without -s, to see names.\n";
 
 static const char formats_text[] =
         "FORMATS\n"
@@ -230,7 +233,7 @@ static const char growth_text[] =
         "           gained at most a quarter was lost in between. The rate is the gain\n"
         "           over the time between the first and the last window.\n"
         "  once     all its allocations were within an eighth of the run\n"
-        "  bounded  it goes on allocating, and gives back\n"
+        "  bounded  neither: it gives back as it goes on, or it stopped rising\n"
         "\n"
         "What is given back at the very end of the program does not hide growth before.\n"
         "A stack that grows is a leak, a cache without a limit, or a program that has not\n"
