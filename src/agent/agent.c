@@ -179,6 +179,7 @@ static bool start_recording(uint64_t mask)
         agent.spread = !real_is_glibc();
         agent.head->own_malloc = real_is_bypassed();
         agent.head->allocator = (uint64_t)real.malloc_;
+        agent.head->wait_offset = (int64_t)((uint64_t)&signal_wait - arch_thread_pointer());
         agent.head->off = agent.flags & WIRE_F_START_OFF ? 1 : 0;
         agent.special = agent.head->off ? SPECIAL_OFF : 0;
         shadow_start();

@@ -31,7 +31,7 @@ struct action {
         uint64_t mask;
 };
 
-__thread struct signal_wait signal_wait;
+__thread struct ledger_wait signal_wait;
 uint32_t signal_arrivals;
 bool signal_program_handles;
 

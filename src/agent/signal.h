@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ledger/ledger.h"
+
 /* Take the signal if it is at its default. */
 void signal_start(void);
 
@@ -31,11 +33,6 @@ void signal_forked(void);
 /* End the program by SIGABRT, whatever it does about it. */
 void signal_abort(void);
 
-/* The calling thread waits in a hook of hooks_wait.c.  INTERRUPTED: by our signal and nothing else. */
-struct signal_wait {
-        volatile bool waiting, interrupted;
-};
-
 extern uint32_t signal_arrivals; /* how often our signal came, in whatever thread */
 extern bool signal_program_handles; /* the program has had a handler for some signal */
 
@@ -43,6 +40,7 @@ extern bool signal_program_handles; /* the program has had a handler for some si
  * this thread for it and another took it (which can be told only while the program handles no signal at all). */
 bool signal_only_ours(uint32_t arrivals);
 
-extern __thread struct signal_wait signal_wait __attribute__((tls_model("initial-exec")));
+/* The calling thread waits in a hook of hooks_wait.c, and was interrupted by our signal (or a search for leaks) and nothing else. */
+extern __thread struct ledger_wait signal_wait __attribute__((tls_model("initial-exec")));
 
 #endif

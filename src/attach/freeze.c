@@ -185,6 +185,7 @@ static bool release_job(struct freeze *f, struct err *e)
         struct freeze_state *s = f->state;
 
         (void)e;
+        s->hold.wait_offset = f->wait_offset;
         hold_release(&s->hold);
         s->held = false;
         f->pause_ns = hold_now_ns() - f->stopped_ns;

@@ -34,6 +34,7 @@ struct freeze {
         uint32_t thread_count;
         char *maps;      /* /proc/PID/maps at the stop */
         pid_t copy;      /* a process with the same memory, which never runs; 0: there is none, the original is read */
+        int64_t wait_offset; /* the caller's to set: see freeze_release(); 0 none */
         uint64_t stopped_ns, pause_ns; /* CLOCK_MONOTONIC when the first thread was asked to stop; how long until all went on */
         struct freeze_state *state; /* freeze.c's own */
 };
@@ -44,7 +45,8 @@ bool freeze_stop(struct freeze *f, pid_t pid, struct err *e);
 /* While stopped: make a copy of the process by two clones made in it.  false: not possible here (E says why); all is as before. */
 bool freeze_copy(struct freeze *f, struct err *e);
 
-/* Let the process go on. */
+/* Let the process go on.  A call that was interrupted begins again as it was, its whole time limit too; unless the first of two bytes at
+ * wait_offset from its thread pointer says that the program can do better: the second is then set, and the call fails with EINTR. */
 void freeze_release(struct freeze *f);
 
 /* End the copy, release if still stopped, free everything. */

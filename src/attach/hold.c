@@ -309,15 +309,31 @@ static bool is_signalled(pid_t pid, pid_t tid)
         return (pending & ~procfs_status(pid, tid, "SigBlk", 16, 0) & ~procfs_status(pid, tid, "SigIgn", 16, 0) & ~quiet) != 0;
 }
 
+/* Two bytes beside each other: does it wait, was it interrupted.  Whether it does, and was told so. */
+static bool tell_waiting(const struct hold *h, const struct hold_thread *t)
+{
+        uint64_t at = arch_thread_pointer_in(&t->registers) + (uint64_t)h->wait_offset, word;
+        unsigned shift = 8 * (unsigned)(at % sizeof word);
+
+        if (!h->wait_offset || shift > 8 * (sizeof word - 2))
+                return false;
+        errno = 0;
+        word = (uint64_t)ptrace(PTRACE_PEEKDATA, t->tid, (void *)(uintptr_t)(at - at % sizeof word), NULL);
+        if (errno || (word >> shift & 0xff) != 1)
+                return false;
+        word |= 1ull << (shift + 8);
+        return ptrace(PTRACE_POKEDATA, t->tid, (void *)(uintptr_t)(at - at % sizeof word), (void *)(uintptr_t)word) == 0;
+}
+
 /*
  * Some calls give EINTR after any stop (epoll_wait, semop, sigtimedwait, recv with a timeout, io_getevents, read of inotify);
  * the kernel makes the others again itself.  EINTR says that nothing was done, save by close, which has closed.
  */
-static void thread_release(pid_t pid, struct hold_thread *t)
+static void thread_release(const struct hold *h, struct hold_thread *t)
 {
         long call = arch_interrupted(&t->registers);
 
-        if (!t->foreign && call >= 0 && call != SYS_close && !is_signalled(pid, t->tid)) {
+        if (!t->foreign && call >= 0 && call != SYS_close && !is_signalled(h->pid, t->tid) && !tell_waiting(h, t)) {
                 arch_again(&t->registers);
                 arch_write(t->tid, &t->registers);
         }
@@ -328,7 +344,7 @@ void hold_release(struct hold *h)
 {
         for (uint32_t i = 0; i < h->count; i++)
                 if (h->threads[i].state == HOLD_STOPPED)
-                        thread_release(h->pid, &h->threads[i]);
+                        thread_release(h, &h->threads[i]);
         free(h->threads);
         h->threads = NULL;
         h->count = 0;

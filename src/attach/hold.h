@@ -35,6 +35,7 @@ struct hold {
         pid_t pid;
         struct hold_thread *threads;
         uint32_t count;
+        int64_t wait_offset; /* freeze.h; 0 none */
         uint64_t since_ns; /* CLOCK_MONOTONIC: the first thread was asked */
 };
 

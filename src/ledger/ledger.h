@@ -182,6 +182,7 @@ struct ledger_head {
         uint32_t limit_hits;   /* how often an allocation would have passed limit_bytes */
         uint64_t limit_bytes;  /* --limit-heap, 0 none */
         uint64_t allocator;    /* where the real malloc is; 0 unknown */
+        int64_t wait_offset;   /* where each thread tells, from its thread pointer on, that it waits in a hook (struct ledger_wait); 0 unknown */
         uint32_t wipes;        /* 1: the program has memory that a copy of it would not have (MADV_WIPEONFORK) */
         uint32_t own_count;
         uint32_t root_count;
@@ -355,6 +356,11 @@ struct ledger_region {
         uint32_t birth_ms;
         uint32_t thread;
         uint32_t reserved;
+};
+
+/* In each thread.  WAITING: it is in a call that goes on with the time that is left when it fails with EINTR and INTERRUPTED was set by us. */
+struct ledger_wait {
+        volatile uint8_t waiting, interrupted;
 };
 
 struct ledger_range {

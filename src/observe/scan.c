@@ -47,6 +47,7 @@ static void take_moment(struct scan *s)
 
         s->moment_ms = view_moment(s->o->view);
         view_refresh(s->o->view, &e);
+        s->freeze.wait_offset = s->o->view->head.wait_offset;
         s->moving_count = scan_moving(s->o->view, &s->moving);
         s->copied = s->o->when != PROFILE_SCAN_EXIT && s->o->when != PROFILE_SCAN_EXEC && !(s->o->flags & WIRE_SCAN_HOLD) &&
                     !s->o->view->head.wipes && freeze_copy(&s->freeze, &e);

@@ -147,13 +147,20 @@ static void add_passage(struct choice *to, struct sweep *s, const struct scan_en
                         s->end = b[s->next].address + b[s->next].size;
                 s->next++;
         }
-        if (s->end > part.address || last > part.address || (s->next && b[s->next - 1].address == part.address))
+        if (s->end > part.address || (s->next && b[s->next - 1].address == part.address))
                 return;
         room = s->next < s->certain->count ? b[s->next].address - part.address : UINT64_MAX;
         if (uncertain && part.size < PASSAGE_MAX)
                 part.size = PASSAGE_MAX;
         if (part.size > room)
                 part.size = room;
+        if (last > part.address) { /* it begins in the one before */
+                struct search_block *over = &to->at[to->count - 1];
+
+                if (part.address + part.size > last)
+                        over->size = part.address + part.size - over->address;
+                return;
+        }
         if (part.size)
                 add(to, &part, SEARCH_BLOCK_PASSAGE);
 }

@@ -10,6 +10,7 @@
  *   arch_describe(t, r)               the same for readers, and the vector registers
  *   arch_interrupted(r)               which system call our stop cut short with EINTR; -1: none
  *   arch_is_in_call(r)                whether it was stopped in a system call
+ *   arch_thread_pointer_in(r)         where its thread-local storage is
  *   arch_stack(r), arch_pc(r)         its stack pointer; where its program counter is kept
  *   arch_again(r)                     have it made again
  *   ARCH_CALL, ARCH_CALL_BYTES        the instruction that makes a system call

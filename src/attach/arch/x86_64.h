@@ -48,6 +48,11 @@ static inline bool arch_write(pid_t tid, const struct arch_registers *from)
         return ptrace(PTRACE_SETREGSET, tid, (void *)NT_PRSTATUS, &v) == 0;
 }
 
+static inline uint64_t arch_thread_pointer_in(const struct arch_registers *from)
+{
+        return from->r.fs_base;
+}
+
 /* ---- for readers ---- */
 
 /* In DWARF's order. */
