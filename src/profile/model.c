@@ -111,6 +111,29 @@ bool profile_stayed_off(const struct profile *p)
         return (p->meta.flags & WIRE_F_START_OFF) != 0;
 }
 
+static bool block_covers(const struct profile_block *block, uint64_t address)
+{
+        return address == block->address || (address > block->address && address - block->address < block->size);
+}
+
+const struct profile_block *profile_block_around(const struct profile *p, uint64_t address)
+{
+        uint64_t low = 0, high = p->block_count;
+
+        while (low < high) {
+                uint64_t middle = low + (high - low) / 2;
+
+                if (p->blocks[middle].address <= address)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        while (low-- > 0)
+                if (block_covers(&p->blocks[low], address))
+                        return &p->blocks[low];
+        return NULL;
+}
+
 const struct profile_scan *profile_scanned(const struct profile *p)
 {
         return p->scan_count && !*p->scans[0].trouble && p->verdict_count == p->block_count ? &p->scans[0] : NULL;

@@ -362,6 +362,9 @@ bool profile_stayed_off(const struct profile *p);
 /* The order of deaths, by site, birth and death; for qsort(). */
 int profile_compare_deaths(const void *a, const void *b);
 
+/* The live block that ADDRESS is in, the innermost where blocks lie inside others (an arena and what was carved from it); NULL: none. */
+const struct profile_block *profile_block_around(const struct profile *p, uint64_t address);
+
 /* The last scan, when it found something out; NULL: there was none, or it failed (scans[0].trouble). */
 const struct profile_scan *profile_scanned(const struct profile *p);
 

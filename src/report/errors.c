@@ -28,6 +28,22 @@ static bool is_known(const struct profile *p, const struct profile_error *error)
         return error->alloc_site && error->alloc_site < p->site_count;
 }
 
+/* A live block that an address, which is no block's, was in when it was released. */
+static const struct profile_block *errors_around(const struct profile *p, const struct profile_error *error)
+{
+        const struct profile_block *block = error->type == LEDGER_ERROR_UNKNOWN_FREE ? profile_block_around(p, error->address) : NULL;
+
+        return block && block->birth_ms <= error->first_ms && block->address != error->address ? block : NULL;
+}
+
+uint32_t errors_origin(const struct profile *p, const struct profile_error *error)
+{
+        const struct profile_block *block = is_known(p, error) ? NULL : errors_around(p, error);
+        uint32_t site = block ? block->site : error->alloc_site;
+
+        return site < p->site_count ? site : 0;
+}
+
 void errors_what(const struct profile *p, const struct profile_error *error, struct str *out)
 {
         switch (error->type) {
@@ -42,6 +58,19 @@ void errors_what(const struct profile *p, const struct profile_error *error, str
         default:
                 str_text(out, "release of memory that was not allocated");
         }
+}
+
+static void errors_inside(const struct profile *p, const struct profile_error *error, struct str *out)
+{
+        const struct profile_block *block = errors_around(p, error);
+
+        if (!block)
+                return;
+        str_text(out, "  it is ");
+        text_count(out, (int64_t)(error->address - block->address), "byte");
+        str_format(out, " into the block at 0x%" PRIx64 " of ", block->address);
+        text_count(out, (int64_t)block->size, "byte");
+        str_char(out, '\n');
 }
 
 static void errors_head(const struct profile *p, const struct profile_error *error, struct str *out)
@@ -73,13 +102,15 @@ static void errors_entry(const struct selection *sel, struct symbols *s, const s
 {
         const struct profile *p = sel->profile;
         struct selection whole = { .profile = p, .columns = sel->columns }; /* stacks of errors are never cut */
+        uint32_t origin = errors_origin(p, error);
 
         errors_head(p, error, out);
+        errors_inside(p, error, out);
         str_text(out, "  released by\n");
         stack_write_site(&whole, s, error->node, "    ", out);
-        if (error->alloc_site && error->alloc_site < p->site_count) {
+        if (origin) {
                 str_text(out, "  allocated by\n");
-                stack_write_site(&whole, s, p->sites[error->alloc_site].node, "    ", out);
+                stack_write_site(&whole, s, p->sites[origin].node, "    ", out);
         }
         str_char(out, '\n');
 }

@@ -214,6 +214,7 @@ static void json_sites(struct json *j)
 static void json_error(const struct profile *p, const struct profile_error *error, struct frames *f, struct str *out)
 {
         struct selection whole = { .profile = p }; /* stacks of errors are never cut */
+        uint32_t origin = errors_origin(p, error);
 
         str_text(out, "{\"type\": ");
         json_text(out, errors_word(error->type));
@@ -221,8 +222,8 @@ static void json_error(const struct profile *p, const struct profile_error *erro
         json_field(out, ", \"", "count", error->count);
         json_field(out, ", \"", "size", error->size);
         str_text(out, ", \"alloc_stack\": ");
-        if (error->alloc_site && error->alloc_site < p->site_count)
-                frames_stack(f, &whole, p->sites[error->alloc_site].node, out);
+        if (origin)
+                frames_stack(f, &whole, p->sites[origin].node, out);
         else
                 str_text(out, "null");
         str_text(out, ", \"stack\": ");

@@ -12,6 +12,7 @@
 
 #include "base/heap.h"
 #include "base/signals.h"
+#include "report/errors.h"
 #include "report/text.h"
 #include "symbol/variable.h"
 
@@ -263,9 +264,10 @@ static bool error_asked_for(const struct sorting *o, const struct profile_error 
 {
         struct filter *f = o->r->filter;
         bool shown = !f || filter_stack(f, o->p, o->names, error->node);
+        uint32_t origin = shown ? 0 : errors_origin(o->p, error);
 
-        if (!shown && error->alloc_site && error->alloc_site < o->p->site_count)
-                shown = filter_stack(f, o->p, o->names, o->p->sites[error->alloc_site].node);
+        if (origin)
+                shown = filter_stack(f, o->p, o->names, o->p->sites[origin].node);
         return shown && (!f || error->thread >= o->p->thread_count || filter_thread(f, &o->p->threads[error->thread]));
 }
 
@@ -279,7 +281,7 @@ static void judge_errors(struct sorting *o)
 
                 l->forgiven[i] = !error_asked_for(o, error) ||
                                  (o->r->suppressions && suppress_release(o->r->suppressions, o->p, o->names, error));
-                l->errors += !l->forgiven[i];
+                l->errors += l->forgiven[i] ? 0 : error->count;
         }
 }
 

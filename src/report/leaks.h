@@ -85,7 +85,7 @@ struct leaks {
         struct leaks_sum *by_site;  /* [site of the profile that leads a row * PROFILE_LEAK_COUNT + class], as the sums; NULL: not searched */
         uint8_t *silent;            /* by block: 1 when it is suppressed or not asked for */
         uint8_t *forgiven;          /* by error of the profile: 1 when it is suppressed */
-        uint32_t errors;            /* that are not */
+        uint64_t errors;            /* releases by those that are not */
 };
 
 /* SEL must be of the whole run and not of resources; it must outlive L.  Never fails. */

@@ -120,6 +120,17 @@ static bool choose_name(struct rules_page *page, uint32_t node, const struct sym
         return c->others != 0 || c->library;
 }
 
+/* NAME from start to end; but LSan spells out default arguments of the C++ library, so that it is cut where such a type begins. */
+static void lsan_pattern(const char *name, struct str *out)
+{
+        const char *type = strncmp(name, "std::", 5) == 0 ? strchr(name, '<') : strstr(name, "std::");
+
+        if (type)
+                str_format(out, "leak:^%.*s*\n", (int)(type - name) + (*type == '<'), name);
+        else
+                str_format(out, "leak:^%s$\n", name);
+}
+
 /* WIDE: only if it covers other stacks, too, which have rules of their own; else only if it does not. */
 static void lsan_rule(struct rules_page *page, const struct leaks_row *row, struct choice *c, bool wide, struct verdicts *written)
 {
@@ -134,12 +145,14 @@ static void lsan_rule(struct rules_page *page, const struct leaks_row *row, stru
                 text_count(page->out, c->others, "other stack");
                 str_text(page->out, ", too: valgrind's form can tell them apart");
         }
-        if (c->name)
-                str_format(page->out, "\nleak:^%s$\n", label_plain(c->name));
-        else if (c->module)
+        if (c->name) {
+                str_char(page->out, '\n');
+                lsan_pattern(label_plain(c->name), page->out);
+        } else if (c->module) {
                 str_format(page->out, "; no function is known: covers all of the module\nleak:^%s$\n", c->module);
-        else
+        } else {
                 str_text(page->out, "; neither function nor module is known\n");
+        }
 }
 
 static void lsan_rules(struct rules_page *page)

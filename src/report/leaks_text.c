@@ -120,7 +120,9 @@ static void page_head(struct leaks_page *page)
                 str_char(page->out, '\n');
         }
         if (page->l->errors) {
-                str_format(page->out, "  %-*s%11" PRIu32 "\n", LEAKS_LABEL, "wrong releases", page->l->errors);
+                str_format(page->out, "  %-*s", LEAKS_LABEL, "wrong releases");
+                text_cell(page->out, 11, page->l->errors, text_number);
+                str_char(page->out, '\n');
         }
         str_char(page->out, '\n');
 }
@@ -176,6 +178,7 @@ static void page_row(struct leaks_page *page, const struct leaks_row *row)
                 str_text(out, ", ");
                 growth_write(&row->growth, out);
         }
+        str_format(out, ", site #%" PRIu32, row->stack->site);
         page_class(page, row->vtable);
         str_char(out, '\n');
         stack_add(&page->stacks, (struct wrapper_frame){ row->stack->node, row->stack->level });

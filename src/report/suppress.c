@@ -256,7 +256,7 @@ static bool any_fits(const struct frame *frame, const struct suppress_line *line
                 if (pattern_fits(line->pattern, *name, 0))
                         return true;
         return (frame->function &&
-                (pattern_fits(line->pattern, frame->function, 0) || pattern_fits(line->pattern, label_plain(frame->function), 0))) ||
+                (pattern_fits(line->readable, frame->function, 0) || pattern_fits(line->readable, label_plain(frame->function), 0))) ||
                (frame->file && pattern_fits(line->pattern, frame->file, 0)) ||
                (frame->module && pattern_fits(line->pattern, frame->module, 0));
 }

@@ -38,7 +38,7 @@ enum suppress_match {
 struct suppress_line {
         enum suppress_match match;
         char *pattern;  /* NULL for ... */
-        char *readable; /* the same demangled, where it is a whole mangled name; else NULL */
+        char *readable; /* the same as names of ours are written: of fun: demangled, where it is a whole mangled name; else NULL */
         bool raw;       /* of a mangled name with wildcards: needs the mangled name of the frame */
         uint32_t line;  /* src: 0 any */
 };

@@ -105,6 +105,13 @@ static char *lsan_pattern(const char *text)
         return pattern.data;
 }
 
+/* LSan spells out default arguments of the C++ library, which no name of ours has. */
+static void spelt_line(struct suppress_line *line)
+{
+        line->readable = heap_text(line->pattern);
+        demangle_usual(line->readable);
+}
+
 static bool lsan_line(struct parser *p, char *line)
 {
         char *colon = strchr(line, ':');
@@ -113,7 +120,7 @@ static bool lsan_line(struct parser *p, char *line)
         if (length == strlen("leak") && memcmp(line, "leak", length) == 0) {
                 if (!colon[1])
                         return wrong(p, line, "a part of a function's, file's or module's name is expected behind leak:");
-                add_line(add_rule(p, SUPPRESS_LEAK, line), SUPPRESS_ANY, lsan_pattern(colon + 1));
+                spelt_line(add_line(add_rule(p, SUPPRESS_LEAK, line), SUPPRESS_ANY, lsan_pattern(colon + 1)));
                 return true;
         }
         for (size_t i = 0; length && i < sizeof lsan_others / sizeof *lsan_others; i++)
@@ -253,12 +260,16 @@ static bool valgrind_block(struct parser *p)
 
 /* ---- files ---- */
 
+#define BYTE_ORDER_MARK "\xef\xbb\xbf" /* some editors begin a file with it */
+
 bool suppress_read_text(struct suppressions *s, enum suppress_source source, const char *origin, const char *text, struct err *e)
 {
         char *copy = heap_text(text), *line;
         struct parser p = { s, source, origin, copy, 0, e };
         bool good = true;
 
+        if (strncmp(copy, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0)
+                p.next += strlen(BYTE_ORDER_MARK);
         while (good && (line = next_line(&p)))
                 good = strcmp(line, "{") == 0 ? valgrind_block(&p) : lsan_line(&p, line);
         free(copy);

@@ -150,39 +150,17 @@ static void start(struct why *w, const struct profile *p, struct symbols *s)
 
 /* ---- by address ---- */
 
-static bool covers(const struct profile_block *block, uint64_t address)
-{
-        return address == block->address || (address > block->address && address - block->address < block->size);
-}
-
-/* Blocks may lie inside others (an arena and what was carved from it): the innermost. */
-static uint32_t block_at(const struct profile *p, uint64_t address)
-{
-        uint64_t low = 0, high = p->block_count;
-
-        while (low < high) {
-                uint64_t middle = low + (high - low) / 2;
-
-                if (p->blocks[middle].address <= address)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        while (low-- > 0)
-                if (covers(&p->blocks[low], address))
-                        return (uint32_t)low;
-        return WHY_NO_BLOCK;
-}
-
 bool why_address(struct why *w, const struct profile *p, struct symbols *s, uint64_t address, struct err *e)
 {
+        const struct profile_block *block = profile_block_around(p, address);
+
         start(w, p, s);
-        w->block = block_at(p, address);
-        if (w->block == WHY_NO_BLOCK) {
+        if (!block) {
                 why_no_block(p, s, address, e);
                 return false;
         }
-        w->offset = address - p->blocks[w->block].address;
+        w->block = (uint32_t)(block - p->blocks);
+        w->offset = address - block->address;
         find_all(w);
         return true;
 }

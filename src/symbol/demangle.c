@@ -98,6 +98,12 @@ void demangle_shorten(char *name)
                 demangle_default(name, defaults[i]);
 }
 
+void demangle_usual(char *name)
+{
+        demangle_strings(name);
+        demangle_default(name, ", std::allocator<");
+}
+
 char *demangle_name(const char *name)
 {
         char *plain = demangle_unversioned(name);
@@ -106,7 +112,6 @@ char *demangle_name(const char *name)
         if (!readable)
                 return plain;
         free(plain);
-        demangle_strings(readable);
-        demangle_default(readable, ", std::allocator<");
+        demangle_usual(readable);
         return readable;
 }

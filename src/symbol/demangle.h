@@ -11,6 +11,9 @@
  * ("std::vector<std::string>"); NAME's own text when it is not mangled.  Owned by the caller. */
 char *demangle_name(const char *name);
 
+/* Bring a readable NAME from elsewhere into the form of demangle_name(), in place. */
+void demangle_usual(char *name);
+
 /* Take all default arguments of the C++ library out of the name of a type, in place. */
 void demangle_shorten(char *name);
 

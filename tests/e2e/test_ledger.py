@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The numbers: counts, peak and its composition, temporaries, wrong releases, mappings."""
+import subprocess
+
 import pytest
 
-from harness import check_clean, check_sites, check_total
+from harness import DEADLINE, SEEP, check_clean, check_sites, check_total, clean_environment
 
 
 @pytest.mark.parametrize("seed", range(1, 9))
@@ -93,6 +95,15 @@ def test_a_free_of_no_block_is_reported_with_its_stack(compiler, recorder, case)
     assert [seen.profile.names(e["stack"])[:3] for e in seen.profile.errors] == [["to_free", case, "main"]]
     assert [e["type"] for e in seen.profile.errors] == ["unknown-free"]
     assert seen.profile.totals["unknown_frees"] == 1
+
+
+def test_a_free_inside_a_block_tells_which_one(compiler, recorder):
+    seen = recorder.record(compiler.build("releases.cpp"), "inside", options=["-q"])
+    error, = seen.profile.errors
+    assert seen.profile.names(error["alloc_stack"])[:3] == ["by_malloc", "inside", "main"]
+    for command in (("report", "--errors"), ("leaks",)):
+        text = subprocess.run([SEEP, *command, seen.profile.path], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE).stdout
+        assert f"  it is 16 bytes into the block at {int(error['address'], 16) - 16:#x} of " in text
 
 
 MAPPINGS = ["second_page", "head", "tail", "across", "fixed_over", "remapped", "remapped_fixed", "remapped_middle",

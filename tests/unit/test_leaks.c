@@ -257,7 +257,7 @@ TEST(the_text_tells_classes_groups_and_stacks)
         has_text(text, "  indirectly lost       300 B in 3 blocks");
         has_text(text, "  still reachable       365 B in 8 blocks       no error\n");
         has_text(text, "   1. 100 B in 1 block definitely lost, and 200 B in 2 blocks hang on it\n"
-                       "      by malloc, age 9.9 s\n"
+                       "      by malloc, age 9.9 s, site #1\n"
                        "        parse [/src/a.c:10]\n"
                        "        load [/src/l.c:7]\n"
                        "        main [/src/m.c:1]\n");

@@ -53,6 +53,34 @@ TEST(an_lsan_pattern_may_be_anchored_and_have_stars)
         is_true(definite("  # a comment\n\n\t leak:parse \t\r\n", FORGE_SITE_PARSE));
 }
 
+/* std::string is what our names have, all of its arguments are what LSan prints. */
+TEST(an_lsan_pattern_may_spell_out_what_we_shorten)
+{
+        struct suppressions rules = { 0 };
+        struct err e = { 0 };
+        struct profile p;
+        struct symbols *s;
+
+        forge_start(&p);
+        forge_module(&p, "/usr/bin/prog");
+        forge_name(&p, 0x100, 0, "take(std::string const&, std::vector<int>)", "/src/t.cc", 3);
+        forge_site(&p, forge_node(&p, 0, 0x100, 0), LEDGER_KIND_MALLOC, 10, 1);
+        s = forge_symbols(&p);
+        is_true(suppress_read_text(&rules, SUPPRESS_FILE, "x", "leak:^take(std::__cxx11::basic_string<char, std::char_traits<char>, "
+                                   "std::allocator<char> > const&, std::vector<int, std::allocator<int> >)$\nleak:^take(std::string const&, *\n", &e));
+        is_true(suppress_leak(&rules, &p, s, 1, PROFILE_LEAK_DEFINITE) == &rules.rules[0]);
+        rules.rules[0].leaks = 0;
+        is_true(suppress_leak(&rules, &p, s, 1, PROFILE_LEAK_DEFINITE) == &rules.rules[1]);
+        suppress_free(&rules);
+        symbols_free(s);
+        profile_free(&p);
+}
+
+TEST(a_byte_order_mark_is_no_part_of_a_rule)
+{
+        is_true(definite("\xef\xbb\xbfleak:parse\n", FORGE_SITE_PARSE));
+}
+
 TEST(other_sanitizers_rules_mean_nothing)
 {
         is_true(!definite("race:parse\ninterceptor_via_fun:parse\n", FORGE_SITE_PARSE));
@@ -255,7 +283,8 @@ TEST(runtimes_may_keep_their_own_and_nothing_else)
         is_true(built_in(LEDGER_KIND_MALLOC, P, NAMES("/lib/libstdc++.so.6", "/bin/a"), NAMES("__cxa_allocate_exception", "f")));
 }
 
-TAP_MAIN(an_lsan_pattern_is_looked_for_in_functions_files_and_modules, an_lsan_pattern_may_be_anchored_and_have_stars,
+TAP_MAIN(an_lsan_pattern_may_spell_out_what_we_shorten, a_byte_order_mark_is_no_part_of_a_rule,
+         an_lsan_pattern_is_looked_for_in_functions_files_and_modules, an_lsan_pattern_may_be_anchored_and_have_stars,
          other_sanitizers_rules_mean_nothing, a_valgrind_rule_matches_from_the_allocation_function_outwards,
          dots_stand_for_any_number_of_frames, valgrind_patterns_are_whole_and_have_two_wildcards, leak_kinds_decide,
          rules_about_other_things_are_passed_over, mangled_and_readable_names_match, wrong_releases_have_rules_of_their_own,
