@@ -49,7 +49,7 @@
         X(CHECK_QUIET, "quiet", 'q', NULL, "broken budgets only")                                                       \
         X(CHECK_HEAD_RUN, NULL, 0, NULL, "how a program is run, as with 'seep record':")                                \
         X(CHECK_OUTPUT, "output", 'o', "FILE", "keep the recordings there (in a temporary folder, while needed)")       \
-        X(CHECK_FORCE, "force", 'f', NULL, "replace files that are not from an earlier check")                          \
+        X(CHECK_FORCE, "force", 'f', NULL, "replace files; reports that a check wrote are replaced without it")         \
         X(CHECK_FOLLOW, "follow", 0, "WHICH",                                                                           \
           "child processes: none, exec (those that run a program) or all (exec)", "none|exec|all")                      \
         X(CHECK_NO_CXX, "no-cxx", 0, NULL, "see new and delete as the malloc and free that they call")                  \
@@ -95,6 +95,7 @@ struct check {
         char **recordings; /* operands ... */
         int recording_count;
         char **program_argv; /* ... or what is to be run */
+        int killed_by;       /* the signal that ended it; 0: it exited */
 
         struct baseline baseline; /* what BASELINE_FILE has */
         struct location_root root;

@@ -57,8 +57,8 @@ static bool show(const struct check *c, struct err *e)
 /* Nothing but the program's own failure is left to tell. */
 static void tell_program(const struct check *c, int status)
 {
-        if (status > 128 && !c->quiet)
-                message("%s itself was killed by signal %d", c->program_argv[0], status - 128);
+        if (c->killed_by && !c->quiet)
+                message("%s itself was killed by signal %d", c->program_argv[0], c->killed_by);
         else if (status && !c->quiet)
                 message("%s itself ended with status %d", c->program_argv[0], status);
 }
@@ -99,6 +99,7 @@ int cmd_check(int argc, char **argv)
         bool help = false;
 
         record_start(&c.record);
+        c.record.session.signal = 0; /* nobody reads reports of a check: signals are the program's own */
         argc = split(&c, argc, argv);
         option_start(&parser, "check", check_options, argc, argv);
         while (!status && !help && (which = option_next(&parser)) >= 0) {

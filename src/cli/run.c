@@ -94,6 +94,7 @@ static int run(struct run *r, const struct session_options *options, const char 
         if (end.running)
                 session_wait(s, &end);
         session_close(s);
+        r->killed_by = WIFSIGNALED(end.status) ? WTERMSIG(end.status) : 0;
         return exit_status(end.status);
 }
 

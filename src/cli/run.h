@@ -18,6 +18,7 @@ struct run {
         char **program_argv;
         struct roster roster; /* filled while recording; the caller's to free */
         bool started;         /* false: the program was never there */
+        int killed_by;        /* the signal that ended the program; 0: it exited */
         /* All recordings are finished; the program may go on (END->running), and then is waited for. */
         void (*recorded)(struct run *r, const struct session_end *end);
 };
