@@ -100,7 +100,7 @@ static const struct {
 
 bool check_may_write(const struct check *c, struct err *e)
 {
-        bool good = may_write(c, c->write_baseline, BASELINE_HEAD, e);
+        bool good = may_write(c, c->write_baseline, BASELINE_MARK, e);
 
         for (int i = 0; i < CHECK_FILE_COUNT && good; i++)
                 good = may_write(c, c->files[i], check_forms[i].head, e);

@@ -94,10 +94,12 @@ static bool read_baseline(struct check *c, struct err *e)
         if (!io_read_file(c->baseline_file, &text))
                 return err_sys(e, ERR_EXIT_USAGE, "cannot read the baseline %s ('--write-baseline %s' makes one)", c->baseline_file,
                                c->baseline_file);
-        if (strncmp(str_get(&text), BASELINE_HEAD, strlen(BASELINE_HEAD)) == 0)
+        if (baseline_is(str_get(&text)))
                 good = baseline_parse(&c->baseline, c->baseline_file, str_get(&text), e);
         else
                 good = take_recording(c, c->baseline_file, e);
+        if (!good && e->exit_code == ERR_EXIT_BAD_FILE && !baseline_is(str_get(&text)))
+                err_context(e, "neither a baseline (its first line is '" BASELINE_MARK "1') nor a recording");
         str_free(&text);
         return good;
 }
@@ -227,11 +229,19 @@ static void on_recorded(struct run *r, const struct session_end *end)
                 message("nothing was recorded: %s", end->silence);
 }
 
+/* Whether it became another program: one that is not recorded may be gone before anybody saw it, but it was searched before that. */
+static bool was_replaced(const struct profile *p)
+{
+        const struct profile_scan *scan = profile_scanned(p);
+
+        return p->meta.end == PROFILE_END_EXEC || (scan && scan->when == PROFILE_SCAN_EXEC);
+}
+
 static bool judge_roster(struct check *c, const struct roster *roster, struct err *e)
 {
         const struct roster_entry *main = &roster->main;
 
-        if (!c->processes.count && (!main->filled || main->profile.meta.end == PROFILE_END_EXEC))
+        if (!c->processes.count && (!main->filled || was_replaced(&main->profile)))
                 return err_set(e, ERR_EXIT_CANNOT_TRACE, "what %s ran at last was not recorded (is it statically linked?), only what was before it "
                                "or beside it; --process RE judges that", c->program_argv[0]);
         for (uint32_t i = 0; i < roster->count; i++) {
@@ -250,6 +260,7 @@ static bool judge_roster(struct check *c, const struct roster *roster, struct er
 static bool run_and_judge(struct check *c, struct run *r, int *status, struct err *e)
 {
         *status = run_program(r);
+        c->killed_by = r->killed_by;
         if (!r->started)
                 return false;
         if (!r->roster.count) { /* on_recorded() has told why */

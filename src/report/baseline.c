@@ -103,10 +103,24 @@ static bool parse_line(struct baseline *b, const char *line, size_t length)
         return true;
 }
 
+static const char *behind_order_mark(const char *text)
+{
+        return text + (strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
+}
+
+bool baseline_is(const char *text)
+{
+        return strncmp(behind_order_mark(text), BASELINE_MARK, strlen(BASELINE_MARK)) == 0;
+}
+
 bool baseline_parse(struct baseline *b, const char *name, const char *text, struct err *e)
 {
         bool good = true;
 
+        if (baseline_is(text) && strtoul(behind_order_mark(text) + strlen(BASELINE_MARK), NULL, 10) != 1)
+                return err_set(e, ERR_EXIT_BAD_FILE, "%s was written by a newer seep: '%.*s', and this one reads version 1", name,
+                               (int)strcspn(behind_order_mark(text), "\r\n"), behind_order_mark(text));
+        text = behind_order_mark(text);
         for (uint32_t number = 1; *text && good; number++) {
                 size_t length = strcspn(text, "\n"), used = length;
 

@@ -20,6 +20,7 @@
 #include "report/findings.h"
 
 #define BASELINE_HEAD "# seep baseline 1\n"
+#define BASELINE_MARK "# seep baseline " /* of any version, and with the line's end of any system */
 
 struct baseline_entry {
         char *line;   /* "leak 3f2a... parse < load < main" */
@@ -32,6 +33,9 @@ struct baseline {
         struct baseline_entry *entries; /* sorted by key */
         uint32_t count;
 };
+
+/* Whether TEXT is a baseline and not a recording, say; an editor may have put a byte order mark before it. */
+bool baseline_is(const char *text);
 
 /* Add the entries of TEXT, which came from the file NAME.  false: E (exit code 4) names the line. */
 bool baseline_parse(struct baseline *b, const char *name, const char *text, struct err *e);

@@ -152,20 +152,30 @@ struct finding_stack findings_stack(struct findings *f, const struct findings_re
         return made;
 }
 
+static const char *known_by(const struct finding_frame *frame)
+{
+        return frame->signature ? frame->function : frame->module ? label_base(frame->module) : "?";
+}
+
+/* Each name once: how deep parse_list < parse_value < parse_list goes is a matter of the input. */
 void findings_names(const struct finding_stack *stack, struct str *out)
 {
-        const char *before = NULL;
+        const char **told = heap_zero(stack->count, sizeof *told);
+        uint32_t count = 0;
 
         for (uint32_t i = 0; i < stack->count; i++) {
-                const struct finding_frame *frame = &stack->frames[i];
-                const char *name = frame->signature ? frame->function : frame->module ? label_base(frame->module) : "?";
+                const char *name = known_by(&stack->frames[i]);
+                uint32_t at = 0;
 
-                if (before && strcmp(name, before) == 0)
+                while (at < count && strcmp(told[at], name) != 0)
+                        at++;
+                if (at < count)
                         continue;
-                str_text(out, before ? " < " : "");
+                str_text(out, count ? " < " : "");
                 text_name(out, name);
-                before = name;
+                told[count++] = name;
         }
+        free(told);
 }
 
 /* FNV-1a. */

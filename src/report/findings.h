@@ -153,7 +153,8 @@ struct finding *findings_new(struct findings *f, enum finding_kind kind, enum fi
 struct finding_stack findings_stack(struct findings *f, const struct findings_request *r, struct findings_recording *recording, uint32_t node);
 const char *findings_keep(struct findings *f, struct str *text);
 
-/* Append "parse < load < main", what a place is known by: what has no name counts as its module, a function that calls itself once. */
+/* Append "parse < load < main", what a place is known by: what has no name counts as its module; a function that is called
+ * again by itself or by those that it called counts once, where it is innermost. */
 void findings_names(const struct finding_stack *stack, struct str *out);
 
 /* A hash of that. */
