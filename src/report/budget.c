@@ -285,7 +285,7 @@ static uint32_t find_forbidden(struct judge *j, struct filter *filter, struct bu
 
 static bool fits(void *context, const char *name)
 {
-        return expressions_match(context, name);
+        return filter_matches(context, name);
 }
 
 /* Whether the program and its own libraries have no such function at all.  Where no names are, nothing is known. */

@@ -43,11 +43,25 @@ void filter_free(struct filter *f)
         *f = (struct filter){ 0 };
 }
 
+bool filter_matches(const struct expressions *x, const char *name)
+{
+        size_t length = label_length(name);
+        struct str bare = { 0 };
+        bool found = expressions_match(x, name);
+
+        if (!found && x->count && name[length]) {
+                str_bytes(&bare, name, length);
+                found = expressions_match(x, str_get(&bare));
+                str_free(&bare);
+        }
+        return found;
+}
+
 static enum filter_verdict filter_judge(const struct filter *f, const char *name)
 {
-        if (expressions_match(&f->of[FILTER_EXCLUDE], name))
+        if (filter_matches(&f->of[FILTER_EXCLUDE], name))
                 return FILTER_OUT;
-        return expressions_match(&f->of[FILTER_INCLUDE], name) ? FILTER_IN : FILTER_NOTHING;
+        return filter_matches(&f->of[FILTER_INCLUDE], name) ? FILTER_IN : FILTER_NOTHING;
 }
 
 static uint8_t *filter_judge_modules(const struct filter *f, const struct profile *p)

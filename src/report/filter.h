@@ -44,6 +44,9 @@ static inline bool filter_has(const struct filter *f, enum filter_kind kind)
 bool filter_add(struct filter *f, enum filter_kind kind, const char *expression, struct err *e);
 void filter_free(struct filter *f);
 
+/* Whether the name of a function matches, with its parameters or without: '^f$' finds f(int). */
+bool filter_matches(const struct expressions *x, const char *name);
+
 /* Whether the stack of NODE is shown.  P and S must be the same in all calls for one filter. */
 bool filter_stack(struct filter *f, const struct profile *p, struct symbols *s, uint32_t node);
 

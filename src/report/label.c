@@ -55,19 +55,43 @@ const char *label_plain(const char *name)
         return strncmp(name, "__", 2) == 0 && name[2] && strncmp(name, "__libc_", 7) != 0 ? name + 2 : name;
 }
 
+/* What may stand behind the parameters: " const", " const &", " volatile &&". */
+static bool label_qualifies(const char *rest)
+{
+        static const char *const words[] = { " const", " volatile", " &&", " &", "&&", "&" };
+        size_t i = 0;
+
+        while (*rest && i < sizeof words / sizeof words[0])
+                if (strncmp(rest, words[i], strlen(words[i])) == 0) {
+                        rest += strlen(words[i]);
+                        i = 0;
+                } else {
+                        i++;
+                }
+        return !*rest;
+}
+
+/* Whether the brackets at OPEN are no parameters: the debug information calls a lambda "operator()". */
+static bool label_is_operator(const char *name, const char *open)
+{
+        const size_t length = strlen("operator");
+
+        return open[1] == ')' && (size_t)(open - name) >= length && strncmp(open - length, "operator", length) == 0;
+}
+
 size_t label_length(const char *name)
 {
         const char *close = strrchr(name, ')'), *c = close;
         int depth = 0;
 
-        if (!close || (close[1] && strcmp(close + 1, " const") != 0))
+        if (!close || !label_qualifies(close + 1))
                 return strlen(name);
         for (; c > name; c--) {
                 depth += (*c == ')') - (*c == '(');
                 if (!depth)
                         break;
         }
-        return c > name ? (size_t)(c - name) : strlen(name);
+        return c > name && !label_is_operator(name, c) ? (size_t)(c - name) : strlen(name);
 }
 
 void label_short(const struct profile *p, uint32_t node, const struct symbol_frame *frame, struct str *out)

@@ -77,6 +77,12 @@ def test_no_allocation_below_a_function(check):
     assert re.findall(r"^     (\w+) ", stack, flags=re.M) == ["mix", "audio_render", "step", "main"]
 
 
+def test_functions_are_found_by_their_names_without_parameters(compiler, check):
+    program = compiler.build("releases.cpp")
+    assert check("--no-alloc-in", "^by_new$", "--", program, "mismatched").status == 1
+    assert check("--no-alloc-in", "^by_new_$", "--", program, "mismatched").status == 0
+
+
 def test_a_function_that_is_not_there_is_told(check):
     done = check.of(["--no-alloc-in", "^audio_", "--no-alloc-in", "^adio_"], "peak:100", "run", "peak:1")
     assert done.status == 0
@@ -105,6 +111,18 @@ def test_the_status_of_the_program_is_passed_on_when_all_is_kept(check):
     done = check.of([], "exit:7")
     assert done.status == 7
     assert re.search(rb"^seep: .*budgets itself ended with status 7$", done.stderr, flags=re.M)
+
+
+def test_a_large_status_is_no_signal(check):
+    done = check.of([], "exit:255")
+    assert done.status == 255
+    assert re.search(rb"^seep: .*budgets itself ended with status 255$", done.stderr, flags=re.M)
+
+
+def test_signals_are_the_programs_own(check):
+    done = check("--max-peak", "1G", "--", "sh", "-c", "kill -USR1 $$; echo survived")
+    assert (done.status, done.stdout) == (128 + signal.SIGUSR1, b"1 budget kept\n")
+    assert list(check.folder.glob("*.memlog")) == []
 
 
 def test_a_broken_budget_wins_over_the_status_of_the_program(check):
@@ -143,7 +161,8 @@ def test_a_program_that_cannot_be_recorded_is_no_success(compiler, check):
 def test_a_program_that_was_not_recorded_is_not_judged_by_its_children(compiler, check):
     static = compiler.build("budgets.c", flags=("-O0", "-static"), name="budgets-static")
     child = {"BUDGETS_CHILD": str(check.program)}
-    assert check("--", "env", static, "run", "keep:1", env=child).status in (1, 3)
+    done = check("--", "env", static, "run", "keep:1", env=child)
+    assert done.status == 3 and b"what env ran at last was not recorded" in done.stderr
     assert check("--process", "budgets$", "--", "env", static, "run", "keep:1", env=child).status == 0
     assert check("--process", "budgets$", "--", "env", static, "run", "lose:1:1", env=child).status == 1
 
@@ -255,6 +274,15 @@ def test_lines_and_addresses_do_not_matter_to_a_baseline(compiler, check):
     assert check("--baseline", "known.txt", "--", shifted, "other:1:7").status == 0
     assert check("--baseline", "known.txt", "--", shifted, "deep:9").status == 0
     assert check("--baseline", "known.txt", "--", shifted, "deep:1", "group").status == 1
+
+
+def test_a_baseline_with_line_ends_of_other_systems(check):
+    check.of(["--write-baseline", "known.txt"], "lose:3:10")
+    path = check.folder / "known.txt"
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert check.of(["--baseline", "known.txt"], "lose:3:10").status == 0
+    assert check.of(["--baseline", "known.txt", "--write-baseline", "known.txt"], "lose:3:10").status == 0
+    assert b"\r" not in path.read_bytes()
 
 
 def test_a_recording_is_a_baseline(check):

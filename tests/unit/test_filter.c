@@ -235,8 +235,24 @@ TEST(start_code_belongs_to_no_module)
         is_equal(bytes_of_modules(FILTER_MODULE, "prog"), 30);
 }
 
+TEST(a_name_matches_with_its_parameters_or_without)
+{
+        struct expressions whole = { 0 }, bare = { 0 };
+        struct err e = { 0 };
+
+        is_true(expressions_add(&whole, "^ns::f\\(int\\) const$", &e) && expressions_add(&bare, "^(ns::f|operator\\(\\)|C::g)$", &e));
+        is_true(filter_matches(&whole, "ns::f(int) const") && filter_matches(&bare, "ns::f(int) const"));
+        is_true(!filter_matches(&whole, "ns::f") && filter_matches(&bare, "ns::f"));
+        is_true(!filter_matches(&bare, "ns::f(int)::inner(int)"));
+        is_true(filter_matches(&bare, "operator()") && filter_matches(&bare, "operator()(int)"));
+        is_true(filter_matches(&bare, "C::g(int) const &") && filter_matches(&bare, "C::g() volatile &&"));
+        expressions_free(&whole);
+        expressions_free(&bare);
+}
+
 TAP_MAIN(an_include_keeps_only_its_stacks, an_exclude_takes_its_stacks_away, the_innermost_matching_frame_decides,
          where_both_match_one_frame_exclude_wins, several_includes_are_a_choice, inlined_functions_are_frames,
          a_module_is_matched_by_its_path, what_is_no_expression_is_wrong_use,
          a_thread_is_seen_by_its_own_calls_and_blocks, a_moment_shows_what_was_live_then,
-         a_range_shows_what_was_added_and_what_went, modules_can_be_left_out, start_code_belongs_to_no_module)
+         a_range_shows_what_was_added_and_what_went, modules_can_be_left_out, start_code_belongs_to_no_module,
+         a_name_matches_with_its_parameters_or_without)
