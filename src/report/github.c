@@ -14,7 +14,9 @@
 
 enum {
         GITHUB_ANNOTATIONS = 10, /* that are shown of one step */
-        GITHUB_DETAILS = 50      /* findings with their stacks; a summary must be smaller than 1 MiB */
+        GITHUB_FRAMES = 50,      /* of one stack, the innermost */
+        GITHUB_ROWS = 500,       /* of the table of budgets */
+        GITHUB_SUMMARY_BYTES = 512 * 1024 /* above, no more stacks: 1 MiB in all steps is shown, or nothing */
 };
 
 /* ---- annotations ---- */
@@ -38,10 +40,12 @@ static void put_stack(const char *title, const struct finding_stack *stack, stru
 {
         if (stack->count)
                 str_format(out, "\n%s", title);
-        for (uint32_t i = 0; i < stack->count; i++) {
+        for (uint32_t i = 0; i < stack->count && i < GITHUB_FRAMES; i++) {
                 str_text(out, "\n  ");
                 finding_frame_say(&stack->frames[i], out);
         }
+        if (stack->count > GITHUB_FRAMES)
+                str_format(out, "\n  and %" PRIu32 " more", stack->count - GITHUB_FRAMES);
 }
 
 static void write_annotation(const struct finding *finding, struct str *out)
@@ -91,7 +95,7 @@ static void put_plain(struct str *out, const char *text)
 
 static void put_code(struct str *out, const struct finding_stack *stack)
 {
-        for (uint32_t i = 0; i < stack->count; i++) {
+        for (uint32_t i = 0; i < stack->count && i < GITHUB_FRAMES; i++) {
                 struct str line = { 0 };
 
                 finding_frame_say(&stack->frames[i], &line);
@@ -99,27 +103,41 @@ static void put_code(struct str *out, const struct finding_stack *stack)
                 str_char(out, '\n');
                 str_free(&line);
         }
+        if (stack->count > GITHUB_FRAMES)
+                str_format(out, "and %" PRIu32 " more\n", stack->count - GITHUB_FRAMES);
 }
 
+static void write_budget(const struct findings *f, const struct budget_verdict *v, struct str *out)
+{
+        struct str name = { 0 }, text = { 0 };
+
+        budget_name(v, &name);
+        budget_say(v, &text);
+        str_text(out, "| ");
+        put_plain(out, label_base(f->processes[v->process].program));
+        str_format(out, " (%" PRIu32 ") | ", f->processes[v->process].pid);
+        put_plain(out, str_get(&name));
+        str_text(out, v->kept ? " | kept | " : " | **broken** | ");
+        put_plain(out, str_get(&text));
+        str_text(out, " |\n");
+        str_free(&name);
+        str_free(&text);
+}
+
+/* Where they are many, the broken ones. */
 static void write_budgets(const struct findings *f, struct str *out)
 {
-        str_text(out, "| process | budget | | measured |\n|---|---|---|---|\n");
-        for (uint32_t i = 0; i < f->verdict_count; i++) {
-                const struct budget_verdict *v = &f->verdicts[i];
-                struct str name = { 0 }, text = { 0 };
+        bool many = f->verdict_count > GITHUB_ROWS;
+        uint32_t told = 0;
 
-                budget_name(v, &name);
-                budget_say(v, &text);
-                str_text(out, "| ");
-                put_plain(out, label_base(f->processes[v->process].program));
-                str_format(out, " (%" PRIu32 ") | ", f->processes[v->process].pid);
-                put_plain(out, str_get(&name));
-                str_text(out, v->kept ? " | kept | " : " | **broken** | ");
-                put_plain(out, str_get(&text));
-                str_text(out, " |\n");
-                str_free(&name);
-                str_free(&text);
-        }
+        str_text(out, "| process | budget | | measured |\n|---|---|---|---|\n");
+        for (uint32_t i = 0; i < f->verdict_count && told < GITHUB_ROWS && out->length < GITHUB_SUMMARY_BYTES; i++)
+                if (!many || !f->verdicts[i].kept) {
+                        write_budget(f, &f->verdicts[i], out);
+                        told++;
+                }
+        if (told < f->verdict_count)
+                str_format(out, "\nand %" PRIu32 " more budgets\n", f->verdict_count - told);
 }
 
 static void write_details(const struct finding *finding, struct str *out)
@@ -141,17 +159,22 @@ static void write_details(const struct finding *finding, struct str *out)
 
 void github_summary(const struct findings *f, struct str *out)
 {
-        uint32_t broken = budgets_broken(f), count = findings_broken(f), told = 0;
+        uint32_t broken = budgets_broken(f), count = findings_broken(f), more = 0;
 
         if (broken)
                 str_format(out, "### seep check: %" PRIu32 " of %" PRIu32 " budgets broken\n\n", broken, f->verdict_count);
         else
                 str_text(out, "### seep check: all budgets kept\n\n");
         write_budgets(f, out);
-        for (uint32_t i = 0; i < count && told < GITHUB_DETAILS; i++)
-                if (f->all[i].kind != FINDING_BUDGET) {
+        for (uint32_t i = 0; i < count; i++) {
+                if (f->all[i].kind == FINDING_BUDGET)
+                        continue;
+                if (out->length < GITHUB_SUMMARY_BYTES)
                         write_details(&f->all[i], out);
-                        told++;
-                }
+                else
+                        more++;
+        }
+        if (more)
+                str_format(out, "\nand %" PRIu32 " more findings\n", more);
         str_char(out, '\n');
 }

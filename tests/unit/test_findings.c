@@ -152,10 +152,11 @@ TEST(a_fingerprint_is_of_names_and_not_of_lines)
 TEST(the_depth_of_a_recursion_does_not_matter)
 {
         static const char *const once[] = { "f", "g", "main" }, *const deep[] = { "f", "g", "g", "g", "main" };
-        static const char *const back[] = { "f", "g", "f", "main" };
+        static const char *const mutual[] = { "f", "g", "f", "g", "g", "f", "main" }, *const other[] = { "g", "f", "g", "main" };
 
         is_true(print_of(once, 3, 1) == print_of(deep, 5, 1));
-        is_true(print_of(once, 3, 1) != print_of(back, 4, 1));
+        is_true(print_of(once, 3, 1) == print_of(mutual, 7, 1));
+        is_true(print_of(once, 3, 1) != print_of(other, 4, 1)); /* the innermost is another */
 }
 
 TEST(code_without_names_counts_as_its_module)
@@ -242,7 +243,32 @@ TEST(at_most_ten_annotations)
         is_equal(count, 10);
 }
 
+TEST(a_summary_is_bounded)
+{
+        enum { FRAMES = 5000, MANY = 3000 };
+        struct finding_frame *frames = heap_zero(FRAMES, sizeof *frames);
+        struct finding *findings = heap_zero(MANY, sizeof *findings);
+        struct budget_verdict *verdicts = heap_zero(MANY, sizeof *verdicts);
+        struct findings_process process = { .program = "p", .exe = "/x", .recording = "r" };
+        struct findings f = { .all = findings, .count = MANY, .processes = &process, .process_count = 1, .verdicts = verdicts, .verdict_count = MANY };
+
+        for (int i = 0; i < FRAMES; i++)
+                frames[i].function = frames[i].signature = "a_function_with_a_long_name";
+        for (int i = 0; i < MANY; i++) {
+                findings[i] = (struct finding){ .kind = FINDING_DEFINITE, .state = FINDING_BREAKS, .count = 1, .bytes = 1, .stack = { frames, FRAMES, 0 } };
+                verdicts[i] = (struct budget_verdict){ .budget = BUDGET_LEAKS, .kept = i < MANY - 2, .measured = (uint64_t)i };
+        }
+        is_true(strlen(written(github_summary, &f)) < 1024 * 1024);
+        has_text(written(github_summary, &f), "| **broken** | 2,999 blocks lost");
+        has_text(written(github_summary, &f), "and 2998 more budgets");
+        has_text(written(github_summary, &f), "and 4950 more\n</pre>");
+        has_text(written(github_summary, &f), " more findings\n");
+        free(frames);
+        free(findings);
+        free(verdicts);
+}
+
 TAP_MAIN(each_class_and_place_is_a_finding, possibly_lost_is_a_hint_and_reachable_is_nothing, worst_comes_first,
          a_wrong_release_has_both_stacks, what_several_processes_have_is_told_once, a_fingerprint_is_of_names_and_not_of_lines,
          the_depth_of_a_recursion_does_not_matter, code_without_names_counts_as_its_module, forms_name_the_place_in_the_users_tree,
-         hostile_names_stay_text, at_most_ten_annotations)
+         hostile_names_stay_text, at_most_ten_annotations, a_summary_is_bounded)
