@@ -150,7 +150,9 @@ const char *profile_register_name(uint32_t i)
                 return names[i];
         if (i < 48)
                 return vectors[(i - 16) / 2];
-        return i < PROFILE_REGISTERS - 1 ? "a vector register" : "rsp";
+        if (i < PROFILE_REGISTERS - 1)
+                return "a vector register";
+        return i == PROFILE_REGISTERS - 1 ? "rsp" : "a register";
 }
 
 const char *profile_scan_word(uint32_t when)

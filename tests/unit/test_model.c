@@ -97,6 +97,9 @@ TEST(registers_have_names_in_the_order_of_dwarf)
         is_text(profile_register_name(15), "r15");
         is_text(profile_register_name(16), "xmm0");
         is_text(profile_register_name(47), "xmm15");
+        is_text(profile_register_name(48), "a vector register");
+        is_text(profile_register_name(PROFILE_REGISTERS - 1), "rsp");
+        is_text(profile_register_name(PROFILE_REGISTERS), "a register");
         is_text(profile_register_name(UINT32_MAX), "a register");
 }
 
