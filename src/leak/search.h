@@ -35,7 +35,7 @@ struct search_memory {
 struct search_block {
         uint64_t address, size;
         uint32_t flags; /* SEARCH_BLOCK_* */
-        uint32_t reserved;
+        uint32_t known; /* of a passage, for whoever made it: how many bytes of it were a block for sure */
 };
 
 #define SEARCH_ROOT_WHOLE 1u /* pointers anywhere into a block count as pointers to its start (libc's own: thread descriptors) */

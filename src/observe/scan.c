@@ -157,6 +157,48 @@ static void mark_used(struct scan *s, const struct roots_used *u)
         }
 }
 
+static int by_start(const void *a, const void *b)
+{
+        const struct search_range *x = a, *y = b;
+
+        return (x->start > y->start) - (x->start < y->start);
+}
+
+/* All memory that is a root, in order of address. */
+static struct search_range *root_memory(const struct roots *r, uint32_t *count)
+{
+        struct search_range *all = heap_zero(r->count, sizeof *all);
+
+        *count = 0;
+        for (uint32_t i = 0; i < r->count; i++)
+                if (r->at[i].kind != PROFILE_ROOT_REGISTER)
+                        all[(*count)++] = (struct search_range){ r->at[i].start, r->at[i].end };
+        if (*count)
+                qsort(all, *count, sizeof *all, by_start);
+        return all;
+}
+
+/* A passage ends where a root begins; inside of one it is only as long as it is known to be. */
+static void bound_passages(struct scan *s)
+{
+        uint32_t count, k = 0;
+        struct search_range *memory = root_memory(&s->roots, &count);
+
+        for (uint64_t i = 0; i < s->block_count; i++) {
+                struct search_block *b = &s->blocks[i];
+
+                while (k < count && memory[k].end <= b->address)
+                        k++;
+                if (!(b->flags & SEARCH_BLOCK_PASSAGE) || k == count || !b->known || b->address + b->size <= memory[k].start)
+                        continue;
+                if (memory[k].start > b->address)
+                        b->size = memory[k].start - b->address;
+                else if (b->size > b->known)
+                        b->size = b->known;
+        }
+        free(memory);
+}
+
 /* Thread-local storage that the loader got from malloc is a root, not a block. */
 static void use_blocks(struct scan *s)
 {
@@ -168,6 +210,7 @@ static void use_blocks(struct scan *s)
                 if (!(s->blocks[i].flags & IS_ROOT))
                         s->blocks[kept++] = s->blocks[i];
         s->block_count = kept;
+        bound_passages(s);
 }
 
 /* ---- reading ---- */

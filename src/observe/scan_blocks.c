@@ -101,7 +101,7 @@ uint32_t scan_moving(const struct view *v, struct search_range **out)
 
 /* ---- choosing ---- */
 
-#define PASSAGE_MAX (256ull << 10) /* larger blocks have maps of their own, which nobody takes over */
+#define PASSAGE_MAX (64ull << 20) /* glibc never keeps larger blocks in its arenas */
 
 struct choice {
         struct search_block *at;
@@ -161,8 +161,10 @@ static void add_passage(struct choice *to, struct sweep *s, const struct scan_en
                         over->size = part.address + part.size - over->address;
                 return;
         }
-        if (part.size)
-                add(to, &part, SEARCH_BLOCK_PASSAGE);
+        if (!part.size)
+                return;
+        add(to, &part, SEARCH_BLOCK_PASSAGE);
+        to->at[to->count - 1].known = e->size < UINT32_MAX ? (uint32_t)e->size : UINT32_MAX;
 }
 
 /* Entries of both lists in order of address, those that are certain left out. */
