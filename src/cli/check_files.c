@@ -38,9 +38,10 @@ static bool is_ours(const char *path, const char *head)
         return got == 0 || (got >= (ssize_t)strlen(head) && memcmp(start, head, strlen(head)) == 0);
 }
 
+/* A file is replaced by a new one in its folder, also where PATH is a link to it. */
 static bool is_in_writable_folder(const char *path)
 {
-        char *folder = heap_text(path), *slash = strrchr(folder, '/');
+        char *real = realpath(path, NULL), *folder = real ? real : heap_text(path), *slash = strrchr(folder, '/');
         bool good;
 
         if (slash)
@@ -57,11 +58,26 @@ static bool may_write(const struct check *c, const char *path, const char *head,
         if (!path)
                 return true;
         if (stat(path, &st) == 0) {
-                if (!S_ISREG(st.st_mode) || c->force || is_ours(path, head))
-                        return true;
-                return err_set(e, ERR_EXIT_USAGE, "%s exists already and is not from an earlier check: -f replaces it", path);
+                if (S_ISDIR(st.st_mode))
+                        return err_set(e, ERR_EXIT_USAGE, "cannot write %s: it is a directory", path);
+                if (S_ISREG(st.st_mode) && !c->force && !is_ours(path, head))
+                        return err_set(e, ERR_EXIT_USAGE, "%s exists already and is not from an earlier check: -f replaces it", path);
+                return !S_ISREG(st.st_mode) || is_in_writable_folder(path) || err_sys(e, ERR_EXIT_USAGE, "cannot replace %s", path);
         }
-        return (errno == ENOENT && is_in_writable_folder(path)) || err_sys(e, ERR_EXIT_USAGE, "cannot write %s", path);
+        return (errno == ENOENT && *path && is_in_writable_folder(path)) || err_sys(e, ERR_EXIT_USAGE, "cannot write '%s'", path);
+}
+
+/* Two reports in one file: the first would be lost. */
+static bool are_different(const struct check *c, struct err *e)
+{
+        const char *paths[CHECK_FILE_COUNT + 1] = { [CHECK_FILE_COUNT] = c->write_baseline };
+
+        memcpy(paths, c->files, sizeof c->files);
+        for (int i = 0; i <= CHECK_FILE_COUNT; i++)
+                for (int k = 0; k < i; k++)
+                        if (paths[i] && paths[k] && strcmp(paths[i], paths[k]) == 0 && strncmp(paths[i], "/dev/", 5) != 0)
+                                return err_set(e, ERR_EXIT_USAGE, "two reports in one file, %s: give each its own", paths[i]);
+        return true;
 }
 
 static bool write_file(const char *path, struct str *text, struct err *e)
@@ -100,10 +116,27 @@ static const struct {
 
 bool check_may_write(const struct check *c, struct err *e)
 {
-        bool good = may_write(c, c->write_baseline, BASELINE_MARK, e);
+        bool good = are_different(c, e) && may_write(c, c->write_baseline, BASELINE_MARK, e);
 
         for (int i = 0; i < CHECK_FILE_COUNT && good; i++)
                 good = may_write(c, c->files[i], check_forms[i].head, e);
+        return good;
+}
+
+/* One that cannot be written does not keep the others from it; E has the first failure. */
+static bool write_reports(const struct check *c, struct err *e)
+{
+        bool good = true;
+
+        for (int i = 0; i < CHECK_FILE_COUNT; i++) {
+                struct err later = { 0 };
+                struct str text = { 0 };
+
+                if (!c->files[i])
+                        continue;
+                check_forms[i].write(c, &text);
+                good &= write_file(c->files[i], &text, good ? e : &later);
+        }
         return good;
 }
 
@@ -168,15 +201,9 @@ static bool annotate(const struct check *c, struct err *e)
 
 bool check_write_files(const struct check *c, struct err *e)
 {
+        struct err later = { 0 };
         bool good = annotate(c, e);
 
-        for (int i = 0; i < CHECK_FILE_COUNT && good; i++) {
-                struct str text = { 0 };
-
-                if (!c->files[i])
-                        continue;
-                check_forms[i].write(c, &text);
-                good = write_file(c->files[i], &text, e);
-        }
-        return good && write_baseline(c, e);
+        good &= write_reports(c, good ? e : &later);
+        return write_baseline(c, good ? e : &later) && good;
 }

@@ -312,4 +312,13 @@ def test_a_report_that_cannot_be_written_is_no_success(check):
     done = check.of(["--junit", "no/such/folder/out.xml"], "say:ran")
     assert (done.status, done.stdout) == (2, b"") and b"no/such/folder/out.xml" in done.stderr
     (check.folder / "full.xml").symlink_to("/dev/full")
-    assert check.of(["--junit", "full.xml"], "keep:1").status not in (0, None)
+    done = check.of(["--sarif", "full.xml", "--junit", "good.xml", "--write-baseline", "known.txt"], "keep:1")
+    assert done.status not in (0, None) and b"full.xml" in done.stderr
+    assert (check.folder / "good.xml").exists() and (check.folder / "known.txt").exists()
+
+
+def test_places_where_no_report_can_be_are_refused_before_the_program_runs(check):
+    for words, text in {("--junit", "."): "is a directory", ("--junit", ""): "cannot write ''",
+                        ("--junit", "one", "--sarif", "one"): "two reports in one file"}.items():
+        done = check.of(words, "say:ran")
+        assert (done.status, done.stdout) == (2, b"") and text in done.stderr.decode(), words
