@@ -182,7 +182,15 @@ static void build_id(const struct profile_module *module, struct str *out)
                 str_format(out, "%02x", module->build_id[i]);
 }
 
-/* Rebuilt files are said to be, each once. */
+static bool on_a_stack(const struct profile *p, uint32_t module)
+{
+        for (uint32_t i = 1; i < p->node_count; i++)
+                if (p->nodes[i].module == module)
+                        return true;
+        return false;
+}
+
+/* Rebuilt files are said to be, each once, if functions of theirs matter. */
 static void tell_rebuilt(const struct diff *d)
 {
         const struct profile *p = d->sel[MATCH_NEW]->profile, *q = d->sel[MATCH_OLD]->profile;
@@ -191,7 +199,7 @@ static void tell_rebuilt(const struct diff *d)
         for (uint32_t i = 0; i < p->module_count; i++) {
                 struct str from = { 0 }, to = { 0 };
 
-                if (!match_rebuilt(&d->match, i, &old))
+                if (!match_rebuilt(&d->match, i, &old) || !on_a_stack(p, i))
                         continue;
                 build_id(&q->modules[old], &from);
                 build_id(&p->modules[i], &to);

@@ -29,7 +29,8 @@ static int say_help(void)
                        "  seep report --at 1.5s -x '^init_'    live at 1.5 s, without initialisation\n"
                        "  seep report --growth -n 5            the five stacks that grow fastest\n"
                        "  seep report --timeline               how much was live when\n"
-                       "\nExit status: 0 fine, 2 wrong use, 4 the file cannot be read.\n");
+                       "\nExit status: 0 fine, 2 wrong use, 3 --retained without a search for leaks, 4 the\n"
+                       "file cannot be read.\n");
         pager_show(&out, true);
         str_free(&out);
         return 0;

@@ -109,6 +109,14 @@ static void add_leaks(struct leaks_sum *to, const struct leaks_sum *sums, uint64
         }
 }
 
+void diff_leaks(const struct diff *d, struct leaks_sum sums[PROFILE_LEAK_COUNT])
+{
+        for (int leak = 0; leak < PROFILE_LEAK_COUNT; leak++)
+                sums[leak] = (struct leaks_sum){ 0 };
+        for (uint32_t i = 0; i < d->count; i++)
+                add_leaks(sums, d->rows[i].leaks, 1);
+}
+
 /* What leaks changed by. */
 static void take_leaks(struct diff *d)
 {

@@ -73,6 +73,9 @@ struct diff_options {
         int color;
 };
 
+/* What all leaks changed by, by class: negative ones as they wrap. */
+void diff_leaks(const struct diff *d, struct leaks_sum sums[PROFILE_LEAK_COUNT]);
+
 void diff_text(const struct diff *d, const struct diff_options *options, struct str *out);
 void diff_memlog(const struct diff *d, const struct diff_options *options, struct str *out);
 void diff_csv(const struct diff *d, const struct diff_options *options, struct str *out);

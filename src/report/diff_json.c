@@ -64,13 +64,9 @@ static void write_totals(const struct diff *d, struct str *out)
 
 static void write_leaks(const struct diff *d, struct str *out)
 {
-        struct leaks_sum sums[PROFILE_LEAK_COUNT] = { { 0, 0 } };
+        struct leaks_sum sums[PROFILE_LEAK_COUNT];
 
-        for (uint32_t i = 0; i < d->count; i++)
-                for (int leak = 0; leak < PROFILE_LEAK_COUNT; leak++) {
-                        sums[leak].blocks += d->rows[i].leaks[leak].blocks;
-                        sums[leak].bytes += d->rows[i].leaks[leak].bytes;
-                }
+        diff_leaks(d, sums);
         str_format(out, " \"leaks\": {\"scanned\": %s, ", d->searched ? "true" : "false");
         json_classes(sums, out);
         str_text(out, "},\n");

@@ -70,6 +70,27 @@ static void write_numbers(const struct diff *d, const struct select_row sums[MAT
         str_char(out, '\n');
 }
 
+/* "definitely lost +50 B, +1 block; possibly lost -10 B, -1 block" between BEFORE and AFTER; nothing when it is the same. */
+static void write_leaks(const struct leaks_sum *sums, const char *before, const char *after, struct str *out)
+{
+        bool first = true;
+
+        for (uint32_t leak = PROFILE_LEAK_DEFINITE; leak > PROFILE_LEAK_REACHABLE; leak--) {
+                if (!sums[leak].blocks && !sums[leak].bytes)
+                        continue;
+                str_format(out, "%s%s %s", first ? before : "; ", profile_leak_text(leak), (int64_t)sums[leak].bytes > 0 ? "+" : "");
+                text_size(out, (int64_t)sums[leak].bytes);
+                write_count(out, sums[leak].blocks, "block");
+                first = false;
+        }
+        str_text(out, first ? "" : after);
+}
+
+static bool lost_changed(const struct diff_row *row)
+{
+        return row->leaks[PROFILE_LEAK_DEFINITE].blocks || row->leaks[PROFILE_LEAK_INDIRECT].blocks || row->leaks[PROFILE_LEAK_POSSIBLE].blocks;
+}
+
 static void write_row(const struct diff *d, const struct diff_row *row, uint32_t number,
                       const struct diff_options *options, struct stack_writer *w)
 {
@@ -84,6 +105,7 @@ static void write_row(const struct diff *d, const struct diff_row *row, uint32_t
         str_format(out, " %s, by %s\n      ", diff_change_word(diff_change_of(d, row)),
                    profile_kind_name(w->sel->profile, row->kind));
         write_numbers(d, row->sums, &row->change, out);
+        write_leaks(row->leaks, "      ", "\n", out);
         stack_add(w, row->from);
         str_char(out, '\n');
 }
@@ -122,8 +144,8 @@ static void write_part(const struct diff *d, bool mapped, const struct diff_opti
         for (int side = 0; side < MATCH_SIDES; side++)
                 stack_start(&w[side], d->sel[side], d->symbols[side], "        ", out);
         write_head(d, mapped, options, out);
-        for (uint32_t i = 0; i < d->count && d->rows[i].key; i++) {
-                if (is_mapped(&d->rows[i]) != mapped)
+        for (uint32_t i = 0; i < d->count; i++) {
+                if (is_mapped(&d->rows[i]) != mapped || (!d->rows[i].key && !lost_changed(&d->rows[i])))
                         continue;
                 if (!options->limit || count < options->limit)
                         write_row(d, &d->rows[i], count + 1, options, &w[d->rows[i].shown]);
@@ -140,7 +162,11 @@ static void write_part(const struct diff *d, bool mapped, const struct diff_opti
 
 void diff_text(const struct diff *d, const struct diff_options *options, struct str *out)
 {
+        struct leaks_sum sums[PROFILE_LEAK_COUNT];
+
+        diff_leaks(d, sums);
         str_format(out, "from %s to %s\n", options->names[MATCH_OLD], options->names[MATCH_NEW]);
+        write_leaks(sums, "leaks: ", "\n", out);
         write_part(d, false, options, out);
         if (d->sel[MATCH_OLD]->mapped.count || d->sel[MATCH_NEW]->mapped.count)
                 write_part(d, true, options, out);

@@ -228,6 +228,10 @@ TEST(leaks_are_compared_when_both_were_searched)
         has_text(out.data, "\"leaks\": {\"scanned\": true, \"definite\": {\"blocks\": -1, \"bytes\": -10}, \"indirect\": {\"blocks\": 1, \"bytes\": 50}");
         has_text(out.data, "\"leaked_blocks\": 1, \"leaked_bytes\": 50");
         has_text(out.data, "\"leaked_blocks\": -1, \"leaked_bytes\": -10");
+        str_clear(&out);
+        diff_text(&q.d, &(struct diff_options){ .names = { "a", "b" } }, &out);
+        has_text(out.data, "from a to b\nleaks: definitely lost -10 B, -1 block; indirectly lost +50 B, +1 block\nheap: ");
+        has_text(out.data, "\n      definitely lost -10 B, -1 block\n");
         str_free(&out);
         end(&q);
 }
