@@ -28,8 +28,7 @@ static bool is_known(const struct profile *p, const struct profile_error *error)
         return error->alloc_site && error->alloc_site < p->site_count;
 }
 
-/* A live block that an address, which is no block's, was in when it was released. */
-static const struct profile_block *errors_around(const struct profile *p, const struct profile_error *error)
+const struct profile_block *errors_around(const struct profile *p, const struct profile_error *error)
 {
         const struct profile_block *block = error->type == LEDGER_ERROR_UNKNOWN_FREE ? profile_block_around(p, error->address) : NULL;
 

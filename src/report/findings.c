@@ -72,8 +72,10 @@ void finding_say(const struct finding *finding, struct str *out)
                 str_text(out, finding->text);
                 if (finding->count > 1)
                         str_text(out, ", "), text_count(out, (int64_t)finding->count, "time");
+                if (finding->offset)
+                        str_text(out, ", "), text_count(out, (int64_t)finding->offset, "byte"), str_text(out, " inside a block");
                 if (finding->bytes)
-                        str_text(out, ", of "), text_size(out, (int64_t)finding->bytes);
+                        str_text(out, finding->offset ? " of " : ", of "), text_size(out, (int64_t)finding->bytes);
         }
 }
 
@@ -286,6 +288,7 @@ static void add_releases(struct findings *f, const struct findings_request *r, s
 
         for (uint32_t i = 0; i < p->error_count; i++) {
                 const struct profile_error *error = &p->errors[i];
+                const struct profile_block *around = errors_around(p, error);
                 bool known = l->forgiven && l->forgiven[i];
                 struct str what = { 0 };
                 struct finding *made;
@@ -298,8 +301,12 @@ static void add_releases(struct findings *f, const struct findings_request *r, s
                         made->bytes = error->size;
                         made->address = error->address;
                         made->thread = error->thread;
-                        if (error->alloc_site && error->alloc_site < p->site_count)
-                                made->origin = findings_stack(f, r, recording, p->sites[error->alloc_site].node);
+                        if (around) {
+                                made->bytes = around->size;
+                                made->offset = error->address - around->address;
+                        }
+                        if (errors_origin(p, error))
+                                made->origin = findings_stack(f, r, recording, p->sites[errors_origin(p, error)].node);
                         made->origin_print = findings_fingerprint(&made->origin);
                         known = place_finding(f, r, recording, error->node);
                 }

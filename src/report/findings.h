@@ -81,7 +81,8 @@ struct finding {
         uint64_t count;       /* leaks: blocks; releases: times; forbidden: calls */
         uint64_t bytes;       /* releases: of the block */
         uint64_t hanging_count, hanging_bytes; /* definite leaks */
-        uint64_t address;     /* releases: of the first */
+        uint64_t address;     /* releases: of the first ... */
+        uint64_t offset;      /* ... and where that is in the block; 0: its start, or there is no block */
         uint32_t thread;      /* releases: its number, from 1 on; 0 unknown */
         const char *text;     /* BUDGET: all that is to be said; FORBIDDEN: the expression; releases: what happened; else NULL */
         struct finding_stack stack;  /* of the allocation; of the release; of the worst site */

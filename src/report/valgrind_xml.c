@@ -101,6 +101,19 @@ static void begin_error(const struct finding *finding, uint32_t unique, struct s
         xml_element(out, "  ", "kind", finding_words(finding->kind)->valgrind);
 }
 
+static void say_address(const struct finding *finding, struct str *out)
+{
+        str_format(out, "Address 0x%" PRIx64 " is ", finding->address);
+        if (finding->kind == FINDING_UNKNOWN_FREE && !finding->offset) {
+                str_text(out, "not stack'd, malloc'd or (recently) free'd");
+                return;
+        }
+        text_number(out, (int64_t)finding->offset);
+        str_text(out, " bytes inside a block of size ");
+        text_number(out, (int64_t)finding->bytes);
+        str_text(out, finding->kind == FINDING_DOUBLE_FREE ? " free'd" : " alloc'd");
+}
+
 static void write_release(const struct finding *finding, uint32_t unique, struct str *out)
 {
         bool mismatched = finding->kind == FINDING_MISMATCHED;
@@ -109,13 +122,9 @@ static void write_release(const struct finding *finding, uint32_t unique, struct
         begin_error(finding, unique, out);
         xml_element(out, "  ", "what", mismatched ? "Mismatched free() / delete / delete []" : "Invalid free() / delete / delete[] / realloc()");
         write_stack(&finding->stack, out);
-        if (finding->kind == FINDING_UNKNOWN_FREE)
-                str_format(&about, "Address 0x%" PRIx64 " is not stack'd, malloc'd or (recently) free'd", finding->address);
-        else
-                str_format(&about, "Address 0x%" PRIx64 " is 0 bytes inside a block of size %" PRIu64 " %s'd", finding->address, finding->bytes,
-                           mismatched ? "alloc" : "free");
+        say_address(finding, &about);
         xml_element(out, "  ", "auxwhat", str_get(&about));
-        if (finding->origin.count && !mismatched)
+        if (finding->origin.count && finding->kind == FINDING_DOUBLE_FREE)
                 xml_element(out, "  ", "auxwhat", "Block was alloc'd at");
         if (finding->origin.count)
                 write_stack(&finding->origin, out);

@@ -227,7 +227,7 @@ def test_wrong_releases_are_what_memcheck_writes(compiler, check, need):
     assert counts(ours) == counts(theirs)
 
 
-@pytest.mark.parametrize("case", ["twice", "unknown"])
+@pytest.mark.parametrize("case", ["twice", "unknown", "inside"])
 def test_invalid_releases_have_the_shape_of_memchecks(compiler, check, need, case):
     need("valgrind")
     program = compiler.build("releases.cpp")
@@ -239,6 +239,8 @@ def test_invalid_releases_have_the_shape_of_memchecks(compiler, check, need, cas
     assert found[0].findtext("what") == found[1].findtext("what")
     assert stacks(found[0])[0] == stacks(found[1])[0]
     assert stacks(found[0])[-1] == stacks(found[1])[-1]  # of the allocation, if there was one
+    if case == "inside":
+        assert len({e.findtext("auxwhat").partition(" is ")[2] for e in found}) == 1
     check_shape(ours, theirs)
 
 
