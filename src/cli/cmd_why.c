@@ -23,7 +23,7 @@
 
 #define WHY_OPTIONS(X)                                                                                                 \
         X(WHY_HEAD_WHAT, NULL, 0, NULL, "what is asked for:")                                                          \
-        X(WHY_SITE, "site", 0, "N", "the typical block of site N (report --retained=sites and --json have the numbers)") \
+        X(WHY_SITE, "site", 0, "N", "the typical block of site N (leaks and report --retained=sites have the numbers)") \
         X(WHY_ALL, "all", 0, NULL, "list all variables, stacks, ... that lead to the block")                           \
         X(WHY_LIMIT, "limit", 'n', "N", "with --all: at most N of them")                                               \
         X(WHY_JSON, "json", 0, NULL, "the same for programs")                                                          \
