@@ -68,8 +68,18 @@ static uint64_t find_in_file(const struct freeze *f, const struct profile_module
 
 /* ---- what it returns ---- */
 
-/* endbr64, push %rbp, mov %rsp,%rbp may come first; then lea X(%rip),%rax or mov $X,%eax.  0: something else. */
-static uint64_t returned(const uint8_t *code, uint64_t address)
+/* lea X(%rip),%rax, and the same with a load from there */
+enum { CODE_ADDRESS = 0x8d, CODE_LOAD = 0x8b };
+
+static uint64_t pointer_at(const struct freeze *f, uint64_t address)
+{
+        uint64_t pointer = 0;
+
+        return freeze_read(f, address, &pointer, sizeof pointer) == sizeof pointer ? pointer : 0;
+}
+
+/* endbr64, push %rbp, mov %rsp,%rbp may come first; then lea X(%rip),%rax, mov X(%rip),%rax or mov $X,%eax.  0: something else. */
+static uint64_t returned(const struct freeze *f, const uint8_t *code, uint64_t address)
 {
         static const struct {
                 uint8_t bytes[4];
@@ -81,9 +91,12 @@ static uint64_t returned(const uint8_t *code, uint64_t address)
         for (size_t i = 0; i < sizeof fronts / sizeof *fronts; i++)
                 if (memcmp(code + at, fronts[i].bytes, fronts[i].count) == 0)
                         at += fronts[i].count;
-        if (code[at] == 0x48 && code[at + 1] == 0x8d && code[at + 2] == 0x05) {
+        if (code[at] == 0x48 && (code[at + 1] == CODE_ADDRESS || code[at + 1] == CODE_LOAD) && code[at + 2] == 0x05) {
+                uint64_t place;
+
                 memcpy(&value, code + at + 3, sizeof value);
-                return address + at + 7 + (uint64_t)(int64_t)value;
+                place = address + at + 7 + (uint64_t)(int64_t)value;
+                return code[at + 1] == CODE_LOAD ? pointer_at(f, place) : place;
         }
         if (code[at] == 0xb8 || (code[at] == 0x48 && code[at + 1] == 0xc7 && code[at + 2] == 0xc0)) {
                 memcpy(&value, code + at + (code[at] == 0xb8 ? 1 : 3), sizeof value);
@@ -119,7 +132,7 @@ char *suppressions_of_program(const struct freeze *f, const struct profile *p)
                 address = find_in_file(f, &p->modules[i]);
                 if (!address || freeze_read(f, address, code, sizeof code) != sizeof code)
                         continue;
-                text = returned(code, address);
+                text = returned(f, code, address);
                 if (text)
                         return read_text(f, text);
         }

@@ -183,8 +183,10 @@ def test_wrong_releases_have_rules_too(recorder, program, rules):
 
 # ---- the program's own ----
 
-def test_rules_in_the_program_hold(compiler, recorder):
-    done = recorder.record(compiler.build("losses.cpp", flags=("-O0", "-fno-builtin", "-g", "-DOWN_RULES", "-rdynamic")), *CASES)
+@pytest.mark.parametrize("cc", ["g++", "clang++"])
+@pytest.mark.parametrize("own", ["RULES", "rules_variable"])
+def test_rules_in_the_program_hold(compiler, recorder, own, cc):
+    done = recorder.record(compiler.build("losses.cpp", cc=cc, flags=("-O0", "-fno-builtin", "-g", f"-DOWN_RULES={own}", "-rdynamic")), *CASES)
     assert left(done) == ALL - {"print_receipt"}
     assert "print_receipt" not in done.stderr.decode()
     shown = leaks("-v", file_of(done)).stdout
