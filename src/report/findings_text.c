@@ -109,6 +109,24 @@ static uint32_t count_known(const struct findings *f)
         return places;
 }
 
+/* Whether a place is known by its module alone: a new one cannot be told from it. */
+static bool is_nameless(const struct finding_stack *stack)
+{
+        for (uint32_t i = 0; i < stack->count; i++)
+                if (stack->frames[i].signature)
+                        return false;
+        return true;
+}
+
+static void warn_of_nameless(const struct findings *f, struct str *out)
+{
+        for (uint32_t i = 0; i < f->count; i++)
+                if (f->all[i].state == FINDING_KNOWN && is_nameless(&f->all[i].stack)) {
+                        str_text(out, "among them is code without names, known by its module alone: what is new there does not count either\n");
+                        return;
+                }
+}
+
 static void write_baseline(const struct findings *f, struct str *out)
 {
         uint64_t blocks = 0, bytes = 0;
@@ -128,6 +146,7 @@ static void write_baseline(const struct findings *f, struct str *out)
                 str_text(out, " in ");
                 text_count(out, (int64_t)blocks, "block");
                 str_char(out, '\n');
+                warn_of_nameless(f, out);
         }
         for (uint32_t i = 0; i < f->gone_count && i < FINDINGS_GONE_LISTED; i++)
                 str_format(out, "in the baseline, but not found any more: %s\n", f->gone[i]);

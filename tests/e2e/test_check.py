@@ -285,6 +285,15 @@ def test_a_baseline_with_line_ends_of_other_systems(check):
     assert b"\r" not in path.read_bytes()
 
 
+def test_a_baseline_without_names_is_told(compiler, check):
+    bare = compiler.build("budgets.c", flags=("-O1", "-s"), name="budgets-bare")
+    for option in ("--write-baseline", "--baseline"):
+        done = check(option, "known.txt", "--", bare, "lose:1:1")
+        assert done.status == 0 and b"code without names, known by its module alone" in done.stdout
+    check.of(["--write-baseline", "named.txt"], "lose:1:1")
+    assert b"without names" not in check.of(["--baseline", "named.txt"], "lose:1:1").stdout
+
+
 def test_a_recording_is_a_baseline(check):
     assert run([SEEP, "record", "-q", "-o", "old.seep", check.program, "lose:1:1", "other:1:1"], cwd=check.folder).status == 0
     assert check.of(["--baseline", "old.seep"], "lose:5:5").status == 0
