@@ -93,7 +93,7 @@ void owners_text(const struct owners *w, uint32_t keeping, const struct graph_re
                 others.blocks += w->list[i].kept.blocks;
                 others.bytes += w->list[i].kept.bytes;
         }
-        snprintf(text, sizeof text, "%" PRIu32 " more owners (-n %" PRIu32 ")", keeping - shown, shown);
+        snprintf(text, sizeof text, "%" PRIu32 " more owner%s (-n %" PRIu32 ")", keeping - shown, keeping - shown == 1 ? "" : "s", shown);
         add_rest(w, others, text);
         add_rest(w, r->shared, "kept by several of them together");
         for (uint32_t i = 0; i < w->part_count; i++)
