@@ -346,7 +346,8 @@ static int wait_inotify(struct part *p)
 static void on_signal(int number)
 {
         (void)number;
-        own->handled++;
+        if (own) /* not yet in a thread that has just begun */
+                own->handled++;
 }
 
 /* A call may end with EINTR only when a handler of this thread has run. */

@@ -83,7 +83,7 @@ TEST(registers_and_stacks_of_all_threads_are_known)
         is_equal(sits->vectors[22], MAGIC);
         is_equal(sits->vectors[7], MAGIC);
         is_equal(f.threads[0].registers[7], f.threads[0].sp);
-        is_true(f.threads[0].sp <= (uint64_t)(uintptr_t)stage->address && f.threads[0].sp + 4096 > (uint64_t)(uintptr_t)stage->address);
+        is_true(f.threads[0].sp <= (uint64_t)(uintptr_t)stage->address && f.threads[0].sp + 65536 > (uint64_t)(uintptr_t)stage->address);
         is_true(f.threads[0].tp && sits->tp && f.threads[0].tp != sits->tp);
         has_text(f.maps, "[stack]");
         freeze_close(&f);
