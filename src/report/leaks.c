@@ -24,7 +24,6 @@ struct sorting {
         const struct profile *p;
         const struct leaks_request *r;
         struct symbols *names;
-        bool only_new; /* asked for, and there was a search before */
         const struct select_row **stacks; /* by site that leads a row; NULL: not chosen */
         struct suppress_rule **rules;
         uint8_t *judged;
@@ -66,7 +65,7 @@ static bool is_asked_for(const struct sorting *o, uint64_t index)
 
         if (block->site >= o->p->site_count || !o->stacks[o->l->sel->leaders[block->site]] || verdict->leak >= PROFILE_LEAK_COUNT)
                 return false;
-        if (o->only_new && is_lost(verdict->leak) && !(verdict->flags & PROFILE_VERDICT_NEW))
+        if (o->l->only_new && is_lost(verdict->leak) && !(verdict->flags & PROFILE_VERDICT_NEW))
                 return false;
         return !o->r->filter || block->thread >= o->p->thread_count || filter_thread(o->r->filter, &o->p->threads[block->thread]);
 }
@@ -319,7 +318,7 @@ void leaks_make(struct leaks *l, const struct selection *sel, struct symbols *s,
         struct sorting o = { .l = l, .p = sel->profile, .r = r, .names = s };
 
         *l = (struct leaks){ .sel = sel, .scan = profile_scanned(sel->profile) };
-        o.only_new = r->only_new && l->scan && l->scan->flags & PROFILE_SCAN_INCREMENT;
+        l->only_new = r->only_new && l->scan && l->scan->flags & PROFILE_SCAN_INCREMENT;
         if (l->scan)
                 sort_blocks(&o);
         judge_errors(&o);

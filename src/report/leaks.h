@@ -85,6 +85,7 @@ struct leaks {
         struct leaks_sum *by_site;  /* [site of the profile that leads a row * PROFILE_LEAK_COUNT + class], as the sums; NULL: not searched */
         uint8_t *silent;            /* by block: 1 when it is suppressed or not asked for */
         uint8_t *forgiven;          /* by error of the profile: 1 when it is suppressed */
+        bool only_new;              /* asked for, and there was a search before: what was lost then is left out */
         uint64_t errors;            /* releases by those that are not */
 };
 

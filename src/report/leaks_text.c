@@ -95,7 +95,7 @@ static void page_sums(struct leaks_page *page)
                                                [PROFILE_LEAK_REACHABLE] = "no error" };
         const struct leaks_sum *sums = page->l->sums;
 
-        str_char(page->out, '\n');
+        str_text(page->out, page->l->only_new ? "\nsince the search before (still reachable: in all):\n" : "\n");
         for (uint32_t leak = PROFILE_LEAK_DEFINITE; leak >= PROFILE_LEAK_REACHABLE; leak--) {
                 bool bad = leak == PROFILE_LEAK_DEFINITE && sums[leak].blocks;
 

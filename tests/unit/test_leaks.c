@@ -144,6 +144,8 @@ TEST(only_new_leaves_out_what_was_lost_before)
         is_sum(&b.l.sums[PROFILE_LEAK_INDIRECT], 1, 100);
         is_sum(&b.l.sums[PROFILE_LEAK_POSSIBLE], 0, 0);
         is_sum(&b.l.sums[PROFILE_LEAK_REACHABLE], 8, 365);
+        leaks_text(&b.l, b.s, &b.options, &b.out);
+        has_text(b.out.data, "\nsince the search before (still reachable: in all):\n  definitely lost       100 B in 1 block\n");
         bench_end(&b);
 }
 
