@@ -154,29 +154,60 @@ struct finding_stack findings_stack(struct findings *f, const struct findings_re
         return made;
 }
 
-static const char *known_by(const struct finding_frame *frame)
+/* The version of a library is not part of its name: "libstdc++.so". */
+static const char *module_name(const char *path, struct str *out)
 {
-        return frame->signature ? frame->function : frame->module ? label_base(frame->module) : "?";
+        const char *base = label_base(path), *end = strstr(base, ".so.");
+
+        str_clear(out);
+        str_bytes(out, base, end ? (size_t)(end - base) + strlen(".so") : strlen(base));
+        return str_get(out);
+}
+
+/* Frames without those outside that begin a thread, or Rust's main: they are of the system and change with it, not with the program. */
+static uint32_t own_frames(const struct finding_stack *stack)
+{
+        const struct finding_frame *frames = stack->frames;
+        uint32_t count = 0;
+
+        while (count < stack->count && !strstr(frames[count].function, "::__rust_begin_short_backtrace"))
+                count++;
+        if (count && count < stack->count && strncmp(frames[count - 1].function, "core::ops::function::FnOnce::call_once", 38) == 0)
+                count--;
+        while (count && frames[count - 1].module && label_is_libc(frames[count - 1].module))
+                count--;
+        return count ? count : stack->count;
+}
+
+static bool is_same_name(const struct finding_frame *a, const struct finding_frame *b)
+{
+        if (a->signature && b->signature)
+                return strcmp(a->function, b->function) == 0;
+        if (a->signature || b->signature || !a->module || !b->module)
+                return !a->signature && !b->signature && !a->module && !b->module;
+        return strcmp(a->module, b->module) == 0;
 }
 
 /* Each name once: how deep parse_list < parse_value < parse_list goes is a matter of the input. */
 void findings_names(const struct finding_stack *stack, struct str *out)
 {
-        const char **told = heap_zero(stack->count, sizeof *told);
-        uint32_t count = 0;
+        const struct finding_frame **told = heap_zero(stack->count, sizeof *told);
+        uint32_t count = 0, all = own_frames(stack);
+        struct str module = { 0 };
 
-        for (uint32_t i = 0; i < stack->count; i++) {
-                const char *name = known_by(&stack->frames[i]);
+        for (uint32_t i = 0; i < all; i++) {
+                const struct finding_frame *frame = &stack->frames[i];
                 uint32_t at = 0;
 
-                while (at < count && strcmp(told[at], name) != 0)
+                while (at < count && !is_same_name(told[at], frame))
                         at++;
                 if (at < count)
                         continue;
                 str_text(out, count ? " < " : "");
-                text_name(out, name);
-                told[count++] = name;
+                text_name(out, frame->signature ? frame->function : frame->module ? module_name(frame->module, &module) : "?");
+                told[count++] = frame;
         }
+        str_free(&module);
         free(told);
 }
 

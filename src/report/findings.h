@@ -155,7 +155,8 @@ struct finding_stack findings_stack(struct findings *f, const struct findings_re
 const char *findings_keep(struct findings *f, struct str *text);
 
 /* Append "parse < load < main", what a place is known by: what has no name counts as its module; a function that is called
- * again by itself or by those that it called counts once, where it is innermost. */
+ * again by itself or by those that it called counts once, where it is innermost.  Frames outside that begin a
+ * thread are left out. */
 void findings_names(const struct finding_stack *stack, struct str *out);
 
 /* A hash of that. */

@@ -200,19 +200,22 @@ void label_fit(const struct profile *p, uint32_t node, const struct symbol_frame
         str_free(&place);
 }
 
-bool label_in_libc(const struct profile *p, uint32_t node)
+bool label_is_libc(const char *path)
 {
         static const char *const libraries[] = { "libc.so", "libc-", "libpthread", "ld-linux", "ld-musl" };
-        const struct profile_node *n = &p->nodes[node];
-        const char *base;
+        const char *base = label_base(path);
 
-        if (n->module >= p->module_count || !p->modules[n->module].path)
-                return false;
-        base = label_base(p->modules[n->module].path);
         for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
                 if (strncmp(base, libraries[i], strlen(libraries[i])) == 0)
                         return true;
         return false;
+}
+
+bool label_in_libc(const struct profile *p, uint32_t node)
+{
+        const struct profile_node *n = &p->nodes[node];
+
+        return n->module < p->module_count && p->modules[n->module].path && label_is_libc(p->modules[n->module].path);
 }
 
 bool label_is_start(const struct symbol_frame *frame)

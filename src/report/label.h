@@ -43,6 +43,9 @@ const char *label_base(const char *path);
 /* Whether the code at NODE belongs to the C library or the loader. */
 bool label_in_libc(const struct profile *p, uint32_t node);
 
+/* The same of a module, by its path. */
+bool label_is_libc(const char *path);
+
 /* Whether FRAME is the C library on its way to main: nothing outside of it is of interest. */
 bool label_is_start(const struct symbol_frame *frame);
 

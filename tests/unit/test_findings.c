@@ -159,6 +159,26 @@ TEST(the_depth_of_a_recursion_does_not_matter)
         is_true(print_of(once, 3, 1) != print_of(other, 4, 1)); /* the innermost is another */
 }
 
+TEST(how_the_system_begins_a_thread_does_not_matter)
+{
+        struct finding_frame debian[] = { { .function = "f", .signature = "f", .module = "/app" },
+                                          { .function = "start_thread", .signature = "start_thread", .module = "/lib/libc.so.6" },
+                                          { .function = "clone3", .signature = "clone3", .module = "/lib/libc.so.6" } };
+        struct finding_frame alpine[] = { debian[0], { .function = "ld-musl-x86_64.so.1+0x1234", .module = "/lib/ld-musl-x86_64.so.1" } };
+        struct finding_frame rust[] = { debian[0], { .function = "core::ops::function::FnOnce::call_once", .signature = "", .module = "/app" },
+                                        { .function = "std::sys::backtrace::__rust_begin_short_backtrace", .signature = "", .module = "/app" },
+                                        { .function = "std::rt::lang_start_internal", .signature = "", .module = "/app" } };
+        struct finding_stack alone = { debian, 1, 1 }, a = { debian, 3, 3 }, b = { alpine, 2, 2 }, c = { rust, 4, 4 }, library = { debian + 1, 2, 2 };
+        struct str names = { 0 };
+
+        is_true(findings_fingerprint(&a) == findings_fingerprint(&alone));
+        is_true(findings_fingerprint(&b) == findings_fingerprint(&alone));
+        is_true(findings_fingerprint(&c) == findings_fingerprint(&alone));
+        findings_names(&library, &names);
+        is_text(str_get(&names), "start_thread < clone3"); /* there is nothing else */
+        str_free(&names);
+}
+
 TEST(code_without_names_counts_as_its_module)
 {
         struct finding_frame here = { .function = "libx.so+0x10", .module = "/usr/lib/libx.so" };
@@ -170,6 +190,8 @@ TEST(code_without_names_counts_as_its_module)
         is_true(findings_fingerprint(&a) != findings_fingerprint(&c));
         findings_names(&a, &names);
         is_text(str_get(&names), "libx.so");
+        here.module = "/usr/lib/libx.so.6.0.30";
+        is_true(findings_fingerprint(&a) == findings_fingerprint(&b));
         str_free(&names);
 }
 
@@ -270,5 +292,5 @@ TEST(a_summary_is_bounded)
 
 TAP_MAIN(each_class_and_place_is_a_finding, possibly_lost_is_a_hint_and_reachable_is_nothing, worst_comes_first,
          a_wrong_release_has_both_stacks, what_several_processes_have_is_told_once, a_fingerprint_is_of_names_and_not_of_lines,
-         the_depth_of_a_recursion_does_not_matter, code_without_names_counts_as_its_module, forms_name_the_place_in_the_users_tree,
+         the_depth_of_a_recursion_does_not_matter, how_the_system_begins_a_thread_does_not_matter, code_without_names_counts_as_its_module, forms_name_the_place_in_the_users_tree,
          hostile_names_stay_text, at_most_ten_annotations, a_summary_is_bounded)
