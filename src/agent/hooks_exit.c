@@ -18,6 +18,7 @@
 
 void hook_exit_now(int status) HOOK("_exit");
 void hook_exit_now_c(int status) HOOK("_Exit");
+int hook_daemon(int stay, int keep_open) HOOK("daemon");
 int hook_prctl(int option, long a, long b, long c, long d) HOOK("prctl");
 int hook_setname(void *thread, const char *name) HOOK("pthread_setname_np");
 int hook_seccomp_load(void *filter) HOOK("seccomp_load");
@@ -39,6 +40,13 @@ void hook_exit_now_c(int status)
 {
         LEAVE();
         REAL(exit_now_c_)(status);
+}
+
+/* The parent ends inside of it. */
+int hook_daemon(int stay, int keep_open)
+{
+        LEAVE();
+        return REAL(daemon_)(stay, keep_open);
 }
 
 #define SET_NAME 15

@@ -370,6 +370,10 @@ static void put_thread_local(struct work *w, const struct freeze_thread *t)
                                              .kind = PROFILE_ROOT_THREAD, .tid = t->tid, .module = PROFILE_NO_MODULE });
         count = tls_blocks(&w->tls, t->tp, &blocks);
         for (uint32_t i = 0; i < count; i++) {
+                if (blocks[i].module + 1 == w->in->view->head.own_module) {
+                        segments_erase(&w->segments, blocks[i].start, blocks[i].end);
+                        continue;
+                }
                 put_mapped(w, (struct profile_root){ .start = blocks[i].start, .end = blocks[i].end, .kind = PROFILE_ROOT_TLS,
                                                      .tid = t->tid, .module = blocks[i].module, .base = blocks[i].start });
                 note_used(w, blocks[i].start, blocks[i].end, true);

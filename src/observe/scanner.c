@@ -7,6 +7,7 @@
 #include "observe/scanner.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -291,6 +292,14 @@ static bool fits_end(uint32_t when, uint32_t end)
         return end == PROFILE_END_EXIT || end == PROFILE_END_GONE || (end == PROFILE_END_EXEC && when == PROFILE_SCAN_EXEC);
 }
 
+#define SCANNER_ADVICE "; 'seep leaks PID' searches it while it runs"
+
+/* Signals by which people end a program that works. */
+static bool is_order(uint32_t number)
+{
+        return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+}
+
 /* Why there is no search that counts. */
 static void explain(const struct scanner *s, struct profile *p)
 {
@@ -299,7 +308,7 @@ static void explain(const struct scanner *s, struct profile *p)
 
         if (m->end == PROFILE_END_SIGNAL) {
                 signals_name(m->exit_signal, name);
-                snprintf(why, sizeof why, "the program was ended by %s", name);
+                snprintf(why, sizeof why, "the program was ended by %s%s", name, is_order(m->exit_signal) ? SCANNER_ADVICE : "");
                 scan_trouble(p, why);
         } else if (s->last_trouble[0]) {
                 scan_trouble(p, s->last_trouble);
