@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/heap.h"
 #include "base/quantity.h"
 #include "cli/command.h"
 #include "cli/deliver.h"
@@ -113,12 +114,11 @@ static int say_help(void)
 
 static int take_show(struct wishes *w, const char *value)
 {
-        struct str list = { 0 };
+        char *list = heap_text(value), *wrong = NULL;
         int status = 0;
 
-        str_text(&list, value);
         w->options.show = 0;
-        for (char *save, *word = strtok_r(list.data, ",", &save); word && !status; word = strtok_r(NULL, ",", &save)) {
+        for (char *save, *word = strtok_r(list, ",", &save); word && !wrong; word = strtok_r(NULL, ",", &save)) {
                 uint32_t leak = PROFILE_LEAK_REACHABLE;
 
                 while (leak < PROFILE_LEAK_COUNT && strcmp(word, profile_leak_word(leak)) != 0)
@@ -128,9 +128,11 @@ static int take_show(struct wishes *w, const char *value)
                 else if (leak < PROFILE_LEAK_COUNT)
                         w->options.show |= 1u << leak;
                 else
-                        status = message_usage("leaks", "--show '%s': definite, indirect, possible, reachable or all is expected", word);
+                        wrong = word;
         }
-        str_free(&list);
+        if (wrong || !w->options.show)
+                status = message_usage("leaks", "--show '%s': definite, indirect, possible, reachable or all is expected", wrong ? wrong : value);
+        free(list);
         return status;
 }
 

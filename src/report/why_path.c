@@ -40,6 +40,26 @@ static struct variable_type type_of_object(const struct why *w, uint32_t block, 
         return class ? type : (struct variable_type){ 0 };
 }
 
+/* COUNT of them: "node" becomes "node[3]", and "int[4]", as C has it, "int[3][4]". */
+static void add_count(uint64_t count, struct str *type)
+{
+        size_t at = type->length;
+        char *inner;
+
+        while (at && type->data[at - 1] == ']') {
+                size_t open = at - 1;
+
+                while (open && type->data[open] != '[')
+                        open--;
+                at = open;
+        }
+        inner = heap_text(type->data + at);
+        type->data[at] = 0;
+        type->length = at;
+        str_format(type, "[%" PRIu64 "]%s", count, inner);
+        free(inner);
+}
+
 /* The block that a pointer of type MEMBER leads to.  Pointers into the middle, and types that do not fit, tell nothing. */
 static struct why_place place_of_block(const struct why *w, struct why_step *step, struct variable_type member)
 {
@@ -56,7 +76,7 @@ static struct why_place place_of_block(const struct why *w, struct why_step *ste
         }
         place.count = size >= 2 * one && size % one == 0 ? size / one : 0;
         if (variable_type_name(w->s, place.type, &step->type) && place.count)
-                str_format(&step->type, "[%" PRIu64 "]", place.count);
+                add_count(place.count, &step->type);
         return place;
 }
 

@@ -218,12 +218,22 @@ def test_a_running_process_is_asked(compiler, recorder):
     assert (done.status, done.stdout) == (0, b"ready\n")
 
 
-def test_variables_of_a_library_that_was_on_no_stack_have_names(compiler, recorder):
+@pytest.fixture
+def kept(compiler, recorder):
     library = compiler.library("keeper.c", flags=("-O0", "-g", "-DLIBRARY"), name="libkeeper.so")
-    run = recorder.record(compiler.build("keeper.c", flags=("-O0", "-g"), libs=(str(library), f"-Wl,-rpath,{library.parent}")))
+    return recorder.record(compiler.build("keeper.c", flags=("-O0", "-g"), libs=(str(library), f"-Wl,-rpath,{library.parent}"))), library
+
+
+def test_variables_of_a_library_that_was_on_no_stack_have_names(kept):
+    run, library = kept
     status, answer = why(run.profile.path, hex(run.truth.facts["block"]))
     assert status == 0
     assert (answer["root"]["variable"]["name"], answer["root"]["module"]) == ("library_kept", str(library))
+
+
+def test_rows_of_a_matrix_are_counted_as_c_does(kept):
+    run, _ = kept
+    assert why(run.profile.path, hex(run.truth.facts["rows"]))[1]["path"][-1]["type"] == "int[3][4]"
 
 
 # ---- report --retained ----
