@@ -246,10 +246,16 @@ static int compare_rows(const void *a, const void *b, void *key)
         return x->stack->site < y->stack->site ? -1 : x->stack->site > y->stack->site;
 }
 
+/* What is lost and grows no more has only stopped: nothing bounds it. */
+struct growth leaks_growth(const struct growth *g)
+{
+        return g->class == GROWTH_BOUNDED ? (struct growth){ GROWTH_UNKNOWN, 0 } : *g;
+}
+
 static void finish_rows(struct leaks_row *rows, uint32_t count, enum leaks_key key, const struct growth *growth)
 {
         for (uint32_t i = 0; i < count; i++) {
-                rows[i].growth = growth[rows[i].stack->site];
+                rows[i].growth = leaks_growth(&growth[rows[i].stack->site]);
                 if (rows[i].vtable == LEAKS_MIXED)
                         rows[i].vtable = 0;
         }

@@ -136,4 +136,7 @@ void leaks_json(const struct leaks *l, struct symbols *s, const struct leaks_opt
 /* Append a rule for each row that is shown. */
 void leaks_rules(const struct leaks *l, struct symbols *s, const struct leaks_options *o, enum suppress_form form, struct str *out);
 
+/* G of a stack whose blocks are lost. */
+struct growth leaks_growth(const struct growth *g);
+
 #endif

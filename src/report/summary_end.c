@@ -83,7 +83,8 @@ static void summary_course(const struct summary_top *top, const struct growth *g
 static void summary_site(struct summary *m, uint32_t number)
 {
         const struct summary_top *top = &m->top[number];
-        const struct growth *growth = &m->growth[top->site];
+        const struct growth *judged = &m->growth[top->site];
+        struct growth growth = m->lost ? leaks_growth(judged) : *judged;
         struct str size = { 0 }, count = { 0 }, course = { 0 };
         size_t start = m->out->length;
 
@@ -91,10 +92,10 @@ static void summary_site(struct summary *m, uint32_t number)
         text_number(&count, (int64_t)top->left.blocks);
         str_format(m->out, "    %u. %10s %7s %-6s  ", number + 1, str_get(&size), str_get(&count),
                    top->left.blocks == 1 ? "block" : "blocks");
-        if (growth->class == GROWTH_GROWS)
+        if (growth.class == GROWTH_GROWS)
                 str_text(m->out, "grows: ");
-        summary_course(top, growth, &course);
-        summary_stack(m, m->p->sites[top->site].node, start, growth->class == GROWTH_GROWS || top->hanging.blocks ? course.length : 0);
+        summary_course(top, &growth, &course);
+        summary_stack(m, m->p->sites[top->site].node, start, growth.class == GROWTH_GROWS || top->hanging.blocks ? course.length : 0);
         text_cut(m->out, start, SUMMARY_COLUMNS);
         if (m->out->length - start + course.length <= SUMMARY_COLUMNS)
                 str_text(m->out, str_get(&course));
