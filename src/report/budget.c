@@ -255,9 +255,11 @@ static void add_forbidden(struct judge *j, const char *expression, const struct 
 /* A forbidden function may be among the frames that are missing. */
 static bool is_cut(const struct profile *p, uint32_t node)
 {
-        while (node > 1)
-                node = p->nodes[node].parent;
-        return node == 1 || p->meta.depth;
+        uint32_t frames = 0;
+
+        for (; node > 1; node = p->nodes[node].parent)
+                frames++;
+        return node == 1 || (p->meta.depth && frames >= p->meta.depth);
 }
 
 /* The site with most calls below a function that matches; 0 none. */
@@ -322,6 +324,8 @@ static void judge_expression(struct judge *j, const char *expression)
                 set_worst(j->f, &v, &stack, p->sites[worst].allocs);
                 free(stack.frames);
         }
+        if (v.unseen && !v.measured && p->meta.depth)
+                v.reason = "it was recorded with stacks too short to tell (--depth)";
         v.kept = !v.measured && !v.reason;
         v.idle = v.kept && is_idle(j, &filter.of[FILTER_INCLUDE]);
         made = add_verdict(j, v);

@@ -235,6 +235,15 @@ def test_wrong_words_are_refused(check):
     assert done.status == 4 and f"seep check -- {check.program}" in done.stderr.decode()
 
 
+def test_stacks_that_are_too_short_keep_no_function_clean(check):
+    for depth in (3, 30):
+        assert run([SEEP, "record", "-q", "-d", str(depth), "-o", f"{depth}.seep", check.program, "keep:10"], cwd=check.folder).status == 0
+    done = check("--no-alloc-in", "^audio_", "3.seep")
+    assert done.status == 1 and "stacks too short to tell (--depth)" in broken(done)[0]["--no-alloc-in '^audio_'"]
+    assert broken(check("--no-alloc-in", "^keep_block", "3.seep"))[0]["--no-alloc-in '^keep_block'"].startswith("1 allocation; by keep_block")
+    assert check("--no-alloc-in", "^audio_", "30.seep").stdout == b"1 budget kept\n"
+
+
 def test_a_cut_recording_keeps_no_budget(check):
     assert run([SEEP, "record", "-q", "-o", "a.seep", check.program, "keep:10"], cwd=check.folder).status == 0
     whole = (check.folder / "a.seep").read_bytes()
