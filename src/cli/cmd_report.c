@@ -45,8 +45,12 @@ static int show(struct report *r, const char *file)
         bool color = deliver_color(&how, r->color);
         int status = 0;
 
-        if (!file_read(&p, file, &e))
+        if (!file_read(&p, file, &e)) {
+                if (strspn(file, "0123456789") == strlen(file))
+                        snprintf(e.text, sizeof e.text, "%s is no recording. A process that is being recorded is asked with 'seep leaks %s', "
+                                 "'seep why %s ADDRESS' or 'seep snapshot %s'", file, file, file, file);
                 return message_error(&e);
+        }
         if (p.truncated && !r->quiet)
                 message("%s ends early: shown is what is whole ('seep info %s' tells what is missing)", file, file);
         if (report_view_lost(r, &p))

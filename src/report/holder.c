@@ -155,7 +155,7 @@ static void write_mapping(const struct profile *p, struct symbols *s, const stru
 
 /* What needs no more than its kind. */
 static const char *const plain_words[PROFILE_ROOT_COUNT] = {
-        [PROFILE_ROOT_THREAD] = "thread data of the C library (pthread_setspecific)",
+        [PROFILE_ROOT_THREAD] = "thread data of the C library (keys, argument, result)",
         [PROFILE_ROOT_OTHER] = "memory of unknown origin",
         [PROFILE_ROOT_PENDING] = "block that realloc is moving"
 };

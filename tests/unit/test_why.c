@@ -79,7 +79,7 @@ TEST(every_kind_of_root_has_words)
         says(&p, address_of(13), "memory mapped by load [/src/l.c:7]\n  -> +0x8 ");
         says(&p, address_of(11), "held, because the program said so with SEEP_IGNORE:\n  1 B, small");
         p.roots[FORGE_ROOT_TLS].kind = PROFILE_ROOT_THREAD;
-        says(&p, address_of(10), "thread data of the C library (pthread_setspecific) of thread main (100)\n");
+        says(&p, address_of(10), "thread data of the C library (keys, argument, result) of thread main (100)\n");
         p.roots[FORGE_ROOT_MAPPING].kind = PROFILE_ROOT_API;
         says(&p, address_of(13), "SEEP_ROOT 0x20000, 4.0 KiB\n");
         p.roots[FORGE_ROOT_MAPPING].kind = PROFILE_ROOT_OTHER;
