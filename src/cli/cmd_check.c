@@ -66,7 +66,8 @@ static void tell_program(const struct check *c, int status)
 static int check(struct check *c)
 {
         int status = check_settle(c), program = 0;
-        struct err e = { 0 };
+        struct err e = { 0 }, later = { 0 };
+        bool good;
 
         if (!status)
                 status = check_prepare(c);
@@ -74,7 +75,8 @@ static int check(struct check *c)
                 return status;
         if (!check_run(c, &program))
                 return program;
-        if (!show(c, &e) || !check_write_files(c, &e))
+        good = show(c, &e);
+        if (!check_write_files(c, good ? &e : &later) || !good) /* others may read those */
                 return message_error(&e);
         tell_program(c, program);
         return budgets_broken(&c->findings) && c->error_status ? c->error_status : program;

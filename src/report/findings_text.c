@@ -127,9 +127,23 @@ static void warn_of_nameless(const struct findings *f, struct str *out)
                 }
 }
 
+/* "20 B in 2 blocks, 3 wrong releases" */
+static void say_uncounted(uint64_t bytes, uint64_t blocks, uint64_t releases, struct str *out)
+{
+        if (blocks) {
+                text_size(out, (int64_t)bytes);
+                str_text(out, " in ");
+                text_count(out, (int64_t)blocks, "block");
+        }
+        str_text(out, blocks && releases ? ", " : "");
+        if (releases)
+                text_count(out, (int64_t)releases, "wrong release");
+        str_char(out, '\n');
+}
+
 static void write_baseline(const struct findings *f, struct str *out)
 {
-        uint64_t blocks = 0, bytes = 0;
+        uint64_t blocks = 0, bytes = 0, releases = 0;
         uint32_t known = count_known(f);
 
         for (uint32_t i = 0; i < f->count; i++) {
@@ -137,15 +151,13 @@ static void write_baseline(const struct findings *f, struct str *out)
                         continue;
                 blocks += finding_is_leak(f->all[i].kind) ? f->all[i].count : 0;
                 bytes += finding_is_leak(f->all[i].kind) ? f->all[i].bytes : 0;
+                releases += finding_is_release(f->all[i].kind) ? f->all[i].count : 0;
         }
         if (known) {
                 str_text(out, "known from the baseline: ");
                 text_count(out, known, "place");
                 str_text(out, ", ");
-                text_size(out, (int64_t)bytes);
-                str_text(out, " in ");
-                text_count(out, (int64_t)blocks, "block");
-                str_char(out, '\n');
+                say_uncounted(bytes, blocks, releases, out);
                 warn_of_nameless(f, out);
         }
         for (uint32_t i = 0; i < f->gone_count && i < FINDINGS_GONE_LISTED; i++)
@@ -156,19 +168,16 @@ static void write_baseline(const struct findings *f, struct str *out)
 
 static void write_rules(const struct findings *f, struct str *out)
 {
-        uint64_t blocks = 0, bytes = 0, times = 0;
+        uint64_t blocks = 0, bytes = 0, releases = 0; /* places of those */
 
         for (uint32_t i = 0; i < f->rule_count; i++) {
                 blocks += f->rules[i].blocks;
                 bytes += f->rules[i].bytes;
-                times += f->rules[i].times;
+                releases += f->rules[i].blocks ? 0 : f->rules[i].times;
         }
-        if (times) {
+        if (blocks || releases) {
                 str_text(out, "suppressed: ");
-                text_size(out, (int64_t)bytes);
-                str_text(out, " in ");
-                text_count(out, (int64_t)blocks, "block");
-                str_char(out, '\n');
+                say_uncounted(bytes, blocks, releases, out);
         }
         for (uint32_t i = 0; i < f->rule_count; i++)
                 if (!f->rules[i].times && f->rules[i].file)

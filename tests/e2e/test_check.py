@@ -303,6 +303,16 @@ def test_a_baseline_without_names_is_told(compiler, check):
     assert b"without names" not in check.of(["--baseline", "named.txt"], "lose:1:1").stdout
 
 
+def test_wrong_releases_that_do_not_count_are_counted(compiler, check):
+    program = compiler.build("releases.cpp")
+    done = check("--write-baseline", "known.txt", "--", program, "mismatched")
+    count = sum(n for _, _, n in done.truth.mismatches)
+    assert re.search(rf"^known from the baseline: \d+ places, {count} wrong releases$".encode(), done.stdout, flags=re.M)
+    (check.folder / "rules").write_text("{\n  all\n  Memcheck:Free\n  ...\n  fun:main\n}\n")
+    done = check("--suppressions", "rules", "--", program, "mismatched")
+    assert done.status == 0 and re.search(rb"^suppressed: \d+ wrong releases$", done.stdout, flags=re.M)
+
+
 def test_a_recording_is_a_baseline(check):
     assert run([SEEP, "record", "-q", "-o", "old.seep", check.program, "lose:1:1", "other:1:1"], cwd=check.folder).status == 0
     assert check.of(["--baseline", "old.seep"], "lose:5:5").status == 0

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 import pytest
 
 from checker import Checker
-from harness import ROOT, clean_environment
+from harness import ROOT, SEEP, clean_environment
 
 NPM_DEADLINE, TOOL_DEADLINE = 300, 120
 SOURCE = ROOT / "tests" / "programs" / "budgets.c"
@@ -317,6 +317,13 @@ def test_a_report_that_cannot_be_written_is_no_success(check):
     done = check.of(["--sarif", "full.xml", "--junit", "good.xml", "--write-baseline", "known.txt"], "keep:1")
     assert done.status not in (0, None) and b"full.xml" in done.stderr
     assert (check.folder / "good.xml").exists() and (check.folder / "known.txt").exists()
+
+
+def test_reports_are_written_when_nobody_reads_the_result(check):
+    with open("/dev/full", "w") as full:
+        status = subprocess.run([SEEP, "check", "--junit", "out.xml", "--", check.program, "lose:1:1"], cwd=check.folder, stdout=full,
+                                stderr=subprocess.PIPE, env={**clean_environment(), "TMPDIR": str(check.temporary)}).returncode
+    assert status == 1 and b"lose_block" in (check.folder / "out.xml").read_bytes()
 
 
 def test_places_where_no_report_can_be_are_refused_before_the_program_runs(check):
