@@ -229,19 +229,28 @@ static void on_recorded(struct run *r, const struct session_end *end)
                 message("nothing was recorded: %s", end->silence);
 }
 
-/* Whether it became another program: one that is not recorded may be gone before anybody saw it, but it was searched before that. */
-static bool was_replaced(const struct profile *p)
+/* Whether the process of row AT has another recording, as the program that it became. */
+static bool is_continued(const struct roster *roster, uint32_t at)
 {
-        const struct profile_scan *scan = profile_scanned(p);
+        for (uint32_t i = at + 1; i < roster->count; i++)
+                if (roster->rows[i].pid == roster->rows[at].pid)
+                        return true;
+        return false;
+}
 
-        return p->meta.end == PROFILE_END_EXEC || (scan && scan->when == PROFILE_SCAN_EXEC);
+static void tell_replaced(const struct check *c, const struct roster *roster)
+{
+        for (uint32_t i = 0; i < roster->count && !c->quiet; i++)
+                if (roster->rows[i].replaced && !is_continued(roster, i))
+                        message("%s (pid %u) became a program that was not recorded (is it statically linked, or started without the environment?): "
+                                "that one is not judged", roster->rows[i].program, roster->rows[i].pid);
 }
 
 static bool judge_roster(struct check *c, const struct roster *roster, struct err *e)
 {
         const struct roster_entry *main = &roster->main;
 
-        if (!c->processes.count && (!main->filled || was_replaced(&main->profile)))
+        if (!c->processes.count && (!main->filled || roster->rows[main->row].replaced))
                 return err_set(e, ERR_EXIT_CANNOT_TRACE, "what %s ran at last was not recorded (is it statically linked?), only what was before it "
                                "or beside it; --process RE judges that", c->program_argv[0]);
         for (uint32_t i = 0; i < roster->count; i++) {
@@ -253,6 +262,7 @@ static bool judge_roster(struct check *c, const struct roster *roster, struct er
                 if (!check_recording(c, row->path, e))
                         return false;
         }
+        tell_replaced(c, roster);
         return true;
 }
 

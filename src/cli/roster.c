@@ -61,13 +61,21 @@ static uint32_t count_snapshots(const struct profile *p)
         return count;
 }
 
+/* What is not recorded may be gone before anybody saw it, but the program before it was searched at that moment. */
+static bool was_replaced(const struct profile *p)
+{
+        const struct profile_scan *scan = profile_scanned(p);
+
+        return p->meta.end == PROFILE_END_EXEC || (scan && scan->when == PROFILE_SCAN_EXEC);
+}
+
 void roster_add(struct roster *r, struct profile *p, const char *path, bool is_main)
 {
         uint32_t row = r->count++;
 
         r->rows = heap_grow(r->rows, r->count, sizeof *r->rows);
         r->rows[row] = (struct roster_row){ heap_text(p->meta.program), heap_text(path), p->meta.pid, count_snapshots(p),
-                                            p->totals.allocations, p->totals.peak_bytes, false };
+                                            p->totals.allocations, p->totals.peak_bytes, false, was_replaced(p) };
         if (!is_main) {
                 offer(r, p, row);
                 return;

@@ -19,7 +19,8 @@ struct roster_row {
         uint32_t pid;
         uint32_t snapshots;
         uint64_t allocations, peak_bytes;
-        bool missing; /* could not be written */
+        bool missing;  /* could not be written */
+        bool replaced; /* by another program, which has a row of its own if it was recorded */
 };
 
 /* A recording that the summary may be about. */

@@ -179,6 +179,12 @@ def test_a_child_that_leaks_is_named(check):
     assert b"(2 processes)" in done.stdout
 
 
+def test_a_child_that_became_what_is_not_recorded_is_told(check):
+    done = check("--", "sh", "-c", f"env -i {check.program} lose:1:1; true")
+    assert done.status == 0 and re.search(rb"^seep: .*env \(pid \d+\) became a program that was not recorded", done.stderr, flags=re.M)
+    assert b"became" not in check("--", "sh", "-c", f"env A=1 {check.program} keep:1; true").stderr
+
+
 def test_budgets_are_for_one_process(check):
     steps = "keep:600", "run", "keep:600"
     assert check.of(["--max-peak", "600"], *steps).status == 0
