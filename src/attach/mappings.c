@@ -15,6 +15,7 @@
 static bool mapping_parse(struct mapping *m, const char *line, size_t length)
 {
         static const char vdso[] = "[vdso]";
+        const char *end = line + length;
         char *at;
 
         *m = (struct mapping){ .start = strtoull(line, &at, 16) };
@@ -24,9 +25,18 @@ static bool mapping_parse(struct mapping *m, const char *line, size_t length)
         if (*at != ' ' || strnlen(at, 6) < 6)
                 return false;
         m->readable = at[1] == 'r';
+        m->writable = at[2] == 'w';
         m->executable = at[3] == 'x';
         m->shared = at[4] == 's';
         m->offset = strtoull(at + 5, NULL, 16);
+        m->path = line;
+        for (int fields = 0; fields < 5; fields++) {
+                while (m->path < end && *m->path != ' ')
+                        m->path++;
+                while (m->path < end && *m->path == ' ')
+                        m->path++;
+        }
+        m->anonymous = m->path == end;
         m->kernel = length >= strlen(vdso) && memcmp(line + length - strlen(vdso), vdso, strlen(vdso)) == 0;
         return m->end > m->start;
 }

@@ -12,7 +12,8 @@
 
 struct mapping {
         uint64_t start, end, offset; /* OFFSET: where START is in the file */
-        bool readable, executable, shared;
+        bool readable, writable, executable, shared, anonymous;
+        const char *path; /* in the text; ends with the line.  "" where there is none */
         bool kernel;  /* [vdso] */
         bool missing; /* not in the copy of the process */
 };
@@ -22,7 +23,7 @@ struct mappings {
         uint32_t count;
 };
 
-/* TEXT: /proc/PID/maps. */
+/* TEXT: /proc/PID/maps; must outlive M. */
 void mappings_parse(struct mappings *m, const char *text);
 void mappings_free(struct mappings *m);
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/mappings.h"
 #include "base/heap.h"
-#include "observe/maps.h"
 #include "observe/segments.h"
 #include "observe/tls.h"
 
@@ -30,7 +30,7 @@ _Static_assert(ROOTS_WORDS + 1 == PROFILE_REGISTERS, "profile_register_name() kn
 
 struct work {
         const struct roots_input *in;
-        struct maps maps;
+        struct mappings maps;
         struct segments segments;
         struct roots *out;
         struct tls tls;
@@ -57,7 +57,7 @@ static void note_used(struct work *w, uint64_t start, uint64_t end, bool tls)
 static void put_mapped(struct work *w, struct profile_root root)
 {
         for (uint32_t i = 0; i < w->maps.count; i++) {
-                const struct maps_line *l = &w->maps.at[i];
+                const struct mapping *l = &w->maps.at[i];
                 struct profile_root part = root;
 
                 if (l->end <= root.start || l->start >= root.end || !l->readable || !l->writable)
@@ -75,7 +75,7 @@ static bool starts_with(const char *text, const char *front)
         return strncmp(text, front, strlen(front)) == 0;
 }
 
-static bool is_memory(const struct maps_line *l)
+static bool is_memory(const struct mapping *l)
 {
         if (!l->readable || !l->writable || starts_with(l->path, "[heap]") || starts_with(l->path, "[v"))
                 return false;
@@ -84,7 +84,7 @@ static bool is_memory(const struct maps_line *l)
         return !starts_with(l->path, "/memfd:seep-ledger");
 }
 
-static bool has_thread(const struct work *w, const struct maps_line *l)
+static bool has_thread(const struct work *w, const struct mapping *l)
 {
         const struct freeze *f = w->in->freeze;
 
@@ -96,7 +96,7 @@ static bool has_thread(const struct work *w, const struct maps_line *l)
 
 /* The allocator's memory around one of its blocks.  Large blocks are maps of their own; around a small one all is the allocator's, up to where
  * an arena begins. */
-static void erase_around(struct work *w, const struct maps_line *l, const struct scan_entry *e)
+static void erase_around(struct work *w, const struct mapping *l, const struct scan_entry *e)
 {
         uint64_t start = page_of(e->address - 16), end = page_of(e->address + e->size + ROOTS_PAGE - 1);
 
@@ -110,7 +110,7 @@ static void erase_around(struct work *w, const struct maps_line *l, const struct
 }
 
 /* Returns whether there is a block in it at all. */
-static bool erase_allocator(struct work *w, const struct maps_line *l)
+static bool erase_allocator(struct work *w, const struct mapping *l)
 {
         const struct scan_entries *e = w->in->entries;
         uint64_t i = scan_entries_find(e, l->start), until = 0;
@@ -131,12 +131,12 @@ static bool erase_allocator(struct work *w, const struct maps_line *l)
 /* A stack that libc keeps for a thread to come: a guard page is below it, and no thread is in it. */
 static bool is_old_stack(const struct work *w, uint32_t line)
 {
-        const struct maps_line *l = &w->maps.at[line], *below = line ? l - 1 : NULL;
+        const struct mapping *l = &w->maps.at[line], *below = line ? l - 1 : NULL;
 
-        return below && below->end == l->start && !below->readable && !*below->path && !has_thread(w, l);
+        return below && below->end == l->start && !below->readable && below->anonymous && !has_thread(w, l);
 }
 
-static bool ever_had_blocks(const struct work *w, const struct maps_line *l)
+static bool ever_had_blocks(const struct work *w, const struct mapping *l)
 {
         uint32_t count = w->in->view->head.shadow_chunk_count;
         struct ledger_chunk *chunks = view_table(w->in->view, LEDGER_CHUNKS, &count, sizeof *chunks);
@@ -150,7 +150,7 @@ static bool ever_had_blocks(const struct work *w, const struct maps_line *l)
 
 /* What libc keeps of a thread that has ended (its result, until somebody joins it) or is about to begin: struct pthread at the end of its
  * stack begins with a pointer to itself, twice. */
-static void put_descriptor(struct work *w, const struct maps_line *l)
+static void put_descriptor(struct work *w, const struct mapping *l)
 {
         uint64_t low = l->end - l->start > ROOTS_DESCRIPTOR_ROOM ? l->end - ROOTS_DESCRIPTOR_ROOM : l->start;
         uint64_t *words = heap_zero(ROOTS_DESCRIPTOR_ROOM / 8, sizeof *words);
@@ -168,11 +168,11 @@ static void put_descriptor(struct work *w, const struct maps_line *l)
 
 static void put_unknown(struct work *w, uint32_t line)
 {
-        const struct maps_line *l = &w->maps.at[line];
+        const struct mapping *l = &w->maps.at[line];
 
         segments_put(&w->segments, (struct profile_root){ .start = l->start, .end = l->end, .kind = PROFILE_ROOT_OTHER,
                                                           .module = PROFILE_NO_MODULE });
-        if (*l->path || l->shared)
+        if (!l->anonymous || l->shared)
                 return;
         if (erase_allocator(w, l))
                 return;
@@ -308,7 +308,7 @@ static const struct profile_region *region_at(const struct profile *p, uint64_t 
 static void put_stack(struct work *w, const struct freeze_thread *t)
 {
         uint64_t sp = t->sp;
-        const struct maps_line *l = maps_at(&w->maps, sp);
+        const struct mapping *l = mappings_find(&w->maps, sp);
         const struct profile_region *r = region_at(w->in->p, sp);
         uint64_t low, high;
 
@@ -322,24 +322,24 @@ static void put_stack(struct work *w, const struct freeze_thread *t)
 }
 
 /* A thread on another stack (a signal's, a coroutine's): how far its first one is used is not known. */
-static void put_first_stack(struct work *w, const struct freeze_thread *t, const struct maps_line *l)
+static void put_first_stack(struct work *w, const struct freeze_thread *t, const struct mapping *l)
 {
         if (l && (t->sp < l->start || t->sp >= l->end))
                 segments_put(&w->segments, (struct profile_root){ .start = l->start, .end = l->end, .kind = PROFILE_ROOT_STACK,
                                                                   .tid = t->tid, .module = PROFILE_NO_MODULE });
 }
 
-static const struct maps_line *main_stack(const struct work *w)
+static const struct mapping *main_stack(const struct work *w)
 {
         for (uint32_t i = 0; i < w->maps.count; i++)
-                if (strcmp(w->maps.at[i].path, "[stack]") == 0)
+                if (starts_with(w->maps.at[i].path, "[stack]"))
                         return &w->maps.at[i];
         return NULL;
 }
 
-static bool is_thread_stack(const struct work *w, const struct maps_line *l)
+static bool is_thread_stack(const struct work *w, const struct mapping *l)
 {
-        return l && !*l->path && l > w->maps.at && l[-1].end == l->start && !l[-1].readable;
+        return l && l->anonymous && l > w->maps.at && l[-1].end == l->start && !l[-1].readable;
 }
 
 static void put_stacks(struct work *w)
@@ -348,7 +348,7 @@ static void put_stacks(struct work *w)
 
         for (uint32_t i = 0; i < f->thread_count; i++) {
                 const struct freeze_thread *t = &f->threads[i];
-                const struct maps_line *l = t->tid == (uint32_t)f->pid ? main_stack(w) : maps_at(&w->maps, t->tp);
+                const struct mapping *l = t->tid == (uint32_t)f->pid ? main_stack(w) : mappings_find(&w->maps, t->tp);
 
                 if (t->tid == (uint32_t)f->pid || is_thread_stack(w, l))
                         put_first_stack(w, t, l);
@@ -360,7 +360,7 @@ static void put_stacks(struct work *w)
 
 static void put_thread_local(struct work *w, const struct freeze_thread *t)
 {
-        const struct maps_line *l = maps_at(&w->maps, t->tp);
+        const struct mapping *l = mappings_find(&w->maps, t->tp);
         struct tls_block *blocks;
         uint32_t count;
 
@@ -531,7 +531,7 @@ void roots_find(struct roots *r, const struct roots_input *in)
         struct work w = { .in = in, .out = r };
 
         *r = (struct roots){ 0 };
-        maps_parse(&w.maps, in->freeze->maps);
+        mappings_parse(&w.maps, in->freeze->maps);
         tls_open(&w.tls, in->freeze, in->p);
         r->allocator = find_allocator(&w);
         for (uint32_t i = 0; i < w.maps.count; i++)
@@ -550,7 +550,7 @@ void roots_find(struct roots *r, const struct roots_input *in)
         hand_over(&w);
         tls_close(&w.tls);
         segments_free(&w.segments);
-        maps_free(&w.maps);
+        mappings_free(&w.maps);
 }
 
 void roots_free(struct roots *r)

@@ -21,7 +21,7 @@
 #include "profile/model.h"
 
 struct roots_input {
-        struct freeze *freeze;    /* its maps text is used up */
+        const struct freeze *freeze;
         const struct view *view;  /* refreshed at the stop */
         const struct profile *p;  /* modules and regions */
         const struct scan_entries *entries;
