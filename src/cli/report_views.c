@@ -166,7 +166,8 @@ static bool write_errors(struct scene *c)
 static bool write_retained(struct scene *c)
 {
         const struct report *r = c->r;
-        struct owners_options options = { r->view_value && strcmp(r->view_value, "sites") == 0, r->limit, r->json, c->color };
+        struct owners_options options = { r->view_value && strcmp(r->view_value, "sites") == 0, r->limit, r->json, c->color,
+                                          c->columns };
 
         if (!why_possible(c->p, c->file, c->e))
                 return false;

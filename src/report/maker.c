@@ -6,7 +6,10 @@
  */
 #include "report/maker.h"
 
+#include <string.h>
+
 #include "report/label.h"
+#include "report/text.h"
 #include "report/wrapper.h"
 
 static const struct symbol_frame maker_unknown;
@@ -44,24 +47,40 @@ struct maker maker_of(const struct profile *p, struct symbols *s, uint32_t site)
         return found.frame ? found : inner;
 }
 
-void maker_calls(const struct profile *p, struct symbols *s, uint32_t site, struct str *out)
+/* Append " <- main [list.c:90]" where that leaves OUT at most COLUMNS columns long from byte START on, or " <- main", or nothing. */
+static void add_caller(const struct profile *p, struct maker caller, size_t start, size_t columns, struct str *out)
+{
+        struct str text = { 0 };
+        size_t used = text_columns(out, start) + strlen(" <- ");
+
+        maker_write(p, caller, 0, &text);
+        if (columns && used + text_columns(&text, 0) > columns) {
+                str_clear(&text);
+                label_short(p, caller.node, caller.frame, &text);
+        }
+        if (!columns || used + text_columns(&text, 0) <= columns)
+                str_format(out, " <- %s", str_get(&text));
+        str_free(&text);
+}
+
+void maker_calls(const struct profile *p, struct symbols *s, uint32_t site, size_t columns, struct str *out)
 {
         struct maker inner = innermost(p, s, site), maker = maker_of(p, s, site), caller;
         const struct symbol_frame *frames;
+        size_t start = out->length, used;
 
         if (inner.node > 1 && inner.node != maker.node && label_in_libc(p, inner.node)) {
                 label_short(p, inner.node, inner.frame, out);
                 str_text(out, " <- ");
         }
-        maker_write(p, maker, 0, out);
+        used = text_columns(out, start);
+        maker_write(p, maker, columns > used ? columns - used : columns, out);
         if (maker.node <= 1)
                 return;
         symbols_node(s, maker.node, &frames);
         caller = next_from(p, s, maker, (uint32_t)(maker.frame - frames) + 1);
-        if (caller.frame) {
-                str_text(out, " <- ");
-                maker_write(p, caller, 0, out);
-        }
+        if (caller.frame)
+                add_caller(p, caller, start, columns, out);
 }
 
 void maker_write(const struct profile *p, struct maker maker, size_t columns, struct str *out)

@@ -23,8 +23,8 @@ struct maker {
 struct maker maker_of(const struct profile *p, struct symbols *s, uint32_t site);
 
 /* Append what was called and by whom, "strdup <- node_new [list.c:20] <- main [list.c:90]", where the first is left out unless it is of
- * the C library. */
-void maker_calls(const struct profile *p, struct symbols *s, uint32_t site, struct str *out);
+ * the C library; in at most COLUMNS columns where that is possible, for which the last gives way first.  0: no limit. */
+void maker_calls(const struct profile *p, struct symbols *s, uint32_t site, size_t columns, struct str *out);
 
 /* Append "node_new [list.c:20]", in at most COLUMNS columns where that is possible; 0: no limit. */
 void maker_write(const struct profile *p, struct maker maker, size_t columns, struct str *out);

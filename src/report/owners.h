@@ -19,6 +19,7 @@ struct owners_options {
         uint32_t limit; /* 0: a screenful (as JSON: all) */
         bool json;
         int color;
+        uint32_t columns; /* of the terminal, for which names are shortened; 0: whole names */
 };
 
 /* P must have a graph (why_possible). */

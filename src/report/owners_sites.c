@@ -18,7 +18,7 @@ enum { OWNERS_EXACT = 64 }; /* sites at least whose sums are found exactly */
 
 struct owners_site {
         uint32_t site;
-        struct graph_sum live, kept;
+        struct graph_sum live, kept; /* without what is lost */
 };
 
 static int compare_sites(const void *a, const void *b)
@@ -43,6 +43,8 @@ static uint32_t list_sites(struct owners *w, struct owners_site *list)
                 of_hold[i] = graph_rank(p->roots[p->holds[i].from].kind);
         for (uint64_t i = 0; i < p->block_count; i++) {
                 of_block[i] = p->blocks[i].site < p->site_count ? p->blocks[i].site : 0;
+                if (graph_rank_of(w->graph, (uint32_t)i) == GRAPH_LOST)
+                        continue;
                 list[of_block[i]].live.blocks++;
                 list[of_block[i]].live.bytes += p->blocks[i].size;
         }
@@ -72,13 +74,16 @@ static void make_exact(struct owners *w, struct owners_site *list, uint32_t coun
 
 static void sites_text(const struct owners *w, const struct owners_site *list, uint32_t shown)
 {
-        owners_title(w, "what would go away with the blocks of a call stack", "site    own bytes  allocated by");
+        owners_title(w, "what goes away with the blocks of a call stack", "site    own bytes  allocated by");
         for (uint32_t i = 0; i < shown; i++) {
+                size_t start = w->out->length, used;
+
                 owners_row(w, list[i].kept);
                 str_format(w->out, "#%-5" PRIu32, list[i].site);
                 text_cell(w->out, 11, list[i].live.bytes, text_size);
                 str_text(w->out, "  ");
-                maker_calls(w->p, w->s, list[i].site, w->out);
+                used = text_columns(w->out, start);
+                maker_calls(w->p, w->s, list[i].site, w->o->columns > used ? w->o->columns - used : w->o->columns, w->out);
                 str_char(w->out, '\n');
         }
 }

@@ -82,6 +82,20 @@ TEST(what_two_owners_keep_of_one_call_stack_is_told_once)
         profile_free(&p);
 }
 
+TEST(sites_fit_the_terminal)
+{
+        struct profile p;
+        char *text;
+
+        forge_leaky(&p);
+        text = owners_of(&p, (struct owners_options){ .sites = true, .columns = 80 });
+        has_text(text, "#6           93 B  inner [/src/w.c:61] <- work\n");
+        for (const char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1)
+                is_true(end - line <= 80);
+        free(text);
+        profile_free(&p);
+}
+
 /* 13 keeps 14, which is of the same site; 3 keeps 4 and 5. */
 TEST(sites_have_what_their_blocks_keep)
 {
@@ -92,10 +106,10 @@ TEST(sites_have_what_their_blocks_keep)
         forge_pointer(&p, 13, 24, 3); /* now the mapping and the global hold 3 */
         p.holds[0].to = 9;
         text = owners_of(&p, (struct owners_options){ .sites = true });
-        is_text(text, "what would go away with the blocks of a call stack; in all 1000 B in 16 blocks\n"
+        is_text(text, "what goes away with the blocks of a call stack; in all 1000 B in 16 blocks\n"
                       "  share      bytes      blocks  site    own bytes  allocated by\n"
                       "   39 %      393 B           6  #6           93 B  inner [/src/w.c:61] <- work [/src/w.c:66]\n"
-                      "   30 %      300 B           3  #1          600 B  parse [/src/a.c:10] <- load [/src/l.c:7]\n"
+                      "   30 %      300 B           3  #1          300 B  parse [/src/a.c:10] <- load [/src/l.c:7]\n"
                       "  0.4 %        4 B           1  #4            4 B  tiny <- main [/src/m.c:2]\n"
                       "  0.3 %        3 B           3  #5            3 B  small [/src/s.c:5] <- main [/src/m.c:3]\n");
         free(text);
@@ -143,5 +157,5 @@ TEST(any_valid_recording_has_owners)
 }
 
 TAP_MAIN(any_valid_recording_has_owners, owners_and_the_rest_add_up_to_the_heap, what_two_owners_keep_is_a_row_of_its_own,
-         what_two_owners_keep_of_one_call_stack_is_told_once, sites_have_what_their_blocks_keep,
+         what_two_owners_keep_of_one_call_stack_is_told_once, sites_fit_the_terminal, sites_have_what_their_blocks_keep,
          programs_get_the_same_sums)
