@@ -49,4 +49,7 @@ bool label_is_libc(const char *path);
 /* Whether FRAME is the C library on its way to main: nothing outside of it is of interest. */
 bool label_is_start(const struct symbol_frame *frame);
 
+/* Whether NODE is the C library on its way to the function of a thread, which is at CALLEE. */
+bool label_is_thread_start(const struct profile *p, struct symbols *s, uint32_t node, uint32_t callee);
+
 #endif

@@ -73,7 +73,7 @@ void stack_add(struct stack_writer *w, struct wrapper_frame from)
         enum { REMEMBERED = 256 };
         size_t starts[REMEMBERED]; /* of the first frames; deeper ones of a recursion are written again */
         const struct symbol_frame *frames;
-        uint32_t node = from.node, count = 0;
+        uint32_t node = from.node, callee = 0, count = 0;
 
         if (node <= 1)
                 w->line(w, node, &(struct symbol_frame){ 0 });
@@ -81,8 +81,9 @@ void stack_add(struct stack_writer *w, struct wrapper_frame from)
                 uint32_t origin = select_origin(w->sel, node), inlined;
                 bool inner = node == from.node, start;
 
-                if (!inner && stack_copy(w, node))
+                if (!inner && (label_is_thread_start(w->sel->profile, w->symbols, origin, callee) || stack_copy(w, node)))
                         break;
+                callee = origin;
                 inlined = symbols_node(w->symbols, origin, &frames);
                 start = label_is_start(&frames[inlined - 1]);
                 if (!inner && start)
