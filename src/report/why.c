@@ -295,7 +295,7 @@ static bool count_site(struct why *w, struct err *e)
                 return true;
         if (!w->site || w->site >= p->site_count)
                 return err_set(e, ERR_EXIT_USAGE, "there is no site #%" PRIu32 ": their numbers go from 1 to %" PRIu32
-                               " ('seep report --json' and 'seep leaks' tell them)", w->site, p->site_count ? p->site_count - 1 : 0);
+                               " ('seep leaks' and 'seep report --retained=sites' tell them)", w->site, p->site_count ? p->site_count - 1 : 0);
         return err_set(e, ERR_EXIT_USAGE, "no block of site #%" PRIu32 " was live: all were freed", w->site);
 }
 

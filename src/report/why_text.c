@@ -15,10 +15,14 @@
 
 enum {
         WHY_COLUMNS = 80,
-        WHY_TYPE = 20,    /* column where the type of a step's block begins */
-        WHY_ADDRESS = 64, /* column where its address begins */
-        WHY_MAKER = 24,   /* columns of who made it at least */
-        WHY_NAME = 28     /* columns of a type, unless it is to be whole */
+        WHY_TYPE = 20,        /* column where the type of a step's block begins */
+        WHY_WAY = 24,         /* a member that ends beyond is on a line of its own, unless all is to be whole */
+        WHY_ADDRESS = 64,     /* column where its address begins */
+        WHY_MAKER = 24,       /* columns of who made it at least ... */
+        WHY_MAKER_SHORT = 16, /* ... and when the line must fit */
+        WHY_TYPE_LEAST = 12,  /* columns of a type at least, and at most */
+        WHY_NAME = 28,
+        WHY_INSIDE = 9        /* " (inside)" */
 };
 
 /* Go to COLUMN of the line that begins at byte START, past a gap. */
@@ -29,45 +33,83 @@ static void go_to(struct str *out, size_t start, size_t column)
         text_pad(out, start, column);
 }
 
-static void add_type(const struct why_step *step, bool whole, struct str *out)
+/* Append TEXT in at most COLUMNS columns: of a longer one, the middle is left out. */
+static void add_ends(const struct str *text, size_t columns, struct str *out)
+{
+        const char *all = str_get(text);
+        size_t kept = columns > strlen("...") ? columns - strlen("...") : 0, front = kept / 2, back = kept - front;
+
+        if (text->length <= columns) {
+                str_text(out, all);
+                return;
+        }
+        while (front && (all[front] & 0xc0) == 0x80) /* inside a character */
+                front--;
+        while (back && (all[text->length - back] & 0xc0) == 0x80)
+                back--;
+        str_bytes(out, all, front);
+        str_text(out, "...");
+        str_text(out, all + text->length - back);
+}
+
+/* Columns for the type of a block of SIZE bytes on the line that begins at byte START. */
+static size_t type_room(const struct str *out, size_t start, uint64_t size)
+{
+        struct str number = { 0 };
+        size_t used = text_columns(out, start) + strlen(", ") + strlen(" B, ") + WHY_MAKER_SHORT, room;
+
+        text_number(&number, (int64_t)size);
+        used += number.length;
+        str_free(&number);
+        room = used + WHY_TYPE_LEAST < WHY_ADDRESS - 2 ? WHY_ADDRESS - 2 - used : WHY_TYPE_LEAST;
+        return room < WHY_NAME ? room : WHY_NAME;
+}
+
+/* COLUMNS: 0 no limit. */
+static void add_type(const struct why_step *step, size_t columns, struct str *out)
 {
         struct str type = { 0 };
 
         if (!step->type.length)
                 return;
         str_text(&type, str_get(&step->type));
-        if (!whole)
-                shorten_arguments(&type, WHY_NAME);
+        if (columns)
+                shorten_name(&type, columns);
         str_format(out, "%s, ", str_get(&type));
         str_free(&type);
 }
 
 /* Append "48 B, node_new [list.c:20]" and the address to the line that begins at byte START. */
-static void add_block(const struct why *w, uint32_t block, size_t start, struct str *out)
+static void add_block(const struct why *w, uint32_t block, size_t start, bool whole, struct str *out)
 {
         const struct profile_block *b = &w->p->blocks[block];
-        size_t used;
+        size_t used, least = whole ? WHY_MAKER : WHY_MAKER_SHORT;
 
         text_number(out, (int64_t)b->size);
         str_text(out, " B, ");
         used = text_columns(out, start);
-        maker_write(w->p, maker_of(w->p, w->s, b->site), used + WHY_MAKER + 2 < WHY_ADDRESS ? WHY_ADDRESS - 2 - used : WHY_MAKER, out);
+        maker_write(w->p, maker_of(w->p, w->s, b->site), used + least + 2 < WHY_ADDRESS ? WHY_ADDRESS - 2 - used : least, out);
         go_to(out, start, WHY_ADDRESS);
         str_format(out, "0x%" PRIx64 "\n", b->address);
 }
 
 /* ---- the path ---- */
 
-static void write_left_out(const struct why_step *step, struct str *out)
+static void write_left_out(const struct why_step *step, bool whole, struct str *out)
 {
+        size_t start = out->length, used;
+
         str_text(out, "     ... ");
         text_number(out, (int64_t)step->left_out);
         str_format(out, " more step%s", step->left_out == 1 ? "" : "s");
+        if (step->alike)
+                str_text(out, " of the same kind (");
+        used = text_columns(out, start);
         if (step->alike && step->member.length)
-                str_format(out, " of the same kind (%s)", str_get(&step->member));
+                add_ends(&step->member, whole ? step->member.length : WHY_COLUMNS - 1 - used, out);
         else if (step->alike)
-                str_format(out, " of the same kind (+0x%" PRIx64 ")", step->at);
-        str_char(out, '\n');
+                str_format(out, "+0x%" PRIx64, step->at);
+        str_text(out, step->alike ? ")\n" : "\n");
 }
 
 /* Where in the root the first pointer is; registers, and places that have no better name, are told by the root's own line. */
@@ -83,7 +125,7 @@ static void write_step(const struct why *w, const struct why_step *step, const s
         size_t start;
 
         if (step->left_out)
-                write_left_out(step, out);
+                write_left_out(step, o->whole_names, out);
         start = out->length;
         str_text(out, "  ");
         if (!step->start) {
@@ -93,14 +135,18 @@ static void write_step(const struct why *w, const struct why_step *step, const s
                 else if (step->from_block || (step->at && offset_tells(&w->holder)))
                         str_format(out, "+0x%" PRIx64 " ", step->at);
                 text_color(out, o->color, TEXT_CYAN);
-                str_text(out, str_get(&step->member));
+                add_ends(&step->member, o->whole_names ? step->member.length : WHY_COLUMNS - WHY_INSIDE - text_columns(out, start), out);
                 text_plain(out, o->color);
                 if (step->flags & PROFILE_POINTER_INTERIOR)
                         str_text(out, " (inside)");
+                if (!o->whole_names && text_columns(out, start) + 2 > WHY_WAY) {
+                        str_char(out, '\n');
+                        start = out->length;
+                }
                 go_to(out, start, WHY_TYPE);
         }
-        add_type(step, o->whole_names, out);
-        add_block(w, step->block, start, out);
+        add_type(step, o->whole_names ? 0 : type_room(out, start, w->p->blocks[step->block].size), out);
+        add_block(w, step->block, start, o->whole_names, out);
 }
 
 static void write_path(const struct why *w, const struct why_options *o, struct str *out)

@@ -3,7 +3,10 @@
 import itertools
 import json
 import os
+import pty
+import re
 import subprocess
+import termios
 
 import pytest
 
@@ -275,6 +278,31 @@ def test_sites_keep_what_hangs_on_their_blocks(run):
     sites = {s["id"]: s for s in retained(run.profile.path, "--retained=sites")["sites"]}
     assert sites[site]["live"] == {"blocks": 10000, "bytes": 240000}
     assert sites[site]["retained"] == {"blocks": 20000, "bytes": run.truth.facts["chain_bytes"]}
+
+
+def lines_on_terminal(*words):
+    """What a terminal of 80 columns gets, without colours."""
+    master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (50, 80))
+    out = b""
+    with subprocess.Popen([SEEP, *map(str, words)], stdin=slave, stdout=slave, stderr=subprocess.DEVNULL, env=clean_environment()) as it:
+        os.close(slave)
+        try:
+            while piece := os.read(master, 65536):
+                out += piece
+        except OSError:  # all of it was read
+            pass
+        it.wait(DEADLINE)
+    os.close(master)
+    return re.sub(r"\x1b\[[0-9;]*m", "", out.decode()).splitlines()
+
+
+def test_lines_fit_the_terminal(compiler, recorder):
+    done = recorder.record(built_cpp(compiler))
+    answers = [lines_on_terminal("why", "--no-pager", done.profile.path, hex(wanted["steps"][-1][0])) for wanted in done.truth.paths.values()]
+    answers.append(lines_on_terminal("report", "--no-pager", "--retained=sites", done.profile.path))
+    assert all(len(answer) > 4 for answer in answers)
+    assert [line for answer in answers for line in answer if len(line) > 80] == []
 
 
 def test_a_container_keeps_its_nodes_and_what_they_point_to(compiler, recorder):
