@@ -83,7 +83,7 @@ static void errors_head(const struct profile *p, const struct profile_error *err
         if (is_known(p, error)) {
                 str_text(out, ", ");
                 text_number(out, (int64_t)error->size);
-                str_char(out, 'B');
+                str_text(out, " B");
         }
         str_char(out, '\n');
 }

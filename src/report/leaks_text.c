@@ -13,6 +13,7 @@
 
 #include "base/heap.h"
 #include "report/errors.h"
+#include "report/shorten.h"
 #include "report/stack.h"
 #include "report/text.h"
 
@@ -152,12 +153,23 @@ static void page_hanging(struct str *out, size_t start, int indent, const struct
         str_free(&text);
 }
 
-static void page_class(struct leaks_page *page, uint64_t vtable)
+/* Append the class to the line that begins at START; one that is too long for it is on a line of its own, indented by INDENT. */
+static void page_class(struct leaks_page *page, size_t start, size_t indent, uint64_t vtable)
 {
         const char *class = leaks_class(page->symbols, vtable);
+        size_t columns = page->l->sel->columns, room = columns > indent + strlen("class ") ? columns - indent - strlen("class ") : columns;
+        struct str name = { 0 };
 
-        if (class)
-                str_format(page->out, ", class %s", class);
+        if (!class)
+                return;
+        str_text(&name, class);
+        if (columns && text_columns(page->out, start) + strlen(", class ") + text_columns(&name, 0) > columns) {
+                shorten_name(&name, room);
+                str_format(page->out, ",\n%*sclass %s", (int)indent, "", str_get(&name));
+        } else {
+                str_format(page->out, ", class %s", str_get(&name));
+        }
+        str_free(&name);
 }
 
 static void page_row(struct leaks_page *page, const struct leaks_row *row)
@@ -171,7 +183,9 @@ static void page_row(struct leaks_page *page, const struct leaks_row *row)
         text_plain(out, page->o->color);
         str_format(out, " %s", profile_leak_text(row->leak));
         page_hanging(out, start, 6, &row->hanging, row->own.blocks);
-        str_format(out, "\n      by %s, ", profile_kind_name(page->p, row->stack->kind));
+        str_char(out, '\n');
+        start = out->length;
+        str_format(out, "      by %s, ", profile_kind_name(page->p, row->stack->kind));
         str_text(out, row->own.blocks == 1 ? "age " : "oldest ");
         text_time(out, leaks_age(page->p, row->birth_ms));
         if (row->growth.class != GROWTH_UNKNOWN) {
@@ -179,7 +193,7 @@ static void page_row(struct leaks_page *page, const struct leaks_row *row)
                 growth_write(&row->growth, out);
         }
         str_format(out, ", site #%" PRIu32, row->stack->site);
-        page_class(page, row->vtable);
+        page_class(page, start, 6, row->vtable);
         str_char(out, '\n');
         stack_add(&page->stacks, (struct wrapper_frame){ row->stack->node, row->stack->level });
         str_char(out, '\n');
@@ -190,7 +204,7 @@ static void page_more(struct leaks_page *page, uint64_t more, const char *noun)
         if (!more)
                 return;
         text_number(page->out, (int64_t)more);
-        str_format(page->out, " more %s%s (-n %" PRIu32 ")\n\n", noun, more == 1 ? "" : "s", page->o->limit);
+        str_format(page->out, " more %s%s (-n %" PRIu64 ")\n\n", noun, more == 1 ? "" : "s", page->o->limit + more);
 }
 
 static void page_rows(struct leaks_page *page)
@@ -292,18 +306,20 @@ static void page_block(struct leaks_page *page, uint32_t index, const struct lea
         str_format(out, "0x%" PRIx64 "  ", block->address);
         text_color(out, page->o->color, TEXT_BOLD);
         text_number(out, (int64_t)block->size);
-        str_char(out, 'B');
+        str_text(out, " B");
         text_plain(out, page->o->color);
         str_format(out, " %s", profile_leak_text(p->verdicts[index].leak));
         page_hanging(out, start, 4, hanging, 1);
-        str_format(out, "\n    by %s, age ", profile_kind_name(p, p->sites[block->site].kind));
+        str_char(out, '\n');
+        start = out->length;
+        str_format(out, "    by %s, age ", profile_kind_name(p, p->sites[block->site].kind));
         text_time(out, leaks_age(p, block->birth_ms));
         if (block->thread < p->thread_count && p->threads[block->thread].tid) {
                 str_text(out, ", thread ");
                 text_name(out, p->threads[block->thread].name);
                 str_format(out, " (%" PRIu32 ")", p->threads[block->thread].tid);
         }
-        page_class(page, p->verdicts[index].vtable);
+        page_class(page, start, 4, p->verdicts[index].vtable);
         str_char(out, '\n');
         if (content)
                 page_bytes(page, content);
@@ -355,8 +371,9 @@ static void page_rules(struct leaks_page *page)
         }
         for (uint32_t i = 0; s && i < s->count; i++)
                 if (!s->rules[i].times && s->rules[i].source == SUPPRESS_FILE) {
-                        str_text(page->out, "covers nothing: ");
-                        page_rule(page, &s->rules[i]);
+                        str_format(page->out, "suppression not used: %s:%" PRIu32 ": ", s->rules[i].file, s->rules[i].at);
+                        text_name(page->out, s->rules[i].name);
+                        str_char(page->out, '\n');
                 }
 }
 

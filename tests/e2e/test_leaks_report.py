@@ -109,7 +109,13 @@ def test_order_and_limit(recording):
     assert order("-s", "average")[:2] == [(definite, "dig"), (definite, "work")]
     assert [kind for kind, _ in order()] == 4 * [definite] + 2 * ["indirectly lost"] + ["possibly lost"]
     assert order("-n", "2") == order()[:2]
-    assert "5 more stacks (-n 2)" in leaks("-n", "2", file_of(recording)).stdout
+    assert "5 more stacks (-n 7)" in leaks("-n", "2", file_of(recording)).stdout
+
+
+def test_the_stack_of_a_thread_ends_with_its_function(recording):
+    text = leaks(file_of(recording)).stdout
+    assert re.search(r"^        work\(void\*\) .*\n\n", text, re.M)
+    assert "start_thread" not in text and "clone" not in text
 
 
 def test_classes_can_be_chosen(recording):
@@ -136,7 +142,7 @@ def test_filters(recording, words, functions):
 
 def test_blocks_with_their_first_bytes(recording):
     text = leaks("--blocks", "-i", "print_receipt", file_of(recording)).stdout
-    blocks = re.findall(r"^0x([0-9a-f]+)  40B definitely lost\n    by malloc, age .*, thread losses \(\d+\)\n((?:    [0-9a-f]{4}  .*\n)+)", text, re.M)
+    blocks = re.findall(r"^0x([0-9a-f]+)  40 B definitely lost\n    by malloc, age .*, thread losses \(\d+\)\n((?:    [0-9a-f]{4}  .*\n)+)", text, re.M)
     assert len(blocks) == 5
     said = set()
     for _, lines in blocks:
@@ -165,7 +171,7 @@ def test_blocks_in_json(recording):
 
 def test_wrong_releases_come_with_both_stacks(recording):
     text = leaks(file_of(recording)).stdout
-    assert re.search(r"memory of new\[\] released by free or realloc.*, 60B\n  released by\n    throw_away\(void\*\) .*\n"
+    assert re.search(r"memory of new\[\] released by free or realloc.*, 60 B\n  released by\n    throw_away\(void\*\) .*\n"
                      r"(?:    .*\n)+  allocated by\n    make_array\(\) ", text)
     (error,) = leaks_json(file_of(recording))["errors"]
     assert error["type"] == "mismatched"
