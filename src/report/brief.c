@@ -75,14 +75,14 @@ static uint32_t brief_user(struct brief *b, uint32_t node)
 void brief_stack(struct brief *b, uint32_t node, size_t start)
 {
         const struct symbol_frame *frames;
-        uint32_t shown = 0, next;
+        uint32_t shown = 0, callee = 0, next;
 
-        for (; node > 1 && shown < 2; node = next) {
+        for (; node > 1 && shown < 2; callee = node, node = next) {
                 uint32_t count = symbols_node(b->symbols, node, &frames), user = shown ? 0 : brief_user(b, node);
                 bool outermost = b->profile->nodes[node].parent <= 1;
 
                 next = b->profile->nodes[node].parent;
-                if (shown && label_is_start(&frames[count - 1]))
+                if (shown && (label_is_start(&frames[count - 1]) || label_is_thread_start(b->profile, b->symbols, node, callee)))
                         break;
                 for (uint32_t i = 0; i < count && shown < 2 && !(shown && user); i++) {
                         if (wrapper_or_library(&frames[i]) && !(outermost && !shown && i + 1 == count))

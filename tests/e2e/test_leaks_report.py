@@ -116,6 +116,7 @@ def test_the_stack_of_a_thread_ends_with_its_function(recording):
     text = leaks(file_of(recording)).stdout
     assert re.search(r"^        work\(void\*\) .*\n\n", text, re.M)
     assert "start_thread" not in text and "clone" not in text
+    assert b"start_thread" not in recording.stderr
 
 
 def test_classes_can_be_chosen(recording):
