@@ -83,7 +83,7 @@ const struct finding_frame *finding_place(const struct finding_stack *stack)
 {
         if (stack->place < stack->count)
                 return &stack->frames[stack->place];
-        return stack->count ? &stack->frames[0] : NULL;
+        return stack->own < stack->count ? &stack->frames[stack->own] : NULL;
 }
 
 void finding_frame_say(const struct finding_frame *frame, struct str *out)
@@ -113,6 +113,14 @@ static const char *path_of(struct findings *f, const struct findings_request *r,
         return known && *known > 1 ? f->paths[*known - 2] : NULL;
 }
 
+/* Whether MODULE, NULL unknown, is the program or a library that did not come with the system. */
+static bool is_own(const struct profile *p, const char *module)
+{
+        if (!module || module[0] != '/')
+                return false;
+        return !location_is_system(module) || (p->meta.exe && strcmp(module, p->meta.exe) == 0);
+}
+
 static void add_frame(struct findings *f, const struct findings_request *r, const struct findings_recording *recording, uint32_t node,
                       const struct symbol_frame *frame, struct finding_stack *out)
 {
@@ -131,6 +139,8 @@ static void add_frame(struct findings *f, const struct findings_request *r, cons
         out->frames = heap_grow(out->frames, out->count + 1, sizeof *out->frames);
         if (made.path && out->place == UINT32_MAX && !wrapper_or_library(frame))
                 out->place = out->count;
+        if (out->own == UINT32_MAX && is_own(p, module) && !wrapper_or_library(frame))
+                out->own = out->count;
         out->frames[out->count++] = made;
 }
 
@@ -138,7 +148,7 @@ struct finding_stack findings_stack(struct findings *f, const struct findings_re
 {
         const struct profile *p = recording->profile;
         struct wrapper_frame from = wrappers_trim(&recording->wrappers, p, recording->symbols, node);
-        struct finding_stack made = { .place = UINT32_MAX };
+        struct finding_stack made = { .place = UINT32_MAX, .own = UINT32_MAX };
         const struct symbol_frame *frames;
 
         for (uint32_t at = from.node; at > 1; at = p->nodes[at].parent) {
@@ -151,6 +161,8 @@ struct finding_stack findings_stack(struct findings *f, const struct findings_re
         }
         if (made.place == UINT32_MAX)
                 made.place = made.count;
+        if (made.own == UINT32_MAX)
+                made.own = 0;
         return made;
 }
 

@@ -60,6 +60,7 @@ struct finding_stack {
         struct finding_frame *frames; /* innermost first */
         uint32_t count;
         uint32_t place; /* the first frame in the user's source tree; COUNT: none */
+        uint32_t own;   /* the first frame of the program or its own libraries; 0 also when there is none */
 };
 
 /* What follows from it; worst first. */
@@ -181,7 +182,7 @@ const struct finding_words *finding_words(enum finding_kind kind);
 /* Append "51.2 KB in 50 blocks are definitely lost (and ...)", without place and full stop. */
 void finding_say(const struct finding *finding, struct str *out);
 
-/* The frame where it is, for one line; NULL: nothing is known. */
+/* The frame where it is, for one line: in the source tree, or else in the program; NULL: nothing is known. */
 const struct finding_frame *finding_place(const struct finding_stack *stack);
 
 /* Append "function [file:line]". */

@@ -132,7 +132,7 @@ TEST(what_several_processes_have_is_told_once)
 static uint64_t print_of(const char *const *names, uint32_t count, uint32_t line)
 {
         struct finding_frame frames[8] = { { 0 } };
-        struct finding_stack stack = { frames, count, 0 };
+        struct finding_stack stack = { frames, count, 0, 0 };
 
         for (uint32_t i = 0; i < count; i++)
                 frames[i] = (struct finding_frame){ .function = names[i], .signature = names[i], .line = line, .address = line };
@@ -168,7 +168,7 @@ TEST(how_the_system_begins_a_thread_does_not_matter)
         struct finding_frame rust[] = { debian[0], { .function = "core::ops::function::FnOnce::call_once", .signature = "", .module = "/app" },
                                         { .function = "std::sys::backtrace::__rust_begin_short_backtrace", .signature = "", .module = "/app" },
                                         { .function = "std::rt::lang_start_internal", .signature = "", .module = "/app" } };
-        struct finding_stack alone = { debian, 1, 1 }, a = { debian, 3, 3 }, b = { alpine, 2, 2 }, c = { rust, 4, 4 }, library = { debian + 1, 2, 2 };
+        struct finding_stack alone = { debian, 1, 1, 0 }, a = { debian, 3, 3, 0 }, b = { alpine, 2, 2, 0 }, c = { rust, 4, 4, 0 }, library = { debian + 1, 2, 2, 0 };
         struct str names = { 0 };
 
         is_true(findings_fingerprint(&a) == findings_fingerprint(&alone));
@@ -183,7 +183,7 @@ TEST(code_without_names_counts_as_its_module)
 {
         struct finding_frame here = { .function = "libx.so+0x10", .module = "/usr/lib/libx.so" };
         struct finding_frame there = { .function = "libx.so+0x999", .module = "/opt/libx.so" }, nowhere = { .function = "0x123" };
-        struct finding_stack a = { &here, 1, 1 }, b = { &there, 1, 1 }, c = { &nowhere, 1, 1 };
+        struct finding_stack a = { &here, 1, 1, 0 }, b = { &there, 1, 1, 0 }, c = { &nowhere, 1, 1, 0 };
         struct str names = { 0 };
 
         is_true(findings_fingerprint(&a) == findings_fingerprint(&b));
@@ -193,6 +193,17 @@ TEST(code_without_names_counts_as_its_module)
         here.module = "/usr/lib/libx.so.6.0.30";
         is_true(findings_fingerprint(&a) == findings_fingerprint(&b));
         str_free(&names);
+}
+
+TEST(the_place_is_in_the_tree_or_else_in_the_program)
+{
+        struct finding_frame frames[] = { { .function = "strdup" }, { .function = "copy" }, { .function = "main" } };
+        struct finding_stack in_tree = { frames, 3, 2, 1 }, in_program = { frames, 3, 3, 1 }, nowhere = { frames, 3, 3, 0 }, empty = { 0 };
+
+        is_text(finding_place(&in_tree)->function, "main");
+        is_text(finding_place(&in_program)->function, "copy");
+        is_text(finding_place(&nowhere)->function, "strdup");
+        is_true(!finding_place(&empty));
 }
 
 /* ---- forms ---- */
@@ -236,7 +247,7 @@ TEST(hostile_names_stay_text)
 {
         struct finding_frame frame = { .function = "f<\"&'|`\n::error::x%", .signature = "f<\"&'|`\n::error::x%", .file = "/src/a b,c:d%.c",
                                        .path = "a b,c:d%.c", .module = "/m", .line = 3 };
-        struct finding finding = { .kind = FINDING_DEFINITE, .processes = 1, .count = 1, .bytes = 8, .stack = { &frame, 1, 0 } };
+        struct finding finding = { .kind = FINDING_DEFINITE, .processes = 1, .count = 1, .bytes = 8, .stack = { &frame, 1, 0, 0 } };
         struct findings_process process = { .program = "<p|>&\n", .exe = "/x", .recording = "r" };
         struct budget_verdict verdict = { .budget = BUDGET_LEAKS, .measured = 1, .worst = "f<|>" };
         struct findings f = { .all = &finding, .count = 1, .processes = &process, .process_count = 1, .verdicts = &verdict, .verdict_count = 1 };
@@ -277,7 +288,7 @@ TEST(a_summary_is_bounded)
         for (int i = 0; i < FRAMES; i++)
                 frames[i].function = frames[i].signature = "a_function_with_a_long_name";
         for (int i = 0; i < MANY; i++) {
-                findings[i] = (struct finding){ .kind = FINDING_DEFINITE, .state = FINDING_BREAKS, .count = 1, .bytes = 1, .stack = { frames, FRAMES, 0 } };
+                findings[i] = (struct finding){ .kind = FINDING_DEFINITE, .state = FINDING_BREAKS, .count = 1, .bytes = 1, .stack = { frames, FRAMES, 0, 0 } };
                 verdicts[i] = (struct budget_verdict){ .budget = BUDGET_LEAKS, .kept = i < MANY - 2, .measured = (uint64_t)i };
         }
         is_true(strlen(written(github_summary, &f)) < 1024 * 1024);
@@ -292,5 +303,6 @@ TEST(a_summary_is_bounded)
 
 TAP_MAIN(each_class_and_place_is_a_finding, possibly_lost_is_a_hint_and_reachable_is_nothing, worst_comes_first,
          a_wrong_release_has_both_stacks, what_several_processes_have_is_told_once, a_fingerprint_is_of_names_and_not_of_lines,
-         the_depth_of_a_recursion_does_not_matter, how_the_system_begins_a_thread_does_not_matter, code_without_names_counts_as_its_module, forms_name_the_place_in_the_users_tree,
+         the_depth_of_a_recursion_does_not_matter, how_the_system_begins_a_thread_does_not_matter, code_without_names_counts_as_its_module,
+         the_place_is_in_the_tree_or_else_in_the_program, forms_name_the_place_in_the_users_tree,
          hostile_names_stay_text, at_most_ten_annotations, a_summary_is_bounded)
