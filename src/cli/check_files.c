@@ -17,6 +17,7 @@
 
 #include "base/heap.h"
 #include "base/io.h"
+#include "cli/message.h"
 #include "observe/output.h"
 #include "profile/store.h"
 #include "report/github.h"
@@ -145,6 +146,8 @@ static bool write_baseline(const struct check *c, struct err *e)
 {
         struct baseline found = { 0 };
         struct str text = { 0 };
+        uint32_t places;
+        bool good;
 
         if (!c->write_baseline)
                 return true;
@@ -154,8 +157,12 @@ static bool write_baseline(const struct check *c, struct err *e)
                                        c->findings.processes[i].program, c->findings.processes[i].pid);
         baseline_take(&found, &c->findings);
         baseline_write(&found, &text);
+        places = found.count;
         baseline_free(&found);
-        return write_file(c->write_baseline, &text, e);
+        good = write_file(c->write_baseline, &text, e);
+        if (good && !c->quiet)
+                message("%u %s written to %s", places, places == 1 ? "place" : "places", c->write_baseline);
+        return good;
 }
 
 /* The page of the job has what other steps wrote, too. */

@@ -66,6 +66,8 @@ static void say_worst(const struct budget_verdict *v, struct str *out)
                 return;
         str_text(out, " (");
         say_value(v->budget, v->worst_part, out);
+        if (v->budget == BUDGET_LEAKS)
+                str_text(out, ", "), text_size(out, (int64_t)v->worst_bytes);
         str_char(out, ')');
 }
 
@@ -202,6 +204,38 @@ static bool counts(const struct finding *finding, enum budget budget)
         return finding->kind == FINDING_DEFINITE || finding->kind == FINDING_INDIRECT;
 }
 
+/* What hangs on a lost block is lost by who lost that one; some of it may be known, and is then not in the sum. */
+static uint64_t lost_bytes(const struct judge *j, const struct finding *finding)
+{
+        uint64_t all = finding->bytes + finding->hanging_bytes;
+
+        return all < j->tally->bytes ? all : j->tally->bytes;
+}
+
+static uint64_t lost_blocks(const struct judge *j, const struct finding *finding)
+{
+        uint64_t all = finding->count + finding->hanging_count;
+
+        return all < j->tally->blocks ? all : j->tally->blocks;
+}
+
+/* Of leaks, what is definitely lost comes before what hangs on it. */
+static bool is_worse(const struct judge *j, enum budget budget, const struct finding *a, const struct finding *b)
+{
+        if (budget == BUDGET_BAD_FREES)
+                return a->count > b->count;
+        if (a->kind != b->kind)
+                return a->kind == FINDING_DEFINITE;
+        return lost_bytes(j, a) > lost_bytes(j, b);
+}
+
+static uint64_t part_of(const struct judge *j, enum budget budget, const struct finding *finding)
+{
+        if (budget == BUDGET_BAD_FREES)
+                return finding->count;
+        return budget == BUDGET_LEAKED ? lost_bytes(j, finding) : lost_blocks(j, finding);
+}
+
 /* Those of this process that a broken BUDGET is about break it; the worst of them is named. */
 static const struct finding *break_findings(struct judge *j, enum budget budget)
 {
@@ -213,7 +247,7 @@ static const struct finding *break_findings(struct judge *j, enum budget budget)
                 if (!counts(finding, budget))
                         continue;
                 finding->state = FINDING_BREAKS;
-                if (!worst || (budget == BUDGET_LEAKED ? finding->bytes > worst->bytes : finding->count > worst->count))
+                if (!worst || is_worse(j, budget, finding, worst))
                         worst = finding;
         }
         return worst;
@@ -233,8 +267,10 @@ static void judge_findings(struct judge *j, enum budget budget, uint64_t measure
                 v.reason = j->f->processes[j->f->process_count - 1].unknown;
         v.kept = v.kept && !v.reason;
         worst = v.kept || v.reason ? NULL : break_findings(j, budget);
-        if (worst)
-                set_worst(j->f, &v, &worst->stack, budget == BUDGET_LEAKED ? worst->bytes : worst->count);
+        if (worst) {
+                set_worst(j->f, &v, &worst->stack, part_of(j, budget, worst));
+                v.worst_bytes = lost_bytes(j, worst);
+        }
         made = add_verdict(j, v);
         if (!made->kept && !worst)
                 add_budget_finding(j, made, (struct finding_stack){ 0 });

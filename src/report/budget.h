@@ -57,6 +57,7 @@ struct budget_verdict {
         bool idle;          /* NO_ALLOC: the program has no function that matches: misspelt? */
         const char *worst;  /* "function [file:line]"; NULL: nothing is known */
         uint64_t worst_part; /* of what was measured */
+        uint64_t worst_bytes; /* LEAKS: of those blocks */
 };
 
 /* What a process has that counts: without what is suppressed and what the baseline has. */

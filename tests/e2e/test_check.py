@@ -44,6 +44,36 @@ def test_what_hangs_on_a_lost_block_counts(check):
     assert check.of(["--max-leaks", "3", "--max-leaked", "128"], "group").status == 0
 
 
+def test_the_culprit_is_who_lost_most_with_what_hangs_on_it(compiler, check):
+    source = check.folder / "culprit.c"
+    source.write_text("""
+        #include <stdlib.h>
+        struct node { struct node *next; };
+        static struct node *item(struct node *next) { struct node *n = calloc(1, 40); n->next = next; return n; }
+        static void **open_list(void) { void **list = malloc(16); struct node *n = 0;
+                for (int i = 0; i < 50; i++) n = item(n);
+                list[0] = n; return list; }
+        static void *other(void) { return malloc(500); }
+        int main(void) { void *volatile lost = open_list(); lost = other(); lost = 0; return lost != 0; }
+    """)
+    done = check("--", compiler.build(str(source)))
+    line = broken(done)[0]["--max-leaks 0"]
+    assert re.fullmatch(r"52 blocks lost \(2\.5 KiB\); most by open_list \[.*culprit\.c:\d+\] \(51 blocks, 2\.0 KiB\)", line), done.stdout
+
+
+def test_outside_of_the_source_tree_the_program_is_named(compiler, check):
+    source = check.folder / "copies.c"
+    source.write_text("""
+        #include <string.h>
+        static void copy(void) { char *volatile lost = strdup("lost"); lost = 0; (void)lost; }
+        int main(void) { copy(); return 0; }
+    """)
+    elsewhere = check.folder / "elsewhere"
+    elsewhere.mkdir()
+    done = check("--source-root", elsewhere, "--", compiler.build(str(source)))
+    assert re.search(r"; by copy \[", broken(done)[0]["--max-leaks 0"]), done.stdout
+
+
 @pytest.mark.parametrize("option,fact", [("--max-peak", "peak"), ("--max-live", "live"), ("--max-allocs", "allocs")])
 def test_limits_are_exact(check, option, fact):
     steps = "peak:5000", "keep:300", "lose:2:50", "render:7"
@@ -268,6 +298,8 @@ def test_a_baseline_lists_places_once_and_sorted(check):
     assert names == sorted(names)
     assert names == ["lose_block < lose < step < main", "lose_group < group < step < main", "lose_other < lose < step < main"]
     assert all(re.fullmatch(r"leak [0-9a-f]{16} \w.*", x) for x in lines)
+    assert done.stderr == b"seep: 3 places written to known.txt\n"
+    assert check.of(["-q", "--write-baseline", "known.txt"], "lose:3:10").stderr == b""
 
 
 def test_known_places_do_not_count_and_new_ones_do(check):

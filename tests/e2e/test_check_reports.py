@@ -280,7 +280,7 @@ def test_github_gets_annotations_and_a_summary(check):
     assert any("30 B in 3 blocks definitely lost\nallocated by\n  lose_block [programs/budgets.c:" in text for _, text in told)
     text = summary.read_text()
     assert text.startswith("of an earlier step\n### seep check: 1 of 2 budgets broken\n")
-    assert re.search(r"^\| budgets \(\d+\) \| --max-leaks 0 \| \*\*broken\*\* \| 7 blocks lost \(165 B\); most by lose&#95;block ", text, flags=re.M)
+    assert re.search(r"^\| budgets \(\d+\) \| --max-leaks 0 \| \*\*broken\*\* \| 7 blocks lost \(165 B\); most by lose&#95;group ", text, flags=re.M)
 
 
 def test_annotations_only_where_they_are_wanted(check):
