@@ -39,7 +39,7 @@ static void blocks_line(const struct profile *p, const struct profile_block *blo
         text_pad(out, start, 16);
         text_color(out, color, TEXT_BOLD);
         text_number(out, (int64_t)block->size);
-        str_char(out, 'B');
+        str_text(out, " B");
         text_plain(out, color);
         str_text(out, ", at ");
         text_time(out, block->birth_ms);
@@ -122,7 +122,7 @@ static void blocks_part(const struct selection *sel, struct symbols *s, const st
                 text_count(out, (int64_t)count, noun);
                 str_format(out, " %s, ", what);
                 text_number(out, (int64_t)bytes);
-                str_text(out, "B\n\n");
+                str_text(out, " B\n\n");
         }
         blocks_list(sel, s, list, count, options, out);
         free(chosen);

@@ -127,7 +127,7 @@ def test_flat_lists_stacks_largest_first(recording):
 def test_blocks_lists_each_live_block(recording):
     text = report(recording, "--blocks")
     assert len(re.findall(r"0x[0-9a-f]{6,}", text)) >= 115
-    assert len(re.findall(r"\b777B", text)) >= 5
+    assert len(re.findall(r"\b777 B", text)) >= 5
 
 
 def test_threads_are_named(recording):

@@ -222,8 +222,8 @@ def test_source_text_from_elsewhere(recording, tmp_path):
 
 def test_blocks_tell_when_and_by_which_thread(recording):
     text = report(recording, "--blocks", "-i", "leak")
-    assert text.startswith(f"{ROUNDS} blocks not freed, {ROUNDS * LEAK:,}B\n")
-    line = r"^0x[0-9a-f]+ +1,000B, at [\d.]+ m?s, age [\d.]+ m?s, thread courses \(\d+\), by malloc\n    leak\(\) "
+    assert text.startswith(f"{ROUNDS} blocks not freed, {ROUNDS * LEAK:,} B\n")
+    line = r"^0x[0-9a-f]+ +1,000 B, at [\d.]+ m?s, age [\d.]+ m?s, thread courses \(\d+\), by malloc\n    leak\(\) "
     assert len(re.findall(line, text, re.M)) == ROUNDS
 
 

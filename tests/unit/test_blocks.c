@@ -39,20 +39,20 @@ TEST(blocks_have_address_size_time_thread_and_stack)
 
         forge_blocks(&p);
         text = blocks_of(&p, (struct blocks_options){ 0 }, NULL);
-        is_text(text, "2 blocks not freed, 604B\n"
+        is_text(text, "2 blocks not freed, 604 B\n"
                       "\n"
-                      "0x2000          600B, at 8.5 s, age 1.5 s, thread worker (42), by malloc\n"
+                      "0x2000          600 B, at 8.5 s, age 1.5 s, thread worker (42), by malloc\n"
                       "    parse [/src/a.c:10]\n"
                       "    load [/src/l.c:7]\n"
                       "    main [/src/m.c:1]\n"
                       "\n"
-                      "0x1000          4B, at 1.0 s, age 9.0 s, thread main (41), by malloc\n"
+                      "0x1000          4 B, at 1.0 s, age 9.0 s, thread main (41), by malloc\n"
                       "    tiny\n"
                       "    main [/src/m.c:2]\n"
                       "\n"
-                      "1 region mapped by mmap, 4,096B\n"
+                      "1 region mapped by mmap, 4,096 B\n"
                       "\n"
-                      "0x7000          4,096B, at 0 ms, age 10.0 s, thread main (41), by mmap\n"
+                      "0x7000          4,096 B, at 0 ms, age 10.0 s, thread main (41), by mmap\n"
                       "    load [/src/l.c:7]\n"
                       "    main [/src/m.c:1]\n"
                       "\n");
@@ -67,7 +67,7 @@ TEST(the_oldest_can_come_first_and_the_rest_is_counted)
 
         forge_blocks(&p);
         text = blocks_of(&p, (struct blocks_options){ .oldest_first = true, .limit = 1 }, NULL);
-        has_text(text, "\n\n0x1000          4B");
+        has_text(text, "\n\n0x1000          4 B");
         has_text(text, "1 more (-n 1)\n");
         is_true(!strstr(text, "0x2000"));
         free(text);
@@ -85,7 +85,7 @@ TEST(filters_choose_blocks_by_stack_and_thread)
         filter_add(&f, FILTER_INCLUDE, "^main$", &e);
         filter_add(&f, FILTER_THREAD, "^work", &e);
         text = blocks_of(&p, (struct blocks_options){ .filter = &f }, &f);
-        has_text(text, "1 block not freed, 600B\n");
+        has_text(text, "1 block not freed, 600 B\n");
         is_true(!strstr(text, "0x1000") && !strstr(text, "0x7000"));
         free(text);
         filter_free(&f);
