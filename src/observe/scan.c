@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "attach/freeze.h"
+#include "attach/mappings.h"
 #include "base/clock.h"
 #include "base/heap.h"
 #include "leak/search.h"
@@ -178,24 +179,35 @@ static struct search_range *root_memory(const struct roots *r, uint32_t *count)
         return all;
 }
 
-/* A passage ends where a root begins; inside of one it is only as long as it is known to be. */
+static void bound_passage(struct search_block *b, const struct mapping *m, const struct search_range *root)
+{
+        if (m && m->end - b->address < b->size)
+                b->size = m->end - b->address;
+        if (!root || b->address + b->size <= root->start)
+                return;
+        if (root->start > b->address)
+                b->size = root->start - b->address;
+        else if (b->size > b->known)
+                b->size = b->known;
+}
+
+/* A passage ends with its mapping, and where a root begins; inside of one it is only as long as it is known to be. */
 static void bound_passages(struct scan *s)
 {
         uint32_t count, k = 0;
         struct search_range *memory = root_memory(&s->roots, &count);
+        struct mappings mappings;
 
+        mappings_parse(&mappings, s->freeze.maps);
         for (uint64_t i = 0; i < s->block_count; i++) {
                 struct search_block *b = &s->blocks[i];
 
                 while (k < count && memory[k].end <= b->address)
                         k++;
-                if (!(b->flags & SEARCH_BLOCK_PASSAGE) || k == count || !b->known || b->address + b->size <= memory[k].start)
-                        continue;
-                if (memory[k].start > b->address)
-                        b->size = memory[k].start - b->address;
-                else if (b->size > b->known)
-                        b->size = b->known;
+                if ((b->flags & SEARCH_BLOCK_PASSAGE) && b->known)
+                        bound_passage(b, mappings_find(&mappings, b->address), k < count ? &memory[k] : NULL);
         }
+        mappings_free(&mappings);
         free(memory);
 }
 
