@@ -20,6 +20,7 @@
 #define ROOTS_LARGE (128u << 10)            /* glibc maps blocks from this size on by themselves */
 #define ROOTS_DESCRIPTOR 2304u              /* struct pthread of glibc */
 #define ROOTS_DESCRIPTOR_ROOM (64u << 10)   /* at the end of a stack: it and thread-local storage */
+#define ROOTS_LOADER (16u << 10)            /* the loader's first maps are not larger */
 #define ROOTS_DATA_MAX (1u << 20)           /* libc's data is not larger */
 #define ROOTS_BINS_LEAST 32u                /* so many empty bins tell an arena */
 #define ROOTS_BINS_BYTES (254u * 8)
@@ -166,6 +167,24 @@ static void put_descriptor(struct work *w, const struct mapping *l)
         free(words);
 }
 
+/* Allocators other than libc's keep their books in maps of their own, which look like any other.  What the loader mapped at the start, with
+ * thread-local storage, lies beside the thread pointer. */
+static void keep_loaders(struct work *w, const struct mapping *l)
+{
+        const struct freeze *f = w->in->freeze;
+
+        segments_erase(&w->segments, l->start, l->end);
+        for (uint32_t i = 0; i < f->thread_count; i++) {
+                uint64_t tp = f->threads[i].tp;
+
+                if (tp >= l->start && tp < l->end)
+                        segments_put(&w->segments,
+                                     (struct profile_root){ .start = tp - l->start > ROOTS_LOADER ? tp - ROOTS_LOADER : l->start,
+                                                            .end = l->end - tp > ROOTS_LOADER ? tp + ROOTS_LOADER : l->end,
+                                                            .kind = PROFILE_ROOT_OTHER, .module = PROFILE_NO_MODULE });
+        }
+}
+
 static void put_unknown(struct work *w, uint32_t line)
 {
         const struct mapping *l = &w->maps.at[line];
@@ -174,13 +193,18 @@ static void put_unknown(struct work *w, uint32_t line)
                                                           .module = PROFILE_NO_MODULE });
         if (!l->anonymous || l->shared)
                 return;
-        if (erase_allocator(w, l))
+        if (erase_allocator(w, l)) {
+                if (w->out->allocator != PROFILE_NO_MODULE)
+                        keep_loaders(w, l);
                 return;
+        }
         if (is_old_stack(w, line)) {
                 segments_erase(&w->segments, l->start, l->end);
                 put_descriptor(w, l);
         } else if (l->start % ROOTS_ARENA == 0 && ever_had_blocks(w, l)) {
                 segments_erase(&w->segments, l->start, l->end);
+        } else if (w->out->allocator != PROFILE_NO_MODULE && l->end - l->start > ROOTS_LOADER) {
+                keep_loaders(w, l);
         }
 }
 
@@ -370,7 +394,7 @@ static void put_thread_local(struct work *w, const struct freeze_thread *t)
                                              .kind = PROFILE_ROOT_THREAD, .tid = t->tid, .module = PROFILE_NO_MODULE });
         count = tls_blocks(&w->tls, t->tp, &blocks);
         for (uint32_t i = 0; i < count; i++) {
-                if (blocks[i].module + 1 == w->in->view->head.own_module) {
+                if (blocks[i].module + 1 == w->in->view->head.own_module || blocks[i].module == w->out->allocator) {
                         segments_erase(&w->segments, blocks[i].start, blocks[i].end);
                         continue;
                 }
