@@ -42,7 +42,7 @@ static bool has_slash(const char *file)
 
 #define LEAVE(there)                                                           \
         do {                                                                   \
-                if (there)                                                     \
+                if (scan_wanted(LEDGER_SCAN_EXEC) && (there))                  \
                         SCAN_ASK(LEDGER_SCAN_EXEC);                            \
         } while (0)
 

@@ -18,6 +18,7 @@
 
 #define STEP_NS 10000000l
 #define LOST_STEPS 20u /* so long nothing is being answered: whoever holds the turn is not coming back */
+#define DEAF_STEPS 300u /* so many of them without a tick: nobody observes (mark.c) */
 #define FUTEX_WAKE 1
 
 bool scan_wanted(enum ledger_scan reason)
@@ -29,20 +30,25 @@ bool scan_wanted(enum ledger_scan reason)
         return sys_pid() == agent.pid; /* not in a child of vfork */
 }
 
-static void take_turn(struct ledger_head *h, uint32_t tid)
+/* Wait until no other thread waits for a search.  False: nobody observes any more. */
+static bool take_turn(struct ledger_head *h, uint32_t tid)
 {
+        uint32_t tick = agent_now_ms(), quiet = 0;
         long step[2] = { 0, STEP_NS };
 
-        for (uint32_t steps = 0;; steps++) {
+        for (uint32_t steps = 0; quiet < DEAF_STEPS; steps++) {
                 uint32_t holder = 0;
 
                 if (__atomic_compare_exchange_n(&h->scan_holder, &holder, tid, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-                        return;
+                        return true;
                 if ((holder == tid || (steps > LOST_STEPS && __atomic_load_n(&h->scan_asked, __ATOMIC_ACQUIRE) == h->scan_done)) &&
                     __atomic_compare_exchange_n(&h->scan_holder, &holder, tid, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-                        return;
+                        return true;
                 arch_syscall(SYS_futex, (long)&h->scan_holder, SYS_FUTEX_WAIT, (long)holder, (long)step, 0, 0);
+                quiet = tick == agent_now_ms() ? quiet + 1 : 0;
+                tick = agent_now_ms();
         }
+        return false;
 }
 
 size_t scan_wait(enum ledger_scan reason, uint64_t stack)
@@ -52,7 +58,8 @@ size_t scan_wait(enum ledger_scan reason, uint64_t stack)
         uint32_t tid = sys_tid(), asked;
         size_t definite = 0;
 
-        take_turn(h, tid);
+        if (!take_turn(h, tid))
+                return 0;
         if (leaving && reason == LEDGER_SCAN_EXIT) { /* another thread has ended us both meanwhile */
                 __atomic_store_n(&h->scan_holder, 0, __ATOMIC_RELEASE);
                 return 0;

@@ -23,6 +23,7 @@
 #include "attach/mappings.h"
 #include "attach/memory.h"
 #include "attach/procfs.h"
+#include "base/clock.h"
 #include "base/heap.h"
 #include "base/str.h"
 
@@ -188,7 +189,7 @@ static bool release_job(struct freeze *f, struct err *e)
         s->hold.wait_offset = f->wait_offset;
         hold_release(&s->hold);
         s->held = false;
-        f->pause_ns = hold_now_ns() - f->stopped_ns;
+        f->pause_ns = clock_now_ns() - f->stopped_ns;
         return true;
 }
 

@@ -20,19 +20,12 @@
 
 #include "attach/procfs.h"
 #include "attach/refusal.h"
+#include "base/clock.h"
 #include "base/heap.h"
 
 #define HOLD_NAP_NS 20000
 #define HOLD_HURRY_ROUND 4
 #define HOLD_SEIZE_TIMES 3
-
-uint64_t hold_now_ns(void)
-{
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* Not by yielding: we may run with a priority that leaves a single processor to nobody else. */
 static void hold_nap(void)
@@ -42,10 +35,10 @@ static void hold_nap(void)
 
 bool hold_wait(pid_t tid, int *status, uint64_t patience_ns)
 {
-        uint64_t begin = hold_now_ns();
+        uint64_t begin = clock_now_ns();
         pid_t got;
 
-        while ((got = waitpid(tid, status, __WALL | WNOHANG)) == 0 && hold_now_ns() - begin < patience_ns)
+        while ((got = waitpid(tid, status, __WALL | WNOHANG)) == 0 && clock_now_ns() - begin < patience_ns)
                 hold_nap();
         return got == tid;
 }
@@ -197,7 +190,7 @@ static void calm_asked(struct hold *h)
 
 static bool is_in_time(const struct hold *h)
 {
-        return hold_now_ns() - h->since_ns < HOLD_PATIENCE_NS;
+        return clock_now_ns() - h->since_ns < HOLD_PATIENCE_NS;
 }
 
 static void threads_wait(struct hold *h)
@@ -256,7 +249,7 @@ bool hold_all(struct hold *h, pid_t pid, struct err *e)
         bool good;
         uint32_t known;
 
-        *h = (struct hold){ .pid = pid, .since_ns = hold_now_ns() };
+        *h = (struct hold){ .pid = pid, .since_ns = clock_now_ns() };
         do {
                 known = h->count;
                 good = threads_seize(h, e);

@@ -39,8 +39,6 @@ struct hold {
         uint64_t since_ns; /* CLOCK_MONOTONIC: the first thread was asked */
 };
 
-uint64_t hold_now_ns(void);
-
 /* Stop all threads; those that cannot stop within HOLD_PATIENCE_NS stay HOLD_ASKED.  false: none is stopped. */
 #define HOLD_PATIENCE_NS 300000000ull
 bool hold_all(struct hold *h, pid_t pid, struct err *e);
