@@ -233,8 +233,12 @@ static const struct graph_way *graph_toward(struct graph *g, uint32_t block)
         return g->toward.ways;
 }
 
-/* The way from START, which HOLD leads to. */
-static uint32_t graph_follow(struct graph *g, uint64_t hold, uint32_t start, uint32_t block, struct graph_step **steps)
+uint32_t graph_distance(struct graph *g, uint64_t hold, uint32_t block)
+{
+        return graph_toward(g, block)[g->p->holds[hold].to].length + 1; /* GRAPH_UNSEEN and 1 are 0 */
+}
+
+uint32_t graph_path_below(struct graph *g, uint32_t start, uint32_t block, struct graph_step **steps)
 {
         const struct graph_way *ways = graph_toward(g, block);
         uint32_t count;
@@ -244,28 +248,13 @@ static uint32_t graph_follow(struct graph *g, uint64_t hold, uint32_t start, uin
                 return 0;
         count = ways[start].length + 1;
         *steps = heap_zero(count, sizeof **steps);
-        (*steps)[0] = (struct graph_step){ start, hold, GRAPH_NONE };
+        (*steps)[0] = (struct graph_step){ start, GRAPH_NONE, GRAPH_NONE };
         for (uint32_t i = 1; i < count; i++) {
                 uint64_t via = ways[(*steps)[i - 1].block].via;
 
                 (*steps)[i] = (struct graph_step){ g->p->pointers[via].to, GRAPH_NONE, via };
         }
         return count;
-}
-
-uint32_t graph_path_from(struct graph *g, uint64_t hold, uint32_t block, struct graph_step **steps)
-{
-        return graph_follow(g, hold, g->p->holds[hold].to, block, steps);
-}
-
-uint32_t graph_distance(struct graph *g, uint64_t hold, uint32_t block)
-{
-        return graph_toward(g, block)[g->p->holds[hold].to].length + 1; /* GRAPH_UNSEEN and 1 are 0 */
-}
-
-uint32_t graph_path_below(struct graph *g, uint32_t start, uint32_t block, struct graph_step **steps)
-{
-        return graph_follow(g, GRAPH_NONE, start, block, steps);
 }
 
 uint64_t graph_holders(struct graph *g, uint32_t block, uint64_t **holds)

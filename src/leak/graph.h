@@ -46,13 +46,10 @@ struct graph_step {
  * a hold: that block is under SEEP_IGNORE.  *STEPS is to be freed. */
 uint32_t graph_path(struct graph *g, uint32_t block, struct graph_step **steps);
 
-/* The same from the root pointer HOLD only (for --all). */
-uint32_t graph_path_from(struct graph *g, uint64_t hold, uint32_t block, struct graph_step **steps);
-
 /* The same from the block START, which is the first step (for lost blocks). */
 uint32_t graph_path_below(struct graph *g, uint32_t start, uint32_t block, struct graph_step **steps);
 
-/* How many steps that has; 0: it leads elsewhere. */
+/* How many steps the path from the root pointer HOLD has; 0: it leads elsewhere. */
 uint32_t graph_distance(struct graph *g, uint64_t hold, uint32_t block);
 
 /* Root pointers (indices into holds) from which BLOCK can be reached.  *HOLDS is to be freed. */

@@ -40,7 +40,7 @@ static void ask_block(struct graph *g, const struct profile *p, uint32_t block)
         uint32_t count;
 
         for (uint64_t i = 0; i < holders && i < BLOCKS_ASKED; i++) {
-                count = graph_path_from(g, found[i], block, &steps);
+                count = graph_path_below(g, p->holds[found[i]].to, block, &steps);
                 must(count == graph_distance(g, found[i], block) && count > 0);
                 check_path(p, steps, count, block);
                 free(steps);
