@@ -29,4 +29,11 @@ bool ask_snapshot(uint32_t pid, const char *label, struct wire_reply *out, struc
  * filled: PID is not recorded, nobody answers, or it cannot be searched. */
 bool ask_scan(uint32_t pid, uint32_t flags, struct profile *p, struct err *e);
 
+/* Fill P, the caller's to free, with a recording of PID as it is now, without a search for leaks; FLAGS: WIRE_LOOK_*.  The process does not
+ * notice.  false with E filled: as above. */
+bool ask_look(uint32_t pid, uint32_t flags, struct profile *p, struct err *e);
+
+/* The processes that are recorded by whoever records PID, at most MAX of them in OUT.  Returns how many; 0 with E filled: as above. */
+uint32_t ask_processes(uint32_t pid, uint32_t *out, uint32_t max, struct err *e);
+
 #endif

@@ -61,7 +61,15 @@ struct wire_knock {
 #define WIRE_REQUEST_MAGIC 0x6b7341ull /* "Ask" */
 #define WIRE_LABEL_MAX 128
 
-enum wire_request_type { WIRE_REQUEST_SNAPSHOT = 1, WIRE_REQUEST_SCAN = 2 };
+enum wire_request_type {
+        WIRE_REQUEST_SNAPSHOT = 1,
+        WIRE_REQUEST_SCAN = 2,
+        WIRE_REQUEST_LOOK = 3,     /* a recording of this moment, without a search for leaks */
+        WIRE_REQUEST_PROCESSES = 4 /* who is recorded there: their numbers, in the text of the reply */
+};
+
+/* Of a look. */
+#define WIRE_LOOK_BLOCKS 1u /* each live block, too */
 
 /* Of a scan. */
 #define WIRE_SCAN_UNALIGNED 1u /* pointers at every byte */

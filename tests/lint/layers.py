@@ -16,7 +16,11 @@ MAY_INCLUDE = {
     "report": {"base", "ledger", "profile", "symbol", "leak"},
     "attach": {"base", "wire"},
     "observe": {"base", "ledger", "wire", "profile", "attach", "leak"},
-    "cli": {"base", "ledger", "wire", "profile", "symbol", "leak", "report", "attach", "observe"},
+    "export": {"base", "ledger", "profile", "symbol", "leak", "report"},
+    "page": {"base", "ledger", "profile", "symbol", "leak", "report"},
+    "serve": {"base", "ledger", "wire", "profile", "symbol", "leak", "report", "observe", "export", "page"},
+    "top": {"base", "ledger", "wire", "profile", "symbol", "leak", "report", "observe"},
+    "cli": {"base", "ledger", "wire", "profile", "symbol", "leak", "report", "attach", "observe", "export", "page", "serve", "top"},
 }
 
 # Only cli/ prints or exits.  The places that must: memory that cannot be had, and forked children.

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * export.h -- a recording in the forms that other tools read.
+ *
+ * Room:   outside.  export.c has the table; each form has a file of its own.  Called by cli/cmd_export.c, serve/push.c.
+ * Keeps:  a form is made from a selection (--at, --range, --cost and the filters of `report` are in it already), in memory, and never fails for
+ *         want of names.
+ */
+#ifndef SEEP_EXPORT_EXPORT_H
+#define SEEP_EXPORT_EXPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "profile/model.h"
+#include "report/select.h"
+#include "symbol/symbol.h"
+
+/* What a form is made from. */
+struct export_input {
+        const struct profile *profile;
+        struct symbols *symbols;
+        const struct selection *sel; /* of PROFILE, by SYMBOLS: which stacks, of which moment, by which cost */
+        const char *file;            /* the recording, for forms that need its event log; NULL: there is none */
+        bool cost_set;               /* one cost was asked for; else forms with several give all of them */
+};
+
+/* What a form can do, and wants. */
+#define EXPORT_BINARY 1u /* not to be written to a terminal */
+#define EXPORT_EVENTS 2u /* made from the event log: the recording must have one */
+#define EXPORT_WHOLE 4u  /* of the whole run only: --at, --range and --cost mean nothing */
+
+struct export_form {
+        const char *word;    /* --to WORD */
+        const char *suffix;  /* of the usual file name, with its dot */
+        const char *purpose; /* which programs read it, and what they show: one line */
+        uint32_t flags;      /* EXPORT_* */
+        bool (*write)(const struct export_input *in, struct str *out, struct err *e);
+};
+
+/* By name; NULL unknown. */
+const struct export_form *export_find(const char *word);
+
+/* All of them, ended by one without a word. */
+extern const struct export_form export_forms[];
+
+bool export_pprof(const struct export_input *in, struct str *out, struct err *e);
+bool export_collapsed(const struct export_input *in, struct str *out, struct err *e);
+bool export_speedscope(const struct export_input *in, struct str *out, struct err *e);
+bool export_dhat(const struct export_input *in, struct str *out, struct err *e);
+bool export_massif(const struct export_input *in, struct str *out, struct err *e);
+bool export_callgrind(const struct export_input *in, struct str *out, struct err *e);
+bool export_heaptrack(const struct export_input *in, struct str *out, struct err *e);
+bool export_firefox(const struct export_input *in, struct str *out, struct err *e);
+bool export_gprof2dot(const struct export_input *in, struct str *out, struct err *e);
+bool export_sqlite(const struct export_input *in, struct str *out, struct err *e);
+bool export_csv(const struct export_input *in, struct str *out, struct err *e);
+bool export_valgrind_xml(const struct export_input *in, struct str *out, struct err *e);
+bool export_sarif(const struct export_input *in, struct str *out, struct err *e);
+bool export_junit(const struct export_input *in, struct str *out, struct err *e);
+bool export_json(const struct export_input *in, struct str *out, struct err *e);
+
+#endif

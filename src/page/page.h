@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page.h -- the HTML page: the data that it shows, and the joining of both.
+ *
+ * Room:   outside.  The page itself is made from web/ at build time (page_template); docs/PAGE.md describes the data.
+ *         Called by cli/cmd_html.c and serve/.
+ */
+#ifndef SEEP_PAGE_PAGE_H
+#define SEEP_PAGE_PAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/progress.h"
+#include "base/str.h"
+#include "profile/model.h"
+#include "report/filter.h"
+#include "symbol/symbol.h"
+
+/* One recording of a page. */
+struct page_recording {
+        const struct profile *profile;
+        struct symbols *symbols;
+        const char *file; /* its name; NULL: a running process */
+};
+
+enum page_source { PAGE_SOURCE_NONE, PAGE_SOURCE_USED };
+
+struct page_request {
+        const struct page_recording *recordings; /* one, or the old and the new */
+        uint32_t count;
+        enum page_source source; /* whether the text of source files goes along */
+        size_t data_max;         /* of the packed data, in bytes; 0: PAGE_DATA_MAX */
+        struct filter *filter;   /* NULL: all stacks.  One recording only */
+        const char *at, *range;  /* numbers of then only (on-demand data); NULL: the whole run, with its course */
+        struct progress *progress;
+};
+
+#define PAGE_DATA_MAX (10u << 20)
+
+/* Append the data: gzip of JSON.  What had to be cut is told in it. */
+bool page_data(const struct page_request *r, struct str *out, struct err *e);
+
+/* Append the whole page: the template with DATA (as page_data made it) in it.  LIVE: where the page asks for newer data, a path; NULL: never. */
+void page_join(const void *data, size_t bytes, const char *live, struct str *out);
+
+/* The template, made at build time. */
+extern const unsigned char page_template[];
+extern const size_t page_template_bytes;
+
+#endif
