@@ -20,10 +20,10 @@ bool answers_word(const struct session_options *o, const struct recording *r, co
 /* The program has taken the signal for itself. */
 void answers_signal(const struct session_options *o, const struct recording *r, char *out, size_t room);
 
-/* Answer who asked for DUE, and close the connection. */
 /* What SEEP_LEAK_CHECK found. */
 void answers_scan(const struct recording *r, const struct scanner_words *words, char *out, size_t room);
 
+/* Answer who asked for DUE, and close the connection. */
 void answers_reply(const struct snapshots_due *due, const struct reports_result *result);
 
 /* Answer that it cannot be done, and close FD. */

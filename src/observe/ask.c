@@ -30,6 +30,8 @@
 #define ASK_ANCESTORS_MAX 64u
 #define ASK_TRIES 20
 #define ASK_NAP_MS 50
+#define ASK_START_MS 10000u /* until then a seep may be about to start its program, on a busy machine ... */
+#define ASK_AGAIN_MS 1000u  /* ... and one that has had a child, the next */
 #define ASK_DOORS_MAX 256u
 #define ASK_CHILDREN_MAX 256u
 #define ASK_SESSION_FIELDS 7 /* in front of the path */
@@ -77,13 +79,18 @@ static uint32_t count_recorded(uint32_t pid, uint32_t *which)
         return recorded;
 }
 
+static bool may_start_soon(uint32_t pid)
+{
+        return process_age_ms(pid) < (process_is_childless(pid) ? ASK_START_MS : ASK_AGAIN_MS);
+}
+
 bool ask_program(uint32_t *pid, struct err *e)
 {
         uint32_t given = *pid, count = 0;
 
-        for (int tries = ASK_TRIES; tries > 0 && (is_seep(given) || is_about_to_start(given)); tries--) {
+        while (is_seep(given) || is_about_to_start(given)) {
                 count = count_recorded(given, pid);
-                if (count)
+                if (count || !may_start_soon(given))
                         break;
                 take_nap();
         }
@@ -323,21 +330,57 @@ bool ask_snapshot(uint32_t pid, const char *label, struct wire_reply *out, struc
         return ask(&request, &answer, e);
 }
 
-bool ask_scan(uint32_t pid, uint32_t flags, struct profile *p, struct err *e)
+/* The recording that comes as an answer. */
+static bool fetch(const struct wire_request *request, const char *refused, struct profile *p, struct err *e)
 {
-        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_SCAN, .pid = pid, .flags = flags };
         struct wire_reply reply;
         int file = -1;
         struct ask_answer answer = { &reply, &file };
-        bool good = ask(&request, &answer, e);
+        bool good = ask(request, &answer, e);
         char path[32];
 
         *p = (struct profile){ 0 };
         if (good && (reply.status || file < 0))
-                good = err_set(e, ERR_EXIT_CANNOT_TRACE, "process %u cannot be searched for leaks: %s", pid, reply.text);
+                good = err_set(e, ERR_EXIT_CANNOT_TRACE, "process %u cannot be %s: %s", request->pid, refused, reply.text);
         snprintf(path, sizeof path, "/proc/self/fd/%d", file);
         good = good && file_read(p, path, e);
         if (file >= 0)
                 close(file);
         return good;
+}
+
+bool ask_scan(uint32_t pid, uint32_t flags, struct profile *p, struct err *e)
+{
+        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_SCAN, .pid = pid, .flags = flags };
+
+        return fetch(&request, "searched for leaks", p, e);
+}
+
+bool ask_look(uint32_t pid, uint32_t flags, struct profile *p, struct err *e)
+{
+        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_LOOK, .pid = pid, .flags = flags };
+
+        return fetch(&request, "looked at", p, e);
+}
+
+uint32_t ask_processes(uint32_t pid, uint32_t *out, uint32_t max, struct err *e)
+{
+        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_PROCESSES, .pid = pid };
+        struct wire_reply reply;
+        struct ask_answer answer = { &reply, NULL };
+        uint32_t count = 0;
+
+        if (!ask(&request, &answer, e))
+                return 0;
+        if (reply.status)
+                err_set(e, ERR_EXIT_CANNOT_TRACE, "%s", reply.text);
+        for (char *at = reply.text, *end; !reply.status && count < max; at = end) {
+                out[count] = (uint32_t)strtoul(at, &end, 10);
+                if (end == at)
+                        break;
+                count++;
+        }
+        if (!reply.status && !count)
+                err_set(e, ERR_EXIT_CANNOT_TRACE, "nothing is recorded any more where process %u was", pid);
+        return count;
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/heap.h"
@@ -74,17 +75,35 @@ static const char *read_stat(uint32_t pid, char *out)
         return behind_name && behind_name[1] == ' ' ? behind_name + 2 : NULL;
 }
 
-uint64_t process_stack(uint32_t pid)
+/* A number of /proc/PID/stat, STEPS behind the state. */
+static bool read_stat_number(uint32_t pid, int steps, unsigned long long *out)
 {
         char text[1024];
         const char *at = read_stat(pid, text);
-        unsigned long long stack = 0;
 
-        for (int i = 0; i < 25 && at; i++) { /* from the state to the start of the stack */
+        for (int i = 0; i < steps && at; i++) {
                 at = strchr(at, ' ');
                 at = at ? at + 1 : NULL;
         }
-        return at && sscanf(at, "%llu", &stack) == 1 ? stack : 0;
+        return at && sscanf(at, "%llu", out) == 1;
+}
+
+uint64_t process_stack(uint32_t pid)
+{
+        unsigned long long stack = 0;
+
+        return read_stat_number(pid, 25, &stack) ? stack : 0;
+}
+
+uint64_t process_age_ms(uint32_t pid)
+{
+        unsigned long long ticks, tick_ms = 1000u / (unsigned long long)sysconf(_SC_CLK_TCK);
+        struct timespec now;
+
+        if (!read_stat_number(pid, 19, &ticks))
+                return UINT64_MAX;
+        clock_gettime(CLOCK_BOOTTIME, &now);
+        return (uint64_t)now.tv_sec * 1000u + (uint64_t)now.tv_nsec / 1000000u - ticks * tick_ms;
 }
 
 bool process_maps(uint32_t pid, uint64_t inode)

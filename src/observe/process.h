@@ -30,6 +30,9 @@ bool process_maps(uint32_t pid, uint64_t inode);
 
 uint32_t process_parent(uint32_t pid);
 
+/* For how long it has existed; UINT64_MAX when that cannot be seen. */
+uint64_t process_age_ms(uint32_t pid);
+
 /* How many of them are in OUT, which has room for MAX. */
 uint32_t process_children(uint32_t pid, uint32_t *out, uint32_t max);
 

@@ -66,6 +66,7 @@ struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, c
         r->path = path;
         r->results = -1;
         scanner_init(&r->scanner);
+        looks_init(&r->looks);
         r->snapshot_due_ms = plan->snapshot_every_ms;
         r->snapshots.seen = v->head.served; /* marks of the process that it was forked from */
         r->cwd = process_link(pid, "cwd");
@@ -87,6 +88,7 @@ struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, c
 void recording_free(struct recording *r, bool written)
 {
         scanner_free(&r->scanner);
+        looks_free(&r->looks);
         journal_close(r->journal, !written);
         events_ids_free(&r->ids);
         view_close(&r->view);
@@ -247,7 +249,7 @@ static void fill_meta(struct recording *r, const struct recording_end *end, uint
 }
 
 /* What a profile is for. */
-enum purpose { FOR_REPORTS, FOR_CHECKPOINT, FOR_SEARCH, FOR_GOOD };
+enum purpose { FOR_REPORTS, FOR_CHECKPOINT, FOR_SEARCH, FOR_LOOK, FOR_BLOCKS, FOR_GOOD };
 
 static void fill_profile(struct recording *r, const struct recording_end *end, enum purpose purpose, uint64_t now_ms, struct profile *p)
 {
@@ -259,7 +261,7 @@ static void fill_profile(struct recording *r, const struct recording_end *end, e
                 .depth = r->plan->depth,
                 .ended = end->end != PROFILE_END_UNKNOWN,
                 .ids = r->journal && purpose == FOR_GOOD ? &r->ids : NULL,
-                .brief = purpose == FOR_REPORTS || (!*r->path && purpose != FOR_SEARCH),
+                .brief = purpose == FOR_REPORTS || purpose == FOR_LOOK || (!*r->path && purpose != FOR_SEARCH && purpose != FOR_BLOCKS),
         };
 
         collect(&in, p);
@@ -462,6 +464,41 @@ void recording_ask_scan(struct recording *r, uint32_t flags, int asker)
         serve_scans(r);
 }
 
+/* ---- looks ---- */
+
+/* In the process that makes it: the slice up to now is for its own copy. */
+static void collect_for_look(void *context, uint32_t flags, struct profile *p)
+{
+        struct recording *r = context;
+        struct recording_end end = { .end = PROFILE_END_UNKNOWN };
+        uint64_t now_ms = elapsed_ms(r, clock_now_ns());
+        struct err e;
+
+        view_refresh(&r->view, &e); /* an earlier copy of the head will do */
+        read_rss(r, now_ms);
+        slices_cut(&r->slices, &r->view, now_ms, r->rss_last_bytes, true);
+        fill_profile(r, &end, flags & WIRE_LOOK_BLOCKS ? FOR_BLOCKS : FOR_LOOK, now_ms, p);
+}
+
+static void serve_looks(struct recording *r)
+{
+        looks_start(&r->looks, &(struct looks_order){ r, collect_for_look });
+}
+
+void recording_ask_look(struct recording *r, uint32_t flags, int asker)
+{
+        looks_ask(&r->looks, asker, flags);
+        serve_looks(r);
+}
+
+static void look_done(struct recording *r, int status)
+{
+        looks_done(&r->looks, status);
+        serve_looks(r);
+}
+
+/* ---- children of ours ---- */
+
 static void scan_done(struct recording *r)
 {
         struct scanner_words words;
@@ -475,6 +512,8 @@ bool recording_child_ended(struct recording *r, pid_t pid, int status, uint64_t 
 {
         if (r->scanner.worker == pid)
                 scan_done(r);
+        else if (r->looks.worker == pid)
+                look_done(r, status);
         else if (r->reporter == pid)
                 reports_done(r, status);
         else if (r->writer == pid)
@@ -564,6 +603,8 @@ static void wait_for_writers(struct recording *r)
         if (r->writer)
                 waitpid(r->writer, NULL, 0);
         r->writer = 0;
+        if (r->looks.worker && waitpid(r->looks.worker, &status, 0) > 0)
+                looks_done(&r->looks, status);
         if (!r->reporter)
                 return;
         waitpid(r->reporter, &status, 0);

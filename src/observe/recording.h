@@ -14,6 +14,7 @@
 #include "observe/collect.h"
 #include "observe/jit.h"
 #include "observe/journal.h"
+#include "observe/looks.h"
 #include "observe/output.h"
 #include "observe/reports.h"
 #include "observe/scanner.h"
@@ -79,6 +80,7 @@ struct recording {
         uint64_t reports_since_ms; /* since when the oldest one is due */
 
         struct scanner scanner;
+        struct looks looks;
 
         pid_t writer; /* the process that writes a checkpoint now; 0 none */
         uint64_t checkpoint_due_ms;
@@ -110,6 +112,9 @@ void recording_ask(struct recording *r, const char *label, int asker, uint64_t n
 
 /* ASKER wants a search for leaks (FLAGS: WIRE_SCAN_*), and will be answered. */
 void recording_ask_scan(struct recording *r, uint32_t flags, int asker);
+
+/* ASKER wants a recording of this moment (FLAGS: WIRE_LOOK_*), and will be answered. */
+void recording_ask_look(struct recording *r, uint32_t flags, int asker);
 
 /* The process runs another program now, which did not say hello (yet). */
 bool recording_has_execed(const struct recording *r);

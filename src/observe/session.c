@@ -29,6 +29,7 @@
 #include "observe/process.h"
 #include "observe/recording.h"
 #include "observe/relay.h"
+#include "observe/requests.h"
 #include "observe/silence.h"
 #include "observe/visitors.h"
 #include "wire/hello.h"
@@ -408,28 +409,6 @@ static bool may_ask(const struct session *s, uid_t uid)
         return uid == 0 || uid == geteuid() || uid == s->o.uid;
 }
 
-/* FD is moved. */
-static void serve_request(struct session *s, const struct greeting *g, int fd)
-{
-        const struct wire_request *ask = &g->request;
-        struct recording *r = NULL;
-
-        find_execs(s);
-        for (uint32_t i = 0; i < s->count; i++)
-                if (s->recordings[i]->pid == ask->pid)
-                        r = s->recordings[i];
-        if (!may_ask(s, g->uid))
-                answers_refuse(fd, "process %u is recorded by another user; only that user and root may ask", ask->pid);
-        else if (ask->type != WIRE_REQUEST_SNAPSHOT && ask->type != WIRE_REQUEST_SCAN)
-                answers_refuse(fd, "the seep that records process %u does not know this request: it is another version", ask->pid);
-        else if (!r)
-                answers_refuse(fd, "process %u is not among those recorded there (see --follow)", ask->pid);
-        else if (ask->type == WIRE_REQUEST_SCAN)
-                recording_ask_scan(r, ask->flags, fd);
-        else
-                recording_ask(r, ask->label, fd, clock_now_ns());
-}
-
 static void tell_stranger(struct session *s, const struct err *e)
 {
         if (e->text[0] && !s->told_stranger)
@@ -453,7 +432,8 @@ static bool listen_to(void *context, int fd)
                 serve_knock(s, g.pid);
                 break;
         case GREETER_ASKED:
-                serve_request(s, &g, fd);
+                find_execs(s);
+                requests_serve(&(struct requests_among){ s->recordings, s->count, may_ask(s, g.uid) }, &g.request, fd);
                 return true;
         case GREETER_WRONG:
                 tell_stranger(s, &e);
