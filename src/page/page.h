@@ -35,6 +35,8 @@ struct page_request {
         size_t data_max;         /* of the packed data, in bytes; 0: PAGE_DATA_MAX */
         struct filter *filter;   /* NULL: all stacks.  One recording only */
         const char *at, *range;  /* numbers of then only (on-demand data); NULL: the whole run, with its course */
+        const char *filter_text; /* words for FILTER, shown as the view's; NULL none */
+        bool live;               /* of a running process: more will come */
         struct progress *progress;
 };
 
