@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// leak-rows.js -- what the search for leaks found, as lists to be shown.
+
+/** The classes, worst first; numbers as in the data.  The meaning is that of docs/LEAKS.md. */
+export const LEAK_CLASSES = [
+  {
+    number: 4, id: 'definite', title: 'definitely lost', error: true,
+    meaning: 'Nothing in the program points to it any more: it can never be freed. This is a leak.',
+    todo: 'Mend these, the largest first.',
+  },
+  {
+    number: 3, id: 'indirect', title: 'indirectly lost', error: false,
+    meaning: 'Only lost blocks point to it: it hangs on a block that is definitely lost.',
+    todo: 'Nothing: it goes away with the block it hangs on.',
+  },
+  {
+    number: 2, id: 'possible', title: 'possibly lost', error: false,
+    meaning: 'There are pointers, but only to the inside of the block: mostly a pointer that was moved forward, sometimes chance.',
+    todo: 'Look at them after the definite ones.',
+  },
+  {
+    number: 1, id: 'reachable', title: 'still reachable', error: false,
+    meaning: 'The program can still get at it: caches, tables, globals. Not an error.',
+    todo: 'Nothing, unless it grows.',
+  },
+];
+
+export const leakClass = (number) => LEAK_CLASSES.find((entry) => entry.number === number);
+
+/** Rows of the sites that keep(site) lets pass, of the given classes (ids), the heaviest first; with what hangs on them. */
+export function leakRows(recording, keep, ids) {
+  const { rows } = recording.leaks;
+  const out = [];
+  for (let row = 0; row < rows.count; row++) {
+    const site = rows.site[row];
+    if (!ids.includes(leakClass(rows.class[row])?.id) || (site >= 0 && !keep(site))) continue;
+    out.push({ row, site, class: rows.class[row], blocks: rows.blocks[row], bytes: rows.bytes[row],
+      hangingBlocks: rows.hanging_blocks[row], hangingBytes: rows.hanging_bytes[row],
+      weight: rows.bytes[row] + rows.hanging_bytes[row], ageMs: Math.max(0, recording.leaks.ms - rows.birth_ms[row]) });
+  }
+  return out.sort((a, b) => b.weight - a.weight || b.class - a.class || a.row - b.row);
+}
+
+/** Sums by class of the rows that keep() lets pass: { definite: { blocks, bytes, places }, ... }. */
+export function leakSums(recording, keep) {
+  const sums = {};
+  for (const { id } of LEAK_CLASSES) {
+    sums[id] = { blocks: 0, bytes: 0, places: 0 };
+    for (const row of leakRows(recording, keep, [id])) {
+      sums[id].blocks += row.blocks;
+      sums[id].bytes += row.bytes;
+      sums[id].places++;
+    }
+  }
+  return sums;
+}
+
+const GROWTH = ['', 'once', 'bounded', 'grows'];
+const GROWTH_HELP = {
+  '': 'The run was too short to tell how it goes on.',
+  once: 'All of it was allocated within a short time: it will not get more.',
+  bounded: 'It goes on allocating, and gives back: it stays within bounds.',
+  grows: 'It holds more and more: the longer the program runs, the more.',
+};
+
+/** { word, help, perHour } of a site; word '' when it is not known. */
+export function growthOf(recording, site) {
+  const word = GROWTH[recording.sites.growth[site]] ?? '';
+  return { word, help: GROWTH_HELP[word], perHour: word === 'grows' ? recording.sites.growth_bytes_per_hour[site] : 0 };
+}
+
+/** Sites that hold more and more although the program can still reach (part of) it, fastest first: caches without a limit. */
+export function growingSites(recording, keep) {
+  const { sites } = recording;
+  const lost = (site) => sites.definite_bytes[site] + sites.indirect_bytes[site];
+  const out = [];
+  for (let site = 0; site < sites.count; site++) {
+    if (sites.growth[site] !== 3 || !sites.heap[site] || !keep(site)) continue;
+    if (sites.live_bytes[site] > lost(site)) out.push(site);
+  }
+  return out.sort((a, b) => sites.growth_bytes_per_hour[b] - sites.growth_bytes_per_hour[a] || a - b);
+}
+
+const WRONG = {
+  'double-free': { title: 'freed twice', todo: 'Set the pointer to null after the first free, or let one owner free it.' },
+  mismatched: { title: 'released by the wrong function', todo: 'free() for malloc, delete for new, delete[] for new[].' },
+  'unknown-free': { title: 'released, but never allocated', todo: 'Free the address that was given, not one inside it; not stack or static memory.' },
+};
+
+/** What a wrong release is in words, from its type in the data. */
+export function wrongRelease(type) {
+  return WRONG[type] ?? { title: type, todo: '' };
+}
+
+/** The steps of a path, runs of the same step taken together: [{ step, times }]; the first and the last of a run stay. */
+export function foldSteps(steps) {
+  const out = [];
+  const same = (a, b) => a.text === b.text && a.type === b.type && a.site === b.site;
+  for (let i = 0; i < steps.length; i++) {
+    let end = i;
+    while (end + 1 < steps.length && same(steps[i], steps[end + 1])) end++;
+    if (end - i < 3) {
+      out.push({ step: steps[i], more: 0 });
+      continue;
+    }
+    out.push({ step: steps[i], more: 0 }, { step: steps[i], more: end - i - 1 }, { step: steps[end], more: 0 });
+    i = end;
+  }
+  return out;
+}
+
+/** 'in 3 h 20 min': how long until `bytes` more are held at this rate; null: never. */
+export function hoursUntil(bytes, perHour) {
+  return perHour > 0 ? bytes / perHour : null;
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+// What the pages leaks, sizes, temporaries and source work out before they draw.
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { advice, innerNames } from '../src/advice.js';
+import { course, courseAt, courseLine } from '../src/course.js';
+import { Recording } from '../src/data.js';
+import { classes, median, touched } from '../src/histogram.js';
+import { foldSteps, growingSites, growthOf, leakRows, leakSums, wrongRelease } from '../src/leak-rows.js';
+import { fileCosts } from '../src/lines.js';
+
+/** Rows as objects to a table of columns. */
+function table(rows) {
+  const out = { count: rows.length };
+  for (const row of rows) for (const [key, value] of Object.entries(row)) (out[key] ??= []).push(value);
+  return out;
+}
+
+/** main (a.c:10) calls load (a.c:20), which calls itself (a.c:21) and xmalloc (x.c:5); main also calls odd, of which nothing is known. */
+function recording(more = {}) {
+  const strings = ['main', 'load', 'xmalloc', 'odd', '/src/a.c', '/src/x.c', 'leak:load', '{ rule }', '0x10'];
+  return new Recording({
+    strings,
+    kinds: ['malloc', 'mmap'],
+    functions: table([
+      { name: 0, short: 0, file: 4, module: -1 }, { name: 1, short: 1, file: 4, module: -1 },
+      { name: 2, short: 2, file: 5, module: -1 }, { name: 3, short: 3, file: -1, module: -1 },
+    ]),
+    frames: table([
+      { function: 0, line: 10, inlined: 0, wrapper: 0 }, { function: 1, line: 20, inlined: 0, wrapper: 0 },
+      { function: 1, line: 21, inlined: 0, wrapper: 0 }, { function: 2, line: 5, inlined: 0, wrapper: 1 },
+      { function: 3, line: 0, inlined: 0, wrapper: 0 },
+    ]),
+    nodes: table([
+      { parent: -1, frame: -1 }, { parent: 0, frame: 0 }, // 1: main
+      { parent: 1, frame: 2 }, { parent: 2, frame: 2 }, { parent: 3, frame: 1 }, { parent: 4, frame: 3 }, // 5: xmalloc in load in load in load
+      { parent: 0, frame: 4 }, // 6: odd, not from main
+    ]),
+    sites: table([
+      { id: 1, node: 5, kind: 0, heap: 1, growth: 3, growth_bytes_per_hour: 3600, live_bytes: 300, definite_bytes: 100 },
+      { id: 2, node: 1, kind: 0, heap: 1, growth: 3, growth_bytes_per_hour: 7200, live_bytes: 50, definite_bytes: 50 },
+      { id: 3, node: 6, kind: 0, heap: 1, growth: 2, growth_bytes_per_hour: 0, live_bytes: 7, definite_bytes: 0 },
+    ]),
+    slices: table([{ ms: 0 }, { ms: 100 }, { ms: 200 }, { ms: 300 }]),
+    changes: table([
+      { slice: 0, site: 0, live_bytes: 10, live_blocks: 1 }, { slice: 1, site: 1, live_bytes: 50, live_blocks: 5 },
+      { slice: 2, site: 0, live_bytes: 30, live_blocks: 3 }, { slice: 3, site: 0, live_bytes: 20, live_blocks: 2 },
+    ]),
+    leaks: {
+      scanned: true, ms: 300,
+      rows: table([
+        { site: 1, class: 4, blocks: 1, bytes: 50, hanging_blocks: 0, hanging_bytes: 0, birth_ms: 290, address: 8, type: -1, path: -1, lsan: 6, valgrind: 7 },
+        { site: 0, class: 4, blocks: 2, bytes: 40, hanging_blocks: 3, hanging_bytes: 60, birth_ms: 100, address: 8, type: -1, path: -1, lsan: 6, valgrind: 7 },
+        { site: 0, class: 3, blocks: 3, bytes: 60, hanging_blocks: 0, hanging_bytes: 0, birth_ms: 100, address: 8, type: -1, path: -1, lsan: 6, valgrind: 7 },
+      ]),
+    },
+    ...more,
+  }, 0);
+}
+
+const all = () => true;
+
+test('a course is the staircase of one site', () => {
+  assert.deepEqual(course(recording(), 0), { ms: [0, 200, 300], bytes: [10, 30, 20], blocks: [1, 3, 2] });
+});
+
+test('the course of several sites is their sum at each moment', () => {
+  assert.deepEqual(course(recording(), [0, 1]), { ms: [0, 100, 200, 300], bytes: [10, 60, 80, 70], blocks: [1, 6, 8, 7] });
+});
+
+test('a course holds its value until the next step, and is empty before the first', () => {
+  const steps = course(recording(), 1);
+  assert.equal(courseAt(steps, 99).bytes, 0);
+  assert.equal(courseAt(steps, 100).bytes, 50);
+  assert.equal(courseAt(steps, 9000).blocks, 5);
+});
+
+test('a small line shows the most of each part and goes on level where nothing changes', () => {
+  const steps = { ms: [0, 10, 12, 90], bytes: [1, 9, 2, 4], blocks: [] };
+  assert.deepEqual(courseLine(steps, 0, 100, 4), [9, 2, 2, 4]);
+});
+
+test('a small line of a range begins with what was live before it', () => {
+  const steps = { ms: [0, 60], bytes: [7, 3], blocks: [] };
+  assert.deepEqual(courseLine(steps, 50, 100, 5), [7, 7, 3, 3, 3]);
+});
+
+test('rows of leaks come heaviest first, and what hangs on a block counts with it', () => {
+  const rows = leakRows(recording(), all, ['definite']);
+  assert.deepEqual(rows.map((row) => [row.site, row.weight]), [[0, 100], [1, 50]]);
+  assert.equal(rows[0].ageMs, 200);
+});
+
+test('rows of leaks follow the filter', () => {
+  assert.deepEqual(leakRows(recording(), (site) => site === 1, ['definite', 'indirect']).map((row) => row.site), [1]);
+});
+
+test('sums of leaks have each block once', () => {
+  const sums = leakSums(recording(), all);
+  assert.deepEqual(sums.definite, { blocks: 3, bytes: 90, places: 2 });
+  assert.deepEqual(sums.indirect, { blocks: 3, bytes: 60, places: 1 });
+  assert.deepEqual(sums.reachable, { blocks: 0, bytes: 0, places: 0 });
+});
+
+test('a site grows at its rate; one that does not has none', () => {
+  assert.deepEqual([growthOf(recording(), 0).word, growthOf(recording(), 0).perHour], ['grows', 3600]);
+  assert.deepEqual([growthOf(recording(), 2).word, growthOf(recording(), 2).perHour], ['bounded', 0]);
+});
+
+test('what grows and is not all lost is listed apart', () => {
+  assert.deepEqual(growingSites(recording(), all), [0]); // all of site 1 is lost, site 2 is bounded
+});
+
+test('a wrong release of a kind that is not known keeps its name', () => {
+  assert.equal(wrongRelease('double-free').title, 'freed twice');
+  assert.equal(wrongRelease('new-kind').title, 'new-kind');
+});
+
+test('long runs of one step fold, short ones stay', () => {
+  const next = { text: '.next', type: 'node', site: 1 };
+  const folded = foldSteps([{ text: '[3]', type: 'node', site: 1 }, next, next, next, next, next]);
+  assert.deepEqual(folded.map(({ step, more }) => [step.text, more]), [['[3]', 0], ['.next', 0], ['.next', 3], ['.next', 0]]);
+  assert.equal(foldSteps([next, next]).length, 2);
+});
+
+test('empty classes at both ends are left out, those between stay', () => {
+  const list = classes([0, 5, 0, 1, 0], [0, 1, 2, 4, 8]);
+  assert.deepEqual(list.map((entry) => [entry.from, entry.to, entry.count]), [[1, 2, 5], [2, 4, 0], [4, 8, 1]]);
+});
+
+test('the last class has no end', () => {
+  assert.equal(classes([1, 1], [0, 1])[1].to, Infinity);
+  assert.deepEqual(classes([0, 0], [0, 1]), []);
+});
+
+test('an interval touches the classes that it overlaps, not those that it borders on', () => {
+  const list = classes([1, 1, 1, 1], [0, 1, 2, 4, 8]);
+  assert.deepEqual(touched(list, 1, 4), [1, 2]);
+  assert.equal(touched(list, 100, 200), null);
+});
+
+test('the median is the class in which half of all is reached', () => {
+  assert.equal(median(classes([1, 1, 8, 1], [0, 1, 2, 4])).from, 2);
+  assert.equal(median([]), null);
+});
+
+test('advice goes by the innermost names, then by the size', () => {
+  assert.equal(advice(['std::__cxx11::basic_string::_M_create', 'parse'], 'new', 40).id, 'string');
+  assert.equal(advice(['read_all'], 'realloc', 40).id, 'grow');
+  assert.equal(advice(['read_all'], 'malloc', 64).id, 'small');
+  assert.equal(advice(['read_all'], 'malloc', 65536).id, 'large');
+});
+
+test('names for advice end with the first function that is no wrapper', () => {
+  assert.deepEqual(innerNames(recording(), 0), ['xmalloc', 'load']);
+});
+
+test('a line counts each stack once, however often it is in it', () => {
+  const { files, unknown } = fileCosts(recording(), [300, 50, 7], [3, 5, 1]);
+  assert.equal(unknown, 7);
+  const a = files[0];
+  assert.equal(a.total, 350);
+  assert.deepEqual(a.lines, [
+    { line: 10, total: 350, own: 50, count: 8 }, { line: 20, total: 300, own: 300, count: 3 }, { line: 21, total: 300, own: 0, count: 3 },
+  ]);
+});
+
+test('what a wrapper allocates is the own cost of the line that called it', () => {
+  const { files } = fileCosts(recording(), [300, 0, 0], [3, 0, 0]);
+  assert.deepEqual(files.map((entry) => [entry.file, entry.total, entry.own]), [[4, 300, 300], [5, 300, 0]]);
+});
