@@ -18,9 +18,9 @@ enum { BRIEF_NAME = 16 }; /* columns of a shortened name at least */
 /* Columns that are left of the line that begins at START. */
 static size_t brief_left(const struct brief *b, size_t start, size_t reserved)
 {
-        size_t used = b->out->length - start + reserved;
+        size_t used = b->out->length - start + reserved, all = b->columns ? b->columns : BRIEF_COLUMNS;
 
-        return used < BRIEF_COLUMNS ? BRIEF_COLUMNS - used : 0;
+        return used < all ? all - used : 0;
 }
 
 /* Append " <- NAME PLACE" as far as it fits. */

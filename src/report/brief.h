@@ -21,6 +21,7 @@ struct brief {
         struct symbols *symbols;
         struct str *out;
         size_t reserved; /* columns at the end of the line that callers must leave free */
+        size_t columns;  /* of the line; 0: BRIEF_COLUMNS */
 };
 
 /* Append to the line that begins at START of the output "function file:line", and "<- " with the caller's where that

@@ -43,6 +43,15 @@ void filter_free(struct filter *f)
         *f = (struct filter){ 0 };
 }
 
+void filter_forget(struct filter *f)
+{
+        if (!f->memo)
+                return;
+        free(f->memo->frames);
+        free(f->memo->modules);
+        f->memo->frames = f->memo->modules = NULL;
+}
+
 bool filter_matches(const struct expressions *x, const char *name)
 {
         size_t length = label_length(name);
@@ -105,9 +114,10 @@ static struct filter_memo *filter_remember(struct filter *f, const struct profil
 {
         struct filter_memo *m = f->memo;
 
-        if (m)
+        if (m && m->frames)
                 return m;
-        m = f->memo = heap_zero(1, sizeof *m);
+        if (!m)
+                m = f->memo = heap_zero(1, sizeof *m);
         m->frames = heap_zero(p->node_count, 1);
         m->modules = heap_zero(p->node_count, 1);
         if (filter_has(f, FILTER_MODULE) || filter_has(f, FILTER_NOT_MODULE))

@@ -44,6 +44,9 @@ static inline bool filter_has(const struct filter *f, enum filter_kind kind)
 bool filter_add(struct filter *f, enum filter_kind kind, const char *expression, struct err *e);
 void filter_free(struct filter *f);
 
+/* The next calls are for another profile, with the same resolver. */
+void filter_forget(struct filter *f);
+
 /* Whether the name of a function matches, with its parameters or without: '^f$' finds f(int). */
 bool filter_matches(const struct expressions *x, const char *name);
 

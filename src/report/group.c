@@ -47,6 +47,11 @@ bool group_kind_named(const char *word, enum group_kind *kind)
         return false;
 }
 
+const char *group_word(enum group_kind kind)
+{
+        return group_words[kind];
+}
+
 /* NAME is taken over. */
 static void group_add(struct group_list *l, char *name, uint64_t bytes, uint64_t count)
 {
@@ -98,8 +103,7 @@ static void group_merge(struct group_list *l, const struct selection *sel)
         qsort(l->rows, l->count, sizeof *l->rows, by_weight);
 }
 
-static char *group_name(const struct selection *sel, struct symbols *s, const struct select_row *row,
-                        enum group_kind kind)
+char *group_name(const struct selection *sel, struct symbols *s, const struct select_row *row, enum group_kind kind)
 {
         const struct profile *p = sel->profile;
         uint32_t origin = select_origin(sel, row->node);

@@ -30,6 +30,10 @@ enum group_kind {
 };
 
 bool group_kind_named(const char *word, enum group_kind *kind);
+const char *group_word(enum group_kind kind);
+
+/* The function, file or module that ROW is counted for; to be freed. */
+char *group_name(const struct selection *sel, struct symbols *s, const struct select_row *row, enum group_kind kind);
 
 struct group_options {
         enum group_kind kind; /* not GROUP_STACK: that is flat.h */

@@ -72,6 +72,27 @@ struct symbols *symbols_new(const struct profile *p, const struct symbol_options
         return s;
 }
 
+static bool same_module(const struct profile_module *a, const struct profile_module *b)
+{
+        return a->start == b->start && a->bias == b->bias && a->load_ms == b->load_ms && strcmp(a->path ? a->path : "", b->path ? b->path : "") == 0 &&
+               a->build_id_bytes == b->build_id_bytes && memcmp(a->build_id, b->build_id, a->build_id_bytes) == 0;
+}
+
+bool symbols_follow(struct symbols *s, const struct profile *p)
+{
+        uint32_t before = s->profile->module_count;
+
+        if (s->variables || p->module_count < before || p->meta.start_realtime_ns != s->profile->meta.start_realtime_ns)
+                return false;
+        for (uint32_t i = 0; i < before; i++)
+                if (!same_module(&s->profile->modules[i], &p->modules[i]))
+                        return false;
+        s->modules = heap_grow(s->modules, p->module_count + 1, sizeof *s->modules);
+        memset(s->modules + before, 0, (p->module_count - before) * sizeof *s->modules);
+        s->profile = p;
+        return true;
+}
+
 /* Room for COUNT frames that never move. */
 static struct symbol_frame *symbols_frames(struct symbols *s, uint32_t count)
 {
