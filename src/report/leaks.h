@@ -136,6 +136,10 @@ void leaks_json(const struct leaks *l, struct symbols *s, const struct leaks_opt
 /* Append a rule for each row that is shown. */
 void leaks_rules(const struct leaks *l, struct symbols *s, const struct leaks_options *o, enum suppress_form form, struct str *out);
 
+/* The same for each of the first o->limit rows alone (0: all), into TEXTS, which has room for l->count; NULL where no rule is wanted.  To be
+ * freed one by one. */
+void leaks_rule_texts(const struct leaks *l, struct symbols *s, const struct leaks_options *o, enum suppress_form form, char **texts);
+
 /* G of a stack whose blocks are lost. */
 struct growth leaks_growth(const struct growth *g);
 

@@ -131,13 +131,14 @@ static void lsan_pattern(const char *name, struct str *out)
                 str_format(out, "leak:^%s$\n", name);
 }
 
-/* WIDE: only if it covers other stacks, too, which have rules of their own; else only if it does not. */
-static void lsan_rule(struct rules_page *page, const struct leaks_row *row, struct choice *c, bool wide, struct verdicts *written)
+static void lsan_choose(struct rules_page *page, const struct leaks_row *row, struct choice *c)
 {
         c->name = c->module = NULL;
         each_frame(page, row->stack->node, choose_name, c);
-        if (wide != (!c->name || c->others) || (c->name && (*verdicts_of(written, c->name))++))
-                return;
+}
+
+static void lsan_rule(struct rules_page *page, const struct leaks_row *row, const struct choice *c)
+{
         str_text(page->out, "# ");
         rules_name(page, row, page->out);
         if (c->name && c->others) {
@@ -155,25 +156,56 @@ static void lsan_rule(struct rules_page *page, const struct leaks_row *row, stru
         }
 }
 
+static void lsan_count(struct rules_page *page, struct choice *c)
+{
+        for (uint32_t i = 0; i < page->l->count; i++) {
+                c->row = i + 1;
+                if (rules_wanted(page, &page->l->rows[i]))
+                        each_frame(page, page->l->rows[i].stack->node, count_name, c);
+        }
+}
+
+/* First those that cover one stack, then those that cover others, too, if these have no rule of their own. */
 static void lsan_rules(struct rules_page *page)
 {
         struct verdicts met = { 0 }, last = { 0 }, written = { 0 };
         struct choice c = { .met = &met, .last = &last };
 
-        for (uint32_t i = 0; i < page->l->count; i++) {
-                c.row = i + 1;
-                if (rules_wanted(page, &page->l->rows[i]))
-                        each_frame(page, page->l->rows[i].stack->node, count_name, &c);
-        }
+        lsan_count(page, &c);
         for (uint32_t i = 0; i < 2 * page->l->count; i++) {
                 const struct leaks_row *row = &page->l->rows[i % page->l->count];
+                bool wide = i >= page->l->count;
 
-                if (rules_wanted(page, row))
-                        lsan_rule(page, row, &c, i >= page->l->count, &written);
+                if (!rules_wanted(page, row))
+                        continue;
+                lsan_choose(page, row, &c);
+                if (wide == (!c.name || c.others) && !(c.name && (*verdicts_of(&written, c.name))++))
+                        lsan_rule(page, row, &c);
         }
         verdicts_free(&met);
         verdicts_free(&last);
         verdicts_free(&written);
+}
+
+static void lsan_texts(struct rules_page *page, uint32_t count, char **texts)
+{
+        struct verdicts met = { 0 }, last = { 0 };
+        struct choice c = { .met = &met, .last = &last };
+        struct str text = { 0 };
+
+        lsan_count(page, &c);
+        page->out = &text;
+        for (uint32_t i = 0; i < count; i++) {
+                if (!rules_wanted(page, &page->l->rows[i]))
+                        continue;
+                lsan_choose(page, &page->l->rows[i], &c);
+                str_clear(&text);
+                lsan_rule(page, &page->l->rows[i], &c);
+                texts[i] = heap_text(str_get(&text));
+        }
+        verdicts_free(&met);
+        verdicts_free(&last);
+        str_free(&text);
 }
 
 /* ---- Valgrind ---- */
@@ -253,6 +285,37 @@ static void valgrind_rules(struct rules_page *page)
         }
         free(brief);
         free(written);
+}
+
+/* Each as far as Valgrind looks by itself: a rule that is taken alone may cover stacks that differ further out only. */
+static void valgrind_texts(struct rules_page *page, uint32_t count, char **texts)
+{
+        struct str text = { 0 };
+
+        page->out = &text;
+        for (uint32_t i = 0; i < count; i++) {
+                char *lines;
+
+                if (!rules_wanted(page, &page->l->rows[i]))
+                        continue;
+                lines = valgrind_lines(page, &page->l->rows[i], RULES_CALLERS);
+                str_clear(&text);
+                valgrind_rule(page, &page->l->rows[i], lines);
+                texts[i] = heap_text(str_get(&text));
+                free(lines);
+        }
+        str_free(&text);
+}
+
+void leaks_rule_texts(const struct leaks *l, struct symbols *s, const struct leaks_options *o, enum suppress_form form, char **texts)
+{
+        struct rules_page page = { .l = l, .p = l->sel->profile, .symbols = s, .o = o };
+        uint32_t count = o->limit && o->limit < l->count ? o->limit : l->count;
+
+        if (form == SUPPRESS_AS_LSAN)
+                lsan_texts(&page, count, texts);
+        else
+                valgrind_texts(&page, count, texts);
 }
 
 void leaks_rules(const struct leaks *l, struct symbols *s, const struct leaks_options *o, enum suppress_form form, struct str *out)

@@ -141,51 +141,97 @@ static void find_parts(struct owners *w, const uint32_t *of_hold, const struct g
 
 /* ---- all of it ---- */
 
-static void write_owners(struct owners *w)
+static void start(struct owners *w, const struct profile *p, struct symbols *s)
 {
-        uint32_t *of_hold = heap_zero(w->p->hold_count, sizeof *of_hold), keeping = 0;
+        *w = (struct owners){ .p = p, .s = s, .graph = graph_new(p) };
+        for (uint64_t i = 0; i < p->block_count; i++) {
+                w->all.blocks++;
+                w->all.bytes += p->blocks[i].size;
+        }
+}
+
+/* Each block counts once for an owner, however many of its pointers lead there: pointers are looked at owner by owner. */
+static void count_own(struct owners *w, const uint32_t *of_hold)
+{
+        uint64_t *next = heap_zero((size_t)w->count + 1, sizeof *next), *order = heap_zero(w->p->hold_count, sizeof *order);
+        uint32_t *seen = heap_zero(w->p->block_count, sizeof *seen);
+
+        for (uint64_t i = 0; i < w->p->hold_count; i++)
+                next[of_hold[i] + 1]++;
+        for (uint32_t i = 0; i < w->count; i++)
+                next[i + 1] += next[i];
+        for (uint64_t i = 0; i < w->p->hold_count; i++)
+                order[next[of_hold[i]]++] = i;
+        for (uint64_t i = 0; i < w->p->hold_count; i++) {
+                uint32_t owner = of_hold[order[i]], block = w->p->holds[order[i]].to;
+
+                if (seen[block] == owner + 1)
+                        continue;
+                seen[block] = owner + 1;
+                w->list[owner].own.blocks++;
+                w->list[owner].own.bytes += w->p->blocks[block].size;
+        }
+        free(next);
+        free(order);
+        free(seen);
+}
+
+static void find_owners(struct owners *w)
+{
+        uint32_t *of_hold = heap_zero(w->p->hold_count, sizeof *of_hold);
         struct graph_owners owners = { .of_hold = of_hold };
-        struct graph_retained r;
 
         for (uint64_t i = 0; i < w->p->hold_count; i++)
                 of_hold[i] = owner_of(w, i);
         owners.count = w->count;
-        graph_retain(w->graph, &owners, NULL, &r);
+        graph_retain(w->graph, &owners, NULL, &w->retained);
         for (uint32_t i = 0; i < w->count; i++)
-                w->list[i].kept = r.by_owner[i];
+                w->list[i].kept = w->retained.by_owner[i];
+        count_own(w, of_hold);
         if (w->count)
                 qsort(w->list, w->count, sizeof *w->list, compare_owners);
-        while (keeping < w->count && w->list[keeping].kept.blocks)
-                keeping++;
+        while (w->keeping < w->count && w->list[w->keeping].kept.blocks)
+                w->keeping++;
         w->place = heap_zero(w->count, sizeof *w->place);
         for (uint32_t i = 0; i < w->count; i++)
                 w->place[w->list[i].number] = i;
-        find_parts(w, of_hold, &r);
-        if (w->o->json)
-                owners_json(w, keeping, &r);
-        else
-                owners_text(w, keeping, &r);
-        graph_retained_free(&r);
+        find_parts(w, of_hold, &w->retained);
         free(of_hold);
+}
+
+void owners_make(struct owners *w, const struct profile *p, struct symbols *s)
+{
+        start(w, p, s);
+        find_owners(w);
+}
+
+void owners_free(struct owners *w)
+{
+        for (uint32_t i = 0; i < w->part_count; i++)
+                free(w->parts[i].holders);
+        free(w->parts);
+        free(w->place);
+        free(w->list);
+        free(w->table);
+        graph_retained_free(&w->retained);
+        graph_free(w->graph);
 }
 
 void owners_write(const struct profile *p, struct symbols *s, const struct owners_options *o, struct str *out)
 {
-        struct owners w = { .p = p, .s = s, .o = o, .out = out, .graph = graph_new(p) };
+        struct owners w;
 
-        for (uint64_t i = 0; i < p->block_count; i++) {
-                w.all.blocks++;
-                w.all.bytes += p->blocks[i].size;
-        }
-        if (o->sites)
+        start(&w, p, s);
+        w.o = o;
+        w.out = out;
+        if (o->sites) {
                 owners_sites(&w);
-        else
-                write_owners(&w);
-        for (uint32_t i = 0; i < w.part_count; i++)
-                free(w.parts[i].holders);
-        free(w.parts);
-        free(w.place);
-        free(w.list);
-        free(w.table);
-        graph_free(w.graph);
+        } else {
+                find_owners(&w);
+                if (o->json)
+                        owners_json(&w);
+                else
+                        owners_text(&w);
+        }
+        owners_free(&w);
 }

@@ -11,7 +11,9 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "leak/graph.h"
 #include "profile/model.h"
+#include "report/holder.h"
 #include "symbol/symbol.h"
 
 struct owners_options {
@@ -22,7 +24,48 @@ struct owners_options {
         uint32_t columns; /* of the terminal, for which names are shortened; 0: whole names */
 };
 
+struct owner {
+        struct holder holder; /* of the first pointer that belongs to it */
+        struct holder_key key;
+        uint64_t pointers;
+        struct graph_sum own;  /* blocks that it points to itself */
+        struct graph_sum kept; /* what would go away with it */
+        uint32_t number; /* before the list was sorted */
+};
+
+/* What hangs on blocks of one call stack that several owners hold. */
+struct owners_part {
+        uint32_t block; /* the one that most hangs on */
+        uint32_t site;
+        uint32_t heads; /* such blocks */
+        struct graph_sum kept;
+        uint32_t *holders; /* of that block: indices into the list of owners, the largest first */
+        uint32_t count;
+};
+
+struct owners {
+        const struct profile *p;
+        struct symbols *s;
+        const struct owners_options *o;
+        struct str *out;
+        struct graph *graph;
+        struct graph_sum all; /* the heap */
+        struct owner *list;  /* the one that keeps most first */
+        uint32_t count;
+        uint32_t keeping;    /* of them keep something alone */
+        struct graph_retained retained; /* what they share, what is ignored, what is lost; and what each block keeps */
+        uint32_t *place;    /* by the number that an owner got first: where it is in the list when that is sorted */
+        struct owners_part *parts; /* of what is shared: the largest */
+        uint32_t part_count;
+        uint32_t *table; /* 1 + index, by key; open addressing */
+        uint32_t room;
+};
+
 /* P must have a graph (why_possible). */
 void owners_write(const struct profile *p, struct symbols *s, const struct owners_options *o, struct str *out);
+
+/* The same without writing it: W is the caller's to owners_free(). */
+void owners_make(struct owners *w, const struct profile *p, struct symbols *s);
+void owners_free(struct owners *w);
 
 #endif

@@ -75,9 +75,10 @@ static void add_part(const struct owners *w, const struct owners_part *part)
                 str_format(w->out, "%36sand %" PRIu32 " more\n", "", part->count - shown);
 }
 
-void owners_text(const struct owners *w, uint32_t keeping, const struct graph_retained *r)
+void owners_text(const struct owners *w)
 {
-        uint32_t shown = owners_shown(w, keeping);
+        const struct graph_retained *r = &w->retained;
+        uint32_t keeping = w->keeping, shown = owners_shown(w, keeping);
         struct graph_sum others = { 0 };
         char text[64];
 
@@ -142,9 +143,10 @@ static void json_parts(const struct owners *w)
         str_char(w->out, ']');
 }
 
-void owners_json(const struct owners *w, uint32_t keeping, const struct graph_retained *r)
+void owners_json(const struct owners *w)
 {
-        uint32_t shown = owners_shown(w, keeping);
+        const struct graph_retained *r = &w->retained;
+        uint32_t shown = owners_shown(w, w->keeping);
 
         owners_json_head(w);
         str_text(w->out, ",\n \"owners\": [");

@@ -178,15 +178,15 @@ static bool source_below(const char *folder, const char *path, struct str *text,
 }
 
 /* Below a debug path also with leading folders of the recorded path left out, one by one. */
-static bool source_find(const struct source *c, const char *path, struct str *text, time_t *changed)
+bool source_read(const struct symbol_options *names, const char *path, struct str *text, time_t *changed)
 {
-        if (c->names->sysroot && source_below(c->names->sysroot, path, text, changed))
+        if (names->sysroot && source_below(names->sysroot, path, text, changed))
                 return true;
-        for (uint32_t i = 0; i < c->names->debug_path_count; i++)
+        for (uint32_t i = 0; i < names->debug_path_count; i++)
                 for (const char *rest = path; rest; rest = strchr(rest + 1, '/'))
-                        if (source_below(c->names->debug_paths[i], rest, text, changed))
+                        if (source_below(names->debug_paths[i], rest, text, changed))
                                 return true;
-        return source_load(path, text, changed) || source_load(c->wanted, text, changed);
+        return source_load(path, text, changed);
 }
 
 /* ---- the listing ---- */
@@ -281,7 +281,7 @@ static void source_write_file(const struct source *c, const struct source_file *
         str_format(c->out, "%s: %s, ", f->path, c->sel->heading);
         text_number(c->out, select_weight(c->sel, own_bytes, own_count));
         str_format(c->out, "%s by its own lines", select_counts(c->sel->cost) ? "x" : "B");
-        if (!source_find(c, f->path, &text, &changed))
+        if (!source_read(c->names, f->path, &text, &changed) && !source_load(c->wanted, &text, &changed))
                 str_text(c->out, " (its text was not found)");
         else if (start_s && (uint64_t)changed > start_s)
                 str_text(c->out, " (its text is newer than the recording)");

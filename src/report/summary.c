@@ -83,7 +83,7 @@ static void summary_program(struct summary *m)
         str_text(m->out, "\n\n");
 }
 
-static void summary_peak(struct summary *m)
+void summary_peak(struct summary *m)
 {
         const struct profile_totals *t = &m->p->totals;
         size_t start;
@@ -108,7 +108,7 @@ static void summary_peak(struct summary *m)
         str_char(m->out, '\n');
 }
 
-static void summary_calls(struct summary *m)
+void summary_calls(struct summary *m)
 {
         const struct profile_totals *t = &m->p->totals;
         struct str number = { 0 };
@@ -156,7 +156,7 @@ static void summary_rss_above(struct summary *m, uint64_t above)
         str_text(m->out, " of it by mmap\n");
 }
 
-static void summary_rss(struct summary *m)
+void summary_rss(struct summary *m)
 {
         const struct profile_totals *t = &m->p->totals;
 
@@ -208,7 +208,7 @@ static void summary_list_errors(const struct profile_totals *t, const char *mism
         summary_error(out, t->unknown_frees, "unknown free", "unknown frees");
 }
 
-static void summary_errors(struct summary *m)
+void summary_errors(struct summary *m)
 {
         struct str text = { 0 };
 
@@ -255,7 +255,7 @@ static void summary_mark_modules(struct summary *m, uint32_t site, uint8_t *met)
 }
 
 /* Modules in the stacks shown above only: the others are never opened. */
-static void summary_modules(struct summary *m)
+void summary_modules(struct summary *m)
 {
         const struct profile *p = m->p;
         uint8_t *met = heap_zero(p->module_count, 1);
@@ -431,7 +431,7 @@ static uint32_t summary_below(const struct summary *m)
 }
 
 /* Never silence: why there are no numbers. */
-static void summary_nothing(struct summary *m)
+void summary_nothing(struct summary *m)
 {
         static const char *const stops[] = {
 #define SUMMARY_STOP(name, number, text) [number] = text,
@@ -457,7 +457,7 @@ static void summary_nothing(struct summary *m)
 }
 
 /* The rules that hold are the user's, the program's and ours. */
-static void summary_search(struct summary *m)
+void summary_search(struct summary *m)
 {
         const struct select_request request = { .cost = SELECT_LIVE, .each_site = true };
         struct suppressions none = { 0 }, *rules = m->options->suppressions ? m->options->suppressions : &none;

@@ -21,4 +21,43 @@ struct summary_options {
 /* Append the summary (at most 24 lines of 80 columns) to OUT. */
 void summary_write(const struct profile *p, struct symbols *s, const struct summary_options *options, struct str *out);
 
+/* ---- the same, sentence by sentence ---- */
+
+enum summary_level { SUMMARY_BAD, SUMMARY_WARN, SUMMARY_GOOD, SUMMARY_INFO };
+
+/* What a sentence is about; name, word */
+#define SUMMARY_TOPICS(X)                                                      \
+        X(RECORDING, "recording")                                              \
+        X(LEAKS, "leaks")                                                      \
+        X(GROWTH, "growth")                                                    \
+        X(ERRORS, "errors")                                                    \
+        X(RESOURCES, "resources")                                              \
+        X(PEAK, "peak")                                                        \
+        X(CALLS, "calls")                                                      \
+        X(RSS, "rss")                                                          \
+        X(NAMES, "names")
+
+enum summary_topic {
+#define SUMMARY_TOPIC_ENUM(id, word) SUMMARY_ABOUT_##id,
+        SUMMARY_TOPICS(SUMMARY_TOPIC_ENUM)
+#undef SUMMARY_TOPIC_ENUM
+        SUMMARY_TOPIC_COUNT
+};
+
+struct summary_verdict {
+        enum summary_level level;
+        enum summary_topic topic;
+        uint32_t site; /* that it is about; 0 none */
+        char *text;
+};
+
+struct summary_verdicts {
+        struct summary_verdict *list; /* the worst first */
+        uint32_t count;
+};
+
+/* Fill V, the caller's to summary_verdicts_free(), with what summary_write() says. */
+void summary_verdicts_make(struct summary_verdicts *v, const struct profile *p, struct symbols *s);
+void summary_verdicts_free(struct summary_verdicts *v);
+
 #endif

@@ -80,7 +80,7 @@ static void summary_course(const struct summary_top *top, const struct growth *g
         str_free(&word);
 }
 
-static void summary_site(struct summary *m, uint32_t number)
+void summary_site(struct summary *m, uint32_t number)
 {
         const struct summary_top *top = &m->top[number];
         const struct growth *judged = &m->growth[top->site];
@@ -105,7 +105,7 @@ static void summary_site(struct summary *m, uint32_t number)
         str_free(&course);
 }
 
-static void summary_amount(struct summary *m, const char *before, const struct leaks_sum *sum, const char *behind)
+void summary_amount(struct summary *m, const char *before, const struct leaks_sum *sum, const char *behind)
 {
         str_text(m->out, before);
         text_size(m->out, (int64_t)sum->bytes);
@@ -145,7 +145,7 @@ static void summary_rest(struct summary *m)
 }
 
 /* "LEAKS: 12.0 KiB in 3 blocks definitely lost, 40.2 KiB hang on them" */
-static void summary_lost(struct summary *m)
+void summary_lost(struct summary *m)
 {
         const struct leaks_sum *definite = &m->leaks.sums[PROFILE_LEAK_DEFINITE], *indirect = &m->leaks.sums[PROFILE_LEAK_INDIRECT];
 
@@ -160,7 +160,7 @@ static void summary_lost(struct summary *m)
         str_char(m->out, '\n');
 }
 
-static void summary_not_freed(struct summary *m)
+void summary_not_freed(struct summary *m)
 {
         struct leaks_sum live = { m->p->totals.live_blocks, m->p->totals.live_bytes };
         bool running = m->p->meta.end == PROFILE_END_UNKNOWN;

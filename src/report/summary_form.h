@@ -2,7 +2,7 @@
 /*
  * summary_form.h -- what the parts of the summary share.
  *
- * Room:   outside.  summary.c and summary_end.c only.
+ * Room:   outside.  summary.c, summary_end.c and summary_verdicts.c only.
  */
 #ifndef SEEP_REPORT_SUMMARY_FORM_H
 #define SEEP_REPORT_SUMMARY_FORM_H
@@ -46,6 +46,23 @@ bool summary_grows(const struct summary *m);
 
 /* Append what was lost and what was not freed; BELOW lines follow it. */
 void summary_end(struct summary *m, uint32_t below);
+
+/* Find what is lost. */
+void summary_search(struct summary *m);
+
+/* Lines, one or two each, or none where there is nothing to say. */
+void summary_nothing(struct summary *m);
+void summary_peak(struct summary *m);
+void summary_calls(struct summary *m);
+void summary_rss(struct summary *m);
+void summary_modules(struct summary *m);
+void summary_errors(struct summary *m);
+void summary_lost(struct summary *m);
+void summary_not_freed(struct summary *m);
+void summary_site(struct summary *m, uint32_t number); /* of the stacks to be named */
+
+/* Append BEFORE, "12.0 KiB in 3 blocks" and BEHIND. */
+void summary_amount(struct summary *m, const char *before, const struct leaks_sum *sum, const char *behind);
 
 /* Append FIRST and TEXT on as many as LINES lines, broken at spaces; the last one is cut. */
 void summary_fold(struct summary *m, const char *first, const char *text, uint32_t lines);

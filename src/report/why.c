@@ -122,11 +122,10 @@ static void find_retained(struct why *w)
         free(of_hold);
 }
 
-static void find_all(struct why *w)
+static void find_path(struct why *w)
 {
         struct graph_step *steps;
         uint32_t count = graph_path(w->graph, w->block, &steps);
-        uint64_t *holds;
 
         w->leak = w->block < w->p->verdict_count ? w->p->verdicts[w->block].leak : PROFILE_LEAK_UNKNOWN;
         w->held = count || w->leak == PROFILE_LEAK_REACHABLE || w->leak == PROFILE_LEAK_POSSIBLE;
@@ -138,6 +137,13 @@ static void find_all(struct why *w)
                 find_lost(w);
         }
         free(steps);
+}
+
+static void find_all(struct why *w)
+{
+        uint64_t *holds;
+
+        find_path(w);
         find_retained(w);
         w->root_pointers = graph_holders(w->graph, w->block, &holds);
         free(holds);
@@ -317,13 +323,24 @@ bool why_site(struct why *w, const struct profile *p, struct symbols *s, uint32_
         return true;
 }
 
-void why_free(struct why *w)
+void why_path(struct why *w, const struct profile *p, struct symbols *s, struct graph *g, uint32_t block)
+{
+        *w = (struct why){ .p = p, .s = s, .block = block, .head = WHY_NO_BLOCK, .graph = g };
+        find_path(w);
+}
+
+void why_path_free(struct why *w)
 {
         for (uint32_t i = 0; i < w->step_count; i++) {
                 str_free(&w->steps[i].member);
                 str_free(&w->steps[i].type);
         }
         free(w->steps);
+}
+
+void why_free(struct why *w)
+{
+        why_path_free(w);
         free(w->groups);
         graph_free(w->graph);
 }

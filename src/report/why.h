@@ -74,6 +74,13 @@ bool why_address(struct why *w, const struct profile *p, struct symbols *s, uint
 bool why_site(struct why *w, const struct profile *p, struct symbols *s, uint32_t site, struct err *e);
 void why_free(struct why *w);
 
+/* Only the path to BLOCK, and what became of it, in a graph G of P that the caller keeps: for many blocks.  Release with why_path_free(). */
+void why_path(struct why *w, const struct profile *p, struct symbols *s, struct graph *g, uint32_t block);
+void why_path_free(struct why *w);
+
+/* Append a line that tells what the path does not, if there is such: "nothing holds it: definitely lost". */
+void why_class(const struct why *w, int color, struct str *out);
+
 /* Find the groups, too. */
 void why_groups(struct why *w);
 

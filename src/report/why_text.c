@@ -203,7 +203,7 @@ static void write_site(const struct why *w, struct str *out)
         str_format(out, " %s %s like this:\n", w->site_alike == 1 ? "is" : "are", w->held ? "held" : "lost");
 }
 
-static void write_class(const struct why *w, int color, struct str *out)
+void why_class(const struct why *w, int color, struct str *out)
 {
         if (w->leak == PROFILE_LEAK_POSSIBLE)
                 str_text(out, "possibly lost: it is held, but only by pointers into the middle of blocks\n");
@@ -276,7 +276,7 @@ void why_text(const struct why *w, const struct why_options *o, struct str *out)
                 write_site(w, out);
         write_block(w, out);
         str_char(out, '\n');
-        write_class(w, o->color, out);
+        why_class(w, o->color, out);
         write_path(w, o, out);
         if (w->step_count || !w->held)
                 str_char(out, '\n');

@@ -150,7 +150,7 @@ void wrappers_free(struct wrappers *w)
         verdicts_free(&w->known);
 }
 
-static bool wrapper_hidden(struct wrappers *w, const struct symbol_frame *frame)
+bool wrappers_has(struct wrappers *w, const struct symbol_frame *frame)
 {
         uint32_t *known;
 
@@ -173,7 +173,7 @@ struct wrapper_frame wrappers_trim(struct wrappers *w, const struct profile *p, 
                 if (at != node && label_is_start(&frames[count - 1]))
                         break;
                 for (uint32_t i = 0; i < count; i++)
-                        if (!wrapper_hidden(w, &frames[i]))
+                        if (!wrappers_has(w, &frames[i]))
                                 return (struct wrapper_frame){ at, i };
         }
         return (struct wrapper_frame){ node, 0 };

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * summary_verdicts.c -- what the summary says, sentence by sentence: for pages that arrange it in their own way.
+ *
+ * Room:   outside.
+ * Keeps:  the words are those of the summary's own lines, without its columns.
+ */
+#include "report/summary_form.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "report/resources.h"
+
+/* Append LINES as one sentence: columns become single spaces, lines are told apart by "; ". */
+static void one_sentence(const char *lines, struct str *out)
+{
+        size_t start = out->length;
+
+        for (; *lines; lines++) {
+                bool ends = *lines == '\n';
+
+                if (*lines != ' ' && !ends)
+                        str_char(out, *lines);
+                else if (ends && lines[1] && lines[1] != '\n' && out->length > start)
+                        str_text(out, ";");
+                if ((*lines == ' ' || ends) && out->length > start && out->data[out->length - 1] != ' ')
+                        str_char(out, ' ');
+        }
+        while (out->length > start && out->data[out->length - 1] == ' ')
+                out->data[--out->length] = 0;
+}
+
+/* What was written to m->out since the verdict before, if anything, becomes one. */
+static void add_verdict(struct summary_verdicts *v, struct summary *m, struct summary_verdict verdict)
+{
+        struct str text = { 0 };
+
+        one_sentence(str_get(m->out), &text);
+        str_clear(m->out);
+        if (text.length) {
+                v->list = heap_grow(v->list, v->count + 1, sizeof *v->list);
+                verdict.text = heap_text(text.data);
+                v->list[v->count++] = verdict;
+        }
+        str_free(&text);
+}
+
+static void add_left(struct summary_verdicts *v, struct summary *m)
+{
+        const struct leaks *l = &m->leaks;
+
+        if (!m->p->totals.live_blocks) {
+                str_text(m->out, "everything on the heap was freed");
+                add_verdict(v, m, (struct summary_verdict){ SUMMARY_GOOD, SUMMARY_ABOUT_LEAKS, 0, NULL });
+                return;
+        }
+        if (m->lost)
+                summary_lost(m);
+        else
+                summary_not_freed(m);
+        add_verdict(v, m, (struct summary_verdict){ m->lost ? SUMMARY_BAD : l->scan ? SUMMARY_GOOD : SUMMARY_INFO, SUMMARY_ABOUT_LEAKS,
+                                                    m->top_count ? m->top[0].site : 0, NULL });
+        for (uint32_t i = 0; i < m->top_count; i++) {
+                struct str line = { 0 }, *out = m->out;
+
+                if (m->growth[m->top[i].site].class != GROWTH_GROWS)
+                        continue;
+                m->out = &line;
+                summary_site(m, i);
+                m->out = out;
+                str_text(m->out, strchr(str_get(&line), '.') + 1); /* without its number in the list */
+                add_verdict(v, m, (struct summary_verdict){ SUMMARY_WARN, SUMMARY_ABOUT_GROWTH, m->top[i].site, NULL });
+                str_free(&line);
+        }
+}
+
+static void add_amount(struct summary_verdicts *v, struct summary *m, const char *what, const struct leaks_sum *sum, enum summary_level level)
+{
+        if (sum->blocks)
+                summary_amount(m, what, sum, "");
+        add_verdict(v, m, (struct summary_verdict){ level, SUMMARY_ABOUT_LEAKS, 0, NULL });
+}
+
+static void add_rest(struct summary_verdicts *v, struct summary *m)
+{
+        const struct leaks *l = &m->leaks;
+
+        if (!l->scan && m->p->totals.live_blocks) {
+                str_text(m->out, "not searched for leaks: ");
+                leaks_not_scanned(m->p, m->out);
+                add_verdict(v, m, (struct summary_verdict){ SUMMARY_INFO, SUMMARY_ABOUT_LEAKS, 0, NULL });
+        }
+        add_amount(v, m, "possibly lost ", &l->sums[PROFILE_LEAK_POSSIBLE], SUMMARY_WARN);
+        add_amount(v, m, "suppressed ", &l->suppressed, SUMMARY_INFO);
+        if (m->lost)
+                add_amount(v, m, "no error: still reachable ", &l->sums[PROFILE_LEAK_REACHABLE], SUMMARY_INFO);
+}
+
+static void add_resources(struct summary_verdicts *v, struct summary *m)
+{
+        struct str held = { 0 };
+
+        if (resources_held(m->p, &held))
+                str_format(m->out, "RESOURCES NOT RELEASED: %s", str_get(&held));
+        str_free(&held);
+        add_verdict(v, m, (struct summary_verdict){ SUMMARY_WARN, SUMMARY_ABOUT_RESOURCES, 0, NULL });
+}
+
+static void add_all(struct summary_verdicts *v, struct summary *m)
+{
+        add_left(v, m);
+        add_rest(v, m);
+        summary_errors(m);
+        add_verdict(v, m, (struct summary_verdict){ SUMMARY_BAD, SUMMARY_ABOUT_ERRORS, 0, NULL });
+        summary_peak(m);
+        add_verdict(v, m, (struct summary_verdict){ SUMMARY_INFO, SUMMARY_ABOUT_PEAK, m->peak_site, NULL });
+        summary_calls(m);
+        add_verdict(v, m, (struct summary_verdict){ SUMMARY_INFO, SUMMARY_ABOUT_CALLS, 0, NULL });
+        summary_rss(m);
+        add_verdict(v, m, (struct summary_verdict){ SUMMARY_INFO, SUMMARY_ABOUT_RSS, 0, NULL });
+        summary_modules(m);
+        add_verdict(v, m, (struct summary_verdict){ SUMMARY_INFO, SUMMARY_ABOUT_NAMES, 0, NULL });
+}
+
+/* Those of one level stay in their order. */
+static void sort(struct summary_verdicts *v)
+{
+        for (uint32_t i = 1; i < v->count; i++) {
+                struct summary_verdict moved = v->list[i];
+                uint32_t at = i;
+
+                for (; at && v->list[at - 1].level > moved.level; at--)
+                        v->list[at] = v->list[at - 1];
+                v->list[at] = moved;
+        }
+}
+
+void summary_verdicts_make(struct summary_verdicts *v, const struct profile *p, struct symbols *s)
+{
+        const struct summary_options options = { 0 };
+        struct str out = { 0 };
+        struct summary m = { .p = p, .symbols = s, .options = &options, .out = &out };
+
+        *v = (struct summary_verdicts){ 0 };
+        add_resources(v, &m);
+        if (!p->totals.allocations && !p->totals.mmap_calls) {
+                summary_nothing(&m);
+                add_verdict(v, &m, (struct summary_verdict){ SUMMARY_WARN, SUMMARY_ABOUT_RECORDING, 0, NULL });
+        } else {
+                m.growth = growth_judge(p, NULL);
+                summary_search(&m);
+                summary_find_top(&m);
+                add_all(v, &m);
+                leaks_free(&m.leaks);
+                select_free(&m.sel);
+                free(m.growth);
+        }
+        sort(v);
+        str_free(&out);
+}
+
+void summary_verdicts_free(struct summary_verdicts *v)
+{
+        for (uint32_t i = 0; i < v->count; i++)
+                free(v->list[i].text);
+        free(v->list);
+        *v = (struct summary_verdicts){ 0 };
+}
