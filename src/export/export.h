@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "export/cost.h"
 #include "profile/model.h"
 #include "report/select.h"
 #include "symbol/symbol.h"
@@ -24,7 +25,10 @@ struct export_input {
         struct symbols *symbols;
         const struct selection *sel; /* of PROFILE, by SYMBOLS: which stacks, of which moment, by which cost */
         const char *file;            /* the recording, for forms that need its event log; NULL: there is none */
-        bool cost_set;               /* one cost was asked for; else forms with several give all of them */
+        bool cost_set;               /* one cost was asked for; else forms with several give all of them ... */
+        enum cost_kind cost;         /* ... and those with one take what shares of SEL go by */
+        const struct selection *resources; /* the same of things with a handle; NULL: they are left out */
+        struct str *remarks;         /* sentences for the user are appended, a line each; NULL: nobody wants to know */
 };
 
 /* What a form can do, and wants. */
@@ -45,6 +49,15 @@ const struct export_form *export_find(const char *word);
 
 /* All of them, ended by one without a word. */
 extern const struct export_form export_forms[];
+
+/* The cost that a form with one cost gives; false: the selection does not know it. */
+bool export_cost(const struct export_input *in, const struct cost_source *source, enum cost_kind *cost, struct err *e);
+
+/* Whether a form with several costs gives this one. */
+bool export_gives(const struct export_input *in, const struct cost_source *source, enum cost_kind cost);
+
+/* Tell that a form without negative numbers leaves out COUNT stacks. */
+void export_remark_negative(const struct export_input *in, uint32_t count);
 
 bool export_pprof(const struct export_input *in, struct str *out, struct err *e);
 bool export_collapsed(const struct export_input *in, struct str *out, struct err *e);

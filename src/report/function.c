@@ -42,25 +42,36 @@ static void function_widen(struct function_table *t)
         free(old.keys);
 }
 
-uint32_t function_number(struct function_table *t, const struct profile *p, uint32_t node,
-                         const struct symbol_frame *frame)
+struct function_key function_key_of(const struct profile *p, uint32_t node, const struct symbol_frame *frame)
 {
-        struct function_key key = {
+        return (struct function_key){
                 .name = frame->function ? (uintptr_t)frame->function : node <= 1 ? node : p->nodes[node].pc,
                 .file = (uintptr_t)frame->file,
                 .line = frame->line,
                 .module = p->nodes[node].module + (frame->function ? 0u : FUNCTION_NAMELESS),
         };
+}
+
+uint32_t function_key_number(struct function_table *t, const struct function_key *key)
+{
         struct function_key *slot;
 
         if ((size_t)t->count * 2 >= t->room)
                 function_widen(t);
-        slot = function_slot(t, &key);
+        slot = function_slot(t, key);
         if (!slot->number) {
-                key.number = ++t->count;
-                *slot = key;
+                *slot = *key;
+                slot->number = ++t->count;
         }
         return slot->number;
+}
+
+uint32_t function_number(struct function_table *t, const struct profile *p, uint32_t node,
+                         const struct symbol_frame *frame)
+{
+        struct function_key key = function_key_of(p, node, frame);
+
+        return function_key_number(t, &key);
 }
 
 void function_free(struct function_table *t)

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * export.c -- the forms of other tools: the table, and what the forms share.
+ *
+ * Room:   outside.
+ */
+#include "export/export.h"
+
+#include <string.h>
+
+#include "report/leaks.h"
+
+const struct export_form export_forms[] = {
+        { "collapsed", ".folded", "flamegraph.pl, inferno, speedscope, Firefox Profiler: one line for each stack", 0,
+          export_collapsed },
+        { "speedscope", ".speedscope.json", "speedscope.app: a flame graph for each cost", 0, export_speedscope },
+        { "gprof2dot", ".json", "gprof2dot -f json, then dot: a picture of who calls whom (as memtrail writes it)", 0,
+          export_gprof2dot },
+        { "csv", ".csv", "spreadsheets, pandas: the table of 'seep report --csv'", 0, export_csv },
+        { "json", ".json", "jq, scripts: the same as 'seep report --json'", 0, export_json },
+        { 0 },
+};
+
+const struct export_form *export_find(const char *word)
+{
+        for (const struct export_form *form = export_forms; form->word; form++)
+                if (strcmp(form->word, word) == 0)
+                        return form;
+        return NULL;
+}
+
+bool export_cost(const struct export_input *in, const struct cost_source *source, enum cost_kind *cost, struct err *e)
+{
+        struct str why = { 0 };
+
+        *cost = in->cost_set ? in->cost : cost_selected(in->sel);
+        if (source->known[*cost])
+                return true;
+        if (source->leaks.sel) /* of the whole run: only leaks can be missing */
+                leaks_not_scanned(in->profile, &why);
+        err_set(e, ERR_EXIT_USAGE, "--cost %s: %s%s", cost_names[*cost].word,
+                source->leaks.sel ? "the recording was not searched for leaks: " : "known for the whole run only, not for --at, --range and --thread",
+                str_get(&why));
+        str_free(&why);
+        return false;
+}
+
+bool export_gives(const struct export_input *in, const struct cost_source *source, enum cost_kind cost)
+{
+        return source->known[cost] && (!in->cost_set || in->cost == cost);
+}
+
+void export_remark_negative(const struct export_input *in, uint32_t count)
+{
+        if (count && in->remarks)
+                str_format(in->remarks, "%u stack%s with less memory than before left out: this form has no negative numbers\n", count,
+                           count == 1 ? " is" : "s are");
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * speedscope.c -- a profile for each cost, as speedscope.app reads it.
+ *
+ * Room:   outside.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "export/export.h"
+#include "export/stacks.h"
+
+static void speedscope_frames(const struct stacks *s, struct str *out)
+{
+        struct str name = { 0 };
+
+        str_text(out, ",\n \"shared\": {\"frames\": [");
+        for (uint32_t i = 0; i < s->frame_count; i++) {
+                const struct symbol_frame *names = s->frames[i].names;
+
+                str_clear(&name);
+                stacks_name(s, i, &name);
+                str_text(out, i ? ",\n  {\"name\": " : "\n  {\"name\": ");
+                json_text(out, str_get(&name));
+                if (names->file) {
+                        str_text(out, ", \"file\": ");
+                        json_text(out, names->file);
+                }
+                if (names->file && names->line)
+                        json_field(out, ", \"", "line", names->line);
+                str_char(out, '}');
+        }
+        str_text(out, "]}");
+        str_free(&name);
+}
+
+/* What became less has no place in a flame graph. */
+static bool speedscope_has(const struct stacks_sample *sample, enum cost_kind cost)
+{
+        return (int64_t)sample->costs.of[cost] > 0;
+}
+
+static void speedscope_samples(const struct stacks *s, enum cost_kind cost, struct str *out)
+{
+        struct stacks_buffer buffer = { 0 };
+        bool first = true;
+        uint32_t count;
+
+        str_text(out, "  \"samples\": [");
+        for (uint32_t i = 0; i < s->sample_count; i++) {
+                const uint32_t *frames;
+
+                if (!speedscope_has(&s->samples[i], cost))
+                        continue;
+                str_text(out, first ? "[" : ",\n   [");
+                first = false;
+                frames = stacks_outermost_first(s, s->samples[i].node, &buffer, &count);
+                for (uint32_t k = 0; k < count; k++) {
+                        if (k)
+                                str_char(out, ',');
+                        json_number(out, frames[k]);
+                }
+                str_char(out, ']');
+        }
+        str_text(out, "],\n");
+        free(buffer.at);
+}
+
+static void speedscope_weights(const struct stacks *s, enum cost_kind cost, struct str *out)
+{
+        bool first = true;
+
+        str_text(out, "  \"weights\": [");
+        for (uint32_t i = 0; i < s->sample_count; i++) {
+                if (!speedscope_has(&s->samples[i], cost))
+                        continue;
+                if (!first)
+                        str_char(out, ',');
+                first = false;
+                json_number(out, s->samples[i].costs.of[cost]);
+        }
+        str_text(out, "]}");
+}
+
+/* "live bytes, 2 s to 5 s" */
+static void speedscope_title(const struct selection *sel, enum cost_kind cost, struct str *out)
+{
+        struct str title = { 0 };
+        bool live = cost == COST_LIVE_BYTES || cost == COST_LIVE_COUNT;
+
+        str_text(&title, cost_names[cost].title);
+        if (sel->moment == SELECT_OF_PEAK && live)
+                str_text(&title, " at the peak");
+        if (sel->when[0])
+                str_format(&title, ", %s", sel->when);
+        json_text(out, str_get(&title));
+        str_free(&title);
+}
+
+static uint32_t speedscope_profile(const struct stacks *s, enum cost_kind cost, struct str *out)
+{
+        uint64_t total = 0;
+        uint32_t negative = 0;
+
+        for (uint32_t i = 0; i < s->sample_count; i++) {
+                negative += (int64_t)s->samples[i].costs.of[cost] < 0;
+                total += speedscope_has(&s->samples[i], cost) ? s->samples[i].costs.of[cost] : 0;
+        }
+        str_text(out, "{\"type\": \"sampled\", \"name\": ");
+        speedscope_title(s->sel, cost, out);
+        str_format(out, ", \"unit\": \"%s\"", strcmp(cost_names[cost].unit, "bytes") == 0 ? "bytes" : "none");
+        json_field(out, ", \"", "startValue", 0);
+        json_field(out, ", \"", "endValue", total);
+        str_text(out, ",\n");
+        speedscope_samples(s, cost, out);
+        speedscope_weights(s, cost, out);
+        return negative;
+}
+
+/* The costs that are given, the chosen one shown first. */
+static void speedscope_profiles(const struct export_input *in, const struct stacks *s, enum cost_kind chosen, struct str *out)
+{
+        uint32_t count = 0, active = 0, negative = 0;
+
+        str_text(out, ",\n \"profiles\": [");
+        for (int i = 0; i < COST_COUNT; i++) {
+                uint32_t lost;
+
+                if (!export_gives(in, &s->source, (enum cost_kind)i))
+                        continue;
+                active = i == (int)chosen ? count : active;
+                str_text(out, count++ ? ",\n " : "\n ");
+                lost = speedscope_profile(s, (enum cost_kind)i, out);
+                negative = lost > negative ? lost : negative;
+        }
+        str_text(out, "]");
+        json_field(out, ",\n \"", "activeProfileIndex", active);
+        export_remark_negative(in, negative);
+}
+
+bool export_speedscope(const struct export_input *in, struct str *out, struct err *e)
+{
+        struct stacks s;
+        enum cost_kind cost;
+        bool good;
+
+        stacks_make(&s, in, STACKS_BY_LINE);
+        good = export_cost(in, &s.source, &cost, e);
+        if (good) {
+                str_text(out, "{\"$schema\": \"https://www.speedscope.app/file-format-schema.json\", \"exporter\": \"seep@" SEEP_VERSION "\",\n \"name\": ");
+                json_text(out, in->profile->meta.program);
+                speedscope_frames(&s, out);
+                speedscope_profiles(in, &s, cost, out);
+                str_text(out, "}\n");
+        }
+        stacks_free(&s);
+        return good;
+}
