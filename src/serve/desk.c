@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * desk.c -- a process that makes the data that clients ask for, one order after another.
+ *
+ * Room:   outside, serve/ only.
+ */
+#include "serve/desk.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+#include "base/io.h"
+
+/* In front of an answer. */
+struct desk_head {
+        uint32_t status, type; /* enum reply_* */
+        uint64_t live, bytes;
+};
+
+/* ---- in the process ---- */
+
+static bool is_order(const char *order, const char *word, struct request_text *query)
+{
+        size_t length = strlen(word);
+
+        if (strncmp(order, word, length) != 0 || order[length] != '?')
+                return false;
+        *query = (struct request_text){ order + length + 1, strlen(order + length + 1) };
+        return true;
+}
+
+static bool fulfil(struct exhibit *x, const char *order, struct desk_head *head, struct str *out, struct err *e)
+{
+        struct request_text query;
+
+        head->type = REPLY_JSON;
+        if (is_order(order, "source", &query))
+                return exhibit_source(x, query, out, e);
+        head->type = REPLY_DATA;
+        return is_order(order, "data", &query) && exhibit_data(x, query, out, e);
+}
+
+static struct reply_body *answer(struct exhibit *x, const char *order, struct desk_head *head)
+{
+        struct str out = { 0 };
+        struct err e = { 0 };
+
+        if (fulfil(x, order, head, &out, &e))
+                return reply_body(REPLY_OK, head->type, &out);
+        str_free(&out);
+        return reply_error(e.exit_code == ERR_EXIT_USAGE ? REPLY_WRONG : REPLY_FAILED, e.text);
+}
+
+static bool work(struct exhibit *x, int fd)
+{
+        char order[REQUEST_BYTES_MAX + 1];
+        ssize_t got = recv(fd, order, sizeof order - 1, 0);
+        struct desk_head head = { 0 };
+        struct reply_body *body;
+        bool good;
+
+        if (got <= 0)
+                return got < 0 && errno == EINTR;
+        order[got] = 0;
+        body = answer(x, order, &head);
+        head = (struct desk_head){ body->status, body->type, x->live, body->text.length };
+        good = io_write(fd, &head, sizeof head) && io_write(fd, str_get(&body->text), body->text.length);
+        reply_leave(body);
+        return good;
+}
+
+/* Nothing of the server is left in it but the exhibit.  Signals stay blocked as they are there: it ends with its server. */
+static void run(struct exhibit *x, int fd)
+{
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        signal(SIGPIPE, SIG_IGN);
+        if (dup2(fd, STDERR_FILENO + 1) < 0)
+                _exit(1);
+        close_range(STDERR_FILENO + 2, ~0u, 0);
+        while (work(x, STDERR_FILENO + 1))
+                ;
+        _exit(0);
+}
+
+/* ---- outside of it ---- */
+
+void desk_init(struct desk *d, struct exhibit *x)
+{
+        *d = (struct desk){ .exhibit = x, .fd = -1 };
+}
+
+static void end_process(struct desk *d)
+{
+        if (d->fd >= 0)
+                close(d->fd);
+        d->fd = -1;
+        if (d->pid) {
+                kill(d->pid, SIGKILL);
+                while (waitpid(d->pid, NULL, 0) < 0 && errno == EINTR)
+                        ;
+        }
+        d->pid = 0;
+}
+
+static void forget_order(struct desk *d)
+{
+        free(d->order);
+        d->order = NULL;
+        str_free(&d->got);
+}
+
+void desk_close(struct desk *d)
+{
+        end_process(d);
+        forget_order(d);
+}
+
+static bool start_process(struct desk *d)
+{
+        int ends[2];
+
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+                return false;
+        d->pid = fork();
+        if (d->pid == 0)
+                run(d->exhibit, ends[1]);
+        close(ends[1]);
+        d->fd = ends[0];
+        if (d->pid > 0)
+                return true;
+        d->pid = 0;
+        end_process(d);
+        return false;
+}
+
+bool desk_start(struct desk *d, const char *order)
+{
+        size_t length = strlen(order);
+
+        if (!d->pid && !start_process(d))
+                return false;
+        if (send(d->fd, order, length, MSG_NOSIGNAL) != (ssize_t)length) {
+                end_process(d);
+                return false;
+        }
+        d->order = heap_text(order);
+        return true;
+}
+
+static bool is_whole(const struct desk *d, struct desk_head *head)
+{
+        if (d->got.length < sizeof *head)
+                return false;
+        memcpy(head, d->got.data, sizeof *head);
+        return d->got.length - sizeof *head >= head->bytes;
+}
+
+struct reply_body *desk_take(struct desk *d, bool *live)
+{
+        char part[1 << 16];
+        ssize_t got = recv(d->fd, part, sizeof part, MSG_DONTWAIT);
+        struct desk_head head;
+        struct str text = { 0 };
+
+        if (got < 0 && (errno == EINTR || errno == EAGAIN))
+                return NULL;
+        if (got <= 0) {
+                end_process(d);
+                forget_order(d);
+                *live = d->exhibit->live;
+                return reply_error(REPLY_FAILED, "the data of this view could not be made: too little memory?");
+        }
+        str_bytes(&d->got, part, (size_t)got);
+        if (!is_whole(d, &head))
+                return NULL;
+        str_bytes(&text, d->got.data + sizeof head, head.bytes);
+        *live = head.live;
+        forget_order(d);
+        return reply_body(head.status, head.type, &text);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * exhibit.h -- what is served: recordings, or a running process, and the data of any view of them.
+ *
+ * Room:   outside, serve/ only.  Opened by serve.c; answers are made in the process of desk.c.
+ * Keeps:  a process is looked at only when somebody asks, and not more often than every EXHIBIT_EVERY_MS.
+ */
+#ifndef SEEP_SERVE_EXHIBIT_H
+#define SEEP_SERVE_EXHIBIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "page/page.h"
+#include "profile/model.h"
+#include "serve/request.h"
+#include "serve/serve.h"
+
+#define EXHIBIT_EVERY_MS 2000u
+
+struct exhibit {
+        const struct serve_request *request;
+        struct profile *profile; /* of a process: as it was at LOOKED_NS; NULL: recordings */
+        struct symbols *symbols;
+        struct page_recording recording;
+        uint64_t looked_ns;
+        uint32_t failures; /* to look, one after another */
+        bool live;         /* more will come */
+};
+
+/* false with E filled: the process cannot be looked at. */
+bool exhibit_open(struct exhibit *x, const struct serve_request *r, struct err *e);
+void exhibit_close(struct exhibit *x);
+
+/* Append the data of the view that QUERY asks for.  false with E filled: exit code 2, the query is wrong. */
+bool exhibit_data(struct exhibit *x, struct request_text query, struct str *out, struct err *e);
+
+/* Append the text of a source file, as JSON.  Only files that a function of the recording is in, by the path that stands there. */
+bool exhibit_source(struct exhibit *x, struct request_text query, struct str *out, struct err *e);
+
+#endif

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * serve.c -- the HTML page over HTTP, on this machine only.
+ *
+ * Room:   outside.
+ */
+#include "serve/serve.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/heap.h"
+#include "serve/client.h"
+#include "serve/desk.h"
+#include "serve/exhibit.h"
+#include "serve/shelf.h"
+
+#define SERVE_CLIENTS_MAX 64u
+#define SERVE_TOKEN_BYTES 16u
+#define SERVE_DATA "data?" /* the order of everything, without a view */
+
+enum { SERVE_LISTEN, SERVE_SIGNALS, SERVE_DESK, SERVE_FIRST }; /* places of what is polled */
+
+struct serve {
+        int listen, signals;
+        sigset_t mask_before;
+        uint16_t port;
+        char token[2 * SERVE_TOKEN_BYTES + 1];
+        struct exhibit exhibit;
+        struct desk desk;
+        struct shelf shelf;
+        struct reply_body *data, *page; /* the newest of everything, and the page with it */
+        struct client *clients[SERVE_CLIENTS_MAX];
+        uint32_t count;
+        bool stop;
+};
+
+/* ---- answers ---- */
+
+static void answer_error(struct client *c, enum reply_status status, const char *why)
+{
+        struct reply_body *body = reply_error(status, why);
+
+        client_answer(c, body);
+        reply_leave(body);
+}
+
+static struct reply_body *page(struct serve *s)
+{
+        struct str out = { 0 };
+        char live[sizeof s->token + 8];
+
+        if (!s->page) {
+                snprintf(live, sizeof live, "/%s/data", s->token);
+                page_join(s->data->text.data, s->data->text.length, live, &out);
+                s->page = reply_body(REPLY_OK, REPLY_HTML, &out);
+        }
+        return s->page;
+}
+
+/* Not to be told apart by the time it takes. */
+static bool knows_token(const struct serve *s, const struct request_text *path)
+{
+        size_t length = strlen(s->token);
+        unsigned char difference = 0;
+
+        if (path->length < length + 2)
+                return false;
+        for (size_t i = 0; i < length; i++)
+                difference |= (unsigned char)(path->at[i + 1] ^ s->token[i]);
+        return !difference && path->at[length + 1] == '/';
+}
+
+static bool is_own_name(const struct serve *s, const struct request_text *host)
+{
+        static const char *const names[] = { "127.0.0.1", "localhost" };
+        char name[32];
+
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+                snprintf(name, sizeof name, "%s:%u", names[i], s->port);
+                if (request_is(host, name))
+                        return true;
+        }
+        return false;
+}
+
+static void answer_or_wait(struct serve *s, struct client *c, const struct request *r, const char *what)
+{
+        struct str order = { 0 };
+        struct reply_body *body;
+
+        str_format(&order, "%s?", what);
+        str_bytes(&order, r->query.at ? r->query.at : "", r->query.length);
+        body = shelf_find(&s->shelf, str_get(&order), clock_now_ns());
+        if (!body) {
+                client_wait(c, order.data);
+                return;
+        }
+        client_answer(c, body);
+        str_free(&order);
+}
+
+static void answer(struct serve *s, struct client *c, const struct request *r)
+{
+        struct request_text below;
+
+        if (!is_own_name(s, &r->host) || !knows_token(s, &r->path)) {
+                answer_error(c, REPLY_FORBIDDEN, "not for you");
+                return;
+        }
+        below = (struct request_text){ r->path.at + strlen(s->token) + 2, r->path.length - strlen(s->token) - 2 };
+        if (r->method == REQUEST_OTHER)
+                answer_error(c, REPLY_METHOD, "only GET and HEAD");
+        else if (below.length == 0)
+                client_answer(c, page(s));
+        else if (request_is(&below, "data"))
+                answer_or_wait(s, c, r, "data");
+        else if (request_is(&below, "source"))
+                answer_or_wait(s, c, r, "source");
+        else
+                answer_error(c, REPLY_UNKNOWN, "there is no such page");
+}
+
+/* ---- the desk ---- */
+
+static struct client *longest_waiting(struct serve *s)
+{
+        struct client *found = NULL;
+
+        for (uint32_t i = 0; i < s->count; i++)
+                if (s->clients[i]->state == CLIENT_WAITING && (!found || s->clients[i]->since_ns < found->since_ns))
+                        found = s->clients[i];
+        return found;
+}
+
+static void start_work(struct serve *s)
+{
+        struct client *c;
+
+        while (!s->desk.order && (c = longest_waiting(s)))
+                if (!desk_start(&s->desk, c->order))
+                        answer_error(c, REPLY_FAILED, "too many processes, or too little memory, to make the data");
+}
+
+static void note_data(struct serve *s, struct reply_body *body)
+{
+        reply_leave(s->data);
+        reply_leave(s->page);
+        s->data = reply_share(body);
+        s->page = NULL;
+}
+
+static void take_work(struct serve *s)
+{
+        char *order = heap_text(s->desk.order);
+        bool live;
+        struct reply_body *body = desk_take(&s->desk, &live);
+        uint64_t now_ns = clock_now_ns();
+
+        if (body && body->status == REPLY_OK) {
+                shelf_put(&s->shelf, order, body, live ? now_ns + EXHIBIT_EVERY_MS * 1000000ull : UINT64_MAX);
+                if (strcmp(order, SERVE_DATA) == 0)
+                        note_data(s, body);
+        }
+        for (uint32_t i = 0; body && i < s->count; i++)
+                if (s->clients[i]->state == CLIENT_WAITING && strcmp(s->clients[i]->order, order) == 0)
+                        client_answer(s->clients[i], body);
+        reply_leave(body);
+        free(order);
+}
+
+/* ---- clients ---- */
+
+static void remove_client(struct serve *s, uint32_t i)
+{
+        client_free(s->clients[i]);
+        free(s->clients[i]);
+        s->clients[i] = s->clients[--s->count];
+}
+
+/* Who sends nothing whole for longest makes room for the next. */
+static bool make_room(struct serve *s)
+{
+        uint32_t oldest = SERVE_CLIENTS_MAX;
+
+        for (uint32_t i = 0; i < s->count; i++)
+                if ((s->clients[i]->state == CLIENT_READING || s->clients[i]->state == CLIENT_LEAVING) &&
+                    (oldest == SERVE_CLIENTS_MAX || s->clients[i]->since_ns < s->clients[oldest]->since_ns))
+                        oldest = i;
+        if (s->count < SERVE_CLIENTS_MAX)
+                return true;
+        if (oldest == SERVE_CLIENTS_MAX)
+                return false;
+        remove_client(s, oldest);
+        return true;
+}
+
+static void accept_client(struct serve *s)
+{
+        int fd = accept4(s->listen, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+        if (fd < 0)
+                return;
+        if (!make_room(s)) {
+                close(fd);
+                return;
+        }
+        s->clients[s->count] = heap_zero(1, sizeof **s->clients);
+        client_init(s->clients[s->count++], fd);
+}
+
+static void attend(struct serve *s, struct client *c, short events)
+{
+        struct request r;
+        bool whole = false;
+
+        if (c->state == CLIENT_WAITING && events & (POLLRDHUP | POLLHUP | POLLERR))
+                c->state = CLIENT_GONE;
+        else if (c->state == CLIENT_WRITING && events)
+                client_write(c);
+        else if ((c->state == CLIENT_READING || c->state == CLIENT_LEAVING) && events)
+                whole = client_read(c, &r);
+        if (c->state <= CLIENT_LEAVING && clock_now_ns() >= c->deadline_ns)
+                client_expire(c);
+        for (whole = whole || client_next(c, &r); whole; whole = client_next(c, &r))
+                answer(s, c, &r);
+}
+
+/* ---- the loop ---- */
+
+static uint32_t fill(const struct serve *s, struct pollfd *out)
+{
+        out[SERVE_LISTEN] = (struct pollfd){ s->listen, POLLIN, 0 };
+        out[SERVE_SIGNALS] = (struct pollfd){ s->signals, POLLIN, 0 };
+        out[SERVE_DESK] = (struct pollfd){ s->desk.order ? s->desk.fd : -1, POLLIN, 0 };
+        for (uint32_t i = 0; i < s->count; i++)
+                out[SERVE_FIRST + i] = (struct pollfd){ s->clients[i]->fd, client_events(s->clients[i]), 0 };
+        return SERVE_FIRST + s->count;
+}
+
+/* Until the first deadline; -1 for ever. */
+static int patience_ms(const struct serve *s)
+{
+        uint64_t first = UINT64_MAX, now_ns = clock_now_ns();
+
+        for (uint32_t i = 0; i < s->count; i++)
+                if (s->clients[i]->deadline_ns < first)
+                        first = s->clients[i]->deadline_ns;
+        return first == UINT64_MAX ? -1 : first < now_ns ? 0 : (int)((first - now_ns) / 1000000u + 1);
+}
+
+static void step(struct serve *s)
+{
+        struct pollfd polled[SERVE_FIRST + SERVE_CLIENTS_MAX];
+        uint32_t count = fill(s, polled);
+
+        if (poll(polled, count, patience_ms(s)) < 0)
+                return;
+        s->stop = polled[SERVE_SIGNALS].revents != 0;
+        if (polled[SERVE_DESK].revents)
+                take_work(s);
+        for (uint32_t i = SERVE_FIRST; i < count; i++)
+                attend(s, s->clients[i - SERVE_FIRST], polled[i].revents);
+        for (uint32_t i = s->count; i > 0; i--)
+                if (s->clients[i - 1]->state == CLIENT_GONE)
+                        remove_client(s, i - 1);
+        if (polled[SERVE_LISTEN].revents)
+                accept_client(s);
+        start_work(s);
+}
+
+/* ---- begin and end ---- */
+
+static bool make_token(struct serve *s, struct err *e)
+{
+        unsigned char random[SERVE_TOKEN_BYTES];
+
+        if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+                return err_sys(e, ERR_EXIT_CANNOT_TRACE, "no random numbers for the address of the page");
+        for (size_t i = 0; i < sizeof random; i++)
+                snprintf(s->token + 2 * i, 3, "%02x", random[i]);
+        return true;
+}
+
+static bool open_port(struct serve *s, struct err *e)
+{
+        struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+        socklen_t length = sizeof address;
+
+        s->listen = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (s->listen < 0 || bind(s->listen, (struct sockaddr *)&address, length) < 0 || listen(s->listen, SOMAXCONN) < 0 ||
+            getsockname(s->listen, (struct sockaddr *)&address, &length) < 0)
+                return err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot listen on 127.0.0.1");
+        s->port = ntohs(address.sin_port);
+        return true;
+}
+
+static void take_signals(struct serve *s)
+{
+        sigset_t wanted;
+
+        sigemptyset(&wanted);
+        sigaddset(&wanted, SIGINT);
+        sigaddset(&wanted, SIGTERM);
+        sigaddset(&wanted, SIGHUP);
+        sigprocmask(SIG_BLOCK, &wanted, &s->mask_before);
+        s->signals = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* What is there before anybody asks: all names are looked up then, and later processes have them. */
+static bool make_first(struct serve *s, struct err *e)
+{
+        struct str out = { 0 };
+        struct reply_body *body;
+
+        if (!exhibit_data(&s->exhibit, (struct request_text){ 0 }, &out, e)) {
+                str_free(&out);
+                return false;
+        }
+        body = reply_body(REPLY_OK, REPLY_DATA, &out);
+        shelf_put(&s->shelf, SERVE_DATA, body, s->exhibit.live ? clock_now_ns() + EXHIBIT_EVERY_MS * 1000000ull : UINT64_MAX);
+        note_data(s, body);
+        reply_leave(body);
+        return true;
+}
+
+static void announce(const struct serve *s, const struct serve_request *r)
+{
+        char url[sizeof s->token + 64];
+
+        snprintf(url, sizeof url, "http://127.0.0.1:%u/%s/", s->port, s->token);
+        r->announce(r->context, url);
+}
+
+static void close_all(struct serve *s)
+{
+        while (s->count)
+                remove_client(s, s->count - 1);
+        desk_close(&s->desk);
+        reply_leave(s->data);
+        reply_leave(s->page);
+        shelf_free(&s->shelf);
+        exhibit_close(&s->exhibit);
+        if (s->listen >= 0)
+                close(s->listen);
+        if (s->signals < 0)
+                return;
+        close(s->signals);
+        sigprocmask(SIG_SETMASK, &s->mask_before, NULL);
+}
+
+bool serve_run(const struct serve_request *r, struct err *e)
+{
+        struct serve s = { .listen = -1, .signals = -1 };
+        struct serve_request later = *r; /* as the desk knows it: nobody is told how far it is */
+        bool good = exhibit_open(&s.exhibit, r, e);
+
+        desk_init(&s.desk, &s.exhibit);
+        good = good && make_first(&s, e) && make_token(&s, e) && open_port(&s, e);
+        if (good) {
+                later.progress = NULL;
+                s.exhibit.request = &later;
+                take_signals(&s);
+                announce(&s, r);
+        }
+        while (good && !s.stop)
+                step(&s);
+        close_all(&s);
+        return good;
+}
