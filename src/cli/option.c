@@ -187,8 +187,7 @@ static void option_left_column(const struct option_entry *entry, struct str *out
                 str_format(out, " %s", entry->argument);
 }
 
-/* Help texts may be longer than a line: they continue, indented, at each '\n' and where a word would not fit. */
-static void option_right_column(const char *help, size_t column, struct str *out)
+void option_text(const char *help, size_t column, struct str *out)
 {
         size_t used = column;
 
@@ -218,7 +217,7 @@ void option_help(const struct option_entry *entries, struct str *out)
 
                 if (!entry->name && !entry->letter) {
                         str_char(out, '\n');
-                        option_right_column(entry->help, 0, out);
+                        option_text(entry->help, 0, out);
                         continue;
                 }
                 option_left_column(entry, out);
@@ -227,6 +226,6 @@ void option_help(const struct option_entry *entries, struct str *out)
                         str_format(out, "\n%*s", (int)column, "");
                 else
                         str_format(out, "%*s", (int)(column - used), "");
-                option_right_column(entry->help, column, out);
+                option_text(entry->help, column, out);
         }
 }

@@ -72,6 +72,9 @@ int option_next(struct option_parser *p);
 /* Append one aligned line per entry; no line is wider than 80 columns. */
 void option_help(const struct option_entry *entries, struct str *out);
 
+/* Append a text that begins at COLUMN and its end of line: it continues, indented, at each '\n' and where a word would not fit. */
+void option_text(const char *text, size_t column, struct str *out);
+
 /* The place of WORD in values such as "none|exec|all"; -1: not there. */
 int option_choice(const char *values, const char *word);
 

@@ -89,7 +89,7 @@
 enum { REPORT_OPTIONS(OPTION_ENUM) REPORT_COUNT };
 
 struct report {
-        const char *command; /* for messages: "report" or "diff" */
+        const char *command; /* for messages: "report", "diff", "export" */
         int view; /* REPORT_TREE ... REPORT_JSON */
         const char *view_value; /* of --callers, --source and --retained */
         bool json; /* another view than --json, for programs */
@@ -133,6 +133,12 @@ unsigned report_view_follows(const struct report *r);
 
 /* Whether the end of the file that is missing held all that the view shows. */
 bool report_view_lost(const struct report *r, const struct profile *p);
+
+/* Words for moments mean something only together with a recording: find them in P. */
+bool report_resolve(struct report *r, const struct profile *p, struct err *e);
+
+/* An empty result is said to be one. */
+void report_remark(const struct report *r, const struct selection *sel);
 
 /* Append the view of P, which came from FILE. */
 bool report_view_write(struct report *r, const struct profile *p, const char *file, int color, struct str *out,

@@ -51,10 +51,10 @@ static int check_group(const struct report *r)
         const char *group = r->group == GROUP_SIZE ? "size" : "thread";
 
         if (by_list(r) && (r->range_word || (r->at_word && !at_is(r, "end"))))
-                return message_usage("report", "--group-by %s cannot follow %s: its numbers are not known that way", group,
+                return message_usage(r->command, "--group-by %s cannot follow %s: its numbers are not known that way", group,
                                      r->range_word ? "--range" : "--at");
         if (r->group != GROUP_STACK && r->view_set && r->view != REPORT_FLAT)
-                return message_usage("report", "--group-by makes a table: it cannot be combined with --%s", report_view_name(r));
+                return message_usage(r->command, "--group-by makes a table: it cannot be combined with --%s", report_view_name(r));
         return 0;
 }
 
@@ -63,19 +63,19 @@ static int check_view(const struct report *r)
         const char *view = report_view_name(r), *option = not_followed(r);
 
         if (option)
-                return message_usage("report", "--%s cannot follow %s: its numbers are not known that way", view, option);
+                return message_usage(r->command, "--%s cannot follow %s: its numbers are not known that way", view, option);
         if (r->range_word && r->at_word)
-                return message_usage("report", "--at and --range contradict each other: give one of them");
+                return message_usage(r->command, "--at and --range contradict each other: give one of them");
         if (r->request.change && !r->range_word)
-                return message_usage("report", "--cost change needs --range A..B");
+                return message_usage(r->command, "--cost change needs --range A..B");
         if (r->csv && r->group == GROUP_STACK && r->view != REPORT_FLAT && r->view != REPORT_GROWTH &&
             r->view != REPORT_BLOCKS && r->view != REPORT_THREADS)
-                return message_usage("report", "--csv is for --flat, --growth, --blocks, --threads and --group-by, not for "
+                return message_usage(r->command, "--csv is for --flat, --growth, --blocks, --threads and --group-by, not for "
                                                "--%s", view);
         if (r->view == REPORT_RETAINED && (r->cost_set || r->request.depth_merge))
-                return message_usage("report", "--retained is of the blocks not freed, one by one: it knows no --cost and no --depth-merge");
+                return message_usage(r->command, "--retained is of the blocks not freed, one by one: it knows no --cost and no --depth-merge");
         if (r->inverted && (r->view != REPORT_TREE || r->group != GROUP_STACK))
-                return message_usage("report", "--inverted is for the tree only");
+                return message_usage(r->command, "--inverted is for the tree only");
         return check_group(r);
 }
 
@@ -99,10 +99,10 @@ static int check_sort(const struct report *r)
                      r->sort == FLAT_ALLOCS || r->sort == FLAT_AVERAGE;
 
         if (r->sort_set && !known && of_slices(r))
-                return message_usage("report", "that --sort key is known for the whole run only, not for --at TIME or "
+                return message_usage(r->command, "that --sort key is known for the whole run only, not for --at TIME or "
                                                "--range");
         if (r->sort_set && !can_sort(r))
-                return message_usage("report", "--%s has an order of its own%s; --sort is for --flat, --growth and --tree",
+                return message_usage(r->command, "--%s has an order of its own%s; --sort is for --flat, --growth and --tree",
                                      report_view_name(r), r->view == REPORT_BLOCKS ? ", live-bytes or age" : "");
         return 0;
 }
@@ -148,14 +148,14 @@ int report_settle(struct report *r)
                                 r->cost_set = true;
                         }
                 if (!r->cost_set)
-                        return message_usage("report", "only --flat can be ordered by that key");
+                        return message_usage(r->command, "only --flat can be ordered by that key");
         }
         if (!r->cost_set)
                 r->request.cost = default_cost(r);
         if (by_list(r) && r->request.cost == SELECT_PEAK)
-                return message_usage("report", "--group-by thread and size do not know the peak; use --cost live");
+                return message_usage(r->command, "--group-by thread and size do not know the peak; use --cost live");
         if (r->group == GROUP_SIZE && r->request.cost != SELECT_LIVE)
-                return message_usage("report", "--group-by size knows the blocks not freed only: --cost live");
+                return message_usage(r->command, "--group-by size knows the blocks not freed only: --cost live");
         r->request.each_site = r->view == REPORT_BLOCKS;
         r->request.resources = r->view == REPORT_RESOURCES;
         r->request.filter = &r->filter;

@@ -255,8 +255,7 @@ static bool write_selected(struct scene *c)
         return true;
 }
 
-/* An empty result is said to be one. */
-static void remark(const struct report *r, const struct selection *sel)
+void report_remark(const struct report *r, const struct selection *sel)
 {
         uint64_t end = sel->profile->meta.duration_ms;
         bool range = r->request.from.type != MOMENT_NONE;
@@ -274,8 +273,7 @@ static void remark(const struct report *r, const struct selection *sel)
         str_free(&time);
 }
 
-/* Words for moments mean something only together with a recording. */
-static bool resolve(struct report *r, const struct profile *p, struct err *e)
+bool report_resolve(struct report *r, const struct profile *p, struct err *e)
 {
         struct select_request *request = &r->request;
 
@@ -309,7 +307,7 @@ bool report_view_write(struct report *r, const struct profile *p, const char *fi
         struct scene c = { .r = r, .p = p, .file = file, .sel = &sel, .color = color, .out = out, .e = e };
         bool good;
 
-        if (!resolve(r, p, e))
+        if (!report_resolve(r, p, e))
                 return false;
         timeline_range(r, &c);
         c.columns = r->request.columns = r->output ? 0 : pager_columns();
@@ -318,7 +316,7 @@ bool report_view_write(struct report *r, const struct profile *p, const char *fi
         r->request.progress = line.terminal ? &line.progress : NULL;
         good = select_make(&sel, p, c.s, &r->request, e);
         if (good) {
-                remark(r, &sel);
+                report_remark(r, &sel);
                 good = write_selected(&c);
         }
         progress_end(&line);

@@ -103,41 +103,37 @@ static uint32_t add_frames(struct stacks *s, uint32_t parent, uint32_t node, uin
 
 /* By node of the selection's tree. */
 struct passage {
-        uint32_t end;  /* where a stack ends that ends here */
-        uint32_t from; /* where those go on that pass through: the root where all outside of them is start code */
-        uint8_t needed;
+        uint32_t end;   /* the node that is the stack up to here */
+        bool used;
+        bool outermost; /* outside of it is start code only */
 };
 
-static void mark_needed(const struct stacks *s, struct passage *passages)
+/* Whether NODE is the last frame outwards that is shown. */
+static bool is_outermost(const struct stacks *s, uint32_t node)
 {
-        for (uint32_t i = 0; i < s->sel->heap.count; i++)
-                for (uint32_t at = s->sel->heap.rows[i].node; at > 1 && !passages[at].needed; at = select_parent(s->sel, at))
-                        passages[at].needed = 1;
-}
-
-/* Where the frames of NODE are put, inside of its caller's. */
-static uint32_t place_of(const struct stacks *s, const struct passage *passages, uint32_t node)
-{
-        uint32_t caller = select_parent(s->sel, node);
-
-        if (caller <= 1 || label_is_thread_start(s->profile, s->symbols, select_origin(s->sel, caller), select_origin(s->sel, node)))
-                return 0;
-        return passages[caller].from;
-}
-
-static void pass(struct stacks *s, struct passage *passages)
-{
+        uint32_t caller = select_parent(s->sel, node), origin = select_origin(s->sel, caller), count;
         const struct symbol_frame *names;
 
-        for (uint32_t node = 2; node < s->sel->node_count; node++) {
-                uint32_t origin = select_origin(s->sel, node), count;
+        if (caller <= 1 || label_is_thread_start(s->profile, s->symbols, origin, select_origin(s->sel, node)))
+                return true;
+        count = symbols_node(s->symbols, origin, &names);
+        return label_is_start(&names[count - 1]);
+}
 
-                if (!passages[node].needed)
-                        continue;
-                passages[node].end = add_frames(s, place_of(s, passages, node), origin, 0);
-                count = symbols_node(s->symbols, origin, &names);
-                passages[node].from = label_is_start(&names[count - 1]) ? 0 : passages[node].end;
+static void mark_used(const struct stacks *s, struct passage *passages, uint32_t node)
+{
+        while (node > 1 && !passages[node].used) {
+                passages[node].used = true;
+                passages[node].outermost = is_outermost(s, node);
+                if (passages[node].outermost)
+                        return;
+                node = select_parent(s->sel, node);
         }
+}
+
+static uint32_t place_of(const struct stacks *s, const struct passage *passages, uint32_t node)
+{
+        return passages[node].outermost ? 0 : passages[select_parent(s->sel, node)].end;
 }
 
 static uint32_t end_of(struct stacks *s, const struct passage *passages, const struct select_row *row)
@@ -147,6 +143,18 @@ static uint32_t end_of(struct stacks *s, const struct passage *passages, const s
         if (row->level)
                 return add_frames(s, place_of(s, passages, row->node), select_origin(s->sel, row->node), row->level);
         return passages[row->node].end;
+}
+
+static struct passage *pass(struct stacks *s)
+{
+        struct passage *passages = heap_zero(s->sel->node_count, sizeof *passages);
+
+        for (uint32_t i = 0; i < s->sel->heap.count; i++)
+                mark_used(s, passages, s->sel->heap.rows[i].node);
+        for (uint32_t node = 2; node < s->sel->node_count; node++)
+                if (passages[node].used)
+                        passages[node].end = add_frames(s, place_of(s, passages, node), select_origin(s->sel, node), 0);
+        return passages;
 }
 
 static struct stacks_sample *sample_at(struct stacks *s, uint32_t node)
@@ -175,14 +183,13 @@ static void add_row(struct stacks *s, uint32_t node, const struct select_row *ro
 void stacks_make(struct stacks *s, const struct export_input *in, enum stacks_by by)
 {
         const struct select_part *heap = &in->sel->heap;
-        struct passage *passages = heap_zero(in->sel->node_count, sizeof *passages);
+        struct passage *passages;
 
         *s = (struct stacks){ .profile = in->profile, .symbols = in->symbols, .sel = in->sel, .by = by, .node_count = 1 };
         cost_start(&s->source, in->sel, in->symbols);
         node_widen(s);
         s->nodes[0] = (struct stacks_node){ 0 };
-        mark_needed(s, passages);
-        pass(s, passages);
+        passages = pass(s);
         s->ends = heap_zero(heap->count, sizeof *s->ends);
         for (uint32_t i = 0; i < heap->count; i++) {
                 s->ends[i] = end_of(s, passages, &heap->rows[i]);

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd_export.c -- `seep export`: a recording in the forms of other tools.
+ *
+ * Room:   outside, cli/ only.
+ * Keeps:  options that `seep report` has too mean the same here: they are handed to it by name.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/deliver.h"
+#include "cli/message.h"
+#include "cli/names.h"
+#include "cli/newest.h"
+#include "cli/option.h"
+#include "cli/pager.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+#include "cli/suggest.h"
+#include "export/export.h"
+#include "profile/file.h"
+
+#define EXPORT_OPTIONS(X)                                                                                              \
+        X(EXPORT_TO, "to", 't', "FORM", "which form; list explains them all",                                          \
+          "list|pprof|collapsed|speedscope|callgrind|gprof2dot|csv|json|dhat|massif|heaptrack|firefox|sqlite|"         \
+          "valgrind-xml|sarif|junit|...")                                                                              \
+        X(EXPORT_HEAD_WHAT, NULL, 0, NULL, "what is counted:")                                                         \
+        X(EXPORT_COST, "cost", 0, "COST",                                                                              \
+          "alloc-bytes alloc-count peak-bytes peak-count live-bytes live-count leaked-bytes leaked-count temp-count, " \
+          "or a word of 'seep report'; forms with several costs give all unless one is asked for",                     \
+          "alloc-bytes|alloc-count|peak-bytes|peak-count|live-bytes|live-count|leaked-bytes|leaked-count|temp-count|"  \
+          "peak|live|total|allocs|temporary|change|...")                                                               \
+        X(EXPORT_AT, "at", 0, "WHEN", "the moment: peak, end, a time like 1.5s, a snapshot's number, or a label",      \
+          "peak|end|...")                                                                                              \
+        X(EXPORT_RANGE, "range", 0, "A..B", "what happened between two moments: 2s..5s, ..5s, startup..")              \
+        X(EXPORT_HEAD_FILTER, NULL, 0, NULL, "which stacks (extended regular expressions, each may be repeated):")    \
+        X(EXPORT_INCLUDE, "include", 'i', "RE", "only stacks with such a function")                                    \
+        X(EXPORT_EXCLUDE, "exclude", 'x', "RE", "no stacks with such a function")                                      \
+        X(EXPORT_MODULE, "module", 0, "RE", "only stacks through such a library or program")                           \
+        X(EXPORT_NOT_MODULE, "exclude-module", 0, "RE", "no stacks through such a library or program")                 \
+        X(EXPORT_THREAD, "thread", 0, "RE", "only what threads of such a name or number did")                          \
+        X(EXPORT_DEPTH_MERGE, "depth-merge", 0, "N", "stacks equal in their N innermost frames are one")               \
+        X(EXPORT_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                  \
+        NAMES_OPTIONS(X, EXPORT)                                                                                       \
+        X(EXPORT_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                \
+        X(EXPORT_OUTPUT, "output", 'o', "FILE", "write to FILE instead of stdout")                                     \
+        X(EXPORT_FORCE, "force", 'f', NULL, "replace an existing FILE")                                                \
+        X(EXPORT_QUIET, "quiet", 'q', NULL, "no warnings")                                                             \
+        X(EXPORT_HELP, "help", 'h', NULL, "this text")
+
+enum { EXPORT_OPTIONS(OPTION_ENUM) EXPORT_COUNT };
+const struct option_entry export_options[] = { EXPORT_OPTIONS(OPTION_ENTRY) OPTION_END };
+
+struct wish {
+        const struct export_form *form; /* NULL: not said */
+        bool list;
+        struct report asked;
+        struct export_input input;
+};
+
+/* ---- what there is ---- */
+
+static void list_forms(struct str *out)
+{
+        const size_t column = 38;
+
+        str_text(out, "  FORM          USUAL NAME            WHO READS IT\n");
+        for (const struct export_form *form = export_forms; form->word; form++) {
+                struct str text = { 0 };
+
+                str_text(&text, form->purpose);
+                if (form->flags & EXPORT_EVENTS)
+                        str_text(&text, "\nneeds a recording made with --events");
+                if (form->flags & EXPORT_WHOLE)
+                        str_text(&text, "\nof the whole run: no --at, --range, --cost");
+                str_format(out, "  %-12s  NAME%-16s  ", form->word, form->suffix);
+                option_text(str_get(&text), column, out);
+                str_free(&text);
+        }
+}
+
+static int say(struct str *out)
+{
+        pager_show(out, true);
+        str_free(out);
+        return 0;
+}
+
+static int say_help(void)
+{
+        struct str out = { 0 };
+
+        str_text(&out, "usage: seep export --to FORM [OPTIONS] [FILE]\n\n"
+                       "Write a recording in the form of another tool, to stdout or to -o FILE.\n"
+                       "FILE defaults to the newest *.seep here.\n\n");
+        option_help(export_options, &out);
+        str_text(&out, "\nforms:\n");
+        list_forms(&out);
+        str_text(&out, "\nexamples:\n"
+                       "  seep export --to pprof -o heap.pb.gz && go tool pprof -http : heap.pb.gz\n"
+                       "  seep export --to collapsed --cost peak | flamegraph.pl >peak.svg\n"
+                       "  seep export --to speedscope -o run.speedscope.json run.seep\n"
+                       "  seep export --to callgrind --cost leaked-bytes -o callgrind.out.leaks\n"
+                       "\nExit status: 0 fine, 2 wrong use, 4 the file cannot be read.\n");
+        return say(&out);
+}
+
+static int say_list(void)
+{
+        struct str out = { 0 };
+
+        list_forms(&out);
+        str_text(&out, "\nExample: seep export --to pprof -o heap.pb.gz\n");
+        return say(&out);
+}
+
+/* ---- words ---- */
+
+static int no_form(void)
+{
+        struct str names = { 0 };
+        int status;
+
+        for (const struct export_form *form = export_forms; form->word; form++)
+                str_format(&names, "%s%s", form == export_forms ? "" : ", ", form->word);
+        status = message_usage("export", "which form? Give --to with one of %s; --to list explains them", str_get(&names));
+        str_free(&names);
+        return status;
+}
+
+static int take_form(struct wish *w, const char *word)
+{
+        const char *words[64] = { "list" };
+        const char *near;
+        size_t count = 1;
+
+        w->form = export_find(word);
+        w->list = strcmp(word, "list") == 0;
+        if (w->form || w->list)
+                return 0;
+        for (const struct export_form *form = export_forms; form->word && count < sizeof words / sizeof words[0]; form++)
+                words[count++] = form->word;
+        near = suggest_nearest(word, words, count);
+        return message_usage("export", "there is no form '%s'%s%s%s; --to list explains those there are", word,
+                             near ? ": did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+static int take(struct wish *w, int which, const char *value)
+{
+        struct report *r = &w->asked;
+
+        if (which == EXPORT_TO)
+                return take_form(w, value);
+        if (which != EXPORT_COST || strcmp(value, "change") == 0) {
+                if (which == EXPORT_COST)
+                        w->input.cost = COST_LIVE_BYTES;
+                return report_take(r, report_option(export_options[which].name), value);
+        }
+        if (!cost_named(value, &w->input.cost))
+                return message_usage("export", "--cost '%s': there is no such cost ('seep help export' lists them)", value);
+        r->cost_set = true;
+        r->request.change = false;
+        r->request.cost = cost_names[w->input.cost].select;
+        return 0;
+}
+
+static int check(const struct wish *w)
+{
+        const struct report *r = &w->asked;
+        bool to_stdout = !r->output || strcmp(r->output, "-") == 0;
+
+        if ((w->form->flags & EXPORT_WHOLE) && (r->at_word || r->range_word || r->cost_set))
+                return message_usage("export", "--to %s is of the whole run: it knows no --at, --range and --cost", w->form->word);
+        if ((w->form->flags & EXPORT_BINARY) && to_stdout && isatty(STDOUT_FILENO))
+                return message_usage("export", "%s is not text, and stdout is a terminal: give '-o NAME%s', or pipe it", w->form->word,
+                                     w->form->suffix);
+        return 0;
+}
+
+/* ---- work ---- */
+
+static void tell_remarks(struct str *remarks)
+{
+        char *rest = remarks->data, *line;
+
+        while ((line = rest ? strsep(&rest, "\n") : NULL) != NULL)
+                if (*line)
+                        message("%s", line);
+}
+
+static bool make(struct wish *w, const struct profile *p, struct str *out, struct err *e)
+{
+        struct report *r = &w->asked;
+        struct str remarks = { 0 };
+        struct selection sel, resources;
+        struct select_request request;
+        bool good = select_make(&sel, p, w->input.symbols, &r->request, e);
+
+        if (!good) {
+                select_free(&sel);
+                return false;
+        }
+        request = r->request;
+        request.resources = true;
+        select_make(&resources, p, w->input.symbols, &request, e); /* possible, as it was before */
+        report_remark(r, &sel);
+        w->input.profile = p;
+        w->input.sel = &sel;
+        w->input.resources = &resources;
+        w->input.cost_set = r->cost_set;
+        w->input.remarks = r->quiet ? NULL : &remarks;
+        good = w->form->write(&w->input, out, e);
+        tell_remarks(&remarks);
+        str_free(&remarks);
+        select_free(&resources);
+        select_free(&sel);
+        return good;
+}
+
+static bool convert(struct wish *w, const struct profile *p, struct str *out, struct err *e)
+{
+        struct report *r = &w->asked;
+        struct progress_line line;
+        bool good;
+
+        if (!report_resolve(r, p, e))
+                return false;
+        w->input.symbols = symbols_new(p, &r->names.options);
+        progress_start(&line, "finding names", r->quiet);
+        r->request.progress = line.terminal ? &line.progress : NULL;
+        good = make(w, p, out, e);
+        progress_end(&line);
+        if (good && !r->quiet)
+                names_hint(w->input.symbols, p);
+        symbols_free(w->input.symbols);
+        return good;
+}
+
+static int show(struct wish *w)
+{
+        struct report *r = &w->asked;
+        struct deliver how = { r->output, r->force, true };
+        struct profile p = { 0 };
+        struct str out = { 0 };
+        struct err e = { 0 };
+        int status = 0;
+
+        if (!file_read(&p, w->input.file, &e))
+                return message_error(&e);
+        if (p.truncated && !r->quiet)
+                message("%s ends early: exported is what is whole ('seep info %s' tells what is missing)", w->input.file, w->input.file);
+        if (report_view_lost(r, &p))
+                err_set(&e, ERR_EXIT_BAD_FILE, "%s: no call stack is in the part that can be read", w->input.file);
+        if (e.exit_code || !convert(w, &p, &out, &e) || !deliver_text(&how, &out, &e))
+                status = message_error(&e);
+        str_free(&out);
+        profile_free(&p);
+        return status;
+}
+
+static int run(struct wish *w, const char *file)
+{
+        struct err e = { 0 };
+        char *newest = NULL;
+        int status = check(w);
+
+        if (!status)
+                status = report_settle(&w->asked);
+        if (status)
+                return status;
+        if (!file && !newest_recording(&newest, &e))
+                return message_error(&e);
+        w->input.file = file ? file : newest;
+        status = show(w);
+        free(newest);
+        return status;
+}
+
+int cmd_export(int argc, char **argv)
+{
+        struct wish w = { .asked = { .command = "export", .view = REPORT_JSON } };
+        struct option_parser parser;
+        int which, status = 0;
+        bool help = false;
+
+        option_start(&parser, "export", export_options, argc, argv);
+        while (!status && !help && (which = option_next(&parser)) >= 0) {
+                help = which == EXPORT_HELP;
+                if (!help)
+                        status = take(&w, which, parser.value);
+        }
+        if (!status && !help && which == OPTION_WRONG)
+                status = ERR_EXIT_USAGE;
+        if (!status && !help && !w.list && !w.form)
+                status = no_form();
+        if (!status && !help && argc - parser.first_operand > 1)
+                status = message_usage("export", "one recording at a time, not also '%s'", argv[parser.first_operand + 1]);
+        if (!status && !help)
+                status = w.list ? say_list() : run(&w, argv[parser.first_operand]);
+        report_free(&w.asked);
+        return help ? say_help() : status;
+}
