@@ -23,6 +23,7 @@
         X(why, "[OPTIONS] [FILE|PID] ADDRESS|#SITE", "tell what keeps a block of memory alive")                        \
         X(diff, "[OPTIONS] OLD NEW", "tell what changed between two recordings or two moments of one")                \
         X(events, "[OPTIONS] [FILE]", "print every transaction of a recording made with --events")                       \
+        X(sql, "[OPTIONS] [FILE] [QUERY|-]", "ask a recording in SQL")                                                          \
         X(export, "--to FORM [OPTIONS] [FILE]", "write a recording in the form of another tool")                            \
         X(info, "[OPTIONS] [FILE]", "tell what a recording holds and whether it is whole")                             \
         X(symbolize, "[OPTIONS] FILE", "store names in a recording, to read it anywhere")                               \

@@ -18,6 +18,8 @@ const struct export_form export_forms[] = {
           export_gprof2dot },
         { "csv", ".csv", "spreadsheets, pandas: the table of 'seep report --csv'", 0, export_csv },
         { "json", ".json", "jq, scripts: the same as 'seep report --json'", 0, export_json },
+        { "sqlite", ".sqlite", "sqlite3 and all that reads its databases: tables and views ('seep sql' asks without a file)", EXPORT_BINARY | EXPORT_WHOLE,
+          export_sqlite },
         { 0 },
 };
 

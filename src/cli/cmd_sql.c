@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd_sql.c -- `seep sql [FILE] QUERY`: questions to a recording, in SQL.
+ *
+ * Room:   outside, cli/ only.
+ * Keeps:  the database is made in memory for one command and is only read: no statement reaches another file.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+#include "base/io.h"
+#include "cli/command.h"
+#include "cli/deliver.h"
+#include "cli/message.h"
+#include "cli/names.h"
+#include "cli/newest.h"
+#include "cli/option.h"
+#include "cli/pager.h"
+#include "cli/progress.h"
+#include "cli/sql_result.h"
+#include "cli/suggest.h"
+#include "export/sqlite.h"
+#include "profile/file.h"
+
+#define SQL_OPTIONS(X)                                                                                                 \
+        X(SQL_HEAD_FORM, NULL, 0, NULL, "form of the result:")                                                         \
+        X(SQL_CSV, "csv", 0, NULL, "a table for programs")                                                             \
+        X(SQL_JSON, "json", 0, NULL, "a list of objects for each query")                                               \
+        X(SQL_NO_HEADER, "no-header", 0, NULL, "without the line of column names")                                     \
+        X(SQL_SCHEMA, "schema", 0, NULL, "list tables and views with their columns (default without a query)")         \
+        X(SQL_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                     \
+        NAMES_OPTIONS(X, SQL)                                                                                          \
+        X(SQL_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                   \
+        X(SQL_OUTPUT, "output", 'o', "FILE", "write to FILE instead of stdout")                                        \
+        X(SQL_FORCE, "force", 'f', NULL, "replace an existing FILE")                                                   \
+        X(SQL_COLOR, "color", 0, "WHEN", "auto (default), always, never", "auto|always|never")                         \
+        X(SQL_NO_PAGER, "no-pager", 0, NULL, "no pager, also on a terminal")                                           \
+        X(SQL_QUIET, "quiet", 'q', NULL, "no warnings")                                                                \
+        X(SQL_HELP, "help", 'h', NULL, "this text")
+
+enum { SQL_OPTIONS(OPTION_ENUM) SQL_COUNT };
+const struct option_entry sql_options[] = { SQL_OPTIONS(OPTION_ENTRY) OPTION_END };
+
+/* What was asked for. */
+struct sql {
+        char *file;
+        struct str query;
+        bool schema, quiet;
+        enum pager_color color;
+        struct deliver to;
+        struct names names;
+        struct sql_result result;
+
+        sqlite3 *db;
+        sqlite3_stmt **statements;
+        size_t statement_count;
+        bool refused; /* a statement would have done more than read */
+};
+
+static int say_help(void)
+{
+        struct str out = { 0 };
+
+        str_text(&out, "usage: seep sql [OPTIONS] [FILE] [QUERY|-]\n\n"
+                       "Ask a recording in SQL, as SQLite has it. FILE is a recording (the newest *.seep\n"
+                       "here). QUERY may be several statements with ';' between; - or no QUERY takes\n"
+                       "them from stdin. On a terminal, no QUERY lists the tables and views.\n");
+        option_help(sql_options, &out);
+        str_text(&out, "\nexamples:\n"
+                       "  seep sql 'SELECT * FROM top LIMIT 10'\n"
+                       "  seep sql run.seep 'SELECT function, bytes FROM leaks'\n"
+                       "  seep sql --csv run.seep 'SELECT ms, live_bytes FROM timeline' > heap.csv\n"
+                       "  seep sql run.seep < questions.sql\n"
+                       "\nExit status: 0 fine, 2 wrong use or wrong SQL, 4 the file cannot be read.\n");
+        pager_show(&out, true);
+        str_free(&out);
+        return 0;
+}
+
+/* ---- reading only ---- */
+
+static bool is_harmless_pragma(const char *name, const char *value)
+{
+        static const char *const about[] = { "table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo" };
+
+        for (size_t i = 0; i < sizeof about / sizeof *about; i++)
+                if (sqlite3_stricmp(name, about[i]) == 0)
+                        return true;
+        return !value && (sqlite3_stricmp(name, "user_version") == 0 || sqlite3_stricmp(name, "application_id") == 0);
+}
+
+/* No statement changes anything, opens another file or loads code. */
+static int authorize(void *context, int action, const char *first, const char *second, const char *database, const char *view)
+{
+        struct sql *q = context;
+        bool good = action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_RECURSIVE ||
+                    (action == SQLITE_FUNCTION && sqlite3_stricmp(second, "load_extension") != 0) ||
+                    (action == SQLITE_PRAGMA && is_harmless_pragma(first, second));
+
+        (void)database;
+        (void)view;
+        q->refused |= !good;
+        return good ? SQLITE_OK : SQLITE_DENY;
+}
+
+/* Functions that are tables are made when they are first used, which is no reading. */
+#define SQL_MAKE_FUNCTIONS                                                                                                             \
+        "SELECT 1 FROM json_each('[]'), json_tree('[]'), pragma_table_info('meta'), pragma_table_xinfo('meta'), pragma_table_list, " \
+        "pragma_index_list('meta'), pragma_index_info('stack_parent')"
+
+static bool close_in(struct sql *q)
+{
+        return sqlite3_exec(q->db, SQL_MAKE_FUNCTIONS, NULL, NULL, NULL) == SQLITE_OK &&
+               sqlite3_exec(q->db, "PRAGMA query_only = 1; PRAGMA trusted_schema = 0", NULL, NULL, NULL) == SQLITE_OK &&
+               sqlite3_db_config(q->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL) == SQLITE_OK &&
+               sqlite3_set_authorizer(q->db, authorize, q) == SQLITE_OK;
+}
+
+/* ---- wrong SQL ---- */
+
+/* The line of SQL that byte AT is in, with a mark below. */
+static void show_place(const char *sql, size_t at)
+{
+        size_t start = at, length;
+        struct str blank = { 0 };
+
+        while (start && sql[start - 1] != '\n')
+                start--;
+        length = strcspn(sql + start, "\n");
+        for (size_t i = start; i < at; i++)
+                if (((unsigned char)sql[i] & 0xc0) != 0x80)
+                        str_char(&blank, sql[i] == '\t' ? '\t' : ' ');
+        message("  %.*s", (int)length, sql + start);
+        message("  %s^", str_get(&blank));
+        str_free(&blank);
+}
+
+static void suggest_table(struct sql *q, const char *typed)
+{
+        const char *words[64];
+        sqlite3_stmt *names = NULL;
+        size_t count = 0;
+        const char *near;
+
+        sqlite3_set_authorizer(q->db, NULL, NULL);
+        sqlite3_prepare_v2(q->db, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')", -1, &names, NULL);
+        while (count < sizeof words / sizeof *words && sqlite3_step(names) == SQLITE_ROW)
+                words[count++] = heap_text((const char *)sqlite3_column_text(names, 0));
+        sqlite3_finalize(names);
+        near = suggest_nearest(typed, words, count);
+        if (near)
+                message("did you mean '%s'?", near);
+        else
+                message("'seep sql --schema' lists tables and views");
+        while (count)
+                free((char *)words[--count]);
+}
+
+/* What is wrong in STATEMENT, which is a part of the query. */
+static int say_wrong(struct sql *q, const char *statement)
+{
+        static const char no_table[] = "no such table: ";
+        char *text = heap_text(sqlite3_errmsg(q->db));
+        int at = -1;
+
+#if SQLITE_VERSION_NUMBER >= 3038000
+        at = sqlite3_error_offset(q->db);
+#endif
+        if (q->refused) {
+                message("the recording is only read: no statement may change, attach or load anything ('seep export --to sqlite' gives a database that "
+                        "may be changed)");
+                if (statement)
+                        show_place(str_get(&q->query), (size_t)(statement - str_get(&q->query)) + strspn(statement, " \t\r\n"));
+        } else {
+                message("SQL: %s", text);
+                if (statement && at >= 0)
+                        show_place(str_get(&q->query), (size_t)(statement - str_get(&q->query)) + (size_t)at);
+                if (strncmp(text, no_table, sizeof no_table - 1) == 0)
+                        suggest_table(q, text + sizeof no_table - 1);
+        }
+        free(text);
+        return ERR_EXIT_USAGE;
+}
+
+/* ---- the query ---- */
+
+/* All statements are understood before the first is run. */
+static int prepare(struct sql *q)
+{
+        const char *rest = str_get(&q->query);
+
+        while (*rest) {
+                sqlite3_stmt *statement = NULL;
+                const char *begin = rest;
+
+                if (sqlite3_prepare_v2(q->db, begin, -1, &statement, &rest) != SQLITE_OK)
+                        return say_wrong(q, begin);
+                if (!statement) /* a comment, or nothing */
+                        continue;
+                q->statements = heap_grow(q->statements, q->statement_count + 1, sizeof *q->statements);
+                q->statements[q->statement_count++] = statement;
+                if (sqlite3_bind_parameter_count(statement))
+                        return message_usage("sql", "%s: there are no parameters to be filled in", sqlite3_bind_parameter_name(statement, 1) ? sqlite3_bind_parameter_name(statement, 1) : "?");
+        }
+        return 0;
+}
+
+static int answer(struct sql *q)
+{
+        struct deliver_stream stream;
+        struct err e = { 0 };
+        int status = 0;
+
+        if (!deliver_begin(&stream, &q->to, &e))
+                return message_error(&e);
+        q->result.to = &stream;
+        if (q->schema)
+                sql_schema(q->db, &stream.text);
+        for (size_t i = 0; i < q->statement_count && !status && !stream.failure; i++)
+                if (!sql_result_write(&q->result, q->statements[i]))
+                        status = say_wrong(q, NULL);
+        if (!deliver_end(&stream, &e) && !status)
+                status = message_error(&e);
+        return status;
+}
+
+/* ---- the database ---- */
+
+static bool make_database(struct sql *q, const struct profile *p, struct err *e)
+{
+        struct symbols *s = symbols_new(p, &q->names.options);
+        struct progress_line line;
+        struct select_request request = { .cost = SELECT_LIVE, .each_site = true, .progress = &line.progress };
+        struct selection sel;
+        struct export_input in = { .profile = p, .symbols = s, .sel = &sel, .file = q->file };
+
+        progress_start(&line, "finding names", q->quiet);
+        if (select_make(&sel, p, s, &request, e))
+                q->db = sqlite_database(&in, e);
+        select_free(&sel);
+        progress_end(&line);
+        symbols_free(s);
+        return q->db != NULL;
+}
+
+static int run(struct sql *q)
+{
+        struct profile p = { 0 };
+        struct err e = { 0 };
+        int status = 0;
+
+        if ((!q->file && !newest_recording(&q->file, &e)) || !file_read(&p, q->file, &e))
+                return message_error(&e);
+        if (p.truncated && !q->quiet)
+                message("%s ends early: shown is what is whole ('seep info %s' tells what is missing)", q->file, q->file);
+        if (!make_database(q, &p, &e))
+                status = message_error(&e);
+        profile_free(&p);
+        if (!status && !close_in(q))
+                status = say_wrong(q, NULL);
+        if (!status && !q->schema)
+                status = prepare(q);
+        if (!status) {
+                q->result.color = deliver_color(&q->to, q->color);
+                status = answer(q);
+        }
+        for (size_t i = 0; i < q->statement_count; i++)
+                sqlite3_finalize(q->statements[i]);
+        free(q->statements);
+        sqlite3_close(q->db);
+        return status;
+}
+
+/* ---- words ---- */
+
+static int take(struct sql *q, int which, const char *value)
+{
+        int status = 0;
+
+        if (names_take(&q->names, "sql", sql_options[which].name, value, &status))
+                return status;
+        if ((which == SQL_CSV && q->result.form == SQL_FORM_JSON) || (which == SQL_JSON && q->result.form == SQL_FORM_CSV))
+                return message_usage("sql", "--csv and --json: one of them");
+        if (which == SQL_CSV || which == SQL_JSON)
+                q->result.form = which == SQL_CSV ? SQL_FORM_CSV : SQL_FORM_JSON;
+        q->result.no_header |= which == SQL_NO_HEADER;
+        q->schema |= which == SQL_SCHEMA;
+        q->to.force |= which == SQL_FORCE;
+        q->to.plain |= which == SQL_NO_PAGER || which == SQL_CSV || which == SQL_JSON;
+        q->quiet |= which == SQL_QUIET;
+        if (which == SQL_OUTPUT)
+                q->to.output = value;
+        if (which == SQL_COLOR)
+                pager_color_named(value, &q->color); /* one of the table's values */
+        return 0;
+}
+
+/* A query has spaces; a file that is there is a file all the same. */
+static bool is_query(const char *operand)
+{
+        return strcmp(operand, "-") == 0 || (strpbrk(operand, " \t\n;(") && access(operand, F_OK) != 0);
+}
+
+/* [FILE] [QUERY|-].  0, or the status after a message. */
+static int take_operands(struct sql *q, int count, char **operands)
+{
+        const char *query = NULL;
+        struct err e = { 0 };
+
+        if (count > 2)
+                return message_usage("sql", "one recording and one query, not also '%s' (quotes around the query are needed)", operands[2]);
+        if (count == 2 || (count == 1 && !is_query(operands[0])))
+                q->file = heap_text(operands[0]);
+        if (count == 2 || (count == 1 && is_query(operands[0])))
+                query = operands[count - 1];
+        if (q->schema)
+                return query ? message_usage("sql", "--schema lists tables and views: it needs no query") : 0;
+        if (query && strcmp(query, "-") != 0)
+                str_text(&q->query, query);
+        else if ((query || !isatty(STDIN_FILENO)) && !io_read(STDIN_FILENO, &q->query)) {
+                err_sys(&e, ERR_EXIT_USAGE, "cannot read the query from stdin");
+                return message_error(&e);
+        }
+        if (!query && strspn(str_get(&q->query), " \t\r\n") == q->query.length)
+                q->schema = true;
+        return 0;
+}
+
+int cmd_sql(int argc, char **argv)
+{
+        struct sql q = { 0 };
+        struct option_parser parser;
+        int which, status = 0;
+
+        option_start(&parser, "sql", sql_options, argc, argv);
+        while (!status && (which = option_next(&parser)) >= 0) {
+                if (which == SQL_HELP)
+                        return say_help();
+                status = take(&q, which, parser.value);
+        }
+        if (!status && which == OPTION_WRONG)
+                status = ERR_EXIT_USAGE;
+        names_settle(&q.names, q.quiet);
+        if (!status)
+                status = take_operands(&q, argc - parser.first_operand, argv + parser.first_operand);
+        if (!status)
+                status = run(&q);
+        free(q.file);
+        str_free(&q.query);
+        return status;
+}

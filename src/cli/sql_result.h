@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sql_result.h -- what a query found, as a table for people, as CSV, or as JSON.
+ *
+ * Room:   outside, cli/ only.
+ */
+#ifndef SEEP_CLI_SQL_RESULT_H
+#define SEEP_CLI_SQL_RESULT_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+
+#include "cli/deliver.h"
+
+enum sql_form { SQL_FORM_TABLE, SQL_FORM_CSV, SQL_FORM_JSON };
+
+struct sql_result {
+        enum sql_form form;
+        bool no_header;
+        int color;
+        uint32_t written; /* results so far */
+        struct deliver_stream *to;
+};
+
+/* Run STATEMENT and write all its rows.  false: sqlite3_errmsg() tells why not. */
+bool sql_result_write(struct sql_result *r, sqlite3_stmt *statement);
+
+/* Append all tables and views of DB with their columns, in lines of at most 80. */
+void sql_schema(sqlite3 *db, struct str *out);
+
+#endif

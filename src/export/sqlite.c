@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sqlite.c -- a recording as an SQLite database.
+ *
+ * Room:   outside.
+ * Keeps:  tables are filled in one transaction in memory, indices are made when all rows are there; only then it becomes a file.
+ */
+#include <stdlib.h>
+
+#include "base/heap.h"
+#include "export/sqlite_parts.h"
+
+/* By site: whether it is part of a row. */
+static uint8_t *chosen_sites(const struct selection *sel)
+{
+        uint8_t *heap = select_sites(sel, &sel->heap), *mapped = select_sites(sel, &sel->mapped);
+
+        for (uint32_t i = 0; i < sel->profile->site_count; i++)
+                heap[i] |= mapped[i];
+        free(mapped);
+        return heap;
+}
+
+static void put_all(struct sqlite_parts *m)
+{
+        static void (*const steps[])(struct sqlite_parts *) = {
+                sqlite_put_meta, sqlite_put_course, sqlite_put_stacks, sqlite_put_sites, sqlite_put_heap, sqlite_put_others,
+        };
+
+        m->chosen = chosen_sites(m->sel);
+        m->ends = heap_zero(m->sel->node_count, sizeof *m->ends);
+        m->whole_ends = heap_zero(m->p->node_count, sizeof *m->whole_ends);
+        m->growth = growth_judge(m->p, m->sel->leaders);
+        frames_start(&m->frames, m->sel, m->symbols);
+        leaks_make_usual(&m->leaks, m->sel, m->symbols);
+        for (size_t i = 0; i < sizeof steps / sizeof *steps && !m->rows.failed; i++)
+                steps[i](m);
+        leaks_free(&m->leaks);
+        frames_free(&m->frames);
+        free(m->growth);
+        free(m->chosen);
+        free(m->ends);
+        free(m->whole_ends);
+        free(m->path);
+}
+
+static bool run_sql(sqlite3 *db, const char *sql)
+{
+        return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK;
+}
+
+static bool fill(sqlite3 *db, const struct export_input *in, const struct selection *resources)
+{
+        struct sqlite_parts m = { .p = in->profile, .symbols = in->symbols, .sel = in->sel, .whole = resources, .rows = { .db = db } };
+        char *marks = sqlite3_mprintf("PRAGMA user_version = %d; PRAGMA application_id = %d;", DATABASE_SCHEMA, DATABASE_APPLICATION);
+        bool good = run_sql(db, "PRAGMA journal_mode = OFF; BEGIN") && run_sql(db, marks) && run_sql(db, sqlite_tables);
+
+        if (good)
+                put_all(&m);
+        sqlite3_free(marks);
+        return good && !m.rows.failed && run_sql(db, sqlite_views) && run_sql(db, "COMMIT");
+}
+
+sqlite3 *sqlite_database(const struct export_input *in, struct err *e)
+{
+        const struct select_request request = { .cost = SELECT_LIVE, .each_site = true, .resources = true };
+        struct selection resources;
+        sqlite3 *db = NULL;
+
+        if (!select_make(&resources, in->profile, in->symbols, &request, e))
+                return NULL;
+        if (sqlite3_open(":memory:", &db) != SQLITE_OK || !fill(db, in, &resources)) {
+                err_set(e, ERR_EXIT_USAGE, "cannot make the database: %s", db ? sqlite3_errmsg(db) : "no memory");
+                sqlite3_close(db);
+                db = NULL;
+        }
+        select_free(&resources);
+        return db;
+}
+
+bool export_sqlite(const struct export_input *in, struct str *out, struct err *e)
+{
+        sqlite3 *db = sqlite_database(in, e);
+        sqlite3_int64 bytes = 0;
+        unsigned char *image;
+
+        if (!db)
+                return false;
+        image = sqlite3_serialize(db, "main", &bytes, 0);
+        if (image)
+                str_bytes(out, image, (size_t)bytes);
+        else
+                err_set(e, ERR_EXIT_USAGE, "cannot make the database: no memory for a file of it");
+        sqlite3_free(image);
+        sqlite3_close(db);
+        return image != NULL;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sqlite_course.c -- the recording as a whole, and over time, as rows.
+ *
+ * Room:   outside.
+ */
+#include <stdlib.h>
+
+#include "base/heap.h"
+#include "base/json.h"
+#include "export/sqlite_parts.h"
+
+static void put_meta(struct sqlite_parts *m, const char *key, uint64_t value)
+{
+        rows_text(&m->rows, key);
+        rows_number(&m->rows, value);
+        rows_next(&m->rows);
+}
+
+static void put_meta_text(struct sqlite_parts *m, const char *key, const char *value)
+{
+        rows_text(&m->rows, key);
+        rows_text(&m->rows, value);
+        rows_next(&m->rows);
+}
+
+static void put_meta_list(struct sqlite_parts *m, const char *key, char *const *texts, uint32_t count)
+{
+        struct str list = { 0 };
+
+        str_char(&list, '[');
+        for (uint32_t i = 0; i < count; i++) {
+                str_text(&list, i ? ", " : "");
+                json_text(&list, texts[i]);
+        }
+        str_char(&list, ']');
+        put_meta_text(m, key, str_get(&list));
+        str_free(&list);
+}
+
+static void put_words(struct sqlite_parts *m)
+{
+        const struct profile_meta *meta = &m->p->meta;
+        const struct profile_scan *scan = profile_scanned(m->p);
+
+        put_meta_text(m, "program", meta->program);
+        put_meta_text(m, "exe", meta->exe);
+        put_meta_list(m, "args", meta->args, meta->arg_count);
+        put_meta_list(m, "warnings", meta->warnings, meta->warning_count);
+        put_meta_text(m, "cwd", meta->cwd);
+        put_meta_text(m, "host", meta->host);
+        put_meta_text(m, "engine", meta->engine);
+        put_meta_text(m, "version", meta->version);
+        put_meta_text(m, "leak_search", scan ? profile_scan_word(scan->when) : NULL);
+}
+
+static void put_numbers(struct sqlite_parts *m)
+{
+        const struct profile_meta *meta = &m->p->meta;
+        const struct profile_totals *t = &m->p->totals;
+        const struct {
+                const char *key;
+                uint64_t value;
+        } numbers[] = {
+                { "pid", meta->pid },
+                { "ppid", meta->ppid },
+                { "start_ms", meta->start_realtime_ns / 1000000 },
+                { "duration_ms", meta->duration_ms },
+                { "complete", meta->complete && !m->p->truncated },
+                { "allocations", t->allocations },
+                { "frees", t->frees },
+                { "bytes_allocated", t->bytes_allocated },
+                { "live_blocks", t->live_blocks },
+                { "live_bytes", t->live_bytes },
+                { "peak_bytes", t->peak_bytes },
+                { "peak_blocks", t->peak_blocks },
+                { "peak_ms", t->peak_ms },
+                { "peak_error_bytes", t->peak_error_bytes },
+                { "temporary", t->temporary },
+                { "unknown_frees", t->unknown_frees },
+                { "double_frees", t->double_frees },
+                { "mismatched", t->mismatched },
+                { "mmap_calls", t->mmap_calls },
+                { "mmap_bytes", t->mmap_bytes },
+                { "mmap_live_bytes", t->mmap_live_bytes },
+                { "rss_peak_bytes", t->rss_peak_bytes },
+                { "truncated_stacks", t->truncated_stacks },
+                { "lost_events", t->lost_events },
+        };
+
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+                put_meta(m, numbers[i].key, numbers[i].value);
+        if (meta->end == PROFILE_END_EXIT)
+                put_meta(m, "exit_code", meta->exit_code);
+        if (meta->end == PROFILE_END_SIGNAL)
+                put_meta(m, "exit_signal", meta->exit_signal);
+}
+
+void sqlite_put_meta(struct sqlite_parts *m)
+{
+        rows_begin(&m->rows, "meta");
+        put_words(m);
+        put_numbers(m);
+        rows_end(&m->rows);
+}
+
+static void put_modules(struct sqlite_parts *m)
+{
+        rows_begin(&m->rows, "module");
+        for (uint32_t i = 0; i < m->p->module_count; i++) {
+                const struct profile_module *module = &m->p->modules[i];
+                char id[2 * sizeof module->build_id + 1] = "";
+
+                for (uint32_t k = 0; k < module->build_id_bytes && k < sizeof module->build_id; k++)
+                        for (int half = 0; half < 2; half++)
+                                id[2 * k + half] = "0123456789abcdef"[module->build_id[k] >> (half ? 0 : 4) & 15];
+                rows_number(&m->rows, i);
+                rows_text(&m->rows, module->path);
+                rows_text(&m->rows, *id ? id : NULL);
+                rows_number(&m->rows, module->start);
+                rows_number(&m->rows, module->end);
+                rows_number(&m->rows, module->load_ms);
+                rows_some(&m->rows, module->gone_ms);
+                rows_next(&m->rows);
+        }
+        rows_end(&m->rows);
+}
+
+static void put_threads(struct sqlite_parts *m)
+{
+        rows_begin(&m->rows, "thread");
+        for (uint32_t i = 0; i < m->p->thread_count; i++) {
+                const struct profile_thread *t = &m->p->threads[i];
+
+                rows_number(&m->rows, i);
+                rows_some(&m->rows, t->tid);
+                rows_text(&m->rows, t->name);
+                rows_number(&m->rows, t->start_ms);
+                rows_some(&m->rows, t->end_ms);
+                rows_number(&m->rows, t->allocations);
+                rows_number(&m->rows, t->bytes_allocated);
+                rows_number(&m->rows, t->live_blocks);
+                rows_number(&m->rows, t->live_bytes);
+                rows_next(&m->rows);
+        }
+        rows_end(&m->rows);
+}
+
+static void put_timeline(struct sqlite_parts *m)
+{
+        rows_begin(&m->rows, "timeline");
+        for (uint32_t i = 0; i < m->p->slice_count; i++) {
+                const struct profile_slice *s = &m->p->slices[i];
+
+                rows_number(&m->rows, i);
+                rows_number(&m->rows, s->ms);
+                rows_number(&m->rows, s->live_bytes);
+                rows_number(&m->rows, s->live_blocks);
+                rows_number(&m->rows, s->allocs);
+                rows_number(&m->rows, s->alloc_bytes);
+                rows_number(&m->rows, s->frees);
+                rows_some(&m->rows, s->rss_bytes);
+                rows_next(&m->rows);
+        }
+        rows_end(&m->rows);
+}
+
+/* Where several sites were made one: NEWS of one of them, in the sums of all. */
+static void add_change(struct profile_change *sum, struct profile_change *one, const struct profile_change *news)
+{
+        sum->live_bytes += news->live_bytes - one->live_bytes;
+        sum->live_blocks += news->live_blocks - one->live_blocks;
+        sum->allocs += news->allocs - one->allocs;
+        sum->alloc_bytes += news->alloc_bytes - one->alloc_bytes;
+        *one = *news;
+}
+
+static void put_change(struct sqlite_parts *m, uint32_t slice, uint32_t site, const struct profile_change *c)
+{
+        rows_number(&m->rows, slice);
+        rows_number(&m->rows, site);
+        rows_number(&m->rows, c->live_bytes);
+        rows_number(&m->rows, c->live_blocks);
+        rows_number(&m->rows, c->allocs);
+        rows_number(&m->rows, c->alloc_bytes);
+        rows_next(&m->rows);
+}
+
+static void put_changes(struct sqlite_parts *m)
+{
+        const struct profile *p = m->p;
+        struct profile_change *each = heap_zero(p->site_count, sizeof *each), *sums = heap_zero(p->site_count, sizeof *sums);
+
+        rows_begin(&m->rows, "change");
+        for (uint32_t i = 0; i < p->slice_count; i++) {
+                const struct profile_change *changes = p->changes + p->slices[i].change_first;
+
+                for (uint32_t k = 0; k < p->slices[i].change_count; k++)
+                        if (changes[k].site < p->site_count && m->chosen[changes[k].site]) {
+                                struct profile_change *sum = &sums[m->sel->leaders[changes[k].site]];
+
+                                add_change(sum, &each[changes[k].site], &changes[k]);
+                                sum->reserved = 1;
+                        }
+                for (uint32_t k = 0; k < p->slices[i].change_count; k++) {
+                        uint32_t site = changes[k].site < p->site_count ? m->sel->leaders[changes[k].site] : 0;
+
+                        if (sums[site].reserved)
+                                put_change(m, i, site, &sums[site]);
+                        sums[site].reserved = 0;
+                }
+        }
+        rows_end(&m->rows);
+        free(each);
+        free(sums);
+}
+
+static void put_marks(struct sqlite_parts *m)
+{
+        rows_begin(&m->rows, "mark");
+        for (uint32_t i = 0; i < m->p->mark_count; i++) {
+                const struct profile_mark *mark = &m->p->marks[i];
+
+                rows_number(&m->rows, i + 1);
+                rows_text(&m->rows, profile_mark_word(mark->type));
+                rows_some(&m->rows, mark->seq);
+                rows_text(&m->rows, mark->label);
+                rows_number(&m->rows, mark->ms);
+                rows_number(&m->rows, mark->slice);
+                rows_some(&m->rows, mark->thread);
+                rows_next(&m->rows);
+        }
+        rows_end(&m->rows);
+}
+
+/* Class 0 is 0, class k is 2^(k-1) .. 2^k - 1. */
+static void put_classes(struct sqlite_parts *m, const char *of, const uint64_t *counts, uint32_t classes)
+{
+        for (uint32_t i = 0; i < classes; i++) {
+                if (!counts[i])
+                        continue;
+                rows_text(&m->rows, of);
+                rows_number(&m->rows, i ? 1ull << (i - 1) : 0);
+                rows_number(&m->rows, (1ull << i) - 1);
+                rows_number(&m->rows, counts[i]);
+                rows_next(&m->rows);
+        }
+}
+
+static void put_histograms(struct sqlite_parts *m)
+{
+        rows_begin(&m->rows, "histogram");
+        put_classes(m, "size", m->p->totals.sizes, LEDGER_SIZE_CLASSES);
+        put_classes(m, "lifetime_ms", m->p->totals.lifetimes, LEDGER_LIFETIME_CLASSES);
+        rows_end(&m->rows);
+}
+
+void sqlite_put_course(struct sqlite_parts *m)
+{
+        put_modules(m);
+        put_threads(m);
+        put_timeline(m);
+        put_changes(m);
+        put_marks(m);
+        put_histograms(m);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sqlite_heap.c -- what is alive and what holds it, wrong releases, resources, as rows.
+ *
+ * Room:   outside.
+ */
+#include "export/sqlite_parts.h"
+#include "report/errors.h"
+#include "report/holder.h"
+
+static bool is_chosen(const struct sqlite_parts *m, uint32_t site)
+{
+        return site < m->p->site_count && m->chosen[site];
+}
+
+static void put_verdict(struct sqlite_parts *m, uint64_t block)
+{
+        const struct profile_verdict *v = block < m->p->verdict_count ? &m->p->verdicts[block] : NULL;
+
+        if (!v || v->leak == PROFILE_LEAK_UNKNOWN) {
+                for (int i = 0; i < 4; i++)
+                        rows_null(&m->rows);
+                return;
+        }
+        rows_text(&m->rows, profile_leak_word(v->leak));
+        rows_some(&m->rows, v->head);
+        rows_number(&m->rows, (v->flags & PROFILE_VERDICT_NEW) != 0);
+        rows_number(&m->rows, m->leaks.silent && m->leaks.silent[block]);
+}
+
+/* Block i of the profile has the id i + 1. */
+static void put_blocks(struct sqlite_parts *m)
+{
+        rows_begin(&m->rows, "block");
+        for (uint64_t i = 0; i < m->p->block_count; i++) {
+                const struct profile_block *b = &m->p->blocks[i];
+                const struct profile_content *content;
+
+                if (!is_chosen(m, b->site))
+                        continue;
+                rows_number(&m->rows, i + 1);
+                rows_number(&m->rows, b->address);
+                rows_number(&m->rows, b->size);
+                rows_number(&m->rows, m->sel->leaders[b->site]);
+                rows_some(&m->rows, b->thread);
+                rows_number(&m->rows, b->birth_ms);
+                put_verdict(m, i);
+                content = leaks_content(m->p, (uint32_t)i);
+                if (content)
+                        rows_blob(&m->rows, content->data, content->bytes);
+                else
+                        rows_null(&m->rows);
+                rows_next(&m->rows);
+        }
+        rows_end(&m->rows);
+}
+
+static void put_regions(struct sqlite_parts *m)
+{
+        rows_begin(&m->rows, "region");
+        for (uint32_t i = 0; i < m->p->region_count; i++) {
+                const struct profile_region *r = &m->p->regions[i];
+
+                if (!is_chosen(m, r->site))
+                        continue;
+                rows_number(&m->rows, i + 1);
+                rows_number(&m->rows, r->start);
+                rows_number(&m->rows, r->end);
+                rows_number(&m->rows, m->sel->leaders[r->site]);
+                rows_some(&m->rows, r->thread);
+                rows_number(&m->rows, r->birth_ms);
+                rows_next(&m->rows);
+        }
+        rows_end(&m->rows);
+}
+
+static bool has_block(const struct sqlite_parts *m, uint32_t block)
+{
+        return block < m->p->block_count && is_chosen(m, m->p->blocks[block].site);
+}
+
+static void put_roots(struct sqlite_parts *m)
+{
+        static const char *const words[] = {
+#define ROOT_WORD(name, number, word) [number] = word,
+                PROFILE_ROOTS(ROOT_WORD)
+#undef ROOT_WORD
+        };
+
+        rows_begin(&m->rows, "root");
+        for (uint32_t i = 0; i < m->p->root_count; i++) {
+                const struct profile_root *r = &m->p->roots[i];
+
+                rows_number(&m->rows, i + 1);
+                rows_text(&m->rows, r->kind < PROFILE_ROOT_COUNT ? words[r->kind] : NULL);
+                rows_number(&m->rows, r->start);
+                rows_number(&m->rows, r->end);
+                rows_some(&m->rows, r->tid);
+                if (r->module < m->p->module_count)
+                        rows_number(&m->rows, r->module);
+                else
+                        rows_null(&m->rows);
+                rows_next(&m->rows);
+        }
+        rows_end(&m->rows);
+}
+
+static void put_holds(struct sqlite_parts *m)
+{
+        struct str owner = { 0 };
+
+        rows_begin(&m->rows, "hold");
+        for (uint64_t i = 0; i < m->p->hold_count; i++) {
+                const struct profile_hold *h = &m->p->holds[i];
+                struct holder place;
+
+                if (!has_block(m, h->to) || h->from >= m->p->root_count)
+                        continue;
+                place = holder_of(m->p, m->symbols, i);
+                str_clear(&owner);
+                holder_owner(m->p, m->symbols, &place, &owner);
+                rows_number(&m->rows, h->from + 1ull);
+                rows_number(&m->rows, h->at);
+                rows_number(&m->rows, h->to + 1ull);
+                rows_number(&m->rows, (h->flags & PROFILE_POINTER_INTERIOR) != 0);
+                rows_text(&m->rows, str_get(&owner));
+                rows_next(&m->rows);
+        }
+        rows_end(&m->rows);
+        str_free(&owner);
+}
+
+/* An arena is no pointer: what was carved from it is told by the addresses. */
+static void put_refs(struct sqlite_parts *m)
+{
+        rows_begin(&m->rows, "ref");
+        for (uint64_t i = 0; i < m->p->pointer_count; i++) {
+                const struct profile_pointer *r = &m->p->pointers[i];
+
+                if (!has_block(m, r->from) || !has_block(m, r->to) || (r->flags & PROFILE_POINTER_ARENA))
+                        continue;
+                rows_number(&m->rows, r->from + 1ull);
+                rows_number(&m->rows, r->to + 1ull);
+                rows_number(&m->rows, r->at);
+                rows_number(&m->rows, (r->flags & PROFILE_POINTER_INTERIOR) != 0);
+                rows_next(&m->rows);
+        }
+        rows_end(&m->rows);
+}
+
+static uint32_t whole_stack(const struct sqlite_parts *m, uint32_t node)
+{
+        return node > LEDGER_NODE_CUT ? m->whole_ends[node] : 0;
+}
+
+static void put_errors(struct sqlite_parts *m)
+{
+        rows_begin(&m->rows, "error");
+        for (uint32_t i = 0; i < m->p->error_count; i++) {
+                const struct profile_error *error = &m->p->errors[i];
+                uint32_t origin = errors_origin(m->p, error);
+
+                rows_number(&m->rows, i + 1);
+                rows_text(&m->rows, errors_word(error->type));
+                rows_number(&m->rows, error->address);
+                rows_some(&m->rows, error->size);
+                rows_number(&m->rows, error->count);
+                rows_number(&m->rows, error->first_ms);
+                rows_some(&m->rows, error->thread);
+                rows_some(&m->rows, whole_stack(m, error->node));
+                rows_some(&m->rows, origin ? whole_stack(m, m->p->sites[origin].node) : 0);
+                rows_next(&m->rows);
+        }
+        rows_end(&m->rows);
+}
+
+static void put_resources(struct sqlite_parts *m)
+{
+        rows_begin(&m->rows, "resource");
+        for (uint32_t i = 0; i < m->whole->heap.count; i++) {
+                const struct select_row *row = &m->whole->heap.rows[i];
+
+                rows_number(&m->rows, row->site);
+                rows_text(&m->rows, profile_kind_name(m->p, row->kind));
+                rows_some(&m->rows, whole_stack(m, row->node));
+                rows_number(&m->rows, row->allocs);
+                rows_number(&m->rows, row->frees);
+                rows_number(&m->rows, row->live_blocks);
+                rows_number(&m->rows, row->alloc_bytes);
+                rows_number(&m->rows, row->live_bytes);
+                rows_next(&m->rows);
+        }
+        rows_end(&m->rows);
+        rows_begin(&m->rows, "handle");
+        for (uint32_t i = 0; i < m->p->handle_count; i++) {
+                const struct profile_handle *h = &m->p->handles[i];
+
+                rows_number(&m->rows, h->site);
+                rows_number(&m->rows, h->handle);
+                rows_number(&m->rows, h->amount);
+                rows_some(&m->rows, h->thread);
+                rows_number(&m->rows, h->birth_ms);
+                rows_next(&m->rows);
+        }
+        rows_end(&m->rows);
+}
+
+void sqlite_put_heap(struct sqlite_parts *m)
+{
+        put_blocks(m);
+        put_regions(m);
+        put_roots(m);
+        put_holds(m);
+        put_refs(m);
+}
+
+void sqlite_put_others(struct sqlite_parts *m)
+{
+        put_errors(m);
+        put_resources(m);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sqlite_parts.h -- what the parts of a database share while it is made.
+ *
+ * Room:   outside, export/sqlite*.c only.
+ */
+#ifndef SEEP_EXPORT_SQLITE_PARTS_H
+#define SEEP_EXPORT_SQLITE_PARTS_H
+
+#include "export/sqlite.h"
+#include "export/sqlite_rows.h"
+#include "report/frames.h"
+#include "report/growth.h"
+#include "report/leaks.h"
+
+/* What is needed while a database is made. */
+struct sqlite_parts {
+        const struct profile *p;
+        struct symbols *symbols;
+        const struct selection *sel, *whole; /* whole: all resources, in the profile's own tree */
+        struct rows rows;
+        uint8_t *chosen;      /* by site: part of the selection */
+        struct frames frames; /* place[node] + level is the id of a frame, less 1 */
+        uint32_t *ends, *whole_ends; /* by node of sel, of whole: id of the innermost frame's stack; 0 not needed */
+        uint32_t stack_count;
+        uint32_t *path, path_room;
+        struct leaks leaks;
+        struct growth *growth; /* by site */
+};
+
+/* sqlite_course.c: the recording as a whole, and over time. */
+void sqlite_put_meta(struct sqlite_parts *m);
+void sqlite_put_course(struct sqlite_parts *m);
+
+/* sqlite_stacks.c: frames, stacks, and what each of them did. */
+void sqlite_put_stacks(struct sqlite_parts *m);
+void sqlite_put_sites(struct sqlite_parts *m);
+
+/* sqlite_heap.c: what is alive, and what holds it; wrong releases; resources. */
+void sqlite_put_heap(struct sqlite_parts *m);
+void sqlite_put_others(struct sqlite_parts *m);
+
+#endif
