@@ -3,12 +3,14 @@
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
-pytest.register_assert_rewrite("harness", "leaks")
+pytest.register_assert_rewrite("harness", "leaks", "readers")
 
 import harness  # noqa: E402  (its asserts are rewritten too)
+import readers  # noqa: E402
 
 
 def pytest_report_header(config):
@@ -34,6 +36,16 @@ def need():
             if not shutil.which(tool):
                 pytest.skip(f"{tool} is not installed")
     return check
+
+
+@pytest.fixture(scope="session")
+def npm(tmp_path_factory):
+    """The programs of ../npm, installed once per test build; skips, with the reason, where npm cannot."""
+    folder = Path(os.environ.get("SEEP_TEST_BUILD") or tmp_path_factory.mktemp("npm")) / "npm"
+    try:
+        return readers.installed(folder)
+    except readers.CannotInstall as reason:
+        pytest.skip(str(reason))
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What `seep check` writes for others: SARIF, JUnit, Valgrind XML, GitHub; each read by its real reader or compared with the real writer."""
 import json
-import os
 import re
 import subprocess
 import xml.etree.ElementTree as ElementTree
@@ -13,7 +12,7 @@ import pytest
 from checker import Checker
 from harness import ROOT, SEEP, clean_environment
 
-NPM_DEADLINE, TOOL_DEADLINE = 300, 120
+TOOL_DEADLINE = 120
 SOURCE = ROOT / "tests" / "programs" / "budgets.c"
 LOSSY = "lose:3:10", "other:1:7", "group", "keep:50"
 
@@ -31,21 +30,8 @@ def line_of(text):
 # ---- SARIF ----
 
 @pytest.fixture(scope="session")
-def multitool(tmp_path_factory):
-    folder = Path(os.environ.get("SEEP_TEST_BUILD") or tmp_path_factory.mktemp("npm")) / "sarif-multitool"
-    tool = folder / "node_modules" / ".bin" / "sarif-multitool"
-    if not tool.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        try:
-            done = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--prefix", folder, "@microsoft/sarif-multitool@5"],
-                                  capture_output=True, text=True, timeout=NPM_DEADLINE)
-        except FileNotFoundError:
-            pytest.skip("npm is not installed")
-        except subprocess.TimeoutExpired:
-            pytest.skip(f"npm did not install @microsoft/sarif-multitool within {NPM_DEADLINE} s")
-        if done.returncode != 0:
-            pytest.skip(f"npm cannot install @microsoft/sarif-multitool: {done.stderr.strip()[-300:]}")
-    return tool
+def multitool(npm):
+    return npm.program("sarif-multitool")
 
 
 def faults(multitool, path):
