@@ -109,7 +109,17 @@ export function foldSteps(steps) {
   return out;
 }
 
-/** 'in 3 h 20 min': how long until `bytes` more are held at this rate; null: never. */
-export function hoursUntil(bytes, perHour) {
-  return perHour > 0 ? bytes / perHour : null;
+/** The part of a course (view.js) that lies in from..to: { ms, values }; what was live before goes on to its begin. */
+export function lineBetween(course, { from, to }) {
+  const ms = [], values = [];
+  for (let i = 0; i < course.ms.length && course.ms[i] <= to; i++) {
+    if (course.ms[i] < from) {
+      ms[0] = from;
+      values[0] = course.live_bytes[i];
+    } else {
+      ms.push(course.ms[i]);
+      values.push(course.live_bytes[i]);
+    }
+  }
+  return { ms, values };
 }

@@ -3,10 +3,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { advice, innerNames } from '../src/advice.js';
-import { course, courseAt, courseLine } from '../src/course.js';
 import { Recording } from '../src/data.js';
 import { classes, median, touched } from '../src/histogram.js';
-import { foldSteps, growingSites, growthOf, leakRows, leakSums, wrongRelease } from '../src/leak-rows.js';
+import { foldSteps, growingSites, growthOf, leakRows, leakSums, lineBetween, wrongRelease } from '../src/leak-rows.js';
 import { fileCosts } from '../src/lines.js';
 
 /** Rows as objects to a table of columns. */
@@ -60,29 +59,10 @@ function recording(more = {}) {
 
 const all = () => true;
 
-test('a course is the staircase of one site', () => {
-  assert.deepEqual(course(recording(), 0), { ms: [0, 200, 300], bytes: [10, 30, 20], blocks: [1, 3, 2] });
-});
-
-test('the course of several sites is their sum at each moment', () => {
-  assert.deepEqual(course(recording(), [0, 1]), { ms: [0, 100, 200, 300], bytes: [10, 60, 80, 70], blocks: [1, 6, 8, 7] });
-});
-
-test('a course holds its value until the next step, and is empty before the first', () => {
-  const steps = course(recording(), 1);
-  assert.equal(courseAt(steps, 99).bytes, 0);
-  assert.equal(courseAt(steps, 100).bytes, 50);
-  assert.equal(courseAt(steps, 9000).blocks, 5);
-});
-
-test('a small line shows the most of each part and goes on level where nothing changes', () => {
-  const steps = { ms: [0, 10, 12, 90], bytes: [1, 9, 2, 4], blocks: [] };
-  assert.deepEqual(courseLine(steps, 0, 100, 4), [9, 2, 2, 4]);
-});
-
-test('a small line of a range begins with what was live before it', () => {
-  const steps = { ms: [0, 60], bytes: [7, 3], blocks: [] };
-  assert.deepEqual(courseLine(steps, 50, 100, 5), [7, 7, 3, 3, 3]);
+test('a line of a range begins with what was live before it, and ends with the range', () => {
+  const course = { ms: [0, 100, 200, 300], live_bytes: [10, 60, 80, 70] };
+  assert.deepEqual(lineBetween(course, { from: 0, to: Infinity }), { ms: [0, 100, 200, 300], values: [10, 60, 80, 70] });
+  assert.deepEqual(lineBetween(course, { from: 150, to: 250 }), { ms: [150, 200], values: [60, 80] });
 });
 
 test('rows of leaks come heaviest first, and what hangs on a block counts with it', () => {

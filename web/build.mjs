@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// build.mjs -- bundle the viewer into one HTML template.
+//
+// usage: node build.mjs [--modules DIR] [--with DATA.json] [--c OUT.c] [--depfile OUT.d] OUT.html
+//
+//   --modules DIR   where the npm packages may be installed when web/node_modules does not have them (npm ci; nothing is
+//                   fetched when they are there already)
+//   --with          put data (docs/PAGE.md) into the page, as `seep html` does: for development and tests
+//   --c             write the template as C source too
+//   --depfile       for ninja: what the template was made from
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { gzipSync } from 'node:zlib';
+
+const MAX_BYTES = 200_000;
+const WEB = dirname(fileURLToPath(import.meta.url));
+const DATA_TAG = '<script type="application/octet-stream" id="seep-data"></script>';
+
+function fail(message) {
+  console.error(`web/build.mjs: ${message}`);
+  process.exit(1);
+}
+
+/** Whether DIR/node_modules has the versions of the lock file. */
+function hasPackages(dir) {
+  const lock = JSON.parse(readFileSync(join(WEB, 'package-lock.json'), 'utf8'));
+  return Object.keys(lock.packages[''].devDependencies).every((name) => {
+    const file = join(dir, 'node_modules', name, 'package.json');
+    return existsSync(file) && JSON.parse(readFileSync(file, 'utf8')).version === lock.packages[`node_modules/${name}`].version;
+  });
+}
+
+function install(dir) {
+  mkdirSync(dir, { recursive: true });
+  for (const file of ['package.json', 'package-lock.json', '.npmrc']) copyFileSync(join(WEB, file), join(dir, file));
+  try {
+    execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: dir, stdio: ['ignore', 'ignore', 'inherit'] });
+  } catch (error) {
+    fail(error.code === 'ENOENT'
+      ? 'npm is missing, and the viewer needs esbuild and uplot; packaging/install-deps build installs it'
+      : `npm ci could not get esbuild and uplot (it said why above); without a network, run npm ci in ${WEB} where there is one, and bring node_modules along`);
+  }
+}
+
+/** The directory whose node_modules has what the bundle needs. */
+function packages(dir) {
+  if (hasPackages(WEB)) return WEB;
+  if (!dir) fail(`esbuild and uplot are not in ${WEB}/node_modules: run npm ci there, or give --modules DIR`);
+  if (!hasPackages(dir)) install(dir);
+  return dir;
+}
+
+async function bundle(esbuild, nodePath, entry) {
+  const result = await esbuild.build({
+    entryPoints: [join(WEB, 'src', entry)],
+    absWorkingDir: WEB,
+    nodePaths: [nodePath],
+    bundle: true,
+    minify: true,
+    write: false,
+    metafile: true,
+    format: 'iife',
+    charset: 'utf8',
+    legalComments: 'none',
+    target: ['chrome102', 'firefox113', 'safari16.4'], // DecompressionStream
+    logLevel: 'warning',
+  });
+  return { text: result.outputFiles[0].text.trim(), inputs: Object.keys(result.metafile.inputs).map((file) => resolve(WEB, file)) };
+}
+
+const hashOf = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+
+function template(style, script) {
+  const policy = `default-src 'none'; style-src ${hashOf(style)}; script-src ${hashOf(script)}; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'`;
+  return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>seep</title>
+<link rel="icon" href="data:,">
+<style>${style}</style>
+</head>
+<body>
+<div id="app"><p class="wait" role="status">Reading the recording …</p></div>
+<noscript><p>This page needs JavaScript: it draws everything from the data below. Nothing is fetched from elsewhere.</p></noscript>
+${DATA_TAG}
+<script>${script}</script>
+</body>
+</html>
+`;
+}
+
+/** As page_join() does. */
+function withData(html, file) {
+  const data = gzipSync(readFileSync(file)).toString('base64');
+  return html.replace(DATA_TAG, () => DATA_TAG.replace('></', () => `>${data}</`));
+}
+
+function toC(html) {
+  const bytes = Buffer.from(html);
+  const rows = [];
+  for (let i = 0; i < bytes.length; i += 32) rows.push(`${[...bytes.subarray(i, i + 32)].join(',')},`);
+  return `/* Made by web/build.mjs. */
+#include "page/page.h"
+
+const unsigned char page_template[] = {
+${rows.join('\n')}
+};
+const size_t page_template_bytes = sizeof page_template;
+`;
+}
+
+async function main() {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { modules: { type: 'string' }, with: { type: 'string' }, c: { type: 'string' }, depfile: { type: 'string' } },
+  });
+  if (positionals.length !== 1) fail('which file shall the template be written to?');
+  const [out] = positionals;
+  const dir = packages(values.modules && resolve(values.modules));
+  const esbuild = createRequire(join(dir, 'package.json'))('esbuild');
+  const nodePath = join(dir, 'node_modules');
+  const [style, script] = await Promise.all([bundle(esbuild, nodePath, 'style.css'), bundle(esbuild, nodePath, 'main.js')]);
+  const html = template(style.text, script.text);
+  const bytes = Buffer.byteLength(html);
+  if (bytes > MAX_BYTES) fail(`the template has ${bytes} bytes; ${MAX_BYTES} is the limit`);
+  if (html.split(DATA_TAG).length !== 2) fail('the place for the data must be there once');
+  writeFileSync(out, values.with ? withData(html, values.with) : html);
+  if (values.c) writeFileSync(values.c, toC(html));
+  if (values.depfile) {
+    const inputs = [...style.inputs, ...script.inputs, ...['build.mjs', 'package-lock.json'].map((name) => join(WEB, name))];
+    writeFileSync(values.depfile, `${out}: ${inputs.map((file) => relative('.', file).replaceAll(' ', '\\ ')).join(' ')}\n`);
+  }
+}
+
+main().catch((error) => fail(error.message));

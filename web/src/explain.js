@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// explain.js -- a node of a call tree in words: for tooltips, for those who listen, for the clipboard.
+import { bothText, valueText } from './controls.js';
+import { bytes, share, time } from './format.js';
+import { nameOf, pathTo } from './tree.js';
+
+/** Average size and lifetime, where they are known; of a node of a tree or a row of groups.js. */
+export const averageBytes = (row) => (row.bytes > 0 && row.count > 0 ? row.bytes / row.count : NaN);
+export const averageLife = (row) => (row.frees > 0 && row.lifetime_ms > 0 ? row.lifetime_ms / row.frees : NaN);
+
+/** The numbers of a node, named as in groups.js. */
+export const rowOf = (tree, node) => ({
+  self: tree.self[node], total: tree.total[node], bytes: tree.bytes[node], count: tree.calls[node], frees: tree.frees[node], lifetime_ms: tree.lifetime_ms[node],
+});
+
+/** { title, rows: [[name, value], ...] } */
+export function describeNode(tree, node) {
+  const { recording, view: { cost } } = tree, frame = tree.frame[node], row = rowOf(tree, node), all = tree.total[0];
+  const facts = [
+    ['total', `${valueText(cost, row.total)}, ${share(row.total, all)} of all`],
+    ['self', `${valueText(cost, row.self)}, ${share(row.self, all)} of all`],
+    [cost.label, bothText(cost, row.bytes, row.count)],
+    ['average size', Number.isNaN(averageBytes(row)) ? '' : bytes(averageBytes(row))],
+    ['average lifetime', Number.isNaN(averageLife(row)) ? '' : time(averageLife(row))],
+    ['place', recording.fileOf(frame) ? recording.placeOf(frame) : ''],
+    ['module', recording.moduleOf(frame)],
+  ];
+  return { title: node ? recording.functionFullName(frame) : nameOf(tree, node), rows: facts.filter(([, value]) => value) };
+}
+
+/** The stack of a node, innermost first. */
+export function nodeStackText(tree, node, inverted) {
+  const { recording } = tree, path = pathTo(tree, node);
+  if (!inverted) path.reverse();
+  return path.map((n) => `${recording.functionName(tree.frame[n])} (${recording.placeOf(tree.frame[n])})`).join('\n');
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+// feed.js -- newer data of a running process, and data on demand of a recording that was cut, from `seep html --serve`.
+import { decode, unpack } from './data.js';
+import { announce, h } from './dom.js';
+import { momentOf } from './view.js';
+
+const ASK_MS = 2000;
+
+export class Feed {
+  #onchange;
+  #timer = 0;
+  #etag = '';
+  #paused = false;
+  #asked = '';
+  #special = null;
+
+  /** DATA: as load() gave it; replaced in place when newer ones come. */
+  constructor(data, state, onchange) {
+    this.data = data;
+    this.state = state;
+    this.trouble = '';
+    this.#onchange = onchange;
+  }
+
+  get live() {
+    return Boolean(this.data.path && this.data.live);
+  }
+
+  get paused() {
+    return this.#paused;
+  }
+
+  /** The recording to show: of the chosen moment, where the page had to ask for it. */
+  recording() {
+    const { recordings } = this.data, index = this.state.get('recording') === '' ? recordings.length - 1 : Number(this.state.get('recording'));
+    const own = recordings[index] ?? recordings[recordings.length - 1];
+    return this.#special && this.#special.key === this.#key(own) ? this.#special.recording : own;
+  }
+
+  start() {
+    if (this.live) this.#later();
+    this.wanted();
+  }
+
+  toggle() {
+    this.#paused = !this.#paused;
+    announce(this.#paused ? 'Live updates paused.' : 'Live updates go on.');
+    if (!this.#paused) this.#ask();
+    this.#onchange();
+  }
+
+  /** The mark in the head; null where nothing is live. */
+  control() {
+    if (!this.live) return null;
+    const words = this.#paused ? '‖ paused' : '● live';
+    return h('button', { type: 'button', class: `live${this.#paused ? ' paused' : ''}`, 'aria-pressed': String(this.#paused), title: this.#paused ? 'Go on with live updates (p)' : 'Pause live updates (p)', onclick: () => this.toggle() }, words);
+  }
+
+  #later() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#ask(), ASK_MS);
+  }
+
+  async #ask() {
+    clearTimeout(this.#timer);
+    if (this.#paused || !this.live) return;
+    try {
+      const answer = await fetch(this.data.path, { headers: this.#etag ? { 'If-None-Match': this.#etag } : {}, cache: 'no-store' });
+      if (answer.status === 200) {
+        this.#etag = answer.headers.get('ETag') ?? '';
+        const { recordings, live } = decode(await unpack(await answer.arrayBuffer()));
+        Object.assign(this.data, { recordings, live });
+        this.#special = null;
+        this.trouble = '';
+        this.#onchange();
+        this.wanted();
+      } else if (answer.status !== 304) throw new Error(`the server answered ${answer.status}`);
+    } catch (error) {
+      this.#tell(`No newer data: ${error.message}. The page shows the last that came and keeps asking.`);
+    }
+    this.#later();
+  }
+
+  #tell(trouble) {
+    if (trouble === this.trouble) return;
+    this.trouble = trouble;
+    this.#onchange();
+  }
+
+  // ---- on demand ----
+
+  /** '' when the page has what the state means. */
+  #key(own) {
+    const moment = momentOf(own, this.state), choosing = moment.of === 'time' || moment.of === 'range';
+    return this.data.path && own.cut.length && choosing ? this.state.key('at', 'range') : '';
+  }
+
+  /** Asks the server for the numbers of the chosen moment, if the page does not have them all. */
+  async wanted() {
+    const { recordings } = this.data, own = recordings[recordings.length - 1], key = this.#key(own);
+    if (!key || recordings.length > 1 || this.#special?.key === key || this.#asked === key) return;
+    this.#asked = key;
+    const query = new URLSearchParams();
+    if (this.state.get('range')) query.set('range', this.state.get('range').split('..').map((ms) => (ms === '' ? '' : `${ms}ms`)).join('..'));
+    else query.set('at', `${this.state.get('at')}ms`);
+    try {
+      const answer = await fetch(`${this.data.path}?${query}`, { cache: 'no-store' });
+      if (answer.status !== 200) throw new Error(`the server answered ${answer.status}`);
+      const { recordings: [recording] } = decode(await unpack(await answer.arrayBuffer()));
+      for (const table of ['slices', 'marks', 'events']) if (!recording[table].count) recording[table] = own[table];
+      recording.fixed = true;
+      this.#special = { key, recording };
+      this.trouble = '';
+      this.#onchange();
+    } catch (error) {
+      this.#tell(`The numbers of this moment could not be had: ${error.message}. Shown are those that the page has.`);
+    } finally {
+      this.#asked = '';
+    }
+  }
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+// shell.js -- head, navigation, warnings, what is chosen, keyboard, theme, live updates; and which page is shown.
+import { announce, fill, h, hideTip } from './dom.js';
+import { bytes, date, moment as momentText, time } from './format.js';
+import { Feed } from './feed.js';
+import { PAGES } from './pages.js';
+import { showShortcuts } from './shortcuts.js';
+import { momentOf, parseRange, view } from './view.js';
+
+const THEMES = ['system', 'light', 'dark'];
+
+export class Shell {
+  #page = null;
+  #handle = null;
+  #shown = '';
+
+  constructor(root, data, state) {
+    this.root = root;
+    this.data = data;
+    this.state = state;
+    this.feed = new Feed(data, state, () => this.#refresh());
+    this.nav = h('nav', { 'aria-label': 'Pages' });
+    this.bars = h('div', { class: 'notices' });
+    this.chosen = h('div', { class: 'chosen', role: 'region', 'aria-label': 'What is chosen' });
+    this.main = h('main', { id: 'main', tabindex: '-1' });
+    this.head = h('header');
+  }
+
+  start() {
+    fill(this.root, h('a', { class: 'skip', href: '#main', onclick: (event) => { event.preventDefault(); this.main.focus(); } }, 'Skip to the page'), this.head, this.nav, this.bars, this.chosen, this.main);
+    this.#theme(localGet('theme') || 'system');
+    this.state.subscribe((keys) => this.#changed(keys));
+    document.addEventListener('keydown', (event) => this.#key(event));
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#rebuild());
+    this.#refresh();
+    this.feed.start();
+  }
+
+  /** What pages get.  The view is made when a page first asks for it. */
+  context() {
+    const { state, data } = this, recording = this.feed.recording(), shell = this;
+    return {
+      recordings: data.recordings, recording, state,
+      get view() { return view(recording, state); },
+      go: (page, changes = {}) => state.set({ page, ...changes }),
+      served: data.path, feed: shell.feed,
+    };
+  }
+
+  #current() {
+    return PAGES.find((page) => page.id === this.state.get('page')) ?? PAGES[0];
+  }
+
+  #changed(keys) {
+    if (keys.includes('page')) hideTip();
+    this.feed.wanted();
+    this.#drawChosen();
+    this.#drawNav();
+    this.#drawPage();
+    if (keys.includes('page')) {
+      scrollTo(0, 0);
+      announce(this.#current().title);
+    }
+  }
+
+  /** The data are others. */
+  #refresh() {
+    this.#drawHead();
+    this.#drawNav();
+    this.#drawNotices();
+    this.#drawChosen();
+    this.#drawPage();
+  }
+
+  /** Canvases have to be drawn again in other colours. */
+  #rebuild() {
+    this.#close();
+    this.#drawPage();
+  }
+
+  #close() {
+    this.#handle?.destroy?.();
+    this.#handle = null;
+    this.#page = null;
+  }
+
+  #drawPage() {
+    const page = this.#current(), context = this.context();
+    document.title = `${page.title} – ${context.recording.meta.program ?? 'seep'} – seep`;
+    if (page === this.#page && this.#handle?.update) {
+      this.#handle.update(context);
+      return;
+    }
+    const same = page === this.#page, focus = same && this.#focusPath();
+    this.#close();
+    this.#page = page;
+    this.main.replaceChildren();
+    this.main.className = `page-${page.id}`;
+    this.#handle = page.render(this.main, context) ?? null;
+    if (same) this.#restoreFocus(focus);
+  }
+
+  /** Where the focus is, as child numbers: a page that draws itself again keeps it. */
+  #focusPath() {
+    const path = [];
+    for (let e = document.activeElement; e && e !== this.main; e = e.parentElement) {
+      if (!e.parentElement) return null;
+      path.unshift([...e.parentElement.children].indexOf(e));
+    }
+    return path;
+  }
+
+  #restoreFocus(path) {
+    let element = this.main;
+    for (const i of path ?? []) element = element?.children[i];
+    if (element && element !== this.main) element.focus({ preventScroll: true });
+  }
+
+  // ---- head ----
+
+  #drawHead() {
+    const { meta } = this.feed.recording();
+    const facts = [
+      meta.start_unix_ms ? date(meta.start_unix_ms) : null, meta.host ? `on ${meta.host}` : null, meta.pid ? `pid ${meta.pid}` : null,
+      meta.duration_ms !== undefined ? time(meta.duration_ms) : null, meta.end || (meta.running ? 'still running' : null),
+      meta.engine ? `by ${meta.engine}` : null, meta.sampled ? `sampled every ${bytes(meta.sampled)}` : null, meta.version ? `seep ${meta.version}` : null,
+    ];
+    fill(this.head,
+      h('div', { class: 'title' }, h('h1', { title: [meta.program, ...(meta.args ?? []).slice(1)].join(' ') }, h('strong', null, meta.program ?? 'seep'), h('span', { class: 'args' }, ` ${(meta.args ?? []).slice(1).join(' ')}`)),
+        h('p', { class: 'facts' }, facts.filter(Boolean).join(' · '))),
+      h('div', { class: 'tools' }, this.#recordingChooser(), this.feed.control(), this.#themeButton(),
+        h('button', { type: 'button', onclick: () => showShortcuts(), title: 'Keyboard shortcuts (?)', 'aria-label': 'Keyboard shortcuts' }, '?')));
+  }
+
+  #recordingChooser() {
+    const { recordings } = this.data;
+    if (recordings.length < 2) return null;
+    const current = this.feed.recording().index;
+    return h('label', { class: 'field' }, 'Recording ', h('select', { onchange: (event) => this.state.set({ recording: event.target.value }) },
+      recordings.map((r, i) => h('option', { value: String(i), selected: i === current }, `${i ? 'new' : 'old'}: ${r.meta.file ?? r.meta.program}`))));
+  }
+
+  #themeButton() {
+    const theme = document.documentElement.dataset.theme, next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
+    return h('button', { type: 'button', title: `Colours: ${theme}. Press for ${next}.`, 'aria-label': `Colours: ${theme}. Press for ${next}.`, onclick: () => this.#theme(next, true) }, { system: '◐ system', light: '☀ light', dark: '☾ dark' }[theme]);
+  }
+
+  #theme(theme, redraw = false) {
+    document.documentElement.dataset.theme = THEMES.includes(theme) ? theme : 'system';
+    localSet('theme', theme);
+    if (!redraw) return;
+    this.#drawHead();
+    this.#rebuild();
+  }
+
+  #drawNav() {
+    const current = this.#current(), shown = `${current.id} ${this.state.link({})}`;
+    if (shown === this.#shown) return;
+    this.#shown = shown;
+    const focused = this.nav.contains(document.activeElement);
+    fill(this.nav, h('ul', null, PAGES.map((page) => h('li', null, h('a', {
+      href: this.state.link({ page: page.id, zoom: '', search: '' }), 'aria-current': page === current ? 'page' : null,
+    }, page.title)))));
+    if (focused) this.nav.querySelector('[aria-current]')?.focus();
+  }
+
+  #drawNotices() {
+    const { warnings, cut } = this.feed.recording();
+    const notice = (kind, words, text) => h('p', { class: `notice ${kind}` }, h('strong', null, words), ' ', text);
+    fill(this.bars, warnings.map((text) => notice('warn', '⚠ Warning:', text)), cut.map((text) => notice('info', '✂ Left out:', text)), this.feed.trouble && notice('warn', '⚠ Warning:', this.feed.trouble));
+  }
+
+  // ---- what is chosen ----
+
+  #drawChosen() {
+    const { state } = this, recording = this.feed.recording();
+    const chips = chosenChips(recording, state);
+    const page = this.#current();
+    this.chosen.classList.toggle('none', !chips.length && page.filter === false);
+    const focused = document.activeElement?.id === 'filter';
+    if (focused && this.filterInput?.value === state.get('filter')) {
+      this.#fillChips(chips);
+      return;
+    }
+    this.chips = h('div', { class: 'chips' });
+    fill(this.chosen, page.filter === false ? null : this.#filterBox(), this.chips);
+    this.#fillChips(chips);
+    if (focused) this.filterInput?.focus();
+  }
+
+  #fillChips(chips) {
+    fill(this.chips, chips.map((chip) => h('span', { class: 'chip' }, h('span', null, chip.text), h('button', {
+      type: 'button', 'aria-label': `Clear: ${chip.text}`, title: 'Clear', onclick: () => this.state.set(chip.clear),
+    }, '×'))), chips.length > 1 ? h('button', { type: 'button', class: 'plain', onclick: () => this.state.set(Object.assign({}, ...chips.map((c) => c.clear))) }, 'Clear all') : null);
+    const error = this.state.get('filter') && this.context().view.filterError;
+    if (error) this.chips.append(h('span', { class: 'error', role: 'alert' }, `Not filtered: ${error}`));
+  }
+
+  #filterBox() {
+    let timer = 0;
+    this.filterInput = h('input', {
+      id: 'filter', type: 'search', value: this.state.get('filter'), placeholder: 'Filter: parse fn:load mod:libfoo thread:worker size>1M', autocomplete: 'off', spellcheck: false,
+      title: 'Words, fn: mod: file: thread: kind:, size> count> average< lifetime>; a minus in front excludes; /x/ is a regular expression. Key: f',
+      oninput: (event) => { clearTimeout(timer); timer = setTimeout(() => this.state.set({ filter: event.target.value.trim() }), 200); },
+    });
+    return h('label', { class: 'filter' }, h('span', { class: 'unseen' }, 'Filter of stacks'), this.filterInput);
+  }
+
+  // ---- keyboard ----
+
+  #key(event) {
+    if (event.key === 'Escape') hideTip();
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    if (event.target.closest?.('input, select, textarea, dialog, [role=menu]')) return;
+    const action = this.#shortcut(event.key);
+    if (!action) return;
+    event.preventDefault();
+    action();
+  }
+
+  #shortcut(key) {
+    const step = (by) => () => this.state.set({ page: PAGES[(PAGES.indexOf(this.#current()) + by + PAGES.length) % PAGES.length].id });
+    const page = PAGES.find((one) => one.key === key);
+    if (page) return () => this.state.set({ page: page.id });
+    return { '?': () => showShortcuts(), '[': step(-1), ']': step(1), f: () => document.getElementById('filter')?.focus(),
+      x: () => this.state.set({ at: '', range: '', filter: '', thread: '', size: '', life: '' }), p: this.feed.live ? () => this.feed.toggle() : null }[key];
+  }
+}
+
+/** What narrows the view, each with how to take it back. */
+export function chosenChips(recording, state) {
+  const chips = [], moment = momentOf(recording, state);
+  if (moment.of === 'range') chips.push({ text: `From ${moment.text} (${time(moment.to - moment.from)})`, clear: { range: '' } });
+  else if (moment.of !== 'run') chips.push({ text: `At ${moment.text}`, clear: { at: '' } });
+  if (state.get('thread') !== '') chips.push({ text: `Thread ${recording.threadName(Number(state.get('thread')))}`, clear: { thread: '' } });
+  const brush = (key, words, form) => {
+    const range = parseRange(state.get(key));
+    if (!range) return;
+    const [low, high] = range;
+    chips.push({ text: `${words} ${Number.isFinite(low) ? `from ${form(low)}` : ''}${Number.isFinite(high) ? ` below ${form(high)}` : ''}`, clear: { [key]: '' } });
+  };
+  brush('size', 'Average size', bytes);
+  brush('life', 'Average lifetime', momentText);
+  if (state.get('mapped') === '1') chips.push({ text: 'Mapped memory instead of the heap', clear: { mapped: '' } });
+  return chips;
+}
+
+/** Pages from files may have no storage. */
+function localGet(key) {
+  try { return localStorage.getItem(`seep-${key}`); } catch { return null; }
+}
+function localSet(key, value) {
+  try { localStorage.setItem(`seep-${key}`, value); } catch { /* then it is forgotten */ }
+}
