@@ -22,6 +22,7 @@
 #include "agent/signal.h"
 #include "agent/sys.h"
 #include "agent/tree.h"
+#include "ledger/weight.h"
 
 #include "agent/guest.h"
 
@@ -73,21 +74,21 @@ static bool read_session(const char *name, char *out, size_t room)
         return s.found;
 }
 
-/* "3:FOLLOW:FLAGS:SIGNAL:LIMIT:SNAPSHOT:OBSERVER:PATH" */
+/* "4:FOLLOW:FLAGS:SIGNAL:LIMIT:SNAPSHOT:OBSERVER:SAMPLE:PATH" */
 static bool parse_session(const char *p)
 {
         static const char *const words[] = { "none:", "exec:", "all:" };
         const char *rest = NULL;
-        uint64_t numbers[5];
+        uint64_t numbers[6];
 
-        p = bytes_after(p, "3:");
+        p = bytes_after(p, "4:");
         for (uint32_t i = 0; p && !rest && i < 3; i++) {
                 rest = bytes_after(p, words[i]);
                 agent.follow = i;
         }
         if (!rest)
                 return false;
-        for (int i = 0; i < 5; i++) {
+        for (int i = 0; i < 6; i++) {
                 numbers[i] = bytes_hex(&rest);
                 if (*rest++ != ':')
                         return false;
@@ -97,6 +98,7 @@ static bool parse_session(const char *p)
         agent.limit = numbers[2];
         agent.snapshot_at = numbers[3];
         agent.observer = (uint32_t)numbers[4];
+        agent.sample = numbers[5] < WEIGHT_MEAN_MAX ? numbers[5] : WEIGHT_MEAN_MAX;
         agent.socket = rest;
         return true;
 }
@@ -181,7 +183,8 @@ static bool start_recording(uint64_t mask)
         agent.head->allocator = (uint64_t)real.malloc_;
         agent.head->wait_offset = (int64_t)((uint64_t)&signal_wait - arch_thread_pointer());
         agent.head->off = agent.flags & WIRE_F_START_OFF ? 1 : 0;
-        agent.special = agent.head->off ? SPECIAL_OFF : 0;
+        agent.head->sample_bytes = agent.sample;
+        agent.special = (agent.head->off ? SPECIAL_OFF : 0) | (agent.sample ? SPECIAL_SAMPLE : 0);
         shadow_start();
         good = arena_commit(LEDGER_STRINGS, 1) && arena_commit(LEDGER_THREADS, sizeof(struct ledger_thread)) && tree_start() &&
                rule_start() && queue_start() && journal_start() && object_start() && hello_send(agent.socket, fd, WIRE_HELLO_START);

@@ -30,7 +30,8 @@ enum special {
         SPECIAL_JOURNAL = 4, /* events are written down */
         SPECIAL_LIMIT = 8,   /* live bytes are compared with a limit after each allocation */
         SPECIAL_REFUSE = 16, /* ... and before */
-        SPECIAL_POOLS = 32   /* the program told of blocks of its own inside others */
+        SPECIAL_POOLS = 32,  /* the program told of blocks of its own inside others */
+        SPECIAL_SAMPLE = 64  /* a few blocks stand for all (sample.h); none of the others but OFF and ERAS */
 };
 
 struct agent {
@@ -52,6 +53,7 @@ struct agent {
         uint32_t observer; /* its process, as it sees itself */
         uint32_t signal; /* that asks for a snapshot; 0 none */
         uint64_t limit, snapshot_at; /* live bytes that must not be passed, or at which a snapshot is taken; 0 none */
+        uint64_t sample; /* one block in so many bytes is recorded; 0 all */
         uint64_t stack_start; /* of the main thread, as the kernel gave it */
         const char *socket;
 };

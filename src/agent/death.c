@@ -32,7 +32,7 @@ static struct ledger_death *find(uint64_t key)
         return NULL;
 }
 
-void death_note(uint32_t site, uint32_t birth_ms, uint64_t size)
+void death_note(uint32_t site, uint32_t birth_ms, uint64_t blocks, uint64_t bytes)
 {
         uint32_t birth = mark_era(birth_ms);
         struct ledger_death *d;
@@ -44,6 +44,6 @@ void death_note(uint32_t site, uint32_t birth_ms, uint64_t size)
                 __atomic_add_fetch(&agent.head->deaths_not_kept, 1, __ATOMIC_RELAXED);
                 return;
         }
-        __atomic_add_fetch(&d->blocks, 1, __ATOMIC_RELAXED);
-        __atomic_add_fetch(&d->bytes, size, __ATOMIC_RELAXED);
+        __atomic_add_fetch(&d->blocks, blocks, __ATOMIC_RELAXED);
+        __atomic_add_fetch(&d->bytes, bytes, __ATOMIC_RELAXED);
 }

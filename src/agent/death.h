@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-/* A block of SITE with SIZE bytes, born at BIRTH_MS, is being released. */
-void death_note(uint32_t site, uint32_t birth_ms, uint64_t size);
+/* BLOCKS of SITE with BYTES in all, born at BIRTH_MS, are being released. */
+void death_note(uint32_t site, uint32_t birth_ms, uint64_t blocks, uint64_t bytes);
 
 #endif

@@ -121,7 +121,7 @@ void pool_alloc(struct thread *t, uint64_t address, size_t size, struct arch_sta
         struct ledger_block *b;
         struct arena a;
 
-        if (!address || (agent.special & SPECIAL_OFF))
+        if (!address || (agent.special & (SPECIAL_OFF | SPECIAL_SAMPLE)))
                 return;
         if (size > LEDGER_SIZE_MAX)
                 size = LEDGER_SIZE_MAX;

@@ -93,9 +93,12 @@ struct ledger_counter *record_counter(struct thread *t, uint32_t kind, uint64_t 
 
 struct record_taken record_take(struct thread *t, void *address, struct arch_state caller)
 {
-        struct ledger_block *b = shadow_find(t, (uint64_t)address);
+        bool unknown = (agent.special & SPECIAL_SAMPLE) && !sample_knows((uint64_t)address);
+        struct ledger_block *b = unknown ? NULL : shadow_find(t, (uint64_t)address);
         struct record_taken taken = { 0 };
 
+        if (unlikely((agent.special & SPECIAL_SAMPLE) && (!b || !LEDGER_BLOCK_LIVE(*b))))
+                return taken;
         if (unlikely(!b || !LEDGER_BLOCK_LIVE(*b))) {
                 fault_note(t, b ? LEDGER_ERROR_DOUBLE_FREE : LEDGER_ERROR_UNKNOWN_FREE, b, (uint64_t)address, LEDGER_FAMILY_C,
                            caller);
@@ -136,11 +139,15 @@ void record_taken(struct thread *t, const struct record_taken *taken, void *addr
 static void note_death(const struct ledger_block *b)
 {
         if (agent.special & SPECIAL_ERAS)
-                death_note(LEDGER_BLOCK_SITE(*b), LEDGER_BLOCK_BIRTH_MS(*b), LEDGER_BLOCK_SIZE(*b));
+                death_note(LEDGER_BLOCK_SITE(*b), LEDGER_BLOCK_BIRTH_MS(*b), 1, LEDGER_BLOCK_SIZE(*b));
 }
 
 void record_gone(struct thread *t, const struct ledger_block *b, uint64_t address)
 {
+        if (agent.special & SPECIAL_SAMPLE) {
+                sample_gone(t, b, address);
+                return;
+        }
         note_death(b);
         record_count_free(t, b, address);
 }
@@ -156,7 +163,7 @@ static uint32_t release_node(struct thread *t, struct arch_state caller)
 /* A block that is nobody's business but may come back to us, or hold pointers to others. */
 static void note_unrecorded(struct thread *t, void *address, size_t size)
 {
-        struct ledger_block *b = shadow_new(t, (uint64_t)address);
+        struct ledger_block *b = agent.special & SPECIAL_SAMPLE ? NULL : shadow_new(t, (uint64_t)address);
 
         if (b)
                 shadow_write(b, (uint64_t)address, size < LEDGER_SIZE_MAX ? size : LEDGER_SIZE_MAX, 0, LEDGER_KIND_NONE, 0, 0);
@@ -168,6 +175,11 @@ void record_alloc_special(struct thread *t, void *address, size_t size, uint32_t
                 t->last = 0;
                 t->moving = false;
                 note_unrecorded(t, address, size);
+                return;
+        }
+        if (agent.special & SPECIAL_SAMPLE) {
+                t->moving = false;
+                sample_alloc(t, address, size, kind, caller);
                 return;
         }
         t->last = 0;

@@ -17,6 +17,7 @@
 #include "agent/fault.h"
 #include "agent/journal.h"
 #include "agent/peak.h"
+#include "agent/sample.h"
 #include "agent/shadow.h"
 #include "agent/stack.h"
 #include "agent/thread.h"
@@ -130,8 +131,13 @@ void record_inner_gone(struct thread *t, void *address);
 static inline __attribute__((always_inline)) void record_free(struct thread *t, void *address, uint32_t family,
                                                               struct arch_state caller)
 {
-        struct ledger_block *b = shadow_find(t, (uint64_t)address), gone;
+        struct ledger_block *b, gone;
 
+        if (unlikely(agent.special & SPECIAL_SAMPLE)) {
+                sample_free(t, address, family, caller);
+                return;
+        }
+        b = shadow_find(t, (uint64_t)address);
         if (unlikely(!b || !LEDGER_BLOCK_LIVE(*b))) {
                 fault_note(t, b ? LEDGER_ERROR_DOUBLE_FREE : LEDGER_ERROR_UNKNOWN_FREE, b, (uint64_t)address, family, caller);
                 return;

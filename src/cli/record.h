@@ -26,6 +26,8 @@
         X(RECORD_NO_CXX, "no-cxx", 0, NULL, "see new and delete as the malloc and free that they call")         \
         X(RECORD_TRACK_FDS, "track-fds", 0, NULL, "record file descriptors too: open, socket, dup, close, ...") \
         X(RECORD_FREE_STACKS, "free-stacks", 0, NULL, "record the call stack of each release too")              \
+        X(RECORD_SAMPLE, "sample", 0, "[SIZE]",                                                                 \
+          "record one block in SIZE bytes that are allocated, each for many; for production (512K; 0: every block)") \
         X(RECORD_USER, "user", 0, "NAME", "run the program as this user (for root)")                            \
         X(RECORD_HEAD_SNAPSHOTS, NULL, 0, NULL, "snapshots; those asked for also write a report, PROGRAM-PID-N.memlog:") \
         X(RECORD_SIGNAL, "signal", 0, "SIG", "the signal that asks for one, or none (USR1)")                    \
@@ -45,6 +47,10 @@
         X(RECORD_HEAD_EVENTS, NULL, 0, NULL, "event log:")                                                      \
         X(RECORD_EVENTS, "events", 0, NULL, "keep every allocation and release, in order (see seep events)")    \
         X(RECORD_MAX_FILE, "max-file", 0, "SIZE", "end the event log when it takes SIZE, like 1G")              \
+        X(RECORD_HEAD_PUSH, NULL, 0, NULL, "for a continuous-profiling server (Pyroscope); implies --sample:")     \
+        X(RECORD_PUSH, "push", 0, "URL", "send a profile to URL every 10 s, like http://pyroscope:4040")        \
+        X(RECORD_PUSH_EVERY, "every", 0, "TIME", "... or each TIME")                                            \
+        X(RECORD_PUSH_LABEL, "label", 0, "KEY=VALUE", "put a label on what is sent (may be repeated)")          \
         X(RECORD_HEAD_WORDS, NULL, 0, NULL, "what is said:")                                                    \
         X(RECORD_NO_SUMMARY, "no-summary", 0, NULL, "no numbers at the end")                                    \
         X(RECORD_QUIET, "quiet", 'q', NULL, "say nothing but errors")                                           \
@@ -57,6 +63,11 @@ enum { RECORD_OPTIONS(OPTION_ENUM) RECORD_COUNT };
 struct record {
         const char *pattern; /* NULL: not given */
         const char *user;
+        bool sample_given;
+        const char *push;     /* URL; NULL none */
+        uint64_t push_every_ms;
+        const char **push_labels;
+        uint32_t push_label_count;
         bool force, quiet, verbose, no_summary, action_given;
         struct suppressions *suppressions; /* NULL: none given */
         struct session_options session; /* all but the callbacks, the program and the place */
@@ -69,7 +80,7 @@ void record_free(struct record *r);
 int record_take(struct record *r, int which, const char *value);
 
 /* All options were taken: do they fit together?  0, or the status. */
-int record_settle(const struct record *r);
+int record_settle(struct record *r);
 
 /* The author of reports: MTrace's form, with names and lines as far as they are on this machine. */
 void record_write_report(void *context, const struct profile *p, uint32_t from, uint32_t to, struct str *out);

@@ -8,15 +8,20 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/heap.h"
 #include "base/quantity.h"
 #include "base/signals.h"
 #include "cli/command.h"
 #include "cli/message.h"
+#include "ledger/weight.h"
 #include "wire/hello.h"
 
 #define RECORD_EVERY_MIN_MS 10u /* the observer's own clock is no finer */
+#define RECORD_PUSH_MIN_MS 1000u
+#define RECORD_SAMPLE_USUAL "512K"
+#define RECORD_SAMPLE_USUAL_BYTES (512u << 10)
 
 const struct option_entry record_options[] = { RECORD_OPTIONS(OPTION_ENTRY) OPTION_END };
 
@@ -31,6 +36,8 @@ void record_free(struct record *r)
                 suppress_free(r->suppressions);
         free(r->suppressions);
         r->suppressions = NULL;
+        free(r->push_labels);
+        r->push_labels = NULL;
 }
 
 static int take_depth(struct session_options *o, const char *value)
@@ -58,12 +65,12 @@ static int take_time(int which, const char *value, uint64_t *out)
         return message_usage("record", "--%s needs a time like 10s, not '%s'", record_options[which].name, value);
 }
 
-static int take_every(const char *value, uint64_t *out)
+static int take_every(int which, const char *value, uint32_t least_ms, uint64_t *out)
 {
-        int status = take_time(RECORD_EVERY, value, out);
+        int status = take_time(which, value, out);
 
-        if (!status && *out < RECORD_EVERY_MIN_MS)
-                return message_usage("record", "--snapshot-every %s: not more often than each %u ms", value, RECORD_EVERY_MIN_MS);
+        if (!status && *out < least_ms)
+                return message_usage("record", "--%s %s: not more often than each %u ms", record_options[which].name, value, least_ms);
         return status;
 }
 
@@ -91,6 +98,19 @@ static int take_action(struct record *r, const char *value)
         r->session.flags &= ~(WIRE_F_LIMIT_ENOMEM | WIRE_F_LIMIT_SNAPSHOT);
         r->session.flags |= flags[choice];
         r->action_given = true;
+        return 0;
+}
+
+static int take_sample(struct record *r, const char *value)
+{
+        uint64_t bytes = 0;
+
+        r->sample_given = true;
+        if (strcmp(value, "0") != 0 && take_size(RECORD_SAMPLE, value, &bytes) != 0)
+                return ERR_EXIT_USAGE;
+        if (bytes > WEIGHT_MEAN_MAX)
+                return message_usage("record", "--sample=%s: one block in 16 GiB is the least that can be told", value);
+        r->session.sample_bytes = bytes;
         return 0;
 }
 
@@ -128,7 +148,7 @@ static int take_value(struct record *r, int which, const char *value)
         case RECORD_SIGNAL:
                 return take_signal(o, value);
         case RECORD_EVERY:
-                return take_every(value, &o->snapshot_every_ms);
+                return take_every(which, value, RECORD_EVERY_MIN_MS, &o->snapshot_every_ms);
         case RECORD_AT_RSS:
                 return take_size(which, value, &o->snapshot_rss_bytes);
         case RECORD_AT_HEAP:
@@ -138,6 +158,17 @@ static int take_value(struct record *r, int which, const char *value)
                 return take_size(which, value, &o->limit_bytes);
         case RECORD_LIMIT_ACTION:
                 return take_action(r, value);
+        case RECORD_SAMPLE:
+                return take_sample(r, value);
+        case RECORD_PUSH:
+                r->push = value;
+                break;
+        case RECORD_PUSH_EVERY:
+                return take_every(which, value, RECORD_PUSH_MIN_MS, &r->push_every_ms);
+        case RECORD_PUSH_LABEL:
+                r->push_labels = heap_grow(r->push_labels, r->push_label_count + 1, sizeof *r->push_labels);
+                r->push_labels[r->push_label_count++] = value;
+                break;
         case RECORD_SUPPRESSIONS:
                 return take_suppressions(r, value);
         case RECORD_MAX_FILE:
@@ -148,8 +179,8 @@ static int take_value(struct record *r, int which, const char *value)
 
 int record_take(struct record *r, int which, const char *value)
 {
-        if (value)
-                return take_value(r, which, value);
+        if (value || which == RECORD_SAMPLE)
+                return take_value(r, which, value ? value : RECORD_SAMPLE_USUAL);
         r->session.flags |= flag_of(which);
         r->session.flags &= which == RECORD_NO_SCAN ? ~WIRE_F_LEAK_SCAN : ~0u;
         r->session.scan_flags |= which == RECORD_KEEP_GRAPH ? WIRE_SCAN_GRAPH : which == RECORD_UNALIGNED ? WIRE_SCAN_UNALIGNED : 0;
@@ -160,8 +191,38 @@ int record_take(struct record *r, int which, const char *value)
         return 0;
 }
 
-int record_settle(const struct record *r)
+/* What needs to know every block. */
+static const char *what_samples_cannot(const struct session_options *o)
 {
+        if (o->flags & WIRE_F_EVENTS)
+                return "--events";
+        if (o->limit_bytes)
+                return "--limit-heap";
+        return o->snapshot_heap_bytes ? "--snapshot-at-heap" : NULL;
+}
+
+static int settle_sampling(struct record *r)
+{
+        struct session_options *o = &r->session;
+        const char *exact = what_samples_cannot(o);
+
+        if (r->push && !r->sample_given)
+                o->sample_bytes = RECORD_SAMPLE_USUAL_BYTES;
+        if (!o->sample_bytes)
+                return 0;
+        if (exact)
+                return message_usage("record", "%s needs every block, and %s records a few", exact,
+                                     r->sample_given ? "--sample" : "--push (without --sample=0)");
+        o->flags &= ~WIRE_F_LEAK_SCAN; /* pointers in and to unknown blocks would be missed */
+        return 0;
+}
+
+int record_settle(struct record *r)
+{
+        if (!r->push && (r->push_every_ms || r->push_label_count))
+                return message_usage("record", "%s without --push: send what where?", r->push_every_ms ? "--every" : "--label");
+        if (settle_sampling(r) != 0)
+                return ERR_EXIT_USAGE;
         if (r->action_given && !r->session.limit_bytes)
                 return message_usage("record", "--limit-action without --limit-heap: which limit?");
         if (r->session.max_file_bytes && !(r->session.flags & WIRE_F_EVENTS))

@@ -36,7 +36,7 @@
 #include <stdint.h>
 
 #define LEDGER_MAGIC 0x3172676450454553ull /* "SEEPdgr1" */
-#define LEDGER_VERSION 3u
+#define LEDGER_VERSION 4u
 
 enum ledger_part {
         LEDGER_HEAD,
@@ -181,6 +181,7 @@ struct ledger_head {
         uint32_t off;          /* 1: new blocks are not recorded now (SEEP_DISABLE, --start-off) */
         uint32_t limit_hits;   /* how often an allocation would have passed limit_bytes */
         uint64_t limit_bytes;  /* --limit-heap, 0 none */
+        uint64_t sample_bytes; /* record --sample: counters hold estimates, made from one block in so many bytes (weight.h); 0: all is counted */
         uint64_t allocator;    /* where the real malloc is; 0 unknown */
         int64_t wait_offset;   /* where each thread tells, from its thread pointer on, that it waits in a hook (struct ledger_wait); 0 unknown */
         uint32_t wipes;        /* 1: the program has memory that a copy of it would not have (MADV_WIPEONFORK) */

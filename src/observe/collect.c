@@ -140,8 +140,10 @@ static void add_live_to_threads(struct profile *p)
         for (uint64_t i = 0; i < p->block_count; i++) {
                 const struct profile_block *b = &p->blocks[i];
 
-                p->threads[b->thread].live_blocks++;
-                p->threads[b->thread].live_bytes += b->size;
+                uint64_t times = profile_block_times(p, b);
+
+                p->threads[b->thread].live_blocks += times;
+                p->threads[b->thread].live_bytes += times * b->size;
                 if (p->sites[b->site].kind != LEDGER_KIND_POOL)
                         arena = b;
                 else if (is_inside(b, arena))
@@ -348,7 +350,7 @@ static void give_ids(const struct collect_input *in, struct stacks *stacks, cons
 /* What there is one by one.  Returns how many blocks made no sense. */
 static uint64_t read_things(const struct collect_input *in, const uint32_t *site_map, uint32_t site_count, struct profile *p)
 {
-        uint64_t senseless = blocks_read(in->view, site_map, site_count, in->ended, p);
+        uint64_t senseless = in->no_blocks ? 0 : blocks_read(in->view, site_map, site_count, in->ended, p);
 
         add_live_to_threads(p);
         read_regions(in->view, site_map, site_count, p);
@@ -363,7 +365,7 @@ void collect(const struct collect_input *in, struct profile *p)
         uint32_t *site_map, site_count;
         uint64_t senseless, marks_lost = in->slices ? in->slices->marks_lost : 0;
 
-        *p = (struct profile){ 0 };
+        *p = (struct profile){ .totals.sample_bytes = in->view->head.sample_bytes };
         read_meta(in, p);
         read_modules(in->view, p);
         read_threads(in, p);
@@ -381,6 +383,6 @@ void collect(const struct collect_input *in, struct profile *p)
         read_totals(in->view, p);
         warnings_ledger(in->view, senseless, p);
         warnings_marks(in->view, marks_lost, p);
-        if (in->ended)
+        if (in->ended && !p->totals.sample_bytes)
                 warnings_books(in->view, p);
 }

@@ -29,6 +29,7 @@ struct collect_input {
         uint32_t depth;   /* innermost frames to keep, 0 all */
         struct events_ids *ids; /* for an event log: filled; NULL: there is none */
         bool ended;       /* the process is gone: the sums must agree, and are checked */
+        bool no_blocks;   /* without single blocks */
         bool brief;       /* without single blocks, regions and handles: for reports about slices, which somebody waits for */
 };
 

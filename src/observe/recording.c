@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/heap.h"
 #include "base/io.h"
+#include "observe/answers.h"
 #include "observe/counters.h"
 #include "observe/family.h"
 #include "observe/process.h"
@@ -89,6 +90,7 @@ void recording_free(struct recording *r, bool written)
 {
         scanner_free(&r->scanner);
         looks_free(&r->looks);
+        resident_free(&r->resident);
         journal_close(r->journal, !written);
         events_ids_free(&r->ids);
         view_close(&r->view);
@@ -261,11 +263,14 @@ static void fill_profile(struct recording *r, const struct recording_end *end, e
                 .depth = r->plan->depth,
                 .ended = end->end != PROFILE_END_UNKNOWN,
                 .ids = r->journal && purpose == FOR_GOOD ? &r->ids : NULL,
-                .brief = purpose == FOR_REPORTS || purpose == FOR_LOOK || (!*r->path && purpose != FOR_SEARCH && purpose != FOR_BLOCKS),
+                .no_blocks = purpose == FOR_LOOK,
+                .brief = purpose == FOR_REPORTS || (!*r->path && purpose != FOR_SEARCH && purpose != FOR_LOOK && purpose != FOR_BLOCKS),
         };
 
         collect(&in, p);
         fill_meta(r, end, now_ms, p);
+        if (!in.brief)
+                resident_store(&r->resident, p);
         jit_read(&r->jit, p);
 }
 
@@ -454,12 +459,19 @@ static struct scanner_order scan_order(struct recording *r)
 static void serve_scans(struct recording *r)
 {
         struct scanner_order order = scan_order(r);
+        bool idle = !r->scanner.worker;
 
         scanner_start(&r->scanner, &order);
+        if (idle && r->scanner.worker && (r->scanner.when == PROFILE_SCAN_EXIT || r->scanner.when == PROFILE_SCAN_EXEC))
+                resident_look(&r->resident, r->pid, elapsed_ms(r, clock_now_ns())); /* it waits, with all that it has */
 }
 
 void recording_ask_scan(struct recording *r, uint32_t flags, int asker)
 {
+        if (r->view.head.sample_bytes) {
+                answers_refuse(asker, "it is recorded with --sample, and pointers in and to blocks that are not known would be missed");
+                return;
+        }
         scanner_ask(&r->scanner, asker, flags);
         serve_scans(r);
 }
@@ -590,6 +602,8 @@ void recording_tick(struct recording *r, uint64_t now_ns)
                 r->named_threads = r->view.head.thread_count;
                 r->names_due_ms = now_ms + RECORDING_NAMES_EVERY_MS;
         }
+        if (now_ms >= r->resident.due_ms)
+                resident_look(&r->resident, r->pid, now_ms);
         if (now_ms >= r->checkpoint_due_ms)
                 start_checkpoint(r, now_ms);
 }

@@ -17,6 +17,7 @@
 #include "observe/looks.h"
 #include "observe/output.h"
 #include "observe/reports.h"
+#include "observe/resident.h"
 #include "observe/scanner.h"
 #include "observe/slices.h"
 #include "observe/snapshots.h"
@@ -67,6 +68,7 @@ struct recording {
         uint64_t rss_last_bytes, rss_peak_bytes;
         uint64_t rss_ms; /* when the peak was read last */
 
+        struct resident resident;
         struct snapshots snapshots;
         uint32_t served;          /* marks, as the program was told */
         uint64_t snapshot_due_ms; /* the next of --snapshot-every */

@@ -228,6 +228,15 @@ static const struct format_column pointers_columns[] = {
         PLAIN(profile_pointer, flags),
 };
 
+static const struct format_column mappings_columns[] = {
+        DELTA(profile_mapping, start),
+        NEAR(profile_mapping, end, start),
+        PLAIN(profile_mapping, rss_bytes),
+        PLAIN(profile_mapping, anonymous_bytes),
+        PLAIN(profile_mapping, flags),
+        NAME(profile_mapping, name),
+};
+
 #define TABLE(array, member, record, counter, size, list)                                               \
         [FORMAT_##array] = { #member, sizeof(record), offsetof(struct profile, member),          \
                              offsetof(struct profile, counter), WIDTH(profile, counter), size, list,    \
@@ -258,6 +267,7 @@ const struct format_table format_tables[FORMAT_ARRAY_COUNT] = {
         TABLE(FRAMES, frames, struct profile_frame, frame_count, FORMAT_PIECE, frames_columns),
         TABLE(HOLDS, holds, struct profile_hold, hold_count, FORMAT_PIECE, holds_columns),
         TABLE(POINTERS, pointers, struct profile_pointer, pointer_count, FORMAT_PIECE, pointers_columns),
+        TABLE(MAPPINGS, mappings, struct profile_mapping, mapping_count, FORMAT_TEXT_PIECE, mappings_columns),
 };
 
 /* The list of arrays gives the section numbers; they must run in step with the enum. */

@@ -64,7 +64,8 @@ enum { FORMAT_META = 1, FORMAT_TOTALS = 2, FORMAT_EVENTS = 64, FORMAT_EVENT_SITE
         X(ROOTS, 22, roots, root_count)                                        \
         X(FRAMES, 23, frames, frame_count)                                     \
         X(HOLDS, 24, holds, hold_count)                                        \
-        X(POINTERS, 25, pointers, pointer_count)
+        X(POINTERS, 25, pointers, pointer_count)                               \
+        X(MAPPINGS, 26, mappings, mapping_count)
 
 enum format_array {
 #define FORMAT_ARRAY_ENUM(name, number, member, count) FORMAT_##name,
@@ -168,6 +169,8 @@ bool format_is_modelled(uint32_t type);
         X(verify_backtrace_differences)
 /* ... and then, each with its number of classes: */
 #define FORMAT_TOTALS_LISTS(X) X(sizes) X(lifetimes)
+/* ... and what came later: */
+#define FORMAT_TOTALS_LATE(X) X(sample_bytes) X(mappings_ms)
 
 /* CRC-32 (IEEE 802.3, as in zlib and PNG). */
 uint32_t format_crc(const void *bytes, size_t count);

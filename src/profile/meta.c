@@ -116,6 +116,7 @@ void totals_put(const struct profile_totals *t, struct str *body)
 #define PUT_NUMBERS(member) put_numbers(body, t->member, sizeof t->member / sizeof *t->member);
         FORMAT_TOTALS_NUMBERS(PUT_NUMBER)
         FORMAT_TOTALS_LISTS(PUT_NUMBERS)
+        FORMAT_TOTALS_LATE(PUT_NUMBER)
 #undef PUT_NUMBER
 #undef PUT_NUMBERS
 }
@@ -128,6 +129,7 @@ bool totals_get(struct profile_totals *t, struct cursor *c)
 #define GET_NUMBERS(member) get_numbers(c, n.member, sizeof n.member / sizeof *n.member);
         FORMAT_TOTALS_NUMBERS(GET_NUMBER)
         FORMAT_TOTALS_LISTS(GET_NUMBERS)
+        FORMAT_TOTALS_LATE(GET_NUMBER)
 #undef GET_NUMBER
 #undef GET_NUMBERS
         if (c->bad)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ledger/ledger.h"
+#include "ledger/weight.h"
 #include "profile/format.h"
 #include "wire/hello.h"
 
@@ -96,6 +97,13 @@ const char *profile_mark_word(uint32_t type)
 bool profile_has_no_stacks(const struct profile *p)
 {
         return (p->meta.flags & WIRE_F_NO_STACKS) != 0;
+}
+
+uint64_t profile_block_times(const struct profile *p, const struct profile_block *b)
+{
+        uint64_t mean = p->totals.sample_bytes;
+
+        return mean && mean <= WEIGHT_MEAN_MAX ? weight_of(b->address, b->size, b->birth_ms, mean) : 1;
 }
 
 bool profile_without_search(const struct profile *p)

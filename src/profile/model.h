@@ -56,6 +56,8 @@ struct profile_totals {
         uint64_t unknown_frees, double_frees, mismatched;
         uint64_t mmap_calls, mmap_bytes, mmap_live_bytes;
         uint64_t rss_peak_bytes;
+        uint64_t mappings_ms;  /* when the mappings were looked at last */
+        uint64_t sample_bytes; /* not 0: all counts are estimates, made from one block in so many bytes (ledger/weight.h) */
         uint64_t sizes[LEDGER_SIZE_CLASSES], lifetimes[LEDGER_LIFETIME_CLASSES]; /* as in ledger_slot, of the whole process */
         uint64_t truncated_stacks, lost_events, untracked_blocks, forks_not_followed;
         uint64_t verify_captures, verify_differences, verify_backtraces, verify_backtrace_differences; /* test mode */
@@ -164,6 +166,21 @@ struct profile_region {
         uint32_t site, thread;
         uint64_t birth_ms;
 };
+
+/* A mapping of the process as it was at totals.mappings_ms: where resident memory is.  Sorted by start. */
+struct profile_mapping {
+        uint64_t start, end;
+        uint64_t rss_bytes;
+        uint64_t anonymous_bytes; /* of them: not from a file */
+        uint32_t flags;           /* PROFILE_MAPPING_* */
+        uint32_t reserved;
+        char *name;               /* a path, "[heap]", "[stack]", ...; "" none */
+};
+
+#define PROFILE_MAPPING_READ 1u
+#define PROFILE_MAPPING_WRITE 2u
+#define PROFILE_MAPPING_EXECUTE 4u
+#define PROFILE_MAPPING_SHARED 8u
 
 struct profile_error {
         uint32_t type; /* enum ledger_error_type */
@@ -332,9 +349,10 @@ struct profile {
         struct profile_frame *frames;
         struct profile_hold *holds;       /* sorted by (from, at) */
         struct profile_pointer *pointers;
+        struct profile_mapping *mappings; /* none: nobody could look */
         uint32_t module_count, node_count, site_count, thread_count, share_count, slice_count, change_count, region_count,
                 error_count, symbol_count, mark_count, death_count, handle_count, jit_count, type_count, scan_count, content_count, root_count,
-                frame_count;
+                frame_count, mapping_count;
         uint64_t block_count, verdict_count, hold_count, pointer_count;
         struct profile_log log;
         bool truncated; /* the file ended early; what is here was whole */
@@ -364,6 +382,9 @@ int profile_compare_deaths(const void *a, const void *b);
 
 /* The live block that ADDRESS is in, the innermost where blocks lie inside others (an arena and what was carved from it); NULL: none. */
 const struct profile_block *profile_block_around(const struct profile *p, uint64_t address);
+
+/* How many blocks B stands for: 1 unless P was sampled. */
+uint64_t profile_block_times(const struct profile *p, const struct profile_block *b);
 
 /* The last scan, when it found something out; NULL: there was none, or it failed (scans[0].trouble). */
 const struct profile_scan *profile_scanned(const struct profile *p);

@@ -145,6 +145,9 @@ static void settle_numbers(struct profile *p)
         for (uint32_t i = 0; i < p->jit_count; i++)
                 if (p->jit[i].bytes > UINT64_MAX - p->jit[i].start)
                         p->jit[i].bytes = UINT64_MAX - p->jit[i].start;
+        for (uint32_t i = 0; i < p->mapping_count; i++)
+                if (p->mappings[i].end < p->mappings[i].start)
+                        p->mappings[i].end = p->mappings[i].start;
         if (p->meta.end > PROFILE_END_GONE)
                 p->meta.end = PROFILE_END_UNKNOWN;
 }
@@ -181,6 +184,13 @@ static int compare_jit(const void *a, const void *b)
         return (x->start > y->start) - (x->start < y->start);
 }
 
+static int compare_mappings(const void *a, const void *b)
+{
+        const struct profile_mapping *x = a, *y = b;
+
+        return (x->start > y->start) - (x->start < y->start);
+}
+
 static void settle_order(void *records, uint64_t count, size_t size, int (*compare)(const void *, const void *))
 {
         for (uint64_t i = 1; i < count; i++) {
@@ -200,6 +210,7 @@ static void settle_orders(struct profile *p)
         settle_order(p->marks, p->mark_count, sizeof *p->marks, compare_marks);
         settle_order(p->deaths, p->death_count, sizeof *p->deaths, profile_compare_deaths);
         settle_order(p->jit, p->jit_count, sizeof *p->jit, compare_jit);
+        settle_order(p->mappings, p->mapping_count, sizeof *p->mappings, compare_mappings);
 }
 
 /* A moment without numbers is no mark. */

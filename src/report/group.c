@@ -141,8 +141,8 @@ static void group_sum_threads(const struct selection *sel, uint64_t *bytes, uint
 
                 if (block->site >= p->site_count || !chosen[block->site] || block->thread >= p->thread_count)
                         continue;
-                bytes[block->thread] += block->size;
-                count[block->thread]++;
+                bytes[block->thread] += profile_block_times(p, block) * block->size;
+                count[block->thread] += profile_block_times(p, block);
         }
         for (uint32_t i = 0; sel->cost != SELECT_LIVE && i < p->share_count; i++) {
                 const struct profile_share *share = &p->shares[i];
@@ -180,13 +180,13 @@ static void group_by_size(const struct selection *sel, struct group_list *l)
         uint64_t bytes[65] = { 0 }, count[65] = { 0 };
 
         for (uint64_t i = 0; i < p->block_count; i++) {
-                uint64_t size = p->blocks[i].size;
+                uint64_t size = p->blocks[i].size, times = profile_block_times(p, &p->blocks[i]);
                 int power = size > 1 ? 64 - __builtin_clzll(size - 1) : 0;
 
                 if (p->blocks[i].site >= p->site_count || !chosen[p->blocks[i].site])
                         continue;
-                bytes[power] += size;
-                count[power]++;
+                bytes[power] += times * size;
+                count[power] += times;
         }
         for (int power = 0; power < 64; power++) {
                 struct str name = { 0 };

@@ -409,6 +409,8 @@ void leaks_not_scanned(const struct profile *p, struct str *out)
                 text_name(out, p->scans[0].trouble);
         } else if (p->truncated) {
                 str_text(out, "the part of the file that would tell is missing");
+        } else if (p->totals.sample_bytes) {
+                str_text(out, "it was recorded with --sample, and pointers in and to blocks that are not known would be missed");
         } else if (profile_without_search(p)) {
                 str_text(out, "it was recorded with --no-leak-scan, or by a seep that knew no search");
         } else if (p->meta.end == PROFILE_END_SIGNAL) {

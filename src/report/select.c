@@ -242,8 +242,8 @@ static void rows_of_threads(struct select_row *rows, const struct profile *p, co
 
                 if (block->thread >= p->thread_count || !wanted[block->thread] || block->site >= p->site_count)
                         continue;
-                rows[block->site].live_blocks++;
-                rows[block->site].live_bytes += block->size;
+                rows[block->site].live_blocks += profile_block_times(p, block);
+                rows[block->site].live_bytes += profile_block_times(p, block) * block->size;
         }
         for (uint32_t i = 0; i < p->region_count; i++) {
                 const struct profile_region *region = &p->regions[i];

@@ -81,7 +81,7 @@ void survivors_count(struct select_row *rows, const struct profile *p, const str
                 const struct profile_block *b = &p->blocks[i];
 
                 if (is_heap(p, b->site) && b->birth_ms >= from->ms && b->birth_ms < to->ms)
-                        add(&rows[b->site], 1, b->size, true);
+                        add(&rows[b->site], profile_block_times(p, b), profile_block_times(p, b) * b->size, true);
         }
         for (uint32_t i = 0; i < p->death_count; i++) {
                 const struct profile_death *d = &p->deaths[i];

@@ -7,8 +7,8 @@
  *         agent connects, sends one struct wire_hello with the memfd of its ledger attached (SCM_RIGHTS), closes
  *         both descriptors and never waits for an answer.  No descriptor stays open in the program.
  *
- * SEEP_SESSION is "3:FOLLOW:FLAGS:SIGNAL:LIMIT:SNAPSHOT:OBSERVER:PATH": protocol version, follow mode (none, exec, all), WIRE_F_ flags, number
- * of the signal that asks for a snapshot (0 none), --limit-heap and --snapshot-at-heap in bytes (0 none), process that observes, all in hex; path of the socket
+ * SEEP_SESSION is "4:FOLLOW:FLAGS:SIGNAL:LIMIT:SNAPSHOT:OBSERVER:SAMPLE:PATH": protocol version, follow mode (none, exec, all), WIRE_F_ flags, number
+ * of the signal that asks for a snapshot (0 none), --limit-heap and --snapshot-at-heap in bytes (0 none), process that observes, --sample in bytes (0 none), all in hex; path of the socket
  * (the rest of the string).
  *
  * Without SEEP_SESSION (plain LD_PRELOAD) the agent starts the tool itself: `seep attend FD`, FD being one end of a
@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define WIRE_SESSION_ENV "SEEP_SESSION"
-#define WIRE_SESSION_VERSION 3
+#define WIRE_SESSION_VERSION 4
 
 #define WIRE_F_NO_MMAP 1u
 #define WIRE_F_NO_CXX 2u      /* operator new and delete are seen as the malloc and free that they call */

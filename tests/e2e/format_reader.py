@@ -16,7 +16,7 @@ import zlib
 MAGIC = b"\x89SEEP\r\n\x1a"
 ARRAYS = ("modules", "nodes", "sites", "threads", "errors", "slices", "changes", "regions", "symbols", "shares",
           "blocks", "marks", "deaths", "handles", "jit", "types", "scans", "verdicts", "contents", "roots", "frames",
-          "holds", "pointers")
+          "holds", "pointers", "mappings")
 FRONT = 11  # of them have their count in the first half of the header
 META, TOTALS, FIRST_ARRAY, END = 1, 2, 3, 255
 MASK = (1 << 64) - 1
@@ -27,6 +27,7 @@ TOTALS_FIELDS = """allocations frees bytes_allocated live_blocks live_bytes peak
     rss_peak_bytes truncated_stacks lost_events untracked_blocks forks_not_followed verify_captures
     verify_differences verify_backtraces verify_backtrace_differences""".split()
 TOTALS_LISTS = "sizes lifetimes".split()
+TOTALS_LATE = "sample_bytes mappings_ms".split()
 META_TEXTS = "program exe cwd host engine version".split()
 META_NUMBERS = """pid ppid start_realtime_ns duration_ms end exit_code exit_signal flags complete stop_reason depth
     word_bytes""".split()
@@ -63,6 +64,7 @@ COLUMNS = {
     "frames": "low:delta high:near=low pc:delta tid:delta32 module:plain32 exact:plain32",
     "holds": "at:delta from:delta32>roots to:delta32>blocks flags:plain32",
     "pointers": "from:delta32>blocks to:near32=from>blocks at:delta flags:plain32",
+    "mappings": "start:delta end:near=start rss_bytes:plain anonymous_bytes:plain flags:plain32 name:text",
 }
 
 
@@ -149,7 +151,7 @@ class Recording:
         need(counts["scans"] <= 1, "two searches for leaks")
         need(counts["verdicts"] in (0, counts["blocks"]), "verdicts that are not one for each block")
         searched = counts["scans"] and not arrays["scans"][0]["trouble"]
-        need(searched or not any(counts[name] for name in ARRAYS[ARRAYS.index("verdicts"):]), "found without a search")
+        need(searched or not any(counts[name] for name in ARRAYS[ARRAYS.index("verdicts"):ARRAYS.index("mappings")]), "found without a search")
         for verdict in arrays["verdicts"]:
             head = verdict["head"]
             need(verdict["leak"] <= 4 and (not head or verdict["leak"] == 3), "a head of what is not indirectly lost")
@@ -195,6 +197,7 @@ class Recording:
         elif kind == TOTALS:
             self.totals = {name: body.varint() for name in TOTALS_FIELDS}
             self.totals |= {name: [body.varint() for _ in range(body.varint())] for name in TOTALS_LISTS}
+            self.totals |= {name: body.varint() if body.at < len(body.data) else 0 for name in TOTALS_LATE}
         elif kind == END:
             need(body.varint() == len(self.sections), "END counts other sections")
         elif 0 <= kind - FIRST_ARRAY < len(ARRAYS):

@@ -96,6 +96,7 @@ static void dump_totals(const struct profile_totals *r, struct str *out)
         NUMBER(verify_backtraces) NUMBER(verify_backtrace_differences)
         numbers(out, "sizes", r->sizes, sizeof r->sizes / sizeof *r->sizes);
         numbers(out, "lifetimes", r->lifetimes, sizeof r->lifetimes / sizeof *r->lifetimes);
+        NUMBER(sample_bytes) NUMBER(mappings_ms)
         str_char(out, '}');
 }
 
@@ -137,6 +138,8 @@ static void dump_marks(const struct profile *p, struct str *out)
         ARRAY(deaths, death_count, profile_death, NUMBER(site) NUMBER(birth) NUMBER(death) NUMBER(blocks) NUMBER(bytes))
         ARRAY(handles, handle_count, profile_handle, NUMBER(handle) NUMBER(amount) NUMBER(site) NUMBER(thread) NUMBER(birth_ms))
         ARRAY(jit, jit_count, profile_jit, NUMBER(start) NUMBER(bytes) TEXT(name))
+        ARRAY(mappings, mapping_count, profile_mapping,
+              NUMBER(start) NUMBER(end) NUMBER(rss_bytes) NUMBER(anonymous_bytes) NUMBER(flags) TEXT(name))
         key(out, "types");
         str_char(out, '[');
         for (uint32_t i = 0; i < p->type_count; i++) {

@@ -232,6 +232,12 @@ static void fill_handles(struct profile *p, uint64_t *r, uint32_t size)
         p->jit = heap_zero(p->jit_count, sizeof *p->jit);
         for (uint32_t i = 0; i < p->jit_count; i++)
                 p->jit[i] = (struct profile_jit){ start += below(r, 1ull << 40), number(r) >> 1, text(r) };
+        p->mapping_count = (uint32_t)below(r, size);
+        p->mappings = heap_zero(p->mapping_count, sizeof *p->mappings);
+        for (uint32_t i = 0; i < p->mapping_count; i++) {
+                start += below(r, 1ull << 40);
+                p->mappings[i] = (struct profile_mapping){ start, start + below(r, 1ull << 40), number(r), number(r), half(r), 0, text(r) };
+        }
 }
 
 static void fill_symbols(struct profile *p, uint64_t *r, uint32_t size)
@@ -350,6 +356,13 @@ static const char *mark_difference(const struct profile *a, const struct profile
                 if (x->start != y->start || x->bytes != y->bytes || !same_text(x->name, y->name))
                         return "a piece of jit code";
         }
+        for (uint32_t i = 0; i < a->mapping_count; i++) {
+                const struct profile_mapping *x = &a->mappings[i], *y = &b->mappings[i];
+
+                if (x->start != y->start || x->end != y->end || x->rss_bytes != y->rss_bytes || x->anonymous_bytes != y->anonymous_bytes ||
+                    x->flags != y->flags || !same_text(x->name, y->name))
+                        return "a mapping";
+        }
         return same_texts(a->types, a->type_count, b->types, b->type_count) ? NULL : "a type";
 }
 
@@ -363,7 +376,7 @@ const char *sample_difference(const struct profile *a, const struct profile *b)
                 return "totals";
         if (a->module_count != b->module_count || a->thread_count != b->thread_count ||
             a->symbol_count != b->symbol_count || a->error_count != b->error_count || a->mark_count != b->mark_count ||
-            a->jit_count != b->jit_count)
+            a->jit_count != b->jit_count || a->mapping_count != b->mapping_count)
                 return "a count";
         text_difference = module_difference(a, b);
         if (!text_difference)
@@ -446,6 +459,8 @@ static uint64_t touch_marks(const struct profile *p)
                 sum += touch_site(p, p->handles[i].site, p->handles[i].thread);
         for (uint32_t i = 0; i < p->jit_count; i++)
                 sum += strlen(p->jit[i].name) + p->jit[i].start + p->jit[i].bytes;
+        for (uint32_t i = 0; i < p->mapping_count; i++)
+                sum += strlen(p->mappings[i].name) + (p->mappings[i].end - p->mappings[i].start);
         for (uint32_t i = 0; i < p->type_count; i++)
                 sum += strlen(p->types[i]);
         return sum;

@@ -77,7 +77,7 @@ TEST(arrays_of_several_pieces_survive_too)
         struct profile p, q;
         struct err e = { 0 };
 
-        sample_profile(&p, 110, 100000);
+        sample_profile(&p, 116, 100000);
         is_true(file_write(&p, path_of("a.seep"), &e) && file_read(&q, path_of("a.seep"), &e));
         is_true(p.node_count > FORMAT_PIECE && p.change_count > FORMAT_PIECE && p.thread_count > FORMAT_TEXT_PIECE);
         is_text(sample_difference(&p, &q), NULL);

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * resident.c -- where the resident memory of a process is, mapping by mapping.
+ *
+ * Room:   outside.
+ */
+#include "observe/resident.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/heap.h"
+#include "base/io.h"
+#include "base/str.h"
+#include "observe/process.h"
+
+static void free_mappings(struct profile_mapping *mappings, uint32_t count)
+{
+        for (uint32_t i = 0; i < count; i++)
+                free(mappings[i].name);
+        free(mappings);
+}
+
+void resident_free(struct resident *r)
+{
+        free_mappings(r->mappings, r->count);
+        *r = (struct resident){ 0 };
+}
+
+/* "55d0c0000000-55d0c0021000 rw-p 00000000 00:00 0    [heap]" of LENGTH bytes; false: another line. */
+static bool parse_head(const char *line, size_t length, struct profile_mapping *out)
+{
+        unsigned long long start, end;
+        char rights[5];
+        int name = 0;
+
+        if (sscanf(line, "%llx-%llx %4s %*x %*s %*u %n", &start, &end, rights, &name) != 3 || !name)
+                return false;
+        if ((size_t)name > length) /* there is none: the space ran over the end of the line */
+                name = (int)length;
+        *out = (struct profile_mapping){
+                .start = start,
+                .end = end,
+                .flags = (rights[0] == 'r' ? PROFILE_MAPPING_READ : 0) | (rights[1] == 'w' ? PROFILE_MAPPING_WRITE : 0) |
+                         (rights[2] == 'x' ? PROFILE_MAPPING_EXECUTE : 0) | (rights[3] == 's' ? PROFILE_MAPPING_SHARED : 0),
+                .name = heap_zero(length - (size_t)name + 1, 1),
+        };
+        memcpy(out->name, line + name, length - (size_t)name);
+        return true;
+}
+
+static void parse_number(const char *line, struct profile_mapping *to)
+{
+        unsigned long long kib;
+
+        if (sscanf(line, "Rss: %llu", &kib) == 1)
+                to->rss_bytes = kib * 1024;
+        else if (sscanf(line, "Anonymous: %llu", &kib) == 1)
+                to->anonymous_bytes = kib * 1024;
+}
+
+static bool is_head(const char *line)
+{
+        return (*line >= '0' && *line <= '9') || (*line >= 'a' && *line <= 'f');
+}
+
+uint32_t resident_parse(const char *text, struct profile_mapping **out)
+{
+        uint32_t count = 0, room = 0;
+
+        *out = NULL;
+        for (size_t length; *text; text += length + (text[length] == '\n')) {
+                length = strcspn(text, "\n");
+                if (count == room) {
+                        room = room ? room * 2 : 64;
+                        *out = heap_grow(*out, room, sizeof **out);
+                }
+                if (is_head(text))
+                        count += parse_head(text, length, &(*out)[count]);
+                else if (count && (*text == 'R' || *text == 'A'))
+                        parse_number(text, &(*out)[count - 1]);
+        }
+        return count;
+}
+
+void resident_look(struct resident *r, uint32_t pid, uint64_t now_ms)
+{
+        uint64_t begin_ns = clock_now_ns(), took_ms;
+        struct profile_mapping *mappings;
+        struct str text = { 0 };
+        int fd = process_open(pid, "smaps");
+        uint32_t count = fd >= 0 && io_read(fd, &text) ? resident_parse(str_get(&text), &mappings) : 0;
+
+        if (fd >= 0)
+                close(fd);
+        if (count) {
+                free_mappings(r->mappings, r->count);
+                r->mappings = mappings;
+                r->count = count;
+                r->ms = now_ms;
+        }
+        str_free(&text);
+        took_ms = (clock_now_ns() - begin_ns) * RESIDENT_SHARE / 1000000u;
+        r->due_ms = now_ms + (took_ms > RESIDENT_EVERY_MS ? took_ms : RESIDENT_EVERY_MS);
+}
+
+void resident_store(const struct resident *r, struct profile *p)
+{
+        p->totals.mappings_ms = r->ms;
+        p->mapping_count = r->count;
+        p->mappings = heap_zero(r->count, sizeof *p->mappings);
+        for (uint32_t i = 0; i < r->count; i++) {
+                p->mappings[i] = r->mappings[i];
+                p->mappings[i].name = heap_text(r->mappings[i].name);
+        }
+}

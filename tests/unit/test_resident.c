@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_resident.c -- the kernel's list of mappings with what is resident of them.
+ */
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "observe/resident.h"
+#include "tap.h"
+
+static const char text[] = "00400000-00452000 r-xp 00000000 08:02 173521                             /usr/bin/a b\n"
+                           "Size:                328 kB\n"
+                           "Rss:                  28 kB\n"
+                           "Anonymous:             4 kB\n"
+                           "7f0000000000-7f0000001000 rw-s 00000000 00:00 0 \n"
+                           "Rss:                   4 kB\n"
+                           "ffff0000-ffff1000 rw-p 00000000 00:00 0                          [heap]";
+
+static void free_all(struct profile_mapping *m, uint32_t count)
+{
+        for (uint32_t i = 0; i < count; i++)
+                free(m[i].name);
+        free(m);
+}
+
+TEST(mappings_have_their_name_rights_and_numbers)
+{
+        struct profile_mapping *m;
+        uint32_t count = resident_parse(text, &m);
+
+        is_equal(count, 3);
+        is_equal(m[0].start, 0x400000);
+        is_equal(m[0].end, 0x452000);
+        is_equal(m[0].flags, PROFILE_MAPPING_READ | PROFILE_MAPPING_EXECUTE);
+        is_equal(m[0].rss_bytes, 28 << 10);
+        is_equal(m[0].anonymous_bytes, 4 << 10);
+        is_text(m[0].name, "/usr/bin/a b");
+        is_equal(m[1].flags, PROFILE_MAPPING_READ | PROFILE_MAPPING_WRITE | PROFILE_MAPPING_SHARED);
+        is_equal(m[1].rss_bytes, 4 << 10);
+        is_text(m[1].name, "");
+        is_text(m[2].name, "[heap]");
+        free_all(m, count);
+}
+
+TEST(what_is_no_list_gives_none)
+{
+        struct profile_mapping *m;
+
+        is_equal(resident_parse("", &m), 0);
+        free(m);
+        is_equal(resident_parse("Rss: 4 kB\nabc\n12-\n", &m), 0);
+        free(m);
+}
+
+TEST(touched_memory_is_resident)
+{
+        struct resident r = { 0 };
+        size_t bytes = 8 << 20;
+        char *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        struct profile p = { 0 };
+        uint64_t rss = 0;
+
+        for (size_t i = 0; i < bytes; i += 4096)
+                at[i] = 1;
+        resident_look(&r, (uint32_t)getpid(), 17);
+        resident_look(&r, 0x7fffffff, 18); /* nobody: the last look stands */
+        resident_store(&r, &p);
+        is_equal(p.totals.mappings_ms, 17);
+        for (uint32_t i = 0; i < p.mapping_count; i++)
+                if (p.mappings[i].start <= (uint64_t)at && (uint64_t)at < p.mappings[i].end)
+                        rss = p.mappings[i].anonymous_bytes;
+        is_true(rss >= bytes);
+        profile_free(&p);
+        resident_free(&r);
+        munmap(at, bytes);
+}
+
+TAP_MAIN(mappings_have_their_name_rights_and_numbers, what_is_no_list_gives_none, touched_memory_is_resident)
