@@ -40,10 +40,15 @@ install: product          ## install below PREFIX (/usr/local), into DESTDIR if 
 	@ninja -C $(BUILD) product
 	@meson install -C $(BUILD) --no-rebuild
 
+deb: deps-package         ## a Debian package in build-deb/
+	@packaging/deb
+
 deps-build:
 	@packaging/install-deps build demo
 deps-test:
 	@packaging/install-deps build demo test
+deps-package:
+	@packaging/install-deps build package
 deps-bench:
 	@packaging/install-deps build demo test bench
 
@@ -53,4 +58,4 @@ clean:                    ## remove all build directories
 help:                     ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: all product build demo check asan lint bench install deps-build deps-test deps-bench clean help
+.PHONY: all product build demo check asan lint bench install deb deps-build deps-test deps-package deps-bench clean help
