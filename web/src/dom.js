@@ -18,7 +18,7 @@ export function h(tag, properties, ...children) {
   return element;
 }
 
-const SVG_TAGS = new Set(['svg', 'path', 'g', 'rect', 'line', 'polyline', 'polygon', 'circle']);
+const SVG_TAGS = new Set(['svg', 'path', 'g', 'rect', 'line', 'polyline', 'polygon', 'circle', 'text', 'title']);
 
 function append(element, children) {
   for (const child of children) {

@@ -27,18 +27,18 @@ export const LEAK_CLASSES = [
 
 export const leakClass = (number) => LEAK_CLASSES.find((entry) => entry.number === number);
 
-/** Rows of the sites that keep(site) lets pass, of the given classes (ids), the heaviest first; with what hangs on them. */
+/** Rows of the sites that keep(site) lets pass, of the given classes (ids): the worst class first, in it the heaviest, with what hangs on it. */
 export function leakRows(recording, keep, ids) {
   const { rows } = recording.leaks;
   const out = [];
   for (let row = 0; row < rows.count; row++) {
     const site = rows.site[row];
-    if (!ids.includes(leakClass(rows.class[row])?.id) || (site >= 0 && !keep(site))) continue;
+    if (!rows.blocks[row] || !ids.includes(leakClass(rows.class[row])?.id) || (site >= 0 && !keep(site))) continue;
     out.push({ row, site, class: rows.class[row], blocks: rows.blocks[row], bytes: rows.bytes[row],
       hangingBlocks: rows.hanging_blocks[row], hangingBytes: rows.hanging_bytes[row],
       weight: rows.bytes[row] + rows.hanging_bytes[row], ageMs: Math.max(0, recording.leaks.ms - rows.birth_ms[row]) });
   }
-  return out.sort((a, b) => b.weight - a.weight || b.class - a.class || a.row - b.row);
+  return out.sort((a, b) => b.class - a.class || b.weight - a.weight || a.row - b.row);
 }
 
 /** Sums by class of the rows that keep() lets pass: { definite: { blocks, bytes, places }, ... }. */

@@ -71,6 +71,11 @@ test('rows of leaks come heaviest first, and what hangs on a block counts with i
   assert.equal(rows[0].ageMs, 200);
 });
 
+test('the worst class comes first, however small', () => {
+  const rows = leakRows(recording(), all, ['indirect', 'definite']);
+  assert.deepEqual(rows.map((row) => row.class), [4, 4, 3]);
+});
+
 test('rows of leaks follow the filter', () => {
   assert.deepEqual(leakRows(recording(), (site) => site === 1, ['definite', 'indirect']).map((row) => row.site), [1]);
 });

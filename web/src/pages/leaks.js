@@ -98,9 +98,9 @@ function leakList(context, keep) {
   const lost = rows.filter((row) => row.class === 4), sum = lost.reduce((all, row) => all + row.weight, 0);
   const listed = LEAK_CLASSES.filter(({ id }) => shown.includes(id)).map(({ title }) => title).join(', ');
   return [
-    lost.length > 1 ? h('p', null, `The first ${lost.length > 2 ? 'three' : 'two'} of ${count(lost.length, 'place')} have ${share(lost.slice(0, 3).reduce((all, row) => all + row.weight, 0), sum)} of what is lost. Begin there.`) : null,
+    lost.length > 3 ? h('p', null, `The first three of ${count(lost.length, 'place')} have ${share(lost.slice(0, 3).reduce((all, row) => all + row.weight, 0), sum)} of what is lost. Begin there.`) : null,
     openTable({
-      caption: `By place, the largest first: ${listed}`, rows, state, name: 'leak', first: true,
+      caption: `By place, the worst class and then the largest first: ${listed}`, rows, state, name: 'leak', first: true,
       key: (row) => `${leakClass(row.class).id}-${row.site >= 0 ? recording.sites.id[row.site] : 'rest'}`,
       columns: [
         { label: 'Allocated in', cell: (row) => (row.site >= 0 ? siteWords(recording, row.site) : '(all others)') },

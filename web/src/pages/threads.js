@@ -107,4 +107,4 @@ function draw(context, keep) {
   ];
 }
 
-export default drawnPage('threads', 'Threads', draw);
+export default drawnPage('threads', 'Threads and processes', draw);
