@@ -77,8 +77,8 @@ function seriesOf(series) {
 function axes(form, small) {
   const text = color('muted'), grid = { stroke: color('line'), width: 1 }, font = '11px system-ui, sans-serif';
   return [
-    { stroke: text, grid, ticks: grid, font, values: (_, values) => values.map((s) => momentText(s * 1000).replace(/\.00 s/, ' s')), space: 80, size: small ? 24 : 30, incrs: [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 36000, 86400] },
-    { stroke: text, grid, ticks: grid, font, values: (_, values) => values.map((n) => FORMS[form](n)), size: 72, space: small ? 24 : 32, ...(form.startsWith('byte') ? { incrs: BINARY_STEPS } : {}) },
+    { stroke: text, grid, ticks: grid, font, values: (_, values) => values.map((s) => momentText(s * 1000).replace(/\.00 s|(?<=min) 0 s|(?<=h) 0 min/, (end) => (end === '.00 s' ? ' s' : ''))), space: 80, size: small ? 24 : 30, incrs: [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 36000, 86400] },
+    { stroke: text, grid, ticks: grid, font, values: (_, values) => values.map((n) => FORMS[form](n).replace('.0 ', ' ')), size: 72, space: small ? 24 : 32, ...(form.startsWith('byte') ? { incrs: BINARY_STEPS } : {}) },
   ];
 }
 

@@ -2,7 +2,16 @@
 // pages.js -- the pages, in the order of the navigation.
 import diff from './pages/diff.js';
 import flame from './pages/flame.js';
+import help from './pages/help.js';
+import leaks from './pages/leaks.js';
+import mappings from './pages/mappings.js';
+import owners from './pages/owners.js';
+import sizes from './pages/sizes.js';
+import source from './pages/source.js';
 import summary from './pages/summary.js';
 import table from './pages/table.js';
+import timeline from './pages/timeline.js';
+import temporaries from './pages/temporaries.js';
+import threads from './pages/threads.js';
 
-export const PAGES = [summary, flame, table, diff];
+export const PAGES = [summary, timeline, flame, table, leaks, owners, sizes, temporaries, threads, mappings, diff, source, help];

@@ -28,10 +28,14 @@ export class Shell {
 
   start() {
     fill(this.root, h('a', { class: 'skip', href: '#main', onclick: (event) => { event.preventDefault(); this.main.focus(); } }, 'Skip to the page'), this.head, this.nav, this.bars, this.chosen, this.main);
-    this.#theme(localGet('theme') || 'system');
+    this.dark = matchMedia('(prefers-color-scheme: dark)');
+    this.#applyTheme();
     this.state.subscribe((keys) => this.#changed(keys));
     document.addEventListener('keydown', (event) => this.#key(event));
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#rebuild());
+    this.dark.addEventListener('change', () => { this.#applyTheme(); this.#rebuild(); });
+    // What canvases show is printed as it was drawn: on paper everything is light.
+    addEventListener('beforeprint', () => this.#paper(true));
+    addEventListener('afterprint', () => this.#paper(false));
     this.#refresh();
     this.feed.start();
   }
@@ -141,15 +145,28 @@ export class Shell {
   }
 
   #themeButton() {
-    const theme = document.documentElement.dataset.theme, next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
-    return h('button', { type: 'button', title: `Colours: ${theme}. Press for ${next}.`, 'aria-label': `Colours: ${theme}. Press for ${next}.`, onclick: () => this.#theme(next, true) }, { system: '◐ system', light: '☀ light', dark: '☾ dark' }[theme]);
+    const next = THEMES[(THEMES.indexOf(this.theme) + 1) % THEMES.length], words = `Colours: ${this.theme}. Press for ${next}.`;
+    return h('button', { type: 'button', title: words, 'aria-label': words, onclick: () => this.#setTheme(next) }, { system: '◐', light: '☀', dark: '☾' }[this.theme]);
   }
 
-  #theme(theme, redraw = false) {
-    document.documentElement.dataset.theme = THEMES.includes(theme) ? theme : 'system';
+  #setTheme(theme) {
     localSet('theme', theme);
-    if (!redraw) return;
+    this.#applyTheme();
     this.#drawHead();
+    this.#rebuild();
+    this.head.querySelector('.tools button:nth-last-child(2)')?.focus();
+  }
+
+  /** "system" is resolved here, so that the style sheet has each set of colours once. */
+  #applyTheme() {
+    this.theme = THEMES.includes(localGet('theme')) ? localGet('theme') : 'system';
+    document.documentElement.dataset.theme = this.theme === 'system' ? (this.dark.matches ? 'dark' : 'light') : this.theme;
+  }
+
+  #paper(begins) {
+    if (begins ? document.documentElement.dataset.theme === 'light' : !this.onPaper) return;
+    this.onPaper = begins;
+    if (begins) document.documentElement.dataset.theme = 'light'; else this.#applyTheme();
     this.#rebuild();
   }
 

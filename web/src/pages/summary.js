@@ -37,9 +37,9 @@ function topOf(context, cost) {
   if (!sites.length) return null;
   const titles = { peak: 'Most at the peak', live: 'Most not freed', total: 'Most allocated in all', allocs: 'Most calls', temporary: 'Most temporary', leaked: 'Most lost', possible: 'Most possibly lost', reachable: 'Most still reachable' };
   return h('section', { class: 'top' }, h('h2', null, h('a', { href: context.state.link({ page: 'table', cost: cost.id }), title: cost.help }, titles[cost.id])),
-    h('table', null, h('caption', { class: 'unseen' }, titles[cost.id]), h('thead', { class: 'unseen' }, h('tr', null, h('th', { scope: 'col' }, 'Amount'), h('th', { scope: 'col' }, 'Share'), h('th', { scope: 'col' }, 'Where'))),
+    h('table', null, h('caption', { class: 'unseen' }, titles[cost.id]), h('colgroup', null, h('col', { class: 'amount' }), h('col', { class: 'part' }), h('col')), h('thead', { class: 'unseen' }, h('tr', null, h('th', { scope: 'col' }, 'Amount'), h('th', { scope: 'col' }, 'Share'), h('th', { scope: 'col' }, 'Where'))),
       h('tbody', null, sites.map((site) => h('tr', null, h('td', { class: 'num' }, valueText(cost, view.value[site])),
-        h('td', { class: 'share' }, meter(view.value[site], view.totals.value, share(view.value[site], view.totals.value))), h('th', { scope: 'row' }, siteLink(context, site, { cost: cost.id })))))));
+        h('td', null, meter(view.value[site], view.totals.value, share(view.value[site], view.totals.value))), h('th', { scope: 'row' }, siteLink(context, site, { cost: cost.id })))))));
 }
 
 export default {
@@ -53,10 +53,9 @@ export default {
       label: 'Heap and RSS over the run', ms: slices.ms, height: 150, small: true,
       series: [{ label: 'heap', values: slices.live_bytes, color: 'heap', fill: true }, { label: 'RSS', values: slices.rss_bytes, color: 'rss', dash: [4, 3] }],
     }) : null;
-    root.append(figures(context));
-    if (chart) root.append(h('section', null, h('h2', null, h('a', { href: state.link({ page: 'timeline' }) }, 'Heap over time')), chart.element));
-    const list = verdicts(context);
-    if (list) root.append(list);
+    root.append(figures(context), h('div', { class: 'two' },
+      chart && h('section', null, h('h2', null, h('a', { href: state.link({ page: 'timeline' }) }, 'Heap over time'), h('span', { class: 'muted' }, slices.rss_bytes.some((n) => n > 0) ? ' and RSS (dashed)' : '')), chart.element),
+      verdicts(context)));
     root.append(h('div', { class: 'tops' }, costsOf(recording, view.moment.of).map((cost) => topOf(context, cost))));
     return { destroy: () => chart?.destroy() };
   },

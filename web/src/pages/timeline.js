@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+// timeline.js -- heap, RSS, blocks and rates over the run; what is chosen here, every other page follows.
+import { MARKS, markKind, timeChart } from '../charts.js';
+import { Table, announce, fill, h } from '../dom.js';
+import { bytes, moment as momentText, number, parseTime, signed, time } from '../format.js';
+import { momentOf, parseRange } from '../view.js';
+
+/** What happened, in order of time: marks of the program and of the user, events, the peak. */
+function marksOf(recording) {
+  const { marks, events, totals } = recording, list = [];
+  for (let i = 0; i < marks.count; i++) {
+    const seq = marks.seq[i];
+    list.push({ ms: marks.ms[i], type: recording.text(marks.type[i]), label: [seq ? `no. ${seq}` : '', recording.text(marks.label[i])].filter(Boolean).join(', ') });
+  }
+  for (let i = 0; i < events.count; i++) list.push({ ms: events.ms[i], type: recording.text(events.type[i]), label: recording.text(events.text[i]) });
+  if (totals.peak_bytes) list.push({ ms: totals.peak_ms, type: 'peak', label: `${bytes(totals.peak_bytes)}, the most that was live` });
+  return list.sort((a, b) => a.ms - b.ms);
+}
+
+/** By slice: how much more per second than at the slice before. */
+function rateOf(slices, key) {
+  const out = new Float64Array(slices.count);
+  for (let i = 1; i < slices.count; i++) {
+    const ms = slices.ms[i] - slices.ms[i - 1];
+    out[i] = ms > 0 ? Math.max(0, ((slices[key][i] - slices[key][i - 1]) * 1000) / ms) : out[i - 1];
+  }
+  if (slices.count > 1) out[0] = out[1];
+  return out;
+}
+
+function chartsOf(recording, common) {
+  const { slices } = recording, hasRss = slices.rss_bytes.some((n) => n > 0);
+  return [
+    ['Memory', timeChart({ ...common, label: 'Heap and RSS over the run', height: 210, series: [
+      { label: 'heap', values: slices.live_bytes, color: 'heap', fill: true }, ...(hasRss ? [{ label: 'RSS', values: slices.rss_bytes, color: 'rss', dash: [5, 3] }] : [])] })],
+    ['Live blocks', timeChart({ ...common, label: 'Live blocks over the run', height: 120, series: [{ label: 'blocks', values: slices.live_blocks, color: 'blocks', form: 'count', fill: true }] })],
+    ['Calls per second', timeChart({ ...common, label: 'Allocations and releases per second', height: 130, series: [
+      { label: 'allocations', values: rateOf(slices, 'allocs'), color: 'rate', form: 'rate' }, { label: 'releases', values: rateOf(slices, 'frees'), color: 'rss', form: 'rate', dash: [5, 3] }] })],
+    ['Bytes allocated per second', timeChart({ ...common, label: 'Bytes allocated per second', height: 120, series: [{ label: 'allocated', values: rateOf(slices, 'alloc_bytes'), color: 'heap', form: 'byterate' }] })],
+  ];
+}
+
+const chosenOf = (recording, state) => {
+  const moment = momentOf(recording, state);
+  return moment.of === 'run' ? null : moment.of === 'range' ? [moment.from, moment.to] : [moment.to, moment.to];
+};
+
+class Timeline {
+  constructor(root, context) {
+    this.context = context;
+    this.charts = [];
+    this.cursor = -1; // slice under the keyboard's cursor
+    this.anchor = -1; // where a range began, with Shift
+    this.form = h('form', { class: 'toolbar', onsubmit: (event) => this.#typed(event) });
+    this.facts = h('p', { class: 'chosen-facts', role: 'status' });
+    this.slider = h('input', { type: 'range', min: '0', step: '1', onkeydown: (event) => this.#key(event), oninput: () => { this.#tell(Number(this.slider.value)); this.#showCursor(); }, onchange: () => this.pointed && this.#choose(),
+      onpointerdown: () => { this.pointed = true; }, onpointerup: () => { this.pointed = false; } });
+    this.line = h('label', { class: 'moment-line', title: 'Arrow keys move, Enter chooses, Shift with arrow keys marks a range, Escape clears.' }, h('span', null, 'Moment'), this.slider);
+    this.area = h('div', { class: 'charts' });
+    this.list = h('section', { 'aria-labelledby': 'moments' });
+    root.append(this.form, this.facts, this.line, this.area, this.list);
+    this.#build();
+  }
+
+  #build() {
+    const { recording, state } = this.context, { slices } = recording;
+    this.destroy();
+    this.marks = marksOf(recording);
+    fill(this.area);
+    this.line.hidden = slices.count < 2;
+    if (slices.count < 2) {
+      fill(this.form);
+      fill(this.area, h('p', { class: 'empty' }, 'The run was too short to tell how it went: there are no moments to choose.'));
+      return;
+    }
+    const common = {
+      ms: slices.ms, marks: this.marks, chosen: chosenOf(recording, state), width: this.area.clientWidth,
+      onmoment: (ms) => state.set({ at: ms, range: '' }), onrange: (from, to) => state.set({ range: `${from}..${to}`, at: '' }),
+    };
+    this.charts = chartsOf(recording, common).map(([title, chart]) => {
+      this.area.append(h('section', null, h('h2', null, title), chart.element));
+      return chart;
+    });
+    this.area.append(this.#letters());
+    this.slider.max = String(slices.count - 1);
+    this.#zoom();
+    this.#drawForm();
+    this.#drawFacts();
+    this.#drawList();
+    this.#tell(slices.count - 1);
+  }
+
+  destroy() {
+    for (const chart of this.charts) chart.destroy();
+    this.charts = [];
+    this.table?.destroy();
+    this.table = null;
+  }
+
+  update(context) {
+    const other = context.recording !== this.context.recording && context.recording.slices !== this.context.recording.slices;
+    this.context = context;
+    if (other) {
+      this.#build();
+      return;
+    }
+    const chosen = chosenOf(context.recording, context.state);
+    for (const chart of this.charts) chart.setChosen(chosen);
+    if (!this.charts.length) return;
+    this.#zoom();
+    this.#drawForm();
+    this.#drawFacts();
+  }
+
+  /** What the letters above the lines mean. */
+  #letters() {
+    const types = [...new Set(this.marks.map((mark) => mark.type))].filter((type) => MARKS[type]);
+    return h('p', { class: 'muted letters' }, 'Above the charts: ', types.map((type, i) => [i ? ', ' : '', h('b', null, MARKS[type].letter), ` ${MARKS[type].label}`]));
+  }
+
+  // ---- choosing ----
+
+  #drawForm() {
+    const { recording, state } = this.context, moment = momentOf(recording, state), chosen = chosenOf(recording, state);
+    const field = (name, label, value) => h('label', { class: 'field' }, label, ' ', h('input', { name, type: 'text', size: 9, value, autocomplete: 'off', spellcheck: false, placeholder: 'as 1.5s' }));
+    const seconds = (ms) => `${ms / 1000}s`;
+    const zoomed = parseRange(state.get('zoomed'));
+    fill(this.form,
+      field('from', 'From', moment.of === 'range' ? seconds(moment.from) : ''),
+      field('to', 'to (or only this: the moment)', chosen ? seconds(chosen[1]) : ''),
+      h('button', { type: 'submit' }, 'Choose'),
+      h('button', { type: 'button', onclick: () => state.set({ at: 'peak', range: '' }) }, 'Peak'),
+      chosen ? h('button', { type: 'button', onclick: () => state.set({ at: '', range: '' }) }, 'Whole run') : null,
+      moment.of === 'range' ? h('button', { type: 'button', onclick: () => state.set({ zoomed: state.get('range') }) }, 'Zoom in') : null,
+      zoomed ? h('button', { type: 'button', onclick: () => state.set({ zoomed: '' }) }, 'Zoom out') : null,
+      h('span', { class: 'error', role: 'alert' }));
+  }
+
+  #typed(event) {
+    event.preventDefault();
+    const { state, recording } = this.context, field = (name) => this.form.elements[name].value.trim();
+    const error = this.form.querySelector('.error'), from = parseTime(field('from')), to = parseTime(field('to'));
+    const limit = recording.meta.duration_ms ?? Infinity;
+    error.textContent = '';
+    if (field('from') === '' && field('to') === '') state.set({ at: '', range: '' });
+    else if (field('from') === '' && !Number.isNaN(to)) state.set({ at: Math.round(Math.min(to, limit)), range: '' });
+    else if (Number.isNaN(from) || (field('to') !== '' && Number.isNaN(to))) error.textContent = 'Times are written as 800ms, 1.5s or 2m.';
+    else if (field('to') !== '' && to <= from) error.textContent = 'The range ends before it begins.';
+    else state.set({ range: `${Math.round(from)}..${Math.round(field('to') === '' ? limit : to)}`, at: '' });
+  }
+
+  #key(event) {
+    const { slices } = this.context.recording, last = slices.count - 1;
+    const step = Math.max(1, Math.round(last / 200)), page = Math.max(1, Math.round(last / 20));
+    const steps = { ArrowRight: step, ArrowUp: step, ArrowLeft: -step, ArrowDown: -step, PageUp: page, PageDown: -page, Home: -Infinity, End: Infinity };
+    if (event.key in steps) {
+      if (!event.shiftKey) this.anchor = -1;
+      else if (this.anchor < 0) this.anchor = this.cursor;
+      this.#tell(Math.max(0, Math.min(last, this.cursor + steps[event.key])));
+      this.#showCursor();
+    } else if (event.key === 'Enter' || event.key === ' ') {
+      this.#choose();
+      announce('Chosen. All pages show this now.');
+    } else if (event.key === 'Escape') this.context.state.set({ at: '', range: '' });
+    else return;
+    event.preventDefault();
+  }
+
+  /** What the cursor is at, or spans. */
+  #choose() {
+    const { ms } = this.context.recording.slices, [from, to] = [ms[this.anchor] ?? 0, ms[this.cursor]].sort((a, b) => a - b);
+    this.context.state.set(this.anchor >= 0 && this.anchor !== this.cursor ? { range: `${from}..${to}`, at: '' } : { at: ms[this.cursor], range: '' });
+    this.anchor = -1;
+  }
+
+  #tell(slice) {
+    const { slices } = this.context.recording, range = this.anchor >= 0 ? `from ${momentText(slices.ms[this.anchor])} to ` : '';
+    this.cursor = slice;
+    this.slider.value = String(slice);
+    this.slider.setAttribute('aria-valuetext', `${range}${momentText(slices.ms[slice])}, heap ${bytes(slices.live_bytes[slice])}`);
+  }
+
+  #showCursor() {
+    const { slices } = this.context.recording;
+    const chosen = this.anchor >= 0 ? [slices.ms[this.anchor], slices.ms[this.cursor]].sort((a, b) => a - b) : chosenOf(this.context.recording, this.context.state);
+    for (const chart of this.charts) {
+      chart.plot.setCursor({ left: chart.plot.valToPos(slices.ms[this.cursor] / 1000, 'x'), top: 10 }, false);
+      chart.setChosen(chosen);
+    }
+  }
+
+  #zoom() {
+    const { recording, state } = this.context, { slices } = recording, zoomed = parseRange(state.get('zoomed'));
+    const [min, max] = zoomed ?? [slices.ms[0], slices.ms[slices.count - 1]];
+    for (const chart of this.charts) chart.plot.setScale('x', { min: Math.max(0, min) / 1000, max: Math.min(max, slices.ms[slices.count - 1]) / 1000 });
+  }
+
+  // ---- words ----
+
+  #drawFacts() {
+    const { recording, state } = this.context, { slices } = recording, moment = momentOf(recording, state);
+    const end = Math.max(0, recording.sliceAt(moment.to)), start = recording.sliceAt(moment.from);
+    const value = (key, i) => (i >= 0 ? slices[key][i] : 0);
+    if (moment.of === 'run') fill(this.facts, 'Drag over a chart to choose a range, click to choose a moment: all pages follow. Or type times, or take one from the list below.');
+    else if (moment.of === 'range') {
+      fill(this.facts, h('strong', null, `${moment.text} (${time(moment.to - moment.from)}): `),
+        `heap ${signed(value('live_bytes', end) - value('live_bytes', start))}, blocks ${signed(value('live_blocks', end) - value('live_blocks', start), number)}, `
+        + `${number(value('allocs', end) - value('allocs', start))} allocations of ${bytes(value('alloc_bytes', end) - value('alloc_bytes', start))}, ${number(value('frees', end) - value('frees', start))} releases`);
+    } else fill(this.facts, h('strong', null, `At ${moment.text}: `), `heap ${bytes(value('live_bytes', end))} in ${number(value('live_blocks', end))} blocks, RSS ${bytes(value('rss_bytes', end))}, ${number(value('allocs', end))} allocations so far`);
+  }
+
+  #drawList() {
+    const { recording, state } = this.context, { slices } = recording, heap = (mark) => slices.live_bytes[Math.max(0, recording.sliceAt(mark.ms))];
+    const act = (label, title, action) => h('button', { type: 'button', class: 'plain', title, 'aria-label': title, onclick: action }, label);
+    const rangeWith = (which, ms) => {
+      const [from, to] = parseRange(state.get('range')) ?? [0, recording.meta.duration_ms];
+      state.set({ range: which === 'from' ? `${ms}..${Math.max(to, ms)}` : `${Math.min(from, ms)}..${ms}`, at: '' });
+    };
+    this.table = new Table({
+      caption: 'Moments of the run', rows: this.marks, sort: { id: 'ms', descending: false }, empty: 'The recording has no tags, snapshots or events.', height: this.marks.length > 40 ? '420px' : null,
+      columns: [
+        { id: 'ms', label: 'Time', numeric: true, value: (m) => m.ms, cell: (m) => momentText(m.ms) },
+        { id: 'type', label: 'What', value: (m) => m.type, cell: (m) => [h('b', { class: 'letter' }, markKind(m.type).letter), ` ${markKind(m.type).label}`] },
+        { id: 'label', label: 'Name', value: (m) => m.label },
+        { id: 'heap', label: 'Heap then', numeric: true, value: heap, cell: (m) => bytes(heap(m)) },
+        { id: 'choose', label: 'Choose', cell: (m) => [act('this moment', `At ${momentText(m.ms)}`, () => state.set({ at: m.type === 'peak' ? 'peak' : m.ms, range: '' })), act('from here', `From ${momentText(m.ms)}`, () => rangeWith('from', m.ms)), act('up to here', `Up to ${momentText(m.ms)}`, () => rangeWith('to', m.ms))] },
+      ],
+    });
+    fill(this.list, h('h2', { id: 'moments' }, 'Moments'), this.table.element);
+  }
+}
+
+export default {
+  id: 'timeline',
+  title: 'Timeline',
+  key: '2',
+  filter: false,
+  render: (root, context) => new Timeline(root, context),
+};
