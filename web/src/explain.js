@@ -19,13 +19,25 @@ export function describeNode(tree, node) {
   const facts = [
     ['total', `${valueText(cost, row.total)}, ${share(row.total, all)} of all`],
     ['self', `${valueText(cost, row.self)}, ${share(row.self, all)} of all`],
-    [cost.label, bothText(cost, row.bytes, row.count)],
+    [cost.label === 'calls' ? 'together' : cost.label, bothText(cost, row.bytes, row.count)],
     ['average size', Number.isNaN(averageBytes(row)) ? '' : bytes(averageBytes(row))],
     ['average lifetime', Number.isNaN(averageLife(row)) ? '' : time(averageLife(row))],
     ['place', recording.fileOf(frame) ? recording.placeOf(frame) : ''],
     ['module', recording.moduleOf(frame)],
   ];
   return { title: node ? recording.functionFullName(frame) : nameOf(tree, node), rows: facts.filter(([, value]) => value) };
+}
+
+/** What the filter box takes to see a function: its name, or, when that is part of another one's, a regular expression. */
+export function functionTerm(recording, name) {
+  const low = name.toLowerCase(), { short, count } = recording.functions;
+  let others = 0;
+  for (let f = 0; f < count && !others; f++) {
+    const other = recording.text(short[f]);
+    if (other !== name && other.toLowerCase().includes(low)) others++;
+  }
+  const exact = others || name.includes('"') || /^\/.+\/$/.test(name);
+  return `fn:"${exact ? `/^${name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll('"', '.')}$/` : name}"`;
 }
 
 /** The stack of a node, innermost first. */

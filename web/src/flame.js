@@ -15,6 +15,7 @@ import { ROW, painter } from './flame-paint.js';
 
 const ZOOM_MS = 160;
 const AROUND = 2;                       // rows of callers that stay in sight above a zoomed frame
+const PRINTED_ROWS = 200;
 const ARROWS = { ArrowLeft: 'left', ArrowRight: 'right' };
 
 export function flameGraph(options) {
@@ -63,6 +64,8 @@ class FlameGraph {
     on('pointerleave', () => this.leave());
     on('click', (event) => this.click(event));
     on('contextmenu', (event) => this.contextMenu(event));
+    this.onPrint = (event) => this.resize(event.type === 'beforeprint');
+    for (const type of ['beforeprint', 'afterprint']) addEventListener(type, this.onPrint);
     this.observer = new ResizeObserver(() => this.resize());
     this.observer.observe(this.scroller);
     this.theme = new MutationObserver(() => this.redraw());
@@ -73,6 +76,7 @@ class FlameGraph {
   }
 
   destroy() {
+    for (const type of ['beforeprint', 'afterprint']) removeEventListener(type, this.onPrint);
     this.observer.disconnect();
     this.theme.disconnect();
     this.scheme.removeEventListener('change', this.onScheme);
@@ -82,24 +86,24 @@ class FlameGraph {
   }
 
   show(model, { zoom = 0, search: text = '', upwards = false }) {
-    if (this.model?.tree !== model.tree) {
-      this.places = place(model.tree);
-      this.hovered = -1;
-      this.focused = 0;
-    }
+    const other = this.model?.tree !== model.tree || this.upwards !== upwards;
+    if (this.model?.tree !== model.tree) this.places = place(model.tree);
     this.model = model;
     this.upwards = upwards;
     this.leave();
-    this.zoom(Math.max(0, this.places.placeOf[zoom] ?? 0), false);
+    const at = Math.max(0, this.places.placeOf[zoom] ?? 0);
+    if (other || at !== this.zoomed) this.zoom(at, false);
     this.search(text);
   }
 
   search(text) {
+    if (this.searched?.text === text && this.searched.places === this.places) return this.redraw();
+    this.searched = { text, places: this.places };
     const test = matcher(text);
     const found = test && search(this.places, test, this.model.key, this.model.label);
     this.matches = found?.matches ?? null;
     this.options.found?.(found && { ...found, share: this.places.width[0] ? found.total / this.places.width[0] : 0 });
-    this.redraw();
+    return this.redraw();
   }
 
   /* ---- zoom */
@@ -136,8 +140,9 @@ class FlameGraph {
 
   /* ---- rows and pixels */
 
+  /** As many as the whole tree has, so nothing jumps when it is zoomed. */
   rows() {
-    return this.places.count ? this.places.depth[this.zoomed] + this.places.height[this.zoomed] + 1 : 0;
+    return this.places.count ? this.places.height[0] + 1 : 0;
   }
 
   /** y of a row in the space that is scrolled. */
@@ -145,9 +150,12 @@ class FlameGraph {
     return (this.upwards ? this.rows() - 1 - depth : depth) * ROW;
   }
 
-  resize() {
-    this.space.style.height = `${this.rows() * ROW}px`;
-    this.painter.resize(this.scroller.clientWidth, Math.min(this.scroller.clientHeight, this.rows() * ROW));
+  /** PRINTING: all rows, not only those in sight. */
+  resize(printing = false) {
+    const rows = this.rows();
+    this.space.style.height = `${rows * ROW}px`;
+    if (printing) this.scroller.scrollTop = 0;
+    this.painter.resize(this.scroller.clientWidth, printing ? Math.min(rows, PRINTED_ROWS) * ROW : Math.min(this.scroller.clientHeight, rows * ROW));
     this.paint();
   }
 

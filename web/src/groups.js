@@ -3,7 +3,8 @@
  * groups.js -- the numbers of a view by function, file, module, thread or size: rows of
  * { name, place, filter, self, total, bytes, count, frees, lifetime_ms }.
  *
- * total counts a stack once for each group that it meets, however often; filter is what the filter box takes to see only it.
+ * total counts a stack once for each group that it meets, however often; filter is what the filter box takes to see only it
+ * (of functions: the name is enough).
  */
 import { base, bytes as formatBytes } from './format.js';
 import { treeOf } from './tree.js';
@@ -14,7 +15,7 @@ const quoted = (key, text) => (text ? `${key}:"${text.replaceAll('"', '')}"` : '
 const FRAME_GROUPS = {
   function: {
     of: (recording, frame) => recording.frames.function[frame],
-    row: (recording, frame) => ({ name: recording.functionName(frame), place: recording.placeOf(frame), filter: quoted('fn', recording.functionName(frame)) }),
+    row: (recording, frame) => ({ name: recording.functionName(frame), place: recording.placeOf(frame) }),
   },
   file: {
     of: (recording, frame) => recording.functions.file[recording.frames.function[frame]],

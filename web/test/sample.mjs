@@ -284,7 +284,7 @@ export function bareRecording() {
 
 export const page = (...recordings) => ({ seep_page: 1, recordings, live: false, view: null });
 
-const KINDS = {
+export const KINDS = {
   small: () => page(smallRecording()),
   huge: () => page(hugeRecording()),
   pair: () => page(smallRecording(), smallRecording({ factor: 1.6 })),

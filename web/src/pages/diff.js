@@ -229,6 +229,7 @@ function legend() {
 
 export default {
   id: 'diff',
+  key: 'd',
   title: 'Diff',
   render: (root, context) => new DiffPage(root, context),
 };

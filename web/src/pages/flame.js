@@ -2,7 +2,7 @@
 // flame.js -- the page with the flame graph: which functions, called from where, hold how much.
 import { costChooser } from '../controls.js';
 import { checkbox, choice, copy, fill, h, menu, refill } from '../dom.js';
-import { describeNode, nodeStackText } from '../explain.js';
+import { describeNode, functionTerm, nodeStackText } from '../explain.js';
 import { flameGraph } from '../flame.js';
 import { GROUPS, GROUP_PALETTE } from '../flame-paint.js';
 import { count, share } from '../format.js';
@@ -96,7 +96,7 @@ class FlamePage {
     this.empty.hidden = tree.total[0] > 0;
     this.empty.textContent = `Nothing ${view.cost.label} in this choice.`;
     const unit = view.cost.unit === 'bytes' ? 'bytes' : 'calls';
-    this.axis.textContent = `← share of ${unit}, not time → (${view.cost.label}${tree.cut ? `; ${count(tree.cut, 'small frame')} not opened` : ''})`;
+    this.axis.textContent = `← share of ${unit}, not time → (${view.cost.label === 'calls' ? 'all' : view.cost.label}${tree.cut ? `; ${count(tree.cut, 'small frame')} not opened` : ''})`;
     this.graph.show(this.model, { zoom: zoomNode(tree, state.get('zoom')), search: state.get('search'), upwards: state.get('upwards') === '1' });
   }
 
@@ -135,7 +135,7 @@ class FlamePage {
   }
 
   menu(node, x, y) {
-    const { state } = this.context, name = nameOf(this.tree, node), word = `fn:"${name.replaceAll('"', '')}"`;
+    const { state } = this.context, name = nameOf(this.tree, node), word = functionTerm(this.tree.recording, name);
     const narrowed = (term) => `${state.get('filter')} ${term}`.trim();
     const place = this.sourceOf(node);
     menu([
@@ -163,6 +163,7 @@ class FlamePage {
 
 export default {
   id: 'flame',
+  key: '3',
   title: 'Flame graph',
   render: (root, context) => new FlamePage(root, context),
 };

@@ -4,7 +4,7 @@ import { meter } from '../charts.js';
 import { costChooser, stackList, valueText } from '../controls.js';
 import { toCsv } from '../csv.js';
 import { Table, checkbox, choice, download, fill, h, refill } from '../dom.js';
-import { averageBytes, averageLife } from '../explain.js';
+import { averageBytes, averageLife, functionTerm } from '../explain.js';
 import { bytes, count, number, share, time } from '../format.js';
 import { groupFrames, groupSizes, groupThreads } from '../groups.js';
 import { treeOf } from '../tree.js';
@@ -118,9 +118,9 @@ class TablePage {
 
   /** Only the stacks of a row from now on, as a tree. */
   narrow(row) {
-    const { state } = this.context;
+    const { state, recording } = this.context, term = state.get('table') === 'function' ? functionTerm(recording, row.name) : row.filter;
     if (row.thread !== undefined) state.set({ thread: row.thread, table: '' });
-    else if (row.filter) state.set({ filter: `${state.get('filter')} ${row.filter}`.trim(), table: '' });
+    else if (term) state.set({ filter: `${state.get('filter')} ${term}`.trim(), table: '' });
   }
 
   /* ---- as a tree */
@@ -192,6 +192,7 @@ class TablePage {
 
 export default {
   id: 'table',
+  key: '4',
   title: 'Table',
   render: (root, context) => new TablePage(root, context),
 };
