@@ -41,7 +41,7 @@ static void show(struct exhibit *x, struct profile *p)
                 profile_free(x->profile);
         free(x->profile);
         x->profile = p;
-        x->recording = (struct page_recording){ x->profile, x->symbols, NULL };
+        x->recording = (struct page_recording){ .profile = x->profile, .symbols = x->symbols };
 }
 
 static bool look(struct exhibit *x, struct err *e)

@@ -187,11 +187,11 @@ static bool decode(const struct request_text *t, struct str *out)
         for (size_t i = 0; i < t->length; i++) {
                 int high = -1, low = -1;
 
-                if (t->at[i] != '%') {
+                if (t->at[i] && t->at[i] != '%') {
                         str_char(out, t->at[i] == '+' ? ' ' : t->at[i]);
                         continue;
                 }
-                if (i + 2 < t->length) {
+                if (t->at[i] && i + 2 < t->length) {
                         high = digit_of(t->at[i + 1]);
                         low = digit_of(t->at[i + 2]);
                 }

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * outbox.c -- profiles that wait to be sent, oldest first; what to do when the server does not take them.
+ *
+ * Room:   outside, serve/ only.
+ */
+#include "serve/outbox.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "serve/push_form.h"
+
+#define OUTBOX_FIRST_MS 1000u
+#define OUTBOX_LAST_MS 60000u
+#define OUTBOX_HURRY_MS 300u
+
+void outbox_init(struct outbox *o, const struct push_target *t, struct push_http *h, void (*say)(const char *))
+{
+        *o = (struct outbox){ .target = t, .http = h, .say = say, .told = -1 };
+}
+
+static void say(const struct outbox *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(const struct outbox *o, const char *format, ...)
+{
+        char text[1024];
+        va_list arguments;
+
+        va_start(arguments, format);
+        vsnprintf(text, sizeof text, format, arguments);
+        va_end(arguments);
+        o->say(text);
+}
+
+/* ---- what is in it ---- */
+
+static void drop(struct outbox *o, uint32_t which)
+{
+        struct outbox_letter *l = &o->letters[which];
+
+        str_free(&l->url);
+        str_free(&l->type);
+        str_free(&l->body);
+        o->count--;
+        memmove(l, l + 1, (o->count - which) * sizeof *l);
+        o->letters[o->count] = (struct outbox_letter){ 0 };
+}
+
+static uint64_t bytes_in(const struct outbox *o)
+{
+        uint64_t bytes = 0;
+
+        for (uint32_t i = 0; i < o->count; i++)
+                bytes += o->letters[i].body.length;
+        return bytes;
+}
+
+/* The one on its way stays. */
+static void make_room(struct outbox *o, size_t bytes)
+{
+        uint32_t first = push_http_is_busy(o->http);
+
+        while (o->count > first && (o->count == OUTBOX_MAX || bytes_in(o) + bytes > OUTBOX_BYTES_MAX)) {
+                drop(o, first);
+                o->dropped++;
+                if (!o->told_drop)
+                        say(o, "%s takes profiles too slowly, or not at all: the oldest of those that wait are dropped", o->target->shown);
+                o->told_drop = true;
+        }
+}
+
+void outbox_put(struct outbox *o, const struct push_subject *s, const struct str *pprof)
+{
+        struct outbox_letter letter = { 0 };
+
+        push_target_url(o->target, s, &letter.url);
+        push_form(pprof, &letter.body, &letter.type);
+        make_room(o, letter.body.length);
+        o->letters[o->count++] = letter;
+}
+
+bool outbox_is_empty(const struct outbox *o)
+{
+        return o->count == 0;
+}
+
+/* ---- what becomes of it ---- */
+
+/* May the same profile be taken a little later? */
+static bool is_passing(long status)
+{
+        return status == 0 || status == 408 || status == 425 || status == 429 || status >= 500;
+}
+
+static void tell_trouble(struct outbox *o, const struct push_result *r)
+{
+        if (o->told == r->status)
+                return;
+        o->told = r->status;
+        if (r->status == 0)
+                say(o, "nothing can be pushed to %s now: %s; recording goes on, and so do the tries", o->target->shown, r->why);
+        else if (is_passing(r->status))
+                say(o, "%s takes no profile now (status %ld%s%s); recording goes on, and so do the tries", o->target->shown, r->status,
+                    r->why[0] ? ": " : "", r->why);
+        else
+                say(o, "%s refuses profiles with status %ld%s%s; they are dropped. Is the URL right, and may you write there?",
+                    o->target->shown, r->status, r->why[0] ? ": " : "", r->why);
+}
+
+static uint64_t pause_ms(const struct outbox *o, const struct push_result *r)
+{
+        uint64_t ms = OUTBOX_FIRST_MS << (o->failures < 6 ? o->failures : 6);
+
+        if (o->hurry)
+                return OUTBOX_HURRY_MS;
+        if (r->again_s)
+                return r->again_s * 1000;
+        return ms < OUTBOX_LAST_MS ? ms : OUTBOX_LAST_MS;
+}
+
+static void take_answer(struct outbox *o, const struct push_result *r)
+{
+        bool good = r->status >= 200 && r->status < 300;
+
+        if (!good)
+                tell_trouble(o, r);
+        if (good || !is_passing(r->status)) {
+                drop(o, 0);
+                o->dropped += !good;
+                o->told = good ? -1 : o->told;
+                o->failures = 0;
+                o->due_ns = 0;
+                return;
+        }
+        if (o->hurry && r->status == 0) {
+                outbox_close(o);
+                return;
+        }
+        o->due_ns = clock_now_ns() + pause_ms(o, r) * 1000000u;
+        o->failures++;
+}
+
+uint64_t outbox_due_ns(const struct outbox *o)
+{
+        return o->count && !push_http_is_busy(o->http) ? o->due_ns : UINT64_MAX;
+}
+
+void outbox_step(struct outbox *o)
+{
+        struct push_result r;
+
+        if (push_http_is_busy(o->http) && push_http_end(o->http, &r))
+                take_answer(o, &r);
+        if (o->count && !push_http_is_busy(o->http) && clock_now_ns() >= o->due_ns)
+                push_http_start(o->http, str_get(&o->letters[0].url), str_get(&o->letters[0].type), &o->letters[0].body);
+}
+
+void outbox_hurry(struct outbox *o)
+{
+        o->hurry = true;
+        o->due_ns = 0;
+}
+
+void outbox_close(struct outbox *o)
+{
+        o->dropped += o->count;
+        while (o->count)
+                drop(o, o->count - 1);
+        if (o->dropped)
+                say(o, "%" PRIu64 " %s not delivered to %s", o->dropped, o->dropped == 1 ? "profile was" : "profiles were", o->target->shown);
+        o->dropped = 0;
+}

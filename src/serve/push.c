@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * push.c -- what happens in recorded processes, sent to a continuous-profiling server every few seconds: the observer's side.
+ *
+ * Room:   outside.
+ */
+#include "serve/push.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/heap.h"
+#include "serve/push_http.h"
+#include "serve/push_target.h"
+#include "serve/pusher.h"
+
+#define PUSH_LOAD_S 20 /* for the library, on a busy machine */
+#define PUSH_NICE 10   /* names are looked up when nobody else wants the processor */
+
+struct push {
+        pid_t pid;
+        int fd;
+};
+
+/* ---- the process ---- */
+
+/* Signals of the terminal are for the program; we go when the observer goes.  Nothing of its descriptors is kept but stderr. */
+static void settle_process(int fd)
+{
+        static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE };
+        int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+        for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+                signal(ignored[i], SIG_IGN);
+        setpriority(PRIO_PROCESS, 0, PUSH_NICE);
+        dup2(nothing, STDIN_FILENO);
+        dup2(nothing, STDOUT_FILENO);
+        dup2(fd, STDERR_FILENO + 1);
+        close_range(STDERR_FILENO + 2, ~0u, 0);
+}
+
+/* The first message back: empty text, or what is wrong. */
+static void run(const struct push_request *r, const struct push_target *t, int fd)
+{
+        struct err e = { 0 };
+        struct push_http *http;
+
+        settle_process(fd);
+        fd = STDERR_FILENO + 1;
+        http = push_http_new(&e);
+        if (send(fd, &e, sizeof e, MSG_NOSIGNAL) < 0 || !http)
+                _exit(1);
+        pusher_run(r, t, http, fd);
+        push_http_free(http);
+        _exit(0);
+}
+
+static bool wait_until_ready(int fd, struct err *e)
+{
+        struct timeval patience = { .tv_sec = PUSH_LOAD_S };
+        struct err said;
+        ssize_t got;
+
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        do
+                got = recv(fd, &said, sizeof said, 0);
+        while (got < 0 && errno == EINTR);
+        if (got != (ssize_t)sizeof said)
+                return err_set(e, ERR_EXIT_CANNOT_TRACE, "nothing can be pushed: the process that sends did not start");
+        if (!said.text[0])
+                return true;
+        *e = said;
+        return false;
+}
+
+/* ---- outside of it ---- */
+
+static void wait_for_end(pid_t pid, uint64_t patience_ms)
+{
+        uint64_t end_ns = clock_now_ns() + patience_ms * 1000000u;
+        const struct timespec nap = { .tv_nsec = 5000000 };
+        pid_t ended;
+
+        /* -1: whoever else reaps our children was faster. */
+        while ((ended = waitpid(pid, NULL, WNOHANG)) == 0 || (ended < 0 && errno == EINTR)) {
+                if (clock_now_ns() >= end_ns) {
+                        kill(pid, SIGKILL);
+                        end_ns = UINT64_MAX;
+                }
+                nanosleep(&nap, NULL);
+        }
+}
+
+static struct push *start(const struct push_request *r, const struct push_target *t, struct err *e)
+{
+        struct push *p = heap_zero(1, sizeof *p);
+        int ends[2];
+
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0 || (p->pid = fork()) < 0) {
+                err_sys(e, ERR_EXIT_CANNOT_TRACE, "nothing can be pushed");
+                free(p);
+                return NULL;
+        }
+        if (p->pid == 0)
+                run(r, t, ends[1]);
+        close(ends[1]);
+        p->fd = ends[0];
+        if (wait_until_ready(p->fd, e))
+                return p;
+        push_close(p);
+        return NULL;
+}
+
+struct push *push_open(const struct push_request *r, struct err *e)
+{
+        struct push_request settled = *r;
+        struct push_target target;
+        struct push *p;
+
+        settled.every_ms = r->every_ms ? r->every_ms : PUSH_EVERY_MS;
+        if (settled.every_ms < PUSH_EVERY_MIN_MS) {
+                err_set(e, ERR_EXIT_USAGE, "profiles cannot be pushed more often than every second");
+                return NULL;
+        }
+        if (!push_target_parse(&target, r, e))
+                return NULL;
+        p = start(&settled, &target, e);
+        push_target_free(&target);
+        return p;
+}
+
+/* FILE: a descriptor to go along, -1 none.  When the process does not listen, nobody waits for it. */
+static void tell(const struct push *p, uint32_t pid, int file)
+{
+        union {
+                char room[CMSG_SPACE(sizeof(int))];
+                struct cmsghdr align;
+        } control = { { 0 } };
+        struct pusher_news news = { pid };
+        struct iovec part = { &news, sizeof news };
+        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+
+        if (file >= 0) {
+                message.msg_control = control.room;
+                message.msg_controllen = sizeof control.room;
+                *CMSG_FIRSTHDR(&message) =
+                        (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof file) };
+                memcpy(CMSG_DATA(CMSG_FIRSTHDR(&message)), &file, sizeof file);
+        }
+        sendmsg(p->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void push_program(struct push *p, uint32_t pid)
+{
+        if (p)
+                tell(p, pid, -1);
+}
+
+void push_recorded(struct push *p, const char *path)
+{
+        int file = p ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+
+        if (file < 0)
+                return;
+        tell(p, 0, file);
+        close(file);
+}
+
+void push_close(struct push *p)
+{
+        if (!p)
+                return;
+        close(p->fd);
+        wait_for_end(p->pid, PUSH_PATIENCE_MS);
+        free(p);
+}

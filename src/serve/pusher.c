@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pusher.c -- the process that looks at recorded processes and sends their profiles.
+ *
+ * Room:   outside, serve/ only.
+ */
+#include "serve/pusher.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/heap.h"
+#include "export/export.h"
+#include "observe/ask.h"
+#include "profile/file.h"
+#include "report/select.h"
+#include "serve/interval.h"
+#include "serve/outbox.h"
+
+#define PUSHER_PROCESSES_MAX 256u
+#define PUSHER_NS_PER_MS 1000000ull
+#define PUSHER_NS_PER_S 1000000000ull
+#define PUSHER_LAST_MS (PUSH_PATIENCE_MS - 500u) /* from the observer's end to ours: before we are ended */
+
+/* A recorded process.  One that became another program is another one. */
+struct process {
+        uint32_t pid;      /* as it sees itself */
+        uint64_t start_ns; /* of the recording, by the clock on the wall */
+        uint64_t until_s;  /* up to here everything was sent */
+        struct interval interval;
+        struct profile *profile; /* the last look ... */
+        struct symbols *symbols; /* ... and the names in it */
+};
+
+struct pusher {
+        const struct push_request *request;
+        const struct push_target *target;
+        struct outbox outbox;
+        struct process *processes;
+        uint32_t count;
+        uint32_t pids[PUSHER_PROCESSES_MAX], pid_count; /* whom to ask about */
+        int fd; /* -1: the observer has ended */
+        uint64_t look_ns, end_ns;
+};
+
+/* ---- processes ---- */
+
+static struct process *find_process(struct pusher *u, const struct profile *p)
+{
+        for (uint32_t i = 0; i < u->count; i++)
+                if (u->processes[i].pid == p->meta.pid && u->processes[i].start_ns == p->meta.start_realtime_ns)
+                        return &u->processes[i];
+        u->processes = heap_grow(u->processes, ++u->count, sizeof *u->processes);
+        u->processes[u->count - 1] = (struct process){ .pid = p->meta.pid,
+                                                       .start_ns = p->meta.start_realtime_ns,
+                                                       .until_s = p->meta.start_realtime_ns / PUSHER_NS_PER_S };
+        return &u->processes[u->count - 1];
+}
+
+static void clear_process(struct process *o)
+{
+        symbols_free(o->symbols);
+        if (o->profile)
+                profile_free(o->profile);
+        free(o->profile);
+        interval_free(&o->interval);
+}
+
+/* P takes the place of the look before; names that were found stay. */
+static void note_look(struct process *o, struct profile *p, const struct symbol_options *names)
+{
+        static const struct symbol_options usual = { .no_debuginfod = true };
+
+        if (!o->symbols || !symbols_follow(o->symbols, p)) {
+                symbols_free(o->symbols);
+                o->symbols = symbols_new(p, names ? names : &usual);
+        }
+        if (o->profile)
+                profile_free(o->profile);
+        free(o->profile);
+        o->profile = p;
+}
+
+/* ---- profiles ---- */
+
+static bool make_pprof(const struct process *o, struct str *out, struct err *e)
+{
+        struct select_request all = { .cost = SELECT_LIVE };
+        struct selection sel;
+        struct export_input in = { .profile = o->profile, .symbols = o->symbols, .sel = &sel };
+        bool good;
+
+        if (!select_make(&sel, o->profile, o->symbols, &all, e))
+                return false;
+        good = export_pprof(&in, out, e);
+        select_free(&sel);
+        return good;
+}
+
+/* The profile tells its own time, and servers believe that. */
+static void set_time(struct profile *p, const struct push_subject *s)
+{
+        p->meta.start_realtime_ns = s->from * PUSHER_NS_PER_S;
+        p->meta.duration_ms = (s->until - s->from) * 1000;
+}
+
+/* P, which is taken, is a look at NOW_NS by the clock on the wall. */
+static void send_interval(struct pusher *u, struct profile *p, uint64_t now_ns)
+{
+        struct process *o = find_process(u, p);
+        struct push_subject s = { p->meta.program ? p->meta.program : "", p->meta.host ? p->meta.host : "", p->meta.pid, o->until_s,
+                                  now_ns / PUSHER_NS_PER_S };
+        struct str pprof = { 0 };
+        struct err e = { 0 };
+
+        s.until = s.until > s.from ? s.until : s.from + 1;
+        o->until_s = s.until;
+        interval_take(&o->interval, p);
+        set_time(p, &s);
+        note_look(o, p, u->request->names);
+        if (make_pprof(o, &pprof, &e))
+                outbox_put(&u->outbox, &s, &pprof);
+        else
+                u->request->say(e.text);
+        str_free(&pprof);
+}
+
+static uint64_t wall_ns(void)
+{
+        struct timespec t;
+
+        clock_gettime(CLOCK_REALTIME, &t);
+        return (uint64_t)t.tv_sec * PUSHER_NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+/* Whoever of those known before is still there knows who else is. */
+static void find_pids(struct pusher *u)
+{
+        uint32_t found[PUSHER_PROCESSES_MAX], count = 0;
+        struct err e = { 0 };
+
+        for (uint32_t i = 0; i < u->pid_count && !count; i++)
+                count = ask_processes(u->pids[i], found, PUSHER_PROCESSES_MAX, &e);
+        if (!count)
+                return;
+        memcpy(u->pids, found, count * sizeof *found);
+        u->pid_count = count;
+}
+
+/* One that cannot be looked at has ended, most likely: then its recording comes soon. */
+static void look(struct pusher *u)
+{
+        struct err e = { 0 };
+
+        find_pids(u);
+        for (uint32_t i = 0; i < u->pid_count; i++) {
+                struct profile *p = heap_zero(1, sizeof *p);
+
+                if (ask_look(u->pids[i], 0, p, &e))
+                        send_interval(u, p, wall_ns());
+                else
+                        free(p);
+        }
+}
+
+/* ---- news of the observer ---- */
+
+static void take_recording(struct pusher *u, int file)
+{
+        struct profile *p = heap_zero(1, sizeof *p);
+        struct process *o;
+        struct err e = { 0 };
+        char path[32];
+
+        snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+        if (!file_read(p, path, &e)) {
+                u->request->say(e.text);
+                free(p);
+                return;
+        }
+        o = find_process(u, p);
+        send_interval(u, p, p->meta.start_realtime_ns + p->meta.duration_ms * PUSHER_NS_PER_MS);
+        clear_process(o);
+        *o = u->processes[--u->count];
+}
+
+static void note_pid(struct pusher *u, uint32_t pid)
+{
+        if (u->pid_count == 0)
+                u->look_ns = clock_now_ns() + u->request->every_ms * PUSHER_NS_PER_MS;
+        if (u->pid_count < PUSHER_PROCESSES_MAX)
+                u->pids[u->pid_count++] = pid;
+}
+
+static int descriptor_of(struct msghdr *message)
+{
+        struct cmsghdr *c = CMSG_FIRSTHDR(message);
+        int fd = -1;
+
+        if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof fd))
+                memcpy(&fd, CMSG_DATA(c), sizeof fd);
+        return fd;
+}
+
+static void take_news(struct pusher *u)
+{
+        union {
+                char room[CMSG_SPACE(sizeof(int))];
+                struct cmsghdr align;
+        } control = { { 0 } };
+        struct pusher_news news = { 0 };
+        struct iovec part = { &news, sizeof news };
+        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof control.room };
+        ssize_t got = recvmsg(u->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        int file = got > 0 ? descriptor_of(&message) : -1;
+
+        if (got < 0 && (errno == EAGAIN || errno == EINTR))
+                return;
+        if (got != (ssize_t)sizeof news) {
+                close(u->fd);
+                u->fd = -1;
+                u->end_ns = clock_now_ns() + PUSHER_LAST_MS * PUSHER_NS_PER_MS;
+                outbox_hurry(&u->outbox);
+        } else if (news.pid) {
+                note_pid(u, news.pid);
+        }
+        if (file < 0)
+                return;
+        take_recording(u, file);
+        close(file);
+}
+
+/* ---- the loop ---- */
+
+/* What comes first: a look, another try, our end. */
+static uint64_t patience_ms(const struct pusher *u, uint64_t now_ns)
+{
+        uint64_t first = outbox_due_ns(&u->outbox);
+
+        first = u->look_ns < first ? u->look_ns : first;
+        first = u->end_ns < first ? u->end_ns : first;
+        return first == UINT64_MAX ? UINT64_MAX : first > now_ns ? (first - now_ns) / PUSHER_NS_PER_MS + 1 : 0;
+}
+
+/* Times are those of the plan, not those of the last look: intervals do not get longer and longer. */
+static void look_if_due(struct pusher *u)
+{
+        uint64_t now_ns = clock_now_ns();
+
+        if (u->fd < 0)
+                u->look_ns = UINT64_MAX;
+        if (now_ns < u->look_ns)
+                return;
+        look(u);
+        for (now_ns = clock_now_ns(); u->look_ns <= now_ns;)
+                u->look_ns += u->request->every_ms * PUSHER_NS_PER_MS;
+}
+
+void pusher_run(const struct push_request *r, const struct push_target *t, struct push_http *h, int fd)
+{
+        struct pusher u = { .request = r, .target = t, .fd = fd, .look_ns = UINT64_MAX, .end_ns = UINT64_MAX };
+
+        outbox_init(&u.outbox, t, h, r->say);
+        while (u.fd >= 0 || (!outbox_is_empty(&u.outbox) && clock_now_ns() < u.end_ns)) {
+                if (push_http_wait(h, u.fd, patience_ms(&u, clock_now_ns())))
+                        take_news(&u);
+                look_if_due(&u);
+                outbox_step(&u.outbox);
+        }
+        outbox_close(&u.outbox);
+        for (uint32_t i = 0; i < u.count; i++)
+                clear_process(&u.processes[i]);
+        free(u.processes);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pusher.h -- the process that looks at recorded processes and sends their profiles.
+ *
+ * Room:   outside, serve/ only.  Started by push.c.
+ */
+#ifndef SEEP_SERVE_PUSHER_H
+#define SEEP_SERVE_PUSHER_H
+
+#include <stdint.h>
+
+#include "serve/push.h"
+#include "serve/push_http.h"
+#include "serve/push_target.h"
+
+/* What the observer tells: a program was started, or (with the descriptor of its file) a recording is finished.  The end of the connection:
+ * nothing more will come. */
+struct pusher_news {
+        uint32_t pid; /* 0: a recording */
+};
+
+/* Look and send until FD, the connection to the observer, is closed and everything is sent, or it is time to go. */
+void pusher_run(const struct push_request *r, const struct push_target *t, struct push_http *h, int fd);
+
+#endif
