@@ -123,3 +123,11 @@ export function lineBetween(course, { from, to }) {
   }
   return { ms, values };
 }
+
+/** A time to come in words: "20 minutes", "5 hours", "30 days", "more than a year". */
+export function hoursText(hours) {
+  const whole = (value, noun) => `${Math.round(value)} ${noun}${Math.round(value) === 1 ? '' : 's'}`;
+  if (hours < 1.5) return hours * 60 < 1.5 ? 'a minute' : whole(hours * 60, 'minute');
+  if (hours < 48) return whole(hours, 'hour');
+  return hours < 24 * 365 ? whole(hours / 24, 'day') : 'more than a year';
+}

@@ -12,10 +12,11 @@ const SAID_MS = 1500;
  * A page that is drawn anew at each change.  draw(context, keep) gives elements; keep(x) gives x back and calls x.destroy() when it is no
  * longer shown.  What was focused, opened and scrolled to stays so, where the elements have the same dataset.keep as before.
  */
-export function drawnPage(id, title, draw) {
+export function drawnPage(id, title, draw, more = {}) {
   return {
     id,
     title,
+    ...more,
     render(root, first) {
       let kept = [];
       const end = () => kept.splice(0).forEach((one) => one.destroy());

@@ -5,7 +5,7 @@ import test from 'node:test';
 import { advice, innerNames } from '../src/advice.js';
 import { Recording } from '../src/data.js';
 import { classes, median, touched } from '../src/histogram.js';
-import { foldSteps, growingSites, growthOf, leakRows, leakSums, lineBetween, wrongRelease } from '../src/leak-rows.js';
+import { foldSteps, growingSites, growthOf, hoursText, leakRows, leakSums, lineBetween, wrongRelease } from '../src/leak-rows.js';
 import { fileCosts } from '../src/lines.js';
 
 /** Rows as objects to a table of columns. */
@@ -90,6 +90,10 @@ test('sums of leaks have each block once', () => {
 test('a site grows at its rate; one that does not has none', () => {
   assert.deepEqual([growthOf(recording(), 0).word, growthOf(recording(), 0).perHour], ['grows', 3600]);
   assert.deepEqual([growthOf(recording(), 2).word, growthOf(recording(), 2).perHour], ['bounded', 0]);
+});
+
+test('a time to come is told in the unit that fits', () => {
+  assert.deepEqual([0.001, 1 / 3, 5, 728, 9e9].map(hoursText), ['a minute', '20 minutes', '5 hours', '30 days', 'more than a year']);
 });
 
 test('what grows and is not all lost is listed apart', () => {

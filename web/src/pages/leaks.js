@@ -5,7 +5,7 @@ import { siteLink } from '../controls.js';
 import { OF } from '../costs.js';
 import { h } from '../dom.js';
 import { bytes, count, moment, number, rate, share, time } from '../format.js';
-import { LEAK_CLASSES, foldSteps, growingSites, growthOf, leakClass, leakRows, leakSums, lineBetween, wrongRelease } from '../leak-rows.js';
+import { LEAK_CLASSES, foldSteps, growingSites, growthOf, hoursText, leakClass, leakRows, leakSums, lineBetween, wrongRelease } from '../leak-rows.js';
 import { command, copyButton, drawnPage, emptyState, fileArgument, keeper, lead, notice, openTable, section, siteLinks, siteWords, stackPart, wholeRunNote } from '../parts.js';
 import { courseOf } from '../view.js';
 
@@ -44,7 +44,7 @@ function growthCell({ recording, view }, site) {
 
 function growthWords({ recording }, site) {
   const { word, help, perHour } = growthOf(recording, site);
-  const ahead = perHour > 0 ? ` At this rate it takes ${time((GIB / perHour) * 3600e3)} for 1 GiB more.` : '';
+  const ahead = perHour > 0 ? ` At this rate it takes ${hoursText(GIB / perHour)} for 1 GiB more.` : '';
   return h('p', null, h('strong', null, `${SIGNS[word]} ${word || 'growth not known'}: `), help, ahead);
 }
 
@@ -133,7 +133,7 @@ function notSearched({ recording, state }) {
   return [
     notice('warn', 'Not searched for leaks.', `${why[0].toUpperCase()}${why.slice(1)}. So it is not known whether something is lost: this does not mean that nothing is.`),
     h('p', null, 'What to do: record it without ', h('code', null, '--no-leak-scan'), ' and let the program end by itself (exit, or a return from main); or, while it is being recorded, ask for a search: ', command('seep leaks PID'), '.'),
-    h('p', null, 'Until then, ', h('a', { href: state.link({ page: 'table', cost: 'live' }) }, 'what was not freed'), ' and what grows (below) are the best hints.'),
+    h('p', null, 'Until then, ', h('a', { href: state.link({ page: 'table', cost: 'live' }) }, 'what was not freed'), ' and what grows are the best hints.'),
   ];
 }
 
@@ -170,7 +170,7 @@ function wrongReleases(context) {
   if (!errors.count) return section('Wrong releases', h('p', null, 'None: no block was freed twice, by the wrong function, or without having been allocated.'));
   const frameOf = (i) => (errors.release_node[i] > 0 ? recording.nodes.frame[recording.trimmedNode(errors.release_node[i])] : -1);
   return section('Wrong releases', h('p', null, 'Each of these is a mistake that can crash the program, or damage its memory.'), openTable({
-    caption: 'Releases that went wrong', rows: Array.from({ length: errors.count }, (_, i) => i), state, name: 'wrong', key: (i) => String(i),
+    caption: 'Releases that went wrong', rows: Array.from({ length: errors.count }, (_, i) => i), state, name: 'wrong', first: true, key: (i) => String(i),
     columns: [
       { label: 'Released in', cell: (i) => [h('code', null, recording.functionName(frameOf(i))), ' ', h('span', { class: 'place' }, recording.placeOf(frameOf(i)))] },
       { label: 'What', cell: (i) => wrongRelease(recording.text(errors.type[i])).title },

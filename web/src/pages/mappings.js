@@ -5,13 +5,13 @@ import { Table, h } from '../dom.js';
 import { bytes, number, share } from '../format.js';
 import { drawnPage, emptyState, lead, notice, section } from '../parts.js';
 
-/** Classes in the order of the picture; pattern: of the bar, so that colour is not needed. */
+/** Classes in the order of the picture (their patterns, so that nobody needs colours, are in findings.css); short: for the picture. */
 const CLASSES = [
   { id: 'heap', label: 'Heap', meaning: 'Blocks that the program asked for and has not freed.', todo: 'Flame graph, Leaks and Owners tell what it is.' },
-  { id: 'allocator overhead', label: 'Allocator overhead', meaning: 'What the allocator keeps beside the blocks: headers, rounding, freed memory that it has not given back, holes (fragmentation).', todo: 'Large: free in the order of allocation, allocate less at the peak, or try malloc_trim(0), MALLOC_ARENA_MAX=2, another allocator.' },
+  { id: 'allocator overhead', label: 'Allocator overhead', short: 'Allocator', meaning: 'What the allocator keeps beside the blocks: headers, rounding, freed memory that it has not given back, holes (fragmentation).', todo: 'Large: free in the order of allocation, allocate less at the peak, or try malloc_trim(0), MALLOC_ARENA_MAX=2, another allocator.' },
   { id: 'mmap', label: 'mmap', meaning: 'Memory that the program mapped itself.', todo: 'The page Table with mapped memory tells by which stack.' },
   { id: 'stack', label: 'Stacks', meaning: 'Of threads, as far as they were ever used.', todo: 'Many threads: fewer, or smaller stacks (pthread_attr_setstacksize).' },
-  { id: 'module', label: 'Program and libraries', meaning: 'Code and data of the program and of its libraries; code is shared with other processes.', todo: 'Rarely worth a look.' },
+  { id: 'module', label: 'Program and libraries', short: 'Libraries', meaning: 'Code and data of the program and of its libraries; code is shared with other processes.', todo: 'Rarely worth a look.' },
   { id: 'file', label: 'Files', meaning: 'Files that are mapped; the kernel can take the pages back when memory is short.', todo: 'Counts as resident, but costs little.' },
   { id: 'other', label: 'Other', meaning: 'Of the kernel (vdso), of seep itself, or of unknown origin.', todo: '' },
 ];
@@ -42,7 +42,7 @@ function picture(classes) {
   const all = classes.reduce((sum, entry) => sum + entry.rss, 0), parts = classes.filter((entry) => entry.rss > 0);
   return h('div', { class: 'stacked', role: 'img', 'aria-label': `Resident memory: ${parts.map((entry) => `${entry.label} ${bytes(entry.rss)}`).join(', ')}` },
     parts.map((entry) => h('div', { class: `piece piece-${CLASSES.findIndex(({ id }) => id === entry.id)}`, title: `${entry.label}: ${bytes(entry.rss)}, ${share(entry.rss, all)}`, style: { 'flex-grow': String(entry.rss / all) } },
-      entry.rss / all > 0.07 && h('span', null, entry.label, h('br'), share(entry.rss, all)))));
+      entry.rss / all > 0.09 && h('span', null, entry.short ?? entry.label, h('br'), share(entry.rss, all)))));
 }
 
 function classTable(classes) {
@@ -87,4 +87,4 @@ function draw(context, keep) {
   ];
 }
 
-export default drawnPage('mappings', 'Mappings', draw);
+export default drawnPage('mappings', 'Mappings', draw, { filter: false });

@@ -70,4 +70,4 @@ function draw(context, keep) {
   ];
 }
 
-export default drawnPage('owners', 'Owners', draw);
+export default drawnPage('owners', 'Owners', draw, { filter: false });

@@ -9,7 +9,8 @@ import { drawnPage, emptyState, lead, section } from '../parts.js';
 import { parseRange, view as viewOf } from '../view.js';
 
 const DOTS = 1500, LISTED = 25, TICKS = 7;
-const PLOT = { width: 900, height: 320, left: 70, right: 80, top: 12, bottom: 30 };
+const PLOT = { width: 1200, height: 320, left: 70, right: 80, top: 12, bottom: 30 }; // WIDTH: as wide as the page is when it is drawn
+const PLOT_WIDTHS = [560, 1600];
 const SIZE_TICKS = [1, 16, 256, 4096, 65536, 2 ** 20, 2 ** 24, 2 ** 28, 2 ** 32, 2 ** 36];
 const LIFE_TICKS = [1, 10, 100, 1000, 10_000, 60_000, 600_000, 3_600_000, 36_000_000];
 
@@ -114,6 +115,7 @@ function brushes({ x, y }, { x0, x1, y0, y1 }) {
 function scatter(context) {
   const { recording, state, view } = context, wide = unbrushed(recording, state), { points, left } = sitePoints(recording, wide, DOTS);
   if (!points.length) return section('Stacks by size and lifetime', emptyState('No stacks in this choice.', 'The filter, the thread or the range in the bar above leave out all.', 'Clear them.'));
+  PLOT.width = Math.min(PLOT_WIDTHS[1], Math.max(PLOT_WIDTHS[0], (document.getElementById('main')?.clientWidth ?? 0) - 32));
   const scale = scales(points), most = Math.max(...points.map((point) => point.weight), 1);
   const inner = { x: (life) => PLOT.left + scale.x.place(life) * (PLOT.width - PLOT.left - PLOT.right), y: (size) => PLOT.height - PLOT.bottom - scale.y.place(size) * (PLOT.height - PLOT.top - PLOT.bottom) };
   const jitter = (site) => ((site * 2654435761) % 40) - 20;

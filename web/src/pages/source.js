@@ -66,7 +66,7 @@ function lineTable({ state, view }, rows, hasText) {
   const most = Math.max(...rows.map((row) => row.total), 1), chosen = Number(state.get('line'));
   const text = (value) => (value > 0 ? valueText(view.cost, value) : '');
   const costly = (row) => row.total > 0 || row.count > 0;
-  return h('div', { class: 'listing', tabindex: '0', role: 'region', 'aria-label': 'Lines of the file', dataset: { keep: 'listing' } }, h('table', null, h('caption', { class: 'unseen' }, 'Lines with their cost'),
+  return h('div', { class: 'listing', tabindex: '0', role: 'region', 'aria-label': 'Lines of the file', dataset: { keep: 'listing' } }, h('table', { class: hasText ? null : 'bare' }, h('caption', { class: 'unseen' }, 'Lines with their cost'),
     h('thead', null, h('tr', null, h('th', { scope: 'col', class: 'num' }, 'Total'), h('th', { scope: 'col', class: 'num' }, 'Own'), h('th', { scope: 'col', class: 'num' }, 'Count'), h('th', { scope: 'col', class: 'num' }, 'Line'), hasText && h('th', { scope: 'col' }, 'Source'))),
     h('tbody', null, rows.map((row) => h('tr', { class: [costly(row) ? 'costly' : '', row.line === chosen ? 'chosen-line' : ''].join(' ').trim() || null, 'aria-current': row.line === chosen ? 'true' : null, dataset: { line: String(row.line) } },
       h('td', { class: 'num' }, row.total > 0 ? meter(row.total, most, text(row.total)) : ''), h('td', { class: 'num' }, text(row.own)), h('td', { class: 'num' }, row.count > 0 ? number(row.count) : ''),
@@ -113,7 +113,7 @@ function draw(context, keep) {
   const { recording, state, view } = context, { files, unknown } = costsOfView(view);
   const head = [lead('Which lines of the source allocate: the cost of each line, and of all that is called from it.'), h('div', { class: 'toolbar' }, costChooser(context))];
   if (!files.length) return [...head, nothing(context)];
-  const chosen = state.get('file') || recording.text((files.find((entry) => entry.own > 0) ?? files[0]).file), entry = files.find((one) => recording.text(one.file) === chosen);
+  const chosen = state.get('file') || recording.text(files.reduce((most, one) => (one.own > most.own ? one : most)).file), entry = files.find((one) => recording.text(one.file) === chosen);
   const unit = view.cost.unit === 'bytes' ? bytes : number;
   return [
     ...head,
