@@ -13,11 +13,9 @@
 
 #include "base/clock.h"
 #include "base/heap.h"
-#include "base/json.h"
 #include "base/quantity.h"
 #include "observe/ask.h"
 #include "report/filter.h"
-#include "report/source.h"
 
 #define EXHIBIT_FAILURES_MAX 3u /* a busy observer gets another chance */
 
@@ -225,44 +223,17 @@ static bool is_source(const struct page_recording *r, const char *file)
         return false;
 }
 
-static void write_lines(const char *file, const struct str *text, struct str *out)
-{
-        const char *at = str_get(text), *end;
-        struct str line = { 0 };
-
-        str_text(out, "{\"file\": ");
-        json_text(out, file);
-        str_text(out, ", \"first_line\": 1, \"lines\": [");
-        for (; *at; at = *end ? end + 1 : end) {
-                end = strchrnul(at, '\n');
-                str_clear(&line);
-                str_bytes(&line, at, (size_t)(end - at));
-                str_text(out, at == text->data ? "" : ",\n");
-                json_text(out, str_get(&line));
-        }
-        str_text(out, "]}\n");
-        str_free(&line);
-}
-
 static bool write_source(struct exhibit *x, const struct wish *w, struct str *out, struct err *e)
 {
         uint32_t count;
         const struct page_recording *r = recordings_of(x, &count);
-        struct str text = { 0 };
-        time_t changed;
-        bool good;
 
         if (!w->file || w->recording >= count)
                 return err_set(e, ERR_EXIT_USAGE, "which source file? source?recording=0&file=PATH, of a recording that is here");
         if (!is_source(&r[w->recording], w->file))
                 return err_set(e, ERR_EXIT_USAGE, "no function of this recording is in %s", w->file);
-        good = source_read(names_of(x), w->file, &text, &changed);
-        if (good)
-                write_lines(w->file, &text, out);
-        else
-                err_set(e, ERR_EXIT_USAGE, "%s is not on this machine, or cannot be read; --sysroot tells where it is", w->file);
-        str_free(&text);
-        return good;
+        return page_source(names_of(x), w->file, out) ||
+               err_set(e, ERR_EXIT_USAGE, "%s is not on this machine, or cannot be read; --sysroot tells where it is", w->file);
 }
 
 bool exhibit_source(struct exhibit *x, struct request_text query, struct str *out, struct err *e)

@@ -34,8 +34,14 @@ struct push {
 
 /* ---- the process ---- */
 
-/* Signals of the terminal are for the program; we go when the observer goes.  Nothing of its descriptors is kept but stderr. */
-static void settle_process(int fd)
+static void say_nothing(const char *text)
+{
+        (void)text;
+}
+
+/* Signals of the terminal are for the program; we go when the observer goes.  Nothing of its descriptors is kept but stderr,
+ * to speak. */
+static void settle_process(const struct push_request *r, int fd)
 {
         static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE };
         int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -45,6 +51,8 @@ static void settle_process(int fd)
         setpriority(PRIO_PROCESS, 0, PUSH_NICE);
         dup2(nothing, STDIN_FILENO);
         dup2(nothing, STDOUT_FILENO);
+        if (r->say == say_nothing)
+                dup2(nothing, STDERR_FILENO);
         dup2(fd, STDERR_FILENO + 1);
         close_range(STDERR_FILENO + 2, ~0u, 0);
 }
@@ -55,7 +63,7 @@ static void run(const struct push_request *r, const struct push_target *t, int f
         struct err e = { 0 };
         struct push_http *http;
 
-        settle_process(fd);
+        settle_process(r, fd);
         fd = STDERR_FILENO + 1;
         http = push_http_new(&e);
         if (send(fd, &e, sizeof e, MSG_NOSIGNAL) < 0 || !http)
@@ -128,6 +136,7 @@ struct push *push_open(const struct push_request *r, struct err *e)
         struct push *p;
 
         settled.every_ms = r->every_ms ? r->every_ms : PUSH_EVERY_MS;
+        settled.say = r->say ? r->say : say_nothing;
         if (settled.every_ms < PUSH_EVERY_MIN_MS) {
                 err_set(e, ERR_EXIT_USAGE, "profiles cannot be pushed more often than every second");
                 return NULL;

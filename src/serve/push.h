@@ -26,7 +26,7 @@ struct push_request {
         const char *const *labels; /* "KEY=VALUE", beside program, pid and hostname */
         uint32_t label_count;
         const struct symbol_options *names; /* NULL: the usual, without servers for debug files */
-        void (*say)(const char *text);      /* a sentence for the user; called in the process that sends */
+        void (*say)(const char *text);      /* a sentence for the user, in the process that sends; NULL: nobody listens */
 };
 
 struct push;

@@ -24,7 +24,7 @@
 #include "serve/client.h"
 #include "serve/desk.h"
 #include "serve/exhibit.h"
-#include "serve/shelf.h"
+#include "serve/recent.h"
 
 #define SERVE_CLIENTS_MAX 64u
 #define SERVE_TOKEN_BYTES 16u
@@ -39,7 +39,7 @@ struct serve {
         char token[2 * SERVE_TOKEN_BYTES + 1];
         struct exhibit exhibit;
         struct desk desk;
-        struct shelf shelf;
+        struct recent recent;
         struct reply_body *data, *page; /* the newest of everything, and the page with it */
         struct client *clients[SERVE_CLIENTS_MAX];
         uint32_t count;
@@ -102,7 +102,7 @@ static void answer_or_wait(struct serve *s, struct client *c, const struct reque
 
         str_format(&order, "%s?", what);
         str_bytes(&order, r->query.at ? r->query.at : "", r->query.length);
-        body = shelf_find(&s->shelf, str_get(&order), clock_now_ns());
+        body = recent_find(&s->recent, str_get(&order), clock_now_ns());
         if (!body) {
                 client_wait(c, order.data);
                 return;
@@ -169,7 +169,7 @@ static void take_work(struct serve *s)
         uint64_t now_ns = clock_now_ns();
 
         if (body && body->status == REPLY_OK) {
-                shelf_put(&s->shelf, order, body, live ? now_ns + EXHIBIT_EVERY_MS * 1000000ull : UINT64_MAX);
+                recent_put(&s->recent, order, body, live ? now_ns + EXHIBIT_EVERY_MS * 1000000ull : UINT64_MAX);
                 if (strcmp(order, SERVE_DATA) == 0)
                         note_data(s, body);
         }
@@ -329,7 +329,7 @@ static bool make_first(struct serve *s, struct err *e)
                 return false;
         }
         body = reply_body(REPLY_OK, REPLY_DATA, &out);
-        shelf_put(&s->shelf, SERVE_DATA, body, s->exhibit.live ? clock_now_ns() + EXHIBIT_EVERY_MS * 1000000ull : UINT64_MAX);
+        recent_put(&s->recent, SERVE_DATA, body, s->exhibit.live ? clock_now_ns() + EXHIBIT_EVERY_MS * 1000000ull : UINT64_MAX);
         note_data(s, body);
         reply_leave(body);
         return true;
@@ -350,7 +350,7 @@ static void close_all(struct serve *s)
         desk_close(&s->desk);
         reply_leave(s->data);
         reply_leave(s->page);
-        shelf_free(&s->shelf);
+        recent_free(&s->recent);
         exhibit_close(&s->exhibit);
         if (s->listen >= 0)
                 close(s->listen);

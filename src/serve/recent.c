@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shelf.c -- the last few answers, for whoever asks the same again.
+ * recent.c -- the last few answers, for whoever asks the same again.
  *
  * Room:   outside, serve/ only.
  */
-#include "serve/shelf.h"
+#include "serve/recent.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 #include "base/clock.h"
 #include "base/heap.h"
 
-struct reply_body *shelf_find(struct shelf *s, const char *order, uint64_t now_ns)
+struct reply_body *recent_find(struct recent *s, const char *order, uint64_t now_ns)
 {
-        for (int i = 0; i < SHELF_PLACES; i++)
+        for (int i = 0; i < RECENT_PLACES; i++)
                 if (s->places[i].order && strcmp(s->places[i].order, order) == 0 && now_ns < s->places[i].until_ns) {
                         s->places[i].used_ns = now_ns;
                         return s->places[i].body;
@@ -22,18 +22,18 @@ struct reply_body *shelf_find(struct shelf *s, const char *order, uint64_t now_n
         return NULL;
 }
 
-static void clear(struct shelf *s, int i)
+static void clear(struct recent *s, int i)
 {
         free(s->places[i].order);
         reply_leave(s->places[i].body);
         memset(&s->places[i], 0, sizeof s->places[i]);
 }
 
-void shelf_put(struct shelf *s, const char *order, struct reply_body *body, uint64_t until_ns)
+void recent_put(struct recent *s, const char *order, struct reply_body *body, uint64_t until_ns)
 {
         int place = 0;
 
-        for (int i = 0; i < SHELF_PLACES; i++) {
+        for (int i = 0; i < RECENT_PLACES; i++) {
                 if (s->places[i].order && strcmp(s->places[i].order, order) == 0) {
                         place = i;
                         break;
@@ -48,8 +48,8 @@ void shelf_put(struct shelf *s, const char *order, struct reply_body *body, uint
         s->places[place].until_ns = until_ns;
 }
 
-void shelf_free(struct shelf *s)
+void recent_free(struct recent *s)
 {
-        for (int i = 0; i < SHELF_PLACES; i++)
+        for (int i = 0; i < RECENT_PLACES; i++)
                 clear(s, i);
 }
