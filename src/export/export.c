@@ -11,9 +11,13 @@
 #include "report/leaks.h"
 
 const struct export_form export_forms[] = {
+        { "pprof", ".pb.gz", "go tool pprof, Pyroscope, Parca, Perfetto: all costs, lines, inlined functions, threads",
+          EXPORT_BINARY, export_pprof },
         { "collapsed", ".folded", "flamegraph.pl, inferno, speedscope, Firefox Profiler: one line for each stack", 0,
           export_collapsed },
         { "speedscope", ".speedscope.json", "speedscope.app: a flame graph for each cost", 0, export_speedscope },
+        { "callgrind", ".callgrind.out", "kcachegrind, qcachegrind, callgrind_annotate: callers, callees, source lines", 0,
+          export_callgrind },
         { "gprof2dot", ".json", "gprof2dot -f json, then dot: a picture of who calls whom (as memtrail writes it)", 0,
           export_gprof2dot },
         { "csv", ".csv", "spreadsheets, pandas: the table of 'seep report --csv'", 0, export_csv },

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * callgrind.c -- functions with their own costs by line, and what they call, as kcachegrind and callgrind_annotate read it.
+ *
+ * Room:   outside.
+ * Keeps:  what flows into a function flows out of it, once for each stack, so that inclusive costs are right for readers that sum up callers
+ *         and for those that sum up callees.  Recursion is folded for that:
+ *
+ *             main f f f g        main f g            a function that calls itself is one
+ *             main f g f g        main f g f'2 g'2    met again through others: it has a second name, once
+ *             main f g f g f h    main f g f'2 h      a third time is the second
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "base/json.h"
+#include "export/export.h"
+#include "export/stacks.h"
+#include "export/strings.h"
+
+/* A stack after folding: a frame in a tree of its own. */
+struct fold {
+        uint32_t parent;   /* 0: none */
+        uint32_t function; /* twice its number, + 1 for the second name */
+        uint32_t line;     /* of the call, in the parent */
+        struct costs costs; /* of all stacks that pass */
+};
+
+/* Costs of a line: its own, or those of a call. */
+struct entry {
+        uint32_t function, line;
+        uint32_t callee; /* 1 + its function; 0: own */
+        struct costs costs;
+        uint64_t calls;
+};
+
+struct callgrind {
+        const struct export_input *in;
+        struct stacks stacks; /* by line */
+        struct function_table numbers;
+        uint32_t *functions; /* by frame: number, from 0 */
+        uint32_t *examples;  /* by function: a frame of it */
+        uint32_t *folded;    /* by node of the stacks: its fold */
+        struct fold *folds;  /* [0] the root */
+        uint32_t fold_count, fold_room;
+        uint32_t *table; /* folds by (parent, function, line); 0 free */
+        size_t table_room;
+        struct entry *entries;
+        uint32_t entry_count;
+        enum cost_kind events[COST_COUNT];
+        int event_count;
+        struct strings names[3]; /* of objects, files and functions: each is written once, then told by its number */
+        struct str *out;
+};
+
+/* ---- folding ---- */
+
+static size_t fold_slot(const struct callgrind *c, const struct fold *f)
+{
+        uint64_t hash = ((uint64_t)f->parent << 32 | f->function) * 0x9e3779b97f4a7c15ull;
+        size_t i;
+
+        hash = (hash ^ hash >> 29 ^ f->line) * 0x9e3779b97f4a7c15ull;
+        i = (hash ^ hash >> 32) & (c->table_room - 1);
+        for (; c->table[i]; i = (i + 1) & (c->table_room - 1)) {
+                const struct fold *other = &c->folds[c->table[i]];
+
+                if (other->parent == f->parent && other->function == f->function && other->line == f->line)
+                        break;
+        }
+        return i;
+}
+
+static void fold_widen(struct callgrind *c)
+{
+        c->fold_room = c->fold_room ? c->fold_room * 2 : 1024;
+        c->folds = heap_grow(c->folds, c->fold_room, sizeof *c->folds);
+        free(c->table);
+        c->table_room = (size_t)c->fold_room * 2;
+        c->table = heap_zero(c->table_room, sizeof *c->table);
+        for (uint32_t i = 1; i < c->fold_count; i++)
+                c->table[fold_slot(c, &c->folds[i])] = i;
+}
+
+static uint32_t fold_child(struct callgrind *c, uint32_t parent, uint32_t function, uint32_t line)
+{
+        struct fold wanted = { .parent = parent, .function = function, .line = line };
+        size_t slot;
+
+        if (c->fold_count == c->fold_room)
+                fold_widen(c);
+        slot = fold_slot(c, &wanted);
+        if (!c->table[slot]) {
+                c->folds[c->fold_count] = wanted;
+                c->table[slot] = c->fold_count++;
+        }
+        return c->table[slot];
+}
+
+/* Below FOLD, FUNCTION is called at LINE: where the stack is then. */
+static uint32_t fold_step(struct callgrind *c, uint32_t fold, uint32_t function, uint32_t line)
+{
+        bool met = false;
+
+        if (fold && c->folds[fold].function / 2 == function)
+                return fold;
+        for (uint32_t at = fold; at; at = c->folds[at].parent) {
+                if (c->folds[at].function == 2 * function + 1)
+                        return at;
+                met |= c->folds[at].function == 2 * function;
+        }
+        return fold_child(c, fold, 2 * function + met, line);
+}
+
+static uint32_t line_of(const struct callgrind *c, uint32_t node)
+{
+        return node ? c->stacks.frames[c->stacks.nodes[node].frame].names->line : 0;
+}
+
+static void fold_stacks(struct callgrind *c)
+{
+        const struct stacks *s = &c->stacks;
+
+        c->folded = heap_zero(s->node_count, sizeof *c->folded);
+        c->fold_count = 1;
+        fold_widen(c);
+        c->folds[0] = (struct fold){ 0 };
+        for (uint32_t i = 1; i < s->node_count; i++) {
+                uint32_t parent = s->nodes[i].parent;
+
+                c->folded[i] = fold_step(c, c->folded[parent], c->functions[s->nodes[i].frame], line_of(c, parent));
+        }
+        for (uint32_t i = 0; i < s->sample_count; i++)
+                cost_add(&c->folds[c->folded[s->samples[i].node]].costs, &s->samples[i].costs);
+        for (uint32_t i = c->fold_count; i-- > 1;)
+                cost_add(&c->folds[c->folds[i].parent].costs, &c->folds[i].costs);
+}
+
+/* Functions of the frames, lines apart. */
+static void find_functions(struct callgrind *c)
+{
+        const struct stacks *s = &c->stacks;
+
+        c->functions = heap_zero(s->frame_count, sizeof *c->functions);
+        c->examples = heap_zero(s->frame_count, sizeof *c->examples);
+        for (uint32_t i = 0; i < s->frame_count; i++) {
+                struct symbol_frame whole = *s->frames[i].names;
+                uint32_t before = c->numbers.count;
+
+                whole.line = 0;
+                c->functions[i] = function_number(&c->numbers, s->profile, s->frames[i].node, &whole) - 1;
+                if (c->functions[i] == before)
+                        c->examples[before] = i;
+        }
+}
+
+/* ---- entries ---- */
+
+static int compare(const void *a, const void *b)
+{
+        const struct entry *x = a, *y = b;
+
+        if (x->function != y->function)
+                return x->function < y->function ? -1 : 1;
+        if (x->callee != y->callee)
+                return x->callee < y->callee ? -1 : 1;
+        return x->line < y->line ? -1 : x->line > y->line;
+}
+
+static void add_entry(struct callgrind *c, const struct entry *entry)
+{
+        bool any = false;
+
+        for (int i = 0; i < c->event_count; i++)
+                any |= entry->costs.of[c->events[i]] != 0;
+        if (any)
+                c->entries[c->entry_count++] = *entry;
+}
+
+/* Entries of the same place, made one. */
+static void merge_entries(struct callgrind *c)
+{
+        uint32_t kept = 0;
+
+        qsort(c->entries, c->entry_count, sizeof *c->entries, compare);
+        for (uint32_t i = 0; i < c->entry_count; i++) {
+                if (!kept || compare(&c->entries[kept - 1], &c->entries[i]) != 0) {
+                        c->entries[kept++] = c->entries[i];
+                        continue;
+                }
+                cost_add(&c->entries[kept - 1].costs, &c->entries[i].costs);
+                c->entries[kept - 1].calls += c->entries[i].calls;
+        }
+        c->entry_count = kept;
+}
+
+/* How often it was called is not known; how many allocations came through it is. */
+static uint64_t calls_of(const struct costs *costs)
+{
+        int64_t allocs = (int64_t)costs->of[COST_ALLOC_COUNT];
+
+        return allocs > 0 ? (uint64_t)allocs : 1;
+}
+
+static void make_entries(struct callgrind *c)
+{
+        const struct stacks *s = &c->stacks;
+
+        c->entries = heap_zero((size_t)s->sample_count + c->fold_count, sizeof *c->entries);
+        for (uint32_t i = 0; i < s->sample_count; i++) {
+                const struct stacks_sample *sample = &s->samples[i];
+
+                add_entry(c, &(struct entry){ .function = c->folds[c->folded[sample->node]].function,
+                                              .line = line_of(c, sample->node),
+                                              .costs = sample->costs });
+        }
+        for (uint32_t i = 1; i < c->fold_count; i++) {
+                const struct fold *fold = &c->folds[i];
+
+                if (fold->parent)
+                        add_entry(c, &(struct entry){ .function = c->folds[fold->parent].function,
+                                                      .line = fold->line,
+                                                      .callee = fold->function + 1,
+                                                      .costs = fold->costs,
+                                                      .calls = calls_of(&fold->costs) });
+        }
+        merge_entries(c);
+}
+
+/* ---- text ---- */
+
+enum { NAME_OBJECT, NAME_FILE, NAME_FUNCTION };
+
+/* "fl=(3) path", the second time "fl=(3)". */
+static void put_name(struct callgrind *c, const char *field, int kind, const char *name)
+{
+        struct str plain = { 0 };
+        uint32_t before = c->names[kind].count, number;
+
+        stacks_plain_text(name, "", 0, &plain);
+        number = strings_number(&c->names[kind], plain.length ? str_get(&plain) : "???");
+        str_format(c->out, "%s=(%u)", field, number + 1);
+        if (number == before) {
+                str_char(c->out, ' ');
+                str_text(c->out, c->names[kind].at[number]);
+        }
+        str_char(c->out, '\n');
+        str_free(&plain);
+}
+
+/* PREFIX is "c" for who is called. */
+static void put_function(struct callgrind *c, const char *prefix, uint32_t function)
+{
+        uint32_t frame = c->examples[function / 2];
+        const char *module = stacks_module(&c->stacks, frame), *file = c->stacks.frames[frame].names->file;
+        struct str field = { 0 }, name = { 0 };
+
+        stacks_name(&c->stacks, frame, &name);
+        if (function % 2)
+                str_text(&name, "'2");
+        str_format(&field, "%sob", prefix);
+        put_name(c, str_get(&field), NAME_OBJECT, module ? module : "");
+        put_name(c, *prefix ? "cfi" : "fl", NAME_FILE, file ? file : "");
+        str_clear(&field);
+        str_format(&field, "%sfn", prefix);
+        put_name(c, str_get(&field), NAME_FUNCTION, str_get(&name));
+        str_free(&field);
+        str_free(&name);
+}
+
+static void put_costs(struct callgrind *c, const struct costs *costs)
+{
+        for (int i = 0; i < c->event_count; i++) {
+                str_char(c->out, ' ');
+                json_number(c->out, costs->of[c->events[i]]);
+        }
+        str_char(c->out, '\n');
+}
+
+static void put_entries(struct callgrind *c)
+{
+        for (uint32_t i = 0; i < c->entry_count; i++) {
+                const struct entry *entry = &c->entries[i];
+
+                if (!i || entry[-1].function != entry->function) {
+                        str_char(c->out, '\n');
+                        put_function(c, "", entry->function);
+                }
+                if (entry->callee) {
+                        put_function(c, "c", entry->callee - 1);
+                        str_text(c->out, "calls=");
+                        json_number(c->out, entry->calls);
+                        str_text(c->out, " 0\n");
+                }
+                json_number(c->out, entry->line);
+                put_costs(c, &entry->costs);
+        }
+}
+
+/* "live-bytes" is the event LiveBytes. */
+static void put_event(struct str *out, const char *word)
+{
+        bool first = true;
+
+        for (; *word; word++) {
+                if (*word != '-')
+                        str_char(out, first ? (char)(*word - 'a' + 'A') : *word);
+                first = *word == '-';
+        }
+}
+
+static void put_head(struct callgrind *c)
+{
+        const struct profile_meta *m = &c->in->profile->meta;
+        struct costs totals = stacks_totals(&c->stacks);
+
+        str_format(c->out, "# callgrind format\nversion: 1\ncreator: seep " SEEP_VERSION "\npid: %u\ncmd: ", m->pid);
+        for (uint32_t i = 0; i < m->arg_count; i++) {
+                str_text(c->out, i ? " " : "");
+                stacks_plain_text(m->args[i], "", 0, c->out);
+        }
+        if (c->in->sel->when[0])
+                str_format(c->out, "\ndesc: Time: %s", c->in->sel->when);
+        str_text(c->out, "\npositions: line\n");
+        for (int i = 0; i < c->event_count; i++) {
+                str_text(c->out, "event: ");
+                put_event(c->out, cost_names[c->events[i]].word);
+                str_format(c->out, " : %s\n", cost_names[c->events[i]].title);
+        }
+        str_text(c->out, "events:");
+        for (int i = 0; i < c->event_count; i++) {
+                str_char(c->out, ' ');
+                put_event(c->out, cost_names[c->events[i]].word);
+        }
+        str_text(c->out, "\nsummary:");
+        put_costs(c, &totals);
+}
+
+/* ---- the whole ---- */
+
+/* What became less counts as nothing. */
+static void drop_negative(struct callgrind *c)
+{
+        uint32_t negative = 0;
+
+        for (uint32_t i = 0; i < c->stacks.sample_count; i++) {
+                struct costs *costs = &c->stacks.samples[i].costs;
+                bool less = false;
+
+                for (int k = 0; k < c->event_count; k++)
+                        if ((int64_t)costs->of[c->events[k]] < 0) {
+                                costs->of[c->events[k]] = 0;
+                                less = true;
+                        }
+                negative += less;
+        }
+        export_remark_negative(c->in, negative);
+}
+
+/* The chosen cost comes first: readers sort by it. */
+static void choose_events(struct callgrind *c, enum cost_kind first)
+{
+        c->events[c->event_count++] = first;
+        for (int i = 0; i < COST_COUNT; i++)
+                if (i != (int)first && export_gives(c->in, &c->stacks.source, (enum cost_kind)i))
+                        c->events[c->event_count++] = (enum cost_kind)i;
+}
+
+static void callgrind_free(struct callgrind *c)
+{
+        stacks_free(&c->stacks);
+        function_free(&c->numbers);
+        for (int i = 0; i < 3; i++)
+                strings_free(&c->names[i]);
+        free(c->functions);
+        free(c->examples);
+        free(c->folded);
+        free(c->folds);
+        free(c->table);
+        free(c->entries);
+}
+
+bool export_callgrind(const struct export_input *in, struct str *out, struct err *e)
+{
+        struct callgrind c = { .in = in, .out = out };
+        enum cost_kind cost;
+        bool good;
+
+        stacks_make(&c.stacks, in, STACKS_BY_LINE);
+        good = export_cost(in, &c.stacks.source, &cost, e);
+        if (good) {
+                choose_events(&c, cost);
+                drop_negative(&c);
+                find_functions(&c);
+                fold_stacks(&c);
+                make_entries(&c);
+                put_head(&c);
+                put_entries(&c);
+        }
+        callgrind_free(&c);
+        return good;
+}

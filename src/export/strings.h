@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * strings.h -- a table of strings, each once and with a number: for forms that name things by their place in such a table.
+ *
+ * Room:   outside.
+ */
+#ifndef SEEP_EXPORT_STRINGS_H
+#define SEEP_EXPORT_STRINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Zeroed: empty. */
+struct strings {
+        char **at; /* by number */
+        uint32_t count, room;
+        uint32_t *table; /* 1 + number, open addressing */
+        size_t table_room;
+};
+
+/* The number of TEXT, counted from 0 in the order in which strings come. */
+uint32_t strings_number(struct strings *t, const char *text);
+
+void strings_free(struct strings *t);
+
+#endif
