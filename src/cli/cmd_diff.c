@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/heap.h"
 #include "cli/command.h"
 #include "cli/deliver.h"
 #include "cli/message.h"
@@ -114,20 +113,6 @@ static int settle(struct side *side)
                 r->request.wrappers = &r->wrappers;
         names_settle(&r->names, r->quiet);
         return 0;
-}
-
-/* FILE, FILE@WHEN or @WHEN. */
-static bool name_file(struct side *side, const char *other, struct err *e)
-{
-        const char *at = moment_split(side->operand);
-
-        side->word = at ? at + 1 : "end";
-        if (at == side->operand && !other)
-                return newest_recording(&side->file, e);
-        side->file = heap_text(at == side->operand ? other : side->operand);
-        if (at > side->operand)
-                side->file[at - side->operand] = 0;
-        return true;
 }
 
 /* ---- recordings ---- */
@@ -257,7 +242,8 @@ static int run(struct side sides[MATCH_SIDES])
                 status = settle(new);
         if (status)
                 return status;
-        if (name_file(old, NULL, &e) && name_file(new, old->file, &e) && read_side(old, NULL, &e) &&
+        if (newest_or_named(old->operand, NULL, &old->file, &old->word, &e) &&
+            newest_or_named(new->operand, old->file, &new->file, &new->word, &e) && read_side(old, NULL, &e) &&
             read_side(new, old, &e) && select_side(old, &e) && select_side(new, &e) && show(sides, &e))
                 return 0;
         return message_error(&e);

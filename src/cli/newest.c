@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "base/heap.h"
+#include "report/moment.h"
 
 static bool is_recording(const char *name)
 {
@@ -56,4 +57,17 @@ bool newest_recording(char **path, struct err *e)
                 return true;
         return err_set(e, ERR_EXIT_USAGE, "no recording named, and there is no *.seep file here: name one, or make one "
                                           "with 'seep record PROGRAM'");
+}
+
+bool newest_or_named(const char *operand, const char *other, char **path, const char **when, struct err *e)
+{
+        const char *at = moment_split(operand);
+
+        *when = at ? at + 1 : "end";
+        if (at == operand && !other)
+                return newest_recording(path, e);
+        *path = heap_text(at == operand ? other : operand);
+        if (at > operand)
+                (*path)[at - operand] = 0;
+        return true;
 }

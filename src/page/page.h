@@ -23,7 +23,8 @@
 struct page_recording {
         const struct profile *profile;
         struct symbols *symbols;
-        const char *file; /* its name; NULL: a running process */
+        const char *file;   /* its name; NULL: a running process */
+        const char *moment; /* of it that is compared with the other, or (one recording twice) with another: a word of moment.h; NULL: the end */
 };
 
 enum page_source { PAGE_SOURCE_NONE, PAGE_SOURCE_USED };
@@ -32,7 +33,8 @@ struct page_request {
         const struct page_recording *recordings; /* one, or the old and the new */
         uint32_t count;
         enum page_source source; /* whether the text of source files goes along */
-        size_t data_max;         /* of the packed data, in bytes; 0: PAGE_DATA_MAX */
+        const struct symbol_options *names; /* where that text is looked for; NULL: where the recording says */
+        size_t data_max;         /* of the data as it stands in the page (base64), in bytes; 0: PAGE_DATA_MAX */
         struct filter *filter;   /* NULL: all stacks.  One recording only */
         const char *at, *range;  /* numbers of then only (on-demand data); NULL: the whole run, with its course */
         const char *filter_text; /* words for FILTER, shown as the view's; NULL none */
@@ -42,8 +44,12 @@ struct page_request {
 
 #define PAGE_DATA_MAX (10u << 20)
 
-/* Append the data: gzip of JSON.  What had to be cut is told in it. */
+/* Append the data: gzip of JSON.  What had to be cut is told in it.  Two recordings with one profile are written once: moments of it are
+ * compared.  false: there is no such moment (exit code 2), or it does not fit in any form. */
 bool page_data(const struct page_request *r, struct str *out, struct err *e);
+
+/* Append a source file as in "source" of the data, all of its lines; false: its text is not found. */
+bool page_source(const struct symbol_options *names, const char *path, struct str *out);
 
 /* Append the whole page: the template with DATA (as page_data made it) in it.  LIVE: where the page asks for newer data, a path; NULL: never. */
 void page_join(const void *data, size_t bytes, const char *live, struct str *out);

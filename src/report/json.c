@@ -59,12 +59,9 @@ void json_recording(const struct profile *p, struct str *out)
         str_text(out, "},\n");
 }
 
-static void json_totals(struct json *j)
+void json_total_numbers(const struct profile_totals *t, struct str *out)
 {
-        const struct profile_totals *t = &j->profile->totals;
-        struct str *out = j->out;
-
-        json_field(out, " \"totals\": {\"", "allocations", t->allocations);
+        json_field(out, "\"", "allocations", t->allocations);
         json_field(out, ", \"", "frees", t->frees);
         json_field(out, ", \"", "bytes_allocated", t->bytes_allocated);
         json_field(out, ", \"", "live_blocks", t->live_blocks);
@@ -92,7 +89,6 @@ static void json_totals(struct json *j)
         }
         json_field(out, ",\n  \"", "truncated_stacks", t->truncated_stacks);
         json_field(out, ", \"", "lost_events", t->lost_events);
-        str_text(out, "},\n");
 }
 
 static void json_sum(struct str *out, const char *name, const struct leaks_sum *sum)
@@ -378,7 +374,9 @@ void json_write(const struct selection *sel, const struct selection *resources, 
         frames_start(&j.frames, sel, s);
         leaks_make_usual(&j.leaks, sel, s);
         json_recording(j.profile, out);
-        json_totals(&j);
+        str_text(out, " \"totals\": {");
+        json_total_numbers(&j.profile->totals, out);
+        str_text(out, "},\n");
         json_all_leaks(&j, s);
         json_sites(&j);
         json_resources(&j, resources);

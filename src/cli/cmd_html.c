@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd_html.c -- `seep html`: a recording, or two compared, as a page for the browser.
+ *
+ * Room:   outside, cli/ only.
+ * Keeps:  options that `seep report` has too mean the same here: they are handed to it by name.
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+#include "base/quantity.h"
+#include "cli/browser.h"
+#include "cli/command.h"
+#include "cli/deliver.h"
+#include "cli/message.h"
+#include "cli/names.h"
+#include "cli/newest.h"
+#include "cli/option.h"
+#include "cli/pager.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+#include "observe/ask.h"
+#include "page/page.h"
+#include "profile/file.h"
+#include "profile/store.h"
+#include "report/moment.h"
+#include "report/text.h"
+#include "serve/serve.h"
+
+#define HTML_OPTIONS(X)                                                                                                \
+        X(HTML_OPEN, "open", 0, NULL, "show the page in a browser ($BROWSER, or xdg-open)")                            \
+        X(HTML_SERVE, "serve", 0, NULL,                                                                                \
+          "serve the page on 127.0.0.1 until Ctrl-C: live of a process that is being recorded (PID), or details on demand " \
+          "of a large FILE")                                                                                           \
+        X(HTML_SOURCE, "source", 0, "WHICH", "text of source files in the page: none (default), used", "none|used")    \
+        X(HTML_HEAD_FILTER, NULL, 0, NULL, "which stacks (extended regular expressions, each may be repeated):")      \
+        X(HTML_INCLUDE, "include", 'i', "RE", "only stacks with such a function")                                      \
+        X(HTML_EXCLUDE, "exclude", 'x', "RE", "no stacks with such a function")                                        \
+        X(HTML_MODULE, "module", 0, "RE", "only stacks through such a library or program")                             \
+        X(HTML_NOT_MODULE, "exclude-module", 0, "RE", "no stacks through such a library or program")                   \
+        X(HTML_THREAD, "thread", 0, "RE", "only what threads of such a name or number did")                            \
+        X(HTML_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                    \
+        NAMES_OPTIONS(X, HTML)                                                                                         \
+        X(HTML_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                  \
+        X(HTML_OUTPUT, "output", 'o', "FILE", "write to FILE (default: the recording's name with .html); - is stdout")  \
+        X(HTML_FORCE, "force", 'f', NULL, "replace an existing FILE")                                                  \
+        X(HTML_QUIET, "quiet", 'q', NULL, "no warnings, and not where the page is")                                    \
+        X(HTML_HELP, "help", 'h', NULL, "this text")
+
+enum { HTML_OPTIONS(OPTION_ENUM) HTML_COUNT };
+const struct option_entry html_options[] = { HTML_OPTIONS(OPTION_ENTRY) OPTION_END };
+
+enum { HTML_SIDES = 2 };
+
+struct html {
+        struct report asked;
+        bool open, serve;
+        enum page_source source;
+        const char *operands[HTML_SIDES];
+        uint32_t count; /* of recordings; 0: a process */
+        uint32_t pid;
+        char *files[HTML_SIDES];
+        const char *moments[HTML_SIDES];
+        struct profile profiles[HTML_SIDES];
+        struct page_recording recordings[HTML_SIDES];
+        char *output; /* NULL: stdout */
+};
+
+static int say_help(void)
+{
+        struct str out = { 0 };
+
+        str_text(&out, "usage: seep html [OPTIONS] [FILE]\n"
+                       "       seep html [OPTIONS] OLD NEW\n"
+                       "       seep html --serve [OPTIONS] [PID|FILE]\n\n"
+                       "Write a recording as one HTML page that any browser shows without a network: summary,\n"
+                       "timeline, flame graph, tables, leaks, owners, sizes, threads, source. FILE defaults\n"
+                       "to the newest *.seep here. OLD and NEW are compared; each may be FILE@WHEN, as for\n"
+                       "'seep diff'.\n");
+        option_help(html_options, &out);
+        str_text(&out, "\nexamples:\n"
+                       "  seep html --open                     the newest recording, in a browser\n"
+                       "  seep html -o page.html run.seep      to send to somebody\n"
+                       "  seep html old.seep new.seep          two runs compared\n"
+                       "  seep html run.seep@1 @2              two snapshots of one\n"
+                       "  seep html --serve 4711               a process that is being recorded, live\n"
+                       "\nExit status: 0 fine, 1 the page could not be written, 2 wrong use, 3 the process is\n"
+                       "not being recorded, 4 a file cannot be read.\n");
+        pager_show(&out, true);
+        str_free(&out);
+        return 0;
+}
+
+/* ---- words ---- */
+
+static int take(struct html *h, int which, const char *value)
+{
+        switch (which) {
+        case HTML_OPEN:
+                h->open = true;
+                return 0;
+        case HTML_SERVE:
+                h->serve = true;
+                return 0;
+        case HTML_SOURCE:
+                h->source = (enum page_source)option_choice(html_options[HTML_SOURCE].values, value);
+                return 0;
+        }
+        return report_take(&h->asked, report_option(html_options[which].name), value);
+}
+
+static bool is_pid(const char *operand, uint32_t *pid)
+{
+        uint64_t number;
+
+        if (!operand || access(operand, F_OK) == 0 || !quantity_number(operand, &number) || !number || number > INT_MAX)
+                return false;
+        *pid = (uint32_t)number;
+        return true;
+}
+
+static int check_one(struct html *h)
+{
+        const char *at = h->operands[0] ? moment_split(h->operands[0]) : NULL;
+
+        if (is_pid(h->operands[0], &h->pid)) {
+                if (!h->serve)
+                        return message_usage("html", "%s is a process: --serve shows it while it runs", h->operands[0]);
+                h->count = 0;
+        } else if (at) {
+                return message_usage("html", "%s is a moment: name another one to compare it with", h->operands[0]);
+        }
+        return 0;
+}
+
+static int check(struct html *h)
+{
+        const struct report *r = &h->asked;
+
+        if (h->serve && r->output)
+                return message_usage("html", "--serve writes no file: leave out -o");
+        if (h->serve && r->filter_words.length)
+                return message_usage("html", "--serve shows everything: the page itself has filters");
+        if (h->count == HTML_SIDES && r->filter_words.length)
+                return message_usage("html", "-i, -x, --module and --thread are for one recording; the page itself has filters");
+        if (h->open && r->output && strcmp(r->output, "-") == 0)
+                return message_usage("html", "--open needs a file: a browser cannot read stdout");
+        return h->count == 1 ? check_one(h) : 0;
+}
+
+/* ---- where it goes ---- */
+
+/* The recording's name with .html; of two, the new one's. */
+static char *default_output(const struct html *h)
+{
+        const char *file = h->files[h->count - 1];
+        size_t length = strlen(file);
+        struct str name = { 0 };
+
+        if (length > 5 && strcmp(file + length - 5, ".seep") == 0)
+                length -= 5;
+        str_bytes(&name, file, length);
+        str_text(&name, ".html");
+        return name.data;
+}
+
+/* Before the work: nobody waits for what cannot be written. */
+static bool choose_output(struct html *h, struct err *e)
+{
+        const struct report *r = &h->asked;
+        struct stat st;
+
+        if (r->output && strcmp(r->output, "-") == 0)
+                return true;
+        h->output = r->output ? heap_text(r->output) : default_output(h);
+        if (r->force || lstat(h->output, &st) != 0 || S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode))
+                return true;
+        return err_set(e, ERR_EXIT_USAGE, "%s exists already: -f replaces it, -o FILE writes elsewhere", h->output);
+}
+
+static void tell(const struct html *h, size_t bytes)
+{
+        struct str size = { 0 };
+
+        text_size(&size, (int64_t)bytes);
+        message("the page is in %s (%s)%s", h->output, str_get(&size), h->open ? "" : ": open it in a browser");
+        str_free(&size);
+}
+
+static void show_page(const struct html *h)
+{
+        struct str url = { 0 };
+
+        browser_file_url(h->output, &url);
+        if (!browser_open(str_get(&url)))
+                message("no browser can be started here ($BROWSER, xdg-open): open %s yourself", str_get(&url));
+        str_free(&url);
+}
+
+static bool write_page(const struct html *h, const struct str *page, struct err *e)
+{
+        struct deliver to_stdout = { .plain = true };
+
+        if (!h->output)
+                return deliver_text(&to_stdout, page, e);
+        if (!store_file(h->output, page->data, page->length, e))
+                return false;
+        if (!h->asked.quiet)
+                tell(h, page->length);
+        if (h->open)
+                show_page(h);
+        return true;
+}
+
+/* ---- work ---- */
+
+static bool read_recording(struct html *h, uint32_t i, struct err *e)
+{
+        struct page_recording *recording = &h->recordings[i];
+        struct profile *p = &h->profiles[i];
+        const char *file = h->files[i];
+
+        *recording = (struct page_recording){ .file = file, .moment = h->moments[i] };
+        if (i && strcmp(file, h->files[0]) == 0) {
+                recording->profile = h->recordings[0].profile;
+                recording->symbols = h->recordings[0].symbols;
+                return true;
+        }
+        if (!file_read(p, file, e))
+                return false;
+        if (p->truncated && !h->asked.quiet)
+                message("%s ends early: shown is what is whole ('seep info %s' tells what is missing)", file, file);
+        if (report_view_lost(&h->asked, p))
+                return err_set(e, ERR_EXIT_BAD_FILE, "%s: no call stack is in the part that can be read", file);
+        recording->profile = p;
+        recording->symbols = symbols_new(p, &h->asked.names.options);
+        return true;
+}
+
+static bool name_recordings(struct html *h, struct err *e)
+{
+        if (!h->operands[0])
+                return newest_recording(&h->files[0], e);
+        for (uint32_t i = 0; i < h->count; i++)
+                if (!newest_or_named(h->operands[i], i ? h->files[0] : NULL, &h->files[i], &h->moments[i], e))
+                        return false;
+        return true;
+}
+
+static bool read_recordings(struct html *h, struct err *e)
+{
+        for (uint32_t i = 0; i < h->count; i++)
+                if (!read_recording(h, i, e))
+                        return false;
+        return true;
+}
+
+static bool make_page(struct html *h, struct str *page, struct err *e)
+{
+        struct report *r = &h->asked;
+        struct page_request request = { .recordings = h->recordings, .count = h->count, .source = h->source, .names = &r->names.options };
+        struct progress_line line;
+        struct str data = { 0 };
+        bool good;
+
+        if (r->filter_words.length) {
+                request.filter = &r->filter;
+                request.filter_text = str_get(&r->filter_words) + 1;
+        }
+        progress_start(&line, "finding names", r->quiet);
+        request.progress = line.terminal ? &line.progress : NULL;
+        good = page_data(&request, &data, e);
+        progress_end(&line);
+        if (good)
+                page_join(data.data, data.length, NULL, page);
+        str_free(&data);
+        for (uint32_t i = 0; good && !r->quiet && i < h->count; i++)
+                if (h->recordings[i].profile == &h->profiles[i])
+                        names_hint(h->recordings[i].symbols, &h->profiles[i]);
+        return good;
+}
+
+static int write_html(struct html *h)
+{
+        struct str page = { 0 };
+        struct err e = { 0 };
+        int status = 0;
+
+        if (!name_recordings(h, &e) || !choose_output(h, &e) || !read_recordings(h, &e) || !make_page(h, &page, &e) || !write_page(h, &page, &e))
+                status = message_error(&e);
+        str_free(&page);
+        return status;
+}
+
+/* ---- served ---- */
+
+static void announce(void *context, const char *url)
+{
+        const struct html *h = context;
+
+        message("the page is at %s until Ctrl-C", url);
+        if (h->open && !browser_open(url))
+                message("no browser can be started here ($BROWSER, xdg-open): open that address yourself");
+}
+
+static int serve_html(struct html *h)
+{
+        struct serve_request request = { .recordings = h->recordings, .count = h->count, .pid = h->pid, .names = &h->asked.names.options,
+                                         .source = h->source, .context = h, .announce = announce };
+        struct progress_line line;
+        struct err e = { 0 };
+        bool good = h->count ? name_recordings(h, &e) && read_recordings(h, &e) : ask_program(&h->pid, &e);
+
+        request.pid = h->pid;
+        progress_start(&line, "finding names", h->asked.quiet);
+        request.progress = line.terminal ? &line.progress : NULL;
+        good = good && serve_run(&request, &e);
+        progress_end(&line);
+        return good ? 0 : message_error(&e);
+}
+
+static void end(struct html *h)
+{
+        for (uint32_t i = 0; i < HTML_SIDES; i++) {
+                if (h->recordings[i].profile == &h->profiles[i])
+                        symbols_free(h->recordings[i].symbols);
+                profile_free(&h->profiles[i]);
+                free(h->files[i]);
+        }
+        free(h->output);
+        report_free(&h->asked);
+}
+
+static int run(struct html *h, char **operands, int count)
+{
+        int status;
+
+        if (count > HTML_SIDES)
+                return message_usage("html", "one recording, or two to compare, not also '%s'", operands[HTML_SIDES]);
+        h->count = count == HTML_SIDES ? HTML_SIDES : 1;
+        for (int i = 0; i < count; i++)
+                h->operands[i] = operands[i];
+        names_settle(&h->asked.names, h->asked.quiet);
+        status = check(h);
+        if (status)
+                return status;
+        return h->serve ? serve_html(h) : write_html(h);
+}
+
+int cmd_html(int argc, char **argv)
+{
+        struct html h = { .asked = { .command = "html", .view = REPORT_JSON } };
+        struct option_parser parser;
+        int which, status = 0;
+        bool help = false;
+
+        option_start(&parser, "html", html_options, argc, argv);
+        while (!status && !help && (which = option_next(&parser)) >= 0) {
+                help = which == HTML_HELP;
+                if (!help)
+                        status = take(&h, which, parser.value);
+        }
+        if (!status && !help && which == OPTION_WRONG)
+                status = ERR_EXIT_USAGE;
+        if (!status && !help)
+                status = run(&h, argv + parser.first_operand, argc - parser.first_operand);
+        end(&h);
+        return help ? say_help() : status;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sites.c -- the call stacks that allocated, with all their numbers; the small ones summed where there are too many.
+ *
+ * Room:   outside.
+ * Keeps:  whatever is cut, the rows add up to the totals.
+ */
+#include <stdlib.h>
+
+#include "base/heap.h"
+#include "page/page_form.h"
+
+enum { SITES_COSTS = 7 };
+
+static const char sites_columns[] =
+        "id node kind heap allocs frees alloc_bytes live_blocks live_bytes peak_blocks peak_bytes temporary lifetime_ms growth "
+        "growth_bytes_per_hour definite_blocks definite_bytes indirect_blocks indirect_bytes possible_blocks possible_bytes "
+        "reachable_blocks reachable_bytes";
+enum { SITES_FIRST_SUM = 4, SITES_GROWTH = 13, SITES_FIRST_LEAK = 15 };
+
+bool page_find_sites(struct page *g, struct err *e)
+{
+        struct select_request request = { .cost = SELECT_LIVE, .each_site = true, .filter = g->r->filter, .progress = g->r->progress };
+        bool good = true;
+
+        select_make(&g->whole, g->p, g->s, &request, e); /* asks for nothing that could be missing */
+        if (g->r->at)
+                good = moment_find(g->p, g->r->at, &request.at, e);
+        else if (g->r->range)
+                good = moment_range(g->p, g->r->range, &request.from, &request.to, e);
+        return good && select_make(&g->sel, g->p, g->s, &request, e);
+}
+
+/* ---- which of them ---- */
+
+static uint64_t magnitude(uint64_t value)
+{
+        return (int64_t)value < 0 ? -value : value;
+}
+
+static const struct leaks_sum *sums_of(const struct page *g, const struct select_row *row)
+{
+        static const struct leaks_sum none[PROFILE_LEAK_COUNT];
+        const struct leaks_sum *sums = leaks_of_site(&g->leaks, row->site);
+
+        return sums ? sums : none;
+}
+
+static void costs_of(const struct page *g, const struct select_row *row, uint64_t costs[SITES_COSTS])
+{
+        const struct leaks_sum *leak = sums_of(g, row);
+
+        costs[0] = magnitude(row->live_bytes);
+        costs[1] = magnitude(row->live_blocks);
+        costs[2] = magnitude(row->peak_bytes);
+        costs[3] = magnitude(row->alloc_bytes);
+        costs[4] = magnitude(row->allocs);
+        costs[5] = magnitude(row->temporary);
+        costs[6] = leak[PROFILE_LEAK_DEFINITE].bytes + leak[PROFILE_LEAK_INDIRECT].bytes + leak[PROFILE_LEAK_POSSIBLE].bytes;
+}
+
+/* By site: 1 where a row of PART is large enough, in any cost, to be kept. */
+static void mark_kept(const struct page *g, const struct select_part *part, uint8_t *kept)
+{
+        uint64_t least[SITES_COSTS] = { 0 }, costs[SITES_COSTS];
+
+        for (uint32_t i = 0; i < part->count; i++) {
+                costs_of(g, &part->rows[i], costs);
+                for (uint32_t k = 0; k < SITES_COSTS; k++)
+                        least[k] += costs[k];
+        }
+        for (uint32_t k = 0; k < SITES_COSTS; k++)
+                least[k] = (uint64_t)((double)least[k] * g->limits->share) + (g->limits->share > 0);
+        for (uint32_t i = 0; i < part->count; i++) {
+                costs_of(g, &part->rows[i], costs);
+                for (uint32_t k = 0; k < SITES_COSTS; k++)
+                        kept[part->rows[i].site] |= costs[k] >= least[k];
+        }
+}
+
+static int compare_sites(const void *a, const void *b)
+{
+        const struct select_row *const *x = a, *const *y = b;
+
+        return (*x)->site < (*y)->site ? -1 : (*x)->site > (*y)->site;
+}
+
+/* All of them, in the order of their ids; to be freed. */
+static const struct select_row **list_rows(const struct page *g, uint32_t *count)
+{
+        const struct select_part *parts[] = { &g->sel.heap, &g->sel.mapped };
+        const struct select_row **rows = heap_zero((size_t)parts[0]->count + parts[1]->count, sizeof *rows);
+
+        *count = 0;
+        for (uint32_t k = 0; k < 2; k++)
+                for (uint32_t i = 0; i < parts[k]->count; i++)
+                        rows[(*count)++] = &parts[k]->rows[i];
+        qsort(rows, *count, sizeof *rows, compare_sites);
+        return rows;
+}
+
+/* ---- rows ---- */
+
+static void add_numbers(const struct page *g, const struct select_row *row, int64_t *cells)
+{
+        const struct leaks_sum *leak = sums_of(g, row);
+        const uint64_t numbers[] = { row->allocs,     row->frees,       row->alloc_bytes, row->live_blocks, row->live_bytes,
+                                     row->peak_blocks, row->peak_bytes, row->temporary,   row->lifetime_ms };
+        int64_t *at = cells + SITES_FIRST_LEAK;
+
+        for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+                cells[SITES_FIRST_SUM + i] += (int64_t)numbers[i];
+        for (uint32_t i = PROFILE_LEAK_DEFINITE; i >= PROFILE_LEAK_REACHABLE; i--) {
+                *at++ += (int64_t)leak[i].blocks;
+                *at++ += (int64_t)leak[i].bytes;
+        }
+}
+
+static void add_row(struct page *g, struct grid *t, const struct select_row *row)
+{
+        const struct growth *growth = &g->growth[row->site];
+        uint32_t node = calls_node(&g->calls, row->node);
+        int64_t *cells = grid_add(t);
+
+        cells[0] = row->site;
+        cells[1] = node;
+        cells[2] = row->kind;
+        cells[3] = !LEDGER_KIND_IS_MAPPED(row->kind);
+        add_numbers(g, row, cells);
+        cells[SITES_GROWTH] = growth->class;
+        cells[SITES_GROWTH + 1] = (int64_t)(growth->bytes_per_s * 3600 + 0.5);
+        g->row_of[row->site] = (int32_t)t->count - 1;
+}
+
+/* The rows of what was cut come last: there is one for each of the heap and mappings that lost something. */
+static uint32_t add_rest(struct page *g, struct grid *t, const struct select_row **rows, uint32_t count)
+{
+        uint32_t cut = 0;
+
+        for (uint32_t i = 0; i < count; i++) {
+                bool heap = !LEDGER_KIND_IS_MAPPED(rows[i]->kind);
+
+                if (g->row_of[rows[i]->site] != GRID_NONE)
+                        continue;
+                if (g->rest[heap] == GRID_NONE) {
+                        g->rest[heap] = (int32_t)t->count;
+                        grid_add(t)[3] = heap;
+                }
+                add_numbers(g, rows[i], t->cells + (size_t)g->rest[heap] * t->columns);
+                cut++;
+        }
+        for (uint32_t i = 0; i < count; i++) /* only now: until here it told which were cut */
+                if (g->row_of[rows[i]->site] == GRID_NONE)
+                        g->row_of[rows[i]->site] = g->rest[!LEDGER_KIND_IS_MAPPED(rows[i]->kind)];
+        return cut;
+}
+
+static void write_kinds(struct page *g)
+{
+        page_name(g, "kinds");
+        str_char(g->out, '[');
+        for (uint32_t i = 0; i < LEDGER_KIND_COUNT; i++)
+                str_format(g->out, "%s\"%s\"", i ? "," : "", profile_kind_name(g->p, i));
+        str_char(g->out, ']');
+}
+
+void page_write_sites(struct page *g)
+{
+        uint8_t *kept = heap_zero(g->p->site_count, 1);
+        uint32_t count, cut;
+        const struct select_row **rows = list_rows(g, &count);
+        struct grid t;
+
+        grid_start(&t, sites_columns);
+        mark_kept(g, &g->sel.heap, kept);
+        mark_kept(g, &g->sel.mapped, kept);
+        for (uint32_t i = 0; i < count; i++) {
+                progress_tell(g->r->progress, i, count);
+                if (kept[rows[i]->site])
+                        add_row(g, &t, rows[i]);
+        }
+        cut = add_rest(g, &t, rows, count);
+        if (cut)
+                page_cut(g, "%u of %u call stacks, each below %g %% of every cost, are summed in one row.", cut, count, g->limits->share * 100);
+        g->row_count = (uint32_t)t.count;
+        write_kinds(g);
+        page_table(g, "sites", &t);
+        free(rows);
+        free(kept);
+}

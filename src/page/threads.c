@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * threads.c -- the threads that allocated, and what each did at each call stack.
+ *
+ * Room:   outside.
+ */
+#include <stdlib.h>
+
+#include "page/page_form.h"
+
+enum { SHARE_ALLOCS = 2, SHARE_ALLOC_BYTES, SHARE_FREES, SHARE_FREE_BYTES, SHARE_TEMPORARY, SHARE_LIVE_BLOCKS, SHARE_LIVE_BYTES };
+
+struct shares {
+        struct page *g;
+        struct grid grid;
+        struct pairs known; /* by row of the sites and thread: 1 + row of the grid */
+};
+
+/* The cells of what THREAD did at SITE, shared by all sites that were cut; NULL: it is not in the page. */
+static int64_t *share_of(struct shares *s, uint32_t site, uint32_t thread)
+{
+        int64_t row = page_row(s->g, site), *cells;
+        uint32_t *number;
+
+        if (row == GRID_NONE || thread >= s->g->p->thread_count)
+                return NULL;
+        number = pairs_of(&s->known, (uint64_t)row, thread);
+        if (*number)
+                return s->grid.cells + (size_t)(*number - 1) * s->grid.columns;
+        *number = (uint32_t)s->grid.count + 1;
+        cells = grid_add(&s->grid);
+        cells[0] = row;
+        cells[1] = thread;
+        return cells;
+}
+
+static void add_live(struct shares *s, uint32_t site, uint32_t thread, uint64_t blocks, uint64_t bytes)
+{
+        int64_t *cells = share_of(s, site, thread);
+
+        if (!cells)
+                return;
+        cells[SHARE_LIVE_BLOCKS] += (int64_t)blocks;
+        cells[SHARE_LIVE_BYTES] += (int64_t)bytes;
+}
+
+static void add_share(struct shares *s, const struct profile_share *share)
+{
+        int64_t *cells = share_of(s, share->site, share->thread);
+
+        if (!cells)
+                return;
+        cells[SHARE_ALLOCS] += (int64_t)share->allocs;
+        cells[SHARE_ALLOC_BYTES] += (int64_t)share->alloc_bytes;
+        cells[SHARE_FREES] += (int64_t)share->frees;
+        cells[SHARE_FREE_BYTES] += (int64_t)share->free_bytes;
+        cells[SHARE_TEMPORARY] += (int64_t)share->temporary;
+}
+
+static void write_shares(struct page *g)
+{
+        const struct profile *p = g->p;
+        struct shares s = { .g = g };
+
+        grid_start(&s.grid, "site thread allocs alloc_bytes frees free_bytes temporary live_blocks live_bytes");
+        for (uint32_t i = 0; i < p->share_count; i++)
+                add_share(&s, &p->shares[i]);
+        for (uint64_t i = 0; i < p->block_count; i++) {
+                const struct profile_block *b = &p->blocks[i];
+                uint64_t times = profile_block_times(p, b);
+
+                add_live(&s, b->site, b->thread, times, times * b->size);
+        }
+        for (uint32_t i = 0; i < p->region_count; i++)
+                add_live(&s, p->regions[i].site, p->regions[i].thread, 1, p->regions[i].end - p->regions[i].start);
+        page_table(g, "shares", &s.grid);
+        pairs_free(&s.known);
+}
+
+void page_write_threads(struct page *g)
+{
+        struct grid t;
+
+        grid_start(&t, "tid name start_ms end_ms allocations bytes_allocated live_blocks live_bytes");
+        for (uint32_t i = 0; i < g->p->thread_count; i++) {
+                const struct profile_thread *thread = &g->p->threads[i];
+
+                GRID_ROW(&t, thread->tid, lexicon_of(&g->lexicon, thread->name), (int64_t)thread->start_ms, (int64_t)thread->end_ms,
+                         (int64_t)thread->allocations, (int64_t)thread->bytes_allocated, (int64_t)thread->live_blocks, (int64_t)thread->live_bytes);
+        }
+        page_table(g, "threads", &t);
+        write_shares(g);
+}
