@@ -173,6 +173,9 @@ static int check(const struct wish *w)
 
         if ((w->form->flags & EXPORT_WHOLE) && (r->at_word || r->range_word || r->cost_set))
                 return message_usage("export", "--to %s is of the whole run: it knows no --at, --range and --cost", w->form->word);
+        if ((w->form->flags & EXPORT_EVERY) && r->filter_words.length)
+                return message_usage("export", "--to %s is of all that is wrong with the run: it cannot be filtered (%s )", w->form->word,
+                                     str_get(&r->filter_words));
         if ((w->form->flags & EXPORT_BINARY) && to_stdout && isatty(STDOUT_FILENO))
                 return message_usage("export", "%s is not text, and stdout is a terminal: give '-o NAME%s', or pipe it", w->form->word,
                                      w->form->suffix);

@@ -232,13 +232,18 @@ static bool make_database(struct sql *q, const struct profile *p, struct err *e)
 {
         struct symbols *s = symbols_new(p, &q->names.options);
         struct progress_line line;
-        struct select_request request = { .cost = SELECT_LIVE, .each_site = true, .progress = &line.progress };
-        struct selection sel;
-        struct export_input in = { .profile = p, .symbols = s, .sel = &sel, .file = q->file };
+        struct select_request request = { .cost = SELECT_LIVE, .each_site = true };
+        struct selection sel, resources = { 0 };
+        struct export_input in = { .profile = p, .symbols = s, .sel = &sel, .resources = &resources, .file = q->file };
+        bool good;
 
         progress_start(&line, "finding names", q->quiet);
-        if (select_make(&sel, p, s, &request, e))
-                q->db = sqlite_database(&in, e);
+        request.progress = line.terminal ? &line.progress : NULL;
+        good = select_make(&sel, p, s, &request, e);
+        request.resources = true;
+        good = good && select_make(&resources, p, s, &request, e);
+        q->db = good ? sqlite_database(&in, e) : NULL;
+        select_free(&resources);
         select_free(&sel);
         progress_end(&line);
         symbols_free(s);

@@ -22,8 +22,13 @@ const struct export_form export_forms[] = {
           export_gprof2dot },
         { "csv", ".csv", "spreadsheets, pandas: the table of 'seep report --csv'", 0, export_csv },
         { "json", ".json", "jq, scripts: the same as 'seep report --json'", 0, export_json },
+        { "dhat", ".dhat.json", "dh_view.html of Valgrind, Firefox Profiler: blocks by lifetime, at the peak, at the end", EXPORT_WHOLE, export_dhat },
+        { "massif", ".massif.out", "ms_print, massif-visualizer: the heap over time", EXPORT_WHOLE, export_massif },
         { "sqlite", ".sqlite", "sqlite3 and all that reads its databases: tables and views ('seep sql' asks without a file)", EXPORT_BINARY | EXPORT_WHOLE,
           export_sqlite },
+        { "valgrind-xml", ".xml", "plug-ins of editors and CI for Valgrind: leaks and wrong releases", EXPORT_WHOLE | EXPORT_EVERY, export_valgrind_xml },
+        { "sarif", ".sarif", "code scanning, editors: leaks and wrong releases (SARIF 2.1.0)", EXPORT_WHOLE | EXPORT_EVERY, export_sarif },
+        { "junit", ".xml", "CI servers: a test for each leak and wrong release", EXPORT_WHOLE | EXPORT_EVERY, export_junit },
         { 0 },
 };
 

@@ -35,6 +35,7 @@ struct export_input {
 #define EXPORT_BINARY 1u /* not to be written to a terminal */
 #define EXPORT_EVENTS 2u /* made from the event log: the recording must have one */
 #define EXPORT_WHOLE 4u  /* of the whole run only: --at, --range and --cost mean nothing */
+#define EXPORT_EVERY 8u  /* of all stacks: filters mean nothing either */
 
 struct export_form {
         const char *word;    /* --to WORD */

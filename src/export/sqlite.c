@@ -29,6 +29,7 @@ static void put_all(struct sqlite_parts *m)
 
         m->chosen = chosen_sites(m->sel);
         m->ends = heap_zero(m->sel->node_count, sizeof *m->ends);
+        m->resource_ends = heap_zero(m->resources->node_count, sizeof *m->resource_ends);
         m->whole_ends = heap_zero(m->p->node_count, sizeof *m->whole_ends);
         m->growth = growth_judge(m->p, m->sel->leaders);
         frames_start(&m->frames, m->sel, m->symbols);
@@ -40,6 +41,7 @@ static void put_all(struct sqlite_parts *m)
         free(m->growth);
         free(m->chosen);
         free(m->ends);
+        free(m->resource_ends);
         free(m->whole_ends);
         free(m->path);
 }
@@ -49,9 +51,11 @@ static bool run_sql(sqlite3 *db, const char *sql)
         return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK;
 }
 
-static bool fill(sqlite3 *db, const struct export_input *in, const struct selection *resources)
+static bool fill(sqlite3 *db, const struct export_input *in)
 {
-        struct sqlite_parts m = { .p = in->profile, .symbols = in->symbols, .sel = in->sel, .whole = resources, .rows = { .db = db } };
+        const struct selection whole = { .profile = in->profile, .node_count = in->profile->node_count };
+        struct sqlite_parts m = { .p = in->profile, .symbols = in->symbols, .sel = in->sel, .resources = in->resources ? in->resources : &whole,
+                                  .whole = &whole, .rows = { .db = db } };
         char *marks = sqlite3_mprintf("PRAGMA user_version = %d; PRAGMA application_id = %d;", DATABASE_SCHEMA, DATABASE_APPLICATION);
         bool good = run_sql(db, "PRAGMA journal_mode = OFF; BEGIN") && run_sql(db, marks) && run_sql(db, sqlite_tables);
 
@@ -63,19 +67,13 @@ static bool fill(sqlite3 *db, const struct export_input *in, const struct select
 
 sqlite3 *sqlite_database(const struct export_input *in, struct err *e)
 {
-        const struct select_request request = { .cost = SELECT_LIVE, .each_site = true, .resources = true };
-        struct selection resources;
         sqlite3 *db = NULL;
 
-        if (!select_make(&resources, in->profile, in->symbols, &request, e))
-                return NULL;
-        if (sqlite3_open(":memory:", &db) != SQLITE_OK || !fill(db, in, &resources)) {
-                err_set(e, ERR_EXIT_USAGE, "cannot make the database: %s", db ? sqlite3_errmsg(db) : "no memory");
-                sqlite3_close(db);
-                db = NULL;
-        }
-        select_free(&resources);
-        return db;
+        if (sqlite3_open(":memory:", &db) == SQLITE_OK && fill(db, in))
+                return db;
+        err_set(e, ERR_EXIT_USAGE, "cannot make the database: %s", db ? sqlite3_errmsg(db) : "no memory");
+        sqlite3_close(db);
+        return NULL;
 }
 
 bool export_sqlite(const struct export_input *in, struct str *out, struct err *e)

@@ -8,6 +8,7 @@
 
 #include "base/heap.h"
 #include "base/json.h"
+#include "export/course.h"
 #include "export/sqlite_parts.h"
 
 static void put_meta(struct sqlite_parts *m, const char *key, uint64_t value)
@@ -165,16 +166,6 @@ static void put_timeline(struct sqlite_parts *m)
         rows_end(&m->rows);
 }
 
-/* Where several sites were made one: NEWS of one of them, in the sums of all. */
-static void add_change(struct profile_change *sum, struct profile_change *one, const struct profile_change *news)
-{
-        sum->live_bytes += news->live_bytes - one->live_bytes;
-        sum->live_blocks += news->live_blocks - one->live_blocks;
-        sum->allocs += news->allocs - one->allocs;
-        sum->alloc_bytes += news->alloc_bytes - one->alloc_bytes;
-        *one = *news;
-}
-
 static void put_change(struct sqlite_parts *m, uint32_t slice, uint32_t site, const struct profile_change *c)
 {
         rows_number(&m->rows, slice);
@@ -189,30 +180,21 @@ static void put_change(struct sqlite_parts *m, uint32_t slice, uint32_t site, co
 static void put_changes(struct sqlite_parts *m)
 {
         const struct profile *p = m->p;
-        struct profile_change *each = heap_zero(p->site_count, sizeof *each), *sums = heap_zero(p->site_count, sizeof *sums);
+        uint32_t *number = heap_zero(p->site_count, sizeof *number);
+        struct course course;
 
+        for (uint32_t i = 0; i < p->site_count; i++)
+                number[i] = m->chosen[i] ? m->sel->leaders[i] : COURSE_NONE;
+        course_start(&course, p, number, p->site_count);
         rows_begin(&m->rows, "change");
         for (uint32_t i = 0; i < p->slice_count; i++) {
-                const struct profile_change *changes = p->changes + p->slices[i].change_first;
-
-                for (uint32_t k = 0; k < p->slices[i].change_count; k++)
-                        if (changes[k].site < p->site_count && m->chosen[changes[k].site]) {
-                                struct profile_change *sum = &sums[m->sel->leaders[changes[k].site]];
-
-                                add_change(sum, &each[changes[k].site], &changes[k]);
-                                sum->reserved = 1;
-                        }
-                for (uint32_t k = 0; k < p->slices[i].change_count; k++) {
-                        uint32_t site = changes[k].site < p->site_count ? m->sel->leaders[changes[k].site] : 0;
-
-                        if (sums[site].reserved)
-                                put_change(m, i, site, &sums[site]);
-                        sums[site].reserved = 0;
-                }
+                course_step(&course, i);
+                for (uint32_t k = 0; k < course.changed_count; k++)
+                        put_change(m, i, course.changed[k], &course.sums[course.changed[k]]);
         }
         rows_end(&m->rows);
-        free(each);
-        free(sums);
+        course_free(&course);
+        free(number);
 }
 
 static void put_marks(struct sqlite_parts *m)

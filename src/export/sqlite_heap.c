@@ -4,6 +4,8 @@
  *
  * Room:   outside.
  */
+#include <stdlib.h>
+
 #include "export/sqlite_parts.h"
 #include "report/errors.h"
 #include "report/holder.h"
@@ -176,13 +178,17 @@ static void put_errors(struct sqlite_parts *m)
 
 static void put_resources(struct sqlite_parts *m)
 {
+        uint8_t *chosen;
+
+        if (m->resources == m->whole)
+                return;
         rows_begin(&m->rows, "resource");
-        for (uint32_t i = 0; i < m->whole->heap.count; i++) {
-                const struct select_row *row = &m->whole->heap.rows[i];
+        for (uint32_t i = 0; i < m->resources->heap.count; i++) {
+                const struct select_row *row = &m->resources->heap.rows[i];
 
                 rows_number(&m->rows, row->site);
                 rows_text(&m->rows, profile_kind_name(m->p, row->kind));
-                rows_some(&m->rows, whole_stack(m, row->node));
+                rows_some(&m->rows, row->node > LEDGER_NODE_CUT ? m->resource_ends[row->node] : 0);
                 rows_number(&m->rows, row->allocs);
                 rows_number(&m->rows, row->frees);
                 rows_number(&m->rows, row->live_blocks);
@@ -191,11 +197,14 @@ static void put_resources(struct sqlite_parts *m)
                 rows_next(&m->rows);
         }
         rows_end(&m->rows);
+        chosen = select_sites(m->resources, &m->resources->heap);
         rows_begin(&m->rows, "handle");
         for (uint32_t i = 0; i < m->p->handle_count; i++) {
                 const struct profile_handle *h = &m->p->handles[i];
 
-                rows_number(&m->rows, h->site);
+                if (h->site >= m->p->site_count || !chosen[m->resources->leaders[h->site]])
+                        continue;
+                rows_number(&m->rows, m->resources->leaders[h->site]);
                 rows_number(&m->rows, h->handle);
                 rows_number(&m->rows, h->amount);
                 rows_some(&m->rows, h->thread);
@@ -203,6 +212,7 @@ static void put_resources(struct sqlite_parts *m)
                 rows_next(&m->rows);
         }
         rows_end(&m->rows);
+        free(chosen);
 }
 
 void sqlite_put_heap(struct sqlite_parts *m)

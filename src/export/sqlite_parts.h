@@ -17,11 +17,11 @@
 struct sqlite_parts {
         const struct profile *p;
         struct symbols *symbols;
-        const struct selection *sel, *whole; /* whole: all resources, in the profile's own tree */
+        const struct selection *sel, *resources, *whole; /* whole: the profile's own tree, without rows */
         struct rows rows;
         uint8_t *chosen;      /* by site: part of the selection */
         struct frames frames; /* place[node] + level is the id of a frame, less 1 */
-        uint32_t *ends, *whole_ends; /* by node of sel, of whole: id of the innermost frame's stack; 0 not needed */
+        uint32_t *ends, *resource_ends, *whole_ends; /* by node of sel, of resources, of whole: id of the innermost frame's stack; 0 not needed */
         uint32_t stack_count;
         uint32_t *path, path_room;
         struct leaks leaks;

@@ -17,8 +17,8 @@ static void meet_frames(struct sqlite_parts *m)
         for (int k = 0; k < 2; k++)
                 for (uint32_t i = 0; i < parts[k]->count; i++)
                         frames_meet(&m->frames, m->sel, parts[k]->rows[i].node);
-        for (uint32_t i = 0; i < m->whole->heap.count; i++)
-                frames_meet(&m->frames, m->whole, m->whole->heap.rows[i].node);
+        for (uint32_t i = 0; i < m->resources->heap.count; i++)
+                frames_meet(&m->frames, m->resources, m->resources->heap.rows[i].node);
         for (uint32_t i = 0; i < m->p->error_count; i++) {
                 uint32_t origin = errors_origin(m->p, &m->p->errors[i]);
 
@@ -123,8 +123,8 @@ static void put_all_stacks(struct sqlite_parts *m)
         for (int k = 0; k < 2; k++)
                 for (uint32_t i = 0; i < parts[k]->count; i++)
                         put_stack(m, m->sel, m->ends, parts[k]->rows[i].node);
-        for (uint32_t i = 0; i < m->whole->heap.count; i++)
-                put_stack(m, m->whole, m->whole_ends, m->whole->heap.rows[i].node);
+        for (uint32_t i = 0; i < m->resources->heap.count; i++)
+                put_stack(m, m->resources, m->resource_ends, m->resources->heap.rows[i].node);
         for (uint32_t i = 0; i < m->p->error_count; i++) {
                 uint32_t origin = errors_origin(m->p, &m->p->errors[i]);
 

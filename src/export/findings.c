@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * findings.c -- leaks and wrong releases as SARIF, JUnit and Valgrind's XML.
+ *
+ * Room:   outside.
+ * Keeps:  the files are those that `seep check` writes when no budget is given: nothing may be lost or released wrongly.
+ */
+#include "export/export.h"
+#include "report/budget.h"
+#include "report/findings.h"
+#include "report/junit.h"
+#include "report/location.h"
+#include "report/sarif.h"
+#include "report/valgrind_xml.h"
+
+typedef void findings_form(const struct findings *f, const struct location_root *root, struct str *out);
+
+static bool write_findings(const struct export_input *in, findings_form *form, struct str *out, struct err *e)
+{
+        struct budgets budgets = { .limits = { [BUDGET_LEAKS] = { .set = true }, [BUDGET_BAD_FREES] = { .set = true } } };
+        struct location_root root = { 0 };
+        struct findings_request request = { .budgets = &budgets, .root = &root };
+        struct findings_recording recording = { .profile = in->profile, .symbols = in->symbols, .path = in->file };
+        struct findings found = { 0 };
+        struct str trouble = { 0 };
+        bool good = location_find_root(&root, NULL, e) && findings_add(&found, &request, &recording, &trouble, e);
+
+        if (good) {
+                findings_settle(&found);
+                form(&found, &root, out);
+        }
+        if (trouble.length && in->remarks)
+                str_format(in->remarks, "%s\n", str_get(&trouble));
+        str_free(&trouble);
+        findings_free(&found);
+        wrappers_free(&recording.wrappers);
+        location_free(&root);
+        return good;
+}
+
+static void as_junit(const struct findings *f, const struct location_root *root, struct str *out)
+{
+        (void)root;
+        junit_write(f, out);
+}
+
+static void as_valgrind_xml(const struct findings *f, const struct location_root *root, struct str *out)
+{
+        (void)root;
+        valgrind_xml_write(f, out);
+}
+
+bool export_sarif(const struct export_input *in, struct str *out, struct err *e)
+{
+        return write_findings(in, sarif_write, out, e);
+}
+
+bool export_junit(const struct export_input *in, struct str *out, struct err *e)
+{
+        return write_findings(in, as_junit, out, e);
+}
+
+bool export_valgrind_xml(const struct export_input *in, struct str *out, struct err *e)
+{
+        return write_findings(in, as_valgrind_xml, out, e);
+}
