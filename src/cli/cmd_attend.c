@@ -32,6 +32,7 @@ struct attend {
         struct record wishes;
         char **words; /* the options; wishes point into them */
         struct output output;
+        struct push *push; /* NULL: nothing is sent to a server */
         pid_t pid;      /* of the program; 0: in a world we do not see */
         bool withdrawn; /* our own standard error is the program's no more */
         int file;       /* the program's standard error when that is a file, else -1 */
@@ -79,7 +80,11 @@ static void on_say(void *context, enum session_level level, const char *text)
 
 static void on_done(void *context, struct profile *p, const char *path, bool written, bool is_main)
 {
-        (void)context, (void)p, (void)path, (void)written, (void)is_main; /* what matters was said */
+        const struct attend *a = context;
+
+        (void)p, (void)is_main; /* what matters was said */
+        if (written && *path)
+                push_recorded(a->push, path);
 }
 
 static void on_reported(void *context, const char *program, uint32_t pid, const char *path)
@@ -242,7 +247,8 @@ static int observe(struct attend *a, int fd)
         struct err e = { 0 };
         struct session *s = NULL;
 
-        if (!prepare_output(a, &e) || !(s = session_open(&options, &e))) {
+        if (!prepare_output(a, &e) || !record_open_push(&a->wishes, false, &a->push, &e) || !(s = session_open(&options, &e))) {
+                push_close(a->push);
                 answer(fd, "-");
                 return message_error(&e);
         }
@@ -250,9 +256,11 @@ static int observe(struct attend *a, int fd)
                 session_take_over(s, a->pid);
         if (answer(fd, session_environment(s))) {
                 withdraw(a);
+                push_program(a->push, (uint32_t)a->pid);
                 session_run(s, a->pid, &end);
         }
         session_close(s);
+        push_close(a->push);
         return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "cli/option.h"
 #include "observe/session.h"
 #include "report/suppress.h"
+#include "serve/push.h"
 
 #define RECORD_OPTIONS(X)                                                                                       \
         X(RECORD_OUTPUT, "output", 'o', "FILE",                                                                 \
@@ -81,6 +82,9 @@ int record_take(struct record *r, int which, const char *value);
 
 /* All options were taken: do they fit together?  0, or the status. */
 int record_settle(struct record *r);
+
+/* Start what sends profiles to a server, which SPEAKS of trouble or not; NULL in OUT: nobody asked for it.  false: E. */
+bool record_open_push(const struct record *r, bool speaks, struct push **out, struct err *e);
 
 /* The author of reports: MTrace's form, with names and lines as far as they are on this machine. */
 void record_write_report(void *context, const struct profile *p, uint32_t from, uint32_t to, struct str *out);

@@ -33,6 +33,8 @@ static void on_done(void *context, struct profile *p, const char *path, bool wri
 {
         struct run *r = context;
 
+        if (written)
+                push_recorded(r->push, path);
         roster_add(&r->roster, p, path, is_main);
         r->roster.rows[r->roster.count - 1].missing = !written; /* told through on_say() */
 }
@@ -63,6 +65,27 @@ void record_write_report(void *context, const struct profile *p, uint32_t from, 
         symbols_free(symbols);
 }
 
+/* ---- what goes to a server ---- */
+
+static void say_push(const char *text)
+{
+        message("%s", text);
+}
+
+bool record_open_push(const struct record *r, bool speaks, struct push **out, struct err *e)
+{
+        struct push_request request = {
+                .url = r->push,
+                .every_ms = r->push_every_ms,
+                .labels = r->push_labels,
+                .label_count = r->push_label_count,
+                .say = speaks ? say_push : NULL,
+        };
+
+        *out = r->push ? push_open(&request, e) : NULL;
+        return *out || !r->push;
+}
+
 /* ---- the run ---- */
 
 static int exit_status(int status)
@@ -89,6 +112,7 @@ static int run(struct run *r, const struct session_options *options, const char 
                 return message_error(&e);
         }
         r->started = true;
+        push_program(r->push, (uint32_t)pid);
         session_run(s, pid, &end);
         r->recorded(r, &end);
         if (end.running)
@@ -126,13 +150,15 @@ int run_program(struct run *r)
 
         if (spawn_user(wishes->user, &user, &e) && (file = program_find(r->program_argv[0], &e)) &&
             program_check(file, &user, &e) && (agent = spawn_find_agent(&e)) &&
-            output_prepare(&output, wishes->pattern ? wishes->pattern : OUTPUT_DEFAULT, wishes->force, &e)) {
+            output_prepare(&output, wishes->pattern ? wishes->pattern : OUTPUT_DEFAULT, wishes->force, &e) &&
+            record_open_push(wishes, true, &r->push, &e)) {
                 if (e.text[0])
                         message("%s", e.text);
                 options.uid = user.uid;
                 options.output = &output;
                 status = run(r, &options, file, agent);
         }
+        push_close(r->push);
         if (status < 0)
                 status = message_error(&e);
         output_free(&output);

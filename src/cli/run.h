@@ -12,10 +12,12 @@
 #include "cli/record.h"
 #include "cli/roster.h"
 #include "observe/session.h"
+#include "serve/push.h"
 
 struct run {
         const struct record *wishes;
         char **program_argv;
+        struct push *push;    /* NULL: nothing is sent to a server */
         struct roster roster; /* filled while recording; the caller's to free */
         bool started;         /* false: the program was never there */
         int killed_by;        /* the signal that ended the program; 0: it exited */
