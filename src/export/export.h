@@ -28,7 +28,16 @@ struct export_input {
         bool cost_set;               /* one cost was asked for; else forms with several give all of them ... */
         enum cost_kind cost;         /* ... and those with one take what shares of SEL go by */
         const struct selection *resources; /* the same of things with a handle; NULL: they are left out */
+        bool usual;                        /* pprof has its four usual values only: allocated and in use */
         struct str *remarks;         /* sentences for the user are appended, a line each; NULL: nobody wants to know */
+        const struct filter *filter; /* that SEL was made with, for its threads; NULL: none */
+        struct export_reader *reader; /* for forms that may be longer than memory; NULL: all stays in the text */
+};
+
+/* Who takes what is there so far. */
+struct export_reader {
+        /* Take OUT and empty it.  false: nobody wants more, or it cannot be written. */
+        bool (*take)(struct export_reader *reader, struct str *out);
 };
 
 /* What a form can do, and wants. */
@@ -59,6 +68,13 @@ bool export_gives(const struct export_input *in, const struct cost_source *sourc
 
 /* Tell that a form without negative numbers leaves out COUNT stacks. */
 void export_remark_negative(const struct export_input *in, uint32_t count);
+
+/* Tell that the event log ends before the run does; WHY NULL: it does not. */
+void export_remark_cut(const struct export_input *in, const char *why);
+
+/* After each piece of a long form: what is there goes out when it is much.  false: there is no use in more. */
+#define EXPORT_AT_ONCE (64u << 10)
+bool export_more(const struct export_input *in, struct str *out);
 
 bool export_pprof(const struct export_input *in, struct str *out, struct err *e);
 bool export_collapsed(const struct export_input *in, struct str *out, struct err *e);

@@ -176,6 +176,11 @@ static void put_location(struct pprof *w, uint32_t frame)
 
 /* ---- samples ---- */
 
+static int count_values(const struct pprof *w)
+{
+        return w->in->usual ? COST_LIVE_BYTES + 1 : COST_COUNT;
+}
+
 static void put_text_label(struct pprof *w, const char *key, const char *text)
 {
         put_number(&w->inner, LABEL_KEY, text_of(w, key));
@@ -212,7 +217,7 @@ static void put_sample(struct pprof *w, const struct portion *portion)
         for (uint32_t at = w->stacks.ends[portion->row]; at; at = w->stacks.nodes[at].parent)
                 str_varint(&w->inner, (uint64_t)w->stacks.nodes[at].frame + 1);
         put_message(&w->part, SAMPLE_LOCATIONS, &w->inner);
-        for (int i = 0; i < COST_COUNT; i++)
+        for (int i = 0; i < count_values(w); i++)
                 str_varint(&w->inner, portion->costs.of[i]);
         put_message(&w->part, SAMPLE_VALUES, &w->inner);
         if (portion->thread)
@@ -238,7 +243,7 @@ static void put_types(struct pprof *w)
 {
         enum cost_kind first = w->in->cost_set ? w->in->cost : COST_LIVE_BYTES;
 
-        for (int i = 0; i < COST_COUNT; i++)
+        for (int i = 0; i < count_values(w); i++)
                 put_type(w, PROFILE_SAMPLE_TYPE, cost_names[i].pprof, cost_names[i].unit);
         put_number(&w->message, PROFILE_DEFAULT_TYPE, text_of(w, cost_names[first].pprof));
         put_type(w, PROFILE_PERIOD_TYPE, "space", "bytes");
@@ -250,7 +255,7 @@ static void put_unknown(struct pprof *w)
 {
         struct str text = { 0 };
 
-        for (int i = 0; i < COST_COUNT; i++)
+        for (int i = 0; i < count_values(w); i++)
                 if (!w->stacks.source.known[i])
                         str_format(&text, "%s%s", text.length ? ", " : "not known, not zero: ", cost_names[i].pprof);
         if (text.length)

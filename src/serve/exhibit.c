@@ -160,6 +160,7 @@ static bool make_data(struct exhibit *x, struct view *v, struct str *out, struct
         const struct serve_request *r = x->request;
         struct page_request page = {
                 .source = r->source,
+                .names = names_of(x),
                 .filter = v->filtered ? &v->filter : NULL,
                 .at = v->at,
                 .range = v->range,

@@ -81,6 +81,8 @@ void interval_take(struct interval *i, struct profile *p)
                 seen->alloc_bytes = take(&site->alloc_bytes, before ? before->alloc_bytes : 0);
         }
         free(keys);
+        p->share_count = 0;
+        p->block_count = p->verdict_count = 0;
         qsort(now.sites, now.count, sizeof *now.sites, compare);
         interval_free(i);
         *i = now;

@@ -24,7 +24,8 @@ struct interval {
         uint32_t count;
 };
 
-/* Make the counts of allocations in P, a later look, those since the last one.  What is live stays as it is. */
+/* Make the counts of allocations in P, a later look, those since the last one.  What is live stays as it is; threads and single blocks,
+ * of which no earlier numbers are kept, go. */
 void interval_take(struct interval *i, struct profile *p);
 
 void interval_free(struct interval *i);

@@ -93,7 +93,7 @@ static bool make_pprof(const struct process *o, struct str *out, struct err *e)
 {
         struct select_request all = { .cost = SELECT_LIVE };
         struct selection sel;
-        struct export_input in = { .profile = o->profile, .symbols = o->symbols, .sel = &sel };
+        struct export_input in = { .profile = o->profile, .symbols = o->symbols, .sel = &sel, .usual = true };
         bool good;
 
         if (!select_make(&sel, o->profile, o->symbols, &all, e))
