@@ -214,6 +214,7 @@ static bool make(struct wish *w, const struct profile *p, struct str *out, struc
         w->input.resources = &resources;
         w->input.cost_set = r->cost_set;
         w->input.remarks = r->quiet ? NULL : &remarks;
+        w->input.filter = &r->filter;
         good = w->form->write(&w->input, out, e);
         tell_remarks(&remarks);
         str_free(&remarks);
@@ -241,12 +242,49 @@ static bool convert(struct wish *w, const struct profile *p, struct str *out, st
         return good;
 }
 
+/* A long form goes out as it is made; nothing is opened before there is something to write. */
+struct long_form {
+        struct export_reader reader;
+        struct deliver_stream stream;
+        const struct deliver *how;
+        struct err *e;
+        bool begun;
+};
+
+static bool take_piece(struct export_reader *reader, struct str *out)
+{
+        struct long_form *l = (struct long_form *)reader;
+
+        if (!l->begun && !deliver_begin(&l->stream, l->how, l->e))
+                return false;
+        l->begun = true;
+        str_bytes(&l->stream.text, out->data, out->length);
+        str_clear(out);
+        return deliver_more(&l->stream);
+}
+
+static bool write_form(struct wish *w, const struct profile *p, const struct deliver *how, struct err *e)
+{
+        struct long_form l = { .reader = { take_piece }, .how = how, .e = e };
+        struct str out = { 0 };
+        bool good;
+
+        w->input.reader = &l.reader;
+        good = convert(w, p, &out, e) && !e->exit_code;
+        if (l.begun) {
+                str_bytes(&l.stream.text, out.data, out.length);
+                good = deliver_end(&l.stream, e) && good;
+        } else if (good)
+                good = deliver_text(how, &out, e);
+        str_free(&out);
+        return good;
+}
+
 static int show(struct wish *w)
 {
         struct report *r = &w->asked;
         struct deliver how = { r->output, r->force, true };
         struct profile p = { 0 };
-        struct str out = { 0 };
         struct err e = { 0 };
         int status = 0;
 
@@ -256,9 +294,8 @@ static int show(struct wish *w)
                 message("%s ends early: exported is what is whole ('seep info %s' tells what is missing)", w->input.file, w->input.file);
         if (report_view_lost(r, &p))
                 err_set(&e, ERR_EXIT_BAD_FILE, "%s: no call stack is in the part that can be read", w->input.file);
-        if (e.exit_code || !convert(w, &p, &out, &e) || !deliver_text(&how, &out, &e))
+        if (e.exit_code || !write_form(w, &p, &how, &e))
                 status = message_error(&e);
-        str_free(&out);
         profile_free(&p);
         return status;
 }

@@ -24,6 +24,7 @@ const struct export_form export_forms[] = {
         { "json", ".json", "jq, scripts: the same as 'seep report --json'", 0, export_json },
         { "dhat", ".dhat.json", "dh_view.html of Valgrind, Firefox Profiler: blocks by lifetime, at the peak, at the end", EXPORT_WHOLE, export_dhat },
         { "massif", ".massif.out", "ms_print, massif-visualizer: the heap over time", EXPORT_WHOLE, export_massif },
+        { "heaptrack", ".heaptrack", "heaptrack_print, heaptrack_gui: every allocation and release", EXPORT_WHOLE | EXPORT_EVENTS, export_heaptrack },
         { "sqlite", ".sqlite", "sqlite3 and all that reads its databases: tables and views ('seep sql' asks without a file)", EXPORT_BINARY | EXPORT_WHOLE,
           export_sqlite },
         { "valgrind-xml", ".xml", "plug-ins of editors and CI for Valgrind: leaks and wrong releases", EXPORT_WHOLE | EXPORT_EVERY, export_valgrind_xml },
@@ -66,4 +67,15 @@ void export_remark_negative(const struct export_input *in, uint32_t count)
         if (count && in->remarks)
                 str_format(in->remarks, "%u stack%s with less memory than before left out: this form has no negative numbers\n", count,
                            count == 1 ? " is" : "s are");
+}
+
+void export_remark_cut(const struct export_input *in, const char *why)
+{
+        if (why && in->remarks)
+                str_format(in->remarks, "the event log ends before the run: %s\n", why);
+}
+
+bool export_more(const struct export_input *in, struct str *out)
+{
+        return !in->reader || out->length < EXPORT_AT_ONCE || in->reader->take(in->reader, out);
 }
