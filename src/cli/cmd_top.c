@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd_top.c -- `seep top PID|FILE`: a process as it runs, or a recording moment by moment.
+ *
+ * Room:   outside, cli/ only.
+ * Keeps:  options that `seep report` has too mean the same here: they are handed to it by name.
+ */
+#include <langinfo.h>
+#include <limits.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+#include "base/io.h"
+#include "base/quantity.h"
+#include "cli/command.h"
+#include "cli/message.h"
+#include "cli/names.h"
+#include "cli/newest.h"
+#include "cli/pager.h"
+#include "cli/report.h"
+#include "observe/ask.h"
+#include "profile/file.h"
+#include "top/top.h"
+
+#define TOP_OPTIONS(X)                                                                                                 \
+        X(TOP_HEAD_SCRIPT, NULL, 0, NULL, "for scripts:")                                                              \
+        X(TOP_BATCH, "batch", 0, "N", "print N screens as text and end; of a recording: N moments, the last its end")  \
+        X(TOP_HEAD_WHEN, NULL, 0, NULL, "when:")                                                                       \
+        X(TOP_INTERVAL, "interval", 0, "TIME", "between two looks at the process (1s)")                                \
+        X(TOP_AT, "at", 0, "WHEN", "of a recording: begin at peak, end, a time, a snapshot's number, or a label",      \
+          "peak|end|...")                                                                                              \
+        X(TOP_HEAD_FILTER, NULL, 0, NULL, "which stacks (extended regular expressions, each may be repeated):")        \
+        X(TOP_INCLUDE, "include", 'i', "RE", "only stacks with such a function")                                       \
+        X(TOP_EXCLUDE, "exclude", 'x', "RE", "no stacks with such a function")                                         \
+        X(TOP_MODULE, "module", 0, "RE", "only stacks through such a library or program")                              \
+        X(TOP_NOT_MODULE, "exclude-module", 0, "RE", "no stacks through such a library or program")                    \
+        X(TOP_THREAD, "thread", 0, "RE", "only what threads of such a name or number allocated")                       \
+        X(TOP_HEAD_SHAPE, NULL, 0, NULL, "how it is shown:")                                                           \
+        X(TOP_SORT, "sort", 's', "KEY", "live-bytes (default) change live-blocks allocs (per second) age",             \
+          "live-bytes|change|live-blocks|allocs|age")                                                                  \
+        X(TOP_GROUP_BY, "group-by", 0, "KIND", "stack (default), function, file, module, thread or size",              \
+          "stack|function|file|module|thread|size")                                                                    \
+        X(TOP_LIMIT, "limit", 'n', "N", "at most N lines")                                                             \
+        X(TOP_ALL_FRAMES, "all-frames", 0, NULL, "also xmalloc, operator new, std::allocator and other wrappers")      \
+        X(TOP_HIDE, "hide", 0, "RE", "such functions at the inner end of stacks are wrappers too (may be repeated)")   \
+        X(TOP_COLOR, "color", 0, "WHEN", "auto (default), always, never", "auto|always|never")                         \
+        X(TOP_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                     \
+        NAMES_OPTIONS(X, TOP)                                                                                          \
+        X(TOP_QUIET, "quiet", 'q', NULL, "no warnings")                                                                \
+        X(TOP_HELP, "help", 'h', NULL, "this text")
+
+enum { TOP_OPTIONS(OPTION_ENUM) TOP_COUNT };
+const struct option_entry top_options[] = { TOP_OPTIONS(OPTION_ENTRY) OPTION_END };
+
+enum { TOP_WORDS = 64, TOP_COLUMNS = 80, TOP_COLUMNS_LEAST = 20, TOP_COLUMNS_MOST = 1000, TOP_INTERVAL_LEAST_MS = 100 };
+
+/* What was asked for. */
+struct wishes {
+        struct report asked; /* names, wrappers, limit, groups */
+        struct top_options top;
+        struct top_word words[TOP_WORDS];
+        struct str filter, thread; /* expressions joined: one of them has to match */
+        const char *at_word;
+        uint32_t batch; /* 0: in the terminal */
+};
+
+static int say_help(void)
+{
+        struct str out = { 0 };
+
+        str_text(&out, "usage: seep top [OPTIONS] PID|FILE\n\n"
+                       "Show where a process that is being recorded holds its memory, as it runs: live\n"
+                       "bytes by call stack, how they changed in the last 60 seconds, blocks, calls per\n"
+                       "second, age. PID is its own, or that of the seep that started it. Of a recording\n"
+                       "(FILE, the newest *.seep here) moment by moment. h lists the keys.\n");
+        option_help(top_options, &out);
+        str_text(&out, "\nexamples:\n"
+                       "  seep top 4711                        a server that 'seep record' started\n"
+                       "  seep top -s change $(pidof server)   what grew first\n"
+                       "  seep top --batch 1 -n 10 4711        ten lines for a script\n"
+                       "  seep top run.seep                    replay; space lets time run\n"
+                       "\nExit status: 0 fine, 2 wrong use, 3 the process is not recorded, 4 the file\n"
+                       "cannot be read.\n");
+        pager_show(&out, true);
+        str_free(&out);
+        return 0;
+}
+
+/* ---- words ---- */
+
+static int take_number(const char *option, const char *value, uint32_t *out)
+{
+        uint64_t number;
+
+        if (!quantity_number(value, &number) || !number || number > UINT32_MAX)
+                return message_usage("top", "--%s '%s': a number from 1 on is expected", option, value);
+        *out = (uint32_t)number;
+        return 0;
+}
+
+static int take_interval(struct wishes *w, const char *value)
+{
+        if (!quantity_time(value, &w->top.interval_ms) || w->top.interval_ms < TOP_INTERVAL_LEAST_MS || w->top.interval_ms > INT_MAX)
+                return message_usage("top", "--interval needs a time like 2s, at least %d ms, not '%s'", TOP_INTERVAL_LEAST_MS, value);
+        return 0;
+}
+
+/* Wrong ones are told here, where the caret below the fault has room. */
+static int take_filter(struct wishes *w, enum filter_kind kind, const char *option, const char *value)
+{
+        struct str *joined = kind == FILTER_INCLUDE ? &w->filter : kind == FILTER_THREAD ? &w->thread : NULL;
+        struct filter tried = { 0 };
+        struct err e = { 0 };
+        bool good = filter_add(&tried, kind, value, &e);
+
+        filter_free(&tried);
+        if (!good)
+                return message_usage("top", "--%s: %s", option, e.text);
+        if (joined)
+                str_format(joined, "%s%s", joined->length ? "|" : "", value);
+        else if (w->top.word_count == TOP_WORDS)
+                return message_usage("top", "more than %d expressions", TOP_WORDS);
+        else
+                w->words[w->top.word_count++] = (struct top_word){ kind, value };
+        return 0;
+}
+
+static int take(struct wishes *w, int which, const char *value)
+{
+        switch (which) {
+        case TOP_BATCH:
+                return take_number("batch", value, &w->batch);
+        case TOP_INTERVAL:
+                return take_interval(w, value);
+        case TOP_AT:
+                w->at_word = value;
+                return 0;
+        case TOP_INCLUDE:
+                return take_filter(w, FILTER_INCLUDE, "include", value);
+        case TOP_EXCLUDE:
+                return take_filter(w, FILTER_EXCLUDE, "exclude", value);
+        case TOP_MODULE:
+                return take_filter(w, FILTER_MODULE, "module", value);
+        case TOP_NOT_MODULE:
+                return take_filter(w, FILTER_NOT_MODULE, "exclude-module", value);
+        case TOP_THREAD:
+                return take_filter(w, FILTER_THREAD, "thread", value);
+        case TOP_SORT:
+                rows_column_named(value, &w->top.sort); /* one of the table's values */
+                return 0;
+        default:
+                return report_take(&w->asked, report_option(top_options[which].name), value);
+        }
+}
+
+/* A script has a width of its own; COLUMNS is what shells tell. */
+static uint32_t script_columns(void)
+{
+        const char *word = getenv("COLUMNS");
+        uint64_t columns;
+
+        if (!word || !quantity_number(word, &columns) || columns < TOP_COLUMNS_LEAST || columns > TOP_COLUMNS_MOST)
+                return TOP_COLUMNS;
+        return (uint32_t)columns;
+}
+
+static bool print(const struct str *text, struct err *e)
+{
+        if (io_write(STDOUT_FILENO, str_get(text), text->length))
+                return true;
+        return err_sys(e, ERR_EXIT_FINDINGS, "cannot write to stdout");
+}
+
+static void settle(struct wishes *w)
+{
+        struct report *r = &w->asked;
+
+        setlocale(LC_CTYPE, "");
+        names_settle(&r->names, true); /* sentences would disturb the screen */
+        w->top.names = &r->names.options;
+        w->top.wrappers = r->all_frames ? NULL : &r->wrappers;
+        w->top.words = w->words;
+        w->top.filter = str_get(&w->filter);
+        w->top.thread = str_get(&w->thread);
+        w->top.group = r->group;
+        w->top.limit = r->limit;
+        w->top.color = pager_color(r->color, STDOUT_FILENO);
+        w->top.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+        w->top.columns = script_columns();
+        w->top.print = print;
+}
+
+/* ---- files and processes ---- */
+
+static int show(struct wishes *w)
+{
+        struct err e = { 0 };
+        int ended_by = 0;
+
+        if (!(w->batch ? top_batch(&w->top, w->batch, &e) : top_view(&w->top, &ended_by, &e)))
+                return message_error(&e);
+        if (ended_by) { /* the terminal is as it was: end as the signal wants it */
+                signal(ended_by, SIG_DFL);
+                raise(ended_by);
+        }
+        return 0;
+}
+
+static int of_file(struct wishes *w, const char *file)
+{
+        struct profile p = { 0 };
+        struct err e = { 0 };
+        int status;
+
+        if (!file_read(&p, file, &e))
+                return message_error(&e);
+        if (p.truncated && !w->asked.quiet)
+                message("%s ends early: shown is what is whole ('seep info %s' tells what is missing)", file, file);
+        w->top.recording = &p;
+        if (w->at_word && !moment_find(&p, w->at_word, &w->top.at, &e))
+                status = message_error(&e);
+        else
+                status = show(w);
+        profile_free(&p);
+        return status;
+}
+
+static int of_process(struct wishes *w)
+{
+        struct err e = { 0 };
+
+        if (w->at_word)
+                return message_usage("top", "--at is for a recording: a process is shown as it is now");
+        return ask_program(&w->top.pid, &e) ? show(w) : message_error(&e);
+}
+
+/* Digits that name no file are a process. */
+static bool is_process(const char *word, uint32_t *pid)
+{
+        uint64_t number;
+
+        if (access(word, F_OK) == 0 || !quantity_number(word, &number) || !number || number > INT_MAX)
+                return false;
+        *pid = (uint32_t)number;
+        return true;
+}
+
+static int of_operand(struct wishes *w, int count, char **words)
+{
+        char *newest = NULL;
+        struct err e = { 0 };
+        int status;
+
+        if (count > 1)
+                return message_usage("top", "one process or recording at a time, not also '%s'", words[1]);
+        settle(w);
+        if (count && is_process(words[0], &w->top.pid))
+                return of_process(w);
+        if (!count && !newest_recording(&newest, &e))
+                return message_error(&e);
+        status = of_file(w, count ? words[0] : newest);
+        free(newest);
+        return status;
+}
+
+int cmd_top(int argc, char **argv)
+{
+        struct wishes w = { .asked = { .command = "top" }, .top = { .interval_ms = TOP_INTERVAL_MS } };
+        struct option_parser parser;
+        int which, status = 0;
+
+        option_start(&parser, "top", top_options, argc, argv);
+        while (!status && (which = option_next(&parser)) >= 0) {
+                if (which == TOP_HELP)
+                        return say_help();
+                status = take(&w, which, parser.value);
+        }
+        if (!status && which == OPTION_WRONG)
+                status = ERR_EXIT_USAGE;
+        if (!status)
+                status = of_operand(&w, argc - parser.first_operand, argv + parser.first_operand);
+        report_free(&w.asked);
+        str_free(&w.filter);
+        str_free(&w.thread);
+        return status;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * errand.c -- questions to whoever records a process, asked beside the view.
+ *
+ * Room:   outside.
+ */
+#include "top/errand.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/io.h"
+#include "observe/ask.h"
+
+bool errand_open(struct errand *e, uint32_t pid, struct err *err)
+{
+        *e = (struct errand){ .pid = pid, .label = "top" };
+        return pipe2(e->done, O_CLOEXEC) == 0 || err_sys(err, ERR_EXIT_FINDINGS, "no pipe can be had");
+}
+
+static void ask_question(struct errand *e)
+{
+        uint64_t start = clock_now_ns();
+
+        e->err = (struct err){ 0 };
+        switch (e->kind) {
+        case ERRAND_LEAKS:
+        case ERRAND_WHY:
+                e->good = ask_scan(e->pid, e->flags, &e->profile, &e->err);
+                break;
+        case ERRAND_SNAPSHOT:
+                e->good = ask_snapshot(e->pid, e->label, &e->reply, &e->err);
+                break;
+        default:
+                e->good = ask_look(e->pid, e->flags, &e->profile, &e->err);
+        }
+        e->cost_ns = clock_now_ns() - start;
+}
+
+static void *run(void *errand)
+{
+        struct errand *e = errand;
+        char byte = 0;
+
+        ask_question(e);
+        io_write(e->done[1], &byte, 1);
+        return NULL;
+}
+
+/* Signals are for the thread of the view. */
+void errand_start(struct errand *e, enum errand_kind kind, uint32_t flags)
+{
+        sigset_t all, before;
+
+        e->kind = kind;
+        e->flags = flags;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        if (pthread_create(&e->thread, NULL, run, e) != 0) {
+                e->good = err_set(&e->err, ERR_EXIT_FINDINGS, "no thread can be had to ask with");
+                io_write(e->done[1], "", 1);
+                e->thread = pthread_self();
+        }
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+int errand_fd(const struct errand *e)
+{
+        return e->done[0];
+}
+
+void errand_finish(struct errand *e)
+{
+        char byte;
+
+        if (read(e->done[0], &byte, 1) == 1 && !pthread_equal(e->thread, pthread_self()))
+                pthread_join(e->thread, NULL);
+}
+
+void errand_now(struct errand *e, enum errand_kind kind, uint32_t flags)
+{
+        e->kind = kind;
+        e->flags = flags;
+        ask_question(e);
+}

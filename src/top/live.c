@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live.c -- a process that runs, look by look.
+ *
+ * Room:   outside.
+ */
+#include "top/live.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/heap.h"
+#include "wire/hello.h"
+
+#define LIVE_BLOCKS_NS 10000000000ull /* between looks with blocks at least ... */
+#define LIVE_BLOCKS_SHARE 500u        /* ... and so many times what the last one took */
+
+uint32_t live_flags(const struct live *l, uint64_t now_ns)
+{
+        return l->need_blocks || now_ns >= l->blocks_due_ns ? WIRE_LOOK_BLOCKS : 0;
+}
+
+/* The newest slice that is not later than MS; UINT32_MAX: none. */
+static uint32_t slice_at(const struct profile *p, uint64_t ms)
+{
+        uint32_t i = p->slice_count;
+
+        while (i && p->slices[i - 1].ms > ms)
+                i--;
+        return i - 1;
+}
+
+/* What was there a minute before the first look is known from the recording. */
+static void begin_past(struct live *l)
+{
+        uint64_t now = l->p->meta.duration_ms;
+        uint32_t slice = now > PAST_SPAN_MS ? slice_at(l->p, now - PAST_SPAN_MS) : UINT32_MAX;
+        struct past_moment first = { 0 };
+
+        if (slice != UINT32_MAX)
+                first = picture_of_slice(l->p, l->numbers, slice);
+        past_add(&l->past, &first);
+}
+
+/* Without a look at blocks: what was there is as old as before, what came is new. */
+static void carry_births(struct past_moment *now, const struct past_moment *last)
+{
+        for (uint32_t i = 0; i < now->count; i++) {
+                struct past_numbers before = past_of(last, i), *n = &now->all[i];
+                uint64_t stayed = before.live_blocks < n->live_blocks ? before.live_blocks : n->live_blocks;
+
+                if (before.birth_ms == PAST_UNKNOWN || !n->live_blocks)
+                        continue;
+                n->birth_ms = (uint64_t)(((double)before.birth_ms * (double)stayed + (double)now->ms * (double)(n->live_blocks - stayed)) /
+                                         (double)n->live_blocks);
+        }
+}
+
+/* The resolver compares both recordings, so the old one stays until then. */
+static void follow(struct live *l, struct profile *look)
+{
+        struct profile *before = l->p;
+
+        l->p = heap_zero(1, sizeof *l->p);
+        *l->p = *look;
+        *look = (struct profile){ 0 };
+        l->fresh_names = !l->symbols || !symbols_follow(l->symbols, l->p);
+        if (l->fresh_names) {
+                symbols_free(l->symbols);
+                l->symbols = symbols_new(l->p, l->names);
+        }
+        if (!before)
+                return;
+        if (before->meta.start_realtime_ns != l->p->meta.start_realtime_ns) /* it became another program */
+                past_clear(&l->past);
+        profile_free(before);
+        free(before);
+}
+
+void live_take(struct live *l, struct profile *look, uint32_t flags, uint64_t cost_ns)
+{
+        bool first = !l->symbols;
+        struct past_moment now;
+
+        follow(l, look);
+        free(l->numbers);
+        l->numbers = picture_numbers(&l->past, l->p);
+        now = picture_of_end(&l->past, l->p, l->numbers, l->threads);
+        if (first && !l->threads)
+                begin_past(l);
+        if (flags & WIRE_LOOK_BLOCKS)
+                l->blocks_due_ns = clock_now_ns() + (cost_ns * LIVE_BLOCKS_SHARE > LIVE_BLOCKS_NS ? cost_ns * LIVE_BLOCKS_SHARE : LIVE_BLOCKS_NS);
+        else
+                carry_births(&now, past_newest(&l->past));
+        past_add(&l->past, &now);
+}
+
+bool live_has_blocks(const struct live *l)
+{
+        return l->p->block_count || !l->p->totals.live_blocks;
+}
+
+void live_forget(struct live *l, struct filter *threads, bool need_blocks)
+{
+        l->threads = threads;
+        l->need_blocks = need_blocks;
+        past_clear(&l->past);
+        if (l->p && live_has_blocks(l)) {
+                struct past_moment now = picture_of_end(&l->past, l->p, l->numbers, l->threads);
+
+                past_add(&l->past, &now);
+        }
+}
+
+struct picture live_picture(struct live *l)
+{
+        uint64_t now = l->p->meta.duration_ms;
+        struct picture c = { .p = l->p,
+                             .symbols = l->symbols,
+                             .numbers = l->numbers,
+                             .past = &l->past,
+                             .now = past_newest(&l->past),
+                             .last = past_previous(&l->past),
+                             .peak_bytes = l->p->totals.peak_bytes,
+                             .slices = l->p->slice_count,
+                             .whole = true,
+                             .blocks = l->p->block_count > 0 };
+
+        c.then = past_at(&l->past, now > PAST_SPAN_MS ? now - PAST_SPAN_MS : 0);
+        if (c.then == c.now)
+                c.then = NULL;
+        if (c.last && !c.last->count) /* the start is no moment to take a rate from, unless it was just now */
+                c.last = c.now->ms < PAST_STEP_MS ? c.last : NULL;
+        picture_since(&c);
+        return c;
+}
+
+void live_free(struct live *l)
+{
+        symbols_free(l->symbols);
+        if (l->p)
+                profile_free(l->p);
+        free(l->p);
+        past_free(&l->past);
+        free(l->numbers);
+        *l = (struct live){ 0 };
+}

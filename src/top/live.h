@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live.h -- a process that runs, look by look.
+ *
+ * Room:   outside.  Looks are asked for by errand.c (or top.c) and handed over here.
+ * Keeps:  names that were found stay found; blocks are asked for as often as that is cheap.
+ */
+#ifndef SEEP_TOP_LIVE_H
+#define SEEP_TOP_LIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "profile/model.h"
+#include "report/filter.h"
+#include "symbol/symbol.h"
+#include "top/picture.h"
+
+struct live {
+        const struct symbol_options *names;
+        struct profile *p; /* NULL: no look yet */
+        struct symbols *symbols;
+        struct past past;
+        uint32_t *numbers;
+        struct filter *threads; /* NULL: all; of the caller, without expressions on names */
+        bool need_blocks;       /* in each look: for threads and sizes */
+        uint64_t blocks_due_ns; /* when the next look with blocks may be, for ages */
+        bool fresh_names;       /* the resolver is another one than before the last look */
+};
+
+/* WIRE_LOOK_* for the next look. */
+uint32_t live_flags(const struct live *l, uint64_t now_ns);
+
+/* Take over a LOOK, which took COST_NS. */
+void live_take(struct live *l, struct profile *look, uint32_t flags, uint64_t cost_ns);
+
+/* The last look tells threads and sizes. */
+bool live_has_blocks(const struct live *l);
+
+/* What is counted is another thing from now on: comparisons begin anew, with the next look where the last one does not tell. */
+void live_forget(struct live *l, struct filter *threads, bool need_blocks);
+
+/* As it was at the last look. */
+struct picture live_picture(struct live *l);
+
+void live_free(struct live *l);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pane.c -- texts in place of the table.
+ *
+ * Room:   outside.
+ */
+#include "top/pane.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/label.h"
+#include "report/leaks.h"
+#include "report/source.h"
+#include "report/stack.h"
+#include "report/text.h"
+#include "report/why.h"
+#include "top/figure.h"
+#include "top/keys.h"
+
+enum { PANE_SOURCES = 6, PANE_AROUND = 3, PANE_KEY = 12 };
+
+/* ---- numbers of a line ---- */
+
+static void add_live(const struct pane_input *in, const struct row *row, struct str *out)
+{
+        text_size(out, (int64_t)row->live_bytes);
+        str_text(out, " live in ");
+        text_count(out, (int64_t)row->live_blocks, "block");
+        if (row->live_blocks) {
+                str_text(out, ", ");
+                text_size(out, (int64_t)(row->live_bytes / row->live_blocks));
+                str_text(out, " on average");
+        }
+        if (row->age_ms != PAST_UNKNOWN) {
+                str_text(out, ", ");
+                text_time(out, row->age_ms);
+                str_text(out, " old");
+        }
+        str_char(out, '\n');
+        if (in->picture->then) {
+                str_text(out, "change since ");
+                str_text(out, in->picture->since);
+                str_text(out, strpbrk(in->picture->since, "0123456789") == in->picture->since ? " ago: " : ": ");
+                text_size(out, row->change_bytes);
+                str_text(out, " in ");
+                text_count(out, row->change_blocks, "block");
+                str_char(out, '\n');
+        }
+}
+
+/* Numbers of the run, which a picture of an earlier moment does not have. */
+static void add_run(const struct pane_input *in, const struct row *row, struct str *out)
+{
+        const struct profile_site *site = &in->picture->p->sites[row->site];
+
+        text_count(out, (int64_t)row->allocs, "call");
+        str_text(out, " in all");
+        if (in->picture->whole && !row->name && site->allocs) {
+                str_text(out, ", ");
+                text_share(out, (double)site->temporary, (double)site->allocs);
+                str_text(out, " of them temporary");
+        }
+        if (row->growth.class != GROWTH_UNKNOWN) {
+                str_text(out, "; ");
+                growth_write(&row->growth, out);
+        }
+        str_char(out, '\n');
+}
+
+/* ---- source ---- */
+
+static void add_source_line(uint32_t number, bool here, const char *text, struct str *out)
+{
+        size_t length = strcspn(text, "\r\n");
+
+        str_format(out, "  %c %6" PRIu32 "  ", here ? '>' : ' ', number);
+        for (size_t i = 0, column = 0; i < length; i++, column++) {
+                if (text[i] == '\t') {
+                        str_format(out, "%*s", (int)(8 - column % 8), "");
+                        column += 7 - column % 8;
+                } else {
+                        str_char(out, text[i]);
+                }
+        }
+        str_char(out, '\n');
+}
+
+/* The lines around that of FRAME.  false: there is no text. */
+static bool add_source(const struct pane_input *in, const struct symbol_frame *frame, struct str *out)
+{
+        struct str text = { 0 };
+        uint32_t number = 1;
+        time_t changed;
+        bool found;
+
+        found = frame->file && frame->line && source_read(in->names, frame->file, &text, &changed);
+        if (found)
+                str_format(out, "\n%s:%" PRIu32 "\n", label_base(frame->file), frame->line);
+        for (const char *at = str_get(&text); found && *at && number <= frame->line + PANE_AROUND; number++) {
+                if (number + PANE_AROUND >= frame->line)
+                        add_source_line(number, number == frame->line, at, out);
+                at += strcspn(at, "\n");
+                at += *at == '\n';
+        }
+        str_free(&text);
+        return found;
+}
+
+static void add_sources(const struct pane_input *in, uint32_t node, struct str *out)
+{
+        const struct picture *c = in->picture;
+        struct wrapper_frame end = wrappers_trim(in->wrappers, c->p, c->symbols, node);
+        const struct symbol_frame *frames;
+        uint32_t shown = 0;
+
+        for (uint32_t at = end.node; at > 1 && shown < PANE_SOURCES; at = c->p->nodes[at].parent) {
+                uint32_t count = symbols_node(c->symbols, at, &frames);
+
+                for (uint32_t i = at == end.node ? end.level : 0; i < count && shown < PANE_SOURCES; i++)
+                        shown += add_source(in, &frames[i], out);
+        }
+        if (!shown)
+                str_text(out, "\nThe source text was not found; --debug-path DIR may name where it is.\n");
+}
+
+void pane_stack(const struct pane_input *in, const struct row *row, struct str *out)
+{
+        const struct profile *p = in->picture->p;
+        struct selection sel = { .profile = p, .wrappers = in->wrappers, .node_count = p->node_count, .columns = in->columns };
+
+        add_live(in, row, out);
+        if (!row->site) {
+                str_text(out, "\nThis line is not of one call stack: group by stack, function, file or module (g) to see one.\n");
+                return;
+        }
+        add_run(in, row, out);
+        str_text(out, row->name ? "\nits largest call stack:\n" : "\n");
+        stack_write_site(&sel, in->picture->symbols, p->sites[row->site].node, "  ", out);
+        add_sources(in, p->sites[row->site].node, out);
+}
+
+/* ---- leaks ---- */
+
+bool pane_leaks(const struct pane_input *in, const struct profile *p, struct str *out, struct err *e)
+{
+        struct leaks_options options = { .show = 1u << PROFILE_LEAK_DEFINITE | 1u << PROFILE_LEAK_INDIRECT | 1u << PROFILE_LEAK_POSSIBLE };
+        struct select_request request = { .cost = SELECT_LIVE, .wrappers = in->wrappers, .columns = in->columns };
+        struct symbols *s = symbols_new(p, in->names);
+        struct selection sel;
+        struct leaks l;
+        bool good = select_make(&sel, p, s, &request, e);
+
+        if (good) {
+                leaks_make_usual(&l, &sel, s);
+                leaks_text(&l, s, &options, out);
+                leaks_free(&l);
+        }
+        select_free(&sel);
+        symbols_free(s);
+        return good;
+}
+
+/* ---- why ---- */
+
+/* The site of P that is SITE of the picture; 0: it has none. */
+static uint32_t find_site(const struct picture *c, const struct profile *p, uint32_t site)
+{
+        uint32_t *numbers, found = 0;
+
+        if (p == c->p)
+                return site;
+        numbers = picture_numbers(c->past, p);
+        for (uint32_t i = 1; i < p->site_count && !found; i++)
+                if (numbers[i] == c->numbers[site])
+                        found = i;
+        free(numbers);
+        return found;
+}
+
+bool pane_why(const struct pane_input *in, const struct profile *p, const struct row *row, struct str *out, struct err *e)
+{
+        struct why_options options = { .limit = 10 };
+        uint32_t site = row->site ? find_site(in->picture, p, row->site) : 0;
+        struct symbols *s;
+        struct why w;
+        bool good;
+
+        if (!row->site)
+                return err_set(e, ERR_EXIT_USAGE, "this line is not of one call stack: group by stack (g)");
+        if (!site || !p->sites[site].live_blocks)
+                return err_set(e, ERR_EXIT_USAGE, "nothing of this line is live any more");
+        if (!why_possible(p, "the recording", e))
+                return false;
+        s = symbols_new(p, in->names);
+        good = why_site(&w, p, s, site, e);
+        if (good) {
+                why_groups(&w);
+                why_text(&w, &options, out);
+        }
+        why_free(&w);
+        symbols_free(s);
+        return good;
+}
+
+/* ---- help ---- */
+
+void pane_help(unsigned when, struct str *out)
+{
+        for (const struct keys_help *k = keys_help; k->name; k++)
+                if (k->when & when)
+                        str_format(out, "  %-*s%s\n", PANE_KEY, k->name, k->text);
+        str_text(out, "\n"
+                      "LIVE      bytes that were allocated there and not freed; K, M, G are units of 1024\n"
+                      "+-60s     how much more that is than 60 seconds ago, or since what d chose;\n"
+                      "          lines that stay positive are how leaks look\n"
+                      "BLOCKS    how many blocks that is\n"
+                      "CALLS/s   allocations per second, of the last moment\n"
+                      "AVG AGE   how old the live blocks are on average\n"
+                      "grows     what is live rose again and again: 'seep help growth' tells the rule\n"
+                      "\n"
+                      "The second line shows the heap over time; allocations, releases and growth per second.\n");
+}

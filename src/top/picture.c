@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * picture.c -- a recording at one moment, beside earlier ones.
+ *
+ * Room:   outside.
+ */
+#include "top/picture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/heap.h"
+#include "ledger/ledger.h"
+#include "report/select.h"
+#include "top/figure.h"
+
+enum { KEY_SITE = 1, KEY_THREAD, KEY_SIZE }; /* what a key is of */
+
+/* ---- numbers ---- */
+
+/* The same stack has the same key in every look, whatever its ids are there. */
+static uint64_t *node_keys(const struct profile *p)
+{
+        uint64_t *modules = heap_zero(p->module_count, sizeof *modules), *keys = heap_zero(p->node_count, sizeof *keys);
+
+        for (uint32_t i = 0; i < p->module_count; i++)
+                modules[i] = past_key_text(p->modules[i].load_ms, p->modules[i].path ? p->modules[i].path : "");
+        for (uint32_t i = 0; i < p->node_count; i++) {
+                const struct profile_node *n = &p->nodes[i];
+                uint64_t above = i > 1 ? keys[n->parent] : i;
+
+                keys[i] = past_key(past_key(above, n->pc + n->exact), n->module < p->module_count ? modules[n->module] : 0);
+        }
+        free(modules);
+        return keys;
+}
+
+uint32_t *picture_numbers(struct past *past, const struct profile *p)
+{
+        uint32_t *numbers = heap_zero(p->site_count, sizeof *numbers);
+        uint64_t *keys = node_keys(p);
+
+        for (uint32_t i = 0; i < p->site_count; i++)
+                numbers[i] = past_number(past, past_key(past_key(keys[p->sites[i].node], p->sites[i].kind), KEY_SITE));
+        free(keys);
+        return numbers;
+}
+
+uint32_t picture_thread(struct past *past, const struct profile_thread *thread)
+{
+        return past_number(past, past_key(past_key_text(0, thread->name ? thread->name : ""), KEY_THREAD));
+}
+
+uint32_t picture_size(struct past *past, int power)
+{
+        return past_number(past, past_key((uint64_t)power, KEY_SIZE));
+}
+
+int picture_power(uint64_t size)
+{
+        return size > 1 ? 64 - __builtin_clzll(size - 1) : 0;
+}
+
+/* ---- moments ---- */
+
+static struct profile_slice sum_of_end(const struct profile *p)
+{
+        const struct profile_totals *t = &p->totals;
+
+        return (struct profile_slice){ .ms = p->meta.duration_ms,
+                                       .live_bytes = t->live_bytes,
+                                       .live_blocks = t->live_blocks,
+                                       .allocs = t->allocations,
+                                       .alloc_bytes = t->bytes_allocated,
+                                       .frees = t->frees,
+                                       .rss_bytes = p->slice_count ? p->slices[p->slice_count - 1].rss_bytes : 0 };
+}
+
+/* What some threads did, which a selection knows. */
+static void add_rows_of_threads(struct past_moment *m, const struct profile *p, const uint32_t *numbers, struct filter *threads)
+{
+        struct select_request request = { .cost = SELECT_LIVE, .filter = threads, .each_site = true };
+        struct selection sel;
+        struct err e;
+
+        filter_forget(threads);
+        if (select_make(&sel, p, NULL, &request, &e)) /* without expressions on names nobody asks the resolver */
+                for (uint32_t i = 0; i < sel.heap.count; i++) {
+                        const struct select_row *row = &sel.heap.rows[i];
+
+                        *past_place(m, numbers[row->site]) =
+                                (struct past_numbers){ row->live_bytes, row->live_blocks, row->allocs, PAST_UNKNOWN };
+                }
+        select_free(&sel);
+}
+
+static void add_sites(struct past_moment *m, const struct profile *p, const uint32_t *numbers)
+{
+        for (uint32_t i = 1; i < p->site_count; i++)
+                *past_place(m, numbers[i]) =
+                        (struct past_numbers){ p->sites[i].live_bytes, p->sites[i].live_blocks, p->sites[i].allocs, PAST_UNKNOWN };
+}
+
+/* Sums of births, until settle_births() divides them. */
+static void add_block(struct past_moment *m, uint32_t number, const struct profile_block *block, bool count)
+{
+        struct past_numbers *n = past_place(m, number);
+
+        n->birth_ms = (n->birth_ms == PAST_UNKNOWN ? 0 : n->birth_ms) + block->birth_ms;
+        if (count) {
+                n->live_bytes += block->size;
+                n->live_blocks++;
+        }
+}
+
+static void settle_births(struct past_moment *m)
+{
+        for (uint32_t i = 0; i < m->count; i++)
+                if (m->all[i].birth_ms != PAST_UNKNOWN)
+                        m->all[i].birth_ms /= m->all[i].live_blocks ? m->all[i].live_blocks : 1;
+}
+
+static void add_threads(struct past_moment *m, struct past *past, const struct profile *p)
+{
+        for (uint32_t i = 1; i < p->thread_count; i++)
+                past_place(m, picture_thread(past, &p->threads[i]))->allocs += p->threads[i].allocations;
+}
+
+static void add_blocks(struct past_moment *m, struct past *past, const struct profile *p, const uint32_t *numbers)
+{
+        uint32_t sizes[65], *threads = heap_zero(p->thread_count, sizeof *threads);
+
+        for (int power = 0; power <= 64; power++)
+                sizes[power] = picture_size(past, power);
+        for (uint32_t i = 0; i < p->thread_count; i++)
+                threads[i] = picture_thread(past, &p->threads[i]);
+        for (uint64_t i = 0; i < p->block_count; i++) {
+                const struct profile_block *block = &p->blocks[i];
+
+                if (block->site >= p->site_count || block->thread >= p->thread_count)
+                        continue;
+                add_block(m, numbers[block->site], block, false);
+                add_block(m, threads[block->thread], block, true);
+                add_block(m, sizes[picture_power(block->size)], block, true);
+        }
+        free(threads);
+}
+
+struct past_moment picture_of_end(struct past *past, const struct profile *p, const uint32_t *numbers, struct filter *threads)
+{
+        struct past_moment m = { .ms = p->meta.duration_ms, .sum = sum_of_end(p) };
+
+        if (threads)
+                add_rows_of_threads(&m, p, numbers, threads);
+        else
+                add_sites(&m, p, numbers);
+        add_threads(&m, past, p);
+        add_blocks(&m, past, p, numbers);
+        settle_births(&m);
+        return m;
+}
+
+struct past_moment picture_of_slice(const struct profile *p, const uint32_t *numbers, uint32_t i)
+{
+        struct past_moment m = { .ms = p->slices[i].ms, .sum = p->slices[i] };
+        struct profile_change *then = heap_zero(p->site_count, sizeof *then);
+
+        if (profile_at_slice(p, i, then))
+                for (uint32_t site = 1; site < p->site_count; site++)
+                        *past_place(&m, numbers[site]) = (struct past_numbers){ then[site].live_bytes, then[site].live_blocks,
+                                                                                then[site].allocs, PAST_UNKNOWN };
+        free(then);
+        return m;
+}
+
+/* ---- words ---- */
+
+void picture_since(struct picture *c)
+{
+        uint64_t span = c->then && c->now->ms > c->then->ms ? c->now->ms - c->then->ms : 0;
+        struct str text = { 0 };
+
+        if (c->then && !c->then->ms && !c->then->count)
+                str_text(&text, "start");
+        else if (span + PAST_STEP_MS >= PAST_SPAN_MS && span < PAST_SPAN_MS + 2 * PAST_STEP_MS)
+                str_text(&text, "60s");
+        else
+                figure_age(&text, span);
+        snprintf(c->since, sizeof c->since, "%s", str_get(&text));
+        str_free(&text);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * picture.h -- a recording at one moment, beside earlier ones: what the view shows.
+ *
+ * Room:   outside.  Made by live.c (of a running process) and replay.c (of a file); read by rows.c and screen.c.
+ */
+#ifndef SEEP_TOP_PICTURE_H
+#define SEEP_TOP_PICTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "profile/model.h"
+#include "report/filter.h"
+#include "symbol/symbol.h"
+#include "top/past.h"
+
+struct picture {
+        const struct profile *p;
+        struct symbols *symbols;
+        const uint32_t *numbers;        /* by site: in the moments */
+        struct past *past;              /* for the numbers of threads and sizes */
+        const struct past_moment *now;
+        const struct past_moment *then; /* what NOW is compared with; NULL: nothing */
+        const struct past_moment *last; /* the moment before, for rates; NULL: there is none */
+        char since[16];                 /* "60s", "start", "snap 2": the time between THEN and NOW */
+        uint64_t peak_bytes;            /* until now */
+        uint32_t slices;                /* of P that are not later */
+        bool whole;                     /* threads and blocks of P are of this moment */
+        bool blocks;                    /* ... and P has the blocks */
+};
+
+/* By site: its number.  To be freed. */
+uint32_t *picture_numbers(struct past *past, const struct profile *p);
+
+/* The numbers of a thread of that name (threads of one name are one), and of blocks of at most 2^POWER bytes. */
+uint32_t picture_thread(struct past *past, const struct profile_thread *thread);
+uint32_t picture_size(struct past *past, int power);
+int picture_power(uint64_t size);
+
+/* What P holds, as a moment; NUMBERS by picture_numbers().  Of threads and sizes as far as P has blocks.  THREADS: of those only, or NULL. */
+struct past_moment picture_of_end(struct past *past, const struct profile *p, const uint32_t *numbers, struct filter *threads);
+
+/* What was live at slice I of P. */
+struct past_moment picture_of_slice(const struct profile *p, const uint32_t *numbers, uint32_t i);
+
+/* "60s", "12s", "start" for the time between two moments. */
+void picture_since(struct picture *c);
+
+#endif

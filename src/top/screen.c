@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * screen.c -- a picture as lines of text.
+ *
+ * Room:   outside.
+ *
+ *     lines  1   the program and its numbers
+ *            2   the course of the heap, rates          from 6 lines on
+ *            3   names of the columns                   from 4 lines on
+ *            ..  rows, or a text in their place
+ *            n   keys, a message, or what is typed      from 3 lines on
+ */
+#include "top/screen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "report/label.h"
+#include "report/text.h"
+#include "top/figure.h"
+#include "top/screen_table.h"
+
+enum { SCREEN_WITH_COURSE = 6, SCREEN_WITH_HEADING = 4, SCREEN_WITH_STATUS = 3, SCREEN_NAME = 24, SCREEN_SPARK_MOST = 60, SCREEN_HEAP = 5 };
+
+uint32_t screen_page(uint32_t lines)
+{
+        uint32_t fixed = 1u + (lines >= SCREEN_WITH_COURSE) + (lines >= SCREEN_WITH_HEADING) + (lines >= SCREEN_WITH_STATUS);
+
+        return lines > fixed ? lines - fixed : 0;
+}
+
+static struct screen_line *add_line(struct screen *s)
+{
+        s->lines = heap_grow(s->lines, s->count + 1, sizeof *s->lines);
+        s->lines[s->count] = (struct screen_line){ 0 };
+        return &s->lines[s->count++];
+}
+
+/* ---- the program ---- */
+
+static void add_figure(struct str *out, const char *name, uint64_t bytes)
+{
+        str_format(out, "  %s ", name);
+        figure_size(out, (int64_t)bytes, false);
+}
+
+static void add_program(const struct screen_input *in, bool engine, struct str *out)
+{
+        const struct picture *c = in->picture;
+        struct str name = { 0 };
+
+        text_name(&name, c->p->meta.program ? label_base(c->p->meta.program) : NULL);
+        text_cut(&name, 0, SCREEN_NAME);
+        str_format(out, "%s (%u)  ", str_get(&name), c->p->meta.pid);
+        figure_clock(out, c->now->ms);
+        if (engine && c->p->meta.engine && *c->p->meta.engine) {
+                str_text(out, "  ");
+                text_name(out, c->p->meta.engine);
+        }
+        add_figure(out, "heap", c->now->sum.live_bytes);
+        add_figure(out, "peak", c->peak_bytes);
+        add_figure(out, "RSS", c->now->sum.rss_bytes);
+        str_text(out, "  ");
+        figure_count(out, c->now->sum.live_blocks, SCREEN_HEAP);
+        str_text(out, c->now->sum.live_blocks == 1 ? " block" : " blocks");
+        str_free(&name);
+}
+
+static void make_head(struct screen *s, const struct screen_input *in)
+{
+        struct screen_line *line = add_line(s);
+
+        line->style = SCREEN_BOLD;
+        add_program(in, true, &line->text);
+        if (text_columns(&line->text, 0) <= in->columns)
+                return;
+        str_clear(&line->text);
+        add_program(in, false, &line->text);
+}
+
+/* ---- its course ---- */
+
+static double per_second(uint64_t now, uint64_t before, uint64_t ms)
+{
+        return ms && now > before ? (double)(now - before) * 1000 / (double)ms : 0;
+}
+
+static void add_rates(const struct picture *c, struct str *out)
+{
+        uint64_t ms = c->last && c->now->ms > c->last->ms ? c->now->ms - c->last->ms : 0;
+
+        if (!ms)
+                return;
+        figure_rate(out, per_second(c->now->sum.allocs, c->last->sum.allocs, ms));
+        str_text(out, " alloc/s  ");
+        figure_rate(out, per_second(c->now->sum.frees, c->last->sum.frees, ms));
+        str_text(out, " free/s  ");
+        figure_size(out, (int64_t)((double)(int64_t)(c->now->sum.live_bytes - c->last->sum.live_bytes) * 1000 / (double)ms), true);
+        str_text(out, "/s");
+}
+
+static void make_course(struct screen *s, const struct screen_input *in)
+{
+        struct screen_line *line = add_line(s);
+        uint32_t width = in->columns / 3 < SCREEN_SPARK_MOST ? in->columns / 3 : SCREEN_SPARK_MOST;
+        struct str rates = { 0 };
+        size_t used;
+
+        spark_write(in, width, &line->text);
+        add_rates(in->picture, &rates);
+        used = text_columns(&line->text, 0);
+        if (used + 2 + rates.length <= in->columns) {
+                text_pad(&line->text, 0, in->lines ? in->columns - rates.length : used + 2);
+                str_text(&line->text, str_get(&rates));
+        }
+        str_free(&rates);
+}
+
+/* ---- rows, or a text in their place ---- */
+
+static void make_rows(struct screen *s, const struct screen_input *in, uint32_t page)
+{
+        const struct keys_state *k = in->state;
+        uint32_t first = in->lines ? k->first : 0, end = in->rows->count;
+
+        if (in->limit && end > in->limit)
+                end = in->limit;
+        for (uint32_t i = first; i < end && (!in->lines || i < first + page); i++) {
+                struct screen_line *line = add_line(s);
+
+                table_row(in, i, line);
+                if (in->lines && i == k->index) {
+                        text_pad(&line->text, 0, in->columns);
+                        line->style = SCREEN_CHOSEN;
+                }
+        }
+        if (!in->rows->count && (page || !in->lines)) {
+                struct screen_line *line = add_line(s);
+
+                line->style = SCREEN_DIM;
+                str_text(&line->text, k->filter.length || k->thread.length ? "  nothing matches" : "  nothing is allocated");
+        }
+}
+
+static void make_title(struct screen *s, const struct screen_input *in)
+{
+        struct screen_line *line = add_line(s);
+
+        line->style = SCREEN_HEADING;
+        text_name(&line->text, in->state->pane.title);
+        text_pad(&line->text, 0, in->columns);
+}
+
+static void make_pane(struct screen *s, const struct screen_input *in, uint32_t page)
+{
+        const struct keys_pane *pane = &in->state->pane;
+        const char *at = str_get(&pane->text);
+
+        for (uint32_t i = 0; *at && i < pane->top + page; i++) {
+                size_t length = strcspn(at, "\n"), skip = 0;
+
+                if (i >= pane->top) {
+                        struct str whole = { 0 };
+
+                        str_bytes(&whole, at, length);
+                        for (uint32_t left = pane->left; left && skip < length; left--)
+                                do
+                                        skip++;
+                                while (skip < length && ((unsigned char)at[skip] & 0xc0) == 0x80);
+                        text_name(&add_line(s)->text, str_get(&whole) + skip);
+                        str_free(&whole);
+                }
+                at += length + (at[length] == '\n');
+        }
+}
+
+/* ---- the last line ---- */
+
+static void add_keys(const struct screen_input *in, struct str *out)
+{
+        for (const struct keys_help *k = keys_help; k->name; k++)
+                if (*k->word && (k->when & in->state->when)) {
+                        size_t key = strcspn(k->name, " ");
+
+                        if (text_columns(out, 0) + key + strlen(k->word) + 3 > in->columns)
+                                continue;
+                        str_format(out, "%s%.*s %s", out->length ? "  " : "", (int)key, k->name, k->word);
+                }
+}
+
+static void make_status(struct screen *s, const struct screen_input *in)
+{
+        const struct keys_state *k = in->state;
+        struct screen_line *line = add_line(s);
+
+        if (k->prompt != KEYS_NO_PROMPT) {
+                s->prompt = true;
+                str_format(&line->text, "%s: %s", k->prompt == KEYS_PROMPT_FILTER ? "functions (none: all)" : "thread (none: all)",
+                           str_get(&k->typed));
+        } else if (k->message.length) {
+                line->style = SCREEN_WARNING;
+                text_name(&line->text, str_get(&k->message));
+        } else if (in->ended) {
+                line->style = SCREEN_WARNING;
+                text_name(&line->text, in->ended);
+        } else if (k->pane.open) {
+                str_text(&line->text, "q back  Up Down PgUp PgDn Left Right move");
+        } else if (in->when) {
+                text_name(&line->text, in->when);
+        } else {
+                add_keys(in, &line->text);
+        }
+}
+
+/* ---- all ---- */
+
+/* Wide enough, and nothing that the terminal cannot show. */
+static void fit(struct screen_line *line, const struct screen_input *in)
+{
+        struct str plain = { 0 };
+
+        text_cut(&line->text, 0, in->columns);
+        if (in->utf8)
+                return;
+        for (const char *at = str_get(&line->text); *at; at++)
+                if (!((unsigned char)*at & 0x80))
+                        str_char(&plain, *at);
+                else if (((unsigned char)*at & 0xc0) == 0xc0)
+                        str_char(&plain, '?');
+        str_free(&line->text);
+        line->text = plain;
+}
+
+void screen_make(struct screen *s, const struct screen_input *in)
+{
+        uint32_t lines = in->lines ? in->lines : UINT32_MAX, page = screen_page(lines);
+        bool pane = in->state->pane.open && in->lines;
+
+        *s = (struct screen){ 0 };
+        make_head(s, in);
+        if (lines >= SCREEN_WITH_COURSE)
+                make_course(s, in);
+        if (lines >= SCREEN_WITH_HEADING && !pane)
+                table_heading(in, add_line(s));
+        else if (lines >= SCREEN_WITH_HEADING)
+                make_title(s, in);
+        if (pane)
+                make_pane(s, in, page);
+        else
+                make_rows(s, in, page);
+        while (in->lines && s->count + (lines >= SCREEN_WITH_STATUS) < lines)
+                add_line(s);
+        if (in->lines >= SCREEN_WITH_STATUS)
+                make_status(s, in);
+        for (uint32_t i = 0; i < s->count; i++)
+                fit(&s->lines[i], in);
+}
+
+void screen_free(struct screen *s)
+{
+        for (uint32_t i = 0; i < s->count; i++)
+                str_free(&s->lines[i].text);
+        free(s->lines);
+        *s = (struct screen){ 0 };
+}
+
+void screen_text(const struct screen *s, struct str *out)
+{
+        for (uint32_t i = 0; i < s->count; i++) {
+                const char *text = str_get(&s->lines[i].text);
+                size_t length = strlen(text);
+
+                while (length && text[length - 1] == ' ')
+                        length--;
+                str_bytes(out, text, length);
+                str_char(out, '\n');
+        }
+}
