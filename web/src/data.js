@@ -19,12 +19,12 @@ const TABLES = {
   changes: ['slice site', 'live_bytes live_blocks allocs alloc_bytes'],
   marks: ['slice type label thread', 'ms seq'],
   events: ['type text', 'ms'],
-  errors: ['type address site release_node thread', 'times first_ms size'],
+  errors: ['type address site release_node thread what', 'times first_ms size'],
   resources: ['type node', 'acquired released held amount'],
   processes: ['program file', 'pid ppid peak_bytes live_bytes allocations lost_bytes this'],
 };
 const LEAK_ROWS = ['site class address type path lsan valgrind', 'blocks bytes hanging_blocks hanging_bytes birth_ms'];
-const OWNERS = ['name kind where', 'retained_bytes retained_blocks own_bytes own_blocks share_sites'];
+const OWNERS = ['name kind where', 'retained_bytes retained_blocks own_bytes own_blocks pointers'];
 const MAPPING_ROWS = ['class name address', 'bytes rss_bytes blocks'];
 
 const names = (list) => list.split(' ').filter(Boolean);
@@ -65,7 +65,7 @@ export class Recording {
     this.leaks = { scanned: false, definite: none, indirect: none, possible: none, reachable: none, suppressed: none, ...leaks, rows: table(leaks.rows, LEAK_ROWS, 'leaks') };
     this.owners = json.owners ? table(json.owners, OWNERS, 'owners') : null;
     this.owners_why_not = json.owners_why_not ?? '';
-    this.mappings = { at: json.mappings?.at ?? 'end', rows: table(json.mappings?.rows, MAPPING_ROWS, 'mappings') };
+    this.mappings = { at: json.mappings?.at ?? 'end', rss_bytes: json.mappings?.rss_bytes ?? -1, rows: table(json.mappings?.rows, MAPPING_ROWS, 'mappings') };
     this.#check();
   }
 

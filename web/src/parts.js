@@ -88,14 +88,6 @@ export function fileArgument({ meta }) {
   return /^[\w./@%+:,-]+$/.test(file) ? file : `'${file.replaceAll("'", "'\\''")}'`;
 }
 
-/**
- * Which sites a list shows that has numbers of the whole run only: those that pass the filters and allocated in the chosen range, by the
- * chosen moment, or in the chosen thread.
- */
-export function keeper(view) {
-  return (site) => Boolean(view.included[site]) && view.columns.allocs[site] > 0;
-}
-
 /** What that means in words; null when nothing is chosen. */
 export function wholeRunNote(view, what) {
   const when = { [OF.RANGE]: 'allocated between', [OF.TIME]: 'had allocated by', [OF.PEAK]: null }[view.moment.of];

@@ -4,9 +4,12 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { advice, innerNames } from '../src/advice.js';
 import { Recording } from '../src/data.js';
-import { classes, median, touched } from '../src/histogram.js';
+import { handOvers, listing, mappingClasses, mappingVerdict, ownerBars, temporaryKinds, temporaryRows, temporaryVerdict, threadRows } from '../src/findings.js';
+import { classes, logScale, median, rangeText, sitePoints, touched } from '../src/histogram.js';
 import { foldSteps, growingSites, growthOf, hoursText, leakRows, leakSums, lineBetween, wrongRelease } from '../src/leak-rows.js';
 import { fileCosts } from '../src/lines.js';
+import { State } from '../src/state.js';
+import { view } from '../src/view.js';
 
 /** Rows as objects to a table of columns. */
 function table(rows) {
@@ -157,4 +160,115 @@ test('a line counts each stack once, however often it is in it', () => {
 test('what a wrapper allocates is the own cost of the line that called it', () => {
   const { files } = fileCosts(recording(), [300, 0, 0], [3, 0, 0]);
   assert.deepEqual(files.map((entry) => [entry.file, entry.total, entry.own]), [[4, 300, 300], [5, 300, 0]]);
+});
+
+test('a chosen part of the classes is open where it touches an end, and nothing when it is all', () => {
+  const list = classes([1, 1, 1, 1], [0, 1, 2, 4, 8]);
+  assert.deepEqual([[1, 2], [0, 1], [2, 3], [0, 3]].map((part) => rangeText(list, part)), ['1..4', '..2', '2..', '']);
+});
+
+test('a logarithmic scale and its inverse agree, and ends hold what is beyond', () => {
+  const scale = logScale(1, 1024);
+  assert.equal(scale.place(32), 0.5);
+  assert.equal(scale.value(scale.place(100)).toFixed(6), '100.000000');
+  assert.deepEqual([scale.place(0), scale.place(1e9)], [0, 1]);
+});
+
+/** A state without a browser. */
+function stateOf(values) {
+  const state = new State();
+  state.set(values);
+  return state;
+}
+
+/** The recording above with numbers of its calls. */
+function busy() {
+  const rows = [
+    { id: 1, node: 5, kind: 0, heap: 1, allocs: 100, frees: 90, alloc_bytes: 6400, live_blocks: 10, live_bytes: 640, temporary: 60, lifetime_ms: 180 },
+    { id: 2, node: 1, kind: 0, heap: 1, allocs: 10, frees: 0, alloc_bytes: 40960, live_blocks: 10, live_bytes: 40960, temporary: 0, lifetime_ms: 0 },
+    { id: 3, node: 6, kind: 0, heap: 1, allocs: 200, frees: 200, alloc_bytes: 400000, live_blocks: 0, live_bytes: 0, temporary: 150, lifetime_ms: 2000 },
+  ];
+  return recording({
+    sites: table(rows), threads: table([{ tid: 0, name: -1, allocations: 0, bytes_allocated: 0, live_blocks: 0, live_bytes: 0 }, { tid: 7, name: 0, allocations: 310, bytes_allocated: 447360, live_blocks: 20, live_bytes: 41600 }, { tid: 8, name: 3, allocations: 0, bytes_allocated: 0, live_blocks: 0, live_bytes: 0 }]),
+    shares: table([{ site: 0, thread: 1, allocs: 100, alloc_bytes: 6400, frees: 0, free_bytes: 0, temporary: 60 }, { site: 2, thread: 2, allocs: 0, alloc_bytes: 0, frees: 290, free_bytes: 405760, temporary: 0 }]),
+  });
+}
+
+test('brushes choose stacks by their average', () => {
+  const all3 = busy();
+  const chosen = (values) => sitePoints(all3, view(all3, stateOf(values)), 10).points.map((point) => point.site).sort();
+  assert.deepEqual(chosen({}), [0, 1, 2]);
+  assert.deepEqual(chosen({ size: '..100' }), [0]);
+  assert.deepEqual(chosen({ size: '1000..3000' }), [2]);
+  assert.deepEqual(chosen({ life: '5..' }), [2]);
+});
+
+test('points have the averages of their site, and no lifetime where nothing was freed', () => {
+  const { points, left } = sitePoints(busy(), view(busy(), stateOf({ cost: 'allocs' })), 2);
+  assert.deepEqual(points.map((point) => [point.site, point.size, point.life]), [[2, 2000, 10], [0, 64, 2]]);
+  assert.equal(left, 1);
+});
+
+test('temporaries come most frequent first, with what to do about each', () => {
+  const one = busy(), rows = temporaryRows(one, view(one, stateOf({})));
+  assert.deepEqual(rows.map((row) => [row.site, row.temporary, row.average]), [[2, 150, 2000], [0, 60, 64]]);
+  assert.deepEqual(temporaryKinds(one, rows).map((kind) => [kind.id, kind.temporary, kind.places]), [['large', 150, 1], ['small', 60, 1]]);
+});
+
+test('temporaries of a thread are its own', () => {
+  const one = busy(), rows = temporaryRows(one, view(one, stateOf({ thread: 1 })));
+  assert.deepEqual(rows.map((row) => [row.site, row.temporary]), [[0, 60]]);
+});
+
+test('few temporaries each second are not worth a change', () => {
+  assert.match(temporaryVerdict({ temporary: 100, allocs: 200 }, 10), /too few/);
+  assert.match(temporaryVerdict({ temporary: 100_000, allocs: 200_000 }, 10), /start with the first/);
+  assert.match(temporaryVerdict({ temporary: 100_000, allocs: 2_000_000 }, 10), /small part/);
+});
+
+test('threads have the releases that they made, and an idle unknown thread is not listed', () => {
+  assert.deepEqual(threadRows(busy()).map((row) => [row.tid, row.allocs, row.frees, row.freedBytes]), [[7, 310, 0, 0], [8, 0, 290, 405760]]);
+});
+
+test('threads that free what others allocate are told of', () => {
+  const notes = handOvers(threadRows(busy()));
+  assert.equal(notes.length, 2);
+  assert.match(notes[0], /^main allocates 310 blocks and frees 0: others/);
+  assert.match(notes[1], /^odd frees 290/);
+});
+
+const owners = (rows, texts) => recording({ strings: texts, owners: table(rows.map((row) => ({ where: -1, own_bytes: 0, own_blocks: 0, pointers: 1, ...row }))), functions: { count: 0 }, frames: { count: 0 }, nodes: { count: 1, parent: [-1], frame: [-1] }, sites: { count: 0 }, changes: { count: 0 } });
+
+test('bars of owners add up to all, small owners are summed, and what is no owner comes last', () => {
+  const rows = Array.from({ length: 15 }, (_, i) => ({ name: 0, kind: 1, retained_bytes: 100 - i, retained_blocks: 1 }));
+  const { bars, whole } = ownerBars(owners([{ name: 2, kind: 3, retained_bytes: 500, retained_blocks: 9 }, ...rows], ['table', 'global', 'lost: kept by nothing', 'lost']));
+  assert.equal(bars.length, 14);
+  assert.equal(bars.reduce((sum, bar) => sum + bar.bytes, 0), whole);
+  assert.deepEqual(bars[12], { name: '3 more owners', about: 'together', bytes: 88 + 87 + 86 });
+  assert.equal(bars[13].name, 'lost: kept by nothing');
+});
+
+const mapped = (rows) => recording({ strings: ['heap', 'allocator overhead', 'new class'], mappings: { at: 'end', rows: table(rows.map((row) => ({ name: -1, address: -1, blocks: 0, ...row }))) }, functions: { count: 0 }, frames: { count: 0 }, nodes: { count: 1, parent: [-1], frame: [-1] }, sites: { count: 0 }, changes: { count: 0 } });
+
+test('mappings are summed by class, and a class that is not known is other', () => {
+  const sums = mappingClasses(mapped([{ class: 0, bytes: 100, rss_bytes: 50 }, { class: 0, bytes: 10, rss_bytes: 5 }, { class: 2, bytes: 7, rss_bytes: 7 }, { class: 1, bytes: 60, rss_bytes: 40 }]));
+  assert.deepEqual(sums.map(({ id, part, bytes }) => [id, part, bytes]), [['heap', 55, 110], ['allocator overhead', 40, 60], ['other', 7, 7]]);
+  assert.match(mappingVerdict(sums, true), /^102 B are resident\. The largest part: Heap, with 54 %\. The allocator keeps 40 B/);
+});
+
+test('where nothing is known to be resident, what is mapped counts', () => {
+  const sums = mappingClasses(mapped([{ class: 0, bytes: 100, rss_bytes: -1 }]));
+  assert.deepEqual(sums.map(({ id, part }) => [id, part]), [['heap', 100]]);
+  assert.match(mappingVerdict(sums, false), /^100 B are mapped/);
+});
+
+test('a listing has all lines of the text with their costs, and without a text the costly lines', () => {
+  const costed = [{ line: 3, total: 9, own: 1, count: 2 }];
+  assert.deepEqual(listing(costed, null), [{ text: '', line: 3, total: 9, own: 1, count: 2 }]);
+  const rows = listing(costed, { first_line: 2, lines: ['a', 'b'] });
+  assert.deepEqual(rows.map((row) => [row.line, row.text, row.total]), [[2, 'a', 0], [3, 'b', 9]]);
+});
+
+test('a cost beyond the end of the text is listed, too: the file may have changed', () => {
+  assert.deepEqual(listing([{ line: 9, total: 1, own: 1, count: 1 }], { first_line: 1, lines: ['a'] }).map((row) => row.line), [1, 9]);
 });

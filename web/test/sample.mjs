@@ -215,10 +215,10 @@ export function smallRecording({ factor = 1, odd = null, slices = 240 } = {}) {
         site, class: { reachable: 1, possible: 2, indirect: 3, definite: 4 }[s.leak], blocks: s.live_blocks, bytes: s.live_bytes, hanging_blocks: site === 0 ? sites[1].live_blocks : 0, hanging_bytes: site === 0 ? sites[1].live_bytes : 0, birth_ms: 1200 + site * 100,
         address: texts.of(`0x55d0c3a0e${(0x2a0 + site * 16).toString(16)}`), type: site === 0 ? texts.of('struct session') : -1, path: s.leak === 'reachable' ? 0 : -1, lsan: texts.of('leak:session_new'), valgrind: texts.of('{\n   session_new\n   Memcheck:Leak\n   match-leak-kinds: definite\n   fun:malloc\n   fun:session_new\n}') }))) },
     paths: [{ root: 'global session_table (session.c:12)', steps: [{ text: '[17]', block: '0x55d0c3a0f000', bytes: 4096, type: 'struct session *[512]', site: 9 }, { text: '.next +8', block: '0x55d0c3a0e2a0', bytes: 64, type: 'struct session', site: 8 }], retained_bytes: 1048576 }],
-    owners: columns('name kind where retained_bytes retained_blocks own_bytes own_blocks share_sites', [
-      { name: root, kind: global, where: texts.of('session.c:12, server'), retained_bytes: sites[8].live_bytes, retained_blocks: sites[8].live_blocks, own_bytes: 4096, own_blocks: 1, share_sites: 2 },
-      { name: texts.of('cache'), kind: texts.of('static'), where: texts.of('cache.c:9, server'), retained_bytes: sites[9].live_bytes, retained_blocks: sites[9].live_blocks, own_bytes: 8192, own_blocks: 2, share_sites: 1 },
-      { name: texts.of('main: config'), kind: stack, where: texts.of('server.c:301'), retained_bytes: 2048, retained_blocks: 3, own_bytes: 64, own_blocks: 1, share_sites: 1 }]),
+    owners: columns('name kind where retained_bytes retained_blocks own_bytes own_blocks pointers', [
+      { name: root, kind: global, where: texts.of('session.c:12, server'), retained_bytes: sites[8].live_bytes, retained_blocks: sites[8].live_blocks, own_bytes: 4096, own_blocks: 1, pointers: 2 },
+      { name: texts.of('cache'), kind: texts.of('static'), where: texts.of('cache.c:9, server'), retained_bytes: sites[9].live_bytes, retained_blocks: sites[9].live_blocks, own_bytes: 8192, own_blocks: 2, pointers: 1 },
+      { name: texts.of('main: config'), kind: stack, where: texts.of('server.c:301'), retained_bytes: 2048, retained_blocks: 3, own_bytes: 64, own_blocks: 1, pointers: 1 }]),
     errors: columns('type address times first_ms size site release_node thread', [
       { type: texts.of('double-free'), address: texts.of('0x55d0c3a11230'), times: 1, first_ms: 31000, size: 48, site: 2, release_node: stacks.node(['main', 'serve', 'read_request']), thread: 1 },
       { type: texts.of('mismatched'), address: texts.of('0x55d0c3a11990'), times: 1, first_ms: 31500, size: 320, site: 7, release_node: stacks.node(['main', 'serve']), thread: 1 }]),

@@ -4,9 +4,10 @@ import { sparkline } from '../charts.js';
 import { siteLink } from '../controls.js';
 import { OF } from '../costs.js';
 import { h } from '../dom.js';
+import { keeper } from '../findings.js';
 import { bytes, count, moment, number, rate, share, time } from '../format.js';
 import { LEAK_CLASSES, foldSteps, growingSites, growthOf, hoursText, leakClass, leakRows, leakSums, lineBetween, wrongRelease } from '../leak-rows.js';
-import { command, copyButton, drawnPage, emptyState, fileArgument, keeper, lead, notice, openTable, section, siteLinks, siteWords, stackPart, wholeRunNote } from '../parts.js';
+import { command, copyButton, drawnPage, emptyState, fileArgument, lead, notice, openTable, section, siteLinks, siteWords, stackPart, wholeRunNote } from '../parts.js';
 import { courseOf } from '../view.js';
 
 const SHOWN_FIRST = ['definite', 'possible'];
@@ -173,7 +174,7 @@ function wrongReleases(context) {
     caption: 'Releases that went wrong', rows: Array.from({ length: errors.count }, (_, i) => i), state, name: 'wrong', first: true, key: (i) => String(i),
     columns: [
       { label: 'Released in', cell: (i) => [h('code', null, recording.functionName(frameOf(i))), ' ', h('span', { class: 'place' }, recording.placeOf(frameOf(i)))] },
-      { label: 'What', cell: (i) => wrongRelease(recording.text(errors.type[i])).title },
+      { label: 'What', cell: (i) => recording.text(errors.what[i]) || wrongRelease(recording.text(errors.type[i])).title },
       { label: 'Times', numeric: true, cell: (i) => number(errors.times[i]) },
       { label: 'First', numeric: true, cell: (i) => moment(errors.first_ms[i]) },
     ],

@@ -2,32 +2,13 @@
 // owners.js -- the page of who holds the memory: what would be freed if a variable, a thread's stack, a mapping let go.
 import { meter } from '../charts.js';
 import { Table, h } from '../dom.js';
-import { bytes, count, number, share } from '../format.js';
+import { ownerBars, ownerRows } from '../findings.js';
+import { bytes, number, share } from '../format.js';
 import { command, drawnPage, emptyState, fileArgument, lead } from '../parts.js';
-
-const BARS = 12;
-
-/** The owners with a part of the heap, as they are in the data (largest first), and the whole of it. */
-export function ownerRows({ owners, leaks, totals }) {
-  const rows = Array.from({ length: owners.count }, (_, i) => i).filter((i) => owners.retained_bytes[i] > 0 || owners.retained_blocks[i] > 0);
-  const lost = leaks.definite.bytes + leaks.indirect.bytes, held = rows.reduce((sum, i) => sum + owners.retained_bytes[i], 0);
-  return { rows, held, lost, whole: Math.max(totals.live_bytes ?? 0, held + lost) };
-}
-
-/** The largest as bars, and the rest of the heap, so that the bars add up to all of it. */
-export function ownerBars(recording) {
-  const { owners } = recording, { rows, held, lost, whole } = ownerRows(recording);
-  const bars = rows.slice(0, BARS).map((i) => ({ name: recording.text(owners.name[i]) || recording.text(owners.kind[i]), about: recording.text(owners.kind[i]), bytes: owners.retained_bytes[i] }));
-  const small = held - bars.reduce((sum, bar) => sum + bar.bytes, 0);
-  if (small > 0) bars.push({ name: `${count(rows.length - BARS, 'more owner')}`, about: 'together', bytes: small });
-  if (lost > 0) bars.push({ name: 'nobody', about: 'lost: see Leaks', bytes: lost });
-  if (whole - held - lost > 0) bars.push({ name: 'several of them together', about: 'shared: no one of them alone keeps it', bytes: whole - held - lost });
-  return { bars, whole };
-}
 
 function picture(recording) {
   const { bars, whole } = ownerBars(recording), most = Math.max(...bars.map((bar) => bar.bytes), 1);
-  return h('table', { class: 'long-bars' }, h('caption', null, `The heap of ${bytes(whole)} by owner`),
+  return h('table', { class: 'long-bars' }, h('caption', null, `${bytes(whole)} by owner`),
     h('thead', { class: 'unseen' }, h('tr', null, ['Owner', 'Retained', 'Share'].map((label) => h('th', { scope: 'col' }, label)))),
     h('tbody', null, bars.map((bar) => h('tr', null, h('th', { scope: 'row' }, h('code', null, bar.name), ' ', h('span', { class: 'place' }, bar.about)),
       h('td', { class: 'long' }, h('span', { class: 'long-fill', 'aria-hidden': 'true', style: { width: `${(100 * bar.bytes) / most}%` } }), h('span', null, bytes(bar.bytes))),
@@ -43,6 +24,7 @@ function list(recording) {
       { id: 'retained', label: 'Retained', title: 'What would be freed if it let go', numeric: true, value: (i) => owners.retained_bytes[i], cell: (i) => meter(owners.retained_bytes[i], whole, bytes(owners.retained_bytes[i])) },
       { id: 'share', label: 'Of the heap', numeric: true, value: (i) => owners.retained_bytes[i], cell: (i) => share(owners.retained_bytes[i], whole) },
       { id: 'blocks', label: 'Blocks', numeric: true, value: (i) => owners.retained_blocks[i], cell: (i) => number(owners.retained_blocks[i]) },
+      { id: 'pointers', label: 'Pointers', title: 'How many pointers it has into the heap', numeric: true, value: (i) => owners.pointers[i], cell: (i) => number(owners.pointers[i]) },
       { id: 'own', label: 'Directly', title: 'In blocks that it points to itself', numeric: true, value: (i) => owners.own_bytes[i], cell: (i) => bytes(owners.own_bytes[i]) },
       { id: 'kind', label: 'Kind', value: text('kind') },
       { id: 'where', label: 'Where', value: text('where'), cell: (i) => h('span', { class: 'place', title: text('where')(i) }, text('where')(i)) },

@@ -3,6 +3,7 @@
 import { meter } from '../charts.js';
 import { costChooser, valueText } from '../controls.js';
 import { Table, fill, h } from '../dom.js';
+import { listing } from '../findings.js';
 import { base, bytes, count, number, share } from '../format.js';
 import { fileCosts } from '../lines.js';
 import { command, drawnPage, emptyState, fileArgument, lead, notice, section } from '../parts.js';
@@ -13,16 +14,6 @@ const fetched = new Map(); // "recording file": { lines, first_line } | { troubl
 function costsOfView(view) {
   if (!costs.has(view)) costs.set(view, fileCosts(view.recording, view.weight, view.count));
   return costs.get(view);
-}
-
-/**
- * The rows of a listing: the lines of the text, or without a text those that cost something: [{ line, text, total, own, count }].
- * text: { first_line, lines } or null.
- */
-export function listing(costed, text) {
-  const rows = new Map((text?.lines ?? []).map((words, i) => [text.first_line + i, { line: text.first_line + i, text: words, total: 0, own: 0, count: 0 }]));
-  for (const cost of costed) rows.set(cost.line, { text: '', ...rows.get(cost.line), ...cost });
-  return [...rows.values()].sort((a, b) => a.line - b.line);
 }
 
 /** The text of a file: of the page, or of the server, which calls again when it has come. */

@@ -1,47 +1,11 @@
 // SPDX-License-Identifier: MIT
 // temporaries.js -- the page of what is freed at once: how often, where, and what to do about it.
-import { advice, innerNames } from '../advice.js';
 import { meter } from '../charts.js';
 import { OF } from '../costs.js';
 import { h } from '../dom.js';
+import { temporaryKinds, temporaryRows, temporaryVerdict } from '../findings.js';
 import { bytes, number, share, short, time } from '../format.js';
-import { drawnPage, emptyState, keeper, lead, openTable, section, siteLinks, siteWords, stackPart, wholeRunNote } from '../parts.js';
-
-const WORTH_A_LOOK = 0.2; // of all allocations
-const PER_SECOND = 1000;
-
-/** Sites with temporary allocations, most first: { site, temporary, allocs, average, lifetime }. */
-export function temporaryRows(recording, view) {
-  const { sites } = recording, keep = keeper(view);
-  const byThread = view.moment.of === OF.THREADS;
-  const temporary = byThread ? view.columns.temporary : sites.temporary, allocs = byThread ? view.columns.allocs : sites.allocs, all = byThread ? view.columns.alloc_bytes : sites.alloc_bytes;
-  const rows = [];
-  for (let site = 0; site < sites.count; site++) {
-    if (!keep(site) || !temporary[site]) continue;
-    rows.push({ site, temporary: temporary[site], allocs: allocs[site], average: all[site] / allocs[site] });
-  }
-  return rows.sort((a, b) => b.temporary - a.temporary || a.site - b.site);
-}
-
-/** What kinds of temporaries there are: rows by advice, most first. */
-export function temporaryKinds(recording, rows) {
-  const kinds = new Map();
-  for (const row of rows) {
-    row.advice = advice(innerNames(recording, row.site), recording.kindOf(row.site), row.average);
-    const kind = kinds.get(row.advice.id) ?? { ...row.advice, temporary: 0, places: 0 };
-    kind.temporary += row.temporary;
-    kind.places++;
-    kinds.set(kind.id, kind);
-  }
-  return [...kinds.values()].sort((a, b) => b.temporary - a.temporary);
-}
-
-/** Whether it matters, in a sentence. */
-export function temporaryVerdict(part, seconds) {
-  if (seconds > 0 && part.temporary / seconds < PER_SECOND) return 'That is too few each second to cost time: nothing to do unless this code is in a hurry.';
-  if (part.temporary / part.allocs < WORTH_A_LOOK) return 'A small part: there is little to be had here.';
-  return 'Each costs time in the allocator, and none needs to be there: start with the first rows.';
-}
+import { drawnPage, emptyState, lead, openTable, section, siteLinks, siteWords, stackPart, wholeRunNote } from '../parts.js';
 
 function kindTable(kinds, all) {
   return h('table', { class: 'kinds' }, h('caption', null, 'What they are, and what to do'), h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'What'), h('th', { scope: 'col', class: 'num' }, 'Temporary'), h('th', { scope: 'col', class: 'num' }, 'Places'), h('th', { scope: 'col' }, 'What to do'))),

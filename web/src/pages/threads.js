@@ -3,38 +3,11 @@
 import { meter } from '../charts.js';
 import { siteLink } from '../controls.js';
 import { Table, h } from '../dom.js';
+import { handOvers, threadRows } from '../findings.js';
 import { bytes, count, moment, number, share } from '../format.js';
 import { command, drawnPage, emptyState, lead, section } from '../parts.js';
 
 const TOP = 10;
-
-/** Threads that did something: { thread, tid, name, start, end, allocs, bytes, frees, freedBytes, live, liveBlocks }. */
-export function threadRows(recording) {
-  const { threads, shares } = recording, frees = new Float64Array(threads.count), freed = new Float64Array(threads.count);
-  for (let i = 0; i < shares.count; i++) {
-    if (!(shares.thread[i] >= 0 && shares.thread[i] < threads.count)) continue;
-    frees[shares.thread[i]] += shares.frees[i];
-    freed[shares.thread[i]] += shares.free_bytes[i];
-  }
-  const rows = [];
-  for (let thread = 0; thread < threads.count; thread++) {
-    if (thread === 0 && !threads.allocations[0] && !frees[0] && !threads.live_bytes[0]) continue;
-    rows.push({ thread, tid: threads.tid[thread], name: recording.threadName(thread), start: threads.start_ms[thread], end: threads.end_ms[thread], allocs: threads.allocations[thread],
-      bytes: threads.bytes_allocated[thread], frees: frees[thread], freedBytes: freed[thread], live: threads.live_bytes[thread], liveBlocks: threads.live_blocks[thread] });
-  }
-  return rows;
-}
-
-/** Threads that give away most of what they allocate, or free what others allocated: [text]. */
-export function handOvers(rows) {
-  const out = [];
-  for (const row of rows) {
-    if (row.allocs < 100 && row.frees < 100) continue;
-    if (row.frees > 2 * row.allocs) out.push(`${row.name} frees ${number(row.frees)} blocks and allocates ${number(row.allocs)}: it frees what others allocate.`);
-    else if (row.allocs - row.liveBlocks > 2 * row.frees && row.allocs > 2 * row.liveBlocks) out.push(`${row.name} allocates ${number(row.allocs)} blocks and frees ${number(row.frees)}: others free most of them.`);
-  }
-  return out;
-}
 
 function threadTable({ recording, state }, rows) {
   const most = (key) => Math.max(...rows.map((row) => row[key]), 1);
