@@ -40,6 +40,10 @@ install: product          ## install below PREFIX (/usr/local), into DESTDIR if 
 	@ninja -C $(BUILD) product
 	@meson install -C $(BUILD) --no-rebuild
 
+portable: deps-build      ## seep that needs nothing but a C library as new as this machine's, in build-portable/
+	@[ -e build-portable/build.ninja ] || meson setup build-portable -Dprefer_static=true -Dtests=false
+	@ninja -C build-portable product
+
 deb: deps-package         ## a Debian package in build-deb/
 	@packaging/deb
 
@@ -58,4 +62,4 @@ clean:                    ## remove all build directories
 help:                     ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: all product build demo check asan lint bench install deb deps-build deps-test deps-package deps-bench clean help
+.PHONY: all product build demo check asan lint bench install portable deb deps-build deps-test deps-package deps-bench clean help
