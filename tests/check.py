@@ -110,7 +110,7 @@ def meson_test(kind, directory, suites, count):
 def check_gcc(count):
     directory = build("gcc", ["-Dwerror=true"], count, {"CC": "gcc"})
     if directory:
-        meson_test("gcc", directory, ["lint", "unit", "fuzz", "e2e"], count)
+        meson_test("gcc", directory, ["lint", "unit", "fuzz", "web", "e2e"], count)
 
 
 def check_clang(count):

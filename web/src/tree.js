@@ -99,6 +99,20 @@ class Builder {
   }
 }
 
+/** Largest first, within [low, high): most nodes have few children, and a call of sort() for each would cost more than the rest. */
+function sortByTotal(list, low, high, total) {
+  if (high - low > 24) {
+    list.subarray(low, high).sort((a, b) => total[b] - total[a] || a - b);
+    return;
+  }
+  for (let i = low + 1; i < high; i++) {
+    const node = list[i];
+    let to = i;
+    for (; to > low && total[list[to - 1]] < total[node]; to--) list[to] = list[to - 1];
+    list[to] = node;
+  }
+}
+
 /** First children, next siblings and depths; siblings by falling total. */
 export function link(tree) {
   const { count, parent, total } = tree, starts = new Int32Array(count + 1), list = new Int32Array(count);
@@ -115,7 +129,7 @@ export function link(tree) {
   for (let n = 0; n < count; n++) {
     const low = starts[n], high = starts[n + 1];
     if (low === high) continue;
-    if (high - low > 1) list.subarray(low, high).sort((a, b) => total[b] - total[a] || a - b);
+    sortByTotal(list, low, high, total);
     tree.firstChild[n] = list[low];
     for (let i = low; i + 1 < high; i++) tree.nextSibling[list[i]] = list[i + 1];
   }

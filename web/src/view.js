@@ -77,8 +77,15 @@ export function courseOf(recording, site) {
   return out;
 }
 
+const runs = new WeakMap();
+
+/** Not to be written to, but may get other columns. */
 function columnsOfRun(recording) {
-  const { sites } = recording;
+  if (!runs.has(recording)) runs.set(recording, makeColumnsOfRun(recording.sites));
+  return { ...runs.get(recording) };
+}
+
+function makeColumnsOfRun(sites) {
   const out = Object.fromEntries(COLUMNS.filter((key) => sites[key]).map((key) => [key, sites[key]]));
   out.lost_blocks = sites.definite_blocks.map((n, i) => n + sites.indirect_blocks[i]);
   out.lost_bytes = sites.definite_bytes.map((n, i) => n + sites.indirect_bytes[i]);
@@ -206,6 +213,18 @@ export class View {
     this.#totals = Object.fromEntries(Object.entries(this.columns).map(([key, values]) => [key, sum(values)]));
     for (const key of ['bytes', 'count', 'value', 'weight']) this.#totals[key] = sum(this[key]);
     return this.#totals;
+  }
+
+  /** The N sites with the largest value above 0, without sorting all. */
+  top(n) {
+    const { value } = this, best = [];
+    for (let s = 0; s < value.length; s++) {
+      if (!(value[s] > 0) || (best.length === n && value[s] <= value[best[n - 1]])) continue;
+      let at = best.length < n ? best.length : n - 1;
+      for (; at > 0 && value[best[at - 1]] < value[s]; at--) best[at] = best[at - 1];
+      best[at] = s;
+    }
+    return best;
   }
 
   /** Sites with a value, largest first. */

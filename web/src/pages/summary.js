@@ -33,13 +33,13 @@ function verdicts({ recording, state }) {
 }
 
 function topOf(context, cost) {
-  const view = viewOfCost(context.recording, context.state, cost.id), sites = [...view.order.subarray(0, TOP)].filter((s) => view.value[s] > 0);
+  const view = viewOfCost(context.recording, context.state, cost.id), sites = view.top(TOP), whole = view.value.reduce((a, b) => a + b, 0);
   if (!sites.length) return null;
   const titles = { peak: 'Most at the peak', live: 'Most not freed', total: 'Most allocated in all', allocs: 'Most calls', temporary: 'Most temporary', leaked: 'Most lost', possible: 'Most possibly lost', reachable: 'Most still reachable' };
   return h('section', { class: 'top' }, h('h2', null, h('a', { href: context.state.link({ page: 'table', cost: cost.id }), title: cost.help }, titles[cost.id])),
     h('table', null, h('caption', { class: 'unseen' }, titles[cost.id]), h('colgroup', null, h('col', { class: 'amount' }), h('col', { class: 'part' }), h('col')), h('thead', { class: 'unseen' }, h('tr', null, h('th', { scope: 'col' }, 'Amount'), h('th', { scope: 'col' }, 'Share'), h('th', { scope: 'col' }, 'Where'))),
       h('tbody', null, sites.map((site) => h('tr', null, h('td', { class: 'num' }, valueText(cost, view.value[site])),
-        h('td', null, meter(view.value[site], view.totals.value, share(view.value[site], view.totals.value))), h('th', { scope: 'row' }, siteLink(context, site, { cost: cost.id })))))));
+        h('td', null, meter(view.value[site], whole, share(view.value[site], whole))), h('th', { scope: 'row' }, siteLink(context, site, { cost: cost.id })))))));
 }
 
 export default {
