@@ -169,10 +169,10 @@ export class Recording {
   }
 }
 
-/** The whole: {recordings, live, view}. */
+/** The whole: {recordings, live, view, compare}. */
 export function decode(json) {
   if (!json || json.seep_page !== 1) throw new Error('these are not the data of a seep page, or of a version that this page does not know');
-  return { recordings: (json.recordings ?? []).map((r, i) => new Recording(r, i)), live: Boolean(json.live), view: json.view ?? null };
+  return { recordings: (json.recordings ?? []).map((r, i) => new Recording(r, i)), live: Boolean(json.live), view: json.view ?? null, compare: json.compare ?? null };
 }
 
 function fromBase64(text) {

@@ -44,7 +44,7 @@ export class Shell {
   context() {
     const { state, data } = this, recording = this.feed.recording(), shell = this;
     return {
-      recordings: data.recordings, recording, state,
+      recordings: data.recordings, compare: data.compare, recording, state,
       get view() { return view(recording, state); },
       go: (page, changes = {}) => state.set({ page, ...changes }),
       served: data.path, feed: shell.feed,

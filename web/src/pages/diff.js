@@ -22,8 +22,11 @@ const parseSide = (text, recordings) => {
   return recordings[index] ? { index: Number(index), when } : null;
 };
 
-/** What is compared when nothing was chosen: two recordings, the ends of the range, or the first mark and the end. */
-function defaultSides({ recordings, state }) {
+const sideText = ({ recording, ms, word }) => `${recording}@${word === 'end' || word === 'peak' ? word : ms}`;
+
+/** What is compared when nothing was chosen: what seep html was given, the ends of the range, or the first mark and the end. */
+function defaultSides({ recordings, compare, state }) {
+  if (compare) return [sideText(compare.old), sideText(compare.new)];
   if (recordings.length > 1) return ['0@end', '1@end'];
   const range = parseRange(state.get('range')), { marks, meta } = recordings[0];
   if (range) return [`0@${Math.max(0, range[0])}`, Number.isFinite(range[1]) ? `0@${Math.min(range[1], meta.duration_ms)}` : '0@end'];
