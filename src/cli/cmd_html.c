@@ -68,6 +68,7 @@ struct html {
         struct profile profiles[HTML_SIDES];
         struct page_recording recordings[HTML_SIDES];
         char *output; /* NULL: stdout */
+        struct progress_line line;
 };
 
 static int say_help(void)
@@ -263,7 +264,6 @@ static bool make_page(struct html *h, struct str *page, struct err *e)
 {
         struct report *r = &h->asked;
         struct page_request request = { .recordings = h->recordings, .count = h->count, .source = h->source, .names = &r->names.options };
-        struct progress_line line;
         struct str data = { 0 };
         bool good;
 
@@ -271,10 +271,10 @@ static bool make_page(struct html *h, struct str *page, struct err *e)
                 request.filter = &r->filter;
                 request.filter_text = str_get(&r->filter_words) + 1;
         }
-        progress_start(&line, "finding names", r->quiet);
-        request.progress = line.terminal ? &line.progress : NULL;
+        progress_start(&h->line, "finding names", r->quiet);
+        request.progress = h->line.terminal ? &h->line.progress : NULL;
         good = page_data(&request, &data, e);
-        progress_end(&line);
+        progress_end(&h->line);
         if (good)
                 page_join(data.data, data.length, NULL, page);
         str_free(&data);
@@ -298,11 +298,18 @@ static int write_html(struct html *h)
 
 /* ---- served ---- */
 
+/* The address is the result. */
 static void announce(void *context, const char *url)
 {
-        const struct html *h = context;
+        struct html *h = context;
+        struct str line = { 0 };
 
-        message("the page is at %s until Ctrl-C", url);
+        progress_end(&h->line);
+        str_format(&line, "%s\n", url);
+        pager_show(&line, true);
+        str_free(&line);
+        if (!h->asked.quiet)
+                message("the page can be seen there until Ctrl-C");
         if (h->open && !browser_open(url))
                 message("no browser can be started here ($BROWSER, xdg-open): open that address yourself");
 }
@@ -311,15 +318,14 @@ static int serve_html(struct html *h)
 {
         struct serve_request request = { .recordings = h->recordings, .count = h->count, .pid = h->pid, .names = &h->asked.names.options,
                                          .source = h->source, .context = h, .announce = announce };
-        struct progress_line line;
         struct err e = { 0 };
         bool good = h->count ? name_recordings(h, &e) && read_recordings(h, &e) : ask_program(&h->pid, &e);
 
         request.pid = h->pid;
-        progress_start(&line, "finding names", h->asked.quiet);
-        request.progress = line.terminal ? &line.progress : NULL;
+        progress_start(&h->line, "finding names", h->asked.quiet);
+        request.progress = h->line.terminal ? &h->line.progress : NULL;
         good = good && serve_run(&request, &e);
-        progress_end(&line);
+        progress_end(&h->line);
         return good ? 0 : message_error(&e);
 }
 

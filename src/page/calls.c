@@ -48,7 +48,8 @@ static uint32_t frame_of(struct calls *k, uint32_t node, const struct symbol_fra
 
         if (!*number) {
                 *number = (uint32_t)k->frames.count + 1;
-                GRID_ROW(&k->frames, function, frame->line, frame->inlined, wrappers_has(k->wrappers, frame));
+                GRID_ROW(&k->frames, function, frame->line, frame->inlined, wrappers_has(k->wrappers, frame),
+                         wrappers_library(k->wrappers, frame));
         }
         return *number - 1;
 }
@@ -105,7 +106,7 @@ void calls_start(struct calls *k, const struct profile *p, struct symbols *s, st
 {
         *k = (struct calls){ .p = p, .s = s, .wrappers = w, .lexicon = lexicon };
         grid_start(&k->functions, "name short file module");
-        grid_start(&k->frames, "function line inlined wrapper");
+        grid_start(&k->frames, "function line inlined wrapper library");
         grid_start(&k->nodes, "parent frame");
         GRID_ROW(&k->nodes, 0, GRID_NONE);
         k->node_of = heap_zero(p->node_count, sizeof *k->node_of);

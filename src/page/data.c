@@ -34,7 +34,7 @@ static const struct page_limits data_limits[] = {
 
 void page_name(struct page *g, const char *name)
 {
-        str_format(g->out, ",\n\"%s\":", name);
+        str_format(g->out, "%s\n\"%s\":", g->out->data[g->out->length - 1] == '{' ? "" : ",", name);
 }
 
 void page_table(struct page *g, const char *name, struct grid *t)

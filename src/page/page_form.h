@@ -96,7 +96,7 @@ void page_free_processes(struct page *g);
 
 /* ---- written ---- */
 
-/* Each appends members of the object of the recording, the first with a comma in front. */
+/* Each appends members of the object of the recording. */
 void page_write_meta(struct page *g);
 void page_write_sites(struct page *g); /* before all that tells rows of sites */
 void page_write_threads(struct page *g);
@@ -110,10 +110,10 @@ void page_write_resources(struct page *g);
 void page_write_processes(struct page *g);
 void page_write_source(struct page *g); /* after all that brings frames */
 
-/* Append , "NAME": and the table, which is freed. */
+/* Append "NAME": and the table, which is freed. */
 void page_table(struct page *g, const char *name, struct grid *t);
 
-/* Append , "NAME": */
+/* Append "NAME": with a comma in front unless it is the first. */
 void page_name(struct page *g, const char *name);
 
 /* A sentence about what was left out. */

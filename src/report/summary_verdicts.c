@@ -13,23 +13,24 @@
 #include "base/heap.h"
 #include "report/resources.h"
 
-/* Append LINES as one sentence: columns become single spaces, lines are told apart by "; ". */
+/* Append LINES as one sentence: "  peak heap   12.0 KiB  at 1 s" becomes "peak heap: 12.0 KiB, at 1 s".  Columns are two spaces apart at least. */
 static void one_sentence(const char *lines, struct str *out)
 {
-        size_t start = out->length;
+        uint32_t columns = 0;
 
-        for (; *lines; lines++) {
-                bool ends = *lines == '\n';
+        while (*lines) {
+                size_t gap = strspn(lines, " "), length = strcspn(lines + gap, " \n");
+                bool column = gap > 1;
 
-                if (*lines != ' ' && !ends)
-                        str_char(out, *lines);
-                else if (ends && lines[1] && lines[1] != '\n' && out->length > start)
-                        str_text(out, ";");
-                if ((*lines == ' ' || ends) && out->length > start && out->data[out->length - 1] != ' ')
-                        str_char(out, ' ');
+                if (out->length && length)
+                        str_text(out, column ? (columns++ ? ", " : ": ") : " ");
+                str_bytes(out, lines + gap, length);
+                lines += gap + length;
+                if (*lines == '\n') {
+                        lines += strspn(lines, " \n");
+                        str_text(out, *lines ? ";" : "");
+                }
         }
-        while (out->length > start && out->data[out->length - 1] == ' ')
-                out->data[--out->length] = 0;
 }
 
 /* What was written to m->out since the verdict before, if anything, becomes one. */
@@ -45,6 +46,19 @@ static void add_verdict(struct summary_verdicts *v, struct summary *m, struct su
                 v->list[v->count++] = verdict;
         }
         str_free(&text);
+}
+
+/* "    1.   12.0 KiB       3 blocks  grows: f": without its number in the list, in one column. */
+static void add_stack(const char *line, struct str *out)
+{
+        line = strchr(line, '.') + 1;
+        for (size_t gap; *line; line += gap) {
+                gap = strspn(line, " ");
+                if (gap && out->length)
+                        str_char(out, ' ');
+                gap += strcspn(line + gap, " ");
+                str_bytes(out, line + strspn(line, " "), gap - strspn(line, " "));
+        }
 }
 
 static void add_left(struct summary_verdicts *v, struct summary *m)
@@ -70,7 +84,7 @@ static void add_left(struct summary_verdicts *v, struct summary *m)
                 m->out = &line;
                 summary_site(m, i);
                 m->out = out;
-                str_text(m->out, strchr(str_get(&line), '.') + 1); /* without its number in the list */
+                add_stack(str_get(&line), m->out);
                 add_verdict(v, m, (struct summary_verdict){ SUMMARY_WARN, SUMMARY_ABOUT_GROWTH, m->top[i].site, NULL });
                 str_free(&line);
         }

@@ -150,17 +150,27 @@ void wrappers_free(struct wrappers *w)
         verdicts_free(&w->known);
 }
 
-bool wrappers_has(struct wrappers *w, const struct symbol_frame *frame)
+static enum wrapper_kind wrapper_known(struct wrappers *w, const struct symbol_frame *frame)
 {
         uint32_t *known;
 
         if (!frame->function)
-                return false;
+                return WRAPPER_OTHER;
         known = verdicts_of(&w->known, frame->function);
         if (!*known)
                 *known = expressions_match(&w->more, frame->function) ? WRAPPER_ALLOCATOR
                                                                       : wrapper_classify(frame->function);
-        return *known == WRAPPER_ALLOCATOR;
+        return (enum wrapper_kind)*known;
+}
+
+bool wrappers_has(struct wrappers *w, const struct symbol_frame *frame)
+{
+        return wrapper_known(w, frame) == WRAPPER_ALLOCATOR;
+}
+
+bool wrappers_library(struct wrappers *w, const struct symbol_frame *frame)
+{
+        return wrapper_known(w, frame) == WRAPPER_LIBRARY;
 }
 
 struct wrapper_frame wrappers_trim(struct wrappers *w, const struct profile *p, struct symbols *s, uint32_t node)

@@ -33,8 +33,9 @@ struct wrapper_frame {
 bool wrappers_add(struct wrappers *w, const char *expression, struct err *e);
 void wrappers_free(struct wrappers *w);
 
-/* Whether FRAME is one of W. */
+/* Whether FRAME is one of W; or, being none, of the C++ or Rust library. */
 bool wrappers_has(struct wrappers *w, const struct symbol_frame *frame);
+bool wrappers_library(struct wrappers *w, const struct symbol_frame *frame);
 
 /* The innermost frame of the stack of NODE that is shown.  W NULL: the innermost one. */
 struct wrapper_frame wrappers_trim(struct wrappers *w, const struct profile *p, struct symbols *s, uint32_t node);
