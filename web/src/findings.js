@@ -12,6 +12,18 @@ export function keeper(view) {
   return (site) => Boolean(view.included[site]) && view.columns.allocs[site] > 0;
 }
 
+/** Code of libraries that others write: named as in the library, or in a file of the system. */
+const FOREIGN = /^(std|__gnu_cxx|__cxxabiv1|boost|core|alloc)::|^<|^operator |^(void|std::\w+&?) std::|^_/;
+
+const isForeign = (recording, frame) => FOREIGN.test(recording.functionName(frame)) || /^\/usr\/(include|lib|src)\//.test(recording.fileOf(frame)) || !recording.fileOf(frame);
+
+/** The frame from which the function of a site was called; of a library's function the first that is no library's.  -1: none. */
+export function callerOf(recording, site) {
+  const own = recording.siteFrame(site), frames = recording.framesOf(recording.trimmedNode(recording.sites.node[site])), name = recording.functionName(own);
+  const beyond = frames.filter((frame) => recording.functionName(frame) !== name);
+  return (isForeign(recording, own) ? beyond.find((frame) => !isForeign(recording, frame)) : undefined) ?? beyond[0] ?? -1;
+}
+
 // ---- owners ----
 
 const BARS = 12;
@@ -107,6 +119,8 @@ export function handOvers(rows) {
 
 // ---- mappings ----
 
+const SEEP = 'seep itself'; // a name, of class other
+
 /** Classes in the order of the picture (their patterns, so that nobody needs colours, are in findings.css); short: for the picture. */
 export const MAPPING_CLASSES = [
   { id: 'heap', label: 'Heap', meaning: 'Blocks that the program asked for and has not freed.', todo: 'Flame graph, Leaks and Owners tell what it is.' },
@@ -115,7 +129,8 @@ export const MAPPING_CLASSES = [
   { id: 'stack', label: 'Stacks', meaning: 'Of threads, as far as they were ever used.', todo: 'Many threads: fewer, or smaller stacks (pthread_attr_setstacksize).' },
   { id: 'module', label: 'Program and libraries', short: 'Libraries', meaning: 'Code and data of the program and of its libraries; code is shared with other processes.', todo: 'Rarely worth a look.' },
   { id: 'file', label: 'Files', meaning: 'Files that are mapped; the kernel can take the pages back when memory is short.', todo: 'Counts as resident, but costs little.' },
-  { id: 'other', label: 'Other', meaning: 'Of the kernel (vdso), of seep itself, or of unknown origin.', todo: '' },
+  { id: SEEP, label: 'seep itself', meaning: 'What recording needs. It is not there when the program runs without seep.', todo: '' },
+  { id: 'other', label: 'Other', meaning: 'Of the kernel (vdso), anonymous memory of libraries, or of unknown origin.', todo: '' },
 ];
 
 /** Whether it is known how much of each mapping is resident (-1: not). */
@@ -126,9 +141,9 @@ export function mappingClasses(recording) {
   const { rows } = recording.mappings, part = knowsResident(recording) ? rows.rss_bytes : rows.bytes;
   const sums = new Map(MAPPING_CLASSES.map((entry) => [entry.id, { ...entry, part: 0, bytes: 0, rows: 0 }]));
   for (let i = 0; i < rows.count; i++) {
-    const sum = sums.get(recording.text(rows.class[i])) ?? sums.get('other');
+    const sum = sums.get(recording.text(rows.name[i]) === SEEP ? SEEP : recording.text(rows.class[i])) ?? sums.get('other');
     sum.part += Math.max(0, part[i]);
-    sum.bytes += rows.bytes[i];
+    sum.bytes += sum.id === SEEP ? 0 : rows.bytes[i]; // address space that it keeps for itself, of which next to nothing is used
     sum.rows++;
   }
   return [...sums.values()].filter((sum) => sum.rows > 0);

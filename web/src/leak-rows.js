@@ -69,6 +69,8 @@ export function growthOf(recording, site) {
   return { word, help: GROWTH_HELP[word], perHour: word === 'grows' ? recording.sites.growth_bytes_per_hour[site] : 0 };
 }
 
+const HELD_PART = 0.1; // what is lost all but for some blocks is a leak, no cache
+
 /** Sites that hold more and more although the program can still reach (part of) it, fastest first: caches without a limit. */
 export function growingSites(recording, keep) {
   const { sites } = recording;
@@ -76,7 +78,7 @@ export function growingSites(recording, keep) {
   const out = [];
   for (let site = 0; site < sites.count; site++) {
     if (sites.growth[site] !== 3 || !sites.heap[site] || !keep(site)) continue;
-    if (sites.live_bytes[site] > lost(site)) out.push(site);
+    if (sites.live_bytes[site] - lost(site) > sites.live_bytes[site] * HELD_PART) out.push(site);
   }
   return out.sort((a, b) => sites.growth_bytes_per_hour[b] - sites.growth_bytes_per_hour[a] || a - b);
 }

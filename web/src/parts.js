@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 // parts.js -- what the pages of findings are made of: the sentence at the top, empty states, rows that open, texts to be copied.
+import { timeChart } from './charts.js';
 import { stackList, stackText } from './controls.js';
 import { announce, copy, fill, h } from './dom.js';
 import { OF } from './costs.js';
-import { count } from './format.js';
+import { callerOf } from './findings.js';
+import { count, time } from './format.js';
+import { courseOf, parseRange } from './view.js';
 
 const ROWS_AT_ONCE = 50;
 const SAID_MS = 1500;
@@ -101,11 +104,11 @@ export function wholeRunNote(view, what) {
  *
  * caption; columns: [{label, numeric, class, cell(row)}], the first is what the row is about; rows; key(row): text, unique
  * state, name: the key of the state that has the open rows, by key ('none': not even the first)
- * first: whether the first row is open to begin with
+ * opened: the rows that are open to begin with
  */
-export function openTable({ caption, columns, rows, key, detail, state, name, first = false }) {
+export function openTable({ caption, columns, rows, key, detail, state, name, opened: before = [] }) {
   const chosen = state.get(name);
-  const open = new Set(chosen === '' ? (first && rows.length ? [key(rows[0])] : []) : chosen.split(','));
+  const open = new Set(chosen === '' ? before.map(key) : chosen.split(','));
   open.delete('none');
   const body = h('tbody');
   const write = () => state.set({ [name]: open.size ? [...open].join(',') : 'none' });
@@ -140,9 +143,27 @@ function pair(row, isOpen, { columns, key, detail, toggle, name }) {
   ];
 }
 
-/** "parse_table table.c:214" without a link: for buttons. */
+/** "parse_table table.c:214 ← read_all" without a link: for buttons. */
 export function siteWords(recording, site) {
-  return [h('code', null, recording.siteName(site)), ' ', h('span', { class: 'place' }, recording.placeOf(recording.siteFrame(site)))];
+  const caller = recording.sites.node[site] > 0 ? callerOf(recording, site) : -1;
+  return [h('code', null, recording.siteName(site)), ' ', h('span', { class: 'place' }, recording.placeOf(recording.siteFrame(site)), caller >= 0 ? [' ← ', h('code', null, recording.functionName(caller))] : null)];
+}
+
+/** An average lifetime; they are counted in whole milliseconds. */
+export const lifeText = (ms) => (ms < 1 ? '< 1 ms' : time(ms));
+
+/** How much a site held over the run, with the marks; a drag chooses a range, a click a moment. */
+export function siteChart({ recording, state }, site, keep) {
+  const course = courseOf(recording, site), { marks } = recording;
+  if (course.ms.length < 3 || !recording.changes.count) return null;
+  const range = parseRange(state.get('range')), at = state.get('at');
+  const chart = keep(timeChart({
+    label: 'Held by this place over the run', ms: course.ms, height: 120, small: true, series: [{ label: 'held', values: course.live_bytes, color: 'heap', fill: true, steps: true }],
+    marks: Array.from({ length: marks.count }, (_, i) => ({ ms: marks.ms[i], type: recording.text(marks.type[i]), label: recording.text(marks.label[i]) })),
+    chosen: range ?? (at !== '' && Number.isFinite(Number(at)) ? [Number(at), Number(at)] : null),
+    onmoment: (ms) => state.set({ at: ms, range: '' }), onrange: (from, to) => state.set({ range: `${from}..${to}`, at: '' }),
+  }));
+  return h('div', { class: 'part' }, h('h3', null, 'Held over time'), chart.element);
 }
 
 /** The whole stack of a node with a button that copies it. */

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { advice, innerNames } from '../src/advice.js';
 import { Recording } from '../src/data.js';
-import { handOvers, listing, mappingClasses, mappingVerdict, ownerBars, temporaryKinds, temporaryRows, temporaryVerdict, threadRows } from '../src/findings.js';
+import { callerOf, handOvers, listing, mappingClasses, mappingVerdict, ownerBars, temporaryKinds, temporaryRows, temporaryVerdict, threadRows } from '../src/findings.js';
 import { classes, logScale, median, rangeText, sitePoints, touched } from '../src/histogram.js';
 import { foldSteps, growingSites, growthOf, hoursText, leakRows, leakSums, lineBetween, wrongRelease } from '../src/leak-rows.js';
 import { fileCosts } from '../src/lines.js';
@@ -271,4 +271,26 @@ test('a listing has all lines of the text with their costs, and without a text t
 
 test('a cost beyond the end of the text is listed, too: the file may have changed', () => {
   assert.deepEqual(listing([{ line: 9, total: 1, own: 1, count: 1 }], { first_line: 1, lines: ['a'] }).map((row) => row.line), [1, 9]);
+});
+
+test('the caller of a place is the next function outwards, past recursion', () => {
+  const one = recording();
+  assert.equal(one.functionName(callerOf(one, 0)), 'main'); // load in load in load
+  assert.equal(callerOf(one, 1), -1); // main itself
+});
+
+test('the caller of a function of a library is the first that is of no library', () => {
+  const strings = ['main', 'parse', 'std::string::append', 'std::string::_M_create', '/src/a.c', '/usr/include/c++/12/bits/basic_string.h'];
+  const one = recording({
+    strings, functions: table([{ name: 0, short: 0, file: 4, module: -1 }, { name: 1, short: 1, file: 4, module: -1 }, { name: 2, short: 2, file: 5, module: -1 }, { name: 3, short: 3, file: 5, module: -1 }]),
+    frames: table([0, 1, 2, 3].map((f) => ({ function: f, line: 1, inlined: 0, wrapper: 0 }))),
+    nodes: table([{ parent: -1, frame: -1 }, { parent: 0, frame: 0 }, { parent: 1, frame: 1 }, { parent: 2, frame: 2 }, { parent: 3, frame: 3 }]),
+    sites: table([{ id: 1, node: 4, kind: 0, heap: 1 }]), changes: { count: 0 }, leaks: {},
+  });
+  assert.equal(one.functionName(callerOf(one, 0)), 'parse');
+});
+
+test('what seep needs itself is told apart, and the address space that it keeps is not counted', () => {
+  const one = recording({ strings: ['other', 'seep itself'], mappings: { at: 'end', rows: table([{ class: 0, name: 1, address: -1, bytes: 2 ** 38, rss_bytes: 4096, blocks: 0 }]) }, functions: { count: 0 }, frames: { count: 0 }, nodes: { count: 1, parent: [-1], frame: [-1] }, sites: { count: 0 }, changes: { count: 0 }, leaks: {} });
+  assert.deepEqual(mappingClasses(one).map(({ id, part, bytes }) => [id, part, bytes]), [['seep itself', 4096, 0]]);
 });

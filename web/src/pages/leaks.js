@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // leaks.js -- the page of what was not given back: lost memory, memory that grows, wrong releases, resources that are still held.
 import { sparkline } from '../charts.js';
-import { siteLink } from '../controls.js';
+import { siteLink, stackText } from '../controls.js';
 import { OF } from '../costs.js';
-import { h } from '../dom.js';
+import { toCsv } from '../csv.js';
+import { download, h } from '../dom.js';
 import { keeper } from '../findings.js';
 import { bytes, count, moment, number, rate, share, time } from '../format.js';
 import { LEAK_CLASSES, foldSteps, growingSites, growthOf, hoursText, leakClass, leakRows, leakSums, lineBetween, wrongRelease } from '../leak-rows.js';
-import { command, copyButton, drawnPage, emptyState, fileArgument, lead, notice, openTable, section, siteLinks, siteWords, stackPart, wholeRunNote } from '../parts.js';
+import { command, copyButton, drawnPage, emptyState, fileArgument, lead, notice, openTable, section, siteChart, siteLinks, siteWords, stackPart, wholeRunNote } from '../parts.js';
 import { courseOf } from '../view.js';
 
 const SHOWN_FIRST = ['definite', 'possible'];
@@ -63,16 +64,17 @@ function pathPart(context, path) {
 /** Rules that silence this stack, in the forms of both tools. */
 function rulesPart(recording, row) {
   const { rows } = recording.leaks;
+  if (rows.lsan[row] < 0 && rows.valgrind[row] < 0) return null;
   const form = (title, text, use) => text && h('div', { class: 'rule' }, h('p', null, h('strong', null, title), ' ', copyButton(text, `rule for ${title}`)), h('pre', { tabindex: '0' }, text), h('p', { class: 'place' }, use));
   return h('details', { class: 'part', dataset: { keep: `rule-${row}` } }, h('summary', null, 'Suppress this: it is known, or not ours to mend'),
     form('LeakSanitizer', recording.text(rows.lsan[row]), 'A line of a file for seep … --suppressions FILE, or LSAN_OPTIONS=suppressions=FILE.'),
     form('Valgrind', recording.text(rows.valgrind[row]), 'An entry of a file for seep … --suppressions FILE, or valgrind --suppressions=FILE.'));
 }
 
-function rowDetail(context, row) {
+function rowDetail(context, row, keep) {
   const { recording } = context, { rows } = recording.leaks, { sites } = recording;
   const address = recording.text(rows.address[row.row]), type = recording.text(rows.type[row.row]), path = recording.paths[rows.path[row.row]];
-  const about = leakClass(row.class);
+  const about = leakClass(row.class), steps = path?.steps?.length > 0;
   return [
     h('p', null, h('strong', null, `${bytes(row.bytes)} in ${count(row.blocks, 'block')} ${about.title}`), row.hangingBlocks ? `, and ${bytes(row.hangingBytes)} in ${count(row.hangingBlocks, 'block')} hang on ${row.blocks === 1 ? 'it' : 'them'}` : '', '. ',
       row.site >= 0 ? `${share(row.blocks, sites.allocs[row.site])} of the ${count(sites.allocs[row.site], 'block')} that were allocated here by ${recording.kindOf(row.site)}. ` : '',
@@ -80,10 +82,12 @@ function rowDetail(context, row) {
       type ? [' Its type: ', h('code', null, type), '.'] : null),
     about.error ? h('p', null, 'The stack is where it was allocated; the mistake is where the last pointer to it was overwritten, or went out of scope.') : null,
     row.site >= 0 ? growthWords(context, row.site) : null,
+    row.site >= 0 ? siteChart(context, row.site, keep) : null,
     row.site >= 0 ? stackPart(context, sites.node[row.site], 'Allocated by') : null,
-    path ? pathPart(context, path) : null,
+    steps || (path && row.class < 3) ? pathPart(context, path) : null,
     !path && row.class === 1 ? h('p', null, 'Who holds it: ', command(`seep why ${fileArgument(recording)} ${row.site >= 0 ? `'#${sites.id[row.site]}'` : address}`)) : null,
     rulesPart(recording, row.row),
+    row.site >= 0 ? h('p', { class: 'no-print' }, copyButton(reportText(recording, row), 'leak', 'Copy for a bug report')) : null,
     row.site >= 0 ? siteLinks(context, row.site) : null,
   ];
 }
@@ -93,15 +97,38 @@ function allRules(recording, rows, column) {
   return [...new Set(rows.map((row) => recording.text(recording.leaks.rows[column][row.row])).filter(Boolean))].join('\n');
 }
 
-function leakList(context, keep) {
-  const { recording, state } = context, shown = shownClasses(state), rows = leakRows(recording, keep, shown);
+/** The row that a link from another page means, or the first. */
+function firstOpen(rows, state) {
+  const site = state.get('site'), meant = rows.filter((row) => site !== '' && String(row.site) === site);
+  return meant.length ? meant : rows.slice(0, 1);
+}
+
+/** The list for other programs: rules, and a file for a spreadsheet. */
+function listTools(recording, rows) {
+  const lsan = allRules(recording, rows, 'lsan'), valgrind = allRules(recording, rows, 'valgrind');
+  const csv = [
+    ['class', (row) => leakClass(row.class).id], ['bytes', (row) => row.bytes], ['blocks', (row) => row.blocks], ['hanging_bytes', (row) => row.hangingBytes], ['hanging_blocks', (row) => row.hangingBlocks],
+    ['age_ms', (row) => row.ageMs], ['growth', (row) => (row.site >= 0 ? growthOf(recording, row.site).word : '')], ['stack', (row) => (row.site >= 0 ? stackText(recording, recording.sites.node[row.site]) : '')],
+  ].map(([label, value]) => ({ label, value }));
+  return h('p', { class: 'no-print' }, h('button', { type: 'button', class: 'copy', onclick: () => download('leaks.csv', toCsv(csv, rows), 'text/csv') }, 'Download as CSV'), ' ',
+    lsan || valgrind ? ['Rules that suppress all of this list: ', lsan && copyButton(lsan, 'rules', 'Copy for LeakSanitizer'), ' ', valgrind && copyButton(valgrind, 'rules', 'Copy for Valgrind')] : null);
+}
+
+/** What one would write to those who wrote the code. */
+function reportText(recording, row) {
+  return `${bytes(row.bytes)} in ${count(row.blocks, 'block')} ${leakClass(row.class).title}${row.hangingBlocks ? `, ${bytes(row.hangingBytes)} in ${count(row.hangingBlocks, 'block')} hang on them` : ''}\n`
+    + `${recording.meta.program ?? ''}, searched ${recording.leaks.when}\nallocated by ${recording.kindOf(row.site)}:\n${stackText(recording, recording.sites.node[row.site]).replace(/^/gm, '  ')}\n`;
+}
+
+function leakList(context, passes, keep) {
+  const { recording, state } = context, shown = shownClasses(state), rows = leakRows(recording, passes, shown);
   if (!rows.length) return emptyRows(context, shown);
   const lost = rows.filter((row) => row.class === 4), sum = lost.reduce((all, row) => all + row.weight, 0);
   const listed = LEAK_CLASSES.filter(({ id }) => shown.includes(id)).map(({ title }) => title).join(', ');
   return [
     lost.length > 3 ? h('p', null, `The first three of ${count(lost.length, 'place')} have ${share(lost.slice(0, 3).reduce((all, row) => all + row.weight, 0), sum)} of what is lost. Begin there.`) : null,
     openTable({
-      caption: `By place, the worst class and then the largest first: ${listed}`, rows, state, name: 'leak', first: true,
+      caption: `By place, the worst class and then the largest first: ${listed}`, rows, state, name: 'leak', opened: firstOpen(rows, state),
       key: (row) => `${leakClass(row.class).id}-${row.site >= 0 ? recording.sites.id[row.site] : 'rest'}`,
       columns: [
         { label: 'Allocated in', cell: (row) => (row.site >= 0 ? siteWords(recording, row.site) : '(all others)') },
@@ -112,9 +139,9 @@ function leakList(context, keep) {
         { label: 'Growth', cell: (row) => (row.site >= 0 ? growthCell(context, row.site) : '') },
         { label: 'Oldest', numeric: true, title: 'Age of the oldest block at the search', cell: (row) => time(row.ageMs) },
       ],
-      detail: (row) => rowDetail(context, row),
+      detail: (row) => rowDetail(context, row, keep),
     }),
-    h('p', { class: 'no-print' }, 'Rules that suppress all of this list: ', copyButton(allRules(recording, rows, 'lsan'), 'rules', 'Copy for LeakSanitizer'), ' ', copyButton(allRules(recording, rows, 'valgrind'), 'rules', 'Copy for Valgrind')),
+    listTools(recording, rows),
   ];
 }
 
@@ -139,8 +166,8 @@ function notSearched({ recording, state }) {
 }
 
 /** Held more and more, though it is not lost: caches without a limit, lists that are only added to. */
-function growing(context, keep) {
-  const { recording, state } = context, sites = growingSites(recording, keep);
+function growing(context, passes, keep) {
+  const { recording, state } = context, sites = growingSites(recording, passes);
   if (!sites.length) return null;
   return section('Growing', h('p', null, 'The program can still reach this memory, so no tool calls it a leak. But it gets more and more while the program runs: a cache without a limit, a list that is only added to.'),
     openTable({
@@ -151,7 +178,7 @@ function growing(context, keep) {
         { label: 'Blocks', numeric: true, cell: (site) => number(recording.sites.live_blocks[site]) },
         { label: 'Growth', cell: (site) => growthCell(context, site) },
       ],
-      detail: (site) => [growthWords(context, site), stackPart(context, recording.sites.node[site], 'Allocated by'),
+      detail: (site) => [growthWords(context, site), siteChart(context, site, keep), stackPart(context, recording.sites.node[site], 'Allocated by'),
         h('p', null, 'Who holds it: ', command(`seep why ${fileArgument(recording)} '#${recording.sites.id[site]}'`)), siteLinks(context, site)],
     }));
 }
@@ -171,7 +198,7 @@ function wrongReleases(context) {
   if (!errors.count) return section('Wrong releases', h('p', null, 'None: no block was freed twice, by the wrong function, or without having been allocated.'));
   const frameOf = (i) => (errors.release_node[i] > 0 ? recording.nodes.frame[recording.trimmedNode(errors.release_node[i])] : -1);
   return section('Wrong releases', h('p', null, 'Each of these is a mistake that can crash the program, or damage its memory.'), openTable({
-    caption: 'Releases that went wrong', rows: Array.from({ length: errors.count }, (_, i) => i), state, name: 'wrong', first: true, key: (i) => String(i),
+    caption: 'Releases that went wrong', rows: Array.from({ length: errors.count }, (_, i) => i), state, name: 'wrong', opened: [0], key: (i) => String(i),
     columns: [
       { label: 'Released in', cell: (i) => [h('code', null, recording.functionName(frameOf(i))), ' ', h('span', { class: 'place' }, recording.placeOf(frameOf(i)))] },
       { label: 'What', cell: (i) => recording.text(errors.what[i]) || wrongRelease(recording.text(errors.type[i])).title },
@@ -202,16 +229,16 @@ function resources(context) {
   }));
 }
 
-function draw(context) {
-  const { recording, view } = context, { leaks } = recording, keep = keeper(view);
+function draw(context, keep) {
+  const { recording, view } = context, { leaks } = recording, passes = keeper(view);
   return [
     lead('Memory that was not given back: what is lost for good, what only gets more, and what was released wrongly.'),
     leaks.scanned ? [
-      h('p', null, `Searched ${leaks.when || 'once'}${leaks.ms ? `, after ${moment(leaks.ms)}` : ''}. Each block that was not freed is in one of four classes; only the first one is an error.`),
-      classCards(context, keep), wholeRunNote(view, 'The search has numbers'), leakList(context, keep),
+      h('p', null, `Searched ${leaks.when || 'once'}. Each block that was not freed is in one of four classes; only the first one is an error.`),
+      classCards(context, passes), wholeRunNote(view, 'The search has numbers'), leakList(context, passes, keep),
       leaks.suppressed.blocks ? h('p', null, `Besides, ${bytes(leaks.suppressed.bytes)} in ${count(leaks.suppressed.blocks, 'block')} that are lost were suppressed by rules and are in no number above.`) : null,
     ] : notSearched(context),
-    growing(context, keep), wrongReleases(context), resources(context),
+    growing(context, passes, keep), wrongReleases(context), resources(context),
   ];
 }
 

@@ -20,7 +20,7 @@ function classTable(classes, resident) {
   return h('div', { class: 'wide' }, h('table', { class: 'kinds' }, h('caption', null, resident ? 'Where the resident memory (RSS) is' : 'What is mapped'),
     h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Part'), heads.map(([label, kind, title]) => h('th', { scope: 'col', class: kind, title: title ?? null }, label)))),
     h('tbody', null, classes.map((entry) => h('tr', null, h('th', { scope: 'row' }, h('span', { class: `swatch ${pieceOf(entry)}`, 'aria-hidden': 'true' }), ' ', entry.label), resident && h('td', { class: 'num' }, meter(entry.part, all, bytes(entry.part))),
-      h('td', { class: 'num' }, share(entry.part, all)), h('td', { class: 'num' }, bytes(entry.bytes)), h('td', null, entry.meaning, ' ', h('span', { class: 'place' }, entry.todo))))),
+      h('td', { class: 'num' }, share(entry.part, all)), h('td', { class: 'num' }, entry.bytes ? bytes(entry.bytes) : '–'), h('td', null, entry.meaning, ' ', h('span', { class: 'place' }, entry.todo))))),
     h('tfoot', null, h('tr', null, h('th', { scope: 'row' }, 'All'), resident && h('td', { class: 'num' }, bytes(all)), h('td', { class: 'num' }, '100 %'), h('td', { class: 'num' }, bytes(classes.reduce((sum, entry) => sum + entry.bytes, 0))), h('td')))));
 }
 
@@ -48,7 +48,7 @@ function draw(context, keep) {
   const classes = mappingClasses(recording), resident = knowsResident(recording);
   return [
     sentence,
-    h('p', null, h('strong', null, mappingVerdict(classes, resident)), !resident && mappings.rss_bytes >= 0 ? ` ${bytes(mappings.rss_bytes)} of it were resident; where is not known of this recording.` : '', totals.rss_peak_bytes ? ` At the most, ${bytes(totals.rss_peak_bytes)} were resident.` : ''),
+    h('p', null, h('strong', null, mappingVerdict(classes, resident)), !resident && mappings.rss_bytes >= 0 ? ` ${bytes(mappings.rss_bytes)} of it were resident; where is not known of this recording.` : '', totals.rss_peak_bytes > mappingSum(classes) ? ` During the run it was at most ${bytes(totals.rss_peak_bytes)}.` : ''),
     view.moment.text ? notice('info', 'Of one moment only.', `The mappings are those ${mappings.at === 'end' ? 'at the end of the run' : 'of the last look at the process'}, not of ${view.moment.text}.`)
       : h('p', null, mappings.at === 'end' ? 'As they were at the end of the run.' : 'As they were at the last look at the process.'),
     picture(classes, resident ? 'Resident' : 'Mapped'), classTable(classes, resident),

@@ -45,7 +45,7 @@ function draw(context, keep) {
   if (!ownerRows(recording).rows.length) return [sentence, emptyState('Nobody holds anything.', `At the search (${leaks.when || 'at exit'}) no block was left that the program could reach.`, h('a', { href: state.link({ page: 'leaks' }) }, 'Leaks'), ' has what was lost.')];
   return [
     sentence,
-    h('p', null, `As the search ${leaks.when || 'at exit'} saw it. Filters and moments do not change this page: it knows blocks, not stacks.`),
+    h('p', null, `As the search (${leaks.when || 'at exit'}) saw it. Filters and moments do not change this page: it knows blocks, not stacks.`),
     picture(recording),
     h('section', null, h('h2', null, 'All owners'), keep(list(recording)).element),
     h('p', null, 'The way to one block, or to a typical block of a stack: ', command(`seep why ${fileArgument(recording)} ADDRESS`), ' By stack instead of by owner: ', command(`seep report --retained=sites ${fileArgument(recording)}`)),

@@ -5,7 +5,7 @@ import { bothText, costChooser, siteLink } from '../controls.js';
 import { announce, h } from '../dom.js';
 import { bytes, count, number, parseBytes, parseTime, share, time } from '../format.js';
 import { classes, logScale, median, rangeText, sitePoints, touched } from '../histogram.js';
-import { drawnPage, emptyState, lead, section } from '../parts.js';
+import { drawnPage, emptyState, lead, lifeText, section } from '../parts.js';
 import { parseRange, view as viewOf } from '../view.js';
 
 const DOTS = 1500, LISTED = 25, TICKS = 7;
@@ -121,7 +121,7 @@ function scatter(context) {
   const jitter = (site) => ((site * 2654435761) % 40) - 20;
   const svg = h('svg', { class: 'scatter', viewBox: `0 0 ${PLOT.width} ${PLOT.height}`, role: 'img', 'aria-label': `${count(points.length, 'stack')} by average lifetime (across) and average size (up). The table below has the same.` }, grid(scale, inner),
     points.map((point) => h('circle', { class: view.included[point.site] ? 'dot' : 'dot off', r: 2 + 9 * Math.sqrt(point.weight / most), cy: inner.y(point.size), cx: Number.isNaN(point.life) ? PLOT.width - PLOT.right + 50 + jitter(point.site) : inner.x(point.life) },
-      h('title', null, `${recording.siteName(point.site)} ${recording.placeOf(recording.siteFrame(point.site))}\n${bytes(point.size)} on average, ${Number.isNaN(point.life) ? 'none was freed' : `alive for ${time(point.life)}`}`))));
+      h('title', null, `${recording.siteName(point.site)} ${recording.placeOf(recording.siteFrame(point.site))}\n${bytes(point.size)} on average, ${Number.isNaN(point.life) ? 'none was freed' : `alive for ${lifeText(point.life)}`}`))));
   rectangle(svg, (box) => state.set(brushes(scale, box)));
   return section('Stacks by size and lifetime', h('p', null, `Each dot is a stack: its blocks on average, across by how long they live, up by their size; the larger the dot, the more ${view.cost.label}. Drag a rectangle to choose.`, left ? ` The ${number(left)} smallest are not drawn.` : ''), h('div', { class: 'plot' }, svg));
 }
@@ -129,9 +129,10 @@ function scatter(context) {
 function list(context) {
   const { recording, view } = context, { points } = sitePoints(recording, view, Infinity);
   if (!points.length) return emptyState('No stack is like this on average.', 'The brushes leave out all of them: a stack counts by its average, which can lie where no single block is.', 'Clear the brushes.');
-  return section('Stacks in this choice', h('p', null, `${count(points.length, 'stack')}: ${bothText(view.cost, view.totals.bytes, view.totals.count)} ${view.cost.label}.`), h('div', { class: 'wide' }, h('table', null,
-    h('caption', null, points.length > LISTED ? `The ${LISTED} largest` : 'All of them, the largest first'), h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Allocated in'), ['Average size', 'Average lifetime', 'Calls', view.cost.short].map((label) => h('th', { scope: 'col', class: 'num' }, label)))),
-    h('tbody', null, points.slice(0, LISTED).map((point) => h('tr', null, h('th', { scope: 'row' }, siteLink(context, point.site)), h('td', { class: 'num' }, bytes(point.size)), h('td', { class: 'num' }, Number.isNaN(point.life) ? 'not freed' : time(point.life)),
+  const costly = points.filter((point) => view.value[point.site] !== 0);
+  return section('Stacks in this choice', h('p', null, `${count(points.length, 'stack')}, ${number(costly.length)} of them with something ${view.cost.label}: ${bothText(view.cost, view.totals.bytes, view.totals.count)}.`), h('div', { class: 'wide' }, h('table', null,
+    h('caption', null, costly.length > LISTED ? `The ${LISTED} largest` : 'All of them, the largest first'), h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Allocated in'), ['Average size', 'Average lifetime', 'Calls', view.cost.short].map((label) => h('th', { scope: 'col', class: 'num' }, label)))),
+    h('tbody', null, costly.slice(0, LISTED).map((point) => h('tr', null, h('th', { scope: 'row' }, siteLink(context, point.site)), h('td', { class: 'num' }, bytes(point.size)), h('td', { class: 'num' }, Number.isNaN(point.life) ? 'not freed' : lifeText(point.life)),
       h('td', { class: 'num' }, number(view.columns.allocs[point.site])), h('td', { class: 'num' }, bothText(view.cost, view.bytes[point.site], view.count[point.site]))))))));
 }
 

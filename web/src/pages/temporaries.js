@@ -4,8 +4,8 @@ import { meter } from '../charts.js';
 import { OF } from '../costs.js';
 import { h } from '../dom.js';
 import { temporaryKinds, temporaryRows, temporaryVerdict } from '../findings.js';
-import { bytes, number, share, short, time } from '../format.js';
-import { drawnPage, emptyState, lead, openTable, section, siteLinks, siteWords, stackPart, wholeRunNote } from '../parts.js';
+import { bytes, number, share, short } from '../format.js';
+import { drawnPage, emptyState, lead, lifeText, openTable, section, siteLinks, siteWords, stackPart, wholeRunNote } from '../parts.js';
 
 function kindTable(kinds, all) {
   return h('table', { class: 'kinds' }, h('caption', null, 'What they are, and what to do'), h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'What'), h('th', { scope: 'col', class: 'num' }, 'Temporary'), h('th', { scope: 'col', class: 'num' }, 'Places'), h('th', { scope: 'col' }, 'What to do'))),
@@ -14,7 +14,7 @@ function kindTable(kinds, all) {
 
 function rowDetail(context, row, seconds) {
   const { recording } = context, { sites } = recording, { site } = row;
-  const lifetime = sites.frees[site] ? time(sites.lifetime_ms[site] / sites.frees[site]) : '';
+  const lifetime = sites.frees[site] ? lifeText(sites.lifetime_ms[site] / sites.frees[site]) : '';
   return [
     h('p', null, `${number(row.temporary)} of ${number(row.allocs)} allocations here were freed as the very next thing that their thread did with memory`, seconds > 0 ? `: ${number(row.temporary / seconds)} each second` : '', '. ',
       lifetime ? `On average a block of this place lives ${lifetime}.` : ''),
@@ -42,7 +42,7 @@ function draw(context) {
     wholeRunNote(view, 'Numbers are'),
     kindTable(kinds, part.temporary),
     section('By place', openTable({
-      caption: 'Places with temporary allocations, most first', rows, state, name: 'temp', first: true, key: (row) => String(recording.sites.id[row.site]),
+      caption: 'Places with temporary allocations, most first', rows, state, name: 'temp', opened: rows.slice(0, 1), key: (row) => String(recording.sites.id[row.site]),
       columns: [
         { label: 'Allocated in', cell: (row) => siteWords(recording, row.site) },
         { label: 'Temporary', numeric: true, cell: (row) => meter(row.temporary, part.temporary, number(row.temporary)) },
