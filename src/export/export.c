@@ -24,6 +24,7 @@ const struct export_form export_forms[] = {
         { "json", ".json", "jq, scripts: the same as 'seep report --json'", 0, export_json },
         { "dhat", ".dhat.json", "dh_view.html of Valgrind, Firefox Profiler: blocks by lifetime, at the peak, at the end", EXPORT_WHOLE, export_dhat },
         { "massif", ".massif.out", "ms_print, massif-visualizer: the heap over time", EXPORT_WHOLE, export_massif },
+        { "firefox", ".firefox.json", "profiler.firefox.com: what was allocated and kept over time, with the heap as a track", EXPORT_WHOLE, export_firefox },
         { "heaptrack", ".heaptrack", "heaptrack_print, heaptrack_gui: every allocation and release", EXPORT_WHOLE | EXPORT_EVENTS, export_heaptrack },
         { "sqlite", ".sqlite", "sqlite3 and all that reads its databases: tables and views ('seep sql' asks without a file)", EXPORT_BINARY | EXPORT_WHOLE,
           export_sqlite },

@@ -73,6 +73,7 @@ static bool came_back(struct log *l, const struct ledger_event *e, struct log_ev
 /* Parts of an arena become blocks of their own, or (less than none) its own memory again. */
 static bool carved(const struct log *l, const struct ledger_event *e, struct log_event *out)
 {
+        out->address = 0; /* no block as a whole */
         out->came = (int64_t)e->size < 0;
         out->site = e->site;
         out->size = out->came ? -e->size : e->size;

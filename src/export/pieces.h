@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pieces.h -- what came and went between the moments of a recording that has no event log, in as few pieces as add up to the same.
+ *
+ * Room:   outside.  Used by firefox.c.
+ * Keeps:  over all pieces of a sample, what came is what it allocated, and what is there at a moment is what was live then.
+ */
+#ifndef SEEP_EXPORT_PIECES_H
+#define SEEP_EXPORT_PIECES_H
+
+#include <stdint.h>
+
+#include "export/stacks.h"
+
+#define PIECES_STAY UINT32_MAX
+
+/* Memory of one stack that came between two moments and went between two others; what came last goes first. */
+struct piece {
+        uint32_t sample;
+        uint32_t came, went; /* slices that saw it first and no more; slice_count is the end.  PIECES_STAY: it never went */
+        uint32_t before;     /* the piece of the same sample below it, 1 + index; 0 none */
+        uint64_t bytes;
+};
+
+struct pieces {
+        struct piece *at;
+        uint32_t count, room;
+        uint32_t *top; /* by sample: the one that came last and is still there, 1 + index */
+};
+
+void pieces_make(struct pieces *p, const struct stacks *s);
+void pieces_free(struct pieces *p);
+
+#endif
