@@ -7,12 +7,12 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/heap.h"
 #include "base/json.h"
 #include "page/page_form.h"
 #include "report/errors.h"
+#include "report/label.h"
 #include "report/text.h"
 #include "report/why.h"
 
@@ -280,32 +280,39 @@ static const char *owner_kind(const struct holder *h)
         return words[h->root->kind];
 }
 
-/* "global session_table [server.c:12] (server)": the name without the kind, and where it is. */
-static void add_owner(struct page *g, struct grid *t, const struct owner *owner)
+/* "server.c:12, server" */
+static int64_t where_of(struct page *g, const struct holder *h)
 {
-        const struct holder *h = &owner->holder;
-        const char *kind = owner_kind(h), *name;
+        const char *module = h->root->module < g->p->module_count ? label_base(g->p->modules[h->root->module].path) : NULL;
         struct str text = { 0 };
         int64_t where = GRID_NONE;
 
-        holder_owner(g->p, g->s, h, &text);
-        name = str_get(&text);
-        if (h->variable.name && h->root->kind != PROFILE_ROOT_STACK) {
-                size_t word = strlen(kind) + 1;
-                char *at = strstr(text.data, " ["), *module = strrchr(text.data, '(');
-
-                if (strncmp(name, kind, strlen(kind)) == 0 && text.length > word)
-                        name += word;
-                if (!at && module > text.data)
-                        at = module - 1;
-                if (at && at > name) {
-                        where = lexicon_of(&g->lexicon, at + 1);
-                        *at = 0;
-                }
-        }
-        GRID_ROW(t, lexicon_of(&g->lexicon, name), lexicon_of(&g->lexicon, kind), where, (int64_t)owner->kept.bytes, (int64_t)owner->kept.blocks,
-                  (int64_t)owner->own.bytes, (int64_t)owner->own.blocks, (int64_t)owner->pointers);
+        if (h->variable.file)
+                str_format(&text, "%s:%" PRIu32, label_base(h->variable.file), h->variable.line);
+        if (module)
+                str_format(&text, "%s%s", text.length ? ", " : "", module);
+        if (text.length)
+                where = lexicon_of(&g->lexicon, text.data);
         str_free(&text);
+        return where;
+}
+
+static void add_owner(struct page *g, struct grid *t, const struct owner *owner)
+{
+        const struct holder *h = &owner->holder;
+        bool variable = h->variable.name && h->root->kind != PROFILE_ROOT_STACK;
+        struct str name = { 0 };
+
+        if (!variable)
+                holder_owner(g->p, g->s, h, &name);
+        else if (h->variable.function)
+                str_format(&name, "%s in %.*s()", h->variable.name, (int)label_length(h->variable.function), h->variable.function);
+        else
+                str_text(&name, h->variable.name);
+        GRID_ROW(t, lexicon_of(&g->lexicon, str_get(&name)), lexicon_of(&g->lexicon, owner_kind(h)), variable ? where_of(g, h) : GRID_NONE,
+                 (int64_t)owner->kept.bytes, (int64_t)owner->kept.blocks, (int64_t)owner->own.bytes, (int64_t)owner->own.blocks,
+                 (int64_t)owner->pointers);
+        str_free(&name);
 }
 
 static void add_sum(struct page *g, struct grid *t, const char *kind, const char *name, struct graph_sum sum)
