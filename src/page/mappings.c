@@ -20,7 +20,9 @@ enum { MAPPING_CLASS, MAPPING_NAME, MAPPING_ADDRESS, MAPPING_BYTES, MAPPING_RSS,
 struct mapping_walk {
         struct page *g;
         struct grid grid;
+        struct pairs known; /* by class and name: 1 + the row */
         struct profile_region *regions; /* sorted */
+        const struct profile_mapping *before; /* the one that a module's zeroed data (.bss) may follow; NULL none */
         uint32_t region;
         uint64_t block;
         uint64_t spare_bytes, spare_rss; /* of the allocator */
@@ -33,20 +35,22 @@ struct mapping_content {
         const struct profile_region *region;
 };
 
-/* Mappings of one class and name that follow each other are one row. */
+/* Mappings of one class and name are one row, with the address of the first. */
 static void add_row(struct mapping_walk *w, const char *class, const char *name, const int64_t rest[4])
 {
         struct lexicon *s = &w->g->lexicon;
-        int64_t of_class = lexicon_of(s, class), of_name = lexicon_of(s, name), *last = NULL;
+        int64_t of_class = lexicon_of(s, class), of_name = lexicon_of(s, name);
+        uint32_t *known = pairs_of(&w->known, (uint64_t)of_class, (uint64_t)of_name);
 
-        if (w->grid.count)
-                last = w->grid.cells + (w->grid.count - 1) * w->grid.columns;
-        if (last && last[MAPPING_CLASS] == of_class && last[MAPPING_NAME] == of_name && last[MAPPING_RSS] != GRID_NONE) {
-                last[MAPPING_BYTES] += rest[1];
-                last[MAPPING_RSS] += rest[2];
-                last[MAPPING_BLOCKS] += rest[3];
+        if (*known) {
+                int64_t *cells = w->grid.cells + (size_t)(*known - 1) * w->grid.columns;
+
+                cells[MAPPING_BYTES] += rest[1];
+                cells[MAPPING_RSS] += rest[2] == GRID_NONE ? 0 : rest[2];
+                cells[MAPPING_BLOCKS] += rest[3];
                 return;
         }
+        *known = (uint32_t)w->grid.count + 1;
         GRID_ROW(&w->grid, of_class, of_name, rest[0] ? lexicon_address(s, (uint64_t)rest[0]) : GRID_NONE, rest[1], rest[2], rest[3]);
 }
 
@@ -131,17 +135,28 @@ static void add_anonymous(struct mapping_walk *w, const struct profile_mapping *
         }
 }
 
+static bool is_ours(const struct profile_mapping *m)
+{
+        return strncmp(m->name, "/memfd:seep", 11) == 0 || strcmp(label_base(m->name), "libseep.so") == 0;
+}
+
 static void add_mapping(struct mapping_walk *w, const struct profile_mapping *m)
 {
         struct mapping_content c = look_into(w, m);
-        uint64_t bytes = m->end - m->start;
+        const struct profile_mapping *file = m->name[0] == '/' ? m : NULL;
+        bool module = file && is_module(w->g->p, file);
 
-        if (strncmp(m->name, "/memfd:seep", 11) == 0)
-                ADD_ROW(w, "other", "seep itself", m->start, bytes, m->rss_bytes, 0);
-        else if (m->name[0] != '/')
+        if (!m->name[0] && w->before && w->before->end == m->start && !c.blocks && !c.region) {
+                file = w->before; /* its zeroed data, behind the rest of it */
+                module = true;
+        }
+        if (!file)
                 add_anonymous(w, m, &c);
+        else if (is_ours(file))
+                ADD_ROW(w, "other", "seep itself", m->start, m->end - m->start, m->rss_bytes, 0);
         else
-                ADD_ROW(w, is_module(w->g->p, m) ? "module" : "file", m->name, m->start, bytes, m->rss_bytes, 0);
+                ADD_ROW(w, module ? "module" : "file", file->name, m->start, m->end - m->start, m->rss_bytes, 0);
+        w->before = module && file == m ? m : NULL;
 }
 
 /* The recording has no look at the mappings: what is known without one.  How much of it is resident is not. */
@@ -186,6 +201,7 @@ void page_write_mappings(struct page *g)
         str_format(g->out, "{\"at\":\"%s\",\"ms\":%" PRIu64, p->meta.end == PROFILE_END_UNKNOWN ? "last look" : "end", p->totals.mappings_ms);
         page_table(g, "rows", &w.grid);
         str_char(g->out, '}');
+        pairs_free(&w.known);
         free(w.regions);
         str_free(&w.name);
 }
