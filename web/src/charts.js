@@ -41,7 +41,7 @@ function drawMarks(u, marks) {
     ctx.moveTo(x, bbox.top);
     ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
-    if (x - lastX > 10 * ratio) ctx.fillText(kind.letter, x, bbox.top - 3 * ratio);
+    if (x - lastX > 10 * ratio) ctx.fillText(kind.letter, x, bbox.top - 4 * ratio);
     if (x - lastX > 10 * ratio) lastX = x;
   }
   ctx.restore();

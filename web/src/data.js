@@ -8,7 +8,7 @@ import { base } from './format.js';
 const TABLES = {
   modules: ['path short', 'load_ms gone_ms'],
   functions: ['name short file module', ''],
-  frames: ['function line', 'inlined wrapper'],
+  frames: ['function line', 'inlined wrapper library'],
   nodes: ['parent frame', ''],
   sites: ['id node kind heap growth',
     'allocs frees alloc_bytes live_blocks live_bytes peak_blocks peak_bytes temporary lifetime_ms growth_bytes_per_hour definite_blocks '
@@ -136,10 +136,11 @@ export class Recording {
     return n > 0 ? n : node;
   }
 
-  /** The frame that stands for a site in lists: the first own one. */
+  /** The frame that stands for a site in lists: the first own one, of no wrapper and no library of the language. */
   siteFrame(site) {
-    const node = this.sites.node[site];
-    return node > 0 ? this.nodes.frame[this.trimmedNode(node)] : -1;
+    const { frame, parent } = this.nodes, { wrapper, library } = this.frames, node = this.sites.node[site];
+    for (let n = node; n > 0; n = parent[n]) if (frame[n] >= 0 && !wrapper[frame[n]] && !library[frame[n]]) return frame[n];
+    return node > 0 ? frame[this.trimmedNode(node)] : -1;
   }
 
   /** "parse_table", or what the row is if it is no stack. */

@@ -64,6 +64,16 @@ test('a stack is listed from the inside, and begins with the first own function'
   assert.match(recording.placeOf(recording.siteFrame(site)), /^session\.c:\d+$/);
 });
 
+test('frames of the library of the language are passed over where there is room for one name', () => {
+  const json = smallRecording(), [before] = decode(page(json)).recordings, site = 7;
+  assert.match(before.siteName(site), /push_back/);
+  json.frames.library = json.frames.function.map((f) => (/^std::/.test(json.strings[json.functions.short[f]]) ? 1 : 0));
+  const [recording] = decode(page(json)).recordings;
+  assert.equal(recording.siteName(site), 'json::Value::append');
+  recording.frames.library.fill(1);
+  assert.match(recording.siteName(site), /push_back/, 'where all are, the innermost stands for it');
+});
+
 test('a function without a source is placed by its module', () => {
   const recording = small(), frame = [...recording.frames.function].findIndex((_, f) => recording.functionName(f) === 'inflateInit2_');
   assert.equal(recording.placeOf(frame), 'libz.so.1');

@@ -87,7 +87,7 @@ class Timeline {
     this.#drawForm();
     this.#drawFacts();
     this.#drawList();
-    this.#tell(slices.count - 1);
+    this.#tell(Math.max(0, recording.sliceAt(common.chosen ? common.chosen[1] : Infinity)));
   }
 
   destroy() {
@@ -107,6 +107,7 @@ class Timeline {
     const chosen = chosenOf(context.recording, context.state);
     for (const chart of this.charts) chart.setChosen(chosen);
     if (!this.charts.length) return;
+    this.#tell(Math.max(0, context.recording.sliceAt(chosen ? chosen[1] : Infinity)));
     this.#zoom();
     this.#drawForm();
     this.#drawFacts();
@@ -125,9 +126,11 @@ class Timeline {
     const field = (name, label, value) => h('label', { class: 'field' }, label, ' ', h('input', { name, type: 'text', size: 9, value, autocomplete: 'off', spellcheck: false, placeholder: 'as 1.5s' }));
     const seconds = (ms) => `${ms / 1000}s`;
     const zoomed = parseRange(state.get('zoomed'));
+    this.shownMoment = chosen && moment.of !== 'range' ? seconds(moment.to) : '';
     fill(this.form,
-      field('from', 'From', moment.of === 'range' ? seconds(moment.from) : ''),
-      field('to', 'to (or only this: the moment)', chosen ? seconds(chosen[1]) : ''),
+      field('at', 'Moment', this.shownMoment),
+      field('from', 'or from', moment.of === 'range' ? seconds(moment.from) : ''),
+      field('to', 'to', moment.of === 'range' ? seconds(moment.to) : ''),
       h('button', { type: 'submit' }, 'Choose'),
       h('button', { type: 'button', onclick: () => state.set({ at: 'peak', range: '' }) }, 'Peak'),
       chosen ? h('button', { type: 'button', onclick: () => state.set({ at: '', range: '' }) }, 'Whole run') : null,
@@ -139,14 +142,15 @@ class Timeline {
   #typed(event) {
     event.preventDefault();
     const { state, recording } = this.context, field = (name) => this.form.elements[name].value.trim();
-    const error = this.form.querySelector('.error'), from = parseTime(field('from')), to = parseTime(field('to'));
-    const limit = recording.meta.duration_ms ?? Infinity;
-    error.textContent = '';
-    if (field('from') === '' && field('to') === '') state.set({ at: '', range: '' });
-    else if (field('from') === '' && !Number.isNaN(to)) state.set({ at: Math.round(Math.min(to, limit)), range: '' });
-    else if (Number.isNaN(from) || (field('to') !== '' && Number.isNaN(to))) error.textContent = 'Times are written as 800ms, 1.5s or 2m.';
-    else if (field('to') !== '' && to <= from) error.textContent = 'The range ends before it begins.';
-    else state.set({ range: `${Math.round(from)}..${Math.round(field('to') === '' ? limit : to)}`, at: '' });
+    const limit = recording.meta.duration_ms ?? Infinity, typed = (name, without) => (field(name) === '' ? without : parseTime(field(name)));
+    const [at, from, to] = [typed('at', null), typed('from', 0), typed('to', limit)];
+    const other = field('at') !== '' && field('at') !== this.shownMoment; // the field that was changed counts
+    const range = !other && (field('from') !== '' || field('to') !== '');
+    const trouble = [at, from, to].some(Number.isNaN) ? 'Times are written as 800ms, 1.5s or 2m.' : range && to <= from ? 'The range ends before it begins.' : '';
+    this.form.querySelector('.error').textContent = trouble;
+    if (trouble) return;
+    if (range) state.set({ range: `${Math.round(from)}..${Math.round(to)}`, at: '' });
+    else state.set({ at: at === null ? '' : Math.round(Math.min(at, limit)), range: '' });
   }
 
   #key(event) {
