@@ -72,6 +72,18 @@ static uint32_t brief_user(struct brief *b, uint32_t node)
         return node > 1 ? node : 0;
 }
 
+static bool brief_passes(const struct brief *b, const struct symbol_frame *frame)
+{
+        enum { BRIEF_PASSED = 1, BRIEF_SHOWN };
+        uint32_t *known = b->known && frame->function ? verdicts_of(b->known, frame->function) : NULL;
+
+        if (!known)
+                return wrapper_or_library(frame);
+        if (!*known)
+                *known = wrapper_or_library(frame) ? BRIEF_PASSED : BRIEF_SHOWN;
+        return *known == BRIEF_PASSED;
+}
+
 void brief_stack(struct brief *b, uint32_t node, size_t start)
 {
         const struct symbol_frame *frames;
@@ -85,7 +97,7 @@ void brief_stack(struct brief *b, uint32_t node, size_t start)
                 if (shown && (label_is_start(&frames[count - 1]) || label_is_thread_start(b->profile, b->symbols, node, callee)))
                         break;
                 for (uint32_t i = 0; i < count && shown < 2 && !(shown && user); i++) {
-                        if (wrapper_or_library(&frames[i]) && !(outermost && !shown && i + 1 == count))
+                        if (brief_passes(b, &frames[i]) && !(outermost && !shown && i + 1 == count))
                                 continue;
                         brief_frame(b, node, &frames[i], start, shown, user);
                         shown++;

@@ -12,6 +12,7 @@
 
 #include "base/str.h"
 #include "profile/model.h"
+#include "report/verdict.h"
 #include "symbol/symbol.h"
 
 enum { BRIEF_COLUMNS = 80 };
@@ -22,6 +23,7 @@ struct brief {
         struct str *out;
         size_t reserved; /* columns at the end of the line that callers must leave free */
         size_t columns;  /* of the line; 0: BRIEF_COLUMNS */
+        struct verdicts *known; /* which functions are passed over, for callers with many lines; NULL: found out each time */
 };
 
 /* Append to the line that begins at START of the output "function file:line", and "<- " with the caller's where that

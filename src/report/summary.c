@@ -307,7 +307,7 @@ void summary_fold(struct summary *m, const char *first, const char *text, uint32
 
 void summary_stack(struct summary *m, uint32_t node, size_t start, size_t reserved)
 {
-        struct brief line = { m->p, m->symbols, m->out, reserved, 0 };
+        struct brief line = { m->p, m->symbols, m->out, reserved, 0, NULL };
 
         brief_stack(&line, node, start);
 }

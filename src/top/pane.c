@@ -44,8 +44,9 @@ static void add_live(const struct pane_input *in, const struct row *row, struct 
                 str_text(out, "change since ");
                 str_text(out, in->picture->since);
                 str_text(out, strpbrk(in->picture->since, "0123456789") == in->picture->since ? " ago: " : ": ");
+                str_text(out, row->change_bytes > 0 ? "+" : "");
                 text_size(out, row->change_bytes);
-                str_text(out, " in ");
+                str_text(out, row->change_blocks > 0 ? " in +" : " in ");
                 text_count(out, row->change_blocks, "block");
                 str_char(out, '\n');
         }

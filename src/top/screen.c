@@ -21,7 +21,7 @@
 #include "top/figure.h"
 #include "top/screen_table.h"
 
-enum { SCREEN_WITH_COURSE = 6, SCREEN_WITH_HEADING = 4, SCREEN_WITH_STATUS = 3, SCREEN_NAME = 24, SCREEN_SPARK_MOST = 60, SCREEN_HEAP = 5 };
+enum { SCREEN_WITH_COURSE = 6, SCREEN_WITH_HEADING = 4, SCREEN_WITH_STATUS = 3, SCREEN_NAME = 24, SCREEN_SPARK_MOST = 60, SCREEN_SPARK_LEAST = 8, SCREEN_HEAP = 5 };
 
 uint32_t screen_page(uint32_t lines)
 {
@@ -103,17 +103,23 @@ static void add_rates(const struct picture *c, struct str *out)
 static void make_course(struct screen *s, const struct screen_input *in)
 {
         struct screen_line *line = add_line(s);
-        uint32_t width = in->columns / 3 < SCREEN_SPARK_MOST ? in->columns / 3 : SCREEN_SPARK_MOST;
-        struct str rates = { 0 };
-        size_t used;
+        struct str span = { 0 }, rates = { 0 };
+        uint32_t used, width = SCREEN_SPARK_LEAST;
 
-        spark_write(in, width, &line->text);
+        spark_span(in, &span);
         add_rates(in->picture, &rates);
-        used = text_columns(&line->text, 0);
-        if (used + 2 + rates.length <= in->columns) {
-                text_pad(&line->text, 0, in->lines ? in->columns - rates.length : used + 2);
-                str_text(&line->text, str_get(&rates));
+        used = (uint32_t)(span.length + (rates.length ? rates.length + 2 : 0));
+        if (used + SCREEN_SPARK_LEAST > in->columns) {
+                str_clear(&rates);
+                used = (uint32_t)span.length;
         }
+        if (in->columns > used + SCREEN_SPARK_LEAST)
+                width = in->columns - used < SCREEN_SPARK_MOST ? in->columns - used : SCREEN_SPARK_MOST;
+        spark_write(in, width, &line->text);
+        str_text(&line->text, str_get(&span));
+        if (rates.length)
+                str_format(&line->text, "  %s", str_get(&rates));
+        str_free(&span);
         str_free(&rates);
 }
 
@@ -131,7 +137,7 @@ static void make_rows(struct screen *s, const struct screen_input *in, uint32_t 
 
                 table_row(in, i, line);
                 if (in->lines && i == k->index) {
-                        text_pad(&line->text, 0, in->columns);
+                        line->text.data[0] = '>'; /* not by colour alone; the first column is never that full */
                         line->style = SCREEN_CHOSEN;
                 }
         }
@@ -177,16 +183,27 @@ static void make_pane(struct screen *s, const struct screen_input *in, uint32_t 
 
 /* ---- the last line ---- */
 
+static size_t key_width(const struct keys_help *k)
+{
+        return strcspn(k->name, " ") + 1 + strlen(k->word) + 2;
+}
+
+/* As many as fit, and always the last two: help and the way out. */
 static void add_keys(const struct screen_input *in, struct str *out)
 {
-        for (const struct keys_help *k = keys_help; k->name; k++)
-                if (*k->word && (k->when & in->state->when)) {
-                        size_t key = strcspn(k->name, " ");
+        const struct keys_help *end = keys_help;
+        size_t reserved;
 
-                        if (text_columns(out, 0) + key + strlen(k->word) + 3 > in->columns)
-                                continue;
-                        str_format(out, "%s%.*s %s", out->length ? "  " : "", (int)key, k->name, k->word);
-                }
+        while (end->name)
+                end++;
+        reserved = key_width(end - 1) + key_width(end - 2);
+        for (const struct keys_help *k = keys_help; k->name; k++) {
+                if (!*k->word || !(k->when & in->state->when))
+                        continue;
+                if (k < end - 2 && text_columns(out, 0) + key_width(k) + reserved > in->columns)
+                        continue;
+                str_format(out, "%s%.*s %s", out->length ? "  " : "", (int)strcspn(k->name, " "), k->name, k->word);
+        }
 }
 
 static void make_status(struct screen *s, const struct screen_input *in)

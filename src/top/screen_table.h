@@ -9,8 +9,9 @@
 
 #include "top/screen.h"
 
-/* Append a curve of the heap, WIDTH columns wide, and the time it covers. */
+/* Append a curve of the heap, WIDTH columns wide; and the time that it covers. */
 void spark_write(const struct screen_input *in, uint32_t width, struct str *out);
+void spark_span(const struct screen_input *in, struct str *out);
 
 /* Fill LINE with the names of the columns, or with row INDEX. */
 void table_heading(const struct screen_input *in, struct screen_line *line);

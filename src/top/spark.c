@@ -51,9 +51,9 @@ static uint64_t measure(struct spark *k, const struct picture *c)
         return top;
 }
 
-static void draw(const struct spark *k, uint64_t top, uint64_t now_ms, const struct screen_input *in, struct str *out)
+static void draw(const struct spark *k, uint64_t top, const struct screen_input *in, struct str *out)
 {
-        uint32_t reached = (uint32_t)((double)(now_ms - k->from_ms) / (double)(k->to_ms - k->from_ms) * k->width);
+        uint32_t reached = (uint32_t)((double)(in->picture->now->ms - k->from_ms) / (double)(k->to_ms - k->from_ms) * k->width);
 
         for (uint32_t i = 0; i < k->width; i++) {
                 uint64_t level = top ? (uint64_t)((double)k->most[i] / (double)top * SPARK_LEVELS) : 0;
@@ -68,20 +68,37 @@ static void draw(const struct spark *k, uint64_t top, uint64_t now_ms, const str
         }
 }
 
+/* A running process is shown for a while, a recording as a whole: what is not reached yet stays empty. */
+static struct spark span_of(const struct screen_input *in)
+{
+        uint64_t now = in->picture->now->ms ? in->picture->now->ms : 1, end = in->picture->p->meta.duration_ms;
+
+        if (in->state->when == KEYS_LIVE)
+                return (struct spark){ .from_ms = now > SPARK_SPAN_MS ? now - SPARK_SPAN_MS : 0, .to_ms = now };
+        return (struct spark){ .to_ms = end > now ? end : now };
+}
+
 void spark_write(const struct screen_input *in, uint32_t width, struct str *out)
 {
-        const struct picture *c = in->picture;
-        bool live = in->state->when == KEYS_LIVE;
-        uint64_t now = c->now->ms ? c->now->ms : 1, end = live || c->p->meta.duration_ms < now ? now : c->p->meta.duration_ms;
-        struct spark k = { .from_ms = live && now > SPARK_SPAN_MS ? now - SPARK_SPAN_MS : 0, .to_ms = end, .width = width };
+        struct spark k = span_of(in);
 
+        k.width = width;
         k.most = heap_zero(width, sizeof *k.most);
-        draw(&k, measure(&k, c), now, in, out);
+        draw(&k, measure(&k, in->picture), in, out);
         free(k.most);
-        str_text(out, live && k.from_ms ? " heap, last " : live ? " heap, all " : " heap, at ");
-        text_time(out, live ? now - k.from_ms : now);
-        if (!live) {
-                str_text(out, " of ");
-                text_time(out, end);
+}
+
+void spark_span(const struct screen_input *in, struct str *out)
+{
+        struct spark k = span_of(in);
+
+        if (in->state->when == KEYS_LIVE) {
+                str_text(out, k.from_ms ? " heap, last " : " heap, all ");
+                text_time(out, k.to_ms - k.from_ms);
+                return;
         }
+        str_text(out, " heap, at ");
+        text_time(out, in->picture->now->ms);
+        str_text(out, " of ");
+        text_time(out, k.to_ms);
 }

@@ -13,7 +13,7 @@
 #include "top/figure.h"
 #include "top/screen_table.h"
 
-enum { TABLE_SITE_LEAST = 24, TABLE_GAP = 1, TABLE_RATE_COLUMNS = 100 };
+enum { TABLE_SITE_LEAST = 24, TABLE_GAP = 1, TABLE_MARK_LEAST = 12, TABLE_WORD_ROOM = 34, TABLE_RATE_ROOM = 56 };
 
 /* In the order of ROWS_COLUMNS; those that are dropped first when there is no room have the highest number. */
 static const struct {
@@ -122,16 +122,18 @@ static void add_cell(const struct screen_input *in, const struct row *row, enum 
                 str_char(out, '-');
 }
 
-/* "^ grows 1.2 KiB/s" */
-static void add_growth(const struct screen_input *in, const struct row *row, struct str *out)
+/* "^ grows 1.2 KiB/s" in what a site of ROOM columns can spare; at last "^" alone. */
+static void add_growth(const struct screen_input *in, const struct row *row, size_t room, struct str *out)
 {
-        if (row->growth.class != GROWTH_GROWS)
+        if (row->growth.class != GROWTH_GROWS || room < TABLE_MARK_LEAST)
                 return;
-        str_text(out, in->utf8 ? "  ▲ " : "  ^ ");
-        if (in->columns >= TABLE_RATE_COLUMNS)
+        str_text(out, in->utf8 ? "  ▲" : "  ^");
+        if (room >= TABLE_RATE_ROOM) {
+                str_char(out, ' ');
                 growth_write(&row->growth, out);
-        else
-                str_text(out, growth_word(row->growth.class));
+        } else if (room >= TABLE_WORD_ROOM) {
+                str_format(out, " %s", growth_word(row->growth.class));
+        }
 }
 
 /* The end of a path tells more than its beginning. */
@@ -158,7 +160,7 @@ static void add_site(const struct screen_input *in, const struct row *row, size_
         struct str name = { 0 };
 
         if (!row->name) {
-                struct brief brief = { c->p, c->symbols, &name, 0, room };
+                struct brief brief = { c->p, c->symbols, &name, 0, room, in->known };
 
                 brief_stack(&brief, c->p->sites[row->site].node, 0);
         } else if (in->state->group == GROUP_FUNCTION) {
@@ -185,14 +187,15 @@ void table_row(const struct screen_input *in, uint32_t index, struct screen_line
                 str_char(&line->text, ' ');
         }
         str_char(&line->text, ' ');
-        add_growth(in, row, &growth);
-        used = text_columns(&line->text, 0) + text_columns(&growth, 0);
+        used = text_columns(&line->text, 0);
         room = in->columns > used ? in->columns - used : 1;
+        add_growth(in, row, room, &growth);
+        room -= text_columns(&growth, 0);
         add_site(in, row, room, &line->text);
-        text_cut(&line->text, 0, used - text_columns(&growth, 0) + room);
+        text_cut(&line->text, 0, used + room);
         if (growth.length) {
-                text_pad(&line->text, 0, in->columns - text_columns(&growth, 0));
-                line->from = (uint32_t)text_columns(&line->text, 0) + 1;
+                text_pad(&line->text, 0, used + room);
+                line->from = (uint32_t)(used + room) + 2;
                 str_text(&line->text, str_get(&growth));
                 line->to = in->columns;
                 line->part = SCREEN_WARNING;

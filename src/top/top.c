@@ -17,6 +17,8 @@
 #include "report/text.h"
 #include "top/top_form.h"
 
+#define TOP_AGES_NS 5000000000ull /* ages of blocks are shown anew so often when nothing else happens */
+
 /* ---- wishes ---- */
 
 static bool need_blocks(const struct top *t)
@@ -94,7 +96,7 @@ void top_rebase(struct top *t)
                 t->base = TOP_BASE_SNAPSHOT;
                 snprintf(name, sizeof name, "snap %u", mark->seq);
                 pin(t, picture_of_slice(t->picture.p, t->picture.numbers, mark->slice), name);
-                str_format(&t->k.message, "compared with snapshot %u%s%s from now on", mark->seq, *mark->label ? ", " : "", mark->label);
+                str_format(&t->k.message, "compared with snapshot %u%s%s%s", mark->seq, *mark->label ? " (" : "", mark->label, *mark->label ? ")" : "");
         } else if (t->base != TOP_BASE_NOW && t->picture.now) {
                 t->base = TOP_BASE_NOW;
                 pin(t, past_copy(t->picture.now), "");
@@ -128,6 +130,11 @@ static void take_picture(struct top *t)
                 snprintf(t->picture.since, sizeof t->picture.since, "%s", t->pin_name);
 }
 
+static bool is_same(const struct profile_slice *a, const struct profile_slice *b)
+{
+        return a->allocs == b->allocs && a->frees == b->frees && a->live_bytes == b->live_bytes;
+}
+
 bool top_refresh(struct top *t, struct err *e)
 {
         struct rows_request request = { .filter = &t->filter, .wrappers = t->o->wrappers, .sort = t->k.sort, .ascending = t->k.ascending };
@@ -141,10 +148,26 @@ bool top_refresh(struct top *t, struct err *e)
         if (!t->picture.whole && need_blocks(t) && !t->k.thread.length) /* moments of a recording know no threads and sizes */
                 t->k.group = GROUP_STACK;
         request.group = t->k.group;
+        t->shown = t->picture.now->sum;
+        t->shown_then = t->picture.then ? t->picture.then->sum : (struct profile_slice){ 0 };
+        t->shown_ns = clock_now_ns();
+        t->shown_still = t->picture.last && is_same(&t->picture.last->sum, &t->shown);
         if (!rows_make(&t->rows, &t->picture, &request, e))
                 return false;
         keys_choose(&t->k, &t->rows, known && t->k.index ? rows_find(&t->rows, t->k.chosen) : t->k.index);
         return true;
+}
+
+/* A quiet process costs next to nothing: what is looked at again and again is mostly that nothing happened. */
+bool top_follow(struct top *t, struct err *e)
+{
+        const struct picture *c = &t->picture;
+
+        take_picture(t);
+        if (c->now && c->then && c->last && is_same(&c->now->sum, &t->shown) && is_same(&c->then->sum, &t->shown_then) &&
+            is_same(&c->last->sum, &c->now->sum) && t->shown_still && clock_now_ns() - t->shown_ns < TOP_AGES_NS)
+                return true;
+        return top_refresh(t, e);
 }
 
 /* The resolver is another one: what was remembered by its names is void. */
@@ -152,6 +175,7 @@ static bool renew_names(struct top *t, struct err *e)
 {
         if (t->o->wrappers)
                 verdicts_free(&t->o->wrappers->known);
+        verdicts_free(&t->known);
         return top_filters(t, e);
 }
 
@@ -178,6 +202,7 @@ void top_screen(struct top *t, uint32_t columns, uint32_t lines, struct screen *
         struct screen_input in = { .picture = &t->picture,
                                    .rows = &t->rows,
                                    .state = &t->k,
+                                   .known = &t->known,
                                    .ended = *t->ended.text ? t->ended.text : NULL,
                                    .columns = columns,
                                    .lines = lines,
@@ -236,6 +261,7 @@ void top_free(struct top *t)
         filter_free(&t->filter);
         filter_free(&t->threads);
         past_moment_free(&t->pin);
+        verdicts_free(&t->known);
         live_free(&t->live);
         if (!t->o->pid)
                 player_free(&t->player);

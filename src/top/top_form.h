@@ -24,11 +24,15 @@ struct top {
         struct live live;
         struct player player;
         struct filter filter, threads; /* of names and threads; of threads alone */
+        struct verdicts known;         /* of brief.h */
         struct picture picture;
         struct rows rows;
         enum top_base base;
         struct past_moment pin;        /* of TOP_BASE_SNAPSHOT and TOP_BASE_NOW */
         char pin_name[16];             /* "snap 2"; "" for the time since */
+        struct profile_slice shown, shown_then; /* what the rows are of */
+        uint64_t shown_ns;             /* when they were made */
+        bool shown_still;              /* their rates are all zero */
         struct err ended;              /* text not "": there is no further look */
 };
 
@@ -37,6 +41,9 @@ bool top_filters(struct top *t, struct err *e);
 
 /* Picture and rows anew, after a look, a move in time, or another wish. */
 bool top_refresh(struct top *t, struct err *e);
+
+/* After a look: the same, unless nothing happened that rows tell of (but their ages, which may wait for some seconds). */
+bool top_follow(struct top *t, struct err *e);
 
 /* What is shown now, in COLUMNS and LINES (0: for a script). */
 void top_screen(struct top *t, uint32_t columns, uint32_t lines, struct screen *s);

@@ -75,9 +75,9 @@ static void take_look(struct view *v)
                 end_looks(v, &a->err);
                 return;
         }
-        if (!top_take_look(&v->top, a, &e))
+        if (!top_take_look(&v->top, a, &e) || !top_follow(&v->top, &e))
                 say(v, e.text);
-        refresh(v);
+        v->dirty = true;
 }
 
 static void take_snapshot(struct view *v)
