@@ -20,7 +20,7 @@ export class Shell {
     this.state = state;
     this.feed = new Feed(data, state, () => this.#refresh());
     this.nav = h('nav', { 'aria-label': 'Pages' });
-    this.bars = h('div', { class: 'notices' });
+    this.bars = h('section', { class: 'notices', 'aria-label': 'Warnings' });
     this.chosen = h('div', { class: 'chosen', role: 'region', 'aria-label': 'What is chosen' });
     this.main = h('main', { id: 'main', tabindex: '-1' });
     this.head = h('header');

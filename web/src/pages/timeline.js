@@ -215,7 +215,7 @@ class Timeline {
 
   #drawList() {
     const { recording, state } = this.context, { slices } = recording, heap = (mark) => slices.live_bytes[Math.max(0, recording.sliceAt(mark.ms))];
-    const act = (label, title, action) => h('button', { type: 'button', class: 'plain', title, 'aria-label': title, onclick: action }, label);
+    const act = (label, m, action) => h('button', { type: 'button', class: 'plain', 'aria-label': `${label}: ${momentText(m.ms)}`, onclick: action }, label);
     const rangeWith = (which, ms) => {
       const [from, to] = parseRange(state.get('range')) ?? [0, recording.meta.duration_ms];
       state.set({ range: which === 'from' ? `${ms}..${Math.max(to, ms)}` : `${Math.min(from, ms)}..${ms}`, at: '' });
@@ -227,7 +227,7 @@ class Timeline {
         { id: 'type', label: 'What', value: (m) => m.type, cell: (m) => [h('b', { class: 'letter' }, markKind(m.type).letter), ` ${markKind(m.type).label}`] },
         { id: 'label', label: 'Name', value: (m) => m.label },
         { id: 'heap', label: 'Heap then', numeric: true, value: heap, cell: (m) => bytes(heap(m)) },
-        { id: 'choose', label: 'Choose', cell: (m) => [act('this moment', `At ${momentText(m.ms)}`, () => state.set({ at: m.type === 'peak' ? 'peak' : m.ms, range: '' })), act('from here', `From ${momentText(m.ms)}`, () => rangeWith('from', m.ms)), act('up to here', `Up to ${momentText(m.ms)}`, () => rangeWith('to', m.ms))] },
+        { id: 'choose', label: 'Choose', cell: (m) => [act('this moment', m, () => state.set({ at: m.type === 'peak' ? 'peak' : m.ms, range: '' })), act('from here', m, () => rangeWith('from', m.ms)), act('up to here', m, () => rangeWith('to', m.ms))] },
       ],
     });
     fill(this.list, h('h2', { id: 'moments' }, 'Moments'), this.table.element);
