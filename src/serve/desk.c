@@ -140,15 +140,20 @@ static bool start_process(struct desk *d)
         return false;
 }
 
+/* An order is far smaller than what such a socket takes at once, and there is no other in it. */
+static bool give(const struct desk *d, const char *order)
+{
+        ssize_t length = (ssize_t)strlen(order);
+
+        return d->pid && send(d->fd, order, (size_t)length, MSG_NOSIGNAL) == length;
+}
+
 bool desk_start(struct desk *d, const char *order)
 {
-        size_t length = strlen(order);
-
-        if (!d->pid && !start_process(d))
-                return false;
-        if (send(d->fd, order, length, MSG_NOSIGNAL) != (ssize_t)length) {
+        if (!give(d, order)) { /* none yet, or it died meanwhile */
                 end_process(d);
-                return false;
+                if (!start_process(d) || !give(d, order))
+                        return false;
         }
         d->order = heap_text(order);
         return true;

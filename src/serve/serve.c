@@ -260,6 +260,14 @@ static int patience_ms(const struct serve *s)
         return first == UINT64_MAX ? -1 : first < now_ns ? 0 : (int)((first - now_ns) / 1000000u + 1);
 }
 
+/* The signal is taken, so that it does not come once more when we are done. */
+static bool was_told_to_end(const struct serve *s)
+{
+        struct signalfd_siginfo told;
+
+        return read(s->signals, &told, sizeof told) == (ssize_t)sizeof told;
+}
+
 static void step(struct serve *s)
 {
         struct pollfd polled[SERVE_FIRST + SERVE_CLIENTS_MAX];
@@ -267,7 +275,7 @@ static void step(struct serve *s)
 
         if (poll(polled, count, patience_ms(s)) < 0)
                 return;
-        s->stop = polled[SERVE_SIGNALS].revents != 0;
+        s->stop = polled[SERVE_SIGNALS].revents && was_told_to_end(s);
         if (polled[SERVE_DESK].revents)
                 take_work(s);
         for (uint32_t i = SERVE_FIRST; i < count; i++)
