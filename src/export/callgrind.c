@@ -35,6 +35,14 @@ struct entry {
         uint64_t calls;
 };
 
+enum { NAME_OBJECT, NAME_FILE, NAME_FUNCTION, NAME_KINDS };
+
+/* Numbers of the names of a function. */
+struct spelling {
+        uint32_t of[NAME_KINDS];
+        bool known;
+};
+
 struct callgrind {
         const struct export_input *in;
         struct stacks stacks; /* by line */
@@ -50,7 +58,9 @@ struct callgrind {
         uint32_t entry_count;
         enum cost_kind events[COST_COUNT];
         int event_count;
-        struct strings names[3]; /* of objects, files and functions: each is written once, then told by its number */
+        struct strings names[NAME_KINDS]; /* each is written once, then told by its number */
+        uint32_t written[NAME_KINDS];
+        struct spelling *spellings; /* by function, as in folds */
         struct str *out;
 };
 
@@ -144,6 +154,7 @@ static void find_functions(struct callgrind *c)
 
         c->functions = heap_zero(s->frame_count, sizeof *c->functions);
         c->examples = heap_zero(s->frame_count, sizeof *c->examples);
+        c->spellings = heap_zero(2 * (size_t)s->frame_count, sizeof *c->spellings);
         for (uint32_t i = 0; i < s->frame_count; i++) {
                 struct symbol_frame whole = *s->frames[i].names;
                 uint32_t before = c->numbers.count;
@@ -230,43 +241,69 @@ static void make_entries(struct callgrind *c)
 
 /* ---- text ---- */
 
-enum { NAME_OBJECT, NAME_FILE, NAME_FUNCTION };
-
 /* "fl=(3) path", the second time "fl=(3)". */
-static void put_name(struct callgrind *c, const char *field, int kind, const char *name)
+static void put_name(struct callgrind *c, const char *field, int kind, uint32_t number)
 {
-        struct str plain = { 0 };
-        uint32_t before = c->names[kind].count, number;
-
-        stacks_plain_text(name, "", 0, &plain);
-        number = strings_number(&c->names[kind], plain.length ? str_get(&plain) : "???");
-        str_format(c->out, "%s=(%u)", field, number + 1);
-        if (number == before) {
+        str_text(c->out, field);
+        json_number(c->out, number + 1);
+        str_char(c->out, ')');
+        if (number == c->written[kind]) { /* numbers are given in the order of their first use */
+                c->written[kind]++;
                 str_char(c->out, ' ');
                 str_text(c->out, c->names[kind].at[number]);
         }
         str_char(c->out, '\n');
-        str_free(&plain);
 }
 
-/* PREFIX is "c" for who is called. */
-static void put_function(struct callgrind *c, const char *prefix, uint32_t function)
+static uint32_t name_of(struct callgrind *c, int kind, const char *name)
+{
+        struct str plain = { 0 };
+        uint32_t number;
+
+        stacks_plain_text(name ? name : "", "", 0, &plain);
+        number = strings_number(&c->names[kind], plain.length ? str_get(&plain) : "???");
+        str_free(&plain);
+        return number;
+}
+
+static const struct spelling *spelling_of(struct callgrind *c, uint32_t function)
 {
         uint32_t frame = c->examples[function / 2];
-        const char *module = stacks_module(&c->stacks, frame), *file = c->stacks.frames[frame].names->file;
-        struct str field = { 0 }, name = { 0 };
+        struct spelling *s = &c->spellings[function];
+        struct str name = { 0 };
 
+        if (s->known)
+                return s;
+        s->known = true;
         stacks_name(&c->stacks, frame, &name);
         if (function % 2)
                 str_text(&name, "'2");
-        str_format(&field, "%sob", prefix);
-        put_name(c, str_get(&field), NAME_OBJECT, module ? module : "");
-        put_name(c, *prefix ? "cfi" : "fl", NAME_FILE, file ? file : "");
-        str_clear(&field);
-        str_format(&field, "%sfn", prefix);
-        put_name(c, str_get(&field), NAME_FUNCTION, str_get(&name));
-        str_free(&field);
+        s->of[NAME_OBJECT] = name_of(c, NAME_OBJECT, stacks_module(&c->stacks, frame));
+        s->of[NAME_FILE] = name_of(c, NAME_FILE, c->stacks.frames[frame].names->file);
+        s->of[NAME_FUNCTION] = name_of(c, NAME_FUNCTION, str_get(&name));
         str_free(&name);
+        return s;
+}
+
+static void put_function(struct callgrind *c, uint32_t function)
+{
+        const struct spelling *s = spelling_of(c, function);
+
+        put_name(c, "\nob=(", NAME_OBJECT, s->of[NAME_OBJECT]);
+        put_name(c, "fl=(", NAME_FILE, s->of[NAME_FILE]);
+        put_name(c, "fn=(", NAME_FUNCTION, s->of[NAME_FUNCTION]);
+}
+
+static void put_call(struct callgrind *c, const struct entry *entry)
+{
+        const struct spelling *s = spelling_of(c, entry->callee - 1);
+
+        put_name(c, "cob=(", NAME_OBJECT, s->of[NAME_OBJECT]);
+        put_name(c, "cfi=(", NAME_FILE, s->of[NAME_FILE]);
+        put_name(c, "cfn=(", NAME_FUNCTION, s->of[NAME_FUNCTION]);
+        str_text(c->out, "calls=");
+        json_number(c->out, entry->calls);
+        str_text(c->out, " 0\n");
 }
 
 static void put_costs(struct callgrind *c, const struct costs *costs)
@@ -283,16 +320,10 @@ static void put_entries(struct callgrind *c)
         for (uint32_t i = 0; i < c->entry_count; i++) {
                 const struct entry *entry = &c->entries[i];
 
-                if (!i || entry[-1].function != entry->function) {
-                        str_char(c->out, '\n');
-                        put_function(c, "", entry->function);
-                }
-                if (entry->callee) {
-                        put_function(c, "c", entry->callee - 1);
-                        str_text(c->out, "calls=");
-                        json_number(c->out, entry->calls);
-                        str_text(c->out, " 0\n");
-                }
+                if (!i || entry[-1].function != entry->function)
+                        put_function(c, entry->function);
+                if (entry->callee)
+                        put_call(c, entry);
                 json_number(c->out, entry->line);
                 put_costs(c, &entry->costs);
         }
@@ -371,10 +402,11 @@ static void callgrind_free(struct callgrind *c)
 {
         stacks_free(&c->stacks);
         function_free(&c->numbers);
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < NAME_KINDS; i++)
                 strings_free(&c->names[i]);
         free(c->functions);
         free(c->examples);
+        free(c->spellings);
         free(c->folded);
         free(c->folds);
         free(c->table);

@@ -242,12 +242,13 @@ static void put_samples(struct pprof *w)
 static void put_types(struct pprof *w)
 {
         enum cost_kind first = w->in->cost_set ? w->in->cost : COST_LIVE_BYTES;
+        uint64_t sampled = w->in->profile->totals.sample_bytes;
 
         for (int i = 0; i < count_values(w); i++)
                 put_type(w, PROFILE_SAMPLE_TYPE, cost_names[i].pprof, cost_names[i].unit);
         put_number(&w->message, PROFILE_DEFAULT_TYPE, text_of(w, cost_names[first].pprof));
         put_type(w, PROFILE_PERIOD_TYPE, "space", "bytes");
-        put_number(&w->message, PROFILE_PERIOD, 1);
+        put_number(&w->message, PROFILE_PERIOD, sampled ? sampled : 1);
 }
 
 /* Equal types make profiles comparable (-diff_base), so all are there; what the zeros mean is told. */
