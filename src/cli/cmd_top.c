@@ -73,7 +73,7 @@ static int say_help(void)
 {
         struct str out = { 0 };
 
-        str_text(&out, "usage: seep top [OPTIONS] PID|FILE\n\n"
+        str_text(&out, "usage: seep top [OPTIONS] [PID|FILE]\n\n"
                        "Show where a process that is being recorded holds its memory, as it runs: live\n"
                        "bytes by call stack, how they changed in the last 60 seconds, blocks, calls per\n"
                        "second, age. PID is its own, or that of the seep that started it. Of a recording\n"

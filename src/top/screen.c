@@ -238,6 +238,9 @@ static void fit(struct screen_line *line, const struct screen_input *in)
         struct str plain = { 0 };
 
         text_cut(&line->text, 0, in->columns);
+        while (text_columns(&line->text, 0) > in->columns) /* too narrow for an ellipsis */
+                line->text.data[--line->text.length] = 0;
+        line->to = line->to < in->columns ? line->to : in->columns;
         if (in->utf8)
                 return;
         for (const char *at = str_get(&line->text); *at; at++)
