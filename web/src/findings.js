@@ -17,11 +17,11 @@ const FOREIGN = /^(std|__gnu_cxx|__cxxabiv1|boost|core|alloc)::|^<|^operator |^(
 
 const isForeign = (recording, frame) => FOREIGN.test(recording.functionName(frame)) || /^\/usr\/(include|lib|src)\//.test(recording.fileOf(frame)) || !recording.fileOf(frame);
 
-/** The frame from which the function of a site was called; of a library's function the first that is no library's.  -1: none. */
+/** The frame from which the function of a site was called, passing over libraries; -1: none. */
 export function callerOf(recording, site) {
   const own = recording.siteFrame(site), frames = recording.framesOf(recording.trimmedNode(recording.sites.node[site])), name = recording.functionName(own);
   const beyond = frames.filter((frame) => recording.functionName(frame) !== name);
-  return (isForeign(recording, own) ? beyond.find((frame) => !isForeign(recording, frame)) : undefined) ?? beyond[0] ?? -1;
+  return beyond.find((frame) => !isForeign(recording, frame)) ?? (isForeign(recording, own) ? beyond[0] : undefined) ?? -1;
 }
 
 // ---- owners ----

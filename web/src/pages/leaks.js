@@ -29,7 +29,7 @@ function classCards({ recording, state }, keep) {
     return h('button', { type: 'button', class: `card${error && whole.blocks ? ' bad' : ''}`, 'aria-pressed': String(shown.includes(id)), dataset: { keep: `class-${id}` }, onclick: () => toggle(id) },
       h('span', { class: 'card-title' }, title), h('span', { class: 'big' }, bytes(whole.bytes)),
       h('span', { class: 'card-text' }, `in ${count(whole.blocks, 'block')}${error ? (whole.blocks ? ' · an error' : ' · fine') : ''}`),
-      cut && h('span', { class: 'card-text' }, `${bytes(part.bytes)} in ${count(part.blocks, 'block')} in the list's choice`),
+      cut && h('span', { class: 'card-text' }, `${bytes(part.bytes)} in ${count(part.blocks, 'block')} in this choice`),
       h('span', { class: 'card-help' }, `${meaning} ${todo}`),
       h('span', { class: 'card-switch' }, shown.includes(id) ? '☑ listed below' : '☐ not listed'));
   }));
@@ -44,10 +44,11 @@ function growthCell({ recording, view }, site) {
     h('span', null, `${SIGNS[growth.word]} ${words}${growth.perHour ? ` ${rate(growth.perHour)}` : ''}`));
 }
 
-function growthWords({ recording }, site) {
+function growthWords({ recording, view }, site) {
   const { word, help, perHour } = growthOf(recording, site);
   const ahead = perHour > 0 ? ` At this rate it takes ${hoursText(GIB / perHour)} for 1 GiB more.` : '';
-  return h('p', null, h('strong', null, `${SIGNS[word]} ${word || 'growth not known'}: `), help, ahead);
+  const more = view.columns.live_bytes[site], range = view.moment.of === OF.RANGE ? ` In the chosen range it became ${bytes(Math.abs(more))} ${more < 0 ? 'less' : 'more'}.` : '';
+  return h('p', null, h('strong', null, `${SIGNS[word]} ${word || 'growth not known'}: `), help, ahead, range);
 }
 
 /** Who holds a block: from a root, step by step. */
@@ -71,13 +72,16 @@ function rulesPart(recording, row) {
     form('Valgrind', recording.text(rows.valgrind[row]), 'An entry of a file for seep … --suppressions FILE, or valgrind --suppressions=FILE.'));
 }
 
+/** How many of the blocks of a place it concerns: all, or one in ten, points to different mistakes. */
+const partWords = (blocks, all, kind) => (blocks >= all ? `That is all that was ever allocated here by ${kind}. ` : `That is ${share(blocks, all)} of the ${number(all)} blocks that were allocated here by ${kind}: the others were freed, or are held. `);
+
 function rowDetail(context, row, keep) {
   const { recording } = context, { rows } = recording.leaks, { sites } = recording;
   const address = recording.text(rows.address[row.row]), type = recording.text(rows.type[row.row]), path = recording.paths[rows.path[row.row]];
   const about = leakClass(row.class), steps = path?.steps?.length > 0;
   return [
     h('p', null, h('strong', null, `${bytes(row.bytes)} in ${count(row.blocks, 'block')} ${about.title}`), row.hangingBlocks ? `, and ${bytes(row.hangingBytes)} in ${count(row.hangingBlocks, 'block')} hang on ${row.blocks === 1 ? 'it' : 'them'}` : '', '. ',
-      row.site >= 0 ? `${share(row.blocks, sites.allocs[row.site])} of the ${count(sites.allocs[row.site], 'block')} that were allocated here by ${recording.kindOf(row.site)}. ` : '',
+      row.site >= 0 ? partWords(row.blocks, sites.allocs[row.site], recording.kindOf(row.site)) : '',
       `The oldest was ${time(row.ageMs)} old at the search${address ? [' (at ', address, ')'].join('') : ''}.`,
       type ? [' Its type: ', h('code', null, type), '.'] : null),
     about.error ? h('p', null, 'The stack is where it was allocated; the mistake is where the last pointer to it was overwritten, or went out of scope.') : null,
@@ -128,7 +132,7 @@ function leakList(context, passes, keep) {
   return [
     lost.length > 3 ? h('p', null, `The first three of ${count(lost.length, 'place')} have ${share(lost.slice(0, 3).reduce((all, row) => all + row.weight, 0), sum)} of what is lost. Begin there.`) : null,
     openTable({
-      caption: `By place, the worst class and then the largest first: ${listed}`, rows, state, name: 'leak', opened: firstOpen(rows, state),
+      caption: `The worst class and then the largest first: ${listed}`, rows, state, name: 'leak', opened: firstOpen(rows, state),
       key: (row) => `${leakClass(row.class).id}-${row.site >= 0 ? recording.sites.id[row.site] : 'rest'}`,
       columns: [
         { label: 'Allocated in', cell: (row) => (row.site >= 0 ? siteWords(recording, row.site) : '(all others)') },
@@ -235,7 +239,7 @@ function draw(context, keep) {
     lead('Memory that was not given back: what is lost for good, what only gets more, and what was released wrongly.'),
     leaks.scanned ? [
       h('p', null, `Searched ${leaks.when || 'once'}. Each block that was not freed is in one of four classes; only the first one is an error.`),
-      classCards(context, passes), wholeRunNote(view, 'The search has numbers'), leakList(context, passes, keep),
+      classCards(context, passes), wholeRunNote(view, 'The search has numbers'), section('By place', leakList(context, passes, keep)),
       leaks.suppressed.blocks ? h('p', null, `Besides, ${bytes(leaks.suppressed.bytes)} in ${count(leaks.suppressed.blocks, 'block')} that are lost were suppressed by rules and are in no number above.`) : null,
     ] : notSearched(context),
     growing(context, passes, keep), wrongReleases(context), resources(context),
