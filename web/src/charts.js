@@ -56,6 +56,7 @@ function drawChosen(u, chosen) {
   ctx.fillStyle = color('chosen-fill');
   ctx.strokeStyle = color('chosen');
   ctx.lineWidth = 2 * devicePixelRatio;
+  ctx.setLineDash([]);
   if (to > from) ctx.fillRect(from, bbox.top, to - from, bbox.height);
   for (const x of new Set([from, to])) {
     ctx.beginPath();
@@ -98,6 +99,11 @@ export function timeChart(options) {
   const root = h('div', { class: `chart${small ? ' small' : ''}`, role: 'img', 'aria-label': options.label });
   let chosen = options.chosen ?? null, dragged = false;
   const seconds = Array.from(ms, (n) => n / 1000);
+  /** While nothing is pointed at, the legend tells of the chosen moment, or of the last one. */
+  const rest = (u) => {
+    const last = u.data[0].length - 1;
+    if (!small && last >= 0) u.setLegend({ idx: chosen ? u.valToIdx(chosen[1] / 1000) : last }, false);
+  };
   const plot = new uPlot({
     width: Math.max(200, options.width ?? 600), height,
     legend: { show: !small, live: true },
@@ -107,6 +113,8 @@ export function timeChart(options) {
     series: [{ label: 'time', value: (_, s) => (s === null || s === undefined ? '–' : momentText(s * 1000)) }, ...series.map(seriesOf)],
     axes: axes(series[0]?.form ?? 'bytes', small),
     hooks: {
+      ready: [(u) => rest(u)],
+      setCursor: [(u) => u.cursor.left < 0 && rest(u)],
       draw: [(u) => drawMarks(u, options.marks ?? []), (u) => drawChosen(u, chosen)],
       setSelect: [(u) => {
         if (!options.onrange || u.select.width < 4) return;
@@ -126,7 +134,7 @@ export function timeChart(options) {
   return {
     element: root,
     plot,
-    setChosen(next) { chosen = next; plot.redraw(false, false); },
+    setChosen(next) { chosen = next; plot.redraw(false, false); rest(plot); },
     setData(times, columns) { plot.setData([Array.from(times, (n) => n / 1000), ...columns.map((values) => Array.from(values))]); },
     destroy() { observer.disconnect(); plot.destroy(); },
   };

@@ -15,7 +15,8 @@ export class Feed {
   #special = null;
 
   /** DATA: as load() gave it; replaced in place when newer ones come. */
-  constructor(data, state, onchange) {
+  constructor(data, state, onchange, everyMs = ASK_MS) {
+    this.everyMs = everyMs;
     this.data = data;
     this.state = state;
     this.trouble = '';
@@ -58,7 +59,7 @@ export class Feed {
 
   #later() {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#ask(), ASK_MS);
+    this.#timer = setTimeout(() => this.#ask(), this.everyMs);
   }
 
   async #ask() {
