@@ -199,8 +199,11 @@ static int prepare(struct sql *q)
                         return say_wrong(q, begin);
                 if (!statement) /* a comment, or nothing */
                         continue;
+                q->refused |= !sqlite3_stmt_readonly(statement);
                 q->statements = heap_grow(q->statements, q->statement_count + 1, sizeof *q->statements);
                 q->statements[q->statement_count++] = statement;
+                if (q->refused)
+                        return say_wrong(q, begin);
                 if (sqlite3_bind_parameter_count(statement))
                         return message_usage("sql", "%s: there are no parameters to be filled in", sqlite3_bind_parameter_name(statement, 1) ? sqlite3_bind_parameter_name(statement, 1) : "?");
         }

@@ -139,7 +139,7 @@ static bool stream(struct sql_result *r, sqlite3_stmt *row)
 /* ---- a table ---- */
 
 struct table {
-        struct str text; /* cells, each with a NUL behind it; the first row is the names */
+        struct str text; /* cells, each with a NUL behind it; the first row is the names if they are wanted */
         uint64_t cells;
         int columns;
         size_t *widths;
@@ -179,11 +179,9 @@ static void table_write(const struct table *t, struct sql_result *r)
 
         for (uint64_t i = 0; i < t->cells; i++, cell += strlen(cell) + 1) {
                 int column = (int)(i % (unsigned)t->columns);
-                bool head = i < (unsigned)t->columns, last = column == t->columns - 1;
+                bool head = !r->no_header && i < (unsigned)t->columns, last = column == t->columns - 1;
                 size_t start, room = t->widths[column];
 
-                if (head && r->no_header)
-                        continue;
                 if (head && column == 0)
                         text_color(out, r->color, TEXT_BOLD);
                 if (t->numbers[column]) {
@@ -213,7 +211,8 @@ static bool tabulate(struct sql_result *r, sqlite3_stmt *row)
         t.numbers = heap_zero((size_t)t.columns, sizeof *t.numbers);
         for (int i = 0; i < t.columns; i++) {
                 t.numbers[i] = true;
-                table_cell(&t, sqlite3_column_name(row, i));
+                if (!r->no_header)
+                        table_cell(&t, sqlite3_column_name(row, i));
         }
         while ((step = sqlite3_step(row)) == SQLITE_ROW)
                 table_row(&t, row);
