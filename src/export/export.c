@@ -66,8 +66,8 @@ bool export_gives(const struct export_input *in, const struct cost_source *sourc
 void export_remark_negative(const struct export_input *in, uint32_t count)
 {
         if (count && in->remarks)
-                str_format(in->remarks, "%u stack%s with less memory than before left out: this form has no negative numbers\n", count,
-                           count == 1 ? " is" : "s are");
+                str_format(in->remarks, "this form has no negative numbers: %u stack%s with less memory than before %s left out\n", count,
+                           count == 1 ? "" : "s", count == 1 ? "is" : "are");
 }
 
 void export_remark_cut(const struct export_input *in, const char *why)
