@@ -15,7 +15,7 @@ export function keeper(view) {
 /** Code of libraries that others write: named as in the library, or in a file of the system. */
 const FOREIGN = /^(std|__gnu_cxx|__cxxabiv1|boost|core|alloc)::|^<|^operator |^(void|std::\w+&?) std::|^_/;
 
-const isForeign = (recording, frame) => FOREIGN.test(recording.functionName(frame)) || /^\/usr\/(include|lib|src)\//.test(recording.fileOf(frame)) || !recording.fileOf(frame);
+export const isForeign = (recording, frame) => FOREIGN.test(recording.functionName(frame)) || /^\/usr\/(include|lib|src)\//.test(recording.fileOf(frame)) || !recording.fileOf(frame);
 
 /** The frame from which the function of a site was called, passing over libraries; -1: none. */
 export function callerOf(recording, site) {

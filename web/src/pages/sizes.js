@@ -28,8 +28,8 @@ const className = (axis, entry) => (entry.to === Infinity ? `${axis.form(entry.f
 function fields(state, axis) {
   const range = parseRange(state.get(axis.key)) ?? [-Infinity, Infinity];
   const error = h('span', { class: 'error', role: 'alert' });
-  const field = (i, label) => h('label', { class: 'field' }, `${label} `, h('input', { type: 'text', size: 9, placeholder: i ? 'any' : '0', value: Number.isFinite(range[i]) ? axis.form(range[i]) : '', dataset: { keep: `${axis.key}-${i}` }, onchange: (event) => write(i, event.target.value) }));
-  const write = (i, text) => {
+  const field = (i, label) => h('label', { class: 'field' }, `${label} `, h('input', { type: 'text', size: 9, placeholder: i ? 'any' : '0', value: Number.isFinite(range[i]) ? axis.form(range[i]) : '', dataset: { keep: `${axis.key}-${i}` }, onchange: (event) => setTimeout(write, 0, i, event.target.value) }));
+  const write = (i, text) => { // after the focus has gone on to the next element: the page is drawn anew
     const value = text.trim() === '' ? (i ? Infinity : -Infinity) : axis.parse(text);
     const next = i ? [range[0], value] : [value, range[1]];
     if (Number.isNaN(value) || next[0] >= next[1]) {
@@ -40,7 +40,13 @@ function fields(state, axis) {
     state.set({ [axis.key]: next.some(Number.isFinite) ? next.map(part).join('..') : '' });
   };
   return h('div', { class: 'brush' }, 'Average of a stack: ', field(0, 'from'), field(1, 'below'),
-    h('button', { type: 'button', disabled: state.get(axis.key) === '', dataset: { keep: `${axis.key}-clear` }, onclick: () => { state.set({ [axis.key]: '' }); announce(`${axis.title}: all`); } }, 'Clear'), error);
+    h('button', { type: 'button', dataset: { keep: `${axis.key}-clear` }, onclick: () => { state.set({ [axis.key]: '' }); announce(`${axis.title}: all`); } }, 'Clear'), error);
+}
+
+/** The bar that was focused stays so when the page is drawn again. */
+function kept(axis, bars) {
+  [...bars.children].forEach((bar, i) => { bar.dataset.keep = `${axis.key}-bar-${i}`; });
+  return bars;
 }
 
 function chart({ recording, state }, axis) {
@@ -49,14 +55,14 @@ function chart({ recording, state }, axis) {
   const range = parseRange(state.get(axis.key)), step = Math.ceil(list.length / TICKS);
   const middle = median(list);
   return section(axis.title, h('p', null, `${count(all, axis.noun)} of the whole run. `, middle && middle.to < Infinity ? axis.most(middle) : ''),
-    histogram({
+    kept(axis, histogram({
       label: `${axis.title}: number of ${axis.noun}s by class`, values: list.map((entry) => entry.count), names: (i) => className(axis, list[i]), form: (n) => `${count(n, axis.noun)}, ${share(n, all)}`,
       axis: (i) => (i % step === 0 ? axis.form(list[i].from) : ''), chosen: range && (touched(list, range[0], range[1]) ?? [-1, -1]), onbrush: (part) => state.set({ [axis.key]: part ? rangeText(list, part) : '' }),
-    }), fields(state, axis), classTable(axis, list, all));
+    })), fields(state, axis), classTable(axis, list, all));
 }
 
 function classTable(axis, list, all) {
-  return h('details', { dataset: { keep: `table-${axis.key}` } }, h('summary', null, 'As a table'), h('table', { class: 'narrow' }, h('caption', { class: 'unseen' }, axis.title),
+  return h('details', { dataset: { keep: `table-${axis.key}` } }, h('summary', { dataset: { keep: `summary-${axis.key}` } }, 'As a table'), h('table', { class: 'narrow' }, h('caption', { class: 'unseen' }, axis.title),
     h('thead', null, h('tr', null, h('th', { scope: 'col' }, axis.title), h('th', { scope: 'col', class: 'num' }, `${axis.noun}s`), h('th', { scope: 'col', class: 'num' }, 'Share'))),
     h('tbody', null, list.map((entry) => h('tr', null, h('th', { scope: 'row' }, className(axis, entry)), h('td', { class: 'num' }, number(entry.count)), h('td', { class: 'num' }, share(entry.count, all)))))));
 }
@@ -142,7 +148,7 @@ function draw(context) {
   if (!recording.totals.allocations) return [head, emptyState('No allocations.', 'The recording has none: the program made no call that was seen, or recording was off.')];
   return [
     head,
-    h('p', null, 'Choose bars (drag, or arrow keys with Shift and Enter) or type limits: all pages then show only the stacks whose blocks are like this on average.', ' ',
+    h('p', { class: 'no-print' }, 'Choose bars (drag, or arrow keys with Shift and Enter) or type limits: all pages then show only the stacks whose blocks are like this on average.', ' ',
       state.get('size') || state.get('life') ? h('button', { type: 'button', dataset: { keep: 'clear-brushes' }, onclick: () => state.set({ size: '', life: '' }) }, 'Clear both') : null),
     h('div', { class: 'columns' }, chart(context, AXES.size), chart(context, AXES.life)),
     h('div', { class: 'toolbar' }, costChooser(context)),
