@@ -205,7 +205,7 @@ class Timeline {
     const { recording, state } = this.context, { slices } = recording, moment = momentOf(recording, state);
     const end = Math.max(0, recording.sliceAt(moment.to)), start = recording.sliceAt(moment.from);
     const value = (key, i) => (i >= 0 ? slices[key][i] : 0);
-    if (moment.of === 'run') fill(this.facts, 'Drag over a chart to choose a range, click to choose a moment: all pages follow. Or type times, or take one from the list below.');
+    if (moment.of === 'run') fill(this.facts, h('span', { class: 'hint' }, 'Drag over a chart to choose a range, click to choose a moment: all pages follow. Or type times, or take one from the list below.'));
     else if (moment.of === 'range') {
       fill(this.facts, h('strong', null, `${moment.text} (${time(moment.to - moment.from)}): `),
         `heap ${signed(value('live_bytes', end) - value('live_bytes', start))}, blocks ${signed(value('live_blocks', end) - value('live_blocks', start), number)}, `
