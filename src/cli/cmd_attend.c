@@ -82,9 +82,8 @@ static void on_done(void *context, struct profile *p, const char *path, bool wri
 {
         const struct attend *a = context;
 
-        (void)p, (void)is_main; /* what matters was said */
-        if (written && *path)
-                push_recorded(a->push, path);
+        (void)is_main; /* what matters was said */
+        push_recorded(a->push, p, written && *path ? path : NULL);
 }
 
 static void on_reported(void *context, const char *program, uint32_t pid, const char *path)

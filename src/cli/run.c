@@ -33,8 +33,7 @@ static void on_done(void *context, struct profile *p, const char *path, bool wri
 {
         struct run *r = context;
 
-        if (written)
-                push_recorded(r->push, path);
+        push_recorded(r->push, p, written ? path : NULL);
         roster_add(&r->roster, p, path, is_main);
         r->roster.rows[r->roster.count - 1].missing = !written; /* told through on_say() */
 }

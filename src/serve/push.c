@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -20,6 +21,7 @@
 
 #include "base/clock.h"
 #include "base/heap.h"
+#include "profile/file.h"
 #include "serve/push_http.h"
 #include "serve/push_target.h"
 #include "serve/pusher.h"
@@ -175,9 +177,20 @@ void push_program(struct push *p, uint32_t pid)
                 tell(p, pid, -1);
 }
 
-void push_recorded(struct push *p, const char *path)
+static int open_image(const struct profile *recording)
 {
-        int file = p ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+        int file = memfd_create("seep-push", MFD_CLOEXEC);
+        struct err e = { 0 };
+
+        if (file < 0 || file_put(recording, file, &e))
+                return file;
+        close(file);
+        return -1;
+}
+
+void push_recorded(struct push *p, const struct profile *recording, const char *path)
+{
+        int file = !p ? -1 : path ? open(path, O_RDONLY | O_CLOEXEC) : open_image(recording);
 
         if (file < 0)
                 return;

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "profile/model.h"
 #include "symbol/symbol.h"
 
 #define PUSH_EVERY_MS 10000u    /* when nothing else is said */
@@ -37,8 +38,8 @@ struct push *push_open(const struct push_request *r, struct err *e);
 /* The program runs as PID: what is recorded together with it can be looked at.  P may be NULL here and below. */
 void push_program(struct push *p, uint32_t pid);
 
-/* A recording is finished, and in the file PATH: the last interval is sent from it. */
-void push_recorded(struct push *p, const char *path);
+/* A recording is finished, and in the file PATH (NULL: in none): the last interval is sent from it. */
+void push_recorded(struct push *p, const struct profile *recording, const char *path);
 
 /* Let what is left be sent, for a short while, and end. */
 void push_close(struct push *p);

@@ -225,6 +225,20 @@ def test_a_server_that_never_answers_holds_nobody_up(push, steps):
 
 # ---- begin and end ----
 
+def test_the_library_alone_pushes_too_and_writes_no_recording(steps, tmp_path):
+    with Server() as server:
+        env = {"SEEP_OPTIONS": f"--push {server.url} --every 1s --sample=0", "no_proxy": "127.0.0.1"}
+        with Started(tmp_path, steps, "+red:10:10", "ready", "wait", "+green:3:7", env=env) as program:
+            program.said(b"ready")
+            pushed(server, 1)
+            program.say()
+            done = program.finish()
+        wait_until(lambda: "green" in sums(server.of()), "the last interval arrives")
+        check_continuity(server.of())
+        check_truth(server.of(), done.truth.sites)
+    assert done.status == 0 and done.stderr == b"" and not list(tmp_path.glob("*.seep"))
+
+
 def test_what_cannot_work_is_told_before_the_program_starts(recorder, steps, compiler, tmp_path):
     empty = tmp_path / "nothing.c"
     empty.write_text("int nothing;")
