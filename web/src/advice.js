@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // advice.js -- what to do about memory that is freed as soon as it was allocated.
 //
-// Judged by the names at the inner end of the stack, from the allocation out to the first function that is no wrapper, and by the size.
+// Judged by the names at the inner end of the stack, from the allocation out to the first own function, and by the size.
 
-// Names are searched in order: the first that fits counts.
+// Of each name, from the innermost on, the first entry that fits counts.
 const ADVICE = [
   {
     id: 'string',
@@ -64,17 +64,25 @@ const FALLBACK = {
   large: { id: 'large', what: 'a large block', todo: 'Allocate the buffer once, outside of the loop, and use it again.' },
 };
 
-/** names: of the functions at the inner end, innermost first; kind: 'malloc' ...; average: bytes of one block. */
+/** "std::vector::push_back" of "std::vector<std::string>::push_back": what a container holds does not matter. */
+function withoutArguments(name) {
+  let before;
+  do [before, name] = [name, name.replace(/<[^<>]*>/g, '')]; while (name !== before);
+  return name;
+}
+
+/** names: of the functions at the inner end, innermost first; kind: "malloc" ...; average: bytes of one block. */
 export function advice(names, kind, average) {
-  const all = names.join('\n');
-  const named = ADVICE.find((entry) => entry.names.test(all));
-  if (named) return { id: named.id, what: named.what, todo: named.todo };
+  for (const name of names.map(withoutArguments)) {
+    const named = ADVICE.find((entry) => entry.names.test(name));
+    if (named) return { id: named.id, what: named.what, todo: named.todo };
+  }
   return KIND_ADVICE[kind] ?? (average <= SMALL ? FALLBACK.small : FALLBACK.large);
 }
 
-/** The names that advice() wants: from the allocation out to the first function that is no wrapper. */
+/** The names that advice() wants: from the allocation out to the first function that is of no wrapper and no library of the language. */
 export function innerNames(recording, site) {
-  const frames = recording.framesOf(recording.sites.node[site]);
-  const own = frames.findIndex((frame) => !recording.frames.wrapper[frame]);
+  const frames = recording.framesOf(recording.sites.node[site]), { wrapper, library } = recording.frames;
+  const own = frames.findIndex((frame) => !wrapper[frame] && !library[frame]);
   return frames.slice(0, own < 0 ? undefined : own + 1).map((frame) => recording.functionName(frame));
 }

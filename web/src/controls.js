@@ -2,7 +2,6 @@
 // controls.js -- what several pages have in common: the chooser of costs, links to a site, a whole stack.
 import { costsOf } from './costs.js';
 import { choice, h } from './dom.js';
-import { callerOf, isForeign } from './findings.js';
 import { bytes, number } from './format.js';
 
 /** Buttons of the costs that are known at the chosen moment. */
@@ -21,11 +20,11 @@ export function bothText(cost, size, count) {
   return cost.bytes ? `${bytes(size)} in ${calls}` : calls;
 }
 
-/** "parse_table  table.c:214": a link to the place in the table of stacks; of a library's function with who called it. */
+/** "parse_table  table.c:214": a link to the place in the table of stacks. */
 export function siteLink({ recording, state }, site, changes = {}) {
-  const frame = recording.siteFrame(site), caller = frame >= 0 && isForeign(recording, frame) ? callerOf(recording, site) : -1;
+  const frame = recording.siteFrame(site);
   return h('a', { class: 'site', href: state.link({ page: 'table', site, ...changes }), title: recording.functionFullName(frame) },
-    h('code', null, recording.siteName(site)), ' ', h('span', { class: 'place' }, recording.placeOf(frame), caller >= 0 ? [' ← ', h('code', null, recording.functionName(caller)), ' ', recording.placeOf(caller)] : null));
+    h('code', null, recording.siteName(site)), ' ', h('span', { class: 'place' }, recording.placeOf(frame)));
 }
 
 /** A stack as a list, innermost first; wrappers are set apart. */

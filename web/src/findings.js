@@ -12,16 +12,11 @@ export function keeper(view) {
   return (site) => Boolean(view.included[site]) && view.columns.allocs[site] > 0;
 }
 
-/** Code of libraries that others write: named as in the library, or in a file of the system. */
-const FOREIGN = /^(std|__gnu_cxx|__cxxabiv1|boost|core|alloc)::|^<|^operator |^(void|std::\w+&?) std::|^_/;
-
-export const isForeign = (recording, frame) => FOREIGN.test(recording.functionName(frame)) || /^\/usr\/(include|lib|src)\//.test(recording.fileOf(frame)) || !recording.fileOf(frame);
-
 /** The frame from which the function of a site was called, passing over libraries; -1: none. */
 export function callerOf(recording, site) {
-  const own = recording.siteFrame(site), frames = recording.framesOf(recording.trimmedNode(recording.sites.node[site])), name = recording.functionName(own);
-  const beyond = frames.filter((frame) => recording.functionName(frame) !== name);
-  return beyond.find((frame) => !isForeign(recording, frame)) ?? (isForeign(recording, own) ? beyond[0] : undefined) ?? -1;
+  const { wrapper, library } = recording.frames, name = recording.functionName(recording.siteFrame(site));
+  const others = recording.framesOf(recording.sites.node[site]).filter((frame) => !wrapper[frame] && !library[frame]);
+  return others.find((frame) => recording.functionName(frame) !== name) ?? -1;
 }
 
 // ---- owners ----

@@ -2,7 +2,7 @@
 // lines.js -- costs by source file and line.
 //
 // A line has as total what the stacks cost that pass through it, each stack once (recursion adds nothing), and as own cost what was
-// allocated by calls on this very line; frames of wrappers (std::allocator, xmalloc ...) at the inner end are passed over.
+// allocated by calls on this very line; wrappers (xmalloc ...) and the language's library (std::string ...) at the inner end are passed over.
 
 const placesOf = new WeakMap();
 
@@ -85,8 +85,7 @@ function addOnce(sums, files, stamps, { place, file }, cost) {
 }
 
 function addOwn(recording, known, sums, files, cost) {
-  const node = recording.trimmedNode(recording.sites.node[cost.site]);
-  const place = node > 0 ? known.place[recording.nodes.frame[node]] : -1;
+  const frame = recording.siteFrame(cost.site), place = frame >= 0 ? known.place[frame] : -1;
   if (place < 0) return;
   sums.own[place] += cost.bytes;
   fileEntry(files, known.fileOf[place]).own += cost.bytes;

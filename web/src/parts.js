@@ -4,7 +4,7 @@ import { timeChart } from './charts.js';
 import { stackList, stackText } from './controls.js';
 import { announce, copy, fill, h } from './dom.js';
 import { OF } from './costs.js';
-import { callerOf, isForeign } from './findings.js';
+import { callerOf } from './findings.js';
 import { count, time } from './format.js';
 import { courseOf, parseRange } from './view.js';
 
@@ -146,7 +146,7 @@ function pair(row, isOpen, { columns, key, detail, toggle, name }) {
 /** "parse_table table.c:214 ← read_all" without a link: for buttons. */
 export function siteWords(recording, site) {
   const caller = recording.sites.node[site] > 0 ? callerOf(recording, site) : -1;
-  return [h('code', null, recording.siteName(site)), ' ', h('span', { class: 'place' }, recording.placeOf(recording.siteFrame(site)), caller >= 0 ? [' ← ', h('code', null, recording.functionName(caller)), isForeign(recording, recording.siteFrame(site)) ? ` ${recording.placeOf(caller)}` : null] : null)];
+  return [h('code', null, recording.siteName(site)), ' ', h('span', { class: 'place' }, recording.placeOf(recording.siteFrame(site)), caller >= 0 ? [' ← ', h('code', null, recording.functionName(caller))] : null)];
 }
 
 /** An average lifetime; they are counted in whole milliseconds. */

@@ -138,6 +138,8 @@ test('the median is the class in which half of all is reached', () => {
 
 test('advice goes by the innermost names, then by the size', () => {
   assert.equal(advice(['std::__cxx11::basic_string::_M_create', 'parse'], 'new', 40).id, 'string');
+  assert.equal(advice(['std::vector<std::string, std::allocator<std::string> >::_M_realloc_insert', 'parse'], 'new', 40).id, 'vector');
+  assert.equal(advice(['std::string::_M_create', 'std::map<int, std::string>::operator[]'], 'new', 40).id, 'string');
   assert.equal(advice(['read_all'], 'realloc', 40).id, 'grow');
   assert.equal(advice(['read_all'], 'malloc', 64).id, 'small');
   assert.equal(advice(['read_all'], 'malloc', 65536).id, 'large');
@@ -279,15 +281,17 @@ test('the caller of a place is the next function outwards, past recursion', () =
   assert.equal(callerOf(one, 1), -1); // main itself
 });
 
-test('the caller of a function of a library is the first that is of no library', () => {
+test('functions of the language\'s library are passed over: the place and its caller are the program\'s', () => {
   const strings = ['main', 'parse', 'std::string::append', 'std::string::_M_create', '/src/a.c', '/usr/include/c++/12/bits/basic_string.h'];
   const one = recording({
     strings, functions: table([{ name: 0, short: 0, file: 4, module: -1 }, { name: 1, short: 1, file: 4, module: -1 }, { name: 2, short: 2, file: 5, module: -1 }, { name: 3, short: 3, file: 5, module: -1 }]),
-    frames: table([0, 1, 2, 3].map((f) => ({ function: f, line: 1, inlined: 0, wrapper: 0 }))),
+    frames: table([0, 1, 2, 3].map((f) => ({ function: f, line: 1, inlined: 0, wrapper: f === 3 ? 1 : 0, library: f >= 2 ? 1 : 0 }))),
     nodes: table([{ parent: -1, frame: -1 }, { parent: 0, frame: 0 }, { parent: 1, frame: 1 }, { parent: 2, frame: 2 }, { parent: 3, frame: 3 }]),
     sites: table([{ id: 1, node: 4, kind: 0, heap: 1 }]), changes: { count: 0 }, leaks: {},
   });
-  assert.equal(one.functionName(callerOf(one, 0)), 'parse');
+  assert.equal(one.siteName(0), 'parse');
+  assert.equal(one.functionName(callerOf(one, 0)), 'main');
+  assert.deepEqual(innerNames(one, 0), ['std::string::_M_create', 'std::string::append', 'parse']);
 });
 
 test('what seep needs itself is told apart, and the address space that it keeps is not counted', () => {
