@@ -53,7 +53,9 @@ static int compare(const void *a, const void *b)
 
 static const struct interval_site *find(const struct interval *i, uint64_t key)
 {
-        return i->count ? bsearch(&key, i->sites, i->count, sizeof *i->sites, compare) : NULL;
+        struct interval_site wanted = { .key = key };
+
+        return i->count ? bsearch(&wanted, i->sites, i->count, sizeof *i->sites, compare) : NULL;
 }
 
 /* What is read while the program runs may be behind: what was sent once is not sent again. */
