@@ -3,9 +3,12 @@
 
 Those from npm are listed in ../npm/package.json with their exact versions in the lock file; the fixture `npm` installs them once.
 """
+import json
 import os
+import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 from harness import ROOT, clean_environment
@@ -68,6 +71,46 @@ def installed(folder):
         os.chmod(tool, 0o755)  # newer npm does not run the package's own script that does this
     done_mark.write_bytes(wanted)
     return Npm(folder)
+
+
+class FirefoxProfiler:
+    """The profiler's own command line: a process of it holds the profile and answers until it is stopped."""
+
+    def __init__(self, npm, folder):
+        self.session = None
+        self.command = [str(npm.node24), str(npm.program("profiler-cli"))]
+        self.env = clean_environment({"PROFILER_CLI_SESSION_DIR": str(folder), "PROFILER_CLI_NO_SYMBOLICATE": "1", "HOME": str(folder)})
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        if self.session:
+            self.ask("stop", self.session)
+
+    def run(self, *words):
+        return subprocess.run([*self.command, *map(str, words)], capture_output=True, text=True, env=self.env, timeout=READER_DEADLINE)
+
+    def ask(self, *words):
+        done = self.run(*words)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def load(self, path):
+        """The command gives its other process half a second to start, which a busy machine may not keep: then we are more patient."""
+        done = self.run("load", path)
+        said = done.stdout + done.stderr
+        late = re.search(r"did not become ready.*/(\w+)\.log", said)
+        assert done.returncode == 0 or late, said
+        self.session = late.group(1) if late else re.search(r"Session started: (\S+)", said).group(1)
+        end = time.monotonic() + READER_DEADLINE
+        while self.run("status", "--session", self.session).returncode != 0:
+            assert time.monotonic() < end, said
+
+    def functions(self):
+        """Of the loaded profile, by name: own cost, and that of all stacks with it."""
+        answer = json.loads(self.ask("thread", "functions", "--json", "--session", self.session))
+        return {f["name"]: (f["selfSamples"], f["totalSamples"]) for f in answer["functions"]}
 
 
 def pprof():

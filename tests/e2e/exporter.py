@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""exporter.py -- `seep export` of one recording, beside what `seep report --json` says about the same selection."""
+import json
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+from harness import DEADLINE, SEEP, clean_environment
+
+# The costs of export, as the fields of a site in report --json.
+COSTS = {"alloc-count": "allocations", "alloc-bytes": "bytes_allocated", "live-count": "live_blocks", "live-bytes": "live_bytes",
+         "peak-count": "peak_blocks", "peak-bytes": "peak_bytes", "leaked-count": "leaked_blocks", "leaked-bytes": "leaked_bytes",
+         "temp-count": "temporary"}
+OF_TIME = ("alloc-count", "alloc-bytes", "live-count", "live-bytes")
+START = ("__libc_start", "start_thread", "clone3", "__clone3", "_start")
+
+
+class Exporter:
+    def __init__(self, recording, folder):
+        self.recording, self.folder, self.count = Path(recording), Path(folder), 0
+
+    def seep(self, *words, env=None):
+        return subprocess.run([SEEP, *map(str, words)], capture_output=True, env=clean_environment(env), timeout=DEADLINE, cwd=self.folder)
+
+    def bytes(self, form, *options):
+        """The form as it goes to stdout; nothing may be said beside it."""
+        done = self.seep("export", "--to", form, *options, self.recording)
+        assert (done.returncode, done.stderr.decode()) == (0, "")
+        return done.stdout
+
+    def text(self, form, *options):
+        return self.bytes(form, *options).decode()
+
+    def file(self, form, *options, name=None):
+        self.count += 1
+        path = self.folder / (name or f"{self.count}.{form}")
+        path.write_bytes(self.bytes(form, *options))
+        return path
+
+    def report(self, *options):
+        done = self.seep("report", "--json", *options, self.recording)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def sites(self, *options):
+        return [s for s in self.report(*options)["sites"] if s["kind"] not in ("mmap", "mremap")]
+
+    def totals(self, *options):
+        """By cost, over the heap."""
+        sites = self.sites(*options)
+        return {cost: sum(s[field] for s in sites) for cost, field in COSTS.items()}
+
+    def stacks(self, cost, *options):
+        """Names from the outermost function to the innermost, with the cost: start code left out."""
+        report, stacks = self.report(*options), Counter()
+        for site in report["sites"]:
+            if site["kind"] in ("mmap", "mremap") or not site[COSTS[cost]]:
+                continue
+            names = [report["frames"][i]["function"] or "?" for i in site["stack"]]
+            ends = [i for i, name in enumerate(names) if name.startswith(START)]
+            stacks[tuple(reversed(names[:ends[0]] if ends else names))] += site[COSTS[cost]]
+        return stacks
+
+    def inclusive(self, cost, *options):
+        """By function: the cost of all stacks that it is in, once each."""
+        found = Counter()
+        for stack, value in self.stacks(cost, *options).items():
+            for name in set(stack):
+                found[name] += value
+        return found
