@@ -75,13 +75,12 @@ static int say_help(void)
 {
         struct str out = { 0 };
 
-        str_text(&out, "usage: seep html [OPTIONS] [FILE]\n"
-                       "       seep html [OPTIONS] OLD NEW\n"
-                       "       seep html --serve [OPTIONS] [PID|FILE]\n\n"
-                       "Write a recording as one HTML page that any browser shows without a network: summary,\n"
-                       "timeline, flame graph, tables, leaks, owners, sizes, threads, source. FILE defaults\n"
-                       "to the newest *.seep here. OLD and NEW are compared; each may be FILE@WHEN, as for\n"
-                       "'seep diff'.\n");
+        str_text(&out, "usage: seep html [OPTIONS] [FILE | OLD NEW | PID]\n\n"
+                       "Write a recording as one HTML page that any browser shows without a network:\n"
+                       "summary, timeline, flame graph, tables, leaks, owners, sizes, threads, source.\n"
+                       "FILE defaults to the newest *.seep here. OLD and NEW are compared; each may be\n"
+                       "FILE@WHEN, as for 'seep diff'. With --serve, a process that is being recorded\n"
+                       "(PID) is shown live.\n");
         option_help(html_options, &out);
         str_text(&out, "\nexamples:\n"
                        "  seep html --open                     the newest recording, in a browser\n"
@@ -89,8 +88,8 @@ static int say_help(void)
                        "  seep html old.seep new.seep          two runs compared\n"
                        "  seep html run.seep@1 @2              two snapshots of one\n"
                        "  seep html --serve 4711               a process that is being recorded, live\n"
-                       "\nExit status: 0 fine, 1 the page could not be written, 2 wrong use, 3 the process is\n"
-                       "not being recorded, 4 a file cannot be read.\n");
+                       "\nExit status: 0 fine, 1 the page could not be written, 2 wrong use, 3 the process\n"
+                       "is not being recorded, 4 a file cannot be read.\n");
         pager_show(&out, true);
         str_free(&out);
         return 0;

@@ -24,7 +24,7 @@
         X(diff, "[OPTIONS] OLD NEW", "tell what changed between two recordings or two moments of one")                \
         X(events, "[OPTIONS] [FILE]", "print every transaction of a recording made with --events")                       \
         X(sql, "[OPTIONS] [FILE] [QUERY|-]", "ask a recording in SQL")                                                          \
-        X(html, "[OPTIONS] [FILE | OLD NEW | --serve PID]", "show a recording in a browser: one page, or served live")        \
+        X(html, "[OPTIONS] [FILE | OLD NEW | PID]", "show a recording in a browser: one page, or served live")        \
         X(export, "--to FORM [OPTIONS] [FILE]", "write a recording in the form of another tool")                            \
         X(info, "[OPTIONS] [FILE]", "tell what a recording holds and whether it is whole")                             \
         X(symbolize, "[OPTIONS] FILE", "store names in a recording, to read it anywhere")                               \
