@@ -29,10 +29,9 @@ function textOf({ recording, served, state }, file, again) {
 }
 
 async function ask(served, recording, file) {
-  const query = new URLSearchParams({ recording: recording.index, file: recording.strings.indexOf(file) });
+  const query = new URLSearchParams({ recording: recording.index, file });
   const answer = await fetch(`${served.replace(/data$/, 'source')}?${query}`);
-  if (answer.status === 404) throw new Error('the server cannot find this file');
-  if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+  if (!answer.ok) throw new Error((await answer.text()).trim() || `the server answered ${answer.status}`);
   const json = await answer.json();
   if (!Array.isArray(json.lines)) throw new Error('the answer of the server has no lines');
   return json;
@@ -66,7 +65,7 @@ function lineTable({ state, view }, rows, hasText) {
 
 /** Why there is no text, and how to have it. */
 function withoutText({ recording, served }, answer) {
-  if (served) return answer?.trouble ? notice('warn', 'No text.', `${answer.trouble[0].toUpperCase()}${answer.trouble.slice(1)}: it may have moved since the program was built.`) : h('p', { role: 'status' }, 'Asking for the text …');
+  if (served) return answer?.trouble ? notice('warn', 'No text:', `${answer.trouble}. Lines with a cost are listed without it.`) : h('p', { role: 'status' }, 'Asking for the text …');
   return h('p', { class: 'follow' }, 'Only lines with a cost are listed: the text of the source is not in this page, because pages are passed on. To have it: ', command(`seep html --source used ${fileArgument(recording)}`));
 }
 
