@@ -164,7 +164,8 @@ function notSearched({ recording, state }) {
   const why = (recording.leaks.why_not || 'no search was made').replace(/\.$/, '');
   return [
     notice('warn', 'Not searched for leaks.', `${why[0].toUpperCase()}${why.slice(1)}. So it is not known whether something is lost: this does not mean that nothing is.`),
-    h('p', null, 'What to do: record it without ', h('code', null, '--no-leak-scan'), ' and let the program end by itself (exit, or a return from main); or, while it is being recorded, ask for a search: ', command('seep leaks PID'), '.'),
+    recording.meta.running ? h('p', null, 'Search it now, in a terminal; the program goes on meanwhile: ', command(`seep leaks ${recording.meta.pid ?? 'PID'}`))
+      : h('p', null, 'What to do: record it without ', h('code', null, '--no-leak-scan'), ' and let the program end by itself (exit, or a return from main); or, while it is being recorded, ask for a search: ', command('seep leaks PID')),
     h('p', null, 'Until then, ', h('a', { href: state.link({ page: 'table', cost: 'live' }) }, 'what was not freed'), ' and what grows are the best hints.'),
   ];
 }
@@ -173,12 +174,13 @@ function notSearched({ recording, state }) {
 function growing(context, passes, keep) {
   const { recording, state } = context, sites = growingSites(recording, passes);
   if (!sites.length) return null;
-  return section('Growing', h('p', null, 'The program can still reach this memory, so no tool calls it a leak. But it gets more and more while the program runs: a cache without a limit, a list that is only added to.'),
+  return section('Growing', h('p', null, recording.leaks.scanned ? 'The program can still reach this memory, so no tool calls it a leak. But it gets more and more while the program runs: a cache without a limit, a list that is only added to.'
+    : 'Memory that gets more and more while the program runs: a leak, a cache without a limit, or a list that is only added to.'),
     openTable({
       caption: 'Places that hold more and more, the fastest first', rows: sites, state, name: 'grow', key: (site) => String(recording.sites.id[site]),
       columns: [
         { label: 'Allocated in', cell: (site) => siteWords(recording, site) },
-        { label: 'Held at the end', numeric: true, cell: (site) => bytes(recording.sites.live_bytes[site]) },
+        { label: recording.meta.running ? 'Held now' : 'Held at the end', numeric: true, cell: (site) => bytes(recording.sites.live_bytes[site]) },
         { label: 'Blocks', numeric: true, cell: (site) => number(recording.sites.live_blocks[site]) },
         { label: 'Growth', cell: (site) => growthCell(context, site) },
       ],

@@ -34,7 +34,9 @@ function list(recording) {
 
 function missing(recording) {
   const why = (recording.owners_why_not || 'the recording does not tell who points to whom').replace(/\.$/, '');
-  return emptyState('Who holds what is not known.', `${why[0].toUpperCase()}${why.slice(1)}.`,
+  const title = 'Who holds what is not known.', reason = `${why[0].toUpperCase()}${why.slice(1)}.`;
+  if (recording.meta.running) return emptyState(title, reason, 'Of one block, or of a typical block of stack number N, a terminal tells it now: ', command(`seep why ${recording.meta.pid ?? 'PID'} '#N'`));
+  return emptyState(title, reason,
     'To see it, record with the graph of pointers kept, and let the program end by itself: ', command(`seep record --keep-graph ${recording.meta.program ?? 'PROGRAM'}`));
 }
 
