@@ -17,6 +17,7 @@ struct portioning {
         const struct cost_source *source;
         const struct select_part *heap;
         uint32_t *rows; /* by site: 1 + row; 0 not selected */
+        uint8_t *doubtful; /* by row: blocks of a thread of which no share tells; those of short threads may be under another's name */
         struct portions found;
 };
 
@@ -86,6 +87,8 @@ static void take_blocks(struct portioning *g)
                 uint64_t lost = row && is_lost(g->source, p, i);
 
                 found = row ? bsearch(&key, g->found.at, g->found.count, sizeof key, compare) : NULL;
+                if (row && !found)
+                        g->doubtful[row - 1] = 1;
                 if (!found)
                         continue;
                 found->costs.of[COST_LIVE_COUNT]++;
@@ -143,10 +146,10 @@ static void divide(const struct portioning *g, struct portions *made)
 
                 for (; next < g->found.count && g->found.at[next].row == row; next++)
                         count++;
-                if (count > 1 && is_divisible(g, &all, parts, count))
+                if (count > 1 && !g->doubtful[row] && is_divisible(g, &all, parts, count))
                         add_parts(made, &all, parts, count);
                 else
-                        add_whole(made, row, &all, count == 1 ? parts->thread : NOBODY);
+                        add_whole(made, row, &all, count == 1 && !g->doubtful[row] ? parts->thread : NOBODY);
         }
 }
 
@@ -155,12 +158,14 @@ void portions_make(struct portions *p, const struct cost_source *source)
         struct portioning g = { .profile = source->sel->profile, .source = source, .heap = &source->sel->heap };
 
         find_rows(&g);
+        g.doubtful = heap_zero(g.heap->count, 1);
         take_shares(&g);
         take_blocks(&g);
         *p = (struct portions){ heap_zero((size_t)g.found.count + g.heap->count, sizeof *p->at), 0 };
         divide(&g, p);
         free(g.found.at);
         free(g.rows);
+        free(g.doubtful);
 }
 
 void portions_free(struct portions *p)

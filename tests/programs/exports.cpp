@@ -125,6 +125,10 @@ static FRAME void shared(unsigned long bytes)
         KEEP(bytes);
 }
 
+/* Both are there at the same time; one allocates after the other. */
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t together;
+
 static void *work(void *argument)
 {
         unsigned long number = (unsigned long)argument;
@@ -132,9 +136,25 @@ static void *work(void *argument)
 
         snprintf(name, sizeof name, "worker-%lu", number);
         pthread_setname_np(pthread_self(), name);
+        pthread_barrier_wait(&together);
+        pthread_mutex_lock(&turn);
         for (unsigned long i = 0; i < number; i++)
                 shared(200);
+        pthread_mutex_unlock(&turn);
+        pthread_barrier_wait(&together);
         return NULL;
+}
+
+static FRAME void run_workers(void)
+{
+        pthread_t threads[2];
+
+        pthread_barrier_init(&together, NULL, 2);
+        for (unsigned long i = 0; i < 2; i++)
+                if (pthread_create(&threads[i], NULL, work, (void *)(i + 1)) != 0)
+                        truth_die("exports: no thread\n");
+        for (int i = 0; i < 2; i++)
+                pthread_join(threads[i], NULL);
 }
 
 int main(void)
@@ -145,13 +165,7 @@ int main(void)
         host();
         SEEP_TAG("hosted");
         named();
-        for (unsigned long i = 1; i <= 2; i++) {
-                pthread_t thread;
-
-                if (pthread_create(&thread, NULL, work, (void *)i) != 0)
-                        return 1;
-                pthread_join(thread, NULL);
-        }
+        run_workers();
         passing();
         lose();
         for (struct tally *t = tallies; t->name; t++)
