@@ -160,3 +160,12 @@ uint32_t calls_node(struct calls *k, uint32_t node)
         }
         return inner;
 }
+
+uint32_t calls_frame(struct calls *k, uint32_t node, uint32_t level)
+{
+        uint32_t at = calls_node(k, node);
+
+        while (level-- && at)
+                at = (uint32_t)grid_cell(&k->nodes, at, 0);
+        return at;
+}

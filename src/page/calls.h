@@ -39,4 +39,7 @@ void calls_free(struct calls *k);
 /* The number of the innermost frame at NODE of the profile; 0, 1 have no frames: a node that says so. */
 uint32_t calls_node(struct calls *k, uint32_t node);
 
+/* The same of another frame there: LEVEL 0 is the innermost. */
+uint32_t calls_frame(struct calls *k, uint32_t node, uint32_t level);
+
 #endif

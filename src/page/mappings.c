@@ -111,6 +111,19 @@ static bool is_module(const struct profile *p, const struct profile_mapping *m)
         return false;
 }
 
+/* A look at a running process has no blocks: all of the heap is then taken to be where the kernel says that it is. */
+static void add_heap(struct mapping_walk *w, const struct profile_mapping *m, const struct mapping_content *c)
+{
+        const struct profile_totals *t = &w->g->p->totals;
+        bool unknown = !w->g->p->block_count;
+        uint64_t bytes = m->end - m->start, live = unknown ? t->live_bytes : c->bytes;
+        uint64_t held = live < bytes ? live : bytes, used = held < m->rss_bytes ? held : m->rss_bytes;
+
+        ADD_ROW(w, "heap", "blocks that the program asked for", m->start, held, used, unknown ? t->live_blocks : c->blocks);
+        w->spare_bytes += bytes - held;
+        w->spare_rss += m->rss_bytes - used;
+}
+
 /* Memory from no file, with a name of the kernel's ("[heap]") or none. */
 static void add_anonymous(struct mapping_walk *w, const struct profile_mapping *m, const struct mapping_content *c)
 {
@@ -125,11 +138,7 @@ static void add_anonymous(struct mapping_walk *w, const struct profile_mapping *
                 maker_write(w->g->p, maker_of(w->g->p, w->g->s, c->region->site), 0, &w->name);
                 ADD_ROW(w, "mmap", str_get(&w->name), m->start, bytes, m->rss_bytes, c->blocks);
         } else if (c->blocks || strcmp(m->name, "[heap]") == 0) {
-                uint64_t used = c->bytes < m->rss_bytes ? c->bytes : m->rss_bytes, held = c->bytes < bytes ? c->bytes : bytes;
-
-                ADD_ROW(w, "heap", "blocks that the program asked for", m->start, held, used, c->blocks);
-                w->spare_bytes += bytes - held;
-                w->spare_rss += m->rss_bytes - used;
+                add_heap(w, m, c);
         } else {
                 ADD_ROW(w, "other", m->name[0] ? m->name : "anonymous memory", m->start, bytes, m->rss_bytes, 0);
         }
@@ -153,7 +162,7 @@ static void add_mapping(struct mapping_walk *w, const struct profile_mapping *m)
         if (!file)
                 add_anonymous(w, m, &c);
         else if (is_ours(file))
-                ADD_ROW(w, "other", "seep itself", m->start, m->end - m->start, m->rss_bytes, 0);
+                ADD_ROW(w, "seep", "seep itself", m->start, m->end - m->start, m->rss_bytes, 0);
         else
                 ADD_ROW(w, module ? "module" : "file", file->name, m->start, m->end - m->start, m->rss_bytes, 0);
         w->before = module && file == m ? m : NULL;

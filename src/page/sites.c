@@ -9,14 +9,15 @@
 
 #include "base/heap.h"
 #include "page/page_form.h"
+#include "report/brief.h"
 
 enum { SITES_COSTS = 7 };
 
 static const char sites_columns[] =
         "id node kind heap allocs frees alloc_bytes live_blocks live_bytes peak_blocks peak_bytes temporary lifetime_ms growth "
         "growth_bytes_per_hour definite_blocks definite_bytes indirect_blocks indirect_bytes possible_blocks possible_bytes "
-        "reachable_blocks reachable_bytes";
-enum { SITES_FIRST_SUM = 4, SITES_GROWTH = 13, SITES_FIRST_LEAK = 15 };
+        "reachable_blocks reachable_bytes place caller";
+enum { SITES_FIRST_SUM = 4, SITES_GROWTH = 13, SITES_FIRST_LEAK = 15, SITES_PLACE = 23 };
 
 bool page_find_sites(struct page *g, struct err *e)
 {
@@ -116,11 +117,24 @@ static void add_numbers(const struct page *g, const struct select_row *row, int6
         }
 }
 
+/* The frames that the summary in the terminal names. */
+static void add_places(struct page *g, const struct select_row *row, int64_t *cells)
+{
+        struct brief brief = { .profile = g->p, .symbols = g->s, .known = &g->passed };
+        struct brief_place places[BRIEF_PLACES];
+        uint32_t count = brief_places(&brief, row->node, places);
+
+        for (uint32_t i = 0; i < BRIEF_PLACES; i++)
+                cells[SITES_PLACE + i] = i < count ? (int64_t)calls_frame(&g->calls, places[i].node, places[i].level) : GRID_NONE;
+}
+
 static void add_row(struct page *g, struct grid *t, const struct select_row *row)
 {
         const struct growth *growth = &g->growth[row->site];
         uint32_t node = calls_node(&g->calls, row->node);
         int64_t *cells = grid_add(t);
+
+        add_places(g, row, cells);
 
         cells[0] = row->site;
         cells[1] = node;
@@ -130,6 +144,14 @@ static void add_row(struct page *g, struct grid *t, const struct select_row *row
         cells[SITES_GROWTH] = growth->class;
         cells[SITES_GROWTH + 1] = (int64_t)(growth->bytes_per_s * 3600 + 0.5);
         g->row_of[row->site] = (int32_t)t->count - 1;
+}
+
+static void add_rest_row(struct grid *t, bool heap)
+{
+        int64_t *cells = grid_add(t);
+
+        cells[3] = heap;
+        cells[SITES_PLACE] = cells[SITES_PLACE + 1] = GRID_NONE;
 }
 
 /* The rows of what was cut come last: there is one for each of the heap and mappings that lost something. */
@@ -144,7 +166,7 @@ static uint32_t add_rest(struct page *g, struct grid *t, const struct select_row
                         continue;
                 if (g->rest[heap] == GRID_NONE) {
                         g->rest[heap] = (int32_t)t->count;
-                        grid_add(t)[3] = heap;
+                        add_rest_row(t, heap);
                 }
                 add_numbers(g, rows[i], t->cells + (size_t)g->rest[heap] * t->columns);
                 cut++;

@@ -57,7 +57,7 @@ static void brief_frame(struct brief *b, uint32_t node, const struct symbol_fram
 }
 
 /* Who called the C library's function at NODE; 0: it is none, or nobody but start code did. */
-static uint32_t brief_user(struct brief *b, uint32_t node)
+static uint32_t brief_user(const struct brief *b, uint32_t node)
 {
         const struct symbol_frame *frames;
 
@@ -84,31 +84,46 @@ static bool brief_passes(const struct brief *b, const struct symbol_frame *frame
         return *known == BRIEF_PASSED;
 }
 
-void brief_stack(struct brief *b, uint32_t node, size_t start)
+uint32_t brief_places(const struct brief *b, uint32_t node, struct brief_place places[BRIEF_PLACES])
 {
         const struct symbol_frame *frames;
         uint32_t shown = 0, callee = 0, next;
 
-        for (; node > 1 && shown < 2; callee = node, node = next) {
+        for (; node > 1 && shown < BRIEF_PLACES; callee = node, node = next) {
                 uint32_t count = symbols_node(b->symbols, node, &frames), user = shown ? 0 : brief_user(b, node);
                 bool outermost = b->profile->nodes[node].parent <= 1;
 
                 next = b->profile->nodes[node].parent;
                 if (shown && (label_is_start(&frames[count - 1]) || label_is_thread_start(b->profile, b->symbols, node, callee)))
                         break;
-                for (uint32_t i = 0; i < count && shown < 2 && !(shown && user); i++) {
+                for (uint32_t i = 0; i < count && shown < BRIEF_PLACES && !(shown && user); i++) {
                         if (brief_passes(b, &frames[i]) && !(outermost && !shown && i + 1 == count))
                                 continue;
-                        brief_frame(b, node, &frames[i], start, shown, user);
-                        shown++;
+                        places[shown++] = (struct brief_place){ node, i, user != 0 };
                         if (frames[i].function && strcmp(frames[i].function, "main") == 0)
-                                return;
+                                return shown;
                 }
-                if (shown && user) { /* its place is the only one: more than what else wants room */
+                if (shown && user)
                         next = user;
-                        b->reserved = 0;
-                }
         }
-        if (!shown)
+        return shown;
+}
+
+void brief_stack(struct brief *b, uint32_t node, size_t start)
+{
+        struct brief_place places[BRIEF_PLACES];
+        uint32_t count = brief_places(b, node, places);
+        const struct symbol_frame *frames;
+
+        for (uint32_t i = 0; i < count; i++) {
+                symbols_node(b->symbols, places[i].node, &frames);
+                brief_frame(b, places[i].node, &frames[places[i].level], start, i > 0, places[i].bare);
+                if (places[i].bare) /* the place of its caller is the only one: more than what else wants room */
+                        b->reserved = 0;
+        }
+        if (!count) {
+                while (node > 1)
+                        node = b->profile->nodes[node].parent;
                 label_function(b->profile, node, &(struct symbol_frame){ 0 }, b->out);
+        }
 }

@@ -7,6 +7,7 @@
 #ifndef SEEP_REPORT_BRIEF_H
 #define SEEP_REPORT_BRIEF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,16 @@ struct brief {
         size_t columns;  /* of the line; 0: BRIEF_COLUMNS */
         struct verdicts *known; /* which functions are passed over, for callers with many lines; NULL: found out each time */
 };
+
+/* A frame that is named: which of those at NODE of the profile, 0 innermost. */
+struct brief_place {
+        uint32_t node, level;
+        bool bare; /* of the C library: without file and line, those of its caller count */
+};
+enum { BRIEF_PLACES = 2 };
+
+/* The frames that are named, the inner one first; returns how many. */
+uint32_t brief_places(const struct brief *b, uint32_t node, struct brief_place places[BRIEF_PLACES]);
 
 /* Append to the line that begins at START of the output "function file:line", and "<- " with the caller's where that
  * fits.  Library machinery is passed over where something else follows; of the C library, its caller counts. */

@@ -240,6 +240,7 @@ def test_mappings_hold_the_heap_and_all_that_is_resident(steps, recorder):
     assert sum(r["bytes"] for r in classes["heap"]) == one.data["totals"]["live_bytes"]
     assert sum(r["rss_bytes"] for r in classes["heap"]) >= 4900000, "the program wrote to every byte"
     assert str(steps) in [one.text(r["name"]) for r in classes["module"]]
+    assert [one.text(r["name"]) for r in classes["seep"]] == ["seep itself"]
 
 
 # ---- two ----
@@ -400,4 +401,6 @@ def test_verdicts_are_those_of_the_terminal(compiler, recorder):
     levels = ["bad", "warn", "good", "info"]
     assert [v["level"] for v in verdicts] == sorted((v["level"] for v in verdicts), key=levels.index)
     peak = next(v for v in verdicts if v["text"].startswith("peak heap: "))
+    named = [one.frame(one.sites()[peak["site"]][column])["short"] for column in ("place", "caller")]
+    assert f"of it: {named[0]} " in peak["text"] and f"<- {named[1]}" in peak["text"]
     assert peak["text"].split(": ")[1].split(",")[0] in summary and one.sites()[peak["site"]]["peak_bytes"] == max(s["peak_bytes"] for s in one.sites())
