@@ -39,11 +39,16 @@ function install(dir) {
   mkdirSync(dir, { recursive: true });
   for (const file of ['package.json', 'package-lock.json', '.npmrc']) copyFileSync(join(WEB, file), join(dir, file));
   try {
-    execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: dir, stdio: ['ignore', 'ignore', 'inherit'] });
+    execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
+      cwd: dir,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
   } catch (error) {
-    fail(error.code === 'ENOENT'
-      ? 'npm is missing, and the viewer needs esbuild and uplot; packaging/install-deps build installs it'
-      : `npm ci could not get esbuild and uplot (it said why above); without a network, run npm ci in ${WEB} where there is one, and bring node_modules along`);
+    fail(
+      error.code === 'ENOENT'
+        ? 'npm is missing, and the viewer needs esbuild and uplot; packaging/install-deps build installs it'
+        : `npm ci could not get esbuild and uplot (it said why above); without a network, run npm ci in ${WEB} where there is one, and bring node_modules along`,
+    );
   }
 }
 
@@ -76,9 +81,10 @@ async function bundle(esbuild, nodePath, entry) {
 const hashOf = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
 /** The script lies packed in the page, as the data do: half the size.  This unpacks it; the policy lets both run by their hashes. */
-const LOADER = `(async()=>{try{const s=document.createElement('script'),b=Uint8Array.from(atob(document.getElementById('seep-script').textContent),c=>c.charCodeAt(0));`
-  + `s.textContent=await new Response(new Blob([b]).stream().pipeThrough(new DecompressionStream('gzip'))).text();document.body.append(s)}`
-  + `catch(e){document.getElementById('app').textContent='This browser cannot show the page ('+e.message+'): it needs Chrome 102, Firefox 113, Safari 16.4 or newer.'}})()`;
+const LOADER =
+  `(async()=>{try{const s=document.createElement('script'),b=Uint8Array.from(atob(document.getElementById('seep-script').textContent),c=>c.charCodeAt(0));` +
+  `s.textContent=await new Response(new Blob([b]).stream().pipeThrough(new DecompressionStream('gzip'))).text();document.body.append(s)}` +
+  `catch(e){document.getElementById('app').textContent='This browser cannot show the page ('+e.message+'): it needs Chrome 102, Firefox 113, Safari 16.4 or newer.'}})()`;
 
 function template(style, script) {
   const policy = `default-src 'none'; style-src ${hashOf(style)}; script-src ${hashOf(LOADER)} ${hashOf(script)}; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'`;

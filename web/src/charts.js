@@ -26,7 +26,8 @@ const FORMS = { bytes, count: short, rate: (n) => `${short(n)}/s`, byterate: (n)
 const BINARY_STEPS = Array.from({ length: 50 }, (_, i) => 2 ** i);
 
 function drawMarks(u, marks) {
-  const { ctx, bbox } = u, ratio = devicePixelRatio;
+  const { ctx, bbox } = u,
+    ratio = devicePixelRatio;
   ctx.save();
   ctx.font = `${10 * ratio}px system-ui, sans-serif`;
   ctx.textAlign = 'center';
@@ -50,7 +51,8 @@ function drawMarks(u, marks) {
 /** The chosen moment as a line, the chosen range as a band with borders. */
 function drawChosen(u, chosen) {
   if (!chosen) return;
-  const { ctx, bbox } = u, at = (ms) => Math.max(bbox.left, Math.min(bbox.left + bbox.width, u.valToPos(ms / 1000, 'x', true)));
+  const { ctx, bbox } = u,
+    at = (ms) => Math.max(bbox.left, Math.min(bbox.left + bbox.width, u.valToPos(ms / 1000, 'x', true)));
   const [from, to] = chosen.map(at);
   ctx.save();
   ctx.fillStyle = color('chosen-fill');
@@ -70,16 +72,46 @@ function drawChosen(u, chosen) {
 function seriesOf(series) {
   const form = FORMS[series.form ?? 'bytes'];
   return {
-    label: series.label, scale: 'y', stroke: color(series.color), width: 1.5, dash: series.dash ?? [], fill: series.fill ? color(`${series.color}-fill`) : undefined,
-    paths: series.steps ? uPlot.paths.stepped({ align: 1 }) : undefined, points: { show: false }, value: (_, n) => (n === null || n === undefined ? '–' : form(n)),
+    label: series.label,
+    scale: 'y',
+    stroke: color(series.color),
+    width: 1.5,
+    dash: series.dash ?? [],
+    fill: series.fill ? color(`${series.color}-fill`) : undefined,
+    paths: series.steps ? uPlot.paths.stepped({ align: 1 }) : undefined,
+    points: { show: false },
+    value: (_, n) => (n === null || n === undefined ? '–' : form(n)),
   };
 }
 
 function axes(form, small) {
-  const text = color('muted'), grid = { stroke: color('line'), width: 1 }, font = '11px system-ui, sans-serif';
+  const text = color('muted'),
+    grid = { stroke: color('line'), width: 1 },
+    font = '11px system-ui, sans-serif';
   return [
-    { stroke: text, grid, ticks: grid, font, values: (_, values) => values.map((s) => momentText(s * 1000).replace(/\.00 s|(?<=min) 0 s|(?<=h) 0 min/, (end) => (end === '.00 s' ? ' s' : ''))), space: 80, size: small ? 24 : 30, incrs: [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 36000, 86400] },
-    { stroke: text, grid, ticks: grid, font, values: (_, values) => values.map((n) => FORMS[form](n).replace('.0 ', ' ')), size: 72, space: small ? 24 : 32, ...(form.startsWith('byte') ? { incrs: BINARY_STEPS } : {}) },
+    {
+      stroke: text,
+      grid,
+      ticks: grid,
+      font,
+      values: (_, values) =>
+        values.map((s) => momentText(s * 1000).replace(/\.00 s|(?<=min) 0 s|(?<=h) 0 min/, (end) => (end === '.00 s' ? ' s' : ''))),
+      space: 80,
+      size: small ? 24 : 30,
+      incrs: [
+        0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 36000, 86400,
+      ],
+    },
+    {
+      stroke: text,
+      grid,
+      ticks: grid,
+      font,
+      values: (_, values) => values.map((n) => FORMS[form](n).replace('.0 ', ' ')),
+      size: 72,
+      space: small ? 24 : 32,
+      ...(form.startsWith('byte') ? { incrs: BINARY_STEPS } : {}),
+    },
   ];
 }
 
@@ -97,66 +129,106 @@ function axes(form, small) {
 export function timeChart(options) {
   const { ms, series, height = 160, small = false } = options;
   const root = h('div', { class: `chart${small ? ' small' : ''}`, role: 'img', 'aria-label': options.label });
-  let chosen = options.chosen ?? null, dragged = false;
+  let chosen = options.chosen ?? null,
+    dragged = false;
   const seconds = Array.from(ms, (n) => n / 1000);
   /** While nothing is pointed at, the legend tells of the chosen moment, or of the last one. */
   const rest = (u) => {
     const last = u.data[0].length - 1;
     if (!small && last >= 0) u.setLegend({ idx: chosen ? u.valToIdx(chosen[1] / 1000) : last }, false);
   };
-  const plot = new uPlot({
-    width: Math.max(200, options.width ?? 600), height,
-    legend: { show: !small, live: true },
-    cursor: { y: false, drag: { x: Boolean(options.onrange), y: false, setScale: false }, sync: small ? undefined : { key: 'time' }, focus: { prox: -1 }, points: { size: 6 } },
-    select: { show: Boolean(options.onrange) },
-    scales: { x: { time: false }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.05 : 1] } },
-    series: [{ label: 'time', value: (_, s) => (s === null || s === undefined ? '–' : momentText(s * 1000)) }, ...series.map(seriesOf)],
-    axes: axes(series[0]?.form ?? 'bytes', small),
-    hooks: {
-      ready: [(u) => rest(u)],
-      setCursor: [(u) => u.cursor.left < 0 && rest(u)],
-      draw: [(u) => drawMarks(u, options.marks ?? []), (u) => drawChosen(u, chosen)],
-      setSelect: [(u) => {
-        if (!options.onrange || u.select.width < 4) return;
-        dragged = true;
-        const from = u.posToVal(u.select.left, 'x') * 1000, to = u.posToVal(u.select.left + u.select.width, 'x') * 1000;
-        u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
-        options.onrange(Math.max(0, Math.round(from)), Math.round(to));
-      }],
+  const plot = new uPlot(
+    {
+      width: Math.max(200, options.width ?? 600),
+      height,
+      legend: { show: !small, live: true },
+      cursor: {
+        y: false,
+        drag: { x: Boolean(options.onrange), y: false, setScale: false },
+        sync: small ? undefined : { key: 'time' },
+        focus: { prox: -1 },
+        points: { size: 6 },
+      },
+      select: { show: Boolean(options.onrange) },
+      scales: { x: { time: false }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.05 : 1] } },
+      series: [{ label: 'time', value: (_, s) => (s === null || s === undefined ? '–' : momentText(s * 1000)) }, ...series.map(seriesOf)],
+      axes: axes(series[0]?.form ?? 'bytes', small),
+      hooks: {
+        ready: [(u) => rest(u)],
+        setCursor: [(u) => u.cursor.left < 0 && rest(u)],
+        draw: [(u) => drawMarks(u, options.marks ?? []), (u) => drawChosen(u, chosen)],
+        setSelect: [
+          (u) => {
+            if (!options.onrange || u.select.width < 4) return;
+            dragged = true;
+            const from = u.posToVal(u.select.left, 'x') * 1000,
+              to = u.posToVal(u.select.left + u.select.width, 'x') * 1000;
+            u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+            options.onrange(Math.max(0, Math.round(from)), Math.round(to));
+          },
+        ],
+      },
     },
-  }, [seconds, ...series.map((one) => Array.from(one.values))], root);
-  plot.over.addEventListener('mousedown', () => { dragged = false; });
+    [seconds, ...series.map((one) => Array.from(one.values))],
+    root,
+  );
+  plot.over.addEventListener('mousedown', () => {
+    dragged = false;
+  });
   plot.over.addEventListener('click', () => {
     if (options.onmoment && !dragged && plot.cursor.left >= 0) options.onmoment(Math.max(0, Math.round(plot.posToVal(plot.cursor.left, 'x') * 1000)));
   });
-  const observer = new ResizeObserver(() => root.clientWidth && Math.abs(root.clientWidth - plot.width) > 1 && plot.setSize({ width: root.clientWidth, height }));
+  const observer = new ResizeObserver(
+    () => root.clientWidth && Math.abs(root.clientWidth - plot.width) > 1 && plot.setSize({ width: root.clientWidth, height }),
+  );
   observer.observe(root);
   return {
     element: root,
     plot,
-    setChosen(next) { chosen = next; plot.redraw(false, false); rest(plot); },
-    setData(times, columns) { plot.setData([Array.from(times, (n) => n / 1000), ...columns.map((values) => Array.from(values))]); },
-    destroy() { observer.disconnect(); plot.destroy(); },
+    setChosen(next) {
+      chosen = next;
+      plot.redraw(false, false);
+      rest(plot);
+    },
+    setData(times, columns) {
+      plot.setData([Array.from(times, (n) => n / 1000), ...columns.map((values) => Array.from(values))]);
+    },
+    destroy() {
+      observer.disconnect();
+      plot.destroy();
+    },
   };
 }
 
 /** A small line without axes: values over their index, or over TIMES. */
 export function sparkline(values, { times = null, width = 120, height = 24, label = '' } = {}) {
-  const n = values.length, top = Math.max(...values, 1e-9);
-  const step = Math.max(1, Math.floor(n / (width * 2))), points = [];
-  const from = times ? times[0] : 0, span = (times ? times[n - 1] - from : n - 1) || 1;
+  const n = values.length,
+    top = Math.max(...values, 1e-9);
+  const step = Math.max(1, Math.floor(n / (width * 2))),
+    points = [];
+  const from = times ? times[0] : 0,
+    span = (times ? times[n - 1] - from : n - 1) || 1;
   for (let i = 0; i < n; i += step) {
     const x = (((times ? times[i] : i) - from) / span) * (width - 2) + 1;
     points.push(`${x.toFixed(1)},${(height - 1 - (Math.max(0, values[i]) / top) * (height - 3)).toFixed(1)}`);
   }
-  return h('svg', { class: 'spark', width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label },
-    h('polygon', { class: 'area', points: `1,${height - 1} ${points.join(' ')} ${width - 1},${height - 1}` }), h('polyline', { points: points.join(' ') }));
+  return h(
+    'svg',
+    { class: 'spark', width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label },
+    h('polygon', { class: 'area', points: `1,${height - 1} ${points.join(' ')} ${width - 1},${height - 1}` }),
+    h('polyline', { points: points.join(' ') }),
+  );
 }
 
 /** A share as a bar with its text: for table cells. */
 export function meter(part, whole, text) {
   const percent = whole > 0 ? Math.max(0, Math.min(100, (100 * part) / whole)) : 0;
-  return h('span', { class: 'meter' }, h('span', { class: 'fill', style: { width: `${percent}%` }, 'aria-hidden': 'true' }), h('span', { class: 'value' }, text));
+  return h(
+    'span',
+    { class: 'meter' },
+    h('span', { class: 'fill', style: { width: `${percent}%` }, 'aria-hidden': 'true' }),
+    h('span', { class: 'value' }, text),
+  );
 }
 
 /**
@@ -169,18 +241,47 @@ export function histogram({ label, values, names, form, axis = () => '', chosen 
   let start = -1;
   const inside = (i) => !chosen || (i >= chosen[0] && i <= chosen[1]);
   const mark = (range) => [...bars.children].forEach((bar, i) => bar.classList.toggle('off', Boolean(range) && (i < range[0] || i > range[1])));
-  const bars = h('div', { class: 'bars', role: onbrush ? 'group' : 'list', 'aria-label': label, style: { height: `${height}px` } }, values.map ? Array.from(values, (value, i) => h(onbrush ? 'button' : 'div', {
-    class: `bar${inside(i) ? '' : ' off'}`, type: onbrush ? 'button' : null, role: onbrush ? null : 'listitem', tabindex: onbrush ? (i === 0 ? '0' : '-1') : null, 'aria-pressed': onbrush ? String(Boolean(chosen) && inside(i)) : null,
-    title: `${names(i)}: ${form(value)}`, 'aria-label': `${names(i)}: ${form(value)}`, dataset: { i: String(i) },
-  }, h('span', { class: 'column', style: { height: `${value > 0 ? Math.max(1.5, (100 * value) / top) : 0}%` } }), h('span', { class: 'tick', 'aria-hidden': 'true' }, axis(i)))) : []);
+  const bars = h(
+    'div',
+    { class: 'bars', role: onbrush ? 'group' : 'list', 'aria-label': label, style: { height: `${height}px` } },
+    values.map
+      ? Array.from(values, (value, i) =>
+          h(
+            onbrush ? 'button' : 'div',
+            {
+              class: `bar${inside(i) ? '' : ' off'}`,
+              type: onbrush ? 'button' : null,
+              role: onbrush ? null : 'listitem',
+              tabindex: onbrush ? (i === 0 ? '0' : '-1') : null,
+              'aria-pressed': onbrush ? String(Boolean(chosen) && inside(i)) : null,
+              title: `${names(i)}: ${form(value)}`,
+              'aria-label': `${names(i)}: ${form(value)}`,
+              dataset: { i: String(i) },
+            },
+            h('span', { class: 'column', style: { height: `${value > 0 ? Math.max(1.5, (100 * value) / top) : 0}%` } }),
+            h('span', { class: 'tick', 'aria-hidden': 'true' }, axis(i)),
+          ),
+        )
+      : [],
+  );
   if (!onbrush) return bars;
   const at = (event) => Number(document.elementFromPoint(event.clientX, event.clientY)?.closest('.bar')?.dataset.i ?? -1);
   const range = (end) => [Math.min(start, end), Math.max(start, end)];
-  bars.addEventListener('pointerdown', (event) => { start = at(event); if (start >= 0) mark([start, start]); });
-  bars.addEventListener('pointermove', (event) => { if (start >= 0 && event.buttons && at(event) >= 0) mark(range(at(event))); });
-  bars.addEventListener('pointerup', (event) => { const end = at(event); if (start >= 0 && end >= 0) onbrush(range(end)); start = -1; });
+  bars.addEventListener('pointerdown', (event) => {
+    start = at(event);
+    if (start >= 0) mark([start, start]);
+  });
+  bars.addEventListener('pointermove', (event) => {
+    if (start >= 0 && event.buttons && at(event) >= 0) mark(range(at(event)));
+  });
+  bars.addEventListener('pointerup', (event) => {
+    const end = at(event);
+    if (start >= 0 && end >= 0) onbrush(range(end));
+    start = -1;
+  });
   bars.addEventListener('keydown', (event) => {
-    const i = Number(event.target.dataset.i), step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const i = Number(event.target.dataset.i),
+      step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (step) {
       const next = bars.children[Math.max(0, Math.min(values.length - 1, i + step))];
       if (event.shiftKey && start < 0) start = i;

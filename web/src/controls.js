@@ -7,7 +7,12 @@ import { bytes, number } from './format.js';
 /** Buttons of the costs that are known at the chosen moment. */
 export function costChooser({ recording, state, view }) {
   const known = costsOf(recording, view.moment.of);
-  return choice('Cost', known.map((cost) => ({ value: cost.id, label: cost.short, title: cost.help })), view.cost.id, (id) => state.set({ cost: id }));
+  return choice(
+    'Cost',
+    known.map((cost) => ({ value: cost.id, label: cost.short, title: cost.help })),
+    view.cost.id,
+    (id) => state.set({ cost: id }),
+  );
 }
 
 /** A number of a cost, in its unit. */
@@ -23,23 +28,52 @@ export function bothText(cost, size, count) {
 /** "parse_table  table.c:214": a link to the place in the table of stacks. */
 export function siteLink({ recording, state }, site, changes = {}) {
   const frame = recording.siteFrame(site);
-  return h('a', { class: 'site', href: state.link({ page: 'table', site, ...changes }), title: recording.functionFullName(frame) },
-    h('code', null, recording.siteName(site)), ' ', h('span', { class: 'place' }, recording.placeOf(frame)));
+  return h(
+    'a',
+    { class: 'site', href: state.link({ page: 'table', site, ...changes }), title: recording.functionFullName(frame) },
+    h('code', null, recording.siteName(site)),
+    ' ',
+    h('span', { class: 'place' }, recording.placeOf(frame)),
+  );
 }
 
 /** A stack as a list, innermost first; wrappers are set apart. */
 export function stackList({ recording, state }, node, { limit = Infinity } = {}) {
   const frames = recording.framesOf(node);
-  return h('ol', { class: 'stack' }, frames.slice(0, limit).map((frame) => h('li', { class: recording.frames.wrapper[frame] ? 'wrapper' : null },
-    h('code', { title: recording.functionFullName(frame) }, recording.functionName(frame)), ' ',
-    recording.fileOf(frame) ? h('a', { class: 'place', href: state.link({ page: 'source', file: recording.fileOf(frame), line: recording.frames.line[frame] || '' }), title: recording.fileOf(frame) }, recording.placeOf(frame))
-      : h('span', { class: 'place' }, recording.placeOf(frame)),
-    recording.frames.inlined[frame] ? h('span', { class: 'place' }, ' inlined') : null)),
-  frames.length > limit ? h('li', { class: 'place' }, `and ${frames.length - limit} more`) : null,
-  !frames.length ? h('li', { class: 'place' }, 'no stack is known') : null);
+  return h(
+    'ol',
+    { class: 'stack' },
+    frames
+      .slice(0, limit)
+      .map((frame) =>
+        h(
+          'li',
+          { class: recording.frames.wrapper[frame] ? 'wrapper' : null },
+          h('code', { title: recording.functionFullName(frame) }, recording.functionName(frame)),
+          ' ',
+          recording.fileOf(frame)
+            ? h(
+                'a',
+                {
+                  class: 'place',
+                  href: state.link({ page: 'source', file: recording.fileOf(frame), line: recording.frames.line[frame] || '' }),
+                  title: recording.fileOf(frame),
+                },
+                recording.placeOf(frame),
+              )
+            : h('span', { class: 'place' }, recording.placeOf(frame)),
+          recording.frames.inlined[frame] ? h('span', { class: 'place' }, ' inlined') : null,
+        ),
+      ),
+    frames.length > limit ? h('li', { class: 'place' }, `and ${frames.length - limit} more`) : null,
+    !frames.length ? h('li', { class: 'place' }, 'no stack is known') : null,
+  );
 }
 
 /** A stack as text, to be copied. */
 export function stackText(recording, node) {
-  return recording.framesOf(node).map((frame) => `${recording.functionName(frame)} (${recording.placeOf(frame)})`).join('\n');
+  return recording
+    .framesOf(node)
+    .map((frame) => `${recording.functionName(frame)} (${recording.placeOf(frame)})`)
+    .join('\n');
 }

@@ -10,9 +10,11 @@ const TABLES = {
   functions: ['name short file module', ''],
   frames: ['function line', 'inlined wrapper library'],
   nodes: ['parent frame', ''],
-  sites: ['id node kind heap growth',
-    'allocs frees alloc_bytes live_blocks live_bytes peak_blocks peak_bytes temporary lifetime_ms growth_bytes_per_hour definite_blocks '
-    + 'definite_bytes indirect_blocks indirect_bytes possible_blocks possible_bytes reachable_blocks reachable_bytes'],
+  sites: [
+    'id node kind heap growth',
+    'allocs frees alloc_bytes live_blocks live_bytes peak_blocks peak_bytes temporary lifetime_ms growth_bytes_per_hour definite_blocks ' +
+      'definite_bytes indirect_blocks indirect_bytes possible_blocks possible_bytes reachable_blocks reachable_bytes',
+  ],
   threads: ['tid name', 'start_ms end_ms allocations bytes_allocated live_blocks live_bytes'],
   shares: ['site thread', 'allocs alloc_bytes frees free_bytes temporary live_blocks live_bytes'],
   slices: ['', 'ms live_bytes live_blocks allocs alloc_bytes frees rss_bytes'],
@@ -61,11 +63,25 @@ export class Recording {
     for (const key of ['warnings', 'cut', 'verdicts', 'kinds', 'paths', 'source', 'size_bounds', 'lifetime_bounds']) this[key] = json[key] ?? [];
     this.totals = json.totals ?? {};
     for (const [key, columns] of Object.entries(TABLES)) this[key] = table(json[key], columns, key);
-    const leaks = json.leaks ?? {}, none = { blocks: 0, bytes: 0 };
-    this.leaks = { scanned: false, definite: none, indirect: none, possible: none, reachable: none, suppressed: none, ...leaks, rows: table(leaks.rows, LEAK_ROWS, 'leaks') };
+    const leaks = json.leaks ?? {},
+      none = { blocks: 0, bytes: 0 };
+    this.leaks = {
+      scanned: false,
+      definite: none,
+      indirect: none,
+      possible: none,
+      reachable: none,
+      suppressed: none,
+      ...leaks,
+      rows: table(leaks.rows, LEAK_ROWS, 'leaks'),
+    };
     this.owners = json.owners ? table(json.owners, OWNERS, 'owners') : null;
     this.owners_why_not = json.owners_why_not ?? '';
-    this.mappings = { at: json.mappings?.at ?? 'end', rss_bytes: json.mappings?.rss_bytes ?? -1, rows: table(json.mappings?.rows, MAPPING_ROWS, 'mappings') };
+    this.mappings = {
+      at: json.mappings?.at ?? 'end',
+      rss_bytes: json.mappings?.rss_bytes ?? -1,
+      rows: table(json.mappings?.rows, MAPPING_ROWS, 'mappings'),
+    };
     this.#check();
   }
 
@@ -73,7 +89,8 @@ export class Recording {
   #check() {
     const { nodes, frames, functions, sites, changes, slices } = this;
     const inside = (values, low, high, what) => {
-      for (let i = 0; i < values.length; i++) if (values[i] < low || values[i] >= high) throw new Error(`${what} ${i} points to ${values[i]}, which is not there`);
+      for (let i = 0; i < values.length; i++)
+        if (values[i] < low || values[i] >= high) throw new Error(`${what} ${i} points to ${values[i]}, which is not there`);
     };
     for (let i = 1; i < nodes.count; i++) if (nodes.parent[i] < 0 || nodes.parent[i] >= i) throw new Error(`node ${i} has no valid parent`);
     inside(nodes.frame, -1, frames.count, 'node');
@@ -117,7 +134,8 @@ export class Recording {
 
   /** "table.c:214", or the module where there is no line. */
   placeOf(frame) {
-    const file = this.fileOf(frame), line = frame >= 0 ? this.frames.line[frame] : 0;
+    const file = this.fileOf(frame),
+      line = frame >= 0 ? this.frames.line[frame] : 0;
     if (file) return line > 0 ? `${base(file)}:${line}` : base(file);
     return this.moduleOf(frame);
   }
@@ -138,7 +156,9 @@ export class Recording {
 
   /** The frame that stands for a site in lists: the first own one, of no wrapper and no library of the language. */
   siteFrame(site) {
-    const { frame, parent } = this.nodes, { wrapper, library } = this.frames, node = this.sites.node[site];
+    const { frame, parent } = this.nodes,
+      { wrapper, library } = this.frames,
+      node = this.sites.node[site];
     for (let n = node; n > 0; n = parent[n]) if (frame[n] >= 0 && !wrapper[frame[n]] && !library[frame[n]]) return frame[n];
     return node > 0 ? frame[this.trimmedNode(node)] : -1;
   }
@@ -161,10 +181,12 @@ export class Recording {
   /** The last slice that is not later than MS; -1 when there is none. */
   sliceAt(ms) {
     const at = this.slices.ms;
-    let low = 0, high = at.length;
+    let low = 0,
+      high = at.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (at[middle] <= ms) low = middle + 1; else high = middle;
+      if (at[middle] <= ms) low = middle + 1;
+      else high = middle;
     }
     return low - 1;
   }
@@ -173,12 +195,18 @@ export class Recording {
 /** The whole: {recordings, live, view, compare}. */
 export function decode(json) {
   if (!json || json.seep_page !== 1) throw new Error('these are not the data of a seep page, or of a version that this page does not know');
-  return { recordings: (json.recordings ?? []).map((r, i) => new Recording(r, i)), live: Boolean(json.live), view: json.view ?? null, compare: json.compare ?? null };
+  return {
+    recordings: (json.recordings ?? []).map((r, i) => new Recording(r, i)),
+    live: Boolean(json.live),
+    view: json.view ?? null,
+    compare: json.compare ?? null,
+  };
 }
 
 function fromBase64(text) {
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
-  const binary = atob(text), out = new Uint8Array(binary.length);
+  const binary = atob(text),
+    out = new Uint8Array(binary.length);
   for (let i = 0; i < binary.length; i++) out[i] = binary.charCodeAt(i);
   return out;
 }

@@ -37,7 +37,8 @@ export function fill(element, ...children) {
 /** The same, for what has the focus: the element at its place gets it again. */
 export function refill(element, ...children) {
   const path = [];
-  for (let e = document.activeElement; e && e !== element && element.contains(e); e = e.parentElement) path.unshift([...e.parentElement.children].indexOf(e));
+  for (let e = document.activeElement; e && e !== element && element.contains(e); e = e.parentElement)
+    path.unshift([...e.parentElement.children].indexOf(e));
   fill(element, ...children);
   let at = element;
   for (const i of path) at = at?.children[i];
@@ -47,9 +48,22 @@ export function refill(element, ...children) {
 
 /** A group of buttons of which one is pressed.  OPTIONS: [{value, label, title}] */
 export function choice(label, options, value, onchoose) {
-  return h('div', { class: 'choice', role: 'group', 'aria-label': label }, options.map((option) => h('button', {
-    type: 'button', title: option.title ?? null, 'aria-pressed': String(option.value === value), onclick: () => onchoose(option.value),
-  }, option.label)));
+  return h(
+    'div',
+    { class: 'choice', role: 'group', 'aria-label': label },
+    options.map((option) =>
+      h(
+        'button',
+        {
+          type: 'button',
+          title: option.title ?? null,
+          'aria-pressed': String(option.value === value),
+          onclick: () => onchoose(option.value),
+        },
+        option.label,
+      ),
+    ),
+  );
 }
 
 export function checkbox(label, checked, onchange, title = null) {
@@ -59,7 +73,7 @@ export function checkbox(label, checked, onchange, title = null) {
 /** Tells people who do not see the screen. */
 export function announce(text) {
   let region = document.getElementById('announce');
-  if (!region) document.body.append(region = h('div', { id: 'announce', class: 'unseen', role: 'status', 'aria-live': 'polite' }));
+  if (!region) document.body.append((region = h('div', { id: 'announce', class: 'unseen', role: 'status', 'aria-live': 'polite' })));
   region.textContent = text;
 }
 
@@ -114,17 +128,39 @@ export function menu(items, x, y) {
   };
   const outside = (event) => box.contains(event.target) || close();
   const move = (step) => {
-    const all = [...box.children], at = all.indexOf(document.activeElement);
+    const all = [...box.children],
+      at = all.indexOf(document.activeElement);
     all[(at + step + all.length) % all.length].focus();
   };
   const keys = { Escape: close, ArrowDown: () => move(1), ArrowUp: () => move(-1), Tab: close };
-  const box = h('div', { class: 'menu', role: 'menu', onkeydown: (event) => {
-    event.stopPropagation();
-    if (keys[event.key]) {
-      event.preventDefault();
-      keys[event.key]();
-    }
-  } }, items.map((item) => h('button', { type: 'button', role: 'menuitem', onclick: () => { close(); item.action(); } }, item.label)));
+  const box = h(
+    'div',
+    {
+      class: 'menu',
+      role: 'menu',
+      onkeydown: (event) => {
+        event.stopPropagation();
+        if (keys[event.key]) {
+          event.preventDefault();
+          keys[event.key]();
+        }
+      },
+    },
+    items.map((item) =>
+      h(
+        'button',
+        {
+          type: 'button',
+          role: 'menuitem',
+          onclick: () => {
+            close();
+            item.action();
+          },
+        },
+        item.label,
+      ),
+    ),
+  );
   document.body.append(box);
   const size = box.getBoundingClientRect();
   box.style.left = `${Math.max(4, Math.min(x, innerWidth - size.width - 4))}px`;
@@ -136,7 +172,9 @@ export function menu(items, x, y) {
 
 // ---- tables ----
 
-const ROW_PX = 26, SPARE_ROWS = 12, PRINTED_ROWS = 500;
+const ROW_PX = 26,
+  SPARE_ROWS = 12,
+  PRINTED_ROWS = 500;
 
 /**
  * A table that sorts and draws only the rows that are seen.
@@ -162,11 +200,22 @@ export class Table {
     this.body = h('tbody');
     this.head = h('tr');
     this.table = h('table', { role: options.role ?? null, 'aria-label': options.caption }, h('thead', null, this.head), this.body);
-    this.element = h('div', { class: 'table', tabindex: '0', role: 'region', 'aria-label': options.caption, onscroll: () => this.#draw(), onkeydown: (event) => this.#key(event) }, this.table);
+    this.element = h(
+      'div',
+      {
+        class: 'table',
+        tabindex: '0',
+        role: 'region',
+        'aria-label': options.caption,
+        onscroll: () => this.#draw(),
+        onkeydown: (event) => this.#key(event),
+      },
+      this.table,
+    );
     if (this.#options.height) this.element.style.height = this.#options.height;
     this.body.addEventListener('click', (event) => this.#click(event));
     this.setRows(options.rows);
-    addEventListener('beforeprint', this.print = () => this.element.isConnected && this.#draw(PRINTED_ROWS));
+    addEventListener('beforeprint', (this.print = () => this.element.isConnected && this.#draw(PRINTED_ROWS)));
     this.observer = new ResizeObserver(() => this.#draw());
     this.observer.observe(this.element);
   }
@@ -194,25 +243,41 @@ export class Table {
   }
 
   #sorted(rows) {
-    const { sort, columns, arrange } = this.#options, column = sort && columns.find((c) => c.id === sort.id);
+    const { sort, columns, arrange } = this.#options,
+      column = sort && columns.find((c) => c.id === sort.id);
     if (arrange) return arrange(rows, sort);
     if (!column) return rows;
-    const sign = sort.descending ? -1 : 1, keys = new Map(rows.map((row) => [row, column.value(row)]));
+    const sign = sort.descending ? -1 : 1,
+      keys = new Map(rows.map((row) => [row, column.value(row)]));
     return rows.sort((a, b) => {
-      const x = keys.get(a), y = keys.get(b);
+      const x = keys.get(a),
+        y = keys.get(b);
       return x === y ? 0 : (x < y ? -1 : 1) * sign;
     });
   }
 
   #drawHead() {
     const { columns, sort } = this.#options;
-    fill(this.head, columns.map((column) => {
-      const here = sort?.id === column.id;
-      const label = column.value && this.#options.sort
-        ? h('button', { type: 'button', title: column.title ?? null, onclick: () => this.#sortBy(column) }, column.label, h('span', { class: 'arrow', 'aria-hidden': 'true' }, here ? (sort.descending ? ' ▼' : ' ▲') : ''))
-        : column.label;
-      return h('th', { scope: 'col', class: column.numeric ? 'num' : null, 'aria-sort': here ? (sort.descending ? 'descending' : 'ascending') : null }, label);
-    }));
+    fill(
+      this.head,
+      columns.map((column) => {
+        const here = sort?.id === column.id;
+        const label =
+          column.value && this.#options.sort
+            ? h(
+                'button',
+                { type: 'button', title: column.title ?? null, onclick: () => this.#sortBy(column) },
+                column.label,
+                h('span', { class: 'arrow', 'aria-hidden': 'true' }, here ? (sort.descending ? ' ▼' : ' ▲') : ''),
+              )
+            : column.label;
+        return h(
+          'th',
+          { scope: 'col', class: column.numeric ? 'num' : null, 'aria-sort': here ? (sort.descending ? 'descending' : 'ascending') : null },
+          label,
+        );
+      }),
+    );
   }
 
   #sortBy(column) {
@@ -228,23 +293,52 @@ export class Table {
   #row(row, index) {
     const { columns, onopen, selected, attributes } = this.#options;
     const marked = selected?.(row) ?? false;
-    return h('tr', { 'aria-rowindex': String(index + 2), class: onopen ? 'open' : null, 'aria-selected': marked ? 'true' : null, dataset: { index: String(index) }, tabindex: onopen ? (index === this.#cursor ? '0' : '-1') : null, ...attributes?.(row) },
-      columns.map((column, i) => h(i === 0 && column.head !== false ? 'th' : 'td', { scope: i === 0 && column.head !== false ? 'row' : null, class: column.numeric ? 'num' : (column.class ?? null) }, (column.cell ?? column.value)(row))));
+    return h(
+      'tr',
+      {
+        'aria-rowindex': String(index + 2),
+        class: onopen ? 'open' : null,
+        'aria-selected': marked ? 'true' : null,
+        dataset: { index: String(index) },
+        tabindex: onopen ? (index === this.#cursor ? '0' : '-1') : null,
+        ...attributes?.(row),
+      },
+      columns.map((column, i) =>
+        h(
+          i === 0 && column.head !== false ? 'th' : 'td',
+          { scope: i === 0 && column.head !== false ? 'row' : null, class: column.numeric ? 'num' : (column.class ?? null) },
+          (column.cell ?? column.value)(row),
+        ),
+      ),
+    );
   }
 
   /** LEAST: how many rows must be there, for printing. */
   #draw(least = 0, always = false) {
-    const rows = this.#rows.length, all = !this.#options.height;
+    const rows = this.#rows.length,
+      all = !this.#options.height;
     const first = all || least ? 0 : Math.max(0, Math.floor(this.element.scrollTop / ROW_PX) - SPARE_ROWS);
     const seen = Math.ceil((this.element.clientHeight || 600) / ROW_PX) + 2 * SPARE_ROWS;
     const last = Math.min(rows, all ? rows : Math.max(first + seen, least));
     if (!always && first === this.#shown[0] && last === this.#shown[1]) return;
     const focused = this.body.contains(document.activeElement);
     this.#shown = [first, last];
-    const space = (count) => count > 0 && h('tr', { class: 'space', 'aria-hidden': 'true', style: { height: `${count * ROW_PX}px` } }, h('td', { colSpan: this.#options.columns.length }));
+    const space = (count) =>
+      count > 0 &&
+      h(
+        'tr',
+        { class: 'space', 'aria-hidden': 'true', style: { height: `${count * ROW_PX}px` } },
+        h('td', { colSpan: this.#options.columns.length }),
+      );
     const drawn = [];
     for (let i = first; i < last; i++) drawn.push(this.#row(this.#rows[i], i));
-    fill(this.body, space(first), drawn, space(rows - last), !rows && h('tr', null, h('td', { colSpan: this.#options.columns.length, class: 'empty' }, this.#options.empty)));
+    fill(
+      this.body,
+      space(first),
+      drawn,
+      space(rows - last),
+      !rows && h('tr', null, h('td', { colSpan: this.#options.columns.length, class: 'empty' }, this.#options.empty)),
+    );
     if (focused) this.#focusCursor();
   }
 
@@ -262,7 +356,8 @@ export class Table {
   #key(event) {
     const page = Math.max(1, Math.floor(this.element.clientHeight / ROW_PX) - 2);
     const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
-    const { onopen, onkey } = this.#options, row = event.target.closest('tr[data-index]');
+    const { onopen, onkey } = this.#options,
+      row = event.target.closest('tr[data-index]');
     if (!onopen || !row || event.target.closest('a,button,input') || event.ctrlKey || event.metaKey || event.altKey) return;
     const there = onkey?.(event, this.#rows[this.#cursor], this.#cursor) ?? -1;
     if (there >= 0) {
@@ -282,7 +377,9 @@ export class Table {
   /** Makes row number INDEX the one that keys are for, and scrolls it into the box. */
   reveal(index) {
     this.#cursor = Math.max(0, Math.min(this.#rows.length - 1, index));
-    const box = this.element, top = this.#cursor * ROW_PX, head = this.head.offsetHeight;
+    const box = this.element,
+      top = this.#cursor * ROW_PX,
+      head = this.head.offsetHeight;
     if (this.#options.height) {
       if (top < box.scrollTop) box.scrollTop = top;
       else if (top + ROW_PX + head > box.scrollTop + box.clientHeight) box.scrollTop = top + ROW_PX + head - box.clientHeight;

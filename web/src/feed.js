@@ -33,7 +33,8 @@ export class Feed {
 
   /** The recording to show: of the chosen moment, where the page had to ask for it. */
   recording() {
-    const { recordings } = this.data, index = this.state.get('recording') === '' ? recordings.length - 1 : Number(this.state.get('recording'));
+    const { recordings } = this.data,
+      index = this.state.get('recording') === '' ? recordings.length - 1 : Number(this.state.get('recording'));
     const own = recordings[index] ?? recordings[recordings.length - 1];
     return this.#special && this.#special.key === this.#key(own) ? this.#special.recording : own;
   }
@@ -54,7 +55,17 @@ export class Feed {
   control() {
     if (!this.live) return null;
     const words = this.#paused ? '‖ paused' : '● live';
-    return h('button', { type: 'button', class: `live${this.#paused ? ' paused' : ''}`, 'aria-pressed': String(this.#paused), title: this.#paused ? 'Go on with live updates (p)' : 'Pause live updates (p)', onclick: () => this.toggle() }, words);
+    return h(
+      'button',
+      {
+        type: 'button',
+        class: `live${this.#paused ? ' paused' : ''}`,
+        'aria-pressed': String(this.#paused),
+        title: this.#paused ? 'Go on with live updates (p)' : 'Pause live updates (p)',
+        onclick: () => this.toggle(),
+      },
+      words,
+    );
   }
 
   #later() {
@@ -92,22 +103,35 @@ export class Feed {
 
   /** '' when the page has what the state means. */
   #key(own) {
-    const moment = momentOf(own, this.state), choosing = moment.of === 'time' || moment.of === 'range';
+    const moment = momentOf(own, this.state),
+      choosing = moment.of === 'time' || moment.of === 'range';
     return this.data.path && own.cut.length && choosing ? this.state.key('at', 'range') : '';
   }
 
   /** Asks the server for the numbers of the chosen moment, if the page does not have them all. */
   async wanted() {
-    const { recordings } = this.data, own = recordings[recordings.length - 1], key = this.#key(own);
+    const { recordings } = this.data,
+      own = recordings[recordings.length - 1],
+      key = this.#key(own);
     if (!key || recordings.length > 1 || this.#special?.key === key || this.#asked === key) return;
     this.#asked = key;
     const query = new URLSearchParams();
-    if (this.state.get('range')) query.set('range', this.state.get('range').split('..').map((ms) => (ms === '' ? '' : `${ms}ms`)).join('..'));
+    if (this.state.get('range'))
+      query.set(
+        'range',
+        this.state
+          .get('range')
+          .split('..')
+          .map((ms) => (ms === '' ? '' : `${ms}ms`))
+          .join('..'),
+      );
     else query.set('at', `${this.state.get('at')}ms`);
     try {
       const answer = await fetch(`${this.data.path}?${query}`, { cache: 'no-store' });
       if (answer.status !== 200) throw new Error(`the server answered ${answer.status}`);
-      const { recordings: [recording] } = decode(await unpack(await answer.arrayBuffer()));
+      const {
+        recordings: [recording],
+      } = decode(await unpack(await answer.arrayBuffer()));
       for (const table of ['slices', 'marks', 'events']) if (!recording[table].count) recording[table] = own[table];
       recording.fixed = true;
       this.#special = { key, recording };

@@ -7,8 +7,15 @@ import { parseBytes, parseTime } from './format.js';
 
 const NAME_KEYS = { fn: 'fn', function: 'fn', mod: 'mod', module: 'mod', file: 'file', thread: 'thread', kind: 'kind' };
 const NUMBER_KEYS = {
-  size: parseBytes, bytes: parseBytes, average: parseBytes, avg: parseBytes,
-  count: Number, blocks: Number, calls: Number, lifetime: parseTime, life: parseTime,
+  size: parseBytes,
+  bytes: parseBytes,
+  average: parseBytes,
+  avg: parseBytes,
+  count: Number,
+  blocks: Number,
+  calls: Number,
+  lifetime: parseTime,
+  life: parseTime,
 };
 const SAME = { bytes: 'size', avg: 'average', blocks: 'count', life: 'lifetime' };
 
@@ -29,8 +36,10 @@ function parseTerm(word) {
   const text = not ? word.slice(1) : word;
   const numeric = /^([a-z]+)(>=|<=|>|<|=)(.*)$/i.exec(text);
   if (numeric && NUMBER_KEYS[numeric[1].toLowerCase()]) {
-    const key = numeric[1].toLowerCase(), value = numeric[3] === '' ? NaN : NUMBER_KEYS[key](numeric[3]);
-    if (Number.isNaN(value)) throw new Error(`${word}: ${numeric[3] || 'nothing'} is no number; try ${key}${numeric[2]}${key.startsWith('l') ? '2s' : '10k'}`);
+    const key = numeric[1].toLowerCase(),
+      value = numeric[3] === '' ? NaN : NUMBER_KEYS[key](numeric[3]);
+    if (Number.isNaN(value))
+      throw new Error(`${word}: ${numeric[3] || 'nothing'} is no number; try ${key}${numeric[2]}${key.startsWith('l') ? '2s' : '10k'}`);
     return { not, key: SAME[key] ?? key, compare: COMPARE[numeric[2]], value };
   }
   const named = /^([a-z]+):(?!:)(.*)$/i.exec(text);
@@ -62,21 +71,26 @@ const memo = (test) => {
 
 /** By function: 1 where a term of names holds. */
 function functionsMatching(recording, term) {
-  const { functions, modules } = recording, out = new Uint8Array(functions.count);
+  const { functions, modules } = recording,
+    out = new Uint8Array(functions.count);
   const text = memo((i) => term.matches(recording.text(i)));
   const module = memo((m) => m >= 0 && (text(modules.short[m]) || text(modules.path[m])));
   for (let f = 0; f < functions.count; f++) {
     const any = term.key === 'any';
-    out[f] = ((any || term.key === 'fn') && (text(functions.short[f]) || text(functions.name[f])))
-      || ((any || term.key === 'file') && functions.file[f] >= 0 && text(functions.file[f]))
-      || ((any || term.key === 'mod') && module(functions.module[f])) ? 1 : 0;
+    out[f] =
+      ((any || term.key === 'fn') && (text(functions.short[f]) || text(functions.name[f]))) ||
+      ((any || term.key === 'file') && functions.file[f] >= 0 && text(functions.file[f])) ||
+      ((any || term.key === 'mod') && module(functions.module[f]))
+        ? 1
+        : 0;
   }
   return out;
 }
 
 /** By node of the stacks: 1 where a frame of it or outside of it has a function of MATCHING. */
 function nodesBelow(recording, matching) {
-  const { nodes, frames } = recording, out = new Uint8Array(nodes.count);
+  const { nodes, frames } = recording,
+    out = new Uint8Array(nodes.count);
   for (let n = 1; n < nodes.count; n++) {
     const f = nodes.frame[n] >= 0 ? frames.function[nodes.frame[n]] : -1;
     out[n] = out[nodes.parent[n]] || (f >= 0 && matching[f]) ? 1 : 0;
@@ -88,12 +102,15 @@ function nodesBelow(recording, matching) {
 export function threadsOf(recording, terms) {
   const about = terms.filter((term) => term.key === 'thread');
   if (!about.length) return null;
-  return Uint8Array.from({ length: recording.threads.count }, (_, t) => about.every((term) => term.not !== (term.matches(recording.threadName(t)) || term.matches(String(recording.threads.tid[t])))));
+  return Uint8Array.from({ length: recording.threads.count }, (_, t) =>
+    about.every((term) => term.not !== (term.matches(recording.threadName(t)) || term.matches(String(recording.threads.tid[t])))),
+  );
 }
 
 /** By site: 1 where all terms of names hold. */
 export function sitesNamed(recording, terms) {
-  const { sites } = recording, out = new Uint8Array(sites.count).fill(1);
+  const { sites } = recording,
+    out = new Uint8Array(sites.count).fill(1);
   for (const term of terms) {
     if (term.compare || term.key === 'thread') continue;
     if (term.key === 'kind') {

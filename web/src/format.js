@@ -6,7 +6,8 @@ const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 /** 1536 -> "1.5 KiB" */
 export function bytes(value) {
   const size = Math.abs(value);
-  let unit = 0, scaled = size;
+  let unit = 0,
+    scaled = size;
   while (unit + 1 < UNITS.length && (unit ? Math.round(scaled * 10) >= 10240 : scaled >= 1024)) {
     scaled /= 1024;
     unit++;
@@ -29,8 +30,13 @@ export function count(value, noun) {
 
 /** 9812330 -> "9.8 M", for axes and narrow columns */
 export function short(value) {
-  const size = Math.abs(value), sign = value < 0 ? '-' : '';
-  for (const [limit, letter] of [[1e9, 'G'], [1e6, 'M'], [1e3, 'k']]) {
+  const size = Math.abs(value),
+    sign = value < 0 ? '-' : '';
+  for (const [limit, letter] of [
+    [1e9, 'G'],
+    [1e6, 'M'],
+    [1e3, 'k'],
+  ]) {
     if (size >= limit) return `${sign}${(size / limit).toFixed(size / limit < 99.95 ? 1 : 0).replace(/\.0$/, '')} ${letter}`;
   }
   return sign + (Number.isInteger(size) ? size : size.toFixed(1));
@@ -65,7 +71,11 @@ export function signed(value, form = bytes) {
 
 /** Bytes per hour: "1.2 KiB/s", in the unit of time in which it is at least some bytes. */
 export function rate(bytesPerHour) {
-  for (const [unit, per] of [['s', 3600], ['min', 60], ['h', 1]]) {
+  for (const [unit, per] of [
+    ['s', 3600],
+    ['min', 60],
+    ['h', 1],
+  ]) {
     if (Math.abs(bytesPerHour / per) >= 10 || unit === 'h') return `${bytes(bytesPerHour / per)}/${unit}`;
   }
   return '';
@@ -73,11 +83,25 @@ export function rate(bytesPerHour) {
 
 /** The date and the hour where the recording began, as the reader's own clock has it. */
 export function date(unixMs) {
-  const d = new Date(unixMs), two = (n) => String(n).padStart(2, '0');
+  const d = new Date(unixMs),
+    two = (n) => String(n).padStart(2, '0');
   return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${two(d.getHours())}:${two(d.getMinutes())}`;
 }
 
-const FACTORS = { '': 1, b: 1, k: 1024, kib: 1024, m: 1048576, mib: 1048576, g: 1073741824, gib: 1073741824, t: 1099511627776, kb: 1e3, mb: 1e6, gb: 1e9 };
+const FACTORS = {
+  '': 1,
+  b: 1,
+  k: 1024,
+  kib: 1024,
+  m: 1048576,
+  mib: 1048576,
+  g: 1073741824,
+  gib: 1073741824,
+  t: 1099511627776,
+  kb: 1e3,
+  mb: 1e6,
+  gb: 1e9,
+};
 
 /** "1.5M" -> 1572864; NaN when it is no size */
 export function parseBytes(text) {

@@ -3,11 +3,13 @@
 import { h, withTip } from './dom.js';
 
 export const WORDS = {
-  allocation: 'One successful call that gives memory: malloc, calloc, new and their relatives. A realloc of a block counts as one release and one allocation.',
+  allocation:
+    'One successful call that gives memory: malloc, calloc, new and their relatives. A realloc of a block counts as one release and one allocation.',
   block: 'What one allocation gave, until it is freed. Its size is what the program asked for; the allocator may take a little more.',
   'definitely lost': 'No chain of pointers leads to the block from anywhere: it can never be freed. The one class that is an error for sure.',
   frame: 'One function in a stack. Functions that the compiler inlined are frames too.',
-  grows: 'The least that was live in each part of the run goes up again and again. Bounded: it goes on allocating, and gives back. Once: all of it came within a short time.',
+  grows:
+    'The least that was live in each part of the run goes up again and again. Bounded: it goes on allocating, and gives back. Once: all of it came within a short time.',
   heap: 'All live blocks together. Memory that the program mapped itself is counted apart.',
   'indirectly lost': 'Only lost blocks point to it. Mend the definitely lost block that it hangs on, and it goes away too.',
   lifetime: 'The time between allocation and release; averages are over the blocks that were freed.',
@@ -24,9 +26,12 @@ export const WORDS = {
   snapshot: 'A numbered moment whose state is kept, taken by a signal, a command, the program, the clock or a limit.',
   stack: 'The chain of calls that led to an allocation, innermost first.',
   tag: 'A moment that the program itself named, with SEEP_TAG.',
-  temporary: 'An allocation that its thread freed again as its very next event: a string or vector made to be thrown away. It costs time, not memory.',
-  'allocated in all': 'All bytes ever allocated, mostly freed again. It can be far more than the machine has; much of it with a small peak means churn, not use.',
-  wrapper: 'A function that only hands memory on, such as xmalloc or std::allocator. Hidden at the inner end of stacks, so that your own function stands first.',
+  temporary:
+    'An allocation that its thread freed again as its very next event: a string or vector made to be thrown away. It costs time, not memory.',
+  'allocated in all':
+    'All bytes ever allocated, mostly freed again. It can be far more than the machine has; much of it with a small peak means churn, not use.',
+  wrapper:
+    'A function that only hands memory on, such as xmalloc or std::allocator. Hidden at the inner end of stacks, so that your own function stands first.',
 };
 
 /** TEXT (default: the word itself) with the word's meaning as a tooltip, on hover and on focus. */

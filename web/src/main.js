@@ -9,5 +9,14 @@ const root = document.getElementById('app');
 
 load(document).then(
   (data) => new Shell(root, data, new State(window)).start(),
-  (error) => fill(root, h('main', { class: 'failed' }, h('h1', null, 'seep'), h('p', { role: 'alert' }, `This page cannot show its recording: ${error.message}. Make it again with seep html.`))),
+  (error) =>
+    fill(
+      root,
+      h(
+        'main',
+        { class: 'failed' },
+        h('h1', null, 'seep'),
+        h('p', { role: 'alert' }, `This page cannot show its recording: ${error.message}. Make it again with seep html.`),
+      ),
+    ),
 );

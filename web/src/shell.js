@@ -27,12 +27,34 @@ export class Shell {
   }
 
   start() {
-    fill(this.root, h('a', { class: 'skip', href: '#main', onclick: (event) => { event.preventDefault(); this.main.focus(); } }, 'Skip to the page'), this.head, this.nav, this.bars, this.chosen, this.main);
+    fill(
+      this.root,
+      h(
+        'a',
+        {
+          class: 'skip',
+          href: '#main',
+          onclick: (event) => {
+            event.preventDefault();
+            this.main.focus();
+          },
+        },
+        'Skip to the page',
+      ),
+      this.head,
+      this.nav,
+      this.bars,
+      this.chosen,
+      this.main,
+    );
     this.dark = matchMedia('(prefers-color-scheme: dark)');
     this.#applyTheme();
     this.state.subscribe((keys) => this.#changed(keys));
     document.addEventListener('keydown', (event) => this.#key(event));
-    this.dark.addEventListener('change', () => { this.#applyTheme(); this.#rebuild(); });
+    this.dark.addEventListener('change', () => {
+      this.#applyTheme();
+      this.#rebuild();
+    });
     // What canvases show is printed as it was drawn: on paper everything is light.
     addEventListener('beforeprint', () => this.#paper(true));
     addEventListener('afterprint', () => this.#paper(false));
@@ -42,12 +64,20 @@ export class Shell {
 
   /** What pages get.  The view is made when a page first asks for it. */
   context() {
-    const { state, data } = this, recording = this.feed.recording(), shell = this;
+    const { state, data } = this,
+      recording = this.feed.recording(),
+      shell = this;
     return {
-      recordings: data.recordings, compare: data.compare, recording, state,
-      get view() { return view(recording, state); },
+      recordings: data.recordings,
+      compare: data.compare,
+      recording,
+      state,
+      get view() {
+        return view(recording, state);
+      },
       go: (page, changes = {}) => state.set({ page, ...changes }),
-      served: data.path, feed: shell.feed,
+      served: data.path,
+      feed: shell.feed,
     };
   }
 
@@ -89,13 +119,15 @@ export class Shell {
   }
 
   #drawPage() {
-    const page = this.#current(), context = this.context();
+    const page = this.#current(),
+      context = this.context();
     document.title = `${page.title} – ${context.recording.meta.program ?? 'seep'} – seep`;
     if (page === this.#page && this.#handle?.update) {
       this.#handle.update(context);
       return;
     }
-    const same = page === this.#page, focus = same && this.#focusPath();
+    const same = page === this.#page,
+      focus = same && this.#focusPath();
     this.#close();
     this.#page = page;
     this.main.replaceChildren();
@@ -125,28 +157,65 @@ export class Shell {
   #drawHead() {
     const { meta } = this.feed.recording();
     const facts = [
-      meta.start_unix_ms ? date(meta.start_unix_ms) : null, meta.host ? `on ${meta.host}` : null, meta.pid ? `pid ${meta.pid}` : null,
-      meta.duration_ms !== undefined ? time(meta.duration_ms) : null, meta.end || (meta.running ? 'still running' : null),
-      meta.engine ? `by ${meta.engine}` : null, meta.sampled ? `sampled every ${bytes(meta.sampled)}` : null, meta.version ? `seep ${meta.version}` : null,
+      meta.start_unix_ms ? date(meta.start_unix_ms) : null,
+      meta.host ? `on ${meta.host}` : null,
+      meta.pid ? `pid ${meta.pid}` : null,
+      meta.duration_ms !== undefined ? time(meta.duration_ms) : null,
+      meta.end || (meta.running ? 'still running' : null),
+      meta.engine ? `by ${meta.engine}` : null,
+      meta.sampled ? `sampled every ${bytes(meta.sampled)}` : null,
+      meta.version ? `seep ${meta.version}` : null,
     ];
-    fill(this.head,
-      h('div', { class: 'title' }, h('h1', { title: [meta.program, ...(meta.args ?? []).slice(1)].join(' ') }, h('strong', null, meta.program ?? 'seep'), h('span', { class: 'args' }, ` ${(meta.args ?? []).slice(1).join(' ')}`)),
-        h('p', { class: 'facts' }, facts.filter(Boolean).join(' · '))),
-      h('div', { class: 'tools' }, this.#recordingChooser(), this.feed.control(), this.#themeButton(),
-        h('button', { type: 'button', onclick: () => showShortcuts(), title: 'Keyboard shortcuts (?)', 'aria-label': 'Keyboard shortcuts' }, '?')));
+    fill(
+      this.head,
+      h(
+        'div',
+        { class: 'title' },
+        h(
+          'h1',
+          { title: [meta.program, ...(meta.args ?? []).slice(1)].join(' ') },
+          h('strong', null, meta.program ?? 'seep'),
+          h('span', { class: 'args' }, ` ${(meta.args ?? []).slice(1).join(' ')}`),
+        ),
+        h('p', { class: 'facts' }, facts.filter(Boolean).join(' · ')),
+      ),
+      h(
+        'div',
+        { class: 'tools' },
+        this.#recordingChooser(),
+        this.feed.control(),
+        this.#themeButton(),
+        h('button', { type: 'button', onclick: () => showShortcuts(), title: 'Keyboard shortcuts (?)', 'aria-label': 'Keyboard shortcuts' }, '?'),
+      ),
+    );
   }
 
   #recordingChooser() {
     const { recordings } = this.data;
     if (recordings.length < 2) return null;
     const current = this.feed.recording().index;
-    return h('label', { class: 'field' }, 'Recording ', h('select', { onchange: (event) => this.state.set({ recording: event.target.value }) },
-      recordings.map((r, i) => h('option', { value: String(i), selected: i === current }, `${i ? 'new' : 'old'}: ${r.meta.file ?? r.meta.program}`))));
+    return h(
+      'label',
+      { class: 'field' },
+      'Recording ',
+      h(
+        'select',
+        { onchange: (event) => this.state.set({ recording: event.target.value }) },
+        recordings.map((r, i) =>
+          h('option', { value: String(i), selected: i === current }, `${i ? 'new' : 'old'}: ${r.meta.file ?? r.meta.program}`),
+        ),
+      ),
+    );
   }
 
   #themeButton() {
-    const next = THEMES[(THEMES.indexOf(this.theme) + 1) % THEMES.length], words = `Colours: ${this.theme}. Press for ${next}.`;
-    return h('button', { type: 'button', title: words, 'aria-label': words, onclick: () => this.#setTheme(next) }, { system: '◐', light: '☀', dark: '☾' }[this.theme]);
+    const next = THEMES[(THEMES.indexOf(this.theme) + 1) % THEMES.length],
+      words = `Colours: ${this.theme}. Press for ${next}.`;
+    return h(
+      'button',
+      { type: 'button', title: words, 'aria-label': words, onclick: () => this.#setTheme(next) },
+      { system: '◐', light: '☀', dark: '☾' }[this.theme],
+    );
   }
 
   #setTheme(theme) {
@@ -166,31 +235,57 @@ export class Shell {
   #paper(begins) {
     if (begins ? document.documentElement.dataset.theme === 'light' : !this.onPaper) return;
     this.onPaper = begins;
-    if (begins) document.documentElement.dataset.theme = 'light'; else this.#applyTheme();
+    if (begins) document.documentElement.dataset.theme = 'light';
+    else this.#applyTheme();
     this.#rebuild();
   }
 
   #drawNav() {
-    const current = this.#current(), shown = `${current.id} ${this.state.link({})}`;
+    const current = this.#current(),
+      shown = `${current.id} ${this.state.link({})}`;
     if (shown === this.#shown) return;
     this.#shown = shown;
     const focused = this.nav.contains(document.activeElement);
-    fill(this.nav, h('ul', null, PAGES.map((page) => h('li', null, h('a', {
-      href: this.state.link({ page: page.id, zoom: '', search: '' }), 'aria-current': page === current ? 'page' : null,
-    }, page.title)))));
+    fill(
+      this.nav,
+      h(
+        'ul',
+        null,
+        PAGES.map((page) =>
+          h(
+            'li',
+            null,
+            h(
+              'a',
+              {
+                href: this.state.link({ page: page.id, zoom: '', search: '' }),
+                'aria-current': page === current ? 'page' : null,
+              },
+              page.title,
+            ),
+          ),
+        ),
+      ),
+    );
     if (focused) this.nav.querySelector('[aria-current]')?.focus();
   }
 
   #drawNotices() {
     const { warnings, cut } = this.feed.recording();
     const notice = (kind, words, text) => h('p', { class: `notice ${kind}` }, h('strong', null, words), ' ', text);
-    fill(this.bars, warnings.map((text) => notice('warn', '⚠ Warning:', text)), cut.map((text) => notice('info', '✂ Left out:', text)), this.feed.trouble && notice('warn', '⚠ Warning:', this.feed.trouble));
+    fill(
+      this.bars,
+      warnings.map((text) => notice('warn', '⚠ Warning:', text)),
+      cut.map((text) => notice('info', '✂ Left out:', text)),
+      this.feed.trouble && notice('warn', '⚠ Warning:', this.feed.trouble),
+    );
   }
 
   // ---- what is chosen ----
 
   #drawChosen() {
-    const { state } = this, recording = this.feed.recording();
+    const { state } = this,
+      recording = this.feed.recording();
     const chips = chosenChips(recording, state);
     const page = this.#current();
     this.chosen.classList.toggle('none', !chips.length && page.filter === false);
@@ -206,9 +301,29 @@ export class Shell {
   }
 
   #fillChips(chips) {
-    fill(this.chips, chips.map((chip) => h('span', { class: 'chip' }, h('span', null, chip.text), h('button', {
-      type: 'button', 'aria-label': `Clear: ${chip.text}`, title: 'Clear', onclick: () => this.state.set(chip.clear),
-    }, '×'))), chips.length > 1 ? h('button', { type: 'button', class: 'plain', onclick: () => this.state.set(Object.assign({}, ...chips.map((c) => c.clear))) }, 'Clear all') : null);
+    fill(
+      this.chips,
+      chips.map((chip) =>
+        h(
+          'span',
+          { class: 'chip' },
+          h('span', null, chip.text),
+          h(
+            'button',
+            {
+              type: 'button',
+              'aria-label': `Clear: ${chip.text}`,
+              title: 'Clear',
+              onclick: () => this.state.set(chip.clear),
+            },
+            '×',
+          ),
+        ),
+      ),
+      chips.length > 1
+        ? h('button', { type: 'button', class: 'plain', onclick: () => this.state.set(Object.assign({}, ...chips.map((c) => c.clear))) }, 'Clear all')
+        : null,
+    );
     const error = this.state.get('filter') && this.context().view.filterError;
     if (error) this.chips.append(h('span', { class: 'error', role: 'alert' }, `Not filtered: ${error}`));
   }
@@ -216,9 +331,17 @@ export class Shell {
   #filterBox() {
     let timer = 0;
     this.filterInput = h('input', {
-      id: 'filter', type: 'search', value: this.state.get('filter'), placeholder: 'Filter: parse fn:load mod:libfoo thread:worker size>1M', autocomplete: 'off', spellcheck: false,
+      id: 'filter',
+      type: 'search',
+      value: this.state.get('filter'),
+      placeholder: 'Filter: parse fn:load mod:libfoo thread:worker size>1M',
+      autocomplete: 'off',
+      spellcheck: false,
       title: 'Words, fn: mod: file: thread: kind:, size> count> average< lifetime>; a minus in front excludes; /x/ is a regular expression. Key: f',
-      oninput: (event) => { clearTimeout(timer); timer = setTimeout(() => this.state.set({ filter: event.target.value.trim() }), 200); },
+      oninput: (event) => {
+        clearTimeout(timer);
+        timer = setTimeout(() => this.state.set({ filter: event.target.value.trim() }), 200);
+      },
     });
     return h('label', { class: 'filter' }, h('span', { class: 'unseen' }, 'Filter of stacks'), this.filterInput);
   }
@@ -239,14 +362,21 @@ export class Shell {
     const step = (by) => () => this.state.set({ page: PAGES[(PAGES.indexOf(this.#current()) + by + PAGES.length) % PAGES.length].id });
     const page = PAGES.find((one) => one.key === key);
     if (page) return () => this.state.set({ page: page.id });
-    return { '?': () => showShortcuts(), '[': step(-1), ']': step(1), f: () => document.getElementById('filter')?.focus(),
-      x: () => this.state.set({ at: '', range: '', filter: '', thread: '', size: '', life: '' }), p: this.feed.live ? () => this.feed.toggle() : null }[key];
+    return {
+      '?': () => showShortcuts(),
+      '[': step(-1),
+      ']': step(1),
+      f: () => document.getElementById('filter')?.focus(),
+      x: () => this.state.set({ at: '', range: '', filter: '', thread: '', size: '', life: '' }),
+      p: this.feed.live ? () => this.feed.toggle() : null,
+    }[key];
   }
 }
 
 /** What narrows the view, each with how to take it back. */
 export function chosenChips(recording, state) {
-  const chips = [], moment = momentOf(recording, state);
+  const chips = [],
+    moment = momentOf(recording, state);
   if (moment.of === 'range') chips.push({ text: `From ${moment.text} (${time(moment.to - moment.from)})`, clear: { range: '' } });
   else if (moment.of !== 'run') chips.push({ text: `At ${moment.text}`, clear: { at: '' } });
   if (state.get('thread') !== '') chips.push({ text: `Thread ${recording.threadName(Number(state.get('thread')))}`, clear: { thread: '' } });
@@ -254,7 +384,10 @@ export function chosenChips(recording, state) {
     const range = parseRange(state.get(key));
     if (!range) return;
     const [low, high] = range;
-    chips.push({ text: `${words} ${Number.isFinite(low) ? `from ${form(low)}` : ''}${Number.isFinite(high) ? ` below ${form(high)}` : ''}`, clear: { [key]: '' } });
+    chips.push({
+      text: `${words} ${Number.isFinite(low) ? `from ${form(low)}` : ''}${Number.isFinite(high) ? ` below ${form(high)}` : ''}`,
+      clear: { [key]: '' },
+    });
   };
   brush('size', 'Average size', bytes);
   brush('life', 'Average lifetime', momentText);
@@ -264,8 +397,16 @@ export function chosenChips(recording, state) {
 
 /** Pages from files may have no storage. */
 function localGet(key) {
-  try { return localStorage.getItem(`seep-${key}`); } catch { return null; }
+  try {
+    return localStorage.getItem(`seep-${key}`);
+  } catch {
+    return null;
+  }
 }
 function localSet(key, value) {
-  try { localStorage.setItem(`seep-${key}`, value); } catch { /* then it is forgotten */ }
+  try {
+    localStorage.setItem(`seep-${key}`, value);
+  } catch {
+    /* then it is forgotten */
+  }
 }

@@ -4,7 +4,11 @@ import { h } from './dom.js';
 import { PAGES } from './pages.js';
 
 const KEYS = [
-  ['?', 'this list'], ['[ and ]', 'page before, page after'], ['f', 'the filter box'], ['x', 'clear moment, range, filter and brushes'], ['p', 'pause and resume live updates'],
+  ['?', 'this list'],
+  ['[ and ]', 'page before, page after'],
+  ['f', 'the filter box'],
+  ['x', 'clear moment, range, filter and brushes'],
+  ['p', 'pause and resume live updates'],
   ['Escape', 'close a tooltip, a menu, a box'],
   ['Arrow keys, Enter', 'in tables, trees, charts and the flame graph: move and open'],
 ];
@@ -12,12 +16,26 @@ const KEYS = [
 /** Rows of keys and what they do: for the box and for Help. */
 export function shortcutTable() {
   const pages = PAGES.filter((page) => page.key).map((page) => [page.key, page.title]);
-  return h('table', { class: 'keys' }, h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Key'), h('th', { scope: 'col' }, 'What it does'))),
-    h('tbody', null, [...KEYS, ...pages].map(([key, what]) => h('tr', null, h('th', { scope: 'row' }, h('kbd', null, key)), h('td', null, what)))));
+  return h(
+    'table',
+    { class: 'keys' },
+    h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Key'), h('th', { scope: 'col' }, 'What it does'))),
+    h(
+      'tbody',
+      null,
+      [...KEYS, ...pages].map(([key, what]) => h('tr', null, h('th', { scope: 'row' }, h('kbd', null, key)), h('td', null, what))),
+    ),
+  );
 }
 
 export function showShortcuts() {
-  const dialog = h('dialog', { 'aria-label': 'Keyboard shortcuts', onclose: () => dialog.remove() }, h('h2', null, 'Keyboard shortcuts'), shortcutTable(), h('form', { method: 'dialog' }, h('button', { type: 'submit' }, 'Close')));
+  const dialog = h(
+    'dialog',
+    { 'aria-label': 'Keyboard shortcuts', onclose: () => dialog.remove() },
+    h('h2', null, 'Keyboard shortcuts'),
+    shortcutTable(),
+    h('form', { method: 'dialog' }, h('button', { type: 'submit' }, 'Close')),
+  );
   document.body.append(dialog);
   dialog.showModal();
 }

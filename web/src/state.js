@@ -52,7 +52,8 @@ export class State {
       const text = value === null || value === undefined || value === false ? '' : value === true ? '1' : String(value);
       if (text === this.get(key)) continue;
       changed.push(key);
-      if (text === '' || text === DEFAULTS[key]) delete this.#values[key]; else this.#values[key] = text;
+      if (text === '' || text === DEFAULTS[key]) delete this.#values[key];
+      else this.#values[key] = text;
     }
     if (!changed.length) return;
     this.#write(changed.some((key) => STEPS.includes(key)));
@@ -63,7 +64,8 @@ export class State {
   link(changes = {}) {
     const values = { ...this.#values };
     for (const [key, value] of Object.entries(changes)) {
-      if (value === null || value === '' || value === undefined || String(value) === DEFAULTS[key]) delete values[key]; else values[key] = String(value);
+      if (value === null || value === '' || value === undefined || String(value) === DEFAULTS[key]) delete values[key];
+      else values[key] = String(value);
     }
     return formatHash(values);
   }
@@ -99,6 +101,11 @@ export class State {
     clearTimeout(this.#timer);
     this.#timer = 0;
     const write = (method) => this.#window.history[method](null, '', formatHash(this.#values));
-    if (step) write('pushState'); else this.#timer = setTimeout(() => { this.#timer = 0; write('replaceState'); }, WRITE_AFTER_MS);
+    if (step) write('pushState');
+    else
+      this.#timer = setTimeout(() => {
+        this.#timer = 0;
+        write('replaceState');
+      }, WRITE_AFTER_MS);
   }
 }

@@ -60,7 +60,8 @@ class Builder {
 
   /** The child of PARENT for FRAME, made when it is new. */
   child(parent, frame) {
-    const key = this.keyOf(frame), slot = this.children.find(this, parent, key);
+    const key = this.keyOf(frame),
+      slot = this.children.find(this, parent, key);
     if (this.children.slots[slot] >= 0) return this.children.slots[slot];
     const node = this.count++;
     this.children.slots[slot] = node;
@@ -72,7 +73,8 @@ class Builder {
 
   /** Adds a site's numbers to a node. */
   add(node, site) {
-    const { view } = this, { columns } = view;
+    const { view } = this,
+      { columns } = view;
     this.bytes[node] += view.bytes[site];
     this.calls[node] += view.count[site];
     this.frees[node] += columns.frees[site];
@@ -87,11 +89,21 @@ class Builder {
   }
 
   finish(cut) {
-    const n = this.count, part = (array) => array.slice(0, n);
+    const n = this.count,
+      part = (array) => array.slice(0, n);
     const tree = {
-      recording: this.recording, view: this.view, count: n, cut,
-      parent: part(this.parent), frame: part(this.frame), self: part(this.self), total: part(this.total),
-      bytes: part(this.bytes), calls: part(this.calls), frees: part(this.frees), lifetime_ms: part(this.lifetime_ms),
+      recording: this.recording,
+      view: this.view,
+      count: n,
+      cut,
+      parent: part(this.parent),
+      frame: part(this.frame),
+      self: part(this.self),
+      total: part(this.total),
+      bytes: part(this.bytes),
+      calls: part(this.calls),
+      frees: part(this.frees),
+      lifetime_ms: part(this.lifetime_ms),
     };
     tree.function = tree.frame.map((frame) => this.functionOf(frame));
     link(tree);
@@ -115,7 +127,9 @@ function sortByTotal(list, low, high, total) {
 
 /** First children, next siblings and depths; siblings by falling total. */
 export function link(tree) {
-  const { count, parent, total } = tree, starts = new Int32Array(count + 1), list = new Int32Array(count);
+  const { count, parent, total } = tree,
+    starts = new Int32Array(count + 1),
+    list = new Int32Array(count);
   tree.firstChild = new Int32Array(count).fill(-1);
   tree.nextSibling = new Int32Array(count).fill(-1);
   tree.depth = new Uint16Array(count);
@@ -127,7 +141,8 @@ export function link(tree) {
     tree.depth[n] = tree.depth[parent[n]] + 1;
   }
   for (let n = 0; n < count; n++) {
-    const low = starts[n], high = starts[n + 1];
+    const low = starts[n],
+      high = starts[n + 1];
     if (low === high) continue;
     sortByTotal(list, low, high, total);
     tree.firstChild[n] = list[low];
@@ -137,8 +152,10 @@ export function link(tree) {
 
 /** From main inwards. */
 function topDown(view, options) {
-  const { recording } = view, { nodes, sites } = recording;
-  const used = new Uint8Array(Math.max(nodes.count, 1)), at = new Int32Array(sites.count);
+  const { recording } = view,
+    { nodes, sites } = recording;
+  const used = new Uint8Array(Math.max(nodes.count, 1)),
+    at = new Int32Array(sites.count);
   const builder = new Builder(view, options, Math.max(nodes.count, 1) + 1);
   for (let s = 0; s < sites.count; s++) {
     if (!(view.weight[s] > 0)) continue;
@@ -149,7 +166,8 @@ function topDown(view, options) {
   const place = new Int32Array(Math.max(nodes.count, 1));
   for (let n = 1; n < nodes.count; n++) {
     if (!used[n]) continue;
-    const parent = place[nodes.parent[n]], outer = options.mergeRecursion ? builder.sameAbove(parent, nodes.frame[n]) : 0;
+    const parent = place[nodes.parent[n]],
+      outer = options.mergeRecursion ? builder.sameAbove(parent, nodes.frame[n]) : 0;
     place[n] = outer || builder.child(parent, nodes.frame[n]);
   }
   for (let s = 0; s < sites.count; s++) {
@@ -173,7 +191,8 @@ function nextOutwards(builder, node, from) {
 
 /** One step outwards of all stacks of a node: {node, sites, at} by child. */
 function openNode(builder, { node, sites, at }) {
-  const { nodes } = builder.recording, children = new Map();
+  const { nodes } = builder.recording,
+    children = new Map();
   for (let i = 0; i < sites.length; i++) {
     const place = nextOutwards(builder, node, at[i]);
     if (place <= 0) continue;
@@ -189,7 +208,8 @@ function openNode(builder, { node, sites, at }) {
 /** From the allocating function outwards to main; small nodes are not opened, `cut` says how many. */
 function bottomUp(view, options) {
   const stacks = [...view.order].filter((s) => view.weight[s] > 0);
-  const builder = new Builder(view, options, Math.min(MAX_NODES, stacks.length * 24 + 16)), room = builder.parent.length;
+  const builder = new Builder(view, options, Math.min(MAX_NODES, stacks.length * 24 + 16)),
+    room = builder.parent.length;
   for (const s of stacks) builder.add(0, s);
   const least = builder.total[0] * (options.openShare ?? OPEN_SHARE);
   const work = [{ node: 0, sites: stacks, at: stacks.map((s) => builder.innermost(s)) }];
@@ -213,7 +233,10 @@ export function buildTree(view, options = {}) {
 
 /** The options that the state means. */
 export const treeOptions = (state) => ({
-  inverted: state.get('inverted') === '1', wrappers: state.get('wrappers') === '1', mergeRecursion: state.get('recursion') === '1', lines: state.get('lines') === '1',
+  inverted: state.get('inverted') === '1',
+  wrappers: state.get('wrappers') === '1',
+  mergeRecursion: state.get('recursion') === '1',
+  lines: state.get('lines') === '1',
 });
 
 const trees = new WeakMap();
@@ -221,7 +244,8 @@ const trees = new WeakMap();
 /** The tree of a view; the same object as long as view and options are the same. */
 export function treeOf(view, options = {}) {
   if (!trees.has(view)) trees.set(view, new Map());
-  const known = trees.get(view), key = JSON.stringify(options);
+  const known = trees.get(view),
+    key = JSON.stringify(options);
   if (!known.has(key)) known.set(key, buildTree(view, options));
   return known.get(key);
 }

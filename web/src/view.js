@@ -5,8 +5,24 @@ import { moment as momentText } from './format.js';
 import { parseFilter, sitesNamed, sitesNumbered, threadsOf } from './filter.js';
 
 const MOVING = ['live_bytes', 'live_blocks', 'allocs', 'alloc_bytes'];
-const COLUMNS = [...MOVING, 'frees', 'peak_blocks', 'peak_bytes', 'temporary', 'lifetime_ms', 'definite_blocks', 'definite_bytes', 'indirect_blocks',
-  'indirect_bytes', 'possible_blocks', 'possible_bytes', 'reachable_blocks', 'reachable_bytes', 'lost_blocks', 'lost_bytes'];
+const COLUMNS = [
+  ...MOVING,
+  'frees',
+  'peak_blocks',
+  'peak_bytes',
+  'temporary',
+  'lifetime_ms',
+  'definite_blocks',
+  'definite_bytes',
+  'indirect_blocks',
+  'indirect_bytes',
+  'possible_blocks',
+  'possible_bytes',
+  'reachable_blocks',
+  'reachable_bytes',
+  'lost_blocks',
+  'lost_bytes',
+];
 /** Keys of the state that a view depends on. */
 export const VIEW_KEYS = ['at', 'range', 'filter', 'thread', 'size', 'life', 'cost', 'mapped'];
 
@@ -14,18 +30,22 @@ export const VIEW_KEYS = ['at', 'range', 'filter', 'thread', 'size', 'life', 'co
 export function parseRange(text) {
   const found = /^([\d.]*)\.\.([\d.]*)$/.exec(text);
   if (!found) return null;
-  const low = found[1] === '' ? -Infinity : Number(found[1]), high = found[2] === '' ? Infinity : Number(found[2]);
+  const low = found[1] === '' ? -Infinity : Number(found[1]),
+    high = found[2] === '' ? Infinity : Number(found[2]);
   return Number.isNaN(low) || Number.isNaN(high) || low > high ? null : [low, high];
 }
 
 /** The chosen moment: {of, from, to (ms), text}.  A range wins over a moment. */
 export function momentOf(recording, state) {
-  const range = parseRange(state.get('range')), at = state.get('at');
+  const range = parseRange(state.get('range')),
+    at = state.get('at');
   if (range) {
-    const from = Math.max(range[0], 0), to = Math.min(range[1], recording.meta.duration_ms ?? Infinity);
+    const from = Math.max(range[0], 0),
+      to = Math.min(range[1], recording.meta.duration_ms ?? Infinity);
     return { of: OF.RANGE, from, to, text: `${momentText(from)} to ${momentText(to)}` };
   }
-  if (at === 'peak') return { of: OF.PEAK, from: 0, to: recording.totals.peak_ms ?? 0, text: `the peak, at ${momentText(recording.totals.peak_ms ?? 0)}` };
+  if (at === 'peak')
+    return { of: OF.PEAK, from: 0, to: recording.totals.peak_ms ?? 0, text: `the peak, at ${momentText(recording.totals.peak_ms ?? 0)}` };
   if (at !== '' && Number.isFinite(Number(at))) return { of: OF.TIME, from: 0, to: Number(at), text: momentText(Number(at)) };
   return { of: OF.RUN, from: 0, to: recording.meta.duration_ms ?? 0, text: '' };
 }
@@ -34,7 +54,11 @@ const slices = new WeakMap();
 
 /** Where the changes of each slice begin: count + 1 entries. */
 function sliceStarts(recording) {
-  const { changes, slices: { count } } = recording, starts = new Int32Array(count + 1);
+  const {
+      changes,
+      slices: { count },
+    } = recording,
+    starts = new Int32Array(count + 1);
   for (let i = 0; i < changes.count; i++) starts[changes.slice[i] + 1]++;
   for (let i = 0; i < count; i++) starts[i + 1] += starts[i];
   return starts;
@@ -43,7 +67,8 @@ function sliceStarts(recording) {
 /** Cumulative numbers of all sites at the end of slice number SLICE (-1: before the first).  Not to be written to. */
 export function columnsAt(recording, slice) {
   if (!slices.has(recording)) slices.set(recording, { starts: sliceStarts(recording), known: new Map() });
-  const { starts, known } = slices.get(recording), { changes, sites } = recording;
+  const { starts, known } = slices.get(recording),
+    { changes, sites } = recording;
   if (known.has(slice)) return known.get(slice);
   const before = Math.max(-1, ...[...known.keys()].filter((k) => k < slice));
   const out = Object.fromEntries(MOVING.map((key) => [key, known.has(before) ? known.get(before)[key].slice() : new Float64Array(sites.count)]));
@@ -59,9 +84,14 @@ const courses = new WeakMap();
 
 /** How a site went: {ms, live_bytes, live_blocks, allocs} with one entry per slice. */
 export function courseOf(recording, site) {
-  const { changes, slices: { count, ms }, sites } = recording;
+  const {
+    changes,
+    slices: { count, ms },
+    sites,
+  } = recording;
   if (!courses.has(recording)) {
-    const first = new Int32Array(sites.count + 1), order = new Int32Array(changes.count);
+    const first = new Int32Array(sites.count + 1),
+      order = new Int32Array(changes.count);
     for (let i = 0; i < changes.count; i++) first[changes.site[i] + 1]++;
     for (let i = 0; i < sites.count; i++) first[i + 1] += first[i];
     const next = first.slice();
@@ -108,7 +138,8 @@ function columnsOfMoment(recording, moment) {
 
 /** Calls by what each thread did, live numbers by the blocks it made. */
 function columnsOfThreads(recording, wanted) {
-  const { shares, sites } = recording, out = zeroColumns(sites.count);
+  const { shares, sites } = recording,
+    out = zeroColumns(sites.count);
   for (const key of [...MOVING, 'frees', 'temporary']) {
     out[key] = new Float64Array(sites.count);
     for (let i = 0; i < shares.count; i++) if (wanted[shares.thread[i]]) out[key][shares.site[i]] += shares[key][i];
@@ -117,23 +148,28 @@ function columnsOfThreads(recording, wanted) {
 }
 
 function wantedThreads(recording, state, terms) {
-  const one = state.get('thread'), named = threadsOf(recording, terms);
+  const one = state.get('thread'),
+    named = threadsOf(recording, terms);
   if (one === '') return named;
   return Uint8Array.from({ length: recording.threads.count }, (_, t) => t === Number(one) && (!named || named[t]));
 }
 
 /** Brushes over what a site's blocks are like on average. */
 function brush(mask, state, columns) {
-  const size = parseRange(state.get('size')), life = parseRange(state.get('life'));
+  const size = parseRange(state.get('size')),
+    life = parseRange(state.get('life'));
   for (let s = 0; s < mask.length && (size || life); s++) {
-    const average = columns.alloc_bytes[s] / columns.allocs[s], lifetime = columns.lifetime_ms[s] / columns.frees[s];
+    const average = columns.alloc_bytes[s] / columns.allocs[s],
+      lifetime = columns.lifetime_ms[s] / columns.frees[s];
     if (size && !(average >= size[0] && average < size[1])) mask[s] = 0;
     if (life && !(lifetime >= life[0] && lifetime < life[1])) mask[s] = 0;
   }
 }
 
 function select(recording, state, moment, columns, terms, cost) {
-  const { sites } = recording, mask = sitesNamed(recording, terms), run = columnsOfRun(recording);
+  const { sites } = recording,
+    mask = sitesNamed(recording, terms),
+    run = columnsOfRun(recording);
   const mapped = state.get('mapped') === '1';
   for (let s = 0; s < sites.count; s++) if (Boolean(sites.heap[s]) === mapped) mask[s] = 0;
   brush(mask, state, run);
@@ -156,18 +192,25 @@ function masked(values, mask) {
 /** What the numbers do not say by themselves. */
 function notesOf(state, moment, cost, wished) {
   const notes = [];
-  if (wished && wished !== cost.id) notes.push(`Another cost is not known ${moment.of === OF.THREADS ? 'by thread' : 'of a moment'}: shown is what is ${cost.label}.`);
-  if (moment.of === OF.RANGE && cost.id === 'live') notes.push('How much more was live at the end of the range than at its start; what became less is not drawn.');
+  if (wished && wished !== cost.id)
+    notes.push(`Another cost is not known ${moment.of === OF.THREADS ? 'by thread' : 'of a moment'}: shown is what is ${cost.label}.`);
+  if (moment.of === OF.RANGE && cost.id === 'live')
+    notes.push('How much more was live at the end of the range than at its start; what became less is not drawn.');
   return notes;
 }
 
 function make(recording, state) {
   const filter = parseFilter(state.get('filter'));
-  const moment = momentOf(recording, state), threads = wantedThreads(recording, state, filter.terms);
+  const moment = momentOf(recording, state),
+    threads = wantedThreads(recording, state, filter.terms);
   const still = recording.fixed; // on-demand data: the sites are of then already
-  const columns = still ? columnsOfRun(recording)
-    : moment.of === OF.RANGE || moment.of === OF.TIME ? columnsOfMoment(recording, moment)
-      : threads ? columnsOfThreads(recording, threads) : columnsOfRun(recording);
+  const columns = still
+    ? columnsOfRun(recording)
+    : moment.of === OF.RANGE || moment.of === OF.TIME
+      ? columnsOfMoment(recording, moment)
+      : threads
+        ? columnsOfThreads(recording, threads)
+        : columnsOfRun(recording);
   if (moment.of === OF.PEAK && !still) {
     columns.live_bytes = columns.peak_bytes;
     columns.live_blocks = columns.peak_blocks;
@@ -177,14 +220,28 @@ function make(recording, state) {
   const included = select(recording, state, moment, columns, filter.terms, cost);
   if (threads && moment.of !== OF.THREADS) keepSitesOf(recording, threads, included);
   const zero = new Float64Array(recording.sites.count);
-  const bytes = cost.bytes ? masked(columns[cost.bytes], included) : zero, count = masked(columns[cost.count], included);
+  const bytes = cost.bytes ? masked(columns[cost.bytes], included) : zero,
+    count = masked(columns[cost.count], included);
   const value = cost.unit === 'bytes' ? bytes : count;
-  return new View({ recording, moment, threads, cost, columns, included, bytes, count, value, filterError: filter.error, notes: notesOf(state, moment, cost, state.get('cost')) });
+  return new View({
+    recording,
+    moment,
+    threads,
+    cost,
+    columns,
+    included,
+    bytes,
+    count,
+    value,
+    filterError: filter.error,
+    notes: notesOf(state, moment, cost, state.get('cost')),
+  });
 }
 
 /** At a moment numbers by thread are not known; what is shown are the stacks in which the threads allocated. */
 function keepSitesOf(recording, threads, included) {
-  const { shares } = recording, met = new Uint8Array(included.length);
+  const { shares } = recording,
+    met = new Uint8Array(included.length);
   for (let i = 0; i < shares.count; i++) if (threads[shares.thread[i]]) met[shares.site[i]] = 1;
   for (let s = 0; s < included.length; s++) if (!met[s]) included[s] = 0;
 }
@@ -217,7 +274,8 @@ export class View {
 
   /** The N sites with the largest value above 0, without sorting all. */
   top(n) {
-    const { value } = this, best = [];
+    const { value } = this,
+      best = [];
     for (let s = 0; s < value.length; s++) {
       if (!(value[s] > 0) || (best.length === n && value[s] <= value[best[n - 1]])) continue;
       let at = best.length < n ? best.length : n - 1;
@@ -230,7 +288,8 @@ export class View {
   /** Sites with a value, largest first. */
   get order() {
     if (!this.#order) {
-      const { value } = this, sites = [];
+      const { value } = this,
+        sites = [];
       for (let s = 0; s < value.length; s++) if (value[s] !== 0) sites.push(s);
       this.#order = Int32Array.from(sites).sort((a, b) => value[b] - value[a] || a - b);
     }
@@ -243,7 +302,8 @@ const views = new WeakMap();
 /** The view that STATE means; the same object as long as nothing changes. */
 export function view(recording, state) {
   if (!views.has(recording)) views.set(recording, new Map());
-  const known = views.get(recording), key = state.key(...VIEW_KEYS);
+  const known = views.get(recording),
+    key = state.key(...VIEW_KEYS);
   if (!known.has(key)) {
     if (known.size > 4) known.delete(known.keys().next().value);
     known.set(key, make(recording, state));
@@ -253,6 +313,9 @@ export function view(recording, state) {
 
 /** The view of the same choice but another cost, for lists of several costs. */
 export function viewOfCost(recording, state, cost) {
-  const other = { get: (key) => (key === 'cost' ? cost : state.get(key)), key: (...keys) => JSON.stringify(keys.map((k) => (k === 'cost' ? cost : state.get(k)))) };
+  const other = {
+    get: (key) => (key === 'cost' ? cost : state.get(key)),
+    key: (...keys) => JSON.stringify(keys.map((k) => (k === 'cost' ? cost : state.get(k)))),
+  };
   return view(recording, other);
 }

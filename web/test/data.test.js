@@ -10,7 +10,8 @@ const small = () => decode(page(smallRecording())).recordings[0];
 const documentWith = (text, live) => ({ getElementById: () => ({ textContent: text, dataset: live ? { live } : {} }) });
 
 test('columns become typed arrays with the same numbers', () => {
-  const json = smallRecording(), recording = small();
+  const json = smallRecording(),
+    recording = small();
   assert.ok(recording.sites.live_bytes instanceof Float64Array);
   assert.ok(recording.nodes.parent instanceof Int32Array);
   assert.deepEqual([...recording.sites.live_bytes], json.sites.live_bytes);
@@ -32,7 +33,14 @@ test('a column of the wrong length is told, with its table', () => {
 });
 
 test('an index that points nowhere is refused', () => {
-  for (const [table, column, value] of [['nodes', 'parent', 99999], ['nodes', 'frame', 99999], ['frames', 'function', 5000], ['sites', 'node', -2], ['changes', 'site', 77], ['changes', 'slice', -1]]) {
+  for (const [table, column, value] of [
+    ['nodes', 'parent', 99999],
+    ['nodes', 'frame', 99999],
+    ['frames', 'function', 5000],
+    ['sites', 'node', -2],
+    ['changes', 'site', 77],
+    ['changes', 'slice', -1],
+  ]) {
     const json = smallRecording();
     json[table][column][json[table].count - 1] = value;
     assert.throws(() => decode(page(json)), Error, `${table}.${column}`);
@@ -58,14 +66,20 @@ test('a page without data, or with damaged ones, says so', async () => {
 });
 
 test('a stack is listed from the inside, and begins with the first own function', () => {
-  const recording = small(), site = 0;
-  assert.deepEqual(recording.framesOf(recording.sites.node[site]).map((f) => recording.functionName(f)), ['xmalloc', 'session_new', 'accept_client', 'serve', 'main']);
+  const recording = small(),
+    site = 0;
+  assert.deepEqual(
+    recording.framesOf(recording.sites.node[site]).map((f) => recording.functionName(f)),
+    ['xmalloc', 'session_new', 'accept_client', 'serve', 'main'],
+  );
   assert.equal(recording.siteName(site), 'session_new');
   assert.match(recording.placeOf(recording.siteFrame(site)), /^session\.c:\d+$/);
 });
 
 test('frames of the library of the language are passed over where there is room for one name', () => {
-  const json = smallRecording(), [before] = decode(page(json)).recordings, site = 7;
+  const json = smallRecording(),
+    [before] = decode(page(json)).recordings,
+    site = 7;
   assert.match(before.siteName(site), /push_back/);
   json.frames.library = json.frames.function.map((f) => (/^std::/.test(json.strings[json.functions.short[f]]) ? 1 : 0));
   const [recording] = decode(page(json)).recordings;
@@ -75,12 +89,14 @@ test('frames of the library of the language are passed over where there is room 
 });
 
 test('a function without a source is placed by its module', () => {
-  const recording = small(), frame = [...recording.frames.function].findIndex((_, f) => recording.functionName(f) === 'inflateInit2_');
+  const recording = small(),
+    frame = [...recording.frames.function].findIndex((_, f) => recording.functionName(f) === 'inflateInit2_');
   assert.equal(recording.placeOf(frame), 'libz.so.1');
 });
 
 test('the slice of a moment is the last that is not later', () => {
-  const recording = small(), { ms } = recording.slices;
+  const recording = small(),
+    { ms } = recording.slices;
   assert.equal(recording.sliceAt(-1), -1);
   assert.equal(recording.sliceAt(0), 0);
   assert.equal(recording.sliceAt(ms[7]), 7);

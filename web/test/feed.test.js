@@ -12,7 +12,9 @@ import { page, smallRecording } from './sample.mjs';
 const reply = (json, headers = {}) => new Response(gzipSync(JSON.stringify(json)), { headers });
 const pageOf = (changes, live = true) => ({ ...page({ ...smallRecording({ slices: 8 }), ...changes }), live });
 const fetched = globalThis.fetch;
-afterEach(() => { globalThis.fetch = fetched; });
+afterEach(() => {
+  globalThis.fetch = fetched;
+});
 
 /** A feed of a served page; SERVER(address, options) answers. */
 function feedOf(json, server, state = new State()) {
@@ -21,7 +23,15 @@ function feedOf(json, server, state = new State()) {
     asked.push({ address, tag: options.headers?.['If-None-Match'] ?? '' });
     return server(asked.length, address);
   };
-  const changes = { count: 0 }, feed = new Feed({ ...decode(json), path: '/t/data' }, state, () => { changes.count++; }, 1);
+  const changes = { count: 0 },
+    feed = new Feed(
+      { ...decode(json), path: '/t/data' },
+      state,
+      () => {
+        changes.count++;
+      },
+      1,
+    );
   return { feed, asked, changes, state };
 }
 
@@ -30,7 +40,9 @@ async function until(condition) {
   const end = Date.now() + 10_000;
   while (!condition()) {
     assert.ok(Date.now() < end, `never: ${condition}`);
-    await new Promise((resolve) => { setTimeout(resolve, 1); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 1);
+    });
   }
 }
 
@@ -40,7 +52,10 @@ test('newer data take the place of the old until the process ends', async () => 
   await until(() => !feed.live);
   assert.deepEqual(feed.recording().cut, ['answer 3']);
   assert.equal(changes.count, 3);
-  assert.deepEqual(asked.map((one) => one.tag), ['', '"1"', '"2"']);
+  assert.deepEqual(
+    asked.map((one) => one.tag),
+    ['', '"1"', '"2"'],
+  );
 });
 
 test('an answer that nothing changed changes nothing', async () => {
@@ -75,11 +90,16 @@ test('a page that is not served asks nobody', async () => {
 
 test('numbers of a moment that were cut are asked for, and shown as they are', async () => {
   const then = smallRecording({ slices: 8, factor: 3 });
-  const { feed, asked, state } = feedOf(pageOf({ cut: ['small stacks'] }, false), () => reply({ ...page({ ...then, changes: { count: 0 } }), view: { at: '3000ms' } }));
+  const { feed, asked, state } = feedOf(pageOf({ cut: ['small stacks'] }, false), () =>
+    reply({ ...page({ ...then, changes: { count: 0 } }), view: { at: '3000ms' } }),
+  );
   state.set({ at: 3000, cost: 'live' });
   const before = feed.recording();
   await feed.wanted();
-  assert.deepEqual(asked.map((one) => one.address), ['/t/data?at=3000ms']);
+  assert.deepEqual(
+    asked.map((one) => one.address),
+    ['/t/data?at=3000ms'],
+  );
   assert.notEqual(feed.recording(), before);
   assert.equal(view(feed.recording(), state).totals.value, then.totals.live_bytes);
   state.set({ at: '' });
@@ -91,7 +111,10 @@ test('a range is asked for with its unit, once', async () => {
   state.set({ range: '100..2000' });
   await Promise.all([feed.wanted(), feed.wanted()]);
   await feed.wanted();
-  assert.deepEqual(asked.map((one) => new URLSearchParams(one.address.split('?')[1]).get('range')), ['100ms..2000ms']);
+  assert.deepEqual(
+    asked.map((one) => new URLSearchParams(one.address.split('?')[1]).get('range')),
+    ['100ms..2000ms'],
+  );
 });
 
 test('a moment that cannot be had leaves what the page has', async () => {

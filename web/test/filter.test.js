@@ -24,8 +24,14 @@ test('a function anywhere in the stack counts', () => {
 });
 
 test('a plain word looks into functions, files and modules', () => {
-  assert.deepEqual(shown('libz'), sitesWhere((site) => stackOf(site).some((f) => recording.moduleOf(f).includes('libz'))));
-  assert.deepEqual(shown('image.c'), sitesWhere((site) => stackOf(site).some((f) => recording.fileOf(f).includes('image.c'))));
+  assert.deepEqual(
+    shown('libz'),
+    sitesWhere((site) => stackOf(site).some((f) => recording.moduleOf(f).includes('libz'))),
+  );
+  assert.deepEqual(
+    shown('image.c'),
+    sitesWhere((site) => stackOf(site).some((f) => recording.fileOf(f).includes('image.c'))),
+  );
   assert.ok(shown('libz').length > 0 && shown('image.c').length > 0);
 });
 
@@ -36,12 +42,18 @@ test('mod: and file: look nowhere else', () => {
 
 test('every word must fit, and a minus turns a word round', () => {
   const both = shown('open_page -load_image');
-  assert.deepEqual(both, shown('open_page').filter((site) => !shown('load_image').includes(site)));
+  assert.deepEqual(
+    both,
+    shown('open_page').filter((site) => !shown('load_image').includes(site)),
+  );
   assert.ok(both.length > 0 && both.length < shown('open_page').length);
 });
 
 test('kind: looks at the function that gave the memory', () => {
-  assert.deepEqual(shown('kind:calloc'), sitesWhere((site) => recording.kindOf(site) === 'calloc'));
+  assert.deepEqual(
+    shown('kind:calloc'),
+    sitesWhere((site) => recording.kindOf(site) === 'calloc'),
+  );
 });
 
 test('slashes make a regular expression, quotes keep words together', () => {
@@ -50,7 +62,10 @@ test('slashes make a regular expression, quotes keep words together', () => {
 });
 
 test('names with colons are words', () => {
-  assert.deepEqual(shown('json::Value'), sitesWhere((site) => stackOf(site).some((f) => recording.functionName(f).startsWith('json::Value'))));
+  assert.deepEqual(
+    shown('json::Value'),
+    sitesWhere((site) => stackOf(site).some((f) => recording.functionName(f).startsWith('json::Value'))),
+  );
 });
 
 test('a wrong filter is told and filters nothing', () => {
@@ -68,7 +83,10 @@ test('threads are chosen by name or number', () => {
 });
 
 test('numbers are compared in their unit', () => {
-  const rows = [{ size: 100, count: 1, average: 10, lifetime: 5 }, { size: 2 ** 21, count: 50, average: 64, lifetime: 3000 }];
+  const rows = [
+    { size: 100, count: 1, average: 10, lifetime: 5 },
+    { size: 2 ** 21, count: 50, average: 64, lifetime: 3000 },
+  ];
   const left = (text) => {
     const mask = Uint8Array.from([1, 1]);
     sitesNumbered(mask, parseFilter(text).terms, (site) => rows[site]);

@@ -4,7 +4,16 @@ import { test } from 'node:test';
 import * as format from '../src/format.js';
 
 test('sizes are written as in the terminal', () => {
-  const cases = [[0, '0 B'], [1023, '1023 B'], [1024, '1.0 KiB'], [1536, '1.5 KiB'], [1048575, '1.0 MiB'], [191260262, '182.4 MiB'], [-2048, '-2.0 KiB'], [2 ** 50, '1024.0 TiB']];
+  const cases = [
+    [0, '0 B'],
+    [1023, '1023 B'],
+    [1024, '1.0 KiB'],
+    [1536, '1.5 KiB'],
+    [1048575, '1.0 MiB'],
+    [191260262, '182.4 MiB'],
+    [-2048, '-2.0 KiB'],
+    [2 ** 50, '1024.0 TiB'],
+  ];
   for (const [value, text] of cases) assert.equal(format.bytes(value), text);
 });
 
@@ -14,7 +23,10 @@ test('numbers have a comma at every third digit', () => {
 });
 
 test('one block, two blocks', () => {
-  assert.deepEqual([0, 1, 2].map((n) => format.count(n, 'block')), ['0 blocks', '1 block', '2 blocks']);
+  assert.deepEqual(
+    [0, 1, 2].map((n) => format.count(n, 'block')),
+    ['0 blocks', '1 block', '2 blocks'],
+  );
 });
 
 test('times take the unit that fits', () => {
@@ -22,7 +34,16 @@ test('times take the unit that fits', () => {
 });
 
 test('shares below a tenth of a percent are not shown as nothing', () => {
-  assert.deepEqual([[0, 100], [1, 1e6], [1, 100], [46, 100], [5, 0]].map(([a, b]) => format.share(a, b)), ['0 %', '< 0.1 %', '1.0 %', '46 %', '0 %']);
+  assert.deepEqual(
+    [
+      [0, 100],
+      [1, 1e6],
+      [1, 100],
+      [46, 100],
+      [5, 0],
+    ].map(([a, b]) => format.share(a, b)),
+    ['0 %', '< 0.1 %', '1.0 %', '46 %', '0 %'],
+  );
 });
 
 test('rates are told in the unit of time in which they are some bytes', () => {

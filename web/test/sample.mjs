@@ -39,16 +39,42 @@ function columns(names, rows) {
   return out;
 }
 
-const SITE_COLUMNS = 'id node kind heap allocs frees alloc_bytes live_blocks live_bytes peak_blocks peak_bytes temporary lifetime_ms growth growth_bytes_per_hour '
-  + 'definite_blocks definite_bytes indirect_blocks indirect_bytes possible_blocks possible_bytes reachable_blocks reachable_bytes';
+const SITE_COLUMNS =
+  'id node kind heap allocs frees alloc_bytes live_blocks live_bytes peak_blocks peak_bytes temporary lifetime_ms growth growth_bytes_per_hour ' +
+  'definite_blocks definite_bytes indirect_blocks indirect_bytes possible_blocks possible_bytes reachable_blocks reachable_bytes';
 
 const FUNCTIONS = [
-  ['main', 'server.c', 0], ['serve', 'server.c', 0], ['accept_client', 'server.c', 0], ['read_request', 'request.c', 0], ['parse_request', 'request.c', 0], ['parse_header', 'request.c', 0],
-  ['route', 'route.c', 0], ['load_image', 'image.c', 0], ['decode_png', 'image.c', 0], ['open_page', 'page.c', 0], ['render', 'page.c', 0], ['cache_insert', 'cache.c', 0],
-  ['session_new', 'session.c', 0], ['session_log', 'session.c', 0], ['inflateInit2_', null, 2], ['png_malloc', 'pngmem.c', 3], ['xmalloc', 'util.c', 0], ['std::string::_M_create', 'basic_string.h', 4],
-  ['std::vector<Row, std::allocator<Row>>::push_back', 'stl_vector.h', 4], ['json::Value::append', 'json.cpp', 0], ['worker_loop', 'worker.c', 0], ['start_thread', null, 1], ['walk', 'walk.c', 0],
+  ['main', 'server.c', 0],
+  ['serve', 'server.c', 0],
+  ['accept_client', 'server.c', 0],
+  ['read_request', 'request.c', 0],
+  ['parse_request', 'request.c', 0],
+  ['parse_header', 'request.c', 0],
+  ['route', 'route.c', 0],
+  ['load_image', 'image.c', 0],
+  ['decode_png', 'image.c', 0],
+  ['open_page', 'page.c', 0],
+  ['render', 'page.c', 0],
+  ['cache_insert', 'cache.c', 0],
+  ['session_new', 'session.c', 0],
+  ['session_log', 'session.c', 0],
+  ['inflateInit2_', null, 2],
+  ['png_malloc', 'pngmem.c', 3],
+  ['xmalloc', 'util.c', 0],
+  ['std::string::_M_create', 'basic_string.h', 4],
+  ['std::vector<Row, std::allocator<Row>>::push_back', 'stl_vector.h', 4],
+  ['json::Value::append', 'json.cpp', 0],
+  ['worker_loop', 'worker.c', 0],
+  ['start_thread', null, 1],
+  ['walk', 'walk.c', 0],
 ];
-const MODULES = ['/srv/bin/server', '/lib/x86_64-linux-gnu/libc.so.6', '/lib/x86_64-linux-gnu/libz.so.1', '/lib/x86_64-linux-gnu/libpng16.so.16', '/lib/x86_64-linux-gnu/libstdc++.so.6'];
+const MODULES = [
+  '/srv/bin/server',
+  '/lib/x86_64-linux-gnu/libc.so.6',
+  '/lib/x86_64-linux-gnu/libz.so.1',
+  '/lib/x86_64-linux-gnu/libpng16.so.16',
+  '/lib/x86_64-linux-gnu/libstdc++.so.6',
+];
 const WRAPPERS = ['xmalloc', 'std::string::_M_create', 'png_malloc'];
 
 /** stack (outermost first), kind, thread, shape of its course, bytes of a block, blocks per second, share that stays, leak class */
@@ -71,7 +97,10 @@ const SITES = [
 
 /** How much of the site's most is live at share X of the run. */
 const SHAPES = {
-  grows: (x) => x, churn: () => 0.4, once: (x) => (x > 0.05 ? 1 : 0), bounded: (x, r) => Math.min(1, x * 6) * (0.8 + 0.2 * r()),
+  grows: (x) => x,
+  churn: () => 0.4,
+  once: (x) => (x > 0.05 ? 1 : 0),
+  bounded: (x, r) => Math.min(1, x * 6) * (0.8 + 0.2 * r()),
   hill: (x) => Math.exp(-(((x - 0.62) / 0.13) ** 2)),
 };
 
@@ -81,7 +110,11 @@ class Stacks {
     this.texts = texts;
     this.random = random;
     this.functions = functions.map(([name, file, module]) => ({
-      name: texts.of(/^(std|json)::/.test(name) ? `${name}(unsigned long)` : name), short: texts.of(name), file: texts.of(file && `/home/dev/server/src/${file}`), module, text: name,
+      name: texts.of(/^(std|json)::/.test(name) ? `${name}(unsigned long)` : name),
+      short: texts.of(name),
+      file: texts.of(file && `/home/dev/server/src/${file}`),
+      module,
+      text: name,
     }));
     this.frames = [];
     this.nodes = [{ parent: -1, frame: -1 }];
@@ -92,7 +125,15 @@ class Stacks {
     const key = `${f}:${line}`;
     if (!this.known.has(key)) {
       const { text, file } = this.functions[f];
-      this.known.set(key, this.frames.push({ function: f, line: file < 0 ? 0 : line, inlined: text.endsWith('push_back') ? 1 : 0, wrapper: WRAPPERS.includes(text) ? 1 : 0 }) - 1);
+      this.known.set(
+        key,
+        this.frames.push({
+          function: f,
+          line: file < 0 ? 0 : line,
+          inlined: text.endsWith('push_back') ? 1 : 0,
+          wrapper: WRAPPERS.includes(text) ? 1 : 0,
+        }) - 1,
+      );
     }
     return this.known.get(key);
   }
@@ -112,12 +153,17 @@ class Stacks {
 }
 
 function courses(sites, duration, slices, random) {
-  const at = [], live = sites.map(() => 0), rows = { slices: [], changes: [] };
+  const at = [],
+    live = sites.map(() => 0),
+    rows = { slices: [], changes: [] };
   let previous = sites.map(() => '');
   for (let k = 0; k < slices; k++) {
-    const x = k / (slices - 1), ms = Math.round(x * duration), slice = { ms, live_bytes: 0, live_blocks: 0, allocs: 0, alloc_bytes: 0, frees: 0, rss_bytes: 0 };
+    const x = k / (slices - 1),
+      ms = Math.round(x * duration),
+      slice = { ms, live_bytes: 0, live_blocks: 0, allocs: 0, alloc_bytes: 0, frees: 0, rss_bytes: 0 };
     sites.forEach((site, s) => {
-      const blocks = Math.round(site.most * SHAPES[site.shape](x, random)), allocs = Math.max(blocks, Math.round((site.rate * ms) / 1000) + blocks, live[s]);
+      const blocks = Math.round(site.most * SHAPES[site.shape](x, random)),
+        allocs = Math.max(blocks, Math.round((site.rate * ms) / 1000) + blocks, live[s]);
       live[s] = allocs;
       const row = { slice: k, site: s, live_bytes: blocks * site.size, live_blocks: blocks, allocs, alloc_bytes: allocs * site.size };
       slice.live_bytes += row.live_bytes;
@@ -160,75 +206,321 @@ const sum = (rows, key) => rows.reduce((total, row) => total + (row[key] ?? 0), 
 
 function classesOf(sites, bounds, value) {
   const out = bounds.map(() => 0);
-  for (const site of sites) out[Math.max(0, bounds.findLastIndex((b) => b <= value(site)))] += site.allocs;
+  for (const site of sites)
+    out[
+      Math.max(
+        0,
+        bounds.findLastIndex((b) => b <= value(site)),
+      )
+    ] += site.allocs;
   return out;
 }
 
 /** OPTIONS: factor (of all amounts), name (of a function), program */
 export function smallRecording({ factor = 1, odd = null, slices = 240 } = {}) {
-  const random = generator(7), texts = new Texts(), duration = 60000;
+  const random = generator(7),
+    texts = new Texts(),
+    duration = 60000;
   const functions = FUNCTIONS.map(([name, file, module]) => [odd && name === 'parse_header' ? odd : name, file, module]);
   const stacks = new Stacks(texts, functions, random);
   const sites = SITES.map(([stack, kind, thread, shape, size, rate, stay, leak], i) => ({
-    id: i + 1, node: stacks.node(split(stack).map((name) => (odd && name === 'parse_header' ? odd : name))), kind, heap: 1, thread, shape, size, rate: rate * factor, leak,
-    most: Math.round(shape === 'once' ? 18 * factor : shape === 'hill' ? 160 * factor : shape === 'churn' ? rate * 0.02 : Math.max(1, rate * 60 * stay * factor)),
+    id: i + 1,
+    node: stacks.node(split(stack).map((name) => (odd && name === 'parse_header' ? odd : name))),
+    kind,
+    heap: 1,
+    thread,
+    shape,
+    size,
+    rate: rate * factor,
+    leak,
+    most: Math.round(
+      shape === 'once' ? 18 * factor : shape === 'hill' ? 160 * factor : shape === 'churn' ? rate * 0.02 : Math.max(1, rate * 60 * stay * factor),
+    ),
   }));
-  const rows = courses(sites, duration, slices, random), peak = settle(sites, rows);
-  const mapped = { id: sites.length + 1, node: stacks.node(['main', 'cache_insert']), kind: 6, heap: 0, allocs: 4, frees: 1, alloc_bytes: 33554432, live_blocks: 3, live_bytes: 25165824, peak_blocks: 3, peak_bytes: 25165824 };
+  const rows = courses(sites, duration, slices, random),
+    peak = settle(sites, rows);
+  const mapped = {
+    id: sites.length + 1,
+    node: stacks.node(['main', 'cache_insert']),
+    kind: 6,
+    heap: 0,
+    allocs: 4,
+    frees: 1,
+    alloc_bytes: 33554432,
+    live_blocks: 3,
+    live_bytes: 25165824,
+    peak_blocks: 3,
+    peak_bytes: 25165824,
+  };
   const threads = ['', 'server', 'worker-1', 'worker-2'].map((name, t) => {
     const own = sites.filter((site) => site.thread === t);
-    return { tid: t ? 4710 + t : 0, name: texts.of(name), start_ms: t > 1 ? 800 * t : 0, end_ms: t === 3 ? 52000 : 0, allocations: sum(own, 'allocs'), bytes_allocated: sum(own, 'alloc_bytes'), live_blocks: sum(own, 'live_blocks'), live_bytes: sum(own, 'live_bytes') };
+    return {
+      tid: t ? 4710 + t : 0,
+      name: texts.of(name),
+      start_ms: t > 1 ? 800 * t : 0,
+      end_ms: t === 3 ? 52000 : 0,
+      allocations: sum(own, 'allocs'),
+      bytes_allocated: sum(own, 'alloc_bytes'),
+      live_blocks: sum(own, 'live_blocks'),
+      live_bytes: sum(own, 'live_bytes'),
+    };
   });
-  const last = rows.slices.at(-1), sizeBounds = [0, ...Array.from({ length: 41 }, (_, i) => 2 ** i)], lifetimeBounds = [0, ...Array.from({ length: 33 }, (_, i) => 2 ** i)];
+  const last = rows.slices.at(-1),
+    sizeBounds = [0, ...Array.from({ length: 41 }, (_, i) => 2 ** i)],
+    lifetimeBounds = [0, ...Array.from({ length: 33 }, (_, i) => 2 ** i)];
   const leakSum = (name) => ({ blocks: sum(sites, `${name}_blocks`), bytes: sum(sites, `${name}_bytes`) });
   const text = (...list) => list.map((one) => texts.of(one));
-  const markRows = [['tag', 'loaded', 4000, 0, 1], ['snapshot', 'before the rush', 20000, 1, 0], ['tag', 'rush', 30000, 0, 1], ['snapshot', 'after the rush', 48000, 2, 0]]
-    .map(([type, label, ms, seq, thread]) => ({ ms, slice: rows.slices.findLastIndex((s) => s.ms <= ms), type: texts.of(type), seq, label: texts.of(label), thread }));
+  const markRows = [
+    ['tag', 'loaded', 4000, 0, 1],
+    ['snapshot', 'before the rush', 20000, 1, 0],
+    ['tag', 'rush', 30000, 0, 1],
+    ['snapshot', 'after the rush', 48000, 2, 0],
+  ].map(([type, label, ms, seq, thread]) => ({
+    ms,
+    slice: rows.slices.findLastIndex((s) => s.ms <= ms),
+    type: texts.of(type),
+    seq,
+    label: texts.of(label),
+    thread,
+  }));
   const [root, global, stack] = text('session_table', 'global', 'stack');
   return {
     strings: texts.list,
-    meta: { file: 'server.4711.seep', program: './server', args: ['./server', '--port', '8080', odd ?? '--quiet'], cwd: '/srv', host: 'build7', pid: 4711, ppid: 4700, start_unix_ms: 1760000000000, duration_ms: duration, engine: 'preload', version: '0.1.0', word_bytes: 8, complete: true, running: false, sampled: 0, end: 'ended with status 0', exit_code: 0, exit_signal: 0 },
+    meta: {
+      file: 'server.4711.seep',
+      program: './server',
+      args: ['./server', '--port', '8080', odd ?? '--quiet'],
+      cwd: '/srv',
+      host: 'build7',
+      pid: 4711,
+      ppid: 4700,
+      start_unix_ms: 1760000000000,
+      duration_ms: duration,
+      engine: 'preload',
+      version: '0.1.0',
+      word_bytes: 8,
+      complete: true,
+      running: false,
+      sampled: 0,
+      end: 'ended with status 0',
+      exit_code: 0,
+      exit_signal: 0,
+    },
     warnings: ['2 libraries have no debug information (libz.so.1, libc.so.6): names only, no lines.'],
     cut: [],
     verdicts: [
-      { level: 'bad', text: `LEAKS: ${leakSum('definite').bytes} bytes in ${leakSum('definite').blocks} blocks definitely lost`, page: 'leaks', site: 0 },
+      {
+        level: 'bad',
+        text: `LEAKS: ${leakSum('definite').bytes} bytes in ${leakSum('definite').blocks} blocks definitely lost`,
+        page: 'leaks',
+        site: 0,
+      },
       { level: 'warn', text: 'session_new grows: 614.4 KiB/min', page: 'leaks', site: 0 },
       { level: 'warn', text: '60 % of all allocations are temporary, most of them in render', page: 'temporaries', site: 6 },
       { level: 'info', text: 'Peak RSS is 18 % more than the peak of the heap', page: 'mappings', site: -1 },
     ],
-    totals: { allocations: last.allocs, frees: last.frees, bytes_allocated: last.alloc_bytes, live_blocks: last.live_blocks, live_bytes: last.live_bytes, peak_bytes: rows.slices[peak].live_bytes, peak_blocks: rows.slices[peak].live_blocks, peak_ms: rows.slices[peak].ms, peak_error_bytes: 0, temporary: sum(sites, 'temporary'), unknown_frees: 0, double_frees: 1, mismatched: 1, mmap_live_bytes: mapped.live_bytes, mmap_calls: 4, mmap_bytes: mapped.alloc_bytes, rss_peak_bytes: Math.max(...rows.slices.map((s) => s.rss_bytes)), size_classes: classesOf(sites, sizeBounds, (s) => s.size), lifetime_classes: classesOf(sites, lifetimeBounds, (s) => (s.frees ? s.lifetime_ms / s.frees : 0)) },
-    size_bounds: sizeBounds, lifetime_bounds: lifetimeBounds,
-    modules: columns('path short load_ms gone_ms', MODULES.map((path, i) => ({ path: texts.of(path), short: texts.of(path.slice(path.lastIndexOf('/') + 1)), load_ms: i === 3 ? 2500 : 0 }))),
+    totals: {
+      allocations: last.allocs,
+      frees: last.frees,
+      bytes_allocated: last.alloc_bytes,
+      live_blocks: last.live_blocks,
+      live_bytes: last.live_bytes,
+      peak_bytes: rows.slices[peak].live_bytes,
+      peak_blocks: rows.slices[peak].live_blocks,
+      peak_ms: rows.slices[peak].ms,
+      peak_error_bytes: 0,
+      temporary: sum(sites, 'temporary'),
+      unknown_frees: 0,
+      double_frees: 1,
+      mismatched: 1,
+      mmap_live_bytes: mapped.live_bytes,
+      mmap_calls: 4,
+      mmap_bytes: mapped.alloc_bytes,
+      rss_peak_bytes: Math.max(...rows.slices.map((s) => s.rss_bytes)),
+      size_classes: classesOf(sites, sizeBounds, (s) => s.size),
+      lifetime_classes: classesOf(sites, lifetimeBounds, (s) => (s.frees ? s.lifetime_ms / s.frees : 0)),
+    },
+    size_bounds: sizeBounds,
+    lifetime_bounds: lifetimeBounds,
+    modules: columns(
+      'path short load_ms gone_ms',
+      MODULES.map((path, i) => ({ path: texts.of(path), short: texts.of(path.slice(path.lastIndexOf('/') + 1)), load_ms: i === 3 ? 2500 : 0 })),
+    ),
     functions: columns('name short file module', stacks.functions),
     frames: columns('function line inlined wrapper', stacks.frames),
     nodes: columns('parent frame', stacks.nodes),
     kinds: ['malloc', 'calloc', 'realloc', 'new', 'new[]', 'memalign', 'mmap'],
     sites: columns(SITE_COLUMNS, [...sites, mapped]),
     threads: columns('tid name start_ms end_ms allocations bytes_allocated live_blocks live_bytes', threads),
-    shares: columns('site thread allocs alloc_bytes frees free_bytes temporary live_blocks live_bytes', sites.map((s, site) => ({ ...s, site, free_bytes: s.alloc_bytes - s.live_bytes }))),
+    shares: columns(
+      'site thread allocs alloc_bytes frees free_bytes temporary live_blocks live_bytes',
+      sites.map((s, site) => ({ ...s, site, free_bytes: s.alloc_bytes - s.live_bytes })),
+    ),
     slices: columns('ms live_bytes live_blocks allocs alloc_bytes frees rss_bytes', rows.slices),
     changes: columns('slice site live_bytes live_blocks allocs alloc_bytes', rows.changes),
     marks: columns('ms slice type seq label thread', markRows),
-    events: columns('ms type text', [[800, 'thread', 'worker-1 started'], [1600, 'thread', 'worker-2 started'], [2500, 'load', 'libpng16.so.16'], [35000, 'fork', 'child 4790']].map(([ms, type, what]) => ({ ms, type: texts.of(type), text: texts.of(what) }))),
-    leaks: { scanned: true, why_not: '', when: 'at exit', ms: 60000, definite: leakSum('definite'), indirect: leakSum('indirect'), possible: leakSum('possible'), reachable: leakSum('reachable'), suppressed: { blocks: 3, bytes: 4198 },
-      rows: columns('site class blocks bytes hanging_blocks hanging_bytes birth_ms address type path lsan valgrind', sites.map((s, site) => ({ s, site })).filter(({ s }) => s.leak).map(({ s, site }) => ({
-        site, class: { reachable: 1, possible: 2, indirect: 3, definite: 4 }[s.leak], blocks: s.live_blocks, bytes: s.live_bytes, hanging_blocks: site === 0 ? sites[1].live_blocks : 0, hanging_bytes: site === 0 ? sites[1].live_bytes : 0, birth_ms: 1200 + site * 100,
-        address: texts.of(`0x55d0c3a0e${(0x2a0 + site * 16).toString(16)}`), type: site === 0 ? texts.of('struct session') : -1, path: s.leak === 'reachable' ? 0 : -1, lsan: texts.of('leak:session_new'), valgrind: texts.of('{\n   session_new\n   Memcheck:Leak\n   match-leak-kinds: definite\n   fun:malloc\n   fun:session_new\n}') }))) },
-    paths: [{ root: 'global session_table (session.c:12)', steps: [{ text: '[17]', block: '0x55d0c3a0f000', bytes: 4096, type: 'struct session *[512]', site: 9 }, { text: '.next +8', block: '0x55d0c3a0e2a0', bytes: 64, type: 'struct session', site: 8 }], retained_bytes: 1048576 }],
+    events: columns(
+      'ms type text',
+      [
+        [800, 'thread', 'worker-1 started'],
+        [1600, 'thread', 'worker-2 started'],
+        [2500, 'load', 'libpng16.so.16'],
+        [35000, 'fork', 'child 4790'],
+      ].map(([ms, type, what]) => ({ ms, type: texts.of(type), text: texts.of(what) })),
+    ),
+    leaks: {
+      scanned: true,
+      why_not: '',
+      when: 'at exit',
+      ms: 60000,
+      definite: leakSum('definite'),
+      indirect: leakSum('indirect'),
+      possible: leakSum('possible'),
+      reachable: leakSum('reachable'),
+      suppressed: { blocks: 3, bytes: 4198 },
+      rows: columns(
+        'site class blocks bytes hanging_blocks hanging_bytes birth_ms address type path lsan valgrind',
+        sites
+          .map((s, site) => ({ s, site }))
+          .filter(({ s }) => s.leak)
+          .map(({ s, site }) => ({
+            site,
+            class: { reachable: 1, possible: 2, indirect: 3, definite: 4 }[s.leak],
+            blocks: s.live_blocks,
+            bytes: s.live_bytes,
+            hanging_blocks: site === 0 ? sites[1].live_blocks : 0,
+            hanging_bytes: site === 0 ? sites[1].live_bytes : 0,
+            birth_ms: 1200 + site * 100,
+            address: texts.of(`0x55d0c3a0e${(0x2a0 + site * 16).toString(16)}`),
+            type: site === 0 ? texts.of('struct session') : -1,
+            path: s.leak === 'reachable' ? 0 : -1,
+            lsan: texts.of('leak:session_new'),
+            valgrind: texts.of('{\n   session_new\n   Memcheck:Leak\n   match-leak-kinds: definite\n   fun:malloc\n   fun:session_new\n}'),
+          })),
+      ),
+    },
+    paths: [
+      {
+        root: 'global session_table (session.c:12)',
+        steps: [
+          { text: '[17]', block: '0x55d0c3a0f000', bytes: 4096, type: 'struct session *[512]', site: 9 },
+          { text: '.next +8', block: '0x55d0c3a0e2a0', bytes: 64, type: 'struct session', site: 8 },
+        ],
+        retained_bytes: 1048576,
+      },
+    ],
     owners: columns('name kind where retained_bytes retained_blocks own_bytes own_blocks pointers', [
-      { name: root, kind: global, where: texts.of('session.c:12, server'), retained_bytes: sites[8].live_bytes, retained_blocks: sites[8].live_blocks, own_bytes: 4096, own_blocks: 1, pointers: 2 },
-      { name: texts.of('cache'), kind: texts.of('static'), where: texts.of('cache.c:9, server'), retained_bytes: sites[9].live_bytes, retained_blocks: sites[9].live_blocks, own_bytes: 8192, own_blocks: 2, pointers: 1 },
-      { name: texts.of('main: config'), kind: stack, where: texts.of('server.c:301'), retained_bytes: 2048, retained_blocks: 3, own_bytes: 64, own_blocks: 1, pointers: 1 }]),
+      {
+        name: root,
+        kind: global,
+        where: texts.of('session.c:12, server'),
+        retained_bytes: sites[8].live_bytes,
+        retained_blocks: sites[8].live_blocks,
+        own_bytes: 4096,
+        own_blocks: 1,
+        pointers: 2,
+      },
+      {
+        name: texts.of('cache'),
+        kind: texts.of('static'),
+        where: texts.of('cache.c:9, server'),
+        retained_bytes: sites[9].live_bytes,
+        retained_blocks: sites[9].live_blocks,
+        own_bytes: 8192,
+        own_blocks: 2,
+        pointers: 1,
+      },
+      {
+        name: texts.of('main: config'),
+        kind: stack,
+        where: texts.of('server.c:301'),
+        retained_bytes: 2048,
+        retained_blocks: 3,
+        own_bytes: 64,
+        own_blocks: 1,
+        pointers: 1,
+      },
+    ]),
     errors: columns('type address times first_ms size site release_node thread', [
-      { type: texts.of('double-free'), address: texts.of('0x55d0c3a11230'), times: 1, first_ms: 31000, size: 48, site: 2, release_node: stacks.node(['main', 'serve', 'read_request']), thread: 1 },
-      { type: texts.of('mismatched'), address: texts.of('0x55d0c3a11990'), times: 1, first_ms: 31500, size: 320, site: 7, release_node: stacks.node(['main', 'serve']), thread: 1 }]),
-    mappings: { at: 'end', rows: columns('class name address bytes rss_bytes blocks', [['heap', '[heap]', last.live_bytes, last.live_bytes], ['allocator overhead', 'free and unused', last.live_bytes * 0.3, last.live_bytes * 0.16], ['mmap', 'cache_insert', 25165824, 8388608], ['stack', 'stack of server', 8388608, 135168], ['stack', 'stack of worker-1', 8388608, 40960], ['module', 'server', 1048576, 700416], ['module', 'libc.so.6', 2097152, 1540096], ['file', 'fonts.dat', 5242880, 262144], ['other', '[vdso]', 8192, 8192]]
-      .map(([kind, name, size, rss], i) => ({ class: texts.of(kind), name: texts.of(name), address: texts.of(`0x7f${(i * 0x111000).toString(16).padStart(10, '0')}`), bytes: Math.round(size), rss_bytes: Math.round(rss), blocks: i === 0 ? last.live_blocks : 0 }))) },
-    resources: columns('type node acquired released held amount', [{ type: texts.of('texture'), node: stacks.node(['main', 'serve', 'route', 'open_page']), acquired: 40, released: 37, held: 3, amount: 12288 }]),
+      {
+        type: texts.of('double-free'),
+        address: texts.of('0x55d0c3a11230'),
+        times: 1,
+        first_ms: 31000,
+        size: 48,
+        site: 2,
+        release_node: stacks.node(['main', 'serve', 'read_request']),
+        thread: 1,
+      },
+      {
+        type: texts.of('mismatched'),
+        address: texts.of('0x55d0c3a11990'),
+        times: 1,
+        first_ms: 31500,
+        size: 320,
+        site: 7,
+        release_node: stacks.node(['main', 'serve']),
+        thread: 1,
+      },
+    ]),
+    mappings: {
+      at: 'end',
+      rows: columns(
+        'class name address bytes rss_bytes blocks',
+        [
+          ['heap', '[heap]', last.live_bytes, last.live_bytes],
+          ['allocator overhead', 'free and unused', last.live_bytes * 0.3, last.live_bytes * 0.16],
+          ['mmap', 'cache_insert', 25165824, 8388608],
+          ['stack', 'stack of server', 8388608, 135168],
+          ['stack', 'stack of worker-1', 8388608, 40960],
+          ['module', 'server', 1048576, 700416],
+          ['module', 'libc.so.6', 2097152, 1540096],
+          ['file', 'fonts.dat', 5242880, 262144],
+          ['other', '[vdso]', 8192, 8192],
+        ].map(([kind, name, size, rss], i) => ({
+          class: texts.of(kind),
+          name: texts.of(name),
+          address: texts.of(`0x7f${(i * 0x111000).toString(16).padStart(10, '0')}`),
+          bytes: Math.round(size),
+          rss_bytes: Math.round(rss),
+          blocks: i === 0 ? last.live_blocks : 0,
+        })),
+      ),
+    },
+    resources: columns('type node acquired released held amount', [
+      { type: texts.of('texture'), node: stacks.node(['main', 'serve', 'route', 'open_page']), acquired: 40, released: 37, held: 3, amount: 12288 },
+    ]),
     processes: columns('pid ppid program file peak_bytes live_bytes allocations lost_bytes this', [
-      { pid: 4711, ppid: 4700, program: texts.of('./server'), file: texts.of('server.4711.seep'), peak_bytes: rows.slices[peak].live_bytes, live_bytes: last.live_bytes, allocations: last.allocs, lost_bytes: leakSum('definite').bytes, this: 1 },
-      { pid: 4790, ppid: 4711, program: texts.of('convert'), file: texts.of('convert.4790.seep'), peak_bytes: 4194304, live_bytes: 0, allocations: 1204, lost_bytes: 0, this: 0 }]),
-    source: [{ file: '/home/dev/server/src/session.c', first_line: 1, lines: Array.from({ length: 460 }, (_, i) => (i % 9 ? `        session->field_${i} = ${i};` : '')) }],
+      {
+        pid: 4711,
+        ppid: 4700,
+        program: texts.of('./server'),
+        file: texts.of('server.4711.seep'),
+        peak_bytes: rows.slices[peak].live_bytes,
+        live_bytes: last.live_bytes,
+        allocations: last.allocs,
+        lost_bytes: leakSum('definite').bytes,
+        this: 1,
+      },
+      {
+        pid: 4790,
+        ppid: 4711,
+        program: texts.of('convert'),
+        file: texts.of('convert.4790.seep'),
+        peak_bytes: 4194304,
+        live_bytes: 0,
+        allocations: 1204,
+        lost_bytes: 0,
+        this: 0,
+      },
+    ]),
+    source: [
+      {
+        file: '/home/dev/server/src/session.c',
+        first_line: 1,
+        lines: Array.from({ length: 460 }, (_, i) => (i % 9 ? `        session->field_${i} = ${i};` : '')),
+      },
+    ],
   };
 }
 
@@ -238,47 +530,206 @@ function split(stack) {
 }
 
 export function hugeRecording({ siteCount = 100_000, nodeCount = 200_000, slices = 2000 } = {}) {
-  const random = generator(11), texts = new Texts(), functionCount = 8000, duration = 3600000;
-  const modules = Array.from({ length: 60 }, (_, i) => ({ path: texts.of(`/opt/big/lib/libpart${i}.so.${i % 4}`), short: texts.of(`libpart${i}.so.${i % 4}`) }));
-  const functions = Array.from({ length: functionCount }, (_, i) => ({ name: texts.of(`big::part${i % 60}::Worker${i}::handle(Request const&, int)`), short: texts.of(`big::part${i % 60}::Worker${i}::handle`), file: texts.of(`/opt/big/src/part${i % 60}/worker${i % 700}.cpp`), module: i % 60 }));
-  const frames = Array.from({ length: 30_000 }, (_, i) => ({ function: i % functionCount, line: 1 + ((i * 7) % 900), inlined: i % 11 === 0 ? 1 : 0, wrapper: i % 50 === 0 ? 1 : 0 }));
-  const nodes = [{ parent: -1, frame: -1 }, { parent: 0, frame: 1 }];
-  for (let n = 2; n < nodeCount; n++) nodes.push({ parent: Math.max(1, Math.floor(n * (1 - 0.25 * random() ** 3)) - 1 - Math.floor(random() * 40)), frame: Math.floor(random() * frames.length) });
+  const random = generator(11),
+    texts = new Texts(),
+    functionCount = 8000,
+    duration = 3600000;
+  const modules = Array.from({ length: 60 }, (_, i) => ({
+    path: texts.of(`/opt/big/lib/libpart${i}.so.${i % 4}`),
+    short: texts.of(`libpart${i}.so.${i % 4}`),
+  }));
+  const functions = Array.from({ length: functionCount }, (_, i) => ({
+    name: texts.of(`big::part${i % 60}::Worker${i}::handle(Request const&, int)`),
+    short: texts.of(`big::part${i % 60}::Worker${i}::handle`),
+    file: texts.of(`/opt/big/src/part${i % 60}/worker${i % 700}.cpp`),
+    module: i % 60,
+  }));
+  const frames = Array.from({ length: 30_000 }, (_, i) => ({
+    function: i % functionCount,
+    line: 1 + ((i * 7) % 900),
+    inlined: i % 11 === 0 ? 1 : 0,
+    wrapper: i % 50 === 0 ? 1 : 0,
+  }));
+  const nodes = [
+    { parent: -1, frame: -1 },
+    { parent: 0, frame: 1 },
+  ];
+  for (let n = 2; n < nodeCount; n++)
+    nodes.push({
+      parent: Math.max(1, Math.floor(n * (1 - 0.25 * random() ** 3)) - 1 - Math.floor(random() * 40)),
+      frame: Math.floor(random() * frames.length),
+    });
   const sites = Array.from({ length: siteCount }, (_, i) => {
-    const size = 2 ** Math.floor(4 + random() * 14), allocs = Math.floor(1 + 20000 * random() ** 8), live = Math.floor(allocs * random() * 0.2), leaked = i % 97 === 0;
-    return { id: i + 1, node: nodeCount - 1 - Math.floor(random() * nodeCount * 0.6), kind: i % 4, heap: 1, allocs, frees: allocs - live, alloc_bytes: allocs * size, live_blocks: live, live_bytes: live * size, peak_blocks: live, peak_bytes: live * size, temporary: Math.floor(allocs * 0.2), lifetime_ms: (allocs - live) * 20, growth: i % 4, definite_blocks: leaked ? live : 0, definite_bytes: leaked ? live * size : 0, reachable_blocks: leaked ? 0 : live, reachable_bytes: leaked ? 0 : live * size };
+    const size = 2 ** Math.floor(4 + random() * 14),
+      allocs = Math.floor(1 + 20000 * random() ** 8),
+      live = Math.floor(allocs * random() * 0.2),
+      leaked = i % 97 === 0;
+    return {
+      id: i + 1,
+      node: nodeCount - 1 - Math.floor(random() * nodeCount * 0.6),
+      kind: i % 4,
+      heap: 1,
+      allocs,
+      frees: allocs - live,
+      alloc_bytes: allocs * size,
+      live_blocks: live,
+      live_bytes: live * size,
+      peak_blocks: live,
+      peak_bytes: live * size,
+      temporary: Math.floor(allocs * 0.2),
+      lifetime_ms: (allocs - live) * 20,
+      growth: i % 4,
+      definite_blocks: leaked ? live : 0,
+      definite_bytes: leaked ? live * size : 0,
+      reachable_blocks: leaked ? 0 : live,
+      reachable_bytes: leaked ? 0 : live * size,
+    };
   });
   const totals = Object.fromEntries(SITE_COLUMNS.split(' ').map((key) => [key, sum(sites, key)]));
-  const total = (key) => totals[key], changes = [], sliceRows = [];
+  const total = (key) => totals[key],
+    changes = [],
+    sliceRows = [];
   for (let k = 0; k < slices; k++) {
     const x = (k + 1) / slices;
-    sliceRows.push({ ms: Math.round(x * duration), live_bytes: Math.round(total('live_bytes') * x ** 0.5 * (0.9 + 0.1 * random())), live_blocks: Math.round(total('live_blocks') * x), allocs: Math.round(total('allocs') * x), alloc_bytes: Math.round(total('alloc_bytes') * x), frees: Math.round(total('frees') * x), rss_bytes: Math.round(total('live_bytes') * 1.2) });
+    sliceRows.push({
+      ms: Math.round(x * duration),
+      live_bytes: Math.round(total('live_bytes') * x ** 0.5 * (0.9 + 0.1 * random())),
+      live_blocks: Math.round(total('live_blocks') * x),
+      allocs: Math.round(total('allocs') * x),
+      alloc_bytes: Math.round(total('alloc_bytes') * x),
+      frees: Math.round(total('frees') * x),
+      rss_bytes: Math.round(total('live_bytes') * 1.2),
+    });
     for (let c = 0; c < 200; c++) {
-      const s = (k * 200 + c) % siteCount, site = sites[s];
-      changes.push({ slice: k, site: s, live_bytes: Math.round(site.live_bytes * x), live_blocks: Math.round(site.live_blocks * x), allocs: Math.round(site.allocs * x), alloc_bytes: Math.round(site.alloc_bytes * x) });
+      const s = (k * 200 + c) % siteCount,
+        site = sites[s];
+      changes.push({
+        slice: k,
+        site: s,
+        live_bytes: Math.round(site.live_bytes * x),
+        live_blocks: Math.round(site.live_blocks * x),
+        allocs: Math.round(site.allocs * x),
+        alloc_bytes: Math.round(site.alloc_bytes * x),
+      });
     }
   }
   const small = smallRecording({ slices: 8 });
   return {
-    ...small, strings: texts.list, warnings: [], cut: ['The course over time of 24,000 small stacks was left out.'], verdicts: [], paths: [], source: [], owners: null, owners_why_not: 'The recording was made without --graph.',
+    ...small,
+    strings: texts.list,
+    warnings: [],
+    cut: ['The course over time of 24,000 small stacks was left out.'],
+    verdicts: [],
+    paths: [],
+    source: [],
+    owners: null,
+    owners_why_not: 'The recording was made without --graph.',
     meta: { ...small.meta, program: '/opt/big/bin/big', args: ['big'], duration_ms: duration, file: 'big.1.seep' },
-    totals: { ...small.totals, allocations: total('allocs'), frees: total('frees'), bytes_allocated: total('alloc_bytes'), live_blocks: total('live_blocks'), live_bytes: total('live_bytes'), peak_bytes: total('peak_bytes'), peak_blocks: total('peak_blocks'), peak_ms: duration, temporary: total('temporary'), rss_peak_bytes: Math.round(total('peak_bytes') * 1.2) },
-    modules: columns('path short load_ms gone_ms', modules), functions: columns('name short file module', functions), frames: columns('function line inlined wrapper', frames), nodes: columns('parent frame', nodes),
-    sites: columns(SITE_COLUMNS, sites), threads: columns('tid name start_ms end_ms allocations bytes_allocated live_blocks live_bytes', [{ name: -1 }, { tid: 1, name: texts.of('main') }]),
-    shares: columns('site thread allocs alloc_bytes frees free_bytes temporary live_blocks live_bytes', sites.map((s, site) => ({ ...s, site, thread: 1 }))),
-    slices: columns('ms live_bytes live_blocks allocs alloc_bytes frees rss_bytes', sliceRows), changes: columns('slice site live_bytes live_blocks allocs alloc_bytes', changes),
-    marks: columns('ms slice type seq label thread', []), events: columns('ms type text', []), errors: columns('type address times first_ms size site release_node thread', []), resources: columns('type node acquired released held amount', []), processes: columns('pid ppid program file peak_bytes live_bytes allocations lost_bytes this', []),
-    mappings: { at: 'end', rows: columns('class name address bytes rss_bytes blocks', []) }, leaks: { ...small.leaks, rows: columns('site class blocks bytes hanging_blocks hanging_bytes birth_ms address type path lsan valgrind', sites.map((s, site) => ({ s, site })).filter(({ s }) => s.definite_blocks).map(({ s, site }) => ({ site, class: 4, blocks: s.definite_blocks, bytes: s.definite_bytes, address: -1, type: -1, path: -1, lsan: -1, valgrind: -1 }))) },
+    totals: {
+      ...small.totals,
+      allocations: total('allocs'),
+      frees: total('frees'),
+      bytes_allocated: total('alloc_bytes'),
+      live_blocks: total('live_blocks'),
+      live_bytes: total('live_bytes'),
+      peak_bytes: total('peak_bytes'),
+      peak_blocks: total('peak_blocks'),
+      peak_ms: duration,
+      temporary: total('temporary'),
+      rss_peak_bytes: Math.round(total('peak_bytes') * 1.2),
+    },
+    modules: columns('path short load_ms gone_ms', modules),
+    functions: columns('name short file module', functions),
+    frames: columns('function line inlined wrapper', frames),
+    nodes: columns('parent frame', nodes),
+    sites: columns(SITE_COLUMNS, sites),
+    threads: columns('tid name start_ms end_ms allocations bytes_allocated live_blocks live_bytes', [
+      { name: -1 },
+      { tid: 1, name: texts.of('main') },
+    ]),
+    shares: columns(
+      'site thread allocs alloc_bytes frees free_bytes temporary live_blocks live_bytes',
+      sites.map((s, site) => ({ ...s, site, thread: 1 })),
+    ),
+    slices: columns('ms live_bytes live_blocks allocs alloc_bytes frees rss_bytes', sliceRows),
+    changes: columns('slice site live_bytes live_blocks allocs alloc_bytes', changes),
+    marks: columns('ms slice type seq label thread', []),
+    events: columns('ms type text', []),
+    errors: columns('type address times first_ms size site release_node thread', []),
+    resources: columns('type node acquired released held amount', []),
+    processes: columns('pid ppid program file peak_bytes live_bytes allocations lost_bytes this', []),
+    mappings: { at: 'end', rows: columns('class name address bytes rss_bytes blocks', []) },
+    leaks: {
+      ...small.leaks,
+      rows: columns(
+        'site class blocks bytes hanging_blocks hanging_bytes birth_ms address type path lsan valgrind',
+        sites
+          .map((s, site) => ({ s, site }))
+          .filter(({ s }) => s.definite_blocks)
+          .map(({ s, site }) => ({
+            site,
+            class: 4,
+            blocks: s.definite_blocks,
+            bytes: s.definite_bytes,
+            address: -1,
+            type: -1,
+            path: -1,
+            lsan: -1,
+            valgrind: -1,
+          })),
+      ),
+    },
   };
 }
 
 /** What the writer gives for a recording in which nothing was allocated. */
 export function bareRecording() {
   return {
-    strings: [], meta: { file: 'true.1.seep', program: 'true', args: ['true'], pid: 1, start_unix_ms: 0, duration_ms: 3, engine: 'preload', version: '0.1.0', complete: true, running: false, sampled: 0, end: 'ended with status 0', exit_code: 0, exit_signal: 0 },
-    warnings: [], cut: [], verdicts: [{ level: 'info', text: 'nothing was recorded: the program made no allocation that seep can see', page: '', site: -1 }],
-    totals: { allocations: 0, frees: 0, bytes_allocated: 0, live_blocks: 0, live_bytes: 0, peak_bytes: 0, peak_blocks: 0, peak_ms: 0, peak_error_bytes: 0, temporary: 0, rss_peak_bytes: 0, mmap_live_bytes: 0, size_classes: [], lifetime_classes: [] },
-    size_bounds: [], lifetime_bounds: [], kinds: [], owners: null, owners_why_not: 'There was no search.', leaks: { scanned: false, why_not: 'the program ended without a chance' }, paths: [], source: [], nodes: { count: 1, parent: [-1], frame: [-1] },
+    strings: [],
+    meta: {
+      file: 'true.1.seep',
+      program: 'true',
+      args: ['true'],
+      pid: 1,
+      start_unix_ms: 0,
+      duration_ms: 3,
+      engine: 'preload',
+      version: '0.1.0',
+      complete: true,
+      running: false,
+      sampled: 0,
+      end: 'ended with status 0',
+      exit_code: 0,
+      exit_signal: 0,
+    },
+    warnings: [],
+    cut: [],
+    verdicts: [{ level: 'info', text: 'nothing was recorded: the program made no allocation that seep can see', page: '', site: -1 }],
+    totals: {
+      allocations: 0,
+      frees: 0,
+      bytes_allocated: 0,
+      live_blocks: 0,
+      live_bytes: 0,
+      peak_bytes: 0,
+      peak_blocks: 0,
+      peak_ms: 0,
+      peak_error_bytes: 0,
+      temporary: 0,
+      rss_peak_bytes: 0,
+      mmap_live_bytes: 0,
+      size_classes: [],
+      lifetime_classes: [],
+    },
+    size_bounds: [],
+    lifetime_bounds: [],
+    kinds: [],
+    owners: null,
+    owners_why_not: 'There was no search.',
+    leaks: { scanned: false, why_not: 'the program ended without a chance' },
+    paths: [],
+    source: [],
+    nodes: { count: 1, parent: [-1], frame: [-1] },
   };
 }
 

@@ -7,10 +7,25 @@ import { State, formatHash, parseHash } from '../src/state.js';
 function forgedWindow(hash = '') {
   const listeners = {};
   return {
-    location: { hash }, written: [],
-    history: { pushState(_, __, url) { forged.written.push(['push', url]); forged.location.hash = url; }, replaceState(_, __, url) { forged.written.push(['replace', url]); forged.location.hash = url; } },
-    addEventListener(name, callback) { listeners[name] = callback; },
-    arrive(next) { forged.location.hash = next; listeners.hashchange(); },
+    location: { hash },
+    written: [],
+    history: {
+      pushState(_, __, url) {
+        forged.written.push(['push', url]);
+        forged.location.hash = url;
+      },
+      replaceState(_, __, url) {
+        forged.written.push(['replace', url]);
+        forged.location.hash = url;
+      },
+    },
+    addEventListener(name, callback) {
+      listeners[name] = callback;
+    },
+    arrive(next) {
+      forged.location.hash = next;
+      listeners.hashchange();
+    },
   };
 }
 let forged;
@@ -37,7 +52,8 @@ test('values that are the usual ones are not written', () => {
 });
 
 test('subscribers hear what changed, and only when something did', () => {
-  const state = new State(), heard = [];
+  const state = new State(),
+    heard = [];
   const stop = state.subscribe((keys) => heard.push(keys));
   state.set({ cost: 'live', page: 'summary' });
   state.set({ cost: 'live' });
@@ -48,7 +64,8 @@ test('subscribers hear what changed, and only when something did', () => {
 
 test('the way back of the browser is followed', () => {
   forged = forgedWindow('#flame?cost=live');
-  const state = new State(forged), heard = [];
+  const state = new State(forged),
+    heard = [];
   state.subscribe((keys) => heard.push(keys.sort()));
   forged.arrive('#table?at=5');
   assert.deepEqual(heard, [['at', 'cost', 'page']]);

@@ -30,12 +30,18 @@ test('the policy allows its own style and scripts by their hashes, and no eval',
 
 test('nothing comes from elsewhere', { skip }, () => {
   const addresses = [...`${html}${code()}`.matchAll(/https?:\/\/[^\s"'`)]+/g)].map((found) => found[0]);
-  assert.deepEqual(addresses.filter((address) => address !== 'http://www.w3.org/2000/svg'), []);
+  assert.deepEqual(
+    addresses.filter((address) => address !== 'http://www.w3.org/2000/svg'),
+    [],
+  );
 });
 
-test('the script uses no eval and writes no markup', { skip }, () => assert.doesNotMatch(code(), /\beval\(|new Function\(|\.innerHTML\s*=[^=]|insertAdjacentHTML|document\.write/));
+test('the script uses no eval and writes no markup', { skip }, () =>
+  assert.doesNotMatch(code(), /\beval\(|new Function\(|\.innerHTML\s*=[^=]|insertAdjacentHTML|document\.write/),
+);
 
 test('every test of the modules is listed for meson', () => {
   const listed = readFileSync(new URL('../meson.build', here), 'utf8');
-  for (const file of readdirSync(here)) if (file.endsWith('.test.js')) assert.ok(listed.includes(`'${file.replace('.test.js', '')}'`), `${file} is not in web/meson.build`);
+  for (const file of readdirSync(here))
+    if (file.endsWith('.test.js')) assert.ok(listed.includes(`'${file.replace('.test.js', '')}'`), `${file} is not in web/meson.build`);
 });

@@ -40,18 +40,31 @@ function expected(v, options) {
   return sums;
 }
 
-const actual = (tree) => new Map(Array.from({ length: tree.count - 1 }, (_, i) => [pathTo(tree, i + 1).map((n) => nameOf(tree, n)).join('/'), tree.total[i + 1]]));
+const actual = (tree) =>
+  new Map(
+    Array.from({ length: tree.count - 1 }, (_, i) => [
+      pathTo(tree, i + 1)
+        .map((n) => nameOf(tree, n))
+        .join('/'),
+      tree.total[i + 1],
+    ]),
+  );
 const sorted = (map) => [...map].sort(([a], [b]) => (a < b ? -1 : 1));
 
 for (const [claim, options] of [
-  ['top-down', {}], ['top-down with wrappers', { wrappers: true }], ['bottom-up', { inverted: true, openShare: 0 }],
-  ['bottom-up with wrappers', { inverted: true, wrappers: true, openShare: 0 }], ['bottom-up with recursion merged', { inverted: true, mergeRecursion: true, openShare: 0 }],
+  ['top-down', {}],
+  ['top-down with wrappers', { wrappers: true }],
+  ['bottom-up', { inverted: true, openShare: 0 }],
+  ['bottom-up with wrappers', { inverted: true, wrappers: true, openShare: 0 }],
+  ['bottom-up with recursion merged', { inverted: true, mergeRecursion: true, openShare: 0 }],
 ]) {
-  test(`a ${claim} tree has the sums of the stacks`, () => assert.deepEqual(sorted(actual(buildTree(whole, options))), sorted(expected(whole, options))));
+  test(`a ${claim} tree has the sums of the stacks`, () =>
+    assert.deepEqual(sorted(actual(buildTree(whole, options))), sorted(expected(whole, options))));
 }
 
 test('recursion is one node when it is merged, and its calls are counted once', () => {
-  const plain = buildTree(whole, {}), merged = buildTree(whole, { mergeRecursion: true });
+  const plain = buildTree(whole, {}),
+    merged = buildTree(whole, { mergeRecursion: true });
   const walks = (tree) => Array.from({ length: tree.count }, (_, n) => n).filter((n) => nameOf(tree, n) === 'walk');
   assert.equal(walks(plain).length, 4);
   assert.equal(walks(merged).length, 1);
@@ -65,8 +78,12 @@ function assertSound(tree) {
     assert.equal(tree.depth[n], tree.depth[tree.parent[n]] + 1);
   }
   for (let n = 0; n < tree.count; n++) {
-    const totals = childrenOf(tree, n).map((child) => tree.total[child]), sum = totals.reduce((a, b) => a + b, 0);
-    assert.deepEqual(totals, [...totals].sort((a, b) => b - a));
+    const totals = childrenOf(tree, n).map((child) => tree.total[child]),
+      sum = totals.reduce((a, b) => a + b, 0);
+    assert.deepEqual(
+      totals,
+      [...totals].sort((a, b) => b - a),
+    );
     assert.ok(sum <= tree.total[n] * (1 + 1e-9));
   }
 }
@@ -89,11 +106,15 @@ test('lines keep calls of one function apart', () => {
 
 test('what the view does not include is not in the tree', () => {
   const tree = buildTree(viewOf({ cost: 'total', filter: 'fn:worker_loop' }), {});
-  assert.deepEqual(childrenOf(tree, 0).map((n) => nameOf(tree, n)), ['start_thread']);
+  assert.deepEqual(
+    childrenOf(tree, 0).map((n) => nameOf(tree, n)),
+    ['start_thread'],
+  );
 });
 
 test('stacks that hold less at the end of a range are not drawn', () => {
-  const v = viewOf({ cost: 'live', range: '40000..60000' }), tree = buildTree(v, {});
+  const v = viewOf({ cost: 'live', range: '40000..60000' }),
+    tree = buildTree(v, {});
   assert.equal(tree.total[0], v.totals.weight);
   assert.ok([...tree.total].every((n) => n > 0));
 });

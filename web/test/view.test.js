@@ -37,13 +37,15 @@ test('the peak of all stacks adds up to the peak of the program', () => {
 });
 
 test('a moment has what was live then', () => {
-  const slice = 100, v = viewOf({ at: json.slices.ms[slice], cost: 'live' });
+  const slice = 100,
+    v = viewOf({ at: json.slices.ms[slice], cost: 'live' });
   assert.equal(v.totals.value, json.slices.live_bytes[slice]);
   for (const s of heapSites) assert.equal(v.bytes[s], valueAt('live_bytes', s, slice));
 });
 
 test('a range has what happened between, with its sign', () => {
-  const [a, b] = [150, 220], range = `${json.slices.ms[a]}..${json.slices.ms[b]}`;
+  const [a, b] = [150, 220],
+    range = `${json.slices.ms[a]}..${json.slices.ms[b]}`;
   assert.equal(viewOf({ range, cost: 'allocs' }).totals.value, json.slices.allocs[b] - json.slices.allocs[a]);
   const live = viewOf({ range, cost: 'live' });
   assert.equal(live.totals.value, json.slices.live_bytes[b] - json.slices.live_bytes[a]);
@@ -99,7 +101,10 @@ test('a name of threads in the filter chooses the same', () => {
 test('brushes keep sites by average size and lifetime', () => {
   const v = viewOf({ size: '4096..', cost: 'total' });
   const big = heapSites.filter((s) => json.sites.alloc_bytes[s] / json.sites.allocs[s] >= 4096);
-  assert.deepEqual([...v.included].flatMap((one, s) => (one ? [s] : [])), big);
+  assert.deepEqual(
+    [...v.included].flatMap((one, s) => (one ? [s] : [])),
+    big,
+  );
   const brief = viewOf({ life: '..500', cost: 'total' });
   assert.ok(brief.order.length > 0 && [...brief.order].every((s) => json.sites.lifetime_ms[s] / json.sites.frees[s] < 500));
 });
@@ -109,9 +114,16 @@ test('mapped memory is shown only when asked for', () => {
 });
 
 test('the order is by value, and the top is its beginning', () => {
-  const v = viewOf({ cost: 'allocs' }), values = [...v.order].map((s) => v.value[s]);
-  assert.deepEqual(values, [...values].sort((a, b) => b - a));
-  assert.deepEqual(v.top(5).map((s) => v.value[s]), values.slice(0, 5));
+  const v = viewOf({ cost: 'allocs' }),
+    values = [...v.order].map((s) => v.value[s]);
+  assert.deepEqual(
+    values,
+    [...values].sort((a, b) => b - a),
+  );
+  assert.deepEqual(
+    v.top(5).map((s) => v.value[s]),
+    values.slice(0, 5),
+  );
   assert.equal(v.top(100).length, v.order.length);
 });
 
@@ -125,7 +137,8 @@ test('the same choice gives the same object', () => {
 });
 
 test('an empty recording has an empty view', () => {
-  const [bare] = decode(page(bareRecording())).recordings, v = view(bare, new State());
+  const [bare] = decode(page(bareRecording())).recordings,
+    v = view(bare, new State());
   assert.equal(v.totals.value, 0);
   assert.deepEqual(v.top(5), []);
   assert.equal(v.order.length, 0);

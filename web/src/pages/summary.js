@@ -11,35 +11,121 @@ const TOP = 5;
 const LEVELS = { bad: '✖ Error', warn: '⚠ Look at this', good: '✔ Good', info: 'ℹ Note' };
 
 function figure(label, value, about, href) {
-  return h('div', { class: 'figure' }, h('dt', null, label), h('dd', null, h('a', { href, class: 'value' }, value), h('span', { class: 'about' }, about)));
+  return h(
+    'div',
+    { class: 'figure' },
+    h('dt', null, label),
+    h('dd', null, h('a', { href, class: 'value' }, value), h('span', { class: 'about' }, about)),
+  );
 }
 
 function figures({ recording, state }) {
-  const { totals: t, meta } = recording, seconds = (meta.duration_ms ?? 0) / 1000;
+  const { totals: t, meta } = recording,
+    seconds = (meta.duration_ms ?? 0) / 1000;
   const gap = (t.rss_peak_bytes ?? 0) - t.peak_bytes;
-  return h('dl', { class: 'figures' },
-    figure('Peak heap', bytes(t.peak_bytes), `at ${time(t.peak_ms)}${t.peak_error_bytes ? `; up to ${bytes(t.peak_error_bytes)} more` : ''}`, state.link({ page: 'flame', cost: 'peak' })),
-    figure(meta.running ? 'Heap now' : 'Heap at the end', bytes(t.live_bytes), `in ${count(t.live_blocks, 'block')}`, state.link({ page: 'flame', cost: 'live' })),
-    figure('Allocations', number(t.allocations), `${seconds > 0 ? `${number(t.allocations / seconds)}/s, ` : ''}${bytes(t.bytes_allocated)} in all, ${share(t.temporary, t.allocations)} temporary`, state.link({ page: 'table', cost: 'allocs' })),
-    t.rss_peak_bytes ? figure('Peak RSS', bytes(t.rss_peak_bytes), gap >= 0 ? `${bytes(gap)} more than the heap` : `${bytes(-gap)} less than the heap`, state.link({ page: 'mappings' })) : null,
-    t.mmap_live_bytes ? figure('Mapped', bytes(t.mmap_live_bytes), `by mmap at the end (${count(t.mmap_calls ?? 0, 'call')})`, state.link({ page: 'mappings' })) : null);
+  return h(
+    'dl',
+    { class: 'figures' },
+    figure(
+      'Peak heap',
+      bytes(t.peak_bytes),
+      `at ${time(t.peak_ms)}${t.peak_error_bytes ? `; up to ${bytes(t.peak_error_bytes)} more` : ''}`,
+      state.link({ page: 'flame', cost: 'peak' }),
+    ),
+    figure(
+      meta.running ? 'Heap now' : 'Heap at the end',
+      bytes(t.live_bytes),
+      `in ${count(t.live_blocks, 'block')}`,
+      state.link({ page: 'flame', cost: 'live' }),
+    ),
+    figure(
+      'Allocations',
+      number(t.allocations),
+      `${seconds > 0 ? `${number(t.allocations / seconds)}/s, ` : ''}${bytes(t.bytes_allocated)} in all, ${share(t.temporary, t.allocations)} temporary`,
+      state.link({ page: 'table', cost: 'allocs' }),
+    ),
+    t.rss_peak_bytes
+      ? figure(
+          'Peak RSS',
+          bytes(t.rss_peak_bytes),
+          gap >= 0 ? `${bytes(gap)} more than the heap` : `${bytes(-gap)} less than the heap`,
+          state.link({ page: 'mappings' }),
+        )
+      : null,
+    t.mmap_live_bytes
+      ? figure('Mapped', bytes(t.mmap_live_bytes), `by mmap at the end (${count(t.mmap_calls ?? 0, 'call')})`, state.link({ page: 'mappings' }))
+      : null,
+  );
 }
 
 function verdicts({ recording, state }) {
   if (!recording.verdicts.length) return null;
-  return h('section', { 'aria-labelledby': 'verdicts' }, h('h2', { id: 'verdicts' }, 'Verdicts'), h('ul', { class: 'verdicts' }, recording.verdicts.map((verdict) => h('li', { class: verdict.level },
-    h('strong', { class: 'level' }, LEVELS[verdict.level] ?? LEVELS.info), ' ',
-    verdict.page ? h('a', { href: state.link({ page: verdict.page, site: verdict.site >= 0 ? verdict.site : '' }) }, verdict.text) : verdict.text))));
+  return h(
+    'section',
+    { 'aria-labelledby': 'verdicts' },
+    h('h2', { id: 'verdicts' }, 'Verdicts'),
+    h(
+      'ul',
+      { class: 'verdicts' },
+      recording.verdicts.map((verdict) =>
+        h(
+          'li',
+          { class: verdict.level },
+          h('strong', { class: 'level' }, LEVELS[verdict.level] ?? LEVELS.info),
+          ' ',
+          verdict.page
+            ? h('a', { href: state.link({ page: verdict.page, site: verdict.site >= 0 ? verdict.site : '' }) }, verdict.text)
+            : verdict.text,
+        ),
+      ),
+    ),
+  );
 }
 
 function topOf(context, cost) {
-  const view = viewOfCost(context.recording, context.state, cost.id), sites = view.top(TOP), whole = view.value.reduce((a, b) => a + b, 0);
+  const view = viewOfCost(context.recording, context.state, cost.id),
+    sites = view.top(TOP),
+    whole = view.value.reduce((a, b) => a + b, 0);
   if (!sites.length) return null;
-  const titles = { peak: 'Most at the peak', live: 'Most not freed', total: 'Most allocated in all', allocs: 'Most calls', temporary: 'Most temporary', leaked: 'Most lost', possible: 'Most possibly lost', reachable: 'Most still reachable' };
-  return h('section', { class: 'top' }, h('h2', null, h('a', { href: context.state.link({ page: 'table', cost: cost.id }), title: cost.help }, titles[cost.id])),
-    h('table', null, h('caption', { class: 'unseen' }, titles[cost.id]), h('colgroup', null, h('col', { class: 'amount' }), h('col', { class: 'part' }), h('col')), h('thead', { class: 'unseen' }, h('tr', null, h('th', { scope: 'col' }, 'Amount'), h('th', { scope: 'col' }, 'Share'), h('th', { scope: 'col' }, 'Where'))),
-      h('tbody', null, sites.map((site) => h('tr', null, h('td', { class: 'num' }, valueText(cost, view.value[site])),
-        h('td', null, meter(view.value[site], whole, share(view.value[site], whole))), h('th', { scope: 'row' }, siteLink(context, site, { cost: cost.id })))))));
+  const titles = {
+    peak: 'Most at the peak',
+    live: 'Most not freed',
+    total: 'Most allocated in all',
+    allocs: 'Most calls',
+    temporary: 'Most temporary',
+    leaked: 'Most lost',
+    possible: 'Most possibly lost',
+    reachable: 'Most still reachable',
+  };
+  return h(
+    'section',
+    { class: 'top' },
+    h('h2', null, h('a', { href: context.state.link({ page: 'table', cost: cost.id }), title: cost.help }, titles[cost.id])),
+    h(
+      'table',
+      null,
+      h('caption', { class: 'unseen' }, titles[cost.id]),
+      h('colgroup', null, h('col', { class: 'amount' }), h('col', { class: 'part' }), h('col')),
+      h(
+        'thead',
+        { class: 'unseen' },
+        h('tr', null, h('th', { scope: 'col' }, 'Amount'), h('th', { scope: 'col' }, 'Share'), h('th', { scope: 'col' }, 'Where')),
+      ),
+      h(
+        'tbody',
+        null,
+        sites.map((site) =>
+          h(
+            'tr',
+            null,
+            h('td', { class: 'num' }, valueText(cost, view.value[site])),
+            h('td', null, meter(view.value[site], whole, share(view.value[site], whole))),
+            h('th', { scope: 'row' }, siteLink(context, site, { cost: cost.id })),
+          ),
+        ),
+      ),
+    ),
+  );
 }
 
 export default {
@@ -48,15 +134,48 @@ export default {
   key: '1',
   filter: false,
   render(root, context) {
-    const { recording, state, view } = context, { slices } = recording;
-    const chart = slices.count > 1 ? timeChart({
-      label: 'Heap and RSS over the run', ms: slices.ms, height: 150, small: true,
-      series: [{ label: 'heap', values: slices.live_bytes, color: 'heap', fill: true }, { label: 'RSS', values: slices.rss_bytes, color: 'rss', dash: [4, 3] }],
-    }) : null;
-    root.append(figures(context), h('div', { class: 'two' },
-      chart && h('section', null, h('h2', null, h('a', { href: state.link({ page: 'timeline' }) }, 'Heap over time'), h('span', { class: 'muted' }, slices.rss_bytes.some((n) => n > 0) ? ' and RSS (dashed)' : '')), chart.element),
-      verdicts(context)));
-    root.append(h('div', { class: 'tops' }, costsOf(recording, view.moment.of).map((cost) => topOf(context, cost))));
+    const { recording, state, view } = context,
+      { slices } = recording;
+    const chart =
+      slices.count > 1
+        ? timeChart({
+            label: 'Heap and RSS over the run',
+            ms: slices.ms,
+            height: 150,
+            small: true,
+            series: [
+              { label: 'heap', values: slices.live_bytes, color: 'heap', fill: true },
+              { label: 'RSS', values: slices.rss_bytes, color: 'rss', dash: [4, 3] },
+            ],
+          })
+        : null;
+    root.append(
+      figures(context),
+      h(
+        'div',
+        { class: 'two' },
+        chart &&
+          h(
+            'section',
+            null,
+            h(
+              'h2',
+              null,
+              h('a', { href: state.link({ page: 'timeline' }) }, 'Heap over time'),
+              h('span', { class: 'muted' }, slices.rss_bytes.some((n) => n > 0) ? ' and RSS (dashed)' : ''),
+            ),
+            chart.element,
+          ),
+        verdicts(context),
+      ),
+    );
+    root.append(
+      h(
+        'div',
+        { class: 'tops' },
+        costsOf(recording, view.moment.of).map((cost) => topOf(context, cost)),
+      ),
+    );
     return { destroy: () => chart?.destroy() };
   },
 };

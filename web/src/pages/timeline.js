@@ -7,10 +7,15 @@ import { momentOf, parseRange } from '../view.js';
 
 /** What happened, in order of time: marks of the program and of the user, events, the peak. */
 function marksOf(recording) {
-  const { marks, events, totals } = recording, list = [];
+  const { marks, events, totals } = recording,
+    list = [];
   for (let i = 0; i < marks.count; i++) {
     const seq = marks.seq[i];
-    list.push({ ms: marks.ms[i], type: recording.text(marks.type[i]), label: [seq ? `no. ${seq}` : '', recording.text(marks.label[i])].filter(Boolean).join(', ') });
+    list.push({
+      ms: marks.ms[i],
+      type: recording.text(marks.type[i]),
+      label: [seq ? `no. ${seq}` : '', recording.text(marks.label[i])].filter(Boolean).join(', '),
+    });
   }
   for (let i = 0; i < events.count; i++) list.push({ ms: events.ms[i], type: recording.text(events.type[i]), label: recording.text(events.text[i]) });
   if (totals.peak_bytes) list.push({ ms: totals.peak_ms, type: 'peak', label: `${bytes(totals.peak_bytes)}, the most that was live` });
@@ -29,14 +34,51 @@ function rateOf(slices, key) {
 }
 
 function chartsOf(recording, common) {
-  const { slices } = recording, hasRss = slices.rss_bytes.some((n) => n > 0);
+  const { slices } = recording,
+    hasRss = slices.rss_bytes.some((n) => n > 0);
   return [
-    ['Memory', timeChart({ ...common, label: 'Heap and RSS over the run', height: 210, series: [
-      { label: 'heap', values: slices.live_bytes, color: 'heap', fill: true }, ...(hasRss ? [{ label: 'RSS', values: slices.rss_bytes, color: 'rss', dash: [5, 3] }] : [])] })],
-    ['Live blocks', timeChart({ ...common, label: 'Live blocks over the run', height: 120, series: [{ label: 'blocks', values: slices.live_blocks, color: 'blocks', form: 'count', fill: true }] })],
-    ['Calls per second', timeChart({ ...common, label: 'Allocations and releases per second', height: 130, series: [
-      { label: 'allocations', values: rateOf(slices, 'allocs'), color: 'rate', form: 'rate' }, { label: 'releases', values: rateOf(slices, 'frees'), color: 'rss', form: 'rate', dash: [5, 3] }] })],
-    ['Bytes allocated per second', timeChart({ ...common, label: 'Bytes allocated per second', height: 120, series: [{ label: 'allocated', values: rateOf(slices, 'alloc_bytes'), color: 'heap', form: 'byterate' }] })],
+    [
+      'Memory',
+      timeChart({
+        ...common,
+        label: 'Heap and RSS over the run',
+        height: 210,
+        series: [
+          { label: 'heap', values: slices.live_bytes, color: 'heap', fill: true },
+          ...(hasRss ? [{ label: 'RSS', values: slices.rss_bytes, color: 'rss', dash: [5, 3] }] : []),
+        ],
+      }),
+    ],
+    [
+      'Live blocks',
+      timeChart({
+        ...common,
+        label: 'Live blocks over the run',
+        height: 120,
+        series: [{ label: 'blocks', values: slices.live_blocks, color: 'blocks', form: 'count', fill: true }],
+      }),
+    ],
+    [
+      'Calls per second',
+      timeChart({
+        ...common,
+        label: 'Allocations and releases per second',
+        height: 130,
+        series: [
+          { label: 'allocations', values: rateOf(slices, 'allocs'), color: 'rate', form: 'rate' },
+          { label: 'releases', values: rateOf(slices, 'frees'), color: 'rss', form: 'rate', dash: [5, 3] },
+        ],
+      }),
+    ],
+    [
+      'Bytes allocated per second',
+      timeChart({
+        ...common,
+        label: 'Bytes allocated per second',
+        height: 120,
+        series: [{ label: 'allocated', values: rateOf(slices, 'alloc_bytes'), color: 'heap', form: 'byterate' }],
+      }),
+    ],
   ];
 }
 
@@ -53,9 +95,29 @@ class Timeline {
     this.anchor = -1; // where a range began, with Shift
     this.form = h('form', { class: 'toolbar', onsubmit: (event) => this.#typed(event) });
     this.facts = h('p', { class: 'chosen-facts', role: 'status' });
-    this.slider = h('input', { type: 'range', min: '0', step: '1', onkeydown: (event) => this.#key(event), oninput: () => { this.#tell(Number(this.slider.value)); this.#showCursor(); }, onchange: () => this.pointed && this.#choose(),
-      onpointerdown: () => { this.pointed = true; }, onpointerup: () => { this.pointed = false; } });
-    this.line = h('label', { class: 'moment-line', title: 'Arrow keys move, Enter chooses, Shift with arrow keys marks a range, Escape clears.' }, h('span', null, 'Moment'), this.slider);
+    this.slider = h('input', {
+      type: 'range',
+      min: '0',
+      step: '1',
+      onkeydown: (event) => this.#key(event),
+      oninput: () => {
+        this.#tell(Number(this.slider.value));
+        this.#showCursor();
+      },
+      onchange: () => this.pointed && this.#choose(),
+      onpointerdown: () => {
+        this.pointed = true;
+      },
+      onpointerup: () => {
+        this.pointed = false;
+      },
+    });
+    this.line = h(
+      'label',
+      { class: 'moment-line', title: 'Arrow keys move, Enter chooses, Shift with arrow keys marks a range, Escape clears.' },
+      h('span', null, 'Moment'),
+      this.slider,
+    );
     this.area = h('div', { class: 'charts' });
     this.list = h('section', { 'aria-labelledby': 'moments' });
     root.append(this.form, this.facts, this.line, this.area, this.list);
@@ -63,7 +125,8 @@ class Timeline {
   }
 
   #build() {
-    const { recording, state } = this.context, { slices } = recording;
+    const { recording, state } = this.context,
+      { slices } = recording;
     this.destroy();
     this.marks = marksOf(recording);
     fill(this.area);
@@ -74,8 +137,12 @@ class Timeline {
       return;
     }
     const common = {
-      ms: slices.ms, marks: this.marks, chosen: chosenOf(recording, state), width: this.area.clientWidth,
-      onmoment: (ms) => state.set({ at: ms, range: '' }), onrange: (from, to) => state.set({ range: `${from}..${to}`, at: '' }),
+      ms: slices.ms,
+      marks: this.marks,
+      chosen: chosenOf(recording, state),
+      width: this.area.clientWidth,
+      onmoment: (ms) => state.set({ at: ms, range: '' }),
+      onrange: (from, to) => state.set({ range: `${from}..${to}`, at: '' }),
     };
     this.charts = chartsOf(recording, common).map(([title, chart]) => {
       this.area.append(h('section', null, h('h2', null, title), chart.element));
@@ -116,18 +183,33 @@ class Timeline {
   /** What the letters above the lines mean. */
   #letters() {
     const types = [...new Set(this.marks.map((mark) => mark.type))].filter((type) => MARKS[type]);
-    return h('p', { class: 'muted letters' }, 'Above the charts: ', types.map((type, i) => [i ? ', ' : '', h('b', null, MARKS[type].letter), ` ${MARKS[type].label}`]));
+    return h(
+      'p',
+      { class: 'muted letters' },
+      'Above the charts: ',
+      types.map((type, i) => [i ? ', ' : '', h('b', null, MARKS[type].letter), ` ${MARKS[type].label}`]),
+    );
   }
 
   // ---- choosing ----
 
   #drawForm() {
-    const { recording, state } = this.context, moment = momentOf(recording, state), chosen = chosenOf(recording, state);
-    const field = (name, label, value) => h('label', { class: 'field' }, label, ' ', h('input', { name, type: 'text', size: 9, value, autocomplete: 'off', spellcheck: false, placeholder: 'as 1.5s' }));
+    const { recording, state } = this.context,
+      moment = momentOf(recording, state),
+      chosen = chosenOf(recording, state);
+    const field = (name, label, value) =>
+      h(
+        'label',
+        { class: 'field' },
+        label,
+        ' ',
+        h('input', { name, type: 'text', size: 9, value, autocomplete: 'off', spellcheck: false, placeholder: 'as 1.5s' }),
+      );
     const seconds = (ms) => `${ms / 1000}s`;
     const zoomed = parseRange(state.get('zoomed'));
     this.shownMoment = chosen && moment.of !== 'range' ? seconds(moment.to) : '';
-    fill(this.form,
+    fill(
+      this.form,
       field('at', 'Moment', this.shownMoment),
       field('from', 'or from', moment.of === 'range' ? seconds(moment.from) : ''),
       field('to', 'to', moment.of === 'range' ? seconds(moment.to) : ''),
@@ -136,17 +218,24 @@ class Timeline {
       chosen ? h('button', { type: 'button', onclick: () => state.set({ at: '', range: '' }) }, 'Whole run') : null,
       moment.of === 'range' ? h('button', { type: 'button', onclick: () => state.set({ zoomed: state.get('range') }) }, 'Zoom in') : null,
       zoomed ? h('button', { type: 'button', onclick: () => state.set({ zoomed: '' }) }, 'Zoom out') : null,
-      h('span', { class: 'error', role: 'alert' }));
+      h('span', { class: 'error', role: 'alert' }),
+    );
   }
 
   #typed(event) {
     event.preventDefault();
-    const { state, recording } = this.context, field = (name) => this.form.elements[name].value.trim();
-    const limit = recording.meta.duration_ms ?? Infinity, typed = (name, without) => (field(name) === '' ? without : parseTime(field(name)));
+    const { state, recording } = this.context,
+      field = (name) => this.form.elements[name].value.trim();
+    const limit = recording.meta.duration_ms ?? Infinity,
+      typed = (name, without) => (field(name) === '' ? without : parseTime(field(name)));
     const [at, from, to] = [typed('at', null), typed('from', 0), typed('to', limit)];
     const other = field('at') !== '' && field('at') !== this.shownMoment; // the field that was changed counts
     const range = !other && (field('from') !== '' || field('to') !== '');
-    const trouble = [at, from, to].some(Number.isNaN) ? 'Times are written as 800ms, 1.5s or 2m.' : range && to <= from ? 'The range ends before it begins.' : '';
+    const trouble = [at, from, to].some(Number.isNaN)
+      ? 'Times are written as 800ms, 1.5s or 2m.'
+      : range && to <= from
+        ? 'The range ends before it begins.'
+        : '';
     this.form.querySelector('.error').textContent = trouble;
     if (trouble) return;
     if (range) state.set({ range: `${Math.round(from)}..${Math.round(to)}`, at: '' });
@@ -154,9 +243,20 @@ class Timeline {
   }
 
   #key(event) {
-    const { slices } = this.context.recording, last = slices.count - 1;
-    const step = Math.max(1, Math.round(last / 200)), page = Math.max(1, Math.round(last / 20));
-    const steps = { ArrowRight: step, ArrowUp: step, ArrowLeft: -step, ArrowDown: -step, PageUp: page, PageDown: -page, Home: -Infinity, End: Infinity };
+    const { slices } = this.context.recording,
+      last = slices.count - 1;
+    const step = Math.max(1, Math.round(last / 200)),
+      page = Math.max(1, Math.round(last / 20));
+    const steps = {
+      ArrowRight: step,
+      ArrowUp: step,
+      ArrowLeft: -step,
+      ArrowDown: -step,
+      PageUp: page,
+      PageDown: -page,
+      Home: -Infinity,
+      End: Infinity,
+    };
     if (event.key in steps) {
       if (!event.shiftKey) this.anchor = -1;
       else if (this.anchor < 0) this.anchor = this.cursor;
@@ -172,13 +272,17 @@ class Timeline {
 
   /** What the cursor is at, or spans. */
   #choose() {
-    const { ms } = this.context.recording.slices, [from, to] = [ms[this.anchor] ?? 0, ms[this.cursor]].sort((a, b) => a - b);
-    this.context.state.set(this.anchor >= 0 && this.anchor !== this.cursor ? { range: `${from}..${to}`, at: '' } : { at: ms[this.cursor], range: '' });
+    const { ms } = this.context.recording.slices,
+      [from, to] = [ms[this.anchor] ?? 0, ms[this.cursor]].sort((a, b) => a - b);
+    this.context.state.set(
+      this.anchor >= 0 && this.anchor !== this.cursor ? { range: `${from}..${to}`, at: '' } : { at: ms[this.cursor], range: '' },
+    );
     this.anchor = -1;
   }
 
   #tell(slice) {
-    const { slices } = this.context.recording, range = this.anchor >= 0 ? `from ${momentText(slices.ms[this.anchor])} to ` : '';
+    const { slices } = this.context.recording,
+      range = this.anchor >= 0 ? `from ${momentText(slices.ms[this.anchor])} to ` : '';
     this.cursor = slice;
     this.slider.value = String(slice);
     this.slider.setAttribute('aria-valuetext', `${range}${momentText(slices.ms[slice])}, heap ${bytes(slices.live_bytes[slice])}`);
@@ -186,7 +290,10 @@ class Timeline {
 
   #showCursor() {
     const { slices } = this.context.recording;
-    const chosen = this.anchor >= 0 ? [slices.ms[this.anchor], slices.ms[this.cursor]].sort((a, b) => a - b) : chosenOf(this.context.recording, this.context.state);
+    const chosen =
+      this.anchor >= 0
+        ? [slices.ms[this.anchor], slices.ms[this.cursor]].sort((a, b) => a - b)
+        : chosenOf(this.context.recording, this.context.state);
     for (const chart of this.charts) {
       chart.plot.setCursor({ left: chart.plot.valToPos(slices.ms[this.cursor] / 1000, 'x'), top: 10 }, false);
       chart.setChosen(chosen);
@@ -194,40 +301,82 @@ class Timeline {
   }
 
   #zoom() {
-    const { recording, state } = this.context, { slices } = recording, zoomed = parseRange(state.get('zoomed'));
+    const { recording, state } = this.context,
+      { slices } = recording,
+      zoomed = parseRange(state.get('zoomed'));
     const [min, max] = zoomed ?? [slices.ms[0], slices.ms[slices.count - 1]];
-    for (const chart of this.charts) chart.plot.setScale('x', { min: Math.max(0, min) / 1000, max: Math.min(max, slices.ms[slices.count - 1]) / 1000 });
+    for (const chart of this.charts)
+      chart.plot.setScale('x', { min: Math.max(0, min) / 1000, max: Math.min(max, slices.ms[slices.count - 1]) / 1000 });
   }
 
   // ---- words ----
 
   #drawFacts() {
-    const { recording, state } = this.context, { slices } = recording, moment = momentOf(recording, state);
-    const end = Math.max(0, recording.sliceAt(moment.to)), start = recording.sliceAt(moment.from);
+    const { recording, state } = this.context,
+      { slices } = recording,
+      moment = momentOf(recording, state);
+    const end = Math.max(0, recording.sliceAt(moment.to)),
+      start = recording.sliceAt(moment.from);
     const value = (key, i) => (i >= 0 ? slices[key][i] : 0);
-    if (moment.of === 'run') fill(this.facts, h('span', { class: 'hint' }, 'Drag over a chart to choose a range, click to choose a moment: all pages follow. Or type times, or take one from the list below.'));
+    if (moment.of === 'run')
+      fill(
+        this.facts,
+        h(
+          'span',
+          { class: 'hint' },
+          'Drag over a chart to choose a range, click to choose a moment: all pages follow. Or type times, or take one from the list below.',
+        ),
+      );
     else if (moment.of === 'range') {
-      fill(this.facts, h('strong', null, `${moment.text} (${time(moment.to - moment.from)}): `),
-        `heap ${signed(value('live_bytes', end) - value('live_bytes', start))}, blocks ${signed(value('live_blocks', end) - value('live_blocks', start), number)}, `
-        + `${number(value('allocs', end) - value('allocs', start))} allocations of ${bytes(value('alloc_bytes', end) - value('alloc_bytes', start))}, ${number(value('frees', end) - value('frees', start))} releases`);
-    } else fill(this.facts, h('strong', null, `At ${moment.text}: `), `heap ${bytes(value('live_bytes', end))} in ${number(value('live_blocks', end))} blocks, RSS ${bytes(value('rss_bytes', end))}, ${number(value('allocs', end))} allocations so far`);
+      fill(
+        this.facts,
+        h('strong', null, `${moment.text} (${time(moment.to - moment.from)}): `),
+        `heap ${signed(value('live_bytes', end) - value('live_bytes', start))}, blocks ${signed(value('live_blocks', end) - value('live_blocks', start), number)}, ` +
+          `${number(value('allocs', end) - value('allocs', start))} allocations of ${bytes(value('alloc_bytes', end) - value('alloc_bytes', start))}, ${number(value('frees', end) - value('frees', start))} releases`,
+      );
+    } else
+      fill(
+        this.facts,
+        h('strong', null, `At ${moment.text}: `),
+        `heap ${bytes(value('live_bytes', end))} in ${number(value('live_blocks', end))} blocks, RSS ${bytes(value('rss_bytes', end))}, ${number(value('allocs', end))} allocations so far`,
+      );
   }
 
   #drawList() {
-    const { recording, state } = this.context, { slices } = recording, heap = (mark) => slices.live_bytes[Math.max(0, recording.sliceAt(mark.ms))];
-    const act = (label, m, action) => h('button', { type: 'button', class: 'plain', 'aria-label': `${label}: ${momentText(m.ms)}`, onclick: action }, label);
+    const { recording, state } = this.context,
+      { slices } = recording,
+      heap = (mark) => slices.live_bytes[Math.max(0, recording.sliceAt(mark.ms))];
+    const act = (label, m, action) =>
+      h('button', { type: 'button', class: 'plain', 'aria-label': `${label}: ${momentText(m.ms)}`, onclick: action }, label);
     const rangeWith = (which, ms) => {
       const [from, to] = parseRange(state.get('range')) ?? [0, recording.meta.duration_ms];
       state.set({ range: which === 'from' ? `${ms}..${Math.max(to, ms)}` : `${Math.min(from, ms)}..${ms}`, at: '' });
     };
     this.table = new Table({
-      caption: 'Moments of the run', rows: this.marks, sort: { id: 'ms', descending: false }, empty: 'The recording has no tags, snapshots or events.', height: this.marks.length > 40 ? '420px' : null,
+      caption: 'Moments of the run',
+      rows: this.marks,
+      sort: { id: 'ms', descending: false },
+      empty: 'The recording has no tags, snapshots or events.',
+      height: this.marks.length > 40 ? '420px' : null,
       columns: [
         { id: 'ms', label: 'Time', numeric: true, value: (m) => m.ms, cell: (m) => momentText(m.ms) },
-        { id: 'type', label: 'What', value: (m) => m.type, cell: (m) => [h('b', { class: 'letter' }, markKind(m.type).letter), ` ${markKind(m.type).label}`] },
+        {
+          id: 'type',
+          label: 'What',
+          value: (m) => m.type,
+          cell: (m) => [h('b', { class: 'letter' }, markKind(m.type).letter), ` ${markKind(m.type).label}`],
+        },
         { id: 'label', label: 'Name', value: (m) => m.label },
         { id: 'heap', label: 'Heap then', numeric: true, value: heap, cell: (m) => bytes(heap(m)) },
-        { id: 'choose', label: 'Choose', cell: (m) => [act('this moment', m, () => state.set({ at: m.type === 'peak' ? 'peak' : m.ms, range: '' })), act('from here', m, () => rangeWith('from', m.ms)), act('up to here', m, () => rangeWith('to', m.ms))] },
+        {
+          id: 'choose',
+          label: 'Choose',
+          cell: (m) => [
+            act('this moment', m, () => state.set({ at: m.type === 'peak' ? 'peak' : m.ms, range: '' })),
+            act('from here', m, () => rangeWith('from', m.ms)),
+            act('up to here', m, () => rangeWith('to', m.ms)),
+          ],
+        },
       ],
     });
     fill(this.list, h('h2', { id: 'moments' }, 'Moments'), this.table.element);
