@@ -20,7 +20,7 @@ $(BUILD)/build.ninja:
 	@command -v meson >/dev/null || { echo "meson is missing; packaging/install-deps build installs it" >&2; exit 1; }
 	@meson setup $(BUILD) --prefix $(PREFIX)
 
-demo: deps-build product  ## install what is missing, record a small leaking program, report it
+demo: deps-build product  ## install what is missing, record a small leaking program, report it, write its page
 	@sh demo/run $(BUILD)
 
 check: deps-test          ## install what is missing, build with gcc, clang and sanitizers, run all tests
