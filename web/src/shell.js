@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// shell.js -- head, navigation, warnings, what is chosen, keyboard, theme, live updates; and which page is shown.
+// shell.js -- head, navigation, warnings, keyboard; and which page is shown.
+import { Chosen } from './chosen.js';
 import { announce, fill, h, hideTip } from './dom.js';
-import { bytes, date, moment as momentText, time } from './format.js';
+import { bytes, date, time } from './format.js';
 import { Feed } from './feed.js';
 import { PAGES } from './pages.js';
 import { showShortcuts } from './shortcuts.js';
-import { momentOf, parseRange, view } from './view.js';
-
-const THEMES = ['system', 'light', 'dark'];
+import { Theme } from './theme.js';
+import { view } from './view.js';
 
 export class Shell {
   #page = null;
@@ -21,7 +21,8 @@ export class Shell {
     this.feed = new Feed(data, state, () => this.#refresh());
     this.nav = h('nav', { 'aria-label': 'Pages' });
     this.bars = h('section', { class: 'notices', 'aria-label': 'Warnings' });
-    this.chosen = h('div', { class: 'chosen', role: 'region', 'aria-label': 'What is chosen' });
+    this.chosen = new Chosen(state);
+    this.theme = new Theme(() => this.#rebuild());
     this.main = h('main', { id: 'main', tabindex: '-1' });
     this.head = h('header');
   }
@@ -44,20 +45,11 @@ export class Shell {
       this.head,
       this.nav,
       this.bars,
-      this.chosen,
+      this.chosen.element,
       this.main,
     );
-    this.dark = matchMedia('(prefers-color-scheme: dark)');
-    this.#applyTheme();
     this.state.subscribe((keys) => this.#changed(keys));
     document.addEventListener('keydown', (event) => this.#key(event));
-    this.dark.addEventListener('change', () => {
-      this.#applyTheme();
-      this.#rebuild();
-    });
-    // What canvases show is printed as it was drawn: on paper everything is light.
-    addEventListener('beforeprint', () => this.#paper(true));
-    addEventListener('afterprint', () => this.#paper(false));
     this.#refresh();
     this.feed.start();
   }
@@ -88,7 +80,7 @@ export class Shell {
   #changed(keys) {
     if (keys.includes('page')) hideTip();
     this.feed.wanted();
-    this.#drawChosen();
+    this.chosen.draw(this.context(), this.#current());
     this.#drawNav();
     this.#drawPage();
     if (keys.includes('page')) {
@@ -102,7 +94,7 @@ export class Shell {
     this.#drawHead();
     this.#drawNav();
     this.#drawNotices();
-    this.#drawChosen();
+    this.chosen.draw(this.context(), this.#current());
     this.#drawPage();
   }
 
@@ -184,7 +176,7 @@ export class Shell {
         { class: 'tools' },
         this.#recordingChooser(),
         this.feed.control(),
-        this.#themeButton(),
+        this.theme.button(),
         h('button', { type: 'button', onclick: () => showShortcuts(), title: 'Keyboard shortcuts (?)', 'aria-label': 'Keyboard shortcuts' }, '?'),
       ),
     );
@@ -206,38 +198,6 @@ export class Shell {
         ),
       ),
     );
-  }
-
-  #themeButton() {
-    const next = THEMES[(THEMES.indexOf(this.theme) + 1) % THEMES.length],
-      words = `Colours: ${this.theme}. Press for ${next}.`;
-    return h(
-      'button',
-      { type: 'button', title: words, 'aria-label': words, onclick: () => this.#setTheme(next) },
-      { system: '◐', light: '☀', dark: '☾' }[this.theme],
-    );
-  }
-
-  #setTheme(theme) {
-    localSet('theme', theme);
-    this.#applyTheme();
-    this.#drawHead();
-    this.#rebuild();
-    this.head.querySelector('.tools button:nth-last-child(2)')?.focus();
-  }
-
-  /** "system" is resolved here, so that the style sheet has each set of colours once. */
-  #applyTheme() {
-    this.theme = THEMES.includes(localGet('theme')) ? localGet('theme') : 'system';
-    document.documentElement.dataset.theme = this.theme === 'system' ? (this.dark.matches ? 'dark' : 'light') : this.theme;
-  }
-
-  #paper(begins) {
-    if (begins ? document.documentElement.dataset.theme === 'light' : !this.onPaper) return;
-    this.onPaper = begins;
-    if (begins) document.documentElement.dataset.theme = 'light';
-    else this.#applyTheme();
-    this.#rebuild();
   }
 
   #drawNav() {
@@ -281,71 +241,6 @@ export class Shell {
     );
   }
 
-  // ---- what is chosen ----
-
-  #drawChosen() {
-    const { state } = this,
-      recording = this.feed.recording();
-    const chips = chosenChips(recording, state);
-    const page = this.#current();
-    this.chosen.classList.toggle('none', !chips.length && page.filter === false);
-    const focused = document.activeElement?.id === 'filter';
-    if (focused && this.filterInput?.value === state.get('filter')) {
-      this.#fillChips(chips);
-      return;
-    }
-    this.chips = h('div', { class: 'chips' });
-    fill(this.chosen, page.filter === false ? null : this.#filterBox(), this.chips);
-    this.#fillChips(chips);
-    if (focused) this.filterInput?.focus();
-  }
-
-  #fillChips(chips) {
-    fill(
-      this.chips,
-      chips.map((chip) =>
-        h(
-          'span',
-          { class: 'chip' },
-          h('span', null, chip.text),
-          h(
-            'button',
-            {
-              type: 'button',
-              'aria-label': `Clear: ${chip.text}`,
-              title: 'Clear',
-              onclick: () => this.state.set(chip.clear),
-            },
-            '×',
-          ),
-        ),
-      ),
-      chips.length > 1
-        ? h('button', { type: 'button', class: 'plain', onclick: () => this.state.set(Object.assign({}, ...chips.map((c) => c.clear))) }, 'Clear all')
-        : null,
-    );
-    const error = this.state.get('filter') && this.context().view.filterError;
-    if (error) this.chips.append(h('span', { class: 'error', role: 'alert' }, `Not filtered: ${error}`));
-  }
-
-  #filterBox() {
-    let timer = 0;
-    this.filterInput = h('input', {
-      id: 'filter',
-      type: 'search',
-      value: this.state.get('filter'),
-      placeholder: 'Filter: parse fn:load mod:libfoo thread:worker size>1M',
-      autocomplete: 'off',
-      spellcheck: false,
-      title: 'Words, fn: mod: file: thread: kind:, size> count> average< lifetime>; a minus in front excludes; /x/ is a regular expression. Key: f',
-      oninput: (event) => {
-        clearTimeout(timer);
-        timer = setTimeout(() => this.state.set({ filter: event.target.value.trim() }), 200);
-      },
-    });
-    return h('label', { class: 'filter' }, h('span', { class: 'unseen' }, 'Filter of stacks'), this.filterInput);
-  }
-
   // ---- keyboard ----
 
   #key(event) {
@@ -370,43 +265,5 @@ export class Shell {
       x: () => this.state.set({ at: '', range: '', filter: '', thread: '', size: '', life: '' }),
       p: this.feed.live ? () => this.feed.toggle() : null,
     }[key];
-  }
-}
-
-/** What narrows the view, each with how to take it back. */
-export function chosenChips(recording, state) {
-  const chips = [],
-    moment = momentOf(recording, state);
-  if (moment.of === 'range') chips.push({ text: `From ${moment.text} (${time(moment.to - moment.from)})`, clear: { range: '' } });
-  else if (moment.of !== 'run') chips.push({ text: `At ${moment.text}`, clear: { at: '' } });
-  if (state.get('thread') !== '') chips.push({ text: `Thread ${recording.threadName(Number(state.get('thread')))}`, clear: { thread: '' } });
-  const brush = (key, words, form) => {
-    const range = parseRange(state.get(key));
-    if (!range) return;
-    const [low, high] = range;
-    chips.push({
-      text: `${words} ${Number.isFinite(low) ? `from ${form(low)}` : ''}${Number.isFinite(high) ? ` below ${form(high)}` : ''}`,
-      clear: { [key]: '' },
-    });
-  };
-  brush('size', 'Average size', bytes);
-  brush('life', 'Average lifetime', momentText);
-  if (state.get('mapped') === '1') chips.push({ text: 'Mapped memory instead of the heap', clear: { mapped: '' } });
-  return chips;
-}
-
-/** Pages from files may have no storage. */
-function localGet(key) {
-  try {
-    return localStorage.getItem(`seep-${key}`);
-  } catch {
-    return null;
-  }
-}
-function localSet(key, value) {
-  try {
-    localStorage.setItem(`seep-${key}`, value);
-  } catch {
-    /* then it is forgotten */
   }
 }
