@@ -149,6 +149,7 @@ void terminal_close(void)
         curs_set(1);
         endwin();
         screen = NULL;
+        pthread_sigmask(SIG_SETMASK, &waiting, NULL);
 }
 
 void terminal_size(uint32_t *columns, uint32_t *lines)
@@ -265,18 +266,23 @@ static void take_size(void)
         clearok(curscr, TRUE);
 }
 
-/* Ctrl-Z: the shell has the terminal until it lets us go on, perhaps with another size. */
-static void stop(void)
+static void let_signals_in(void)
 {
         sigset_t now;
 
+        pthread_sigmask(SIG_SETMASK, &waiting, &now);
+        pthread_sigmask(SIG_SETMASK, &now, NULL);
+}
+
+/* Ctrl-Z: the shell has the terminal until it lets us go on, perhaps with another size. */
+static void stop(void)
+{
         stop_wanted = 0;
         curs_set(1);
         endwin();
         handle(SIGTSTP, SIG_DFL, 0);
         raise(SIGTSTP);
-        pthread_sigmask(SIG_SETMASK, &waiting, &now); /* here we are stopped */
-        pthread_sigmask(SIG_SETMASK, &now, NULL);
+        let_signals_in(); /* here we are stopped */
         handle(SIGTSTP, on_stop, 0);
         refresh();
         curs_set(0);
@@ -290,6 +296,7 @@ unsigned terminal_wait(int fd, int timeout_ms)
         int ready = ppoll(sources, 2, timeout_ms < 0 ? NULL : &time, &waiting);
         unsigned found = 0;
 
+        let_signals_in(); /* what is readable at once keeps ppoll() from doing it */
         if (stop_wanted) {
                 stop();
                 found |= TERMINAL_REDRAW;
@@ -300,7 +307,7 @@ unsigned terminal_wait(int fd, int timeout_ms)
         }
         if (ready <= 0)
                 return found;
-        if (sources[0].revents & (POLLHUP | POLLERR | POLLNVAL) && !(sources[0].revents & POLLIN))
+        if (sources[0].revents & (POLLHUP | POLLERR | POLLNVAL))
                 ended_by = SIGHUP; /* nobody is there any more */
         found |= sources[0].revents & POLLIN ? TERMINAL_KEYS : 0;
         return found | (sources[1].revents & POLLIN ? TERMINAL_ANSWER : 0);

@@ -1,0 +1,483 @@
+# SPDX-License-Identifier: MIT
+"""`seep top`: what it shows is what the program holds; keys, sizes, signals, terminals."""
+import fcntl
+import json
+import os
+import pty
+import re
+import signal
+import struct
+import subprocess
+import termios
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from harness import SEEP, Profile, clean_environment, end_process, plain_name, wait_until
+from plain import child_of, seep, start_recorded
+from screens import Terminal, rows, screens, size, top
+
+
+@contextmanager
+def watched(recorder, steps, *script):
+    """A recorded program that did the first part of SCRIPT, up to a "ready", and waits."""
+    folder = recorder.folder()
+    with start_recorded(folder, steps, *script) as program:
+        program.said(b"ready\n")
+        program.target = child_of(program)
+        yield program
+
+
+def live_of(path, *options):
+    """Bytes and blocks not freed by function, as the report tells them."""
+    done = subprocess.run([SEEP, "report", "--json", *options, str(path)], capture_output=True, env=clean_environment(), timeout=60)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    sums = {}
+    for site in told["sites"]:
+        if site["kind"] in ("mmap", "mremap") or not site["live_blocks"]:
+            continue
+        name = plain_name(told["frames"][site["stack"][0]]["function"])
+        before = sums.get(name, (0, 0))
+        sums[name] = (before[0] + site["live_bytes"], before[1] + site["live_blocks"])
+    return sums
+
+
+def held(screen):
+    return {name: (row.live, row.blocks) for name, row in rows(screen).items() if row.blocks}
+
+
+# ---- screens for scripts ----
+
+def test_a_running_program_holds_what_it_says(steps, recorder):
+    with watched(recorder, steps, "+red:10:100", "+green:3:5", "-red:4", "ready", "wait", "+blue:7:9", "ready", "wait") as program:
+        first = screens("--batch", 1, "--interval", "100ms", program.target)[0]
+        program.say()
+        program.said(b"ready\n", 2)
+        second = screens("--batch", 1, "--interval", "100ms", "--group-by", "function", program.target)[0]
+        program.say()
+        program.finish()
+    assert held(first) == {"red": (600, 6), "green": (15, 3)}
+    assert held(second) == {"red": (600, 6), "green": (15, 3), "blue": (63, 7)}
+    assert f"steps ({program.target})" in first.splitlines()[0] and "heap 615 " in first and "9 blocks" in first
+    assert "heap 678 " in second
+
+
+def test_the_number_of_the_tool_will_do(steps, recorder):
+    with watched(recorder, steps, "+red:10:100", "ready", "wait") as program:
+        assert held(screens("--batch", 1, "--interval", "100ms", program.pid)[0]) == {"red": (1000, 10)}
+        program.say()
+
+
+def test_as_many_screens_as_asked_for_or_until_the_end(steps, recorder):
+    with watched(recorder, steps, "+red:10:100", "ready", "wait") as program:
+        assert len(screens("--batch", 3, "--interval", "100ms", program.target)) == 3
+        endless = subprocess.Popen([SEEP, "top", "--batch", "100000", "--interval", "100ms", str(program.target)], env=clean_environment(),
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+        endless.stdout.readline()
+        program.say()
+        out, err = endless.communicate(timeout=60)
+    assert endless.returncode == 0 and err == b"" and b"red" in out
+
+
+def test_a_recording_is_the_report(steps, recorder):
+    done = recorder.record(steps, "+red:10:100", "+green:20:7", "-red:2", "snapshot:middle", "+blue:5:3", "-green:0", "moment:end")
+    path = done.folder / "out.seep"
+    assert held(screens("--batch", 1, "--group-by", "function", path)[0]) == live_of(path)
+    assert held(screens("--batch", 1, "--group-by", "function", "--at", "middle", path)[0]) == live_of(path, "--at", "middle")
+    assert live_of(path, "--at", "middle")["green"] == (140, 20)
+    several = screens("--batch", 4, "--group-by", "function", path)
+    assert len(several) == 4 and held(several[3]) == live_of(path)
+
+
+def test_order_limit_and_filters(steps, recorder):
+    done = recorder.record(steps, "+red:2:400", "+green:20:7", "+blue:5:3", "moment:end")
+    path = done.folder / "out.seep"
+
+    def names(*options):
+        return list(rows(screens("--batch", 1, *options, path)[0]))
+    assert names() == ["red", "green", "blue"]
+    assert names("-s", "live-blocks") == ["green", "blue", "red"]
+    assert names("-n", 1) == ["red"]
+    assert names("-i", "^green$") == ["green"]
+    assert names("-i", "green", "-i", "blue") == ["green", "blue"]
+    assert names("-x", "red", "-x", "blue") == ["green"]
+    assert names("--exclude-module", "steps") == []
+    assert names("--thread", "steps") == ["red", "green", "blue"]
+    assert names("--thread", "no such") == []
+    assert list(rows(screens("--batch", 1, "--group-by", "file", path)[0])) == [r for r in names("--group-by", "file") if "steps.c" in r]
+
+
+def test_groups_of_threads_and_sizes(steps, recorder):
+    with watched(recorder, steps, "+red:10:100", "+green:20:7", "ready", "wait") as program:
+        threads = screens("--batch", 1, "--interval", "100ms", "--group-by", "thread", program.target)[0]
+        sizes = screens("--batch", 1, "--interval", "100ms", "--group-by", "size", program.target)[0]
+        program.say()
+    assert held(threads) == {"steps": (size("1.1K"), 30)}
+    assert re.search(r"\n +1000 +\S+ +10 +- +\S+  up to 128 B\n", sizes) and re.search(r"\n +140 +\S+ +20 +- +\S+  up to 8 B", sizes)
+
+
+def test_lines_are_as_wide_as_asked_and_plain(steps, recorder):
+    done = recorder.record(steps, "+red:2:400", "moment:end")
+    path = done.folder / "out.seep"
+    for columns in (20, 40, 80, 132):
+        text = top("--batch", 1, path, columns=columns, LC_ALL="C").stdout
+        assert max(map(len, text.splitlines())) <= columns
+        assert re.fullmatch(r"[ -~\n]*", text)
+    assert max(map(len, top("--batch", 1, path, columns="wide").stdout.splitlines())) <= 80
+    assert "▼LIVE" in top("--batch", 1, path).stdout and "*LIVE" in top("--batch", 1, path, LC_ALL="C").stdout
+
+
+# ---- refusals ----
+
+def test_what_cannot_be_shown_is_told(steps, recorder, tmp_path):
+    stranger = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
+    try:
+        done = top("--batch", 1, stranger.pid)
+    finally:
+        stranger.stdin.close()
+        end_process(stranger)
+    assert done.returncode == 3 and f"process {stranger.pid} is not being recorded" in done.stderr and done.stdout == ""
+    gone = top(stranger.pid)
+    assert gone.returncode == 3 and "there is no process" in gone.stderr
+    (tmp_path / "text").write_text("no recording\n")
+    assert top("--batch", 1, tmp_path / "text").returncode == 4
+    assert top("--batch", 1, tmp_path / "missing.seep").returncode in (2, 4)
+
+
+@pytest.mark.parametrize("words, told", [
+    (("--batch", "0"), "a number from 1 on"), (("--batch", "many"), "a number from 1 on"), (("--interval", "1ms"), "at least 100 ms"),
+    (("-i", "a[b"), "not a regular expression"), (("--sort", "colour"), "live-bytes"), (("a", "b"), "one process or recording"),
+    (("--at", "end", "1"), "--at is for a recording")])
+def test_wrong_words_are_told(words, told):
+    done = top(*words)
+    assert done.returncode == 2 and told in done.stderr and done.stdout == ""
+
+
+def test_without_a_terminal_the_way_out_is_told(steps, recorder):
+    path = recorder.record(steps, "+red:1:1").folder / "out.seep"
+    done = top(path)
+    assert done.returncode == 2 and "--batch N" in done.stderr and done.stdout == ""
+
+
+# ---- in a terminal ----
+
+@pytest.fixture
+def terminal(need, tmp_path):
+    need("tmux")
+    opened = []
+
+    def open_one(columns=80, lines=24, **env):
+        folder = tmp_path / f"terminal{len(opened)}"
+        folder.mkdir()
+        opened.append(Terminal(folder, columns, lines, **env))
+        return opened[-1]
+    yield open_one
+    for one in opened:
+        one.tmux("kill-server")
+
+
+def chosen(screen):
+    return [line for line in screen.splitlines() if line.startswith(">")]
+
+
+def test_keys_of_a_running_program(steps, recorder, terminal):
+    script = ("+red:10:100", "+green:30:7", "ready", "wait", "+blue:5:20", "ready", "wait", "-red:5", "ready", "wait")
+    with watched(recorder, steps, *script) as program:
+        t = terminal()
+        t.run(SEEP, "top", program.target)
+        screen = t.shows("▼LIVE")
+        assert held(screen) == {"red": (1000, 10), "green": (210, 30)} and "q quit" in screen.splitlines()[-1]
+        t.press("s", "s")
+        t.shows("▼BLOCKS")
+        assert list(rows(t.show())) == ["green", "red"]
+        t.press("<", "<")
+        t.shows("▼LIVE")
+        t.press("d")
+        t.shows("compared with this moment")
+        program.say()
+        t.shows(lambda s: "blue" in rows(s), "blue")
+        changes = {name: row.change for name, row in rows(t.show()).items()}
+        assert changes == {"red": 0, "green": 0, "blue": 100}
+        t.press("d")
+        t.shows(lambda s: "compared with 60 seconds ago" in s and "±start" in s, "the start again")
+        t.press("/")
+        t.type("gre[")
+        t.press("Enter")
+        assert len(rows(t.shows("not a regular expression"))) == 3
+        t.press("/")
+        t.press("C-u")
+        t.type("^green$")
+        t.press("Enter")
+        t.shows(lambda s: list(rows(s)) == ["green"] and "/^green$/" in s, "green alone")
+        t.press("/", "C-u", "Enter")
+        t.shows(lambda s: len(rows(s)) == 3, "all again")
+        t.press("g")
+        t.shows("FUNCTION")
+        t.press("g", "g", "g")
+        t.shows(lambda s: "THREAD" in s and list(rows(s)) == ["steps"], "threads")
+        t.press("g")
+        t.shows("up to 128 B")
+        t.press("g")
+        t.shows(lambda s: "SITE" in s and len(rows(s)) == 3, "stacks again")
+        t.press("t")
+        t.type("steps")
+        t.press("Enter")
+        t.shows(lambda s: "thread steps" in s and len(rows(s)) == 3, "of the thread")
+        t.press("t", "C-u")
+        t.type("nobody")
+        t.press("Enter")
+        t.shows("nothing matches")
+        t.press("t", "C-u", "Enter")
+        t.shows(lambda s: len(rows(s)) == 3, "of all threads")
+        t.press("p")
+        t.shows("PAUSED")
+        program.say()
+        program.said(b"ready\n", 3)
+        before = t.show()
+        t.press("Down")
+        t.shows(lambda s: chosen(s) and "green" in chosen(s)[0], "the second line")
+        assert rows(before)["red"].live == rows(t.show())["red"].live == 1000
+        t.press("p")
+        t.shows(lambda s: rows(s)["red"].live == 500, "half of red")
+        t.press("q")
+        t.shows("status=0")
+        program.say()
+
+
+def test_texts_in_place_of_the_table(steps, recorder, terminal):
+    with watched(recorder, steps, "+red:10:100", "+green:30:7", "ready", "wait") as program:
+        t = terminal(100, 50)
+        t.run(SEEP, "top", program.target)
+        t.shows("▼LIVE")
+        t.press("Enter")
+        screen = t.shows("call stack")
+        assert "1000 B live in 10 blocks, 100 B on average" in screen and "red [" in screen and "main [" in screen
+        source = (Path(__file__).parents[1] / "programs" / "steps.c").read_text().splitlines()
+        line = next(i for i, text in enumerate(source) if text.startswith("MAKER(red)"))
+        assert re.search(rf"> +{line + 1}  MAKER\(red\)", screen) and f"{line + 2}  MAKER(green)" in screen
+        t.press("q")
+        t.shows("▼LIVE")
+        t.press("l")
+        screen = t.shows("still reachable")
+        assert re.search(r"definitely lost +0 B in 0 blocks", screen) and re.search(r"still reachable +1\.2 KiB in 40 blocks", screen)
+        t.press("q", "w")
+        screen = t.shows("what keeps a typical block")
+        assert "global shelves" in screen and ".block[" in screen
+        t.press("q", "h")
+        t.shows("compare with the last snapshot")
+        t.press("Escape")
+        t.shows("▼LIVE")
+        t.press("n")
+        t.shows("snapshot 1: 1.2 KiB live")
+        assert (program.folder / f"steps-{program.target}-1.memlog").exists()
+        t.shows(lambda s: (t.press("d"), "compared with snapshot 1 (top)" in t.show())[1], "the snapshot as what is compared with")
+        t.shows("±snap 1")
+        t.press("q")
+        t.shows("status=0")
+        program.say()
+
+
+def test_every_size_of_the_terminal(steps, recorder, terminal):
+    with watched(recorder, steps, *(f"+{c}:{n}:{n}" for c in ("red", "green", "blue") for n in (1, 2, 3)), "ready", "wait") as program:
+        t = terminal()
+        t.run(SEEP, "top", "--interval", "100ms", program.target)
+        t.shows("▼LIVE")
+        for columns, lines in ((200, 60), (60, 15), (40, 10), (20, 6), (10, 4), (3, 3), (2, 2), (1, 1), (80, 2), (2, 24), (140, 40)):
+            t.resize(columns, lines)
+            t.shows(lambda s: len(s.splitlines()) <= lines and max(map(len, s.splitlines() or [""])) <= columns, "the new size")
+            t.press("Down", "Up", "End", "Home", "PageDown")
+        t.shows(lambda s: "▼LIVE" in s and "q quit" in s.splitlines()[-1] and len(s.splitlines()) == 40, "all again")
+        t.press("q")
+        t.shows("status=0")
+        program.say()
+
+
+def test_stopped_and_continued_by_the_shell(steps, recorder, terminal):
+    with watched(recorder, steps, "+red:10:100", "ready", "wait", "+blue:5:20", "ready", "wait") as program:
+        t = terminal()
+        t.type("echo the shell is here")
+        t.press("Enter")
+        t.run(SEEP, "top", program.target)
+        t.shows("▼LIVE")
+        t.press("C-z")
+        screen = t.shows("Stopped")
+        assert "the shell is here" in screen and "LIVE" not in screen
+        program.say()
+        program.said(b"ready\n", 2)
+        t.resize(100, 30)
+        t.type("fg")
+        t.press("Enter")
+        t.shows(lambda s: held(s) == {"red": (1000, 10), "blue": (100, 5)} and len(s.splitlines()) == 30, "both colours, in the new size")
+        t.press("q")
+        assert "the shell is here" in t.shows("status=0")
+        program.say()
+
+
+def test_the_end_of_the_program_is_told_and_the_picture_stays(steps, recorder, terminal):
+    with watched(recorder, steps, "+red:10:100", "ready", "wait", "-red:0") as program:
+        t = terminal()
+        t.run(SEEP, "top", program.target)
+        t.shows("▼LIVE")
+        program.say()
+        program.finish()
+        screen = t.shows("the program has ended")
+        assert held(screen) == {"red": (1000, 10)}
+        t.press("s")
+        t.shows("▼±start")
+        t.press("Enter")
+        t.shows("red [")
+        t.press("q", "l")
+        t.shows("the program has ended")
+        t.press("q")
+        t.shows("status=0")
+
+
+def test_the_end_of_whoever_records_is_told(steps, recorder, terminal):
+    with watched(recorder, steps, "+red:10:100", "ready", "wait") as program:
+        t = terminal()
+        t.run(SEEP, "top", program.target)
+        t.shows("▼LIVE")
+        program.process.kill()
+        program.process.wait()
+        screen = t.shows("no more news")
+        assert held(screen) == {"red": (1000, 10)}
+        t.press("q")
+        t.shows("status=0")
+
+
+def test_time_of_a_recording(steps, recorder, terminal):
+    done = recorder.record(steps, "+red:10:100", "spin:400", "snapshot:one", "spin:400", "+green:3:7", "snapshot:two", "spin:400", "-red:0")
+    path = done.folder / "out.seep"
+    t = terminal()
+    t.run(SEEP, "top", path)
+    t.shows(lambda s: held(s) == {"green": (21, 3)}, "the end")
+    t.press("[")
+    t.shows(lambda s: "snapshot 2 two" in s and rows(s)["red"].live == 1000 and rows(s)["green"].live == 21, "the second snapshot")
+    t.press("[")
+    t.shows(lambda s: "snapshot 1 one" in s and "green" not in rows(s), "the first snapshot")
+    t.press("[")
+    t.shows("there is no tag or snapshot before")
+    t.press("]", "Right", "Right")
+    position = re.compile(r"heap, at (.*?) of ")
+    after = position.search(t.shows(lambda s: "snapshot" not in s and "green" in rows(s), "a moment later")).group(1)
+    t.press("Left")
+    t.shows(lambda s: position.search(s).group(1) != after, "a moment before")
+    t.press("b")
+    t.shows(lambda s: "green" not in rows(s), "the beginning")
+    t.press("Space")
+    t.shows(lambda s: held(s) == {"green": (21, 3)} and "  x1" not in s, "the end, reached by itself")
+    t.press("w")
+    t.shows("what keeps a typical block")
+    t.press("q", "q")
+    t.shows("status=0")
+
+
+@pytest.mark.parametrize("kind", ["vt100", "xterm-256color", "linux", "screen"])
+def test_terminals_of_other_types(steps, recorder, terminal, kind):
+    path = recorder.record(steps, "+red:10:100", "moment:end").folder / "out.seep"
+    t = terminal()
+    t.run("env", f"TERM={kind}", "LC_ALL=C", SEEP, "top", path)
+    screen = t.shows("*LIVE")
+    assert held(screen) == {"red": (1000, 10)} and screen.isascii()
+    t.press("q")
+    t.shows("status=0")
+
+
+@pytest.mark.parametrize("kind", ["dumb", "no-such-terminal"])
+def test_a_terminal_that_cannot_show_it_is_told(steps, recorder, terminal, kind):
+    path = recorder.record(steps, "+red:10:100", "moment:end").folder / "out.seep"
+    t = terminal()
+    t.run("env", f"TERM={kind}", SEEP, "top", path)
+    screen = t.shows("status=2")
+    assert kind in screen and "--batch N" in screen.replace("\n", "")
+
+
+# ---- the bytes that a terminal gets ----
+
+class Line:
+    """A bare terminal: what was written to it, and its modes."""
+
+    def __init__(self, *argv, **env):
+        self.master, self.slave = pty.openpty()
+        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        self.before = termios.tcgetattr(self.slave)
+        self.written = b""
+        self.process = subprocess.Popen([SEEP, "top", *map(str, argv)], stdin=self.slave, stdout=self.slave, stderr=self.slave,
+                                        env=clean_environment({"TERM": "xterm-256color", **env}), start_new_session=True)
+        os.set_blocking(self.master, False)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *why):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        for fd in (self.master, self.slave):
+            os.close(fd)
+
+    def read(self):
+        try:
+            self.written += os.read(self.master, 65536)
+        except BlockingIOError:
+            pass
+        return self.written
+
+    def gets(self, text):
+        wait_until(lambda: text in self.read(), f"{text} on the terminal")
+
+    def end(self):
+        status = wait_until(lambda: (self.read(), self.process.poll())[1] is not None, "it ends") and self.process.returncode
+        self.read()
+        return status, termios.tcgetattr(self.slave) == self.before
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGSEGV])
+def test_a_signal_leaves_the_terminal_as_it_was(steps, recorder, sent):
+    path = recorder.record(steps, "+red:10:100", "moment:end").folder / "out.seep"
+    with Line(path) as line:
+        line.gets(b"q qui")
+        assert termios.tcgetattr(line.slave) != line.before
+        line.process.send_signal(sent)
+        assert line.end() == (-sent, True)
+    assert line.written.count(b"\x1b[?1049h") == line.written.count(b"\x1b[?1049l") == 1
+
+
+def test_ctrl_c_leaves_as_q_does(steps, recorder):
+    path = recorder.record(steps, "+red:10:100", "moment:end").folder / "out.seep"
+    with Line(path) as line:
+        line.gets(b"q qui")
+        line.process.send_signal(signal.SIGINT)
+        assert line.end() == (0, True)
+
+
+def test_a_terminal_that_goes_away_ends_it(steps, recorder):
+    with watched(recorder, steps, "+red:10:100", "ready", "wait") as program:
+        master, slave = pty.openpty()
+        process = subprocess.Popen([SEEP, "top", str(program.target)], stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+                                   env=clean_environment({"TERM": "xterm"}))
+        os.close(slave)
+        try:
+            written = b""
+            while b"LIVE" not in written:
+                written += os.read(master, 65536)
+            os.close(master)
+            assert process.wait(60) == -signal.SIGHUP
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        program.say()
+
+
+def test_no_colours_where_they_are_not_wanted(steps, recorder):
+    path = recorder.record(steps, "+red:10:100", "moment:end").folder / "out.seep"
+    colour = re.compile(rb"\x1b\[[0-9;]*3[0-7]")
+    for env, options, coloured in (({}, (), True), ({"NO_COLOR": "1"}, (), False), ({}, ("--color", "never"), False)):
+        with Line(*options, path, **env) as line:
+            line.gets(b"q qui")
+            os.write(line.master, b"q")
+            assert line.end() == (0, True)
+        assert bool(colour.search(line.written)) == coloured
