@@ -242,6 +242,17 @@ void stacks_name(const struct stacks *s, uint32_t frame, struct str *out)
         label_function(s->profile, s->frames[frame].node, s->frames[frame].names, out);
 }
 
+/* Control characters, and what else some programs take for the end of a line: U+0080 to U+009F, U+2028, U+2029. */
+static bool is_control(const char *text, unsigned bytes)
+{
+        unsigned char first = (unsigned char)text[0];
+
+        if (bytes == 1)
+                return first < ' ' || first == 0x7f;
+        return (bytes == 2 && first == 0xc2 && (unsigned char)text[1] < 0xa0) || strncmp(text, "\xe2\x80\xa8", 3) == 0 ||
+               strncmp(text, "\xe2\x80\xa9", 3) == 0;
+}
+
 void stacks_plain_text(const char *text, const char *forbidden, char replacement, struct str *out)
 {
         while (*text) {
@@ -249,10 +260,10 @@ void stacks_plain_text(const char *text, const char *forbidden, char replacement
 
                 if (!bytes)
                         str_text(out, UTF8_WRONG);
+                else if (is_control(text, bytes))
+                        str_char(out, ' ');
                 else if (bytes > 1)
                         str_bytes(out, text, bytes);
-                else if ((unsigned char)*text < ' ' || *text == 0x7f)
-                        str_char(out, ' ');
                 else
                         str_char(out, strchr(forbidden, *text) ? replacement : *text);
                 text += bytes ? bytes : 1;

@@ -80,8 +80,8 @@ struct costs stacks_totals(const struct stacks *s);
 /* Append the name of FRAME's function: "module+0x12" or "0x12" where there is none.  Any byte may be in it. */
 void stacks_name(const struct stacks *s, uint32_t frame, struct str *out);
 
-/* The same in one line of UTF-8: control characters become spaces, bytes that are no character U+FFFD, and those in FORBIDDEN ("" none)
- * REPLACEMENT. */
+/* The same in one line of UTF-8: control characters and separators of lines become spaces, bytes that are no character U+FFFD, and characters in
+ * FORBIDDEN ("" none) REPLACEMENT. */
 void stacks_plain_name(const struct stacks *s, uint32_t frame, const char *forbidden, char replacement, struct str *out);
 void stacks_plain_text(const char *text, const char *forbidden, char replacement, struct str *out);
 
