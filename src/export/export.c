@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "profile/events_log.h"
 #include "report/leaks.h"
 
 const struct export_form export_forms[] = {
@@ -70,8 +71,10 @@ void export_remark_negative(const struct export_input *in, uint32_t count)
                            count == 1 ? "" : "s", count == 1 ? "is" : "are");
 }
 
-void export_remark_cut(const struct export_input *in, const char *why)
+void export_remark_cut(const struct export_input *in, const struct events_log *log)
 {
+        const char *why = events_log_why(log);
+
         if (why && in->remarks)
                 str_format(in->remarks, "the event log ends before the run: %s\n", why);
 }

@@ -69,8 +69,9 @@ bool export_gives(const struct export_input *in, const struct cost_source *sourc
 /* Tell that a form without negative numbers leaves out COUNT stacks. */
 void export_remark_negative(const struct export_input *in, uint32_t count);
 
-/* Tell that the event log ends before the run does; WHY NULL: it does not. */
-void export_remark_cut(const struct export_input *in, const char *why);
+/* Tell when the event log, which was read to its end, ends before the run does. */
+struct events_log;
+void export_remark_cut(const struct export_input *in, const struct events_log *log);
 
 /* After each piece of a long form: what is there goes out when it is much.  false: there is no use in more. */
 #define EXPORT_AT_ONCE (64u << 10)

@@ -163,7 +163,7 @@ static bool make_rows(struct firefox *f, struct err *e)
         bool good = log_open(&log, f->in, e) && rows_of_log(f, &log);
 
         if (good)
-                export_remark_cut(f->in, events_log_why(log.events));
+                export_remark_cut(f->in, log.events);
         else if (log.events && f->in->remarks)
                 str_format(f->in->remarks, "the event log has more than %u rows for the Firefox Profiler: exported is what each stack did from "
                                            "moment to moment (-i, -x, --module and --thread choose less)\n", FIREFOX_ROWS);
@@ -402,7 +402,7 @@ static void put_counter(const struct firefox *f, struct str *out)
         for (uint32_t i = 0; i <= p->slice_count; i++) {
                 const struct profile_slice *s = i < p->slice_count ? &p->slices[i] : NULL;
 
-                if (!peak && (!s || s->ms >= p->totals.peak_ms)) {
+                if (!peak && (!s || s->ms > p->totals.peak_ms)) {
                         track_add(&t, p->totals.peak_ms, p->totals.peak_bytes, t.events);
                         peak = true;
                 }

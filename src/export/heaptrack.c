@@ -18,8 +18,8 @@
 
 #define NO_INFO UINT32_MAX
 
-/* An allocation by its size and stack.  heaptrack takes a release for temporary when it is of the kind that came last, so each kind is
- * there twice: one that is not temporary is told of the other. */
+/* An allocation by its size and stack.  heaptrack takes a release for temporary when it is of the kind that came last, and any of kind 0 that
+ * follows a release: so there is none of kind 0, and each kind is there twice; a release that is not temporary is told of the other one. */
 struct info {
         uint64_t size;
         uint32_t trace, number; /* number and number + 1 */
@@ -175,8 +175,8 @@ static uint32_t info_of(struct heaptrack *h, uint64_t size, uint32_t trace)
                 info_widen(h);
         info = info_slot(h, size, trace);
         if (!info->used) {
-                *info = (struct info){ size, trace, 2 * h->info_count++, true };
-                for (int i = 0; i < 2; i++) {
+                *info = (struct info){ size, trace, 2 * h->info_count + 1, true };
+                for (int i = h->info_count++ ? 1 : 0; i < 3; i++) {
                         str_char(h->out, 'a');
                         put_hex(h->out, ' ', size);
                         put_hex(h->out, ' ', trace);
@@ -209,8 +209,8 @@ static void put_event(struct heaptrack *h, const struct log_event *e)
         uint32_t number = info_of(h, e->size, trace_of(h, h->in->profile->sites[e->site].node));
 
         put_time(h, e->ms);
-        if (!e->came && (h->newest & ~1u) == number)
-                number = e->temporary ? h->newest : h->newest ^ 1u;
+        if (!e->came && number == h->newest && !e->temporary)
+                number++;
         str_char(h->out, e->came ? '+' : '-');
         put_hex(h->out, ' ', number);
         str_char(h->out, '\n');
@@ -238,16 +238,17 @@ bool export_heaptrack(const struct export_input *in, struct str *out, struct err
         struct heaptrack h = { .in = in, .out = out, .newest = NO_INFO };
         struct log log;
         struct log_event event;
-        bool good = log_open(&log, in, e);
+        bool good = log_open(&log, in, e), wanted;
 
         if (good) {
                 h.traces = heap_zero(in->profile->node_count, sizeof *h.traces);
                 frames_start(&h.frames, &whole, in->symbols);
                 put_head(&h);
-                while (log_next(&log, &event) && export_more(in, out))
+                while ((wanted = export_more(in, out)) && log_next(&log, &event))
                         put_event(&h, &event);
                 put_time(&h, in->profile->meta.duration_ms);
-                export_remark_cut(in, events_log_why(log.events));
+                if (wanted)
+                        export_remark_cut(in, log.events);
                 frames_free(&h.frames);
         }
         log_close(&log);

@@ -214,9 +214,9 @@ static void put_slices(struct massif *m)
         course_start(&course, p, numbers, m->stacks->sample_count);
         put_snapshot(m, 0, bytes, "empty");
         for (uint32_t i = 0; i < p->slice_count; i++) {
-                if (!peak && p->slices[i].ms >= p->totals.peak_ms)
+                if (!peak && p->slices[i].ms > p->totals.peak_ms)
                         put_peak(m);
-                peak |= p->slices[i].ms >= p->totals.peak_ms;
+                peak |= p->slices[i].ms > p->totals.peak_ms;
                 course_step(&course, i);
                 for (uint32_t k = 0; k < course.changed_count; k++)
                         bytes[course.changed[k]] = course.sums[course.changed[k]].live_bytes;
