@@ -359,6 +359,7 @@ export class Table {
     const { onopen, onkey } = this.#options,
       row = event.target.closest('tr[data-index]');
     if (!onopen || !row || event.target.closest('a,button,input') || event.ctrlKey || event.metaKey || event.altKey) return;
+    this.#cursor = Number(row.dataset.index); // the focus may have been put there from outside
     const there = onkey?.(event, this.#rows[this.#cursor], this.#cursor) ?? -1;
     if (there >= 0) {
       event.preventDefault();

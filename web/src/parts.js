@@ -2,7 +2,7 @@
 // parts.js -- what the pages of findings are made of: the sentence at the top, empty states, rows that open, texts to be copied.
 import { timeChart } from './charts.js';
 import { stackList, stackText } from './controls.js';
-import { announce, copy, fill, h } from './dom.js';
+import { Table, announce, copy, fill, h } from './dom.js';
 import { OF } from './costs.js';
 import { callerOf } from './findings.js';
 import { count, time } from './format.js';
@@ -37,10 +37,18 @@ export function drawnPage(id, title, draw, more = {}) {
 
 const keyed = (root) => [...root.querySelectorAll('[data-keep]')];
 
+/** Rows and heads of a table have no key of their own: they are known by that of the table, and their place. */
+function keyOf(element) {
+  const table = element.closest('.table')?.dataset.keep;
+  if (table && element.dataset.index !== undefined) return `${table} row ${element.dataset.index}`;
+  if (table && element.closest('thead')) return `${table} head ${element.closest('th').cellIndex}`;
+  return element.dataset.keep;
+}
+
 function remember(root) {
   const active = root.contains(document.activeElement) ? document.activeElement : null;
   return {
-    focus: active?.dataset.keep,
+    focus: active && keyOf(active),
     open: new Map(keyed(root).filter((one) => one.tagName === 'DETAILS').map((one) => [one.dataset.keep, one.open])),
     scrolled: new Map(keyed(root).filter((one) => one.scrollTop > 0).map((one) => [one.dataset.keep, one.scrollTop])),
   };
@@ -51,8 +59,9 @@ function restore(root, before) {
     const key = one.dataset.keep;
     if (before.open.has(key)) one.open = before.open.get(key);
     if (before.scrolled.has(key)) one.scrollTop = before.scrolled.get(key);
-    if (key === before.focus) one.focus({ preventScroll: true });
   }
+  if (!before.focus) return;
+  [...root.querySelectorAll('[data-keep], .table tr[data-index], .table thead button')].find((one) => keyOf(one) === before.focus)?.focus({ preventScroll: true });
 }
 
 /** The sentence that tells a beginner what a page shows. */
@@ -89,6 +98,15 @@ export function copyButton(text, what, label = 'Copy') {
 export function fileArgument({ meta }) {
   const file = meta.file || String(meta.pid ?? '');
   return /^[\w./@%+:,-]+$/.test(file) ? file : `'${file.replaceAll("'", "'\\''")}'`;
+}
+
+/** A Table whose order is in the state, so that it stays when the page is drawn anew. */
+export function keptTable(state, name, options) {
+  const key = `by-${name}`, [, down, id] = /^(-?)(\w+)$/.exec(state.get(key)) ?? [];
+  const known = id && options.columns.some((column) => column.id === id);
+  const table = new Table({ ...options, sort: known ? { id, descending: down === '-' } : options.sort, onsort: (sort) => state.set({ [key]: `${sort.descending ? '-' : ''}${sort.id}` }) });
+  table.element.dataset.keep = name;
+  return table;
 }
 
 /** What that means in words; null when nothing is chosen. */

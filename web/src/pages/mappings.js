@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // mappings.js -- the page of where the resident memory is: heap, allocator, mmap, stacks, files.
 import { meter } from '../charts.js';
-import { Table, h } from '../dom.js';
+import { h } from '../dom.js';
 import { MAPPING_CLASSES, knowsResident, mappingClasses, mappingSum, mappingVerdict } from '../findings.js';
 import { bytes, number, share } from '../format.js';
-import { drawnPage, emptyState, lead, notice, section } from '../parts.js';
+import { drawnPage, emptyState, keptTable, lead, notice, section } from '../parts.js';
 
 const pieceOf = (entry) => `piece-${MAPPING_CLASSES.findIndex(({ id }) => id === entry.id)}`;
 
@@ -24,9 +24,9 @@ function classTable(classes, resident) {
     h('tfoot', null, h('tr', null, h('th', { scope: 'row' }, 'All'), resident && h('td', { class: 'num' }, bytes(all)), h('td', { class: 'num' }, '100 %'), h('td', { class: 'num' }, bytes(classes.reduce((sum, entry) => sum + entry.bytes, 0))), h('td')))));
 }
 
-function rowTable(recording) {
+function rowTable({ recording, state }) {
   const { rows } = recording.mappings, text = (column) => (i) => recording.text(rows[column][i]), most = rows.rss_bytes.reduce((a, b) => Math.max(a, b), 1);
-  return new Table({
+  return keptTable(state, 'mappings', {
     caption: 'All mappings', rows: Array.from({ length: rows.count }, (_, i) => i), height: rows.count > 20 ? 'min(60vh, 560px)' : null, sort: { id: knowsResident(recording) ? 'rss' : 'bytes', descending: true }, columns: [
       { id: 'name', label: 'Mapping', value: text('name'), cell: (i) => h('span', { title: text('name')(i) }, text('name')(i) || '(no name)') },
       { id: 'class', label: 'Part', value: text('class') },
@@ -53,7 +53,7 @@ function draw(context, keep) {
       : h('p', null, mappings.at === 'end' ? 'As they were at the end of the run.' : 'As they were at the last look at the process.'),
     picture(classes, resident ? 'Resident' : 'Mapped'), classTable(classes, resident),
     totals.mmap_live_bytes ? h('p', null, h('a', { href: state.link({ page: 'table', mapped: '1', cost: 'live' }) }, `By which stacks ${bytes(totals.mmap_live_bytes)} were mapped`)) : null,
-    section('All mappings', keep(rowTable(recording)).element),
+    section('All mappings', keep(rowTable(context)).element),
   ];
 }
 

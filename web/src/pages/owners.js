@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // owners.js -- the page of who holds the memory: what would be freed if a variable, a thread's stack, a mapping let go.
 import { meter } from '../charts.js';
-import { Table, h } from '../dom.js';
+import { h } from '../dom.js';
 import { ownerBars, ownerRows } from '../findings.js';
 import { bytes, number, share } from '../format.js';
-import { command, drawnPage, emptyState, fileArgument, lead } from '../parts.js';
+import { command, drawnPage, emptyState, fileArgument, keptTable, lead } from '../parts.js';
 
 function picture(recording) {
   const { bars, whole } = ownerBars(recording), most = Math.max(...bars.map((bar) => bar.bytes), 1);
@@ -15,10 +15,10 @@ function picture(recording) {
       h('td', { class: 'num' }, share(bar.bytes, whole))))));
 }
 
-function list(recording) {
+function list({ recording, state }) {
   const { owners } = recording, { rows, whole } = ownerRows(recording);
   const text = (column) => (i) => recording.text(owners[column][i]);
-  return new Table({
+  return keptTable(state, 'owners', {
     caption: 'Owners of the heap', rows, height: rows.length > 20 ? 'min(60vh, 560px)' : null, sort: { id: 'retained', descending: true }, columns: [
       { id: 'name', label: 'Owner', value: text('name'), cell: (i) => h('code', null, text('name')(i) || '(no name)') },
       { id: 'retained', label: 'Retained', title: 'What would be freed if it let go', numeric: true, value: (i) => owners.retained_bytes[i], cell: (i) => meter(owners.retained_bytes[i], whole, bytes(owners.retained_bytes[i])) },
@@ -49,7 +49,7 @@ function draw(context, keep) {
     sentence,
     h('p', null, `As the search (${leaks.when || 'at exit'}) saw it. Filters and moments do not change this page: it knows blocks, not stacks.`),
     picture(recording),
-    h('section', null, h('h2', null, 'All owners'), keep(list(recording)).element),
+    h('section', null, h('h2', null, 'All owners'), keep(list(context)).element),
     h('p', null, 'The way to one block, or to a typical block of a stack: ', command(`seep why ${fileArgument(recording)} ADDRESS`), ' By stack instead of by owner: ', command(`seep report --retained=sites ${fileArgument(recording)}`)),
   ];
 }

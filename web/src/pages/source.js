@@ -2,11 +2,11 @@
 // source.js -- the page of source files: what each line costs, with its text where that is there.
 import { meter } from '../charts.js';
 import { costChooser, valueText } from '../controls.js';
-import { Table, fill, h } from '../dom.js';
+import { fill, h } from '../dom.js';
 import { listing } from '../findings.js';
 import { base, bytes, count, number, share } from '../format.js';
 import { fileCosts } from '../lines.js';
-import { command, drawnPage, emptyState, fileArgument, lead, notice, section } from '../parts.js';
+import { command, drawnPage, emptyState, fileArgument, keptTable, lead, notice, section } from '../parts.js';
 
 const costs = new WeakMap();
 const fetched = new Map(); // "recording file": { lines, first_line } | { trouble } | null while it is on its way
@@ -39,7 +39,7 @@ async function ask(served, recording, file) {
 
 function fileTable({ recording, state, view }, files, chosen) {
   const whole = view.totals.weight;
-  return new Table({
+  return keptTable(state, 'files', {
     caption: 'Source files. Enter or a click opens one', rows: files, height: files.length > 12 ? '330px' : null, sort: { id: 'total', descending: true },
     onopen: (entry) => state.set({ file: recording.text(entry.file), line: '' }), selected: (entry) => recording.text(entry.file) === chosen, columns: [
       { id: 'name', label: 'File', value: (entry) => base(recording.text(entry.file)), cell: (entry) => [recording.text(entry.file) === chosen ? '✓ ' : '', h('code', { title: recording.text(entry.file) }, base(recording.text(entry.file)))] },

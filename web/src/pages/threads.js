@@ -2,10 +2,10 @@
 // threads.js -- the page of threads and processes: who allocates, who frees, and what was recorded beside.
 import { meter } from '../charts.js';
 import { siteLink } from '../controls.js';
-import { Table, h } from '../dom.js';
+import { h } from '../dom.js';
 import { handOvers, threadRows } from '../findings.js';
 import { bytes, count, moment, number, share } from '../format.js';
-import { command, drawnPage, emptyState, lead, section } from '../parts.js';
+import { command, drawnPage, emptyState, keptTable, lead, section } from '../parts.js';
 
 const TOP = 10;
 
@@ -13,7 +13,7 @@ function threadTable({ recording, state }, rows) {
   const most = (key) => Math.max(...rows.map((row) => row[key]), 1);
   const mosts = { bytes: most('bytes'), live: most('live') }, chosen = state.get('thread');
   const toggle = (row) => state.set({ thread: String(row.thread) === chosen ? '' : row.thread });
-  return new Table({
+  return keptTable(state, 'threads', {
     caption: 'Threads. Enter or a click chooses one for all pages', rows, height: rows.length > 20 ? 'min(60vh, 560px)' : null, sort: { id: 'bytes', descending: true }, onopen: toggle,
     selected: (row) => String(row.thread) === chosen, columns: [
       { id: 'name', label: 'Thread', value: (row) => row.name, cell: (row) => [String(row.thread) === chosen ? '✓ ' : '', row.name] },
@@ -43,9 +43,9 @@ function places(context, rows) {
   h('p', null, h('button', { type: 'button', onclick: () => state.set({ thread: '' }), dataset: { keep: 'all-threads' } }, 'Show all threads again')));
 }
 
-function processTable(recording) {
+function processTable({ recording, state }) {
   const { processes: p } = recording, most = Math.max(...p.peak_bytes, 1);
-  return new Table({
+  return keptTable(state, 'processes', {
     caption: 'Processes that were recorded together', rows: Array.from({ length: p.count }, (_, i) => i), sort: { id: 'peak', descending: true }, columns: [
       { id: 'program', label: 'Program', value: (i) => recording.text(p.program[i]), cell: (i) => [h('code', null, recording.text(p.program[i])), p.this[i] ? h('strong', null, ' (this page)') : ''] },
       { id: 'pid', label: 'Pid', numeric: true, value: (i) => p.pid[i], cell: (i) => String(p.pid[i]) },
@@ -59,14 +59,14 @@ function processTable(recording) {
   });
 }
 
-function processes(recording, keep) {
-  const { processes: p } = recording, forks = recording.totals.forks_not_followed;
+function processes(context, keep) {
+  const { recording } = context, { processes: p } = recording, forks = recording.totals.forks_not_followed;
   if (p.count < 2) {
     return section('Processes', h('p', null, forks ? `This program made ${count(forks, 'fork')} that ${forks === 1 ? 'was' : 'were'} not recorded.` : 'No other process was recorded beside this one.',
       ' Children that run another program are followed by default; those that only fork with ', command('seep record --follow=all PROGRAM')));
   }
   const other = Array.from({ length: p.count }, (_, i) => i).find((i) => !p.this[i] && recording.text(p.file[i]));
-  return section('Processes', keep(processTable(recording)).element, other === undefined ? null : h('p', null, 'Each has a recording of its own, to be looked at with ', command(`seep html ${recording.text(p.file[other])}`)));
+  return section('Processes', keep(processTable(context)).element, other === undefined ? null : h('p', null, 'Each has a recording of its own, to be looked at with ', command(`seep html ${recording.text(p.file[other])}`)));
 }
 
 function draw(context, keep) {
@@ -76,7 +76,7 @@ function draw(context, keep) {
     rows.length ? section('Threads', keep(threadTable(context, rows)).element, notes.length ? h('ul', { class: 'notes' }, notes.map((text) => h('li', null, text)), h('li', null, 'Memory that one thread allocates and another frees is fine, but slower in most allocators, and it can stay with the thread that freed it.')) : null)
       : section('Threads', emptyState('No thread is known.', 'The recording has no numbers by thread: nothing was allocated, or it was read from a report that has none.')),
     rows.length > 1 ? places(context, rows) : null,
-    processes(recording, keep),
+    processes(context, keep),
   ];
 }
 
