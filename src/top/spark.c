@@ -93,8 +93,9 @@ void spark_span(const struct screen_input *in, struct str *out)
         struct spark k = span_of(in);
 
         if (in->state->when == KEYS_LIVE) {
-                str_text(out, k.from_ms ? " heap, last " : " heap, all ");
-                text_time(out, k.to_ms - k.from_ms);
+                str_text(out, k.from_ms ? " heap, last 5 min" : " heap, all ");
+                if (!k.from_ms)
+                        text_time(out, k.to_ms);
                 return;
         }
         str_text(out, " heap, at ");

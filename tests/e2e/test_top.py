@@ -264,7 +264,7 @@ def test_texts_in_place_of_the_table(steps, recorder, terminal):
         assert re.search(r"definitely lost +0 B in 0 blocks", screen) and re.search(r"still reachable +1\.2 KiB in 40 blocks", screen)
         t.press("q", "w")
         screen = t.shows("what keeps a typical block")
-        assert "global shelves" in screen and ".block[" in screen
+        assert "static shelves" in screen and ".block[" in screen
         t.press("q", "h")
         t.shows("compare with the last snapshot")
         t.press("Escape")
@@ -307,11 +307,11 @@ def test_stopped_and_continued_by_the_shell(steps, recorder, terminal):
         program.say()
         program.said(b"ready\n", 2)
         t.resize(100, 30)
-        t.type("fg")
+        t.type("fg; echo again=$?")
         t.press("Enter")
         t.shows(lambda s: held(s) == {"red": (1000, 10), "blue": (100, 5)} and len(s.splitlines()) == 30, "both colours, in the new size")
         t.press("q")
-        assert "the shell is here" in t.shows("status=0")
+        assert "the shell is here" in t.shows("again=0")
         program.say()
 
 
