@@ -62,23 +62,31 @@ struct wish {
 
 /* ---- what there is ---- */
 
+static void usual_name(const struct export_form *form, struct str *out)
+{
+        bool begins = form->suffix[0] != '.';
+
+        str_format(out, "%s%s", begins ? form->suffix : "NAME", begins ? "NAME" : form->suffix);
+}
+
 static void list_forms(struct str *out)
 {
         const size_t column = 38;
 
         str_text(out, "  FORM          USUAL NAME            WHO READS IT\n");
         for (const struct export_form *form = export_forms; form->word; form++) {
-                struct str text = { 0 };
+                struct str text = { 0 }, name = { 0 };
 
+                usual_name(form, &name);
                 str_text(&text, form->purpose);
                 if (form->flags & EXPORT_EVENTS)
                         str_text(&text, "\nneeds a recording made with --events");
-                if (form->flags & EXPORT_WHOLE)
-                        str_text(&text, "\nof the whole run: no --at, --range, --cost");
-                str_format(out, "  %-12s  NAME%-16s  ", form->word, form->suffix);
+                str_format(out, "%c %-12s  %-20s  ", form->flags & EXPORT_WHOLE ? '*' : ' ', form->word, str_get(&name));
                 option_text(str_get(&text), column, out);
                 str_free(&text);
+                str_free(&name);
         }
+        str_text(out, "* of the whole run: --at, --range and --cost are for the others\n");
 }
 
 static int say(struct str *out)
@@ -166,6 +174,17 @@ static int take(struct wish *w, int which, const char *value)
         return 0;
 }
 
+static int not_text(const struct export_form *form)
+{
+        struct str name = { 0 };
+        int status;
+
+        usual_name(form, &name);
+        status = message_usage("export", "%s is not text, and stdout is a terminal: give '-o %s', or pipe it", form->word, str_get(&name));
+        str_free(&name);
+        return status;
+}
+
 static int check(const struct wish *w)
 {
         const struct report *r = &w->asked;
@@ -177,8 +196,7 @@ static int check(const struct wish *w)
                 return message_usage("export", "--to %s is of all that is wrong with the run: it cannot be filtered (%s )", w->form->word,
                                      str_get(&r->filter_words));
         if ((w->form->flags & EXPORT_BINARY) && to_stdout && isatty(STDOUT_FILENO))
-                return message_usage("export", "%s is not text, and stdout is a terminal: give '-o NAME%s', or pipe it", w->form->word,
-                                     w->form->suffix);
+                return not_text(w->form);
         return 0;
 }
 

@@ -17,7 +17,7 @@ const struct export_form export_forms[] = {
         { "collapsed", ".folded", "flamegraph.pl, inferno, speedscope, Firefox Profiler: one line for each stack", 0,
           export_collapsed },
         { "speedscope", ".speedscope.json", "speedscope.app: a flame graph for each cost", 0, export_speedscope },
-        { "callgrind", ".callgrind.out", "kcachegrind, qcachegrind, callgrind_annotate: callers, callees, source lines", 0,
+        { "callgrind", "callgrind.out.", "kcachegrind, qcachegrind, callgrind_annotate: callers, callees, source lines", 0,
           export_callgrind },
         { "gprof2dot", ".json", "gprof2dot -f json, then dot: a picture of who calls whom (as memtrail writes it)", 0,
           export_gprof2dot },

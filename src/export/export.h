@@ -48,7 +48,7 @@ struct export_reader {
 
 struct export_form {
         const char *word;    /* --to WORD */
-        const char *suffix;  /* of the usual file name, with its dot */
+        const char *suffix;  /* of the usual file name, with its dot; its beginning when the dot is at the end */
         const char *purpose; /* which programs read it, and what they show: one line */
         uint32_t flags;      /* EXPORT_* */
         bool (*write)(const struct export_input *in, struct str *out, struct err *e);

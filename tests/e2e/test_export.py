@@ -49,13 +49,15 @@ def chosen(options):
 def test_list_explains_every_form(export):
     out = export.seep("export", "--to", "list").stdout.decode()
     assert all(len(line) <= 80 for line in out.splitlines()), out
-    words = [line.split()[0] for line in out.splitlines()[1:] if line.startswith("  ") and line[2] != " "]
+    words = [line[2:].split()[0] for line in out.splitlines()[1:] if line[:2] in ("  ", "* ") and "NAME" in line]
     wrong = export.seep("export", export.recording)
     assert wrong.returncode == 2 and wrong.stdout == b""
     assert all(word in wrong.stderr.decode() for word in words)
     assert {"pprof", "collapsed", "speedscope", "callgrind", "gprof2dot", "csv", "json"} <= set(words)
     helped = export.seep("export", "--help").stdout.decode()
-    assert all(f"  {word} " in helped for word in words)
+    assert all(f" {word} " in helped for word in words)
+    option = next(line.split("\t") for line in export.seep("help", "--table").stdout.decode().splitlines() if "\tto\tFORM\t" in line)
+    assert set(option[4].split("|")) == {"list", *words, "..."}  # what completion offers
 
 
 @pytest.mark.parametrize("options,words", [
