@@ -7,7 +7,8 @@ import { bytes, number } from '../../web/src/format.js';
 import { startBrowser } from './browser.mjs';
 import { Pages, whySkipped } from './fixtures.mjs';
 
-const skip = whySkipped(), FACTOR = 2;
+const skip = whySkipped(),
+  FACTOR = 2;
 let pages, browser, truth, made;
 
 before(async () => {
@@ -15,7 +16,12 @@ before(async () => {
   pages = new Pages();
   const one = pages.record('one', String(FACTOR));
   truth = one.truth;
-  made = { one: pages.html('one', one.file), source: pages.html('source', '--source', 'used', one.file), bare: pages.sample('bare'), small: pages.sample('small') };
+  made = {
+    one: pages.html('one', one.file),
+    source: pages.html('source', '--source', 'used', one.file),
+    bare: pages.sample('bare'),
+    small: pages.sample('small'),
+  };
   browser = await startBrowser();
 });
 
@@ -39,10 +45,17 @@ const chosen = (page, pattern) => wait(page, (source) => new RegExp(source).test
 const shown = (page, selector = 'main') => page.$eval(selector, (element) => element.innerText.replace(/\s+/g, ' '));
 const focused = (page) => page.evaluate(() => document.activeElement?.dataset?.keep ?? '');
 /** The cells of the rows of the table whose caption begins so. */
-const cells = (page, caption) => page.$$eval('main table', (tables, begin) => {
-  const table = tables.find((one) => (one.caption?.textContent ?? one.getAttribute('aria-label') ?? '').startsWith(begin));
-  return [...(table?.querySelectorAll('tbody tr:not(.detail)') ?? [])].map((row) => [...row.children].map((cell) => cell.innerText.replace(/\s+/g, ' ').trim()));
-}, caption);
+const cells = (page, caption) =>
+  page.$$eval(
+    'main table',
+    (tables, begin) => {
+      const table = tables.find((one) => (one.caption?.textContent ?? one.getAttribute('aria-label') ?? '').startsWith(begin));
+      return [...(table?.querySelectorAll('tbody tr:not(.detail)') ?? [])].map((row) =>
+        [...row.children].map((cell) => cell.innerText.replace(/\s+/g, ' ').trim()),
+      );
+    },
+    caption,
+  );
 
 /* ---- leaks */
 
@@ -61,7 +74,10 @@ claim('the largest leak is open: stack, chart, rules in both forms', ['one', '#l
 });
 
 claim('a class can be listed and taken away again by keyboard, and the focus stays', ['one', '#leaks'], async (page) => {
-  assert.equal((await cells(page, 'The worst class')).some(([, kind]) => kind === 'still reachable'), false);
+  assert.equal(
+    (await cells(page, 'The worst class')).some(([, kind]) => kind === 'still reachable'),
+    false,
+  );
   await page.focus('[data-keep="class-reachable"]');
   await page.keyboard.press('Enter');
   await chosen(page, /classes=definite,possible,reachable/);
@@ -121,15 +137,22 @@ claim('what nobody holds is told on Owners, and the order of the table is in the
 /* ---- sizes and lifetimes */
 
 claim('bars chosen with the mouse narrow all pages, and Clear takes it back', ['one', '#sizes'], async (page) => {
-  const bar = async (text) => (await page.evaluateHandle((wanted) => [...document.querySelectorAll('.bars .bar')].find((one) => one.title.startsWith(wanted)), text)).boundingBox();
-  const box = await bar('4.0 KiB to'), x = box.x + box.width / 2, y = box.y + box.height / 2;
+  const bar = async (text) =>
+    (
+      await page.evaluateHandle((wanted) => [...document.querySelectorAll('.bars .bar')].find((one) => one.title.startsWith(wanted)), text)
+    ).boundingBox();
+  const box = await bar('4.0 KiB to'),
+    x = box.x + box.width / 2,
+    y = box.y + box.height / 2;
   await page.mouse.move(x, y);
   await page.mouse.down();
   await page.mouse.up();
   await chosen(page, /size=4096\.\./);
   const names = (await cells(page, 'All of them')).map(([first]) => first.split(' ')[0]);
   assert.deepEqual(names, ['second_phase']);
-  await page.evaluate(() => { window.location.hash = window.location.hash.replace('sizes', 'source'); });
+  await page.evaluate(() => {
+    window.location.hash = window.location.hash.replace('sizes', 'source');
+  });
   await wait(page, () => document.querySelector('main').classList.contains('page-source'));
   assert.ok((await shown(page)).includes(bytes(truth.second_phase.live_bytes)));
   await page.click('.chip button');
@@ -140,7 +163,9 @@ claim('limits can be typed, and what is no size is told', ['one', '#sizes'], asy
   await page.type('[data-keep="size-0"]', 'many');
   await page.keyboard.press('Tab');
   await wait(page, () => /many is not understood/.test(document.querySelector('.brush .error').textContent));
-  await page.$eval('[data-keep="size-0"]', (input) => { input.value = ''; });
+  await page.$eval('[data-keep="size-0"]', (input) => {
+    input.value = '';
+  });
   await page.type('[data-keep="size-0"]', '4k');
   await page.keyboard.press('Tab');
   await chosen(page, /size=4096\.\./);
@@ -189,7 +214,8 @@ claim('mappings add up to what is resident', ['one', '#mappings'], async (page) 
 /* ---- source */
 
 claim('a line has the bytes of its function, and its text when that was asked for', ['source', '#source?cost=live'], async (page) => {
-  const lines = await cells(page, 'Lines with their cost'), second = lines.find((line) => /late\[i\] = malloc\(5000\)/.test(line[4]));
+  const lines = await cells(page, 'Lines with their cost'),
+    second = lines.find((line) => /late\[i\] = malloc\(5000\)/.test(line[4]));
   assert.deepEqual(second.slice(0, 2), [bytes(truth.second_phase.live_bytes), bytes(truth.second_phase.live_bytes)]);
 });
 

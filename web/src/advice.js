@@ -67,7 +67,8 @@ const FALLBACK = {
 /** "std::vector::push_back" of "std::vector<std::string>::push_back": what a container holds does not matter. */
 function withoutArguments(name) {
   let before;
-  do [before, name] = [name, name.replace(/<[^<>]*>/g, '')]; while (name !== before);
+  do [before, name] = [name, name.replace(/<[^<>]*>/g, '')];
+  while (name !== before);
   return name;
 }
 
@@ -82,7 +83,8 @@ export function advice(names, kind, average) {
 
 /** The names that advice() wants: from the allocation out to the first function that is of no wrapper and no library of the language. */
 export function innerNames(recording, site) {
-  const frames = recording.framesOf(recording.sites.node[site]), { wrapper, library } = recording.frames;
+  const frames = recording.framesOf(recording.sites.node[site]),
+    { wrapper, library } = recording.frames;
   const own = frames.findIndex((frame) => !wrapper[frame] && !library[frame]);
   return frames.slice(0, own < 0 ? undefined : own + 1).map((frame) => recording.functionName(frame));
 }

@@ -14,7 +14,8 @@ export function keeper(view) {
 
 /** The frame from which the function of a site was called, passing over libraries; -1: none. */
 export function callerOf(recording, site) {
-  const { wrapper, library } = recording.frames, name = recording.functionName(recording.siteFrame(site));
+  const { wrapper, library } = recording.frames,
+    name = recording.functionName(recording.siteFrame(site));
   const others = recording.framesOf(recording.sites.node[site]).filter((frame) => !wrapper[frame] && !library[frame]);
   return others.find((frame) => recording.functionName(frame) !== name) ?? -1;
 }
@@ -25,22 +26,33 @@ const BARS = 12;
 
 /** Rows that are no owner: what several keep together, what nobody keeps, ... */
 const SUMS = {
-  others: 'together', shared: 'no one of them alone keeps it', lost: 'see Leaks', ignored: 'told to be ignored',
+  others: 'together',
+  shared: 'no one of them alone keeps it',
+  lost: 'see Leaks',
+  ignored: 'told to be ignored',
 };
 
 /** Rows of owners (largest first, as they are in the data), rows of sums, and the bytes of all. */
 export function ownerRows(recording) {
-  const { owners } = recording, rows = Array.from({ length: owners.count }, (_, i) => i).filter((i) => owners.retained_blocks[i] > 0 || owners.retained_bytes[i] > 0);
+  const { owners } = recording,
+    rows = Array.from({ length: owners.count }, (_, i) => i).filter((i) => owners.retained_blocks[i] > 0 || owners.retained_bytes[i] > 0);
   const isSum = (i) => recording.text(owners.kind[i]) in SUMS;
   return { rows: rows.filter((i) => !isSum(i)), sums: rows.filter(isSum), whole: rows.reduce((sum, i) => sum + owners.retained_bytes[i], 0) };
 }
 
 /** The largest as bars, and all the rest, so that the bars add up to the whole. */
 export function ownerBars(recording) {
-  const { owners } = recording, { rows, sums, whole } = ownerRows(recording);
-  const bar = (i) => ({ name: recording.text(owners.name[i]) || '(no name)', about: SUMS[recording.text(owners.kind[i])] ?? recording.text(owners.kind[i]), bytes: owners.retained_bytes[i] });
-  const small = rows.slice(BARS), bars = rows.slice(0, BARS).map(bar);
-  if (small.length) bars.push({ name: count(small.length, 'more owner'), about: 'together', bytes: small.reduce((sum, i) => sum + owners.retained_bytes[i], 0) });
+  const { owners } = recording,
+    { rows, sums, whole } = ownerRows(recording);
+  const bar = (i) => ({
+    name: recording.text(owners.name[i]) || '(no name)',
+    about: SUMS[recording.text(owners.kind[i])] ?? recording.text(owners.kind[i]),
+    bytes: owners.retained_bytes[i],
+  });
+  const small = rows.slice(BARS),
+    bars = rows.slice(0, BARS).map(bar);
+  if (small.length)
+    bars.push({ name: count(small.length, 'more owner'), about: 'together', bytes: small.reduce((sum, i) => sum + owners.retained_bytes[i], 0) });
   return { bars: [...bars, ...sums.map(bar)], whole };
 }
 
@@ -51,9 +63,12 @@ const PER_SECOND = 1000;
 
 /** Sites with temporary allocations, most first: { site, temporary, allocs, average, lifetime }. */
 export function temporaryRows(recording, view) {
-  const { sites } = recording, keep = keeper(view);
+  const { sites } = recording,
+    keep = keeper(view);
   const byThread = view.moment.of === OF.THREADS;
-  const temporary = byThread ? view.columns.temporary : sites.temporary, allocs = byThread ? view.columns.allocs : sites.allocs, all = byThread ? view.columns.alloc_bytes : sites.alloc_bytes;
+  const temporary = byThread ? view.columns.temporary : sites.temporary,
+    allocs = byThread ? view.columns.allocs : sites.allocs,
+    all = byThread ? view.columns.alloc_bytes : sites.alloc_bytes;
   const rows = [];
   for (let site = 0; site < sites.count; site++) {
     if (!keep(site) || !temporary[site]) continue;
@@ -77,7 +92,8 @@ export function temporaryKinds(recording, rows) {
 
 /** Whether it matters, in a sentence. */
 export function temporaryVerdict(part, seconds) {
-  if (seconds > 0 && part.temporary / seconds < PER_SECOND) return 'That is too few each second to cost time: nothing to do unless this code is in a hurry.';
+  if (seconds > 0 && part.temporary / seconds < PER_SECOND)
+    return 'That is too few each second to cost time: nothing to do unless this code is in a hurry.';
   if (part.temporary / part.allocs < WORTH_A_LOOK) return 'A small part: there is little to be had here.';
   return 'Each costs time in the allocator, and none needs to be there: start with the first rows.';
 }
@@ -86,7 +102,9 @@ export function temporaryVerdict(part, seconds) {
 
 /** Threads that did something: { thread, tid, name, start, end, allocs, bytes, frees, freedBytes, live, liveBlocks }. */
 export function threadRows(recording) {
-  const { threads, shares } = recording, frees = new Float64Array(threads.count), freed = new Float64Array(threads.count);
+  const { threads, shares } = recording,
+    frees = new Float64Array(threads.count),
+    freed = new Float64Array(threads.count);
   for (let i = 0; i < shares.count; i++) {
     if (!(shares.thread[i] >= 0 && shares.thread[i] < threads.count)) continue;
     frees[shares.thread[i]] += shares.frees[i];
@@ -95,8 +113,19 @@ export function threadRows(recording) {
   const rows = [];
   for (let thread = 0; thread < threads.count; thread++) {
     if (thread === 0 && !threads.allocations[0] && !frees[0] && !threads.live_bytes[0]) continue;
-    rows.push({ thread, tid: threads.tid[thread], name: recording.threadName(thread), start: threads.start_ms[thread], end: threads.end_ms[thread], allocs: threads.allocations[thread],
-      bytes: threads.bytes_allocated[thread], frees: frees[thread], freedBytes: freed[thread], live: threads.live_bytes[thread], liveBlocks: threads.live_blocks[thread] });
+    rows.push({
+      thread,
+      tid: threads.tid[thread],
+      name: recording.threadName(thread),
+      start: threads.start_ms[thread],
+      end: threads.end_ms[thread],
+      allocs: threads.allocations[thread],
+      bytes: threads.bytes_allocated[thread],
+      frees: frees[thread],
+      freedBytes: freed[thread],
+      live: threads.live_bytes[thread],
+      liveBlocks: threads.live_blocks[thread],
+    });
   }
   return rows;
 }
@@ -106,8 +135,10 @@ export function handOvers(rows) {
   const out = [];
   for (const row of rows) {
     if (row.allocs < 100 && row.frees < 100) continue;
-    if (row.frees > 2 * row.allocs) out.push(`${row.name} frees ${number(row.frees)} blocks and allocates ${number(row.allocs)}: it frees what others allocate.`);
-    else if (row.allocs - row.liveBlocks > 2 * row.frees && row.allocs > 2 * row.liveBlocks) out.push(`${row.name} allocates ${number(row.allocs)} blocks and frees ${number(row.frees)}: others free most of them.`);
+    if (row.frees > 2 * row.allocs)
+      out.push(`${row.name} frees ${number(row.frees)} blocks and allocates ${number(row.allocs)}: it frees what others allocate.`);
+    else if (row.allocs - row.liveBlocks > 2 * row.frees && row.allocs > 2 * row.liveBlocks)
+      out.push(`${row.name} allocates ${number(row.allocs)} blocks and frees ${number(row.frees)}: others free most of them.`);
   }
   return out;
 }
@@ -118,12 +149,39 @@ const SEEP = 'seep itself'; // a name, of class other
 
 /** Classes in the order of the picture (their patterns, so that nobody needs colours, are in findings.css); short: for the picture. */
 export const MAPPING_CLASSES = [
-  { id: 'heap', label: 'Heap', meaning: 'Blocks that the program asked for and has not freed.', todo: 'Flame graph, Leaks and Owners tell what it is.' },
-  { id: 'allocator overhead', label: 'Allocator overhead', short: 'Allocator', meaning: 'What the allocator keeps beside the blocks: headers, rounding, freed memory that it has not given back, holes (fragmentation).', todo: 'Large: free in the order of allocation, allocate less at the peak, or try malloc_trim(0), MALLOC_ARENA_MAX=2, another allocator.' },
+  {
+    id: 'heap',
+    label: 'Heap',
+    meaning: 'Blocks that the program asked for and has not freed.',
+    todo: 'Flame graph, Leaks and Owners tell what it is.',
+  },
+  {
+    id: 'allocator overhead',
+    label: 'Allocator overhead',
+    short: 'Allocator',
+    meaning: 'What the allocator keeps beside the blocks: headers, rounding, freed memory that it has not given back, holes (fragmentation).',
+    todo: 'Large: free in the order of allocation, allocate less at the peak, or try malloc_trim(0), MALLOC_ARENA_MAX=2, another allocator.',
+  },
   { id: 'mmap', label: 'mmap', meaning: 'Memory that the program mapped itself.', todo: 'The page Table with mapped memory tells by which stack.' },
-  { id: 'stack', label: 'Stacks', meaning: 'Of threads, as far as they were ever used.', todo: 'Many threads: fewer, or smaller stacks (pthread_attr_setstacksize).' },
-  { id: 'module', label: 'Program and libraries', short: 'Libraries', meaning: 'Code and data of the program and of its libraries; code is shared with other processes.', todo: 'Rarely worth a look.' },
-  { id: 'file', label: 'Files', meaning: 'Files that are mapped; the kernel can take the pages back when memory is short.', todo: 'Counts as resident, but costs little.' },
+  {
+    id: 'stack',
+    label: 'Stacks',
+    meaning: 'Of threads, as far as they were ever used.',
+    todo: 'Many threads: fewer, or smaller stacks (pthread_attr_setstacksize).',
+  },
+  {
+    id: 'module',
+    label: 'Program and libraries',
+    short: 'Libraries',
+    meaning: 'Code and data of the program and of its libraries; code is shared with other processes.',
+    todo: 'Rarely worth a look.',
+  },
+  {
+    id: 'file',
+    label: 'Files',
+    meaning: 'Files that are mapped; the kernel can take the pages back when memory is short.',
+    todo: 'Counts as resident, but costs little.',
+  },
   { id: SEEP, label: 'seep itself', meaning: 'What recording needs. It is not there when the program runs without seep.', todo: '' },
   { id: 'other', label: 'Other', meaning: 'Of the kernel (vdso), anonymous memory of libraries, or of unknown origin.', todo: '' },
 ];
@@ -133,7 +191,8 @@ export const knowsResident = ({ mappings: { rows } }) => rows.rss_bytes.some((n)
 
 /** Sums by class, in the order of the picture, of those that have something: [{ id, label, part, bytes, rows }]; part: resident, or else mapped. */
 export function mappingClasses(recording) {
-  const { rows } = recording.mappings, part = knowsResident(recording) ? rows.rss_bytes : rows.bytes;
+  const { rows } = recording.mappings,
+    part = knowsResident(recording) ? rows.rss_bytes : rows.bytes;
   const sums = new Map(MAPPING_CLASSES.map((entry) => [entry.id, { ...entry, part: 0, bytes: 0, rows: 0 }]));
   for (let i = 0; i < rows.count; i++) {
     const sum = sums.get(recording.text(rows.name[i]) === SEEP ? SEEP : recording.text(rows.class[i])) ?? sums.get('other');
@@ -148,11 +207,16 @@ export const mappingSum = (classes) => classes.reduce((sum, entry) => sum + entr
 
 /** The largest part in a sentence. */
 export function mappingVerdict(classes, resident) {
-  const all = mappingSum(classes), partOf = (wanted) => classes.find(({ id }) => id === wanted)?.part ?? 0;
+  const all = mappingSum(classes),
+    partOf = (wanted) => classes.find(({ id }) => id === wanted)?.part ?? 0;
   const largest = classes.reduce((most, entry) => (entry.part > most.part ? entry : most), classes[0]);
   const words = [`${bytes(all)} are ${resident ? 'resident' : 'mapped'}. The largest part: ${largest.label}, with ${share(largest.part, all)}.`];
-  const heap = partOf('heap'), overhead = partOf('allocator overhead');
-  if (heap > 0 && overhead > heap / 2) words.push(`The allocator keeps ${bytes(overhead)} beside a heap of ${bytes(heap)}: memory that was freed and not given back, or holes between blocks.`);
+  const heap = partOf('heap'),
+    overhead = partOf('allocator overhead');
+  if (heap > 0 && overhead > heap / 2)
+    words.push(
+      `The allocator keeps ${bytes(overhead)} beside a heap of ${bytes(heap)}: memory that was freed and not given back, or holes between blocks.`,
+    );
   return words.join(' ');
 }
 
@@ -163,7 +227,9 @@ export function mappingVerdict(classes, resident) {
  * text: { first_line, lines } or null.
  */
 export function listing(costed, text) {
-  const rows = new Map((text?.lines ?? []).map((words, i) => [text.first_line + i, { line: text.first_line + i, text: words, total: 0, own: 0, count: 0 }]));
+  const rows = new Map(
+    (text?.lines ?? []).map((words, i) => [text.first_line + i, { line: text.first_line + i, text: words, total: 0, own: 0, count: 0 }]),
+  );
   for (const cost of costed) rows.set(cost.line, { text: '', ...rows.get(cost.line), ...cost });
   return [...rows.values()].sort((a, b) => a.line - b.line);
 }

@@ -39,14 +39,16 @@ export function median(list) {
 
 /** From..to of the state's form ("A..B", B not included; open where it is all); '' for the whole. */
 export function rangeText(list, [first, last]) {
-  const from = list[first].from, to = list[last].to;
+  const from = list[first].from,
+    to = list[last].to;
   if (first === 0 && last === list.length - 1) return '';
   return `${first === 0 ? '' : from}..${last === list.length - 1 || to === Infinity ? '' : to}`;
 }
 
 /** A logarithmic scale from `low` (and less) to `high` over 0..1. */
 export function logScale(low, high) {
-  const from = Math.log2(low), span = Math.max(1, Math.log2(high) - from);
+  const from = Math.log2(low),
+    span = Math.max(1, Math.log2(high) - from);
   const place = (value) => Math.max(0, Math.min(1, (Math.log2(Math.max(value, low)) - from) / span));
   const value = (part) => 2 ** (from + span * part);
   return { place, value };
@@ -54,10 +56,16 @@ export function logScale(low, high) {
 
 /** What the blocks of each site are like on average: [{ site, size, life (NaN: none was freed), weight }], heaviest first, at most `most`. */
 export function sitePoints(recording, view, most) {
-  const { sites } = recording, points = [];
+  const { sites } = recording,
+    points = [];
   for (let site = 0; site < sites.count; site++) {
     if (!view.included[site] || !(view.columns.allocs[site] > 0) || !sites.allocs[site]) continue;
-    points.push({ site, size: sites.alloc_bytes[site] / sites.allocs[site], life: sites.frees[site] ? sites.lifetime_ms[site] / sites.frees[site] : NaN, weight: view.weight[site] });
+    points.push({
+      site,
+      size: sites.alloc_bytes[site] / sites.allocs[site],
+      life: sites.frees[site] ? sites.lifetime_ms[site] / sites.frees[site] : NaN,
+      weight: view.weight[site],
+    });
   }
   points.sort((a, b) => b.weight - a.weight || a.site - b.site);
   return { points: points.slice(0, most), left: Math.max(0, points.length - most) };

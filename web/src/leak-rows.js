@@ -4,22 +4,34 @@
 /** The classes, worst first; numbers as in the data.  The meaning is that of docs/LEAKS.md. */
 export const LEAK_CLASSES = [
   {
-    number: 4, id: 'definite', title: 'definitely lost', error: true,
+    number: 4,
+    id: 'definite',
+    title: 'definitely lost',
+    error: true,
     meaning: 'Nothing in the program points to it any more: it can never be freed. This is a leak.',
     todo: 'Mend these, the largest first.',
   },
   {
-    number: 3, id: 'indirect', title: 'indirectly lost', error: false,
+    number: 3,
+    id: 'indirect',
+    title: 'indirectly lost',
+    error: false,
     meaning: 'Only lost blocks point to it: it hangs on a block that is definitely lost.',
     todo: 'Nothing: it goes away with the block it hangs on.',
   },
   {
-    number: 2, id: 'possible', title: 'possibly lost', error: false,
+    number: 2,
+    id: 'possible',
+    title: 'possibly lost',
+    error: false,
     meaning: 'There are pointers, but only to the inside of the block: mostly a pointer that was moved forward, sometimes chance.',
     todo: 'Look at them after the definite ones.',
   },
   {
-    number: 1, id: 'reachable', title: 'still reachable', error: false,
+    number: 1,
+    id: 'reachable',
+    title: 'still reachable',
+    error: false,
     meaning: 'The program can still get at it: caches, tables, globals. Not an error.',
     todo: 'Nothing, unless it grows.',
   },
@@ -34,9 +46,17 @@ export function leakRows(recording, keep, ids) {
   for (let row = 0; row < rows.count; row++) {
     const site = rows.site[row];
     if (!rows.blocks[row] || !ids.includes(leakClass(rows.class[row])?.id) || (site >= 0 && !keep(site))) continue;
-    out.push({ row, site, class: rows.class[row], blocks: rows.blocks[row], bytes: rows.bytes[row],
-      hangingBlocks: rows.hanging_blocks[row], hangingBytes: rows.hanging_bytes[row],
-      weight: rows.bytes[row] + rows.hanging_bytes[row], ageMs: Math.max(0, recording.leaks.ms - rows.birth_ms[row]) });
+    out.push({
+      row,
+      site,
+      class: rows.class[row],
+      blocks: rows.blocks[row],
+      bytes: rows.bytes[row],
+      hangingBlocks: rows.hanging_blocks[row],
+      hangingBytes: rows.hanging_bytes[row],
+      weight: rows.bytes[row] + rows.hanging_bytes[row],
+      ageMs: Math.max(0, recording.leaks.ms - rows.birth_ms[row]),
+    });
   }
   return out.sort((a, b) => b.class - a.class || b.weight - a.weight || a.row - b.row);
 }
@@ -113,7 +133,8 @@ export function foldSteps(steps) {
 
 /** The part of a course (view.js) that lies in from..to: { ms, values }; what was live before goes on to its begin. */
 export function lineBetween(course, { from, to }) {
-  const ms = [], values = [];
+  const ms = [],
+    values = [];
   for (let i = 0; i < course.ms.length && course.ms[i] <= to; i++) {
     if (course.ms[i] < from) {
       ms[0] = from;

@@ -85,7 +85,8 @@ function addOnce(sums, files, stamps, { place, file }, cost) {
 }
 
 function addOwn(recording, known, sums, files, cost) {
-  const frame = recording.siteFrame(cost.site), place = frame >= 0 ? known.place[frame] : -1;
+  const frame = recording.siteFrame(cost.site),
+    place = frame >= 0 ? known.place[frame] : -1;
   if (place < 0) return;
   sums.own[place] += cost.bytes;
   fileEntry(files, known.fileOf[place]).own += cost.bytes;

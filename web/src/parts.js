@@ -26,7 +26,10 @@ export function drawnPage(id, title, draw, more = {}) {
       const update = (context) => {
         const before = remember(root);
         end();
-        fill(root, draw(context, (one) => (kept.push(one), one)));
+        fill(
+          root,
+          draw(context, (one) => (kept.push(one), one)),
+        );
         restore(root, before);
       };
       update(first);
@@ -49,8 +52,16 @@ function remember(root) {
   const active = root.contains(document.activeElement) ? document.activeElement : null;
   return {
     focus: active && keyOf(active),
-    open: new Map(keyed(root).filter((one) => one.tagName === 'DETAILS').map((one) => [one.dataset.keep, one.open])),
-    scrolled: new Map(keyed(root).filter((one) => one.scrollTop > 0).map((one) => [one.dataset.keep, one.scrollTop])),
+    open: new Map(
+      keyed(root)
+        .filter((one) => one.tagName === 'DETAILS')
+        .map((one) => [one.dataset.keep, one.open]),
+    ),
+    scrolled: new Map(
+      keyed(root)
+        .filter((one) => one.scrollTop > 0)
+        .map((one) => [one.dataset.keep, one.scrollTop]),
+    ),
   };
 }
 
@@ -61,7 +72,9 @@ function restore(root, before) {
     if (before.scrolled.has(key)) one.scrollTop = before.scrolled.get(key);
   }
   if (!before.focus) return;
-  [...root.querySelectorAll('[data-keep], .table tr[data-index], .table thead button')].find((one) => keyOf(one) === before.focus)?.focus({ preventScroll: true });
+  [...root.querySelectorAll('[data-keep], .table tr[data-index], .table thead button')]
+    .find((one) => keyOf(one) === before.focus)
+    ?.focus({ preventScroll: true });
 }
 
 /** The sentence that tells a beginner what a page shows. */
@@ -86,11 +99,22 @@ export function command(text) {
 }
 
 export function copyButton(text, what, label = 'Copy') {
-  const button = h('button', { type: 'button', class: 'copy', 'aria-label': `${label} the ${what}`, onclick: async () => {
-    await copy(text, what);
-    button.textContent = 'Copied ✓';
-    setTimeout(() => { button.textContent = label; }, SAID_MS);
-  } }, label);
+  const button = h(
+    'button',
+    {
+      type: 'button',
+      class: 'copy',
+      'aria-label': `${label} the ${what}`,
+      onclick: async () => {
+        await copy(text, what);
+        button.textContent = 'Copied ✓';
+        setTimeout(() => {
+          button.textContent = label;
+        }, SAID_MS);
+      },
+    },
+    label,
+  );
   return button;
 }
 
@@ -102,9 +126,14 @@ export function fileArgument({ meta }) {
 
 /** A Table whose order is in the state, so that it stays when the page is drawn anew. */
 export function keptTable(state, name, options) {
-  const key = `by-${name}`, [, down, id] = /^(-?)(\w+)$/.exec(state.get(key)) ?? [];
+  const key = `by-${name}`,
+    [, down, id] = /^(-?)(\w+)$/.exec(state.get(key)) ?? [];
   const known = id && options.columns.some((column) => column.id === id);
-  const table = new Table({ ...options, sort: known ? { id, descending: down === '-' } : options.sort, onsort: (sort) => state.set({ [key]: `${sort.descending ? '-' : ''}${sort.id}` }) });
+  const table = new Table({
+    ...options,
+    sort: known ? { id, descending: down === '-' } : options.sort,
+    onsort: (sort) => state.set({ [key]: `${sort.descending ? '-' : ''}${sort.id}` }),
+  });
   table.element.dataset.keep = name;
   return table;
 }
@@ -136,27 +165,78 @@ export function openTable({ caption, columns, rows, key, detail, state, name, op
   };
   const more = h('p', { class: 'more' });
   const draw = (limit) => {
-    fill(body, rows.slice(0, limit).map((row) => pair(row, open.has(key(row)), { columns, key, detail, toggle, name })));
-    fill(more, rows.length > limit && h('button', { type: 'button', onclick: () => {
-      draw(limit + 10 * ROWS_AT_ONCE);
-      announce(`${count(Math.min(rows.length, limit + 10 * ROWS_AT_ONCE), 'row')} are shown.`);
-    } }, `Show more (${count(rows.length - limit, 'row')} left)`));
+    fill(
+      body,
+      rows.slice(0, limit).map((row) => pair(row, open.has(key(row)), { columns, key, detail, toggle, name })),
+    );
+    fill(
+      more,
+      rows.length > limit &&
+        h(
+          'button',
+          {
+            type: 'button',
+            onclick: () => {
+              draw(limit + 10 * ROWS_AT_ONCE);
+              announce(`${count(Math.min(rows.length, limit + 10 * ROWS_AT_ONCE), 'row')} are shown.`);
+            },
+          },
+          `Show more (${count(rows.length - limit, 'row')} left)`,
+        ),
+    );
   };
   const opened = rows.findLastIndex((row) => open.has(key(row)));
   draw(Math.max(ROWS_AT_ONCE, opened + 1));
-  return h('div', { class: 'wide' }, h('table', { class: 'opens' }, h('caption', null, caption),
-    h('thead', null, h('tr', null, columns.map((column) => h('th', { scope: 'col', class: column.numeric ? 'num' : null, title: column.title ?? null }, column.label)))), body), more);
+  return h(
+    'div',
+    { class: 'wide' },
+    h(
+      'table',
+      { class: 'opens' },
+      h('caption', null, caption),
+      h(
+        'thead',
+        null,
+        h(
+          'tr',
+          null,
+          columns.map((column) => h('th', { scope: 'col', class: column.numeric ? 'num' : null, title: column.title ?? null }, column.label)),
+        ),
+      ),
+      body,
+    ),
+    more,
+  );
 }
 
 function pair(row, isOpen, { columns, key, detail, toggle, name }) {
   const id = `${name}-${key(row)}`;
-  const button = h('button', { type: 'button', class: 'opener', 'aria-expanded': String(isOpen), 'aria-controls': isOpen ? id : null, dataset: { keep: id }, onclick: (event) => {
-    event.stopPropagation();
-    toggle(row);
-  } }, h('span', { class: 'arrow', 'aria-hidden': 'true' }, isOpen ? '▾' : '▸'), columns[0].cell(row));
+  const button = h(
+    'button',
+    {
+      type: 'button',
+      class: 'opener',
+      'aria-expanded': String(isOpen),
+      'aria-controls': isOpen ? id : null,
+      dataset: { keep: id },
+      onclick: (event) => {
+        event.stopPropagation();
+        toggle(row);
+      },
+    },
+    h('span', { class: 'arrow', 'aria-hidden': 'true' }, isOpen ? '▾' : '▸'),
+    columns[0].cell(row),
+  );
   return [
-    h('tr', { class: isOpen ? 'opened' : 'closed', onclick: (event) => event.target.closest('a,button') || window.getSelection()?.toString() || toggle(row) },
-      h('th', { scope: 'row' }, button), columns.slice(1).map((column) => h('td', { class: column.numeric ? 'num' : (column.class ?? null) }, column.cell(row)))),
+    h(
+      'tr',
+      {
+        class: isOpen ? 'opened' : 'closed',
+        onclick: (event) => event.target.closest('a,button') || window.getSelection()?.toString() || toggle(row),
+      },
+      h('th', { scope: 'row' }, button),
+      columns.slice(1).map((column) => h('td', { class: column.numeric ? 'num' : (column.class ?? null) }, column.cell(row))),
+    ),
     isOpen && h('tr', { class: 'detail', id }, h('td', { colSpan: columns.length }, detail(row))),
   ];
 }
@@ -164,7 +244,16 @@ function pair(row, isOpen, { columns, key, detail, toggle, name }) {
 /** "parse_table table.c:214 ← read_all" without a link: for buttons. */
 export function siteWords(recording, site) {
   const caller = recording.sites.node[site] > 0 ? callerOf(recording, site) : -1;
-  return [h('code', null, recording.siteName(site)), ' ', h('span', { class: 'place' }, recording.placeOf(recording.siteFrame(site)), caller >= 0 ? [' ← ', h('code', null, recording.functionName(caller))] : null)];
+  return [
+    h('code', null, recording.siteName(site)),
+    ' ',
+    h(
+      'span',
+      { class: 'place' },
+      recording.placeOf(recording.siteFrame(site)),
+      caller >= 0 ? [' ← ', h('code', null, recording.functionName(caller))] : null,
+    ),
+  ];
 }
 
 /** An average lifetime; they are counted in whole milliseconds. */
@@ -172,29 +261,57 @@ export const lifeText = (ms) => (ms < 1 ? '< 1 ms' : time(ms));
 
 /** How much a site held over the run, with the marks; a drag chooses a range, a click a moment. */
 export function siteChart({ recording, state }, site, keep) {
-  const course = courseOf(recording, site), { marks } = recording;
+  const course = courseOf(recording, site),
+    { marks } = recording;
   if (course.ms.length < 3 || !recording.changes.count) return null;
-  const range = parseRange(state.get('range')), at = state.get('at');
-  const chart = keep(timeChart({
-    label: 'Held by this place over the run', ms: course.ms, height: 120, small: true, series: [{ label: 'held', values: course.live_bytes, color: 'heap', fill: true, steps: true }],
-    marks: Array.from({ length: marks.count }, (_, i) => ({ ms: marks.ms[i], type: recording.text(marks.type[i]), label: recording.text(marks.label[i]) })),
-    chosen: range ?? (at !== '' && Number.isFinite(Number(at)) ? [Number(at), Number(at)] : null),
-    onmoment: (ms) => state.set({ at: ms, range: '' }), onrange: (from, to) => state.set({ range: `${from}..${to}`, at: '' }),
-  }));
+  const range = parseRange(state.get('range')),
+    at = state.get('at');
+  const chart = keep(
+    timeChart({
+      label: 'Held by this place over the run',
+      ms: course.ms,
+      height: 120,
+      small: true,
+      series: [{ label: 'held', values: course.live_bytes, color: 'heap', fill: true, steps: true }],
+      marks: Array.from({ length: marks.count }, (_, i) => ({
+        ms: marks.ms[i],
+        type: recording.text(marks.type[i]),
+        label: recording.text(marks.label[i]),
+      })),
+      chosen: range ?? (at !== '' && Number.isFinite(Number(at)) ? [Number(at), Number(at)] : null),
+      onmoment: (ms) => state.set({ at: ms, range: '' }),
+      onrange: (from, to) => state.set({ range: `${from}..${to}`, at: '' }),
+    }),
+  );
   return h('div', { class: 'part' }, h('h3', null, 'Held over time'), chart.element);
 }
 
 /** The whole stack of a node with a button that copies it. */
 export function stackPart(context, node, title = 'Stack, from the allocation outwards') {
-  return h('div', { class: 'part' }, h('h3', null, title, ' ', node > 0 && copyButton(stackText(context.recording, node), 'stack')), stackList(context, node));
+  return h(
+    'div',
+    { class: 'part' },
+    h('h3', null, title, ' ', node > 0 && copyButton(stackText(context.recording, node), 'stack')),
+    stackList(context, node),
+  );
 }
 
 /** Where else the same stacks can be looked at. */
 export function siteLinks({ recording, state }, site) {
   const filter = `fn:"${recording.siteName(site).replaceAll('"', '')}"`;
   const frame = recording.siteFrame(site);
-  return h('p', { class: 'elsewhere' }, 'Look at it in: ',
-    h('a', { href: state.link({ page: 'flame', filter, zoom: '' }) }, 'Flame graph'), ' · ', h('a', { href: state.link({ page: 'table', filter }) }, 'Table'), ' · ',
+  return h(
+    'p',
+    { class: 'elsewhere' },
+    'Look at it in: ',
+    h('a', { href: state.link({ page: 'flame', filter, zoom: '' }) }, 'Flame graph'),
+    ' · ',
+    h('a', { href: state.link({ page: 'table', filter }) }, 'Table'),
+    ' · ',
     h('a', { href: state.link({ page: 'timeline', filter }) }, 'Timeline'),
-    recording.fileOf(frame) && [' · ', h('a', { href: state.link({ page: 'source', file: recording.fileOf(frame), line: recording.frames.line[frame] || '' }) }, 'Source')]);
+    recording.fileOf(frame) && [
+      ' · ',
+      h('a', { href: state.link({ page: 'source', file: recording.fileOf(frame), line: recording.frames.line[frame] || '' }) }, 'Source'),
+    ],
+  );
 }

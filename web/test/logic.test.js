@@ -4,7 +4,18 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { advice, innerNames } from '../src/advice.js';
 import { Recording } from '../src/data.js';
-import { callerOf, handOvers, listing, mappingClasses, mappingVerdict, ownerBars, temporaryKinds, temporaryRows, temporaryVerdict, threadRows } from '../src/findings.js';
+import {
+  callerOf,
+  handOvers,
+  listing,
+  mappingClasses,
+  mappingVerdict,
+  ownerBars,
+  temporaryKinds,
+  temporaryRows,
+  temporaryVerdict,
+  threadRows,
+} from '../src/findings.js';
 import { classes, logScale, median, rangeText, sitePoints, touched } from '../src/histogram.js';
 import { foldSteps, growingSites, growthOf, hoursText, leakRows, leakSums, lineBetween, wrongRelease } from '../src/leak-rows.js';
 import { fileCosts } from '../src/lines.js';
@@ -21,43 +32,96 @@ function table(rows) {
 /** main (a.c:10) calls load (a.c:20), which calls itself (a.c:21) and xmalloc (x.c:5); main also calls odd, of which nothing is known. */
 function recording(more = {}) {
   const strings = ['main', 'load', 'xmalloc', 'odd', '/src/a.c', '/src/x.c', 'leak:load', '{ rule }', '0x10'];
-  return new Recording({
-    strings,
-    kinds: ['malloc', 'mmap'],
-    functions: table([
-      { name: 0, short: 0, file: 4, module: -1 }, { name: 1, short: 1, file: 4, module: -1 },
-      { name: 2, short: 2, file: 5, module: -1 }, { name: 3, short: 3, file: -1, module: -1 },
-    ]),
-    frames: table([
-      { function: 0, line: 10, inlined: 0, wrapper: 0 }, { function: 1, line: 20, inlined: 0, wrapper: 0 },
-      { function: 1, line: 21, inlined: 0, wrapper: 0 }, { function: 2, line: 5, inlined: 0, wrapper: 1 },
-      { function: 3, line: 0, inlined: 0, wrapper: 0 },
-    ]),
-    nodes: table([
-      { parent: -1, frame: -1 }, { parent: 0, frame: 0 }, // 1: main
-      { parent: 1, frame: 2 }, { parent: 2, frame: 2 }, { parent: 3, frame: 1 }, { parent: 4, frame: 3 }, // 5: xmalloc in load in load in load
-      { parent: 0, frame: 4 }, // 6: odd, not from main
-    ]),
-    sites: table([
-      { id: 1, node: 5, kind: 0, heap: 1, growth: 3, growth_bytes_per_hour: 3600, live_bytes: 300, definite_bytes: 100 },
-      { id: 2, node: 1, kind: 0, heap: 1, growth: 3, growth_bytes_per_hour: 7200, live_bytes: 50, definite_bytes: 50 },
-      { id: 3, node: 6, kind: 0, heap: 1, growth: 2, growth_bytes_per_hour: 0, live_bytes: 7, definite_bytes: 0 },
-    ]),
-    slices: table([{ ms: 0 }, { ms: 100 }, { ms: 200 }, { ms: 300 }]),
-    changes: table([
-      { slice: 0, site: 0, live_bytes: 10, live_blocks: 1 }, { slice: 1, site: 1, live_bytes: 50, live_blocks: 5 },
-      { slice: 2, site: 0, live_bytes: 30, live_blocks: 3 }, { slice: 3, site: 0, live_bytes: 20, live_blocks: 2 },
-    ]),
-    leaks: {
-      scanned: true, ms: 300,
-      rows: table([
-        { site: 1, class: 4, blocks: 1, bytes: 50, hanging_blocks: 0, hanging_bytes: 0, birth_ms: 290, address: 8, type: -1, path: -1, lsan: 6, valgrind: 7 },
-        { site: 0, class: 4, blocks: 2, bytes: 40, hanging_blocks: 3, hanging_bytes: 60, birth_ms: 100, address: 8, type: -1, path: -1, lsan: 6, valgrind: 7 },
-        { site: 0, class: 3, blocks: 3, bytes: 60, hanging_blocks: 0, hanging_bytes: 0, birth_ms: 100, address: 8, type: -1, path: -1, lsan: 6, valgrind: 7 },
+  return new Recording(
+    {
+      strings,
+      kinds: ['malloc', 'mmap'],
+      functions: table([
+        { name: 0, short: 0, file: 4, module: -1 },
+        { name: 1, short: 1, file: 4, module: -1 },
+        { name: 2, short: 2, file: 5, module: -1 },
+        { name: 3, short: 3, file: -1, module: -1 },
       ]),
+      frames: table([
+        { function: 0, line: 10, inlined: 0, wrapper: 0 },
+        { function: 1, line: 20, inlined: 0, wrapper: 0 },
+        { function: 1, line: 21, inlined: 0, wrapper: 0 },
+        { function: 2, line: 5, inlined: 0, wrapper: 1 },
+        { function: 3, line: 0, inlined: 0, wrapper: 0 },
+      ]),
+      nodes: table([
+        { parent: -1, frame: -1 },
+        { parent: 0, frame: 0 }, // 1: main
+        { parent: 1, frame: 2 },
+        { parent: 2, frame: 2 },
+        { parent: 3, frame: 1 },
+        { parent: 4, frame: 3 }, // 5: xmalloc in load in load in load
+        { parent: 0, frame: 4 }, // 6: odd, not from main
+      ]),
+      sites: table([
+        { id: 1, node: 5, kind: 0, heap: 1, growth: 3, growth_bytes_per_hour: 3600, live_bytes: 300, definite_bytes: 100 },
+        { id: 2, node: 1, kind: 0, heap: 1, growth: 3, growth_bytes_per_hour: 7200, live_bytes: 50, definite_bytes: 50 },
+        { id: 3, node: 6, kind: 0, heap: 1, growth: 2, growth_bytes_per_hour: 0, live_bytes: 7, definite_bytes: 0 },
+      ]),
+      slices: table([{ ms: 0 }, { ms: 100 }, { ms: 200 }, { ms: 300 }]),
+      changes: table([
+        { slice: 0, site: 0, live_bytes: 10, live_blocks: 1 },
+        { slice: 1, site: 1, live_bytes: 50, live_blocks: 5 },
+        { slice: 2, site: 0, live_bytes: 30, live_blocks: 3 },
+        { slice: 3, site: 0, live_bytes: 20, live_blocks: 2 },
+      ]),
+      leaks: {
+        scanned: true,
+        ms: 300,
+        rows: table([
+          {
+            site: 1,
+            class: 4,
+            blocks: 1,
+            bytes: 50,
+            hanging_blocks: 0,
+            hanging_bytes: 0,
+            birth_ms: 290,
+            address: 8,
+            type: -1,
+            path: -1,
+            lsan: 6,
+            valgrind: 7,
+          },
+          {
+            site: 0,
+            class: 4,
+            blocks: 2,
+            bytes: 40,
+            hanging_blocks: 3,
+            hanging_bytes: 60,
+            birth_ms: 100,
+            address: 8,
+            type: -1,
+            path: -1,
+            lsan: 6,
+            valgrind: 7,
+          },
+          {
+            site: 0,
+            class: 3,
+            blocks: 3,
+            bytes: 60,
+            hanging_blocks: 0,
+            hanging_bytes: 0,
+            birth_ms: 100,
+            address: 8,
+            type: -1,
+            path: -1,
+            lsan: 6,
+            valgrind: 7,
+          },
+        ]),
+      },
+      ...more,
     },
-    ...more,
-  }, 0);
+    0,
+  );
 }
 
 const all = () => true;
@@ -70,17 +134,29 @@ test('a line of a range begins with what was live before it, and ends with the r
 
 test('rows of leaks come heaviest first, and what hangs on a block counts with it', () => {
   const rows = leakRows(recording(), all, ['definite']);
-  assert.deepEqual(rows.map((row) => [row.site, row.weight]), [[0, 100], [1, 50]]);
+  assert.deepEqual(
+    rows.map((row) => [row.site, row.weight]),
+    [
+      [0, 100],
+      [1, 50],
+    ],
+  );
   assert.equal(rows[0].ageMs, 200);
 });
 
 test('the worst class comes first, however small', () => {
   const rows = leakRows(recording(), all, ['indirect', 'definite']);
-  assert.deepEqual(rows.map((row) => row.class), [4, 4, 3]);
+  assert.deepEqual(
+    rows.map((row) => row.class),
+    [4, 4, 3],
+  );
 });
 
 test('rows of leaks follow the filter', () => {
-  assert.deepEqual(leakRows(recording(), (site) => site === 1, ['definite', 'indirect']).map((row) => row.site), [1]);
+  assert.deepEqual(
+    leakRows(recording(), (site) => site === 1, ['definite', 'indirect']).map((row) => row.site),
+    [1],
+  );
 });
 
 test('sums of leaks have each block once', () => {
@@ -111,13 +187,28 @@ test('a wrong release of a kind that is not known keeps its name', () => {
 test('long runs of one step fold, short ones stay', () => {
   const next = { text: '.next', type: 'node', site: 1 };
   const folded = foldSteps([{ text: '[3]', type: 'node', site: 1 }, next, next, next, next, next]);
-  assert.deepEqual(folded.map(({ step, more }) => [step.text, more]), [['[3]', 0], ['.next', 0], ['.next', 3], ['.next', 0]]);
+  assert.deepEqual(
+    folded.map(({ step, more }) => [step.text, more]),
+    [
+      ['[3]', 0],
+      ['.next', 0],
+      ['.next', 3],
+      ['.next', 0],
+    ],
+  );
   assert.equal(foldSteps([next, next]).length, 2);
 });
 
 test('empty classes at both ends are left out, those between stay', () => {
   const list = classes([0, 5, 0, 1, 0], [0, 1, 2, 4, 8]);
-  assert.deepEqual(list.map((entry) => [entry.from, entry.to, entry.count]), [[1, 2, 5], [2, 4, 0], [4, 8, 1]]);
+  assert.deepEqual(
+    list.map((entry) => [entry.from, entry.to, entry.count]),
+    [
+      [1, 2, 5],
+      [2, 4, 0],
+      [4, 8, 1],
+    ],
+  );
 });
 
 test('the last class has no end', () => {
@@ -155,18 +246,34 @@ test('a line counts each stack once, however often it is in it', () => {
   const a = files[0];
   assert.equal(a.total, 350);
   assert.deepEqual(a.lines, [
-    { line: 10, total: 350, own: 50, count: 8 }, { line: 20, total: 300, own: 300, count: 3 }, { line: 21, total: 300, own: 0, count: 3 },
+    { line: 10, total: 350, own: 50, count: 8 },
+    { line: 20, total: 300, own: 300, count: 3 },
+    { line: 21, total: 300, own: 0, count: 3 },
   ]);
 });
 
 test('what a wrapper allocates is the own cost of the line that called it', () => {
   const { files } = fileCosts(recording(), [300, 0, 0], [3, 0, 0]);
-  assert.deepEqual(files.map((entry) => [entry.file, entry.total, entry.own]), [[4, 300, 300], [5, 300, 0]]);
+  assert.deepEqual(
+    files.map((entry) => [entry.file, entry.total, entry.own]),
+    [
+      [4, 300, 300],
+      [5, 300, 0],
+    ],
+  );
 });
 
 test('a chosen part of the classes is open where it touches an end, and nothing when it is all', () => {
   const list = classes([1, 1, 1, 1], [0, 1, 2, 4, 8]);
-  assert.deepEqual([[1, 2], [0, 1], [2, 3], [0, 3]].map((part) => rangeText(list, part)), ['1..4', '..2', '2..', '']);
+  assert.deepEqual(
+    [
+      [1, 2],
+      [0, 1],
+      [2, 3],
+      [0, 3],
+    ].map((part) => rangeText(list, part)),
+    ['1..4', '..2', '2..', ''],
+  );
 });
 
 test('a logarithmic scale and its inverse agree, and ends hold what is beyond', () => {
@@ -186,19 +293,54 @@ function stateOf(values) {
 /** The recording above with numbers of its calls. */
 function busy() {
   const rows = [
-    { id: 1, node: 5, kind: 0, heap: 1, allocs: 100, frees: 90, alloc_bytes: 6400, live_blocks: 10, live_bytes: 640, temporary: 60, lifetime_ms: 180 },
+    {
+      id: 1,
+      node: 5,
+      kind: 0,
+      heap: 1,
+      allocs: 100,
+      frees: 90,
+      alloc_bytes: 6400,
+      live_blocks: 10,
+      live_bytes: 640,
+      temporary: 60,
+      lifetime_ms: 180,
+    },
     { id: 2, node: 1, kind: 0, heap: 1, allocs: 10, frees: 0, alloc_bytes: 40960, live_blocks: 10, live_bytes: 40960, temporary: 0, lifetime_ms: 0 },
-    { id: 3, node: 6, kind: 0, heap: 1, allocs: 200, frees: 200, alloc_bytes: 400000, live_blocks: 0, live_bytes: 0, temporary: 150, lifetime_ms: 2000 },
+    {
+      id: 3,
+      node: 6,
+      kind: 0,
+      heap: 1,
+      allocs: 200,
+      frees: 200,
+      alloc_bytes: 400000,
+      live_blocks: 0,
+      live_bytes: 0,
+      temporary: 150,
+      lifetime_ms: 2000,
+    },
   ];
   return recording({
-    sites: table(rows), threads: table([{ tid: 0, name: -1, allocations: 0, bytes_allocated: 0, live_blocks: 0, live_bytes: 0 }, { tid: 7, name: 0, allocations: 310, bytes_allocated: 447360, live_blocks: 20, live_bytes: 41600 }, { tid: 8, name: 3, allocations: 0, bytes_allocated: 0, live_blocks: 0, live_bytes: 0 }]),
-    shares: table([{ site: 0, thread: 1, allocs: 100, alloc_bytes: 6400, frees: 0, free_bytes: 0, temporary: 60 }, { site: 2, thread: 2, allocs: 0, alloc_bytes: 0, frees: 290, free_bytes: 405760, temporary: 0 }]),
+    sites: table(rows),
+    threads: table([
+      { tid: 0, name: -1, allocations: 0, bytes_allocated: 0, live_blocks: 0, live_bytes: 0 },
+      { tid: 7, name: 0, allocations: 310, bytes_allocated: 447360, live_blocks: 20, live_bytes: 41600 },
+      { tid: 8, name: 3, allocations: 0, bytes_allocated: 0, live_blocks: 0, live_bytes: 0 },
+    ]),
+    shares: table([
+      { site: 0, thread: 1, allocs: 100, alloc_bytes: 6400, frees: 0, free_bytes: 0, temporary: 60 },
+      { site: 2, thread: 2, allocs: 0, alloc_bytes: 0, frees: 290, free_bytes: 405760, temporary: 0 },
+    ]),
   });
 }
 
 test('brushes choose stacks by their average', () => {
   const all3 = busy();
-  const chosen = (values) => sitePoints(all3, view(all3, stateOf(values)), 10).points.map((point) => point.site).sort();
+  const chosen = (values) =>
+    sitePoints(all3, view(all3, stateOf(values)), 10)
+      .points.map((point) => point.site)
+      .sort();
   assert.deepEqual(chosen({}), [0, 1, 2]);
   assert.deepEqual(chosen({ size: '..100' }), [0]);
   assert.deepEqual(chosen({ size: '1000..3000' }), [2]);
@@ -207,19 +349,42 @@ test('brushes choose stacks by their average', () => {
 
 test('points have the averages of their site, and no lifetime where nothing was freed', () => {
   const { points, left } = sitePoints(busy(), view(busy(), stateOf({ cost: 'allocs' })), 2);
-  assert.deepEqual(points.map((point) => [point.site, point.size, point.life]), [[2, 2000, 10], [0, 64, 2]]);
+  assert.deepEqual(
+    points.map((point) => [point.site, point.size, point.life]),
+    [
+      [2, 2000, 10],
+      [0, 64, 2],
+    ],
+  );
   assert.equal(left, 1);
 });
 
 test('temporaries come most frequent first, with what to do about each', () => {
-  const one = busy(), rows = temporaryRows(one, view(one, stateOf({})));
-  assert.deepEqual(rows.map((row) => [row.site, row.temporary, row.average]), [[2, 150, 2000], [0, 60, 64]]);
-  assert.deepEqual(temporaryKinds(one, rows).map((kind) => [kind.id, kind.temporary, kind.places]), [['large', 150, 1], ['small', 60, 1]]);
+  const one = busy(),
+    rows = temporaryRows(one, view(one, stateOf({})));
+  assert.deepEqual(
+    rows.map((row) => [row.site, row.temporary, row.average]),
+    [
+      [2, 150, 2000],
+      [0, 60, 64],
+    ],
+  );
+  assert.deepEqual(
+    temporaryKinds(one, rows).map((kind) => [kind.id, kind.temporary, kind.places]),
+    [
+      ['large', 150, 1],
+      ['small', 60, 1],
+    ],
+  );
 });
 
 test('temporaries of a thread are its own', () => {
-  const one = busy(), rows = temporaryRows(one, view(one, stateOf({ thread: 1 })));
-  assert.deepEqual(rows.map((row) => [row.site, row.temporary]), [[0, 60]]);
+  const one = busy(),
+    rows = temporaryRows(one, view(one, stateOf({ thread: 1 })));
+  assert.deepEqual(
+    rows.map((row) => [row.site, row.temporary]),
+    [[0, 60]],
+  );
 });
 
 test('few temporaries each second are not worth a change', () => {
@@ -229,7 +394,13 @@ test('few temporaries each second are not worth a change', () => {
 });
 
 test('threads have the releases that they made, and an idle unknown thread is not listed', () => {
-  assert.deepEqual(threadRows(busy()).map((row) => [row.tid, row.allocs, row.frees, row.freedBytes]), [[7, 310, 0, 0], [8, 0, 290, 405760]]);
+  assert.deepEqual(
+    threadRows(busy()).map((row) => [row.tid, row.allocs, row.frees, row.freedBytes]),
+    [
+      [7, 310, 0, 0],
+      [8, 0, 290, 405760],
+    ],
+  );
 });
 
 test('threads that free what others allocate are told of', () => {
@@ -239,28 +410,68 @@ test('threads that free what others allocate are told of', () => {
   assert.match(notes[1], /^odd frees 290/);
 });
 
-const owners = (rows, texts) => recording({ strings: texts, owners: table(rows.map((row) => ({ where: -1, own_bytes: 0, own_blocks: 0, pointers: 1, ...row }))), functions: { count: 0 }, frames: { count: 0 }, nodes: { count: 1, parent: [-1], frame: [-1] }, sites: { count: 0 }, changes: { count: 0 } });
+const owners = (rows, texts) =>
+  recording({
+    strings: texts,
+    owners: table(rows.map((row) => ({ where: -1, own_bytes: 0, own_blocks: 0, pointers: 1, ...row }))),
+    functions: { count: 0 },
+    frames: { count: 0 },
+    nodes: { count: 1, parent: [-1], frame: [-1] },
+    sites: { count: 0 },
+    changes: { count: 0 },
+  });
 
 test('bars of owners add up to all, small owners are summed, and what is no owner comes last', () => {
   const rows = Array.from({ length: 15 }, (_, i) => ({ name: 0, kind: 1, retained_bytes: 100 - i, retained_blocks: 1 }));
-  const { bars, whole } = ownerBars(owners([{ name: 2, kind: 3, retained_bytes: 500, retained_blocks: 9 }, ...rows], ['table', 'global', 'lost: kept by nothing', 'lost']));
+  const { bars, whole } = ownerBars(
+    owners([{ name: 2, kind: 3, retained_bytes: 500, retained_blocks: 9 }, ...rows], ['table', 'global', 'lost: kept by nothing', 'lost']),
+  );
   assert.equal(bars.length, 14);
-  assert.equal(bars.reduce((sum, bar) => sum + bar.bytes, 0), whole);
+  assert.equal(
+    bars.reduce((sum, bar) => sum + bar.bytes, 0),
+    whole,
+  );
   assert.deepEqual(bars[12], { name: '3 more owners', about: 'together', bytes: 88 + 87 + 86 });
   assert.equal(bars[13].name, 'lost: kept by nothing');
 });
 
-const mapped = (rows) => recording({ strings: ['heap', 'allocator overhead', 'new class'], mappings: { at: 'end', rows: table(rows.map((row) => ({ name: -1, address: -1, blocks: 0, ...row }))) }, functions: { count: 0 }, frames: { count: 0 }, nodes: { count: 1, parent: [-1], frame: [-1] }, sites: { count: 0 }, changes: { count: 0 } });
+const mapped = (rows) =>
+  recording({
+    strings: ['heap', 'allocator overhead', 'new class'],
+    mappings: { at: 'end', rows: table(rows.map((row) => ({ name: -1, address: -1, blocks: 0, ...row }))) },
+    functions: { count: 0 },
+    frames: { count: 0 },
+    nodes: { count: 1, parent: [-1], frame: [-1] },
+    sites: { count: 0 },
+    changes: { count: 0 },
+  });
 
 test('mappings are summed by class, and a class that is not known is other', () => {
-  const sums = mappingClasses(mapped([{ class: 0, bytes: 100, rss_bytes: 50 }, { class: 0, bytes: 10, rss_bytes: 5 }, { class: 2, bytes: 7, rss_bytes: 7 }, { class: 1, bytes: 60, rss_bytes: 40 }]));
-  assert.deepEqual(sums.map(({ id, part, bytes }) => [id, part, bytes]), [['heap', 55, 110], ['allocator overhead', 40, 60], ['other', 7, 7]]);
+  const sums = mappingClasses(
+    mapped([
+      { class: 0, bytes: 100, rss_bytes: 50 },
+      { class: 0, bytes: 10, rss_bytes: 5 },
+      { class: 2, bytes: 7, rss_bytes: 7 },
+      { class: 1, bytes: 60, rss_bytes: 40 },
+    ]),
+  );
+  assert.deepEqual(
+    sums.map(({ id, part, bytes }) => [id, part, bytes]),
+    [
+      ['heap', 55, 110],
+      ['allocator overhead', 40, 60],
+      ['other', 7, 7],
+    ],
+  );
   assert.match(mappingVerdict(sums, true), /^102 B are resident\. The largest part: Heap, with 54 %\. The allocator keeps 40 B/);
 });
 
 test('where nothing is known to be resident, what is mapped counts', () => {
   const sums = mappingClasses(mapped([{ class: 0, bytes: 100, rss_bytes: -1 }]));
-  assert.deepEqual(sums.map(({ id, part }) => [id, part]), [['heap', 100]]);
+  assert.deepEqual(
+    sums.map(({ id, part }) => [id, part]),
+    [['heap', 100]],
+  );
   assert.match(mappingVerdict(sums, false), /^100 B are mapped/);
 });
 
@@ -268,11 +479,20 @@ test('a listing has all lines of the text with their costs, and without a text t
   const costed = [{ line: 3, total: 9, own: 1, count: 2 }];
   assert.deepEqual(listing(costed, null), [{ text: '', line: 3, total: 9, own: 1, count: 2 }]);
   const rows = listing(costed, { first_line: 2, lines: ['a', 'b'] });
-  assert.deepEqual(rows.map((row) => [row.line, row.text, row.total]), [[2, 'a', 0], [3, 'b', 9]]);
+  assert.deepEqual(
+    rows.map((row) => [row.line, row.text, row.total]),
+    [
+      [2, 'a', 0],
+      [3, 'b', 9],
+    ],
+  );
 });
 
 test('a cost beyond the end of the text is listed, too: the file may have changed', () => {
-  assert.deepEqual(listing([{ line: 9, total: 1, own: 1, count: 1 }], { first_line: 1, lines: ['a'] }).map((row) => row.line), [1, 9]);
+  assert.deepEqual(
+    listing([{ line: 9, total: 1, own: 1, count: 1 }], { first_line: 1, lines: ['a'] }).map((row) => row.line),
+    [1, 9],
+  );
 });
 
 test('the caller of a place is the next function outwards, past recursion', () => {
@@ -281,13 +501,27 @@ test('the caller of a place is the next function outwards, past recursion', () =
   assert.equal(callerOf(one, 1), -1); // main itself
 });
 
-test('functions of the language\'s library are passed over: the place and its caller are the program\'s', () => {
+test("functions of the language's library are passed over: the place and its caller are the program's", () => {
   const strings = ['main', 'parse', 'std::string::append', 'std::string::_M_create', '/src/a.c', '/usr/include/c++/12/bits/basic_string.h'];
   const one = recording({
-    strings, functions: table([{ name: 0, short: 0, file: 4, module: -1 }, { name: 1, short: 1, file: 4, module: -1 }, { name: 2, short: 2, file: 5, module: -1 }, { name: 3, short: 3, file: 5, module: -1 }]),
+    strings,
+    functions: table([
+      { name: 0, short: 0, file: 4, module: -1 },
+      { name: 1, short: 1, file: 4, module: -1 },
+      { name: 2, short: 2, file: 5, module: -1 },
+      { name: 3, short: 3, file: 5, module: -1 },
+    ]),
     frames: table([0, 1, 2, 3].map((f) => ({ function: f, line: 1, inlined: 0, wrapper: f === 3 ? 1 : 0, library: f >= 2 ? 1 : 0 }))),
-    nodes: table([{ parent: -1, frame: -1 }, { parent: 0, frame: 0 }, { parent: 1, frame: 1 }, { parent: 2, frame: 2 }, { parent: 3, frame: 3 }]),
-    sites: table([{ id: 1, node: 4, kind: 0, heap: 1 }]), changes: { count: 0 }, leaks: {},
+    nodes: table([
+      { parent: -1, frame: -1 },
+      { parent: 0, frame: 0 },
+      { parent: 1, frame: 1 },
+      { parent: 2, frame: 2 },
+      { parent: 3, frame: 3 },
+    ]),
+    sites: table([{ id: 1, node: 4, kind: 0, heap: 1 }]),
+    changes: { count: 0 },
+    leaks: {},
   });
   assert.equal(one.siteName(0), 'parse');
   assert.equal(one.functionName(callerOf(one, 0)), 'main');
@@ -295,6 +529,18 @@ test('functions of the language\'s library are passed over: the place and its ca
 });
 
 test('what seep needs itself is told apart, and the address space that it keeps is not counted', () => {
-  const one = recording({ strings: ['other', 'seep itself'], mappings: { at: 'end', rows: table([{ class: 0, name: 1, address: -1, bytes: 2 ** 38, rss_bytes: 4096, blocks: 0 }]) }, functions: { count: 0 }, frames: { count: 0 }, nodes: { count: 1, parent: [-1], frame: [-1] }, sites: { count: 0 }, changes: { count: 0 }, leaks: {} });
-  assert.deepEqual(mappingClasses(one).map(({ id, part, bytes }) => [id, part, bytes]), [['seep itself', 4096, 0]]);
+  const one = recording({
+    strings: ['other', 'seep itself'],
+    mappings: { at: 'end', rows: table([{ class: 0, name: 1, address: -1, bytes: 2 ** 38, rss_bytes: 4096, blocks: 0 }]) },
+    functions: { count: 0 },
+    frames: { count: 0 },
+    nodes: { count: 1, parent: [-1], frame: [-1] },
+    sites: { count: 0 },
+    changes: { count: 0 },
+    leaks: {},
+  });
+  assert.deepEqual(
+    mappingClasses(one).map(({ id, part, bytes }) => [id, part, bytes]),
+    [['seep itself', 4096, 0]],
+  );
 });

@@ -7,8 +7,34 @@ import { toCsv } from '../csv.js';
 import { download, h } from '../dom.js';
 import { keeper } from '../findings.js';
 import { bytes, count, moment, number, rate, share, time } from '../format.js';
-import { LEAK_CLASSES, foldSteps, growingSites, growthOf, hoursText, leakClass, leakRows, leakSums, lineBetween, wrongRelease } from '../leak-rows.js';
-import { command, copyButton, drawnPage, emptyState, fileArgument, lead, notice, openTable, section, siteChart, siteLinks, siteWords, stackPart, wholeRunNote } from '../parts.js';
+import {
+  LEAK_CLASSES,
+  foldSteps,
+  growingSites,
+  growthOf,
+  hoursText,
+  leakClass,
+  leakRows,
+  leakSums,
+  lineBetween,
+  wrongRelease,
+} from '../leak-rows.js';
+import {
+  command,
+  copyButton,
+  drawnPage,
+  emptyState,
+  fileArgument,
+  lead,
+  notice,
+  openTable,
+  section,
+  siteChart,
+  siteLinks,
+  siteWords,
+  stackPart,
+  wholeRunNote,
+} from '../parts.js';
 import { courseOf } from '../view.js';
 
 const SHOWN_FIRST = ['definite', 'possible'];
@@ -19,77 +45,155 @@ const shownClasses = (state) => (state.get('classes') === '' ? SHOWN_FIRST : sta
 
 /** The four classes with their sums, as switches of the list below. */
 function classCards({ recording, state }, keep) {
-  const sums = leakSums(recording, keep), shown = shownClasses(state);
+  const sums = leakSums(recording, keep),
+    shown = shownClasses(state);
   const toggle = (id) => {
     const next = LEAK_CLASSES.map((one) => one.id).filter((one) => (one === id) !== shown.includes(one));
     state.set({ classes: next.join(',') === SHOWN_FIRST.join(',') ? '' : next.join(',') || 'none' });
   };
-  return h('div', { class: 'cards', role: 'group', 'aria-label': 'Classes: which of them are listed' }, LEAK_CLASSES.map(({ id, title, meaning, todo, error }) => {
-    const whole = recording.leaks[id], part = sums[id], cut = part.bytes !== whole.bytes || part.blocks !== whole.blocks;
-    return h('button', { type: 'button', class: `card${error && whole.blocks ? ' bad' : ''}`, 'aria-pressed': String(shown.includes(id)), dataset: { keep: `class-${id}` }, onclick: () => toggle(id) },
-      h('span', { class: 'card-title' }, title), h('span', { class: 'big' }, bytes(whole.bytes)),
-      h('span', { class: 'card-text' }, `in ${count(whole.blocks, 'block')}${error ? (whole.blocks ? ' · an error' : ' · fine') : ''}`),
-      cut && h('span', { class: 'card-text' }, `${bytes(part.bytes)} in ${count(part.blocks, 'block')} in this choice`),
-      h('span', { class: 'card-help' }, `${meaning} ${todo}`),
-      h('span', { class: 'card-switch' }, shown.includes(id) ? '☑ listed below' : '☐ not listed'));
-  }));
+  return h(
+    'div',
+    { class: 'cards', role: 'group', 'aria-label': 'Classes: which of them are listed' },
+    LEAK_CLASSES.map(({ id, title, meaning, todo, error }) => {
+      const whole = recording.leaks[id],
+        part = sums[id],
+        cut = part.bytes !== whole.bytes || part.blocks !== whole.blocks;
+      return h(
+        'button',
+        {
+          type: 'button',
+          class: `card${error && whole.blocks ? ' bad' : ''}`,
+          'aria-pressed': String(shown.includes(id)),
+          dataset: { keep: `class-${id}` },
+          onclick: () => toggle(id),
+        },
+        h('span', { class: 'card-title' }, title),
+        h('span', { class: 'big' }, bytes(whole.bytes)),
+        h('span', { class: 'card-text' }, `in ${count(whole.blocks, 'block')}${error ? (whole.blocks ? ' · an error' : ' · fine') : ''}`),
+        cut && h('span', { class: 'card-text' }, `${bytes(part.bytes)} in ${count(part.blocks, 'block')} in this choice`),
+        h('span', { class: 'card-help' }, `${meaning} ${todo}`),
+        h('span', { class: 'card-switch' }, shown.includes(id) ? '☑ listed below' : '☐ not listed'),
+      );
+    }),
+  );
 }
 
 /** The growth of a site as a word with a sign and a line. */
 function growthCell({ recording, view }, site) {
-  const growth = growthOf(recording, site), words = growth.word || 'not known';
-  const course = recording.changes.count && site >= 0 ? lineBetween(courseOf(recording, site), view.moment.of === OF.RANGE ? view.moment : { from: 0, to: Infinity }) : null;
-  return h('span', { class: `growth ${growth.word}`, title: growth.help },
-    course && course.values.length > 1 ? sparkline(course.values, { times: course.ms, width: 90, height: 22, label: `held over time: ${words}` }) : null,
-    h('span', null, `${SIGNS[growth.word]} ${words}${growth.perHour ? ` ${rate(growth.perHour)}` : ''}`));
+  const growth = growthOf(recording, site),
+    words = growth.word || 'not known';
+  const course =
+    recording.changes.count && site >= 0
+      ? lineBetween(courseOf(recording, site), view.moment.of === OF.RANGE ? view.moment : { from: 0, to: Infinity })
+      : null;
+  return h(
+    'span',
+    { class: `growth ${growth.word}`, title: growth.help },
+    course && course.values.length > 1
+      ? sparkline(course.values, { times: course.ms, width: 90, height: 22, label: `held over time: ${words}` })
+      : null,
+    h('span', null, `${SIGNS[growth.word]} ${words}${growth.perHour ? ` ${rate(growth.perHour)}` : ''}`),
+  );
 }
 
 function growthWords({ recording, view }, site) {
   const { word, help, perHour } = growthOf(recording, site);
   const ahead = perHour > 0 ? ` At this rate it takes ${hoursText(GIB / perHour)} for 1 GiB more.` : '';
-  const more = view.columns.live_bytes[site], range = view.moment.of === OF.RANGE ? ` In the chosen range it became ${bytes(Math.abs(more))} ${more < 0 ? 'less' : 'more'}.` : '';
+  const more = view.columns.live_bytes[site],
+    range = view.moment.of === OF.RANGE ? ` In the chosen range it became ${bytes(Math.abs(more))} ${more < 0 ? 'less' : 'more'}.` : '';
   return h('p', null, h('strong', null, `${SIGNS[word]} ${word || 'growth not known'}: `), help, ahead, range);
 }
 
 /** Who holds a block: from a root, step by step. */
 function pathPart(context, path) {
   const { recording } = context;
-  return h('div', { class: 'part' }, h('h3', null, 'Who holds it'), h('ol', { class: 'path' },
-    h('li', { class: 'root' }, h('code', null, path.root || 'a lost block')),
-    foldSteps(path.steps ?? []).map(({ step, more }) => (more ? h('li', { class: 'fold' }, `… ${count(more, 'more step')} of the same kind (${step.text})`) : h('li', null,
-      '→ ', h('code', { class: 'member' }, step.text), ' ', step.type && h('span', { class: 'type' }, `${step.type}, `), `${bytes(step.bytes)} `, h('code', { class: 'address' }, step.block), ' ',
-      step.site >= 0 ? ['from ', siteLink(context, step.site)] : null)))),
-  path.retained_bytes ? h('p', null, `${bytes(path.retained_bytes)} would be freed with it.`) : null);
+  return h(
+    'div',
+    { class: 'part' },
+    h('h3', null, 'Who holds it'),
+    h(
+      'ol',
+      { class: 'path' },
+      h('li', { class: 'root' }, h('code', null, path.root || 'a lost block')),
+      foldSteps(path.steps ?? []).map(({ step, more }) =>
+        more
+          ? h('li', { class: 'fold' }, `… ${count(more, 'more step')} of the same kind (${step.text})`)
+          : h(
+              'li',
+              null,
+              '→ ',
+              h('code', { class: 'member' }, step.text),
+              ' ',
+              step.type && h('span', { class: 'type' }, `${step.type}, `),
+              `${bytes(step.bytes)} `,
+              h('code', { class: 'address' }, step.block),
+              ' ',
+              step.site >= 0 ? ['from ', siteLink(context, step.site)] : null,
+            ),
+      ),
+    ),
+    path.retained_bytes ? h('p', null, `${bytes(path.retained_bytes)} would be freed with it.`) : null,
+  );
 }
 
 /** Rules that silence this stack, in the forms of both tools. */
 function rulesPart(recording, row) {
   const { rows } = recording.leaks;
   if (rows.lsan[row] < 0 && rows.valgrind[row] < 0) return null;
-  const form = (title, text, use) => text && h('div', { class: 'rule' }, h('p', null, h('strong', null, title), ' ', copyButton(text, `rule for ${title}`)), h('pre', { tabindex: '0' }, text), h('p', { class: 'place' }, use));
-  return h('details', { class: 'part', dataset: { keep: `rule-${row}` } }, h('summary', null, 'Suppress this: it is known, or not ours to mend'),
+  const form = (title, text, use) =>
+    text &&
+    h(
+      'div',
+      { class: 'rule' },
+      h('p', null, h('strong', null, title), ' ', copyButton(text, `rule for ${title}`)),
+      h('pre', { tabindex: '0' }, text),
+      h('p', { class: 'place' }, use),
+    );
+  return h(
+    'details',
+    { class: 'part', dataset: { keep: `rule-${row}` } },
+    h('summary', null, 'Suppress this: it is known, or not ours to mend'),
     form('LeakSanitizer', recording.text(rows.lsan[row]), 'A line of a file for seep … --suppressions FILE, or LSAN_OPTIONS=suppressions=FILE.'),
-    form('Valgrind', recording.text(rows.valgrind[row]), 'An entry of a file for seep … --suppressions FILE, or valgrind --suppressions=FILE.'));
+    form('Valgrind', recording.text(rows.valgrind[row]), 'An entry of a file for seep … --suppressions FILE, or valgrind --suppressions=FILE.'),
+  );
 }
 
 /** How many of the blocks of a place it concerns: all, or one in ten, points to different mistakes. */
-const partWords = (blocks, all, kind) => (blocks >= all ? `That is all that was ever allocated here by ${kind}. ` : `That is ${share(blocks, all)} of the ${number(all)} blocks that were allocated here by ${kind}: the others were freed, or are held. `);
+const partWords = (blocks, all, kind) =>
+  blocks >= all
+    ? `That is all that was ever allocated here by ${kind}. `
+    : `That is ${share(blocks, all)} of the ${number(all)} blocks that were allocated here by ${kind}: the others were freed, or are held. `;
 
 function rowDetail(context, row, keep) {
-  const { recording } = context, { rows } = recording.leaks, { sites } = recording;
-  const address = recording.text(rows.address[row.row]), type = recording.text(rows.type[row.row]), path = recording.paths[rows.path[row.row]];
-  const about = leakClass(row.class), steps = path?.steps?.length > 0;
+  const { recording } = context,
+    { rows } = recording.leaks,
+    { sites } = recording;
+  const address = recording.text(rows.address[row.row]),
+    type = recording.text(rows.type[row.row]),
+    path = recording.paths[rows.path[row.row]];
+  const about = leakClass(row.class),
+    steps = path?.steps?.length > 0;
   return [
-    h('p', null, h('strong', null, `${bytes(row.bytes)} in ${count(row.blocks, 'block')} ${about.title}`), row.hangingBlocks ? `, and ${bytes(row.hangingBytes)} in ${count(row.hangingBlocks, 'block')} hang on ${row.blocks === 1 ? 'it' : 'them'}` : '', '. ',
+    h(
+      'p',
+      null,
+      h('strong', null, `${bytes(row.bytes)} in ${count(row.blocks, 'block')} ${about.title}`),
+      row.hangingBlocks ? `, and ${bytes(row.hangingBytes)} in ${count(row.hangingBlocks, 'block')} hang on ${row.blocks === 1 ? 'it' : 'them'}` : '',
+      '. ',
       row.site >= 0 ? partWords(row.blocks, sites.allocs[row.site], recording.kindOf(row.site)) : '',
       `The oldest was ${time(row.ageMs)} old at the search${address ? [' (at ', address, ')'].join('') : ''}.`,
-      type ? [' Its type: ', h('code', null, type), '.'] : null),
-    about.error ? h('p', null, 'The stack is where it was allocated; the mistake is where the last pointer to it was overwritten, or went out of scope.') : null,
+      type ? [' Its type: ', h('code', null, type), '.'] : null,
+    ),
+    about.error
+      ? h('p', null, 'The stack is where it was allocated; the mistake is where the last pointer to it was overwritten, or went out of scope.')
+      : null,
     row.site >= 0 ? growthWords(context, row.site) : null,
     row.site >= 0 ? siteChart(context, row.site, keep) : null,
     row.site >= 0 ? stackPart(context, sites.node[row.site], 'Allocated by') : null,
     steps || (path && row.class < 3) ? pathPart(context, path) : null,
-    !path && row.class === 1 ? h('p', null, 'Who holds it: ', command(`seep why ${fileArgument(recording)} ${row.site >= 0 ? `'#${sites.id[row.site]}'` : address}`)) : null,
+    !path && row.class === 1
+      ? h('p', null, 'Who holds it: ', command(`seep why ${fileArgument(recording)} ${row.site >= 0 ? `'#${sites.id[row.site]}'` : address}`))
+      : null,
     rulesPart(recording, row.row),
     row.site >= 0 ? h('p', { class: 'no-print' }, copyButton(reportText(recording, row), 'leak', 'Copy for a bug report')) : null,
     row.site >= 0 ? siteLinks(context, row.site) : null,
@@ -103,42 +207,87 @@ function allRules(recording, rows, column) {
 
 /** The row that a link from another page means, or the first. */
 function firstOpen(rows, state) {
-  const site = state.get('site'), meant = rows.filter((row) => site !== '' && String(row.site) === site);
+  const site = state.get('site'),
+    meant = rows.filter((row) => site !== '' && String(row.site) === site);
   return meant.length ? meant : rows.slice(0, 1);
 }
 
 /** The list for other programs: rules, and a file for a spreadsheet. */
 function listTools(recording, rows) {
-  const lsan = allRules(recording, rows, 'lsan'), valgrind = allRules(recording, rows, 'valgrind');
+  const lsan = allRules(recording, rows, 'lsan'),
+    valgrind = allRules(recording, rows, 'valgrind');
   const csv = [
-    ['class', (row) => leakClass(row.class).id], ['bytes', (row) => row.bytes], ['blocks', (row) => row.blocks], ['hanging_bytes', (row) => row.hangingBytes], ['hanging_blocks', (row) => row.hangingBlocks],
-    ['age_ms', (row) => row.ageMs], ['growth', (row) => (row.site >= 0 ? growthOf(recording, row.site).word : '')], ['stack', (row) => (row.site >= 0 ? stackText(recording, recording.sites.node[row.site]) : '')],
+    ['class', (row) => leakClass(row.class).id],
+    ['bytes', (row) => row.bytes],
+    ['blocks', (row) => row.blocks],
+    ['hanging_bytes', (row) => row.hangingBytes],
+    ['hanging_blocks', (row) => row.hangingBlocks],
+    ['age_ms', (row) => row.ageMs],
+    ['growth', (row) => (row.site >= 0 ? growthOf(recording, row.site).word : '')],
+    ['stack', (row) => (row.site >= 0 ? stackText(recording, recording.sites.node[row.site]) : '')],
   ].map(([label, value]) => ({ label, value }));
-  return h('p', { class: 'no-print' }, h('button', { type: 'button', class: 'copy', onclick: () => download('leaks.csv', toCsv(csv, rows), 'text/csv') }, 'Download as CSV'), ' ',
-    lsan || valgrind ? ['Rules that suppress all of this list: ', lsan && copyButton(lsan, 'rules', 'Copy for LeakSanitizer'), ' ', valgrind && copyButton(valgrind, 'rules', 'Copy for Valgrind')] : null);
+  return h(
+    'p',
+    { class: 'no-print' },
+    h('button', { type: 'button', class: 'copy', onclick: () => download('leaks.csv', toCsv(csv, rows), 'text/csv') }, 'Download as CSV'),
+    ' ',
+    lsan || valgrind
+      ? [
+          'Rules that suppress all of this list: ',
+          lsan && copyButton(lsan, 'rules', 'Copy for LeakSanitizer'),
+          ' ',
+          valgrind && copyButton(valgrind, 'rules', 'Copy for Valgrind'),
+        ]
+      : null,
+  );
 }
 
 /** What one would write to those who wrote the code. */
 function reportText(recording, row) {
-  return `${bytes(row.bytes)} in ${count(row.blocks, 'block')} ${leakClass(row.class).title}${row.hangingBlocks ? `, ${bytes(row.hangingBytes)} in ${count(row.hangingBlocks, 'block')} hang on them` : ''}\n`
-    + `${recording.meta.program ?? ''}, searched ${recording.leaks.when}\nallocated by ${recording.kindOf(row.site)}:\n${stackText(recording, recording.sites.node[row.site]).replace(/^/gm, '  ')}\n`;
+  return (
+    `${bytes(row.bytes)} in ${count(row.blocks, 'block')} ${leakClass(row.class).title}${row.hangingBlocks ? `, ${bytes(row.hangingBytes)} in ${count(row.hangingBlocks, 'block')} hang on them` : ''}\n` +
+    `${recording.meta.program ?? ''}, searched ${recording.leaks.when}\nallocated by ${recording.kindOf(row.site)}:\n${stackText(recording, recording.sites.node[row.site]).replace(/^/gm, '  ')}\n`
+  );
 }
 
 function leakList(context, passes, keep) {
-  const { recording, state } = context, shown = shownClasses(state), rows = leakRows(recording, passes, shown);
+  const { recording, state } = context,
+    shown = shownClasses(state),
+    rows = leakRows(recording, passes, shown);
   if (!rows.length) return emptyRows(context, shown);
-  const lost = rows.filter((row) => row.class === 4), sum = lost.reduce((all, row) => all + row.weight, 0);
-  const listed = LEAK_CLASSES.filter(({ id }) => shown.includes(id)).map(({ title }) => title).join(', ');
+  const lost = rows.filter((row) => row.class === 4),
+    sum = lost.reduce((all, row) => all + row.weight, 0);
+  const listed = LEAK_CLASSES.filter(({ id }) => shown.includes(id))
+    .map(({ title }) => title)
+    .join(', ');
   return [
-    lost.length > 3 ? h('p', null, `The first three of ${count(lost.length, 'place')} have ${share(lost.slice(0, 3).reduce((all, row) => all + row.weight, 0), sum)} of what is lost. Begin there.`) : null,
+    lost.length > 3
+      ? h(
+          'p',
+          null,
+          `The first three of ${count(lost.length, 'place')} have ${share(
+            lost.slice(0, 3).reduce((all, row) => all + row.weight, 0),
+            sum,
+          )} of what is lost. Begin there.`,
+        )
+      : null,
     openTable({
-      caption: `The worst class and then the largest first: ${listed}`, rows, state, name: 'leak', opened: firstOpen(rows, state),
+      caption: `The worst class and then the largest first: ${listed}`,
+      rows,
+      state,
+      name: 'leak',
+      opened: firstOpen(rows, state),
       key: (row) => `${leakClass(row.class).id}-${row.site >= 0 ? recording.sites.id[row.site] : 'rest'}`,
       columns: [
         { label: 'Allocated in', cell: (row) => (row.site >= 0 ? siteWords(recording, row.site) : '(all others)') },
         { label: 'Class', cell: (row) => leakClass(row.class).title },
         { label: 'Bytes', numeric: true, cell: (row) => bytes(row.bytes) },
-        { label: 'Hanging on it', numeric: true, title: 'Indirectly lost: goes away with it', cell: (row) => (row.hangingBlocks ? `+ ${bytes(row.hangingBytes)}` : '') },
+        {
+          label: 'Hanging on it',
+          numeric: true,
+          title: 'Indirectly lost: goes away with it',
+          cell: (row) => (row.hangingBlocks ? `+ ${bytes(row.hangingBytes)}` : ''),
+        },
         { label: 'Blocks', numeric: true, cell: (row) => number(row.blocks) },
         { label: 'Growth', cell: (row) => (row.site >= 0 ? growthCell(context, row.site) : '') },
         { label: 'Oldest', numeric: true, title: 'Age of the oldest block at the search', cell: (row) => time(row.ageMs) },
@@ -150,101 +299,201 @@ function leakList(context, passes, keep) {
 }
 
 function emptyRows({ recording }, shown) {
-  const { leaks } = recording, listed = shown.filter((id) => leaks[id]?.blocks);
+  const { leaks } = recording,
+    listed = shown.filter((id) => leaks[id]?.blocks);
   if (!listed.length) {
     const others = LEAK_CLASSES.filter(({ id }) => !shown.includes(id) && leaks[id].blocks);
-    return emptyState(leaks.definite.blocks ? 'None of the chosen classes has blocks.' : 'Nothing is lost.', leaks.definite.blocks ? '' : `Searched ${leaks.when}: every block that was not freed can still be reached, or there is none.`,
-      others.length > 0 && `Also there: ${others.map(({ title }) => title).join(', ')}. The buttons above list them.`);
+    return emptyState(
+      leaks.definite.blocks ? 'None of the chosen classes has blocks.' : 'Nothing is lost.',
+      leaks.definite.blocks ? '' : `Searched ${leaks.when}: every block that was not freed can still be reached, or there is none.`,
+      others.length > 0 && `Also there: ${others.map(({ title }) => title).join(', ')}. The buttons above list them.`,
+    );
   }
-  return emptyState('No leaks in this choice.', 'There are some in the whole recording: the filter, the thread, the sizes or the range in the bar above leave them out.', 'Clear them to see all.');
+  return emptyState(
+    'No leaks in this choice.',
+    'There are some in the whole recording: the filter, the thread, the sizes or the range in the bar above leave them out.',
+    'Clear them to see all.',
+  );
 }
 
 /** No search: this must not look like "no leaks". */
 function notSearched({ recording, state }) {
   const why = (recording.leaks.why_not || 'no search was made').replace(/\.$/, '');
   return [
-    notice('warn', 'Not searched for leaks.', `${why[0].toUpperCase()}${why.slice(1)}. So it is not known whether something is lost: this does not mean that nothing is.`),
-    recording.meta.running ? h('p', null, 'Search it now, in a terminal; the program goes on meanwhile: ', command(`seep leaks ${recording.meta.pid ?? 'PID'}`))
-      : h('p', null, 'What to do: record it without ', h('code', null, '--no-leak-scan'), ' and let the program end by itself (exit, or a return from main); or, while it is being recorded, ask for a search: ', command('seep leaks PID')),
-    h('p', null, 'Until then, ', h('a', { href: state.link({ page: 'table', cost: 'live' }) }, 'what was not freed'), ' and what grows are the best hints.'),
+    notice(
+      'warn',
+      'Not searched for leaks.',
+      `${why[0].toUpperCase()}${why.slice(1)}. So it is not known whether something is lost: this does not mean that nothing is.`,
+    ),
+    recording.meta.running
+      ? h('p', null, 'Search it now, in a terminal; the program goes on meanwhile: ', command(`seep leaks ${recording.meta.pid ?? 'PID'}`))
+      : h(
+          'p',
+          null,
+          'What to do: record it without ',
+          h('code', null, '--no-leak-scan'),
+          ' and let the program end by itself (exit, or a return from main); or, while it is being recorded, ask for a search: ',
+          command('seep leaks PID'),
+        ),
+    h(
+      'p',
+      null,
+      'Until then, ',
+      h('a', { href: state.link({ page: 'table', cost: 'live' }) }, 'what was not freed'),
+      ' and what grows are the best hints.',
+    ),
   ];
 }
 
 /** Held more and more, though it is not lost: caches without a limit, lists that are only added to. */
 function growing(context, passes, keep) {
-  const { recording, state } = context, sites = growingSites(recording, passes);
+  const { recording, state } = context,
+    sites = growingSites(recording, passes);
   if (!sites.length) return null;
-  return section('Growing', h('p', null, recording.leaks.scanned ? 'The program can still reach this memory, so no tool calls it a leak. But it gets more and more while the program runs: a cache without a limit, a list that is only added to.'
-    : 'Memory that gets more and more while the program runs: a leak, a cache without a limit, or a list that is only added to.'),
+  return section(
+    'Growing',
+    h(
+      'p',
+      null,
+      recording.leaks.scanned
+        ? 'The program can still reach this memory, so no tool calls it a leak. But it gets more and more while the program runs: a cache without a limit, a list that is only added to.'
+        : 'Memory that gets more and more while the program runs: a leak, a cache without a limit, or a list that is only added to.',
+    ),
     openTable({
-      caption: 'Places that hold more and more, the fastest first', rows: sites, state, name: 'grow', key: (site) => String(recording.sites.id[site]),
+      caption: 'Places that hold more and more, the fastest first',
+      rows: sites,
+      state,
+      name: 'grow',
+      key: (site) => String(recording.sites.id[site]),
       columns: [
         { label: 'Allocated in', cell: (site) => siteWords(recording, site) },
         { label: recording.meta.running ? 'Held now' : 'Held at the end', numeric: true, cell: (site) => bytes(recording.sites.live_bytes[site]) },
         { label: 'Blocks', numeric: true, cell: (site) => number(recording.sites.live_blocks[site]) },
         { label: 'Growth', cell: (site) => growthCell(context, site) },
       ],
-      detail: (site) => [growthWords(context, site), siteChart(context, site, keep), stackPart(context, recording.sites.node[site], 'Allocated by'),
-        h('p', null, 'Who holds it: ', command(`seep why ${fileArgument(recording)} '#${recording.sites.id[site]}'`)), siteLinks(context, site)],
-    }));
+      detail: (site) => [
+        growthWords(context, site),
+        siteChart(context, site, keep),
+        stackPart(context, recording.sites.node[site], 'Allocated by'),
+        h('p', null, 'Who holds it: ', command(`seep why ${fileArgument(recording)} '#${recording.sites.id[site]}'`)),
+        siteLinks(context, site),
+      ],
+    }),
+  );
 }
 
 function wrongDetail(context, i) {
-  const { recording } = context, { errors } = recording, site = errors.site[i];
+  const { recording } = context,
+    { errors } = recording,
+    site = errors.site[i];
   return [
-    h('p', null, `${number(errors.times[i])} ${errors.times[i] === 1 ? 'time' : 'times'}, first at ${moment(errors.first_ms[i])}, address ${recording.text(errors.address[i]) || 'unknown'}`,
-      errors.size[i] ? `, ${bytes(errors.size[i])}` : '', errors.thread[i] > 0 ? `, in thread ${recording.threadName(errors.thread[i])}` : '', '. ', wrongRelease(recording.text(errors.type[i])).todo),
-    h('div', { class: 'columns' }, stackPart(context, Math.max(0, errors.release_node[i]), 'Released by'), site >= 0 ? stackPart(context, recording.sites.node[site], 'Allocated by')
-      : h('div', { class: 'part' }, h('h3', null, 'Allocated by'), h('p', null, 'Not known: no recorded call gave this address.'))),
+    h(
+      'p',
+      null,
+      `${number(errors.times[i])} ${errors.times[i] === 1 ? 'time' : 'times'}, first at ${moment(errors.first_ms[i])}, address ${recording.text(errors.address[i]) || 'unknown'}`,
+      errors.size[i] ? `, ${bytes(errors.size[i])}` : '',
+      errors.thread[i] > 0 ? `, in thread ${recording.threadName(errors.thread[i])}` : '',
+      '. ',
+      wrongRelease(recording.text(errors.type[i])).todo,
+    ),
+    h(
+      'div',
+      { class: 'columns' },
+      stackPart(context, Math.max(0, errors.release_node[i]), 'Released by'),
+      site >= 0
+        ? stackPart(context, recording.sites.node[site], 'Allocated by')
+        : h('div', { class: 'part' }, h('h3', null, 'Allocated by'), h('p', null, 'Not known: no recorded call gave this address.')),
+    ),
   ];
 }
 
 function wrongReleases(context) {
-  const { recording, state } = context, { errors } = recording;
-  if (!errors.count) return section('Wrong releases', h('p', null, 'None: no block was freed twice, by the wrong function, or without having been allocated.'));
+  const { recording, state } = context,
+    { errors } = recording;
+  if (!errors.count)
+    return section('Wrong releases', h('p', null, 'None: no block was freed twice, by the wrong function, or without having been allocated.'));
   const frameOf = (i) => (errors.release_node[i] > 0 ? recording.nodes.frame[recording.trimmedNode(errors.release_node[i])] : -1);
-  return section('Wrong releases', h('p', null, 'Each of these is a mistake that can crash the program, or damage its memory.'), openTable({
-    caption: 'Releases that went wrong', rows: Array.from({ length: errors.count }, (_, i) => i), state, name: 'wrong', opened: [0], key: (i) => String(i),
-    columns: [
-      { label: 'Released in', cell: (i) => [h('code', null, recording.functionName(frameOf(i))), ' ', h('span', { class: 'place' }, recording.placeOf(frameOf(i)))] },
-      { label: 'What', cell: (i) => recording.text(errors.what[i]) || wrongRelease(recording.text(errors.type[i])).title },
-      { label: 'Times', numeric: true, cell: (i) => number(errors.times[i]) },
-      { label: 'First', numeric: true, cell: (i) => moment(errors.first_ms[i]) },
-    ],
-    detail: (i) => wrongDetail(context, i),
-  }));
+  return section(
+    'Wrong releases',
+    h('p', null, 'Each of these is a mistake that can crash the program, or damage its memory.'),
+    openTable({
+      caption: 'Releases that went wrong',
+      rows: Array.from({ length: errors.count }, (_, i) => i),
+      state,
+      name: 'wrong',
+      opened: [0],
+      key: (i) => String(i),
+      columns: [
+        {
+          label: 'Released in',
+          cell: (i) => [h('code', null, recording.functionName(frameOf(i))), ' ', h('span', { class: 'place' }, recording.placeOf(frameOf(i)))],
+        },
+        { label: 'What', cell: (i) => recording.text(errors.what[i]) || wrongRelease(recording.text(errors.type[i])).title },
+        { label: 'Times', numeric: true, cell: (i) => number(errors.times[i]) },
+        { label: 'First', numeric: true, cell: (i) => moment(errors.first_ms[i]) },
+      ],
+      detail: (i) => wrongDetail(context, i),
+    }),
+  );
 }
 
 /** File descriptors and other things with a handle. */
 function resources(context) {
-  const { recording, state } = context, { resources: all } = recording;
-  const rows = Array.from({ length: all.count }, (_, i) => i).filter((i) => all.held[i] > 0).sort((a, b) => all.held[b] - all.held[a] || a - b);
+  const { recording, state } = context,
+    { resources: all } = recording;
+  const rows = Array.from({ length: all.count }, (_, i) => i)
+    .filter((i) => all.held[i] > 0)
+    .sort((a, b) => all.held[b] - all.held[a] || a - b);
   if (!all.count) return null;
   if (!rows.length) return section('Resources', h('p', null, 'All that was acquired was released.'));
   const frameOf = (i) => (all.node[i] > 0 ? recording.nodes.frame[recording.trimmedNode(all.node[i])] : -1);
-  return section('Resources that are still held', openTable({
-    caption: 'File descriptors and what the program told of with SEEP_RESOURCE_ACQUIRE', rows, state, name: 'held', key: (i) => String(i),
-    columns: [
-      { label: 'Acquired in', cell: (i) => [h('code', null, recording.functionName(frameOf(i))), ' ', h('span', { class: 'place' }, recording.placeOf(frameOf(i)))] },
-      { label: 'Type', cell: (i) => recording.text(all.type[i]) },
-      { label: 'Held', numeric: true, cell: (i) => number(all.held[i]) },
-      { label: 'Acquired', numeric: true, cell: (i) => number(all.acquired[i]) },
-      { label: 'Released', numeric: true, cell: (i) => number(all.released[i]) },
-    ],
-    detail: (i) => stackPart(context, Math.max(0, all.node[i]), 'Acquired by'),
-  }));
+  return section(
+    'Resources that are still held',
+    openTable({
+      caption: 'File descriptors and what the program told of with SEEP_RESOURCE_ACQUIRE',
+      rows,
+      state,
+      name: 'held',
+      key: (i) => String(i),
+      columns: [
+        {
+          label: 'Acquired in',
+          cell: (i) => [h('code', null, recording.functionName(frameOf(i))), ' ', h('span', { class: 'place' }, recording.placeOf(frameOf(i)))],
+        },
+        { label: 'Type', cell: (i) => recording.text(all.type[i]) },
+        { label: 'Held', numeric: true, cell: (i) => number(all.held[i]) },
+        { label: 'Acquired', numeric: true, cell: (i) => number(all.acquired[i]) },
+        { label: 'Released', numeric: true, cell: (i) => number(all.released[i]) },
+      ],
+      detail: (i) => stackPart(context, Math.max(0, all.node[i]), 'Acquired by'),
+    }),
+  );
 }
 
 function draw(context, keep) {
-  const { recording, view } = context, { leaks } = recording, passes = keeper(view);
+  const { recording, view } = context,
+    { leaks } = recording,
+    passes = keeper(view);
   return [
     lead('Memory that was not given back: what is lost for good, what only gets more, and what was released wrongly.'),
-    leaks.scanned ? [
-      h('p', null, `Searched ${leaks.when || 'once'}. Each block that was not freed is in one of four classes; only the first one is an error.`),
-      classCards(context, passes), wholeRunNote(view, 'The search has numbers'), section('By place', leakList(context, passes, keep)),
-      leaks.suppressed.blocks ? h('p', null, `Besides, ${bytes(leaks.suppressed.bytes)} in ${count(leaks.suppressed.blocks, 'block')} that are lost were suppressed by rules and are in no number above.`) : null,
-    ] : notSearched(context),
-    growing(context, passes, keep), wrongReleases(context), resources(context),
+    leaks.scanned
+      ? [
+          h('p', null, `Searched ${leaks.when || 'once'}. Each block that was not freed is in one of four classes; only the first one is an error.`),
+          classCards(context, passes),
+          wholeRunNote(view, 'The search has numbers'),
+          section('By place', leakList(context, passes, keep)),
+          leaks.suppressed.blocks
+            ? h(
+                'p',
+                null,
+                `Besides, ${bytes(leaks.suppressed.bytes)} in ${count(leaks.suppressed.blocks, 'block')} that are lost were suppressed by rules and are in no number above.`,
+              )
+            : null,
+        ]
+      : notSearched(context),
+    growing(context, passes, keep),
+    wrongReleases(context),
+    resources(context),
   ];
 }
 

@@ -23,7 +23,12 @@ function textOf({ recording, served, state }, file, again) {
   const key = `${recording.index} ${file}`;
   if (!fetched.has(key)) {
     fetched.set(key, null);
-    ask(served, recording, file).then((answer) => fetched.set(key, answer), (error) => fetched.set(key, { trouble: error.message })).then(() => state.get('page') === 'source' && again());
+    ask(served, recording, file)
+      .then(
+        (answer) => fetched.set(key, answer),
+        (error) => fetched.set(key, { trouble: error.message }),
+      )
+      .then(() => state.get('page') === 'source' && again());
   }
   return fetched.get(key);
 }
@@ -40,33 +45,110 @@ async function ask(served, recording, file) {
 function fileTable({ recording, state, view }, files, chosen) {
   const whole = view.totals.weight;
   return keptTable(state, 'files', {
-    caption: 'Source files. Enter or a click opens one', rows: files, height: files.length > 12 ? '330px' : null, sort: { id: 'total', descending: true },
-    onopen: (entry) => state.set({ file: recording.text(entry.file), line: '' }), selected: (entry) => recording.text(entry.file) === chosen, columns: [
-      { id: 'name', label: 'File', value: (entry) => base(recording.text(entry.file)), cell: (entry) => [recording.text(entry.file) === chosen ? '✓ ' : '', h('code', { title: recording.text(entry.file) }, base(recording.text(entry.file)))] },
-      { id: 'total', label: 'Total', title: 'Of all stacks that pass through the file', numeric: true, value: (entry) => entry.total, cell: (entry) => meter(entry.total, whole, valueText(view.cost, entry.total)) },
+    caption: 'Source files. Enter or a click opens one',
+    rows: files,
+    height: files.length > 12 ? '330px' : null,
+    sort: { id: 'total', descending: true },
+    onopen: (entry) => state.set({ file: recording.text(entry.file), line: '' }),
+    selected: (entry) => recording.text(entry.file) === chosen,
+    columns: [
+      {
+        id: 'name',
+        label: 'File',
+        value: (entry) => base(recording.text(entry.file)),
+        cell: (entry) => [
+          recording.text(entry.file) === chosen ? '✓ ' : '',
+          h('code', { title: recording.text(entry.file) }, base(recording.text(entry.file))),
+        ],
+      },
+      {
+        id: 'total',
+        label: 'Total',
+        title: 'Of all stacks that pass through the file',
+        numeric: true,
+        value: (entry) => entry.total,
+        cell: (entry) => meter(entry.total, whole, valueText(view.cost, entry.total)),
+      },
       { id: 'share', label: 'Of all', numeric: true, value: (entry) => entry.total, cell: (entry) => share(entry.total, whole) },
-      { id: 'own', label: 'Own', title: 'Allocated by calls in the file itself', numeric: true, value: (entry) => entry.own, cell: (entry) => valueText(view.cost, entry.own) },
+      {
+        id: 'own',
+        label: 'Own',
+        title: 'Allocated by calls in the file itself',
+        numeric: true,
+        value: (entry) => entry.own,
+        cell: (entry) => valueText(view.cost, entry.own),
+      },
       { id: 'lines', label: 'Lines', numeric: true, value: (entry) => entry.lines.length, cell: (entry) => number(entry.lines.length) },
-      { id: 'path', label: 'Path', value: (entry) => recording.text(entry.file), cell: (entry) => h('span', { class: 'place', title: recording.text(entry.file) }, recording.text(entry.file)) },
+      {
+        id: 'path',
+        label: 'Path',
+        value: (entry) => recording.text(entry.file),
+        cell: (entry) => h('span', { class: 'place', title: recording.text(entry.file) }, recording.text(entry.file)),
+      },
     ],
   });
 }
 
 function lineTable({ state, view }, rows, hasText) {
-  const most = Math.max(...rows.map((row) => row.total), 1), chosen = Number(state.get('line'));
+  const most = Math.max(...rows.map((row) => row.total), 1),
+    chosen = Number(state.get('line'));
   const text = (value) => (value > 0 ? valueText(view.cost, value) : '');
   const costly = (row) => row.total > 0 || row.count > 0;
-  return h('div', { class: 'listing', tabindex: '0', role: 'region', 'aria-label': 'Lines of the file', dataset: { keep: 'listing' } }, h('table', { class: hasText ? null : 'bare' }, h('caption', { class: 'unseen' }, 'Lines with their cost'),
-    h('thead', null, h('tr', null, h('th', { scope: 'col', class: 'num' }, 'Total'), h('th', { scope: 'col', class: 'num' }, 'Own'), h('th', { scope: 'col', class: 'num' }, 'Count'), h('th', { scope: 'col', class: 'num' }, 'Line'), hasText && h('th', { scope: 'col' }, 'Source'))),
-    h('tbody', null, rows.map((row) => h('tr', { class: [costly(row) ? 'costly' : '', row.line === chosen ? 'chosen-line' : ''].join(' ').trim() || null, 'aria-current': row.line === chosen ? 'true' : null, dataset: { line: String(row.line) } },
-      h('td', { class: 'num' }, row.total > 0 ? meter(row.total, most, text(row.total)) : ''), h('td', { class: 'num' }, text(row.own)), h('td', { class: 'num' }, row.count > 0 ? number(row.count) : ''),
-      h('th', { scope: 'row', class: 'num' }, row.line > 0 ? (row.line === chosen ? `▸ ${row.line}` : String(row.line)) : 'unknown'), hasText && h('td', { class: 'code' }, row.text))))));
+  return h(
+    'div',
+    { class: 'listing', tabindex: '0', role: 'region', 'aria-label': 'Lines of the file', dataset: { keep: 'listing' } },
+    h(
+      'table',
+      { class: hasText ? null : 'bare' },
+      h('caption', { class: 'unseen' }, 'Lines with their cost'),
+      h(
+        'thead',
+        null,
+        h(
+          'tr',
+          null,
+          h('th', { scope: 'col', class: 'num' }, 'Total'),
+          h('th', { scope: 'col', class: 'num' }, 'Own'),
+          h('th', { scope: 'col', class: 'num' }, 'Count'),
+          h('th', { scope: 'col', class: 'num' }, 'Line'),
+          hasText && h('th', { scope: 'col' }, 'Source'),
+        ),
+      ),
+      h(
+        'tbody',
+        null,
+        rows.map((row) =>
+          h(
+            'tr',
+            {
+              class: [costly(row) ? 'costly' : '', row.line === chosen ? 'chosen-line' : ''].join(' ').trim() || null,
+              'aria-current': row.line === chosen ? 'true' : null,
+              dataset: { line: String(row.line) },
+            },
+            h('td', { class: 'num' }, row.total > 0 ? meter(row.total, most, text(row.total)) : ''),
+            h('td', { class: 'num' }, text(row.own)),
+            h('td', { class: 'num' }, row.count > 0 ? number(row.count) : ''),
+            h('th', { scope: 'row', class: 'num' }, row.line > 0 ? (row.line === chosen ? `▸ ${row.line}` : String(row.line)) : 'unknown'),
+            hasText && h('td', { class: 'code' }, row.text),
+          ),
+        ),
+      ),
+    ),
+  );
 }
 
 /** Why there is no text, and how to have it. */
 function withoutText({ recording, served }, answer) {
-  if (served) return answer?.trouble ? notice('warn', 'No text:', `${answer.trouble}. Lines with a cost are listed without it.`) : h('p', { role: 'status' }, 'Asking for the text …');
-  return h('p', { class: 'follow' }, 'Only lines with a cost are listed: the text of the source is not in this page, because pages are passed on. To have it: ', command(`seep html --source used ${fileArgument(recording)}`));
+  if (served)
+    return answer?.trouble
+      ? notice('warn', 'No text:', `${answer.trouble}. Lines with a cost are listed without it.`)
+      : h('p', { role: 'status' }, 'Asking for the text …');
+  return h(
+    'p',
+    { class: 'follow' },
+    'Only lines with a cost are listed: the text of the source is not in this page, because pages are passed on. To have it: ',
+    command(`seep html --source used ${fileArgument(recording)}`),
+  );
 }
 
 function scrollTo(box, line) {
@@ -76,39 +158,92 @@ function scrollTo(box, line) {
 
 /** The lines of the chosen file; drawn again by itself when the text comes from the server. */
 function fileSection(context, entry) {
-  const { recording, state, view } = context, file = recording.text(entry.file), box = h('div');
-  const hottest = entry.lines.reduce((most, line) => (line.own > most.own || (line.own === most.own && line.total > most.total) ? line : most), entry.lines[0]);
+  const { recording, state, view } = context,
+    file = recording.text(entry.file),
+    box = h('div');
+  const hottest = entry.lines.reduce(
+    (most, line) => (line.own > most.own || (line.own === most.own && line.total > most.total) ? line : most),
+    entry.lines[0],
+  );
   const again = () => {
-    const answer = textOf(context, file, again), text = answer?.lines ? answer : null;
+    const answer = textOf(context, file, again),
+      text = answer?.lines ? answer : null;
     fill(box, text ? null : withoutText(context, answer), lineTable(context, listing(entry.lines, text), Boolean(text)));
     requestAnimationFrame(() => scrollTo(box.querySelector('.listing'), state.get('line') || hottest?.line));
   };
   again();
   const byCost = [...entry.lines].sort((a, b) => b.own - a.own || b.total - a.total).slice(0, 5);
-  return section(base(file), h('p', null, h('code', { class: 'place' }, file), ` · ${valueText(view.cost, entry.total)} ${view.cost.label}, ${share(entry.total, view.totals.weight)} of all, in ${count(entry.lines.length, 'line')} · `,
-    h('a', { href: state.link({ page: 'flame', filter: `file:"${file.replaceAll('"', '')}"`, zoom: '' }) }, 'Flame graph of this file')),
-  h('p', { class: 'no-print' }, 'Go to: ', byCost.map((line) => [h('button', { type: 'button', dataset: { keep: `go-${line.line}` }, onclick: () => state.set({ line: line.line }) }, `line ${line.line || '?'} (${valueText(view.cost, line.own || line.total)})`), ' '])), box);
+  return section(
+    base(file),
+    h(
+      'p',
+      null,
+      h('code', { class: 'place' }, file),
+      ` · ${valueText(view.cost, entry.total)} ${view.cost.label}, ${share(entry.total, view.totals.weight)} of all, in ${count(entry.lines.length, 'line')} · `,
+      h('a', { href: state.link({ page: 'flame', filter: `file:"${file.replaceAll('"', '')}"`, zoom: '' }) }, 'Flame graph of this file'),
+    ),
+    h(
+      'p',
+      { class: 'no-print' },
+      'Go to: ',
+      byCost.map((line) => [
+        h(
+          'button',
+          { type: 'button', dataset: { keep: `go-${line.line}` }, onclick: () => state.set({ line: line.line }) },
+          `line ${line.line || '?'} (${valueText(view.cost, line.own || line.total)})`,
+        ),
+        ' ',
+      ]),
+    ),
+    box,
+  );
 }
 
 function nothing({ recording, view }) {
   let known = false;
   for (let f = 0; f < recording.functions.count && !known; f++) known = recording.functions.file[f] >= 0;
   if (!known) {
-    return emptyState('No source lines are known.', 'The program and its libraries have no debug information, or it was not found.', 'Build with -g, or add names later: ', command(`seep symbolize ${fileArgument(recording)} --debug-path DIR`));
+    return emptyState(
+      'No source lines are known.',
+      'The program and its libraries have no debug information, or it was not found.',
+      'Build with -g, or add names later: ',
+      command(`seep symbolize ${fileArgument(recording)} --debug-path DIR`),
+    );
   }
-  return emptyState(`Nothing ${view.cost.label} in this choice.`, 'The filter, the thread, the sizes or the range in the bar above leave out all stacks with known lines.', 'Clear them, or choose another cost.');
+  return emptyState(
+    `Nothing ${view.cost.label} in this choice.`,
+    'The filter, the thread, the sizes or the range in the bar above leave out all stacks with known lines.',
+    'Clear them, or choose another cost.',
+  );
 }
 
 function draw(context, keep) {
-  const { recording, state, view } = context, { files, unknown } = costsOfView(view);
-  const head = [lead('Which lines of the source allocate: the cost of each line, and of all that is called from it.'), h('div', { class: 'toolbar' }, costChooser(context))];
+  const { recording, state, view } = context,
+    { files, unknown } = costsOfView(view);
+  const head = [
+    lead('Which lines of the source allocate: the cost of each line, and of all that is called from it.'),
+    h('div', { class: 'toolbar' }, costChooser(context)),
+  ];
   if (!files.length) return [...head, nothing(context)];
-  const chosen = state.get('file') || recording.text(files.reduce((most, one) => (one.own > most.own ? one : most)).file), entry = files.find((one) => recording.text(one.file) === chosen);
+  const chosen = state.get('file') || recording.text(files.reduce((most, one) => (one.own > most.own ? one : most)).file),
+    entry = files.find((one) => recording.text(one.file) === chosen);
   const unit = view.cost.unit === 'bytes' ? bytes : number;
   return [
     ...head,
-    section('Files', keep(fileTable(context, files, chosen)).element, unknown > 0 ? h('p', { class: 'follow' }, `${unit(unknown)} (${share(unknown, view.totals.weight)}) are of stacks without any known line: code that was built without -g.`) : null),
-    entry ? fileSection(context, entry) : emptyState(`Nothing ${view.cost.label} in ${base(chosen)}.`, 'No stack of this choice passes through it.', 'Choose another file above.'),
+    section(
+      'Files',
+      keep(fileTable(context, files, chosen)).element,
+      unknown > 0
+        ? h(
+            'p',
+            { class: 'follow' },
+            `${unit(unknown)} (${share(unknown, view.totals.weight)}) are of stacks without any known line: code that was built without -g.`,
+          )
+        : null,
+    ),
+    entry
+      ? fileSection(context, entry)
+      : emptyState(`Nothing ${view.cost.label} in ${base(chosen)}.`, 'No stack of this choice passes through it.', 'Choose another file above.'),
   ];
 }
 

@@ -11,17 +11,44 @@ const TOP = 10;
 
 function threadTable({ recording, state }, rows) {
   const most = (key) => Math.max(...rows.map((row) => row[key]), 1);
-  const mosts = { bytes: most('bytes'), live: most('live') }, chosen = state.get('thread');
+  const mosts = { bytes: most('bytes'), live: most('live') },
+    chosen = state.get('thread');
   const toggle = (row) => state.set({ thread: String(row.thread) === chosen ? '' : row.thread });
   return keptTable(state, 'threads', {
-    caption: 'Threads. Enter or a click chooses one for all pages', rows, height: rows.length > 20 ? 'min(60vh, 560px)' : null, sort: { id: 'bytes', descending: true }, onopen: toggle,
-    selected: (row) => String(row.thread) === chosen, columns: [
+    caption: 'Threads. Enter or a click chooses one for all pages',
+    rows,
+    height: rows.length > 20 ? 'min(60vh, 560px)' : null,
+    sort: { id: 'bytes', descending: true },
+    onopen: toggle,
+    selected: (row) => String(row.thread) === chosen,
+    columns: [
       { id: 'name', label: 'Thread', value: (row) => row.name, cell: (row) => [String(row.thread) === chosen ? '✓ ' : '', row.name] },
       { id: 'tid', label: 'Id', numeric: true, value: (row) => row.tid, cell: (row) => (row.tid > 0 ? String(row.tid) : '–') },
       { id: 'allocs', label: 'Allocations', numeric: true, value: (row) => row.allocs, cell: (row) => number(row.allocs) },
-      { id: 'bytes', label: 'Allocated', title: 'All bytes ever allocated by it, mostly freed again', numeric: true, value: (row) => row.bytes, cell: (row) => meter(row.bytes, mosts.bytes, bytes(row.bytes)) },
-      { id: 'frees', label: 'Frees', title: 'Releases by this thread, whoever allocated', numeric: true, value: (row) => row.frees, cell: (row) => number(row.frees) },
-      { id: 'live', label: 'Not freed', title: 'Allocated by it and not freed, whoever should have', numeric: true, value: (row) => row.live, cell: (row) => meter(row.live, mosts.live, bytes(row.live)) },
+      {
+        id: 'bytes',
+        label: 'Allocated',
+        title: 'All bytes ever allocated by it, mostly freed again',
+        numeric: true,
+        value: (row) => row.bytes,
+        cell: (row) => meter(row.bytes, mosts.bytes, bytes(row.bytes)),
+      },
+      {
+        id: 'frees',
+        label: 'Frees',
+        title: 'Releases by this thread, whoever allocated',
+        numeric: true,
+        value: (row) => row.frees,
+        cell: (row) => number(row.frees),
+      },
+      {
+        id: 'live',
+        label: 'Not freed',
+        title: 'Allocated by it and not freed, whoever should have',
+        numeric: true,
+        value: (row) => row.live,
+        cell: (row) => meter(row.live, mosts.live, bytes(row.live)),
+      },
       { id: 'blocks', label: 'Blocks', numeric: true, value: (row) => row.liveBlocks, cell: (row) => number(row.liveBlocks) },
       { id: 'start', label: 'From', numeric: true, value: (row) => row.start, cell: (row) => moment(row.start) },
       { id: 'end', label: 'To', numeric: true, value: (row) => row.end || Infinity, cell: (row) => (row.end ? moment(row.end) : 'the end') },
@@ -31,23 +58,77 @@ function threadTable({ recording, state }, rows) {
 
 /** What the chosen thread does most. */
 function places(context, rows) {
-  const { recording, state, view } = context, row = rows.find((one) => String(one.thread) === state.get('thread'));
+  const { recording, state, view } = context,
+    row = rows.find((one) => String(one.thread) === state.get('thread'));
   if (!row) return h('p', null, 'Choose a thread to see only its stacks, here and on all other pages.');
   const { alloc_bytes: size, allocs } = view.columns;
-  const sites = Array.from({ length: recording.sites.count }, (_, s) => s).filter((s) => view.included[s] && allocs[s] > 0).sort((a, b) => size[b] - size[a] || a - b);
+  const sites = Array.from({ length: recording.sites.count }, (_, s) => s)
+    .filter((s) => view.included[s] && allocs[s] > 0)
+    .sort((a, b) => size[b] - size[a] || a - b);
   const all = sites.reduce((sum, s) => sum + size[s], 0);
-  return section(`What ${row.name} allocates`, sites.length ? h('div', { class: 'wide' }, h('table', null, h('caption', null, `The ${count(Math.min(TOP, sites.length), 'place')} with most bytes, of ${number(sites.length)}`),
-    h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Allocated in'), h('th', { scope: 'col', class: 'num' }, 'Bytes'), h('th', { scope: 'col', class: 'num' }, 'Share'), h('th', { scope: 'col', class: 'num' }, 'Calls'))),
-    h('tbody', null, sites.slice(0, TOP).map((s) => h('tr', null, h('th', { scope: 'row' }, siteLink(context, s)), h('td', { class: 'num' }, meter(size[s], all, bytes(size[s]))), h('td', { class: 'num' }, share(size[s], all)), h('td', { class: 'num' }, number(allocs[s])))))))
-    : emptyState('Nothing in this choice.', 'The filter or the range in the bar above leaves out all that this thread allocates.'),
-  h('p', null, h('button', { type: 'button', onclick: () => state.set({ thread: '' }), dataset: { keep: 'all-threads' } }, 'Show all threads again')));
+  return section(
+    `What ${row.name} allocates`,
+    sites.length
+      ? h(
+          'div',
+          { class: 'wide' },
+          h(
+            'table',
+            null,
+            h('caption', null, `The ${count(Math.min(TOP, sites.length), 'place')} with most bytes, of ${number(sites.length)}`),
+            h(
+              'thead',
+              null,
+              h(
+                'tr',
+                null,
+                h('th', { scope: 'col' }, 'Allocated in'),
+                h('th', { scope: 'col', class: 'num' }, 'Bytes'),
+                h('th', { scope: 'col', class: 'num' }, 'Share'),
+                h('th', { scope: 'col', class: 'num' }, 'Calls'),
+              ),
+            ),
+            h(
+              'tbody',
+              null,
+              sites
+                .slice(0, TOP)
+                .map((s) =>
+                  h(
+                    'tr',
+                    null,
+                    h('th', { scope: 'row' }, siteLink(context, s)),
+                    h('td', { class: 'num' }, meter(size[s], all, bytes(size[s]))),
+                    h('td', { class: 'num' }, share(size[s], all)),
+                    h('td', { class: 'num' }, number(allocs[s])),
+                  ),
+                ),
+            ),
+          ),
+        )
+      : emptyState('Nothing in this choice.', 'The filter or the range in the bar above leaves out all that this thread allocates.'),
+    h(
+      'p',
+      null,
+      h('button', { type: 'button', onclick: () => state.set({ thread: '' }), dataset: { keep: 'all-threads' } }, 'Show all threads again'),
+    ),
+  );
 }
 
 function processTable({ recording, state }) {
-  const { processes: p } = recording, most = Math.max(...p.peak_bytes, 1);
+  const { processes: p } = recording,
+    most = Math.max(...p.peak_bytes, 1);
   return keptTable(state, 'processes', {
-    caption: 'Processes that were recorded together', rows: Array.from({ length: p.count }, (_, i) => i), sort: { id: 'peak', descending: true }, columns: [
-      { id: 'program', label: 'Program', value: (i) => recording.text(p.program[i]), cell: (i) => [h('code', null, recording.text(p.program[i])), p.this[i] ? h('strong', null, ' (this page)') : ''] },
+    caption: 'Processes that were recorded together',
+    rows: Array.from({ length: p.count }, (_, i) => i),
+    sort: { id: 'peak', descending: true },
+    columns: [
+      {
+        id: 'program',
+        label: 'Program',
+        value: (i) => recording.text(p.program[i]),
+        cell: (i) => [h('code', null, recording.text(p.program[i])), p.this[i] ? h('strong', null, ' (this page)') : ''],
+      },
       { id: 'pid', label: 'Pid', numeric: true, value: (i) => p.pid[i], cell: (i) => String(p.pid[i]) },
       { id: 'ppid', label: 'Parent', numeric: true, value: (i) => p.ppid[i], cell: (i) => (p.ppid[i] ? String(p.ppid[i]) : '–') },
       { id: 'peak', label: 'Peak', numeric: true, value: (i) => p.peak_bytes[i], cell: (i) => meter(p.peak_bytes[i], most, bytes(p.peak_bytes[i])) },
@@ -60,21 +141,63 @@ function processTable({ recording, state }) {
 }
 
 function processes(context, keep) {
-  const { recording } = context, { processes: p } = recording, forks = recording.totals.forks_not_followed;
+  const { recording } = context,
+    { processes: p } = recording,
+    forks = recording.totals.forks_not_followed;
   if (p.count < 2) {
-    return section('Processes', h('p', null, forks ? `This program made ${count(forks, 'fork')} that ${forks === 1 ? 'was' : 'were'} not recorded.` : 'No other process was recorded beside this one.',
-      ' Children that run another program are followed by default; those that only fork with ', command('seep record --follow=all PROGRAM')));
+    return section(
+      'Processes',
+      h(
+        'p',
+        null,
+        forks
+          ? `This program made ${count(forks, 'fork')} that ${forks === 1 ? 'was' : 'were'} not recorded.`
+          : 'No other process was recorded beside this one.',
+        ' Children that run another program are followed by default; those that only fork with ',
+        command('seep record --follow=all PROGRAM'),
+      ),
+    );
   }
   const other = Array.from({ length: p.count }, (_, i) => i).find((i) => !p.this[i] && recording.text(p.file[i]));
-  return section('Processes', keep(processTable(context)).element, other === undefined ? null : h('p', null, 'Each has a recording of its own, to be looked at with ', command(`seep html ${recording.text(p.file[other])}`)));
+  return section(
+    'Processes',
+    keep(processTable(context)).element,
+    other === undefined
+      ? null
+      : h('p', null, 'Each has a recording of its own, to be looked at with ', command(`seep html ${recording.text(p.file[other])}`)),
+  );
 }
 
 function draw(context, keep) {
-  const { recording } = context, rows = threadRows(recording), notes = handOvers(rows);
+  const { recording } = context,
+    rows = threadRows(recording),
+    notes = handOvers(rows);
   return [
     lead('Which threads allocate and free, and which processes were recorded together.'),
-    rows.length ? section('Threads', keep(threadTable(context, rows)).element, notes.length ? h('ul', { class: 'notes' }, notes.map((text) => h('li', null, text)), h('li', null, 'Memory that one thread allocates and another frees is fine, but slower in most allocators, and it can stay with the thread that freed it.')) : null)
-      : section('Threads', emptyState('No thread is known.', 'The recording has no numbers by thread: nothing was allocated, or it was read from a report that has none.')),
+    rows.length
+      ? section(
+          'Threads',
+          keep(threadTable(context, rows)).element,
+          notes.length
+            ? h(
+                'ul',
+                { class: 'notes' },
+                notes.map((text) => h('li', null, text)),
+                h(
+                  'li',
+                  null,
+                  'Memory that one thread allocates and another frees is fine, but slower in most allocators, and it can stay with the thread that freed it.',
+                ),
+              )
+            : null,
+        )
+      : section(
+          'Threads',
+          emptyState(
+            'No thread is known.',
+            'The recording has no numbers by thread: nothing was allocated, or it was read from a report that has none.',
+          ),
+        ),
     rows.length > 1 ? places(context, rows) : null,
     processes(context, keep),
   ];
