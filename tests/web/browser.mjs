@@ -16,6 +16,9 @@ export const ROOT = dirname(dirname(HERE));
 const NPM = process.env.SEEP_WEB_NPM ?? join(tmpdir(), 'seep-web-npm');
 const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/lib64/chromium-browser/headless_shell'];
 
+/** For one step.  A busy machine may need long; nobody waits longer than it takes. */
+const DEADLINE_MS = 180_000;
+
 export const chromium = BROWSERS.find((path) => existsSync(path));
 
 /** npm ci, unless what the lock file wants is there already. */
@@ -37,7 +40,7 @@ export const axeSource = () => readFileSync(packages().resolve('axe-core/axe.min
 export async function startBrowser() {
   const profile = mkdtempSync(join(tmpdir(), 'seep-chromium-'));
   const flags = ['--disable-gpu', '--disable-background-networking', ...(process.getuid() === 0 ? ['--no-sandbox'] : [])];
-  const browser = await packages()('puppeteer-core').launch({ executablePath: chromium, headless: true, userDataDir: profile, args: flags, protocolTimeout: 120_000 });
+  const browser = await packages()('puppeteer-core').launch({ executablePath: chromium, headless: true, userDataDir: profile, args: flags, timeout: DEADLINE_MS, protocolTimeout: DEADLINE_MS });
   return {
     open: (file, hash = '', how = {}) => openPage(browser, `${pathToFileURL(file)}${hash}`, how),
     async close() {
@@ -50,6 +53,7 @@ export async function startBrowser() {
 /** A page with `troubles` (errors, violations of the policy) and `requests` (all but the page itself). */
 async function openPage(browser, url, { width = 1280, height = 800, theme = 'light', motion = 'no-preference' }) {
   const page = await browser.newPage();
+  page.setDefaultTimeout(DEADLINE_MS);
   page.troubles = [];
   page.requests = [];
   page.on('console', (message) => ['error', 'warn', 'assert'].includes(message.type()) && page.troubles.push(message.text()));

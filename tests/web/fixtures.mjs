@@ -3,10 +3,11 @@
  * fixtures.mjs -- the pages that the tests look at: written by the real `seep html` from recordings of ../programs/viewed.c,
  * which tells what it did; and pages of forged data (web/test/sample.mjs) for what no small program does.
  */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { KINDS } from '../../web/test/sample.mjs';
 import { ROOT, chromium, install } from './browser.mjs';
 
@@ -69,11 +70,11 @@ export class Pages {
     return page;
   }
 
-  /** A page of forged data: small, huge, pair, bare, hostile. */
+  /** The built template with forged data: small, huge, pair, bare, hostile. */
   sample(kind) {
-    const data = join(this.folder, `${kind}.json`), page = join(this.folder, `sample-${kind}.html`);
-    writeFileSync(data, JSON.stringify(KINDS[kind]()));
-    execFileSync(process.execPath, [join(ROOT, 'web/build.mjs'), '--modules', join(BUILD, 'web', 'npm'), '--with', data, page]);
+    const page = join(this.folder, `sample-${kind}.html`), template = readFileSync(join(BUILD, 'web', 'page_template.html'), 'utf8');
+    const data = gzipSync(JSON.stringify(KINDS[kind]())).toString('base64');
+    writeFileSync(page, template.replace('id="seep-data">', () => `id="seep-data">${data}`));
     return page;
   }
 

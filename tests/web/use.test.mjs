@@ -37,7 +37,7 @@ function using(name, which, hash, steps) {
 
 const hashOf = (page) => page.evaluate(() => window.location.hash);
 const textOf = (page, selector) => page.$eval(selector, (element) => element.textContent);
-const until = (page, condition, ...words) => page.waitForFunction(condition, { timeout: 20_000 }, ...words);
+const until = (page, condition, ...words) => page.waitForFunction(condition, {}, ...words);
 const spoken = (page) => page.evaluate(() => document.getElementById('announce')?.textContent ?? '');
 
 /** The rows of the table on the page: [[cells], ...]. */
@@ -51,8 +51,7 @@ async function go(page, id) {
 }
 
 async function press(page, button) {
-  const found = await page.evaluateHandle((text) => [...document.querySelectorAll('main button')].find((one) => one.textContent.trim() === text), button);
-  await found.click();
+  await (await until(page, (text) => [...document.querySelectorAll('main button')].find((one) => one.textContent.trim() === text), button)).click();
 }
 
 /** The middle of a frame of the flame graph: searched on the canvas by what the tooltip says. */
