@@ -124,7 +124,7 @@ function axes(form, small) {
  * onmoment(ms), onrange(from, to): what the user chose with the mouse; without them the chart only shows
  * height     in pixels; small: no legend
  *
- * Returns {element, plot, setChosen, setData, destroy}.
+ * Returns {element, plot, setChosen, setData(ms, columns, marks), destroy}.
  */
 export function timeChart(options) {
   const { ms, series, height = 160, small = false } = options;
@@ -190,7 +190,8 @@ export function timeChart(options) {
       plot.redraw(false, false);
       rest(plot);
     },
-    setData(times, columns) {
+    setData(times, columns, marks = []) {
+      options.marks = marks;
       plot.setData([Array.from(times, (n) => n / 1000), ...columns.map((values) => Array.from(values))]);
     },
     destroy() {

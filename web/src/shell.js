@@ -5,6 +5,7 @@ import { announce, fill, h, hideTip } from './dom.js';
 import { bytes, date, time } from './format.js';
 import { Feed } from './feed.js';
 import { PAGES } from './pages.js';
+import { keepPlace } from './place.js';
 import { showShortcuts } from './shortcuts.js';
 import { Theme } from './theme.js';
 import { view } from './view.js';
@@ -80,10 +81,15 @@ export class Shell {
   #changed(keys) {
     if (keys.includes('page')) hideTip();
     this.feed.wanted();
-    this.chosen.draw(this.context(), this.#current());
-    this.#drawNav();
-    this.#drawPage();
-    if (keys.includes('page')) {
+    const turned = keys.includes('page'),
+      inside = this.main.contains(document.activeElement);
+    keepPlace(turned ? this.nav : this.root, () => {
+      this.chosen.draw(this.context(), this.#current());
+      this.#drawNav();
+      this.#drawPage();
+    });
+    if (turned) {
+      if (inside) this.main.focus({ preventScroll: true });
       scrollTo(0, 0);
       announce(this.#current().title);
     }
@@ -91,11 +97,13 @@ export class Shell {
 
   /** The data are others. */
   #refresh() {
-    this.#drawHead();
-    this.#drawNav();
-    this.#drawNotices();
-    this.chosen.draw(this.context(), this.#current());
-    this.#drawPage();
+    keepPlace(this.root, () => {
+      this.#drawHead();
+      this.#drawNav();
+      this.#drawNotices();
+      this.chosen.draw(this.context(), this.#current());
+      this.#drawPage();
+    });
   }
 
   /** Canvases have to be drawn again in other colours. */
@@ -118,30 +126,11 @@ export class Shell {
       this.#handle.update(context);
       return;
     }
-    const same = page === this.#page,
-      focus = same && this.#focusPath();
     this.#close();
     this.#page = page;
     this.main.replaceChildren();
     this.main.className = `page-${page.id}`;
     this.#handle = page.render(this.main, context) ?? null;
-    if (same) this.#restoreFocus(focus);
-  }
-
-  /** Where the focus is, as child numbers: a page that draws itself again keeps it. */
-  #focusPath() {
-    const path = [];
-    for (let e = document.activeElement; e && e !== this.main; e = e.parentElement) {
-      if (!e.parentElement) return null;
-      path.unshift([...e.parentElement.children].indexOf(e));
-    }
-    return path;
-  }
-
-  #restoreFocus(path) {
-    let element = this.main;
-    for (const i of path ?? []) element = element?.children[i];
-    if (element && element !== this.main) element.focus({ preventScroll: true });
   }
 
   // ---- head ----

@@ -5,6 +5,7 @@ import { siteLink, valueText } from '../controls.js';
 import { meter, timeChart } from '../charts.js';
 import { h } from '../dom.js';
 import { bytes, count, number, share, time } from '../format.js';
+import { term } from '../glossary.js';
 import { viewOfCost } from '../view.js';
 
 const TOP = 5;
@@ -27,26 +28,26 @@ function figures({ recording, state }) {
     'dl',
     { class: 'figures' },
     figure(
-      'Peak heap',
+      term('peak', 'Peak heap'),
       bytes(t.peak_bytes),
       `at ${time(t.peak_ms)}${t.peak_error_bytes ? `; up to ${bytes(t.peak_error_bytes)} more` : ''}`,
       state.link({ page: 'flame', cost: 'peak' }),
     ),
     figure(
-      meta.running ? 'Heap now' : 'Heap at the end',
+      term('live', meta.running ? 'Heap now' : 'Heap at the end'),
       bytes(t.live_bytes),
       `in ${count(t.live_blocks, 'block')}`,
       state.link({ page: 'flame', cost: 'live' }),
     ),
     figure(
-      'Allocations',
+      term('allocation', 'Allocations'),
       number(t.allocations),
       `${seconds > 0 ? `${number(t.allocations / seconds)}/s, ` : ''}${bytes(t.bytes_allocated)} in all, ${share(t.temporary, t.allocations)} temporary`,
       state.link({ page: 'table', cost: 'allocs' }),
     ),
     t.rss_peak_bytes
       ? figure(
-          'Peak RSS',
+          term('RSS', 'Peak RSS'),
           bytes(t.rss_peak_bytes),
           gap >= 0 ? `${bytes(gap)} more than the heap` : `${bytes(-gap)} less than the heap`,
           state.link({ page: 'mappings' }),

@@ -33,54 +33,42 @@ function rateOf(slices, key) {
   return out;
 }
 
-function chartsOf(recording, common) {
-  const { slices } = recording,
-    hasRss = slices.rss_bytes.some((n) => n > 0);
-  return [
-    [
-      'Memory',
-      timeChart({
-        ...common,
-        label: 'Heap and RSS over the run',
-        height: 210,
-        series: [
-          { label: 'heap', values: slices.live_bytes, color: 'heap', fill: true },
-          ...(hasRss ? [{ label: 'RSS', values: slices.rss_bytes, color: 'rss', dash: [5, 3] }] : []),
-        ],
-      }),
+/** What is drawn; values are made from the slices. */
+const CHARTS = [
+  {
+    title: 'Memory',
+    label: 'Heap and RSS over the run',
+    height: 210,
+    series: [
+      { label: 'heap', values: (slices) => slices.live_bytes, color: 'heap', fill: true },
+      { label: 'RSS', values: (slices) => slices.rss_bytes.map((n) => n || NaN), color: 'rss', dash: [5, 3] },
     ],
-    [
-      'Live blocks',
-      timeChart({
-        ...common,
-        label: 'Live blocks over the run',
-        height: 120,
-        series: [{ label: 'blocks', values: slices.live_blocks, color: 'blocks', form: 'count', fill: true }],
-      }),
+  },
+  {
+    title: 'Live blocks',
+    label: 'Live blocks over the run',
+    height: 120,
+    series: [{ label: 'blocks', values: (slices) => slices.live_blocks, color: 'blocks', form: 'count', fill: true }],
+  },
+  {
+    title: 'Calls per second',
+    label: 'Allocations and releases per second',
+    height: 130,
+    series: [
+      { label: 'allocations', values: (slices) => rateOf(slices, 'allocs'), color: 'rate', form: 'rate' },
+      { label: 'releases', values: (slices) => rateOf(slices, 'frees'), color: 'rss', form: 'rate', dash: [5, 3] },
     ],
-    [
-      'Calls per second',
-      timeChart({
-        ...common,
-        label: 'Allocations and releases per second',
-        height: 130,
-        series: [
-          { label: 'allocations', values: rateOf(slices, 'allocs'), color: 'rate', form: 'rate' },
-          { label: 'releases', values: rateOf(slices, 'frees'), color: 'rss', form: 'rate', dash: [5, 3] },
-        ],
-      }),
-    ],
-    [
-      'Bytes allocated per second',
-      timeChart({
-        ...common,
-        label: 'Bytes allocated per second',
-        height: 120,
-        series: [{ label: 'allocated', values: rateOf(slices, 'alloc_bytes'), color: 'heap', form: 'byterate' }],
-      }),
-    ],
-  ];
-}
+  },
+  {
+    title: 'Bytes allocated per second',
+    label: 'Bytes allocated per second',
+    height: 120,
+    series: [{ label: 'allocated', values: (slices) => rateOf(slices, 'alloc_bytes'), color: 'heap', form: 'byterate' }],
+  },
+];
+
+/** uPlot leaves a gap where nothing is known. */
+const columnsOf = (chart, slices) => chart.series.map((one) => Array.from(one.values(slices), (n) => (Number.isNaN(n) ? null : n)));
 
 const chosenOf = (recording, state) => {
   const moment = momentOf(recording, state);
@@ -133,6 +121,7 @@ class Timeline {
     this.line.hidden = slices.count < 2;
     if (slices.count < 2) {
       fill(this.form);
+      this.formKey = null;
       fill(this.area, h('p', { class: 'empty' }, 'The run was too short to tell how it went: there are no moments to choose.'));
       return;
     }
@@ -144,17 +133,34 @@ class Timeline {
       onmoment: (ms) => state.set({ at: ms, range: '' }),
       onrange: (from, to) => state.set({ range: `${from}..${to}`, at: '' }),
     };
-    this.charts = chartsOf(recording, common).map(([title, chart]) => {
-      this.area.append(h('section', null, h('h2', null, title), chart.element));
+    this.charts = CHARTS.map((spec) => {
+      const columns = columnsOf(spec, slices);
+      const chart = timeChart({ ...common, ...spec, series: spec.series.map((one, i) => ({ ...one, values: columns[i] })) });
+      this.area.append(h('section', null, h('h2', null, spec.title), chart.element));
       return chart;
     });
-    this.area.append(this.#letters());
-    this.slider.max = String(slices.count - 1);
+    this.letters = h('p', { class: 'muted letters' });
+    this.area.append(this.letters);
+    this.#drawList();
+    this.#drawData();
+  }
+
+  /** What follows from the recording, below the charts and around them. */
+  #drawData() {
+    const { recording, state } = this.context,
+      chosen = chosenOf(recording, state);
+    this.#drawLetters();
+    this.table.setRows(this.marks);
+    this.slider.max = String(recording.slices.count - 1);
+    this.#follow(chosen);
+  }
+
+  /** What follows from the choice. */
+  #follow(chosen) {
+    this.#tell(Math.max(0, this.context.recording.sliceAt(chosen ? chosen[1] : Infinity)));
     this.#zoom();
     this.#drawForm();
     this.#drawFacts();
-    this.#drawList();
-    this.#tell(Math.max(0, recording.sliceAt(common.chosen ? common.chosen[1] : Infinity)));
   }
 
   destroy() {
@@ -165,30 +171,28 @@ class Timeline {
   }
 
   update(context) {
-    const other = context.recording !== this.context.recording && context.recording.slices !== this.context.recording.slices;
+    const { slices } = context.recording,
+      newer = slices !== this.context.recording.slices;
     this.context = context;
-    if (other) {
+    if (newer && (!this.charts.length || slices.count < 2)) {
       this.#build();
       return;
     }
+    if (newer) {
+      this.marks = marksOf(context.recording);
+      this.charts.forEach((chart, i) => chart.setData(slices.ms, columnsOf(CHARTS[i], slices), this.marks));
+    }
     const chosen = chosenOf(context.recording, context.state);
     for (const chart of this.charts) chart.setChosen(chosen);
-    if (!this.charts.length) return;
-    this.#tell(Math.max(0, context.recording.sliceAt(chosen ? chosen[1] : Infinity)));
-    this.#zoom();
-    this.#drawForm();
-    this.#drawFacts();
+    if (newer) this.#drawData();
+    else if (this.charts.length) this.#follow(chosen);
   }
 
   /** What the letters above the lines mean. */
-  #letters() {
+  #drawLetters() {
     const types = [...new Set(this.marks.map((mark) => mark.type))].filter((type) => MARKS[type]);
-    return h(
-      'p',
-      { class: 'muted letters' },
-      'Above the charts: ',
-      types.map((type, i) => [i ? ', ' : '', h('b', null, MARKS[type].letter), ` ${MARKS[type].label}`]),
-    );
+    const words = types.map((type, i) => [i ? ', ' : '', h('b', null, MARKS[type].letter), ` ${MARKS[type].label}`]);
+    fill(this.letters, types.length ? 'Above the charts: ' : '', words);
   }
 
   // ---- choosing ----
@@ -197,6 +201,9 @@ class Timeline {
     const { recording, state } = this.context,
       moment = momentOf(recording, state),
       chosen = chosenOf(recording, state);
+    const key = state.key('at', 'range', 'zoomed', 'recording');
+    if (key === this.formKey) return; // what is being typed stays
+    this.formKey = key;
     const field = (name, label, value) =>
       h(
         'label',
@@ -343,13 +350,15 @@ class Timeline {
   }
 
   #drawList() {
-    const { recording, state } = this.context,
-      { slices } = recording,
-      heap = (mark) => slices.live_bytes[Math.max(0, recording.sliceAt(mark.ms))];
+    const { state } = this.context,
+      heap = (mark) => {
+        const { recording } = this.context;
+        return recording.slices.live_bytes[Math.max(0, recording.sliceAt(mark.ms))];
+      };
     const act = (label, m, action) =>
       h('button', { type: 'button', class: 'plain', 'aria-label': `${label}: ${momentText(m.ms)}`, onclick: action }, label);
     const rangeWith = (which, ms) => {
-      const [from, to] = parseRange(state.get('range')) ?? [0, recording.meta.duration_ms];
+      const [from, to] = parseRange(state.get('range')) ?? [0, this.context.recording.meta.duration_ms];
       state.set({ range: which === 'from' ? `${ms}..${Math.max(to, ms)}` : `${Math.min(from, ms)}..${ms}`, at: '' });
     };
     this.table = new Table({
