@@ -17,7 +17,8 @@
 
 /* How much of a recording goes into the page. */
 struct page_limits {
-        double share;      /* call stacks with less of every cost are summed in one row */
+        double share;      /* call stacks with less of every cost are summed in one row ... */
+        uint32_t sites;    /* ... but for so many, the largest */
         uint32_t slices;   /* moments of its course ... */
         uint32_t changes;  /* ... and numbers of single stacks in it */
         uint32_t leaks;    /* rows of leaks, of each class */

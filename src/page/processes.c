@@ -73,7 +73,7 @@ static void add_file(struct page_processes *all, const char *path, const struct 
 /* Of the same family as one that is: its child, its parent, another child of its parent, or what it was before it became another program. */
 static bool is_relative(const struct page_process *a, const struct page_process *b)
 {
-        return a->ppid == b->pid || b->ppid == a->pid || a->pid == b->pid || (a->ppid == b->ppid && a->ppid > 1);
+        return a->ppid == b->pid || b->ppid == a->pid || (a->pid == b->pid && a->pid) || (a->ppid == b->ppid && a->ppid > 1);
 }
 
 static void drop_strangers(struct page_processes *all)

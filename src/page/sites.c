@@ -60,23 +60,63 @@ static void costs_of(const struct page *g, const struct select_row *row, uint64_
         costs[6] = leak[PROFILE_LEAK_DEFINITE].bytes + leak[PROFILE_LEAK_INDIRECT].bytes + leak[PROFILE_LEAK_POSSIBLE].bytes;
 }
 
-/* By site: 1 where a row of PART is large enough, in any cost, to be kept. */
-static void mark_kept(const struct page *g, const struct select_part *part, uint8_t *kept)
+/* By site: its share of that cost of which it has the largest. */
+static void weigh(const struct page *g, const struct select_part *part, double *weights)
 {
-        uint64_t least[SITES_COSTS] = { 0 }, costs[SITES_COSTS];
+        uint64_t totals[SITES_COSTS] = { 0 }, costs[SITES_COSTS];
 
         for (uint32_t i = 0; i < part->count; i++) {
                 costs_of(g, &part->rows[i], costs);
                 for (uint32_t k = 0; k < SITES_COSTS; k++)
-                        least[k] += costs[k];
+                        totals[k] += costs[k];
         }
-        for (uint32_t k = 0; k < SITES_COSTS; k++)
-                least[k] = (uint64_t)((double)least[k] * g->limits->share) + (g->limits->share > 0);
         for (uint32_t i = 0; i < part->count; i++) {
                 costs_of(g, &part->rows[i], costs);
-                for (uint32_t k = 0; k < SITES_COSTS; k++)
-                        kept[part->rows[i].site] |= costs[k] >= least[k];
+                for (uint32_t k = 0; k < SITES_COSTS; k++) {
+                        double share = totals[k] ? (double)costs[k] / (double)totals[k] : 0;
+
+                        if (weights[part->rows[i].site] < share)
+                                weights[part->rows[i].site] = share;
+                }
         }
+}
+
+static int compare_weights(const void *a, const void *b)
+{
+        const double *x = a, *y = b;
+
+        return *x > *y ? -1 : *x < *y;
+}
+
+/* Which are kept: those of at least so much weight, and so many (EQUAL) of just that weight. */
+struct sites_bar {
+        double weight;
+        uint32_t equal;
+};
+
+static struct sites_bar find_bar(const struct page *g, const double *weights, const struct select_row **rows, uint32_t count)
+{
+        struct sites_bar bar = { g->limits->share, UINT32_MAX };
+        double *sorted = heap_zero(count, sizeof *sorted);
+        uint32_t least = g->limits->sites;
+
+        for (uint32_t i = 0; i < count; i++)
+                sorted[i] = weights[rows[i]->site];
+        qsort(sorted, count, sizeof *sorted, compare_weights);
+        if (least < count && sorted[least - 1] < bar.weight) {
+                bar = (struct sites_bar){ sorted[least - 1], least };
+                for (uint32_t i = 0; i < least; i++)
+                        bar.equal -= sorted[i] > bar.weight;
+        } else if (least >= count) {
+                bar.weight = 0;
+        }
+        free(sorted);
+        return bar;
+}
+
+static bool passes(struct sites_bar *bar, double weight)
+{
+        return weight > bar->weight || (weight == bar->weight && bar->equal && bar->equal--);
 }
 
 static int compare_sites(const void *a, const void *b)
@@ -188,25 +228,28 @@ static void write_kinds(struct page *g)
 
 void page_write_sites(struct page *g)
 {
-        uint8_t *kept = heap_zero(g->p->site_count, 1);
+        double *weights = heap_zero(g->p->site_count, sizeof *weights);
         uint32_t count, cut;
         const struct select_row **rows = list_rows(g, &count);
+        struct sites_bar bar;
         struct grid t;
 
         grid_start(&t, sites_columns);
-        mark_kept(g, &g->sel.heap, kept);
-        mark_kept(g, &g->sel.mapped, kept);
+        weigh(g, &g->sel.heap, weights);
+        weigh(g, &g->sel.mapped, weights);
+        bar = find_bar(g, weights, rows, count);
         for (uint32_t i = 0; i < count; i++) {
                 progress_tell(g->r->progress, i, count);
-                if (kept[rows[i]->site])
+                if (passes(&bar, weights[rows[i]->site]))
                         add_row(g, &t, rows[i]);
         }
         cut = add_rest(g, &t, rows, count);
         if (cut)
-                page_cut(g, "%u of %u call stacks, each below %g %% of every cost, are summed in one row.", cut, count, g->limits->share * 100);
+                page_cut(g, "%u of %u call stacks, each below %.2g %% of every cost, are summed in one row.", cut, count,
+                         (bar.weight > 0 ? bar.weight : g->limits->share) * 100);
         g->row_count = (uint32_t)t.count;
         write_kinds(g);
         page_table(g, "sites", &t);
         free(rows);
-        free(kept);
+        free(weights);
 }

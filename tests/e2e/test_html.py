@@ -80,6 +80,13 @@ def test_every_call_stack_of_other_programs_too(compiler, recorder, source, word
     check_against_report(pages.page_of(seen.folder / "out.seep"), seen.profile.json)
 
 
+def test_a_sampled_recording_says_so_and_has_the_same_estimates(compiler, recorder):
+    seen = recorder.record(compiler.build("sampled.c"), options=["--sample=16K"], cwd=recorder.folder())
+    page = pages.page_of(seen.folder / "out.seep")
+    check_against_report(page, seen.profile.json)
+    assert page.one.data["meta"]["sampled"] == 16384
+
+
 def test_at_every_moment_call_stacks_have_the_numbers_of_the_report(steps, recorder):
     seen, file = record(recorder, steps, "spin:300", *STEPS, "spin:100")
     one = pages.page_of(file).one
