@@ -101,23 +101,37 @@ static void add_sites(struct past_moment *m, const struct profile *p, const uint
                         (struct past_numbers){ p->sites[i].live_bytes, p->sites[i].live_blocks, p->sites[i].allocs, PAST_UNKNOWN };
 }
 
-/* Sums of births, until settle_births() divides them. */
-static void add_block(struct past_moment *m, uint32_t number, const struct profile_block *block, bool count)
-{
-        struct past_numbers *n = past_place(m, number);
+/* Blocks of a thread, a size or a site, while they are added up. */
+struct births {
+        double sum, blocks;
+};
 
-        n->birth_ms = (n->birth_ms == PAST_UNKNOWN ? 0 : n->birth_ms) + block->birth_ms;
+struct adding {
+        struct past_moment *m;
+        const struct profile *p;
+        struct births *births; /* by number */
+        uint32_t count;
+};
+
+/* COUNT: the moment does not have the block yet, as it has those of sites. */
+static void add_block(struct adding *a, uint32_t number, const struct profile_block *block, bool count)
+{
+        struct past_numbers *n = past_place(a->m, number);
+        uint64_t times = profile_block_times(a->p, block);
+
+        a->births[number].sum += (double)block->birth_ms * (double)times;
+        a->births[number].blocks += (double)times;
         if (count) {
-                n->live_bytes += block->size;
-                n->live_blocks++;
+                n->live_bytes += block->size * times;
+                n->live_blocks += times;
         }
 }
 
-static void settle_births(struct past_moment *m)
+static void settle_births(const struct adding *a)
 {
-        for (uint32_t i = 0; i < m->count; i++)
-                if (m->all[i].birth_ms != PAST_UNKNOWN)
-                        m->all[i].birth_ms /= m->all[i].live_blocks ? m->all[i].live_blocks : 1;
+        for (uint32_t i = 0; i < a->count; i++)
+                if (a->births[i].blocks > 0)
+                        past_place(a->m, i)->birth_ms = (uint64_t)(a->births[i].sum / a->births[i].blocks);
 }
 
 static void add_threads(struct past_moment *m, struct past *past, const struct profile *p)
@@ -129,20 +143,25 @@ static void add_threads(struct past_moment *m, struct past *past, const struct p
 static void add_blocks(struct past_moment *m, struct past *past, const struct profile *p, const uint32_t *numbers)
 {
         uint32_t sizes[65], *threads = heap_zero(p->thread_count, sizeof *threads);
+        struct adding a = { .m = m, .p = p };
 
         for (int power = 0; power <= 64; power++)
                 sizes[power] = picture_size(past, power);
         for (uint32_t i = 0; i < p->thread_count; i++)
                 threads[i] = picture_thread(past, &p->threads[i]);
+        a.count = past->key_count; /* all that are used below have their number */
+        a.births = heap_zero(a.count, sizeof *a.births);
         for (uint64_t i = 0; i < p->block_count; i++) {
                 const struct profile_block *block = &p->blocks[i];
 
                 if (block->site >= p->site_count || block->thread >= p->thread_count)
                         continue;
-                add_block(m, numbers[block->site], block, false);
-                add_block(m, threads[block->thread], block, true);
-                add_block(m, sizes[picture_power(block->size)], block, true);
+                add_block(&a, numbers[block->site], block, false);
+                add_block(&a, threads[block->thread], block, true);
+                add_block(&a, sizes[picture_power(block->size)], block, true);
         }
+        settle_births(&a);
+        free(a.births);
         free(threads);
 }
 
@@ -155,8 +174,8 @@ struct past_moment picture_of_end(struct past *past, const struct profile *p, co
         else
                 add_sites(&m, p, numbers);
         add_threads(&m, past, p);
-        add_blocks(&m, past, p, numbers);
-        settle_births(&m);
+        if (p->block_count)
+                add_blocks(&m, past, p, numbers);
         return m;
 }
 

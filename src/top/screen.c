@@ -58,6 +58,8 @@ static void add_program(const struct screen_input *in, bool engine, struct str *
                 str_text(out, "  ");
                 text_name(out, c->p->meta.engine);
         }
+        if (c->p->totals.sample_bytes) /* estimates: that must be seen */
+                str_text(out, "  sampled");
         add_figure(out, "heap", c->now->sum.live_bytes);
         add_figure(out, "peak", c->peak_bytes);
         add_figure(out, "RSS", c->now->sum.rss_bytes);
