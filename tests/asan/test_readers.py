@@ -40,6 +40,7 @@ VIEWS = [
     ["report", "--tree", "-i", "parse", "-x", "stoi"],
     ["report", "--tree", "--at", "end", "--depth-merge", "2"],
     ["info"],
+    *[["export", "--to", form] for form in ("collapsed", "speedscope", "callgrind", "gprof2dot", "csv", "json", "pprof")],
     *LEAKS,
     ["events"],
     *[["events", form] for form in ("--csv", "--memtraq", "--mmleak", "--totals", "--stacks", "--open")],
