@@ -36,6 +36,7 @@ static void put_all(struct sqlite_parts *m)
         leaks_make_usual(&m->leaks, m->sel, m->symbols);
         for (size_t i = 0; i < sizeof steps / sizeof *steps && !m->rows.failed; i++)
                 steps[i](m);
+        wrappers_free(&m->wrappers);
         leaks_free(&m->leaks);
         frames_free(&m->frames);
         free(m->growth);
@@ -57,7 +58,7 @@ static bool fill(sqlite3 *db, const struct export_input *in)
         struct sqlite_parts m = { .p = in->profile, .symbols = in->symbols, .sel = in->sel, .resources = in->resources ? in->resources : &whole,
                                   .whole = &whole, .rows = { .db = db } };
         char *marks = sqlite3_mprintf("PRAGMA user_version = %d; PRAGMA application_id = %d;", DATABASE_SCHEMA, DATABASE_APPLICATION);
-        bool good = run_sql(db, "PRAGMA journal_mode = OFF; BEGIN") && run_sql(db, marks) && run_sql(db, sqlite_tables);
+        bool good = run_sql(db, "PRAGMA journal_mode = OFF; PRAGMA temp_store = MEMORY; BEGIN") && run_sql(db, marks) && run_sql(db, sqlite_tables);
 
         if (good)
                 put_all(&m);
@@ -69,7 +70,7 @@ sqlite3 *sqlite_database(const struct export_input *in, struct err *e)
 {
         sqlite3 *db = NULL;
 
-        if (sqlite3_open(":memory:", &db) == SQLITE_OK && fill(db, in))
+        if (sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK && fill(db, in))
                 return db;
         err_set(e, ERR_EXIT_USAGE, "cannot make the database: %s", db ? sqlite3_errmsg(db) : "no memory");
         sqlite3_close(db);

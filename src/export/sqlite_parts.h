@@ -25,6 +25,7 @@ struct sqlite_parts {
         uint32_t stack_count;
         uint32_t *path, path_room;
         struct leaks leaks;
+        struct wrappers wrappers; /* the usual ones */
         struct growth *growth; /* by site */
 };
 

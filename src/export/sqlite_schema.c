@@ -50,6 +50,14 @@ const char sqlite_tables[] =
         " sum(s.bytes_allocated) AS bytes_allocated, sum(s.allocations) AS allocations, sum(s.temporary) AS temporary,"  \
         " sum(s.leaked_bytes) AS leaked_bytes"
 
+/* The frames of a stack as one text, made for each row alone: all of a large recording at once would not fit into memory. */
+#define FRAMES(stack)                                                                                                    \
+        "(WITH RECURSIVE up(outer_stack, frames) AS ("                                                                   \
+        "SELECT k.parent, replace(f.name, ';', ':') FROM stack k JOIN frame f ON f.id = k.frame WHERE k.id = " stack     \
+        " UNION ALL SELECT k.parent, replace(f.name, ';', ':') || ';' || up.frames"                                      \
+        " FROM up JOIN stack k ON k.id = up.outer_stack JOIN frame f ON f.id = k.frame)"                                 \
+        " SELECT frames FROM up WHERE outer_stack IS NULL)"
+
 const char sqlite_views[] =
         "CREATE INDEX stack_parent ON stack(parent);"
         "CREATE INDEX site_stack ON site(stack);"
@@ -66,14 +74,10 @@ const char sqlite_views[] =
         " FROM site s LEFT JOIN frame f ON f.id = s.place LEFT JOIN module m ON m.id = f.module"
         " WHERE s.heap ORDER BY s.live_bytes DESC, s.peak_bytes DESC, s.id;"
 
-        "CREATE VIEW path AS WITH RECURSIVE way(stack, frames) AS ("
-        "SELECT s.id, replace(f.name, ';', ':') FROM stack s JOIN frame f ON f.id = s.frame WHERE s.parent IS NULL"
-        " UNION ALL SELECT s.id, way.frames || ';' || replace(f.name, ';', ':')"
-        " FROM way JOIN stack s ON s.parent = way.stack JOIN frame f ON f.id = s.frame)"
-        " SELECT stack, frames FROM way;"
+        "CREATE VIEW path AS SELECT s.id AS stack, " FRAMES("s.id") " AS frames FROM stack s;"
 
-        "CREATE VIEW folded AS SELECT coalesce(p.frames, '[unknown]') AS stack," SUMS
-        " FROM site s LEFT JOIN path p ON p.stack = s.stack WHERE s.heap GROUP BY 1;"
+        "CREATE VIEW folded AS SELECT coalesce(" FRAMES("s.stack") ", '[unknown]') AS stack," SUMS
+        " FROM site s WHERE s.heap GROUP BY 1;"
 
         "CREATE VIEW call AS WITH RECURSIVE up(site, stack, depth) AS ("
         "SELECT id, stack, 0 FROM site WHERE stack IS NOT NULL"

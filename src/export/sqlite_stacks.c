@@ -137,11 +137,9 @@ static void put_all_stacks(struct sqlite_parts *m)
 /* The first frame that is not only passing an allocation on. */
 static uint32_t place_of(struct sqlite_parts *m, uint32_t node)
 {
-        struct wrappers usual = { 0 };
         uint32_t origin = select_origin(m->sel, node), place = m->frames.place[origin];
-        struct wrapper_frame shown = wrappers_trim(&usual, m->p, m->symbols, origin);
+        struct wrapper_frame shown = wrappers_trim(&m->wrappers, m->p, m->symbols, origin);
 
-        wrappers_free(&usual);
         return m->frames.place[shown.node] ? m->frames.place[shown.node] + shown.level : place;
 }
 
