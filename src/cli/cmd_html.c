@@ -5,14 +5,11 @@
  * Room:   outside, cli/ only.
  * Keeps:  options that `seep report` has too mean the same here: they are handed to it by name.
  */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/heap.h"
-#include "base/quantity.h"
 #include "cli/browser.h"
 #include "cli/command.h"
 #include "cli/deliver.h"
@@ -113,21 +110,11 @@ static int take(struct html *h, int which, const char *value)
         return report_take(&h->asked, report_option(html_options[which].name), value);
 }
 
-static bool is_pid(const char *operand, uint32_t *pid)
-{
-        uint64_t number;
-
-        if (!operand || access(operand, F_OK) == 0 || !quantity_number(operand, &number) || !number || number > INT_MAX)
-                return false;
-        *pid = (uint32_t)number;
-        return true;
-}
-
 static int check_one(struct html *h)
 {
         const char *at = h->operands[0] ? moment_split(h->operands[0]) : NULL;
 
-        if (is_pid(h->operands[0], &h->pid)) {
+        if (newest_is_process(h->operands[0], &h->pid)) {
                 if (!h->serve)
                         return message_usage("html", "%s is a process: --serve shows it while it runs", h->operands[0]);
                 h->count = 0;

@@ -239,17 +239,6 @@ static int of_process(struct wishes *w)
         return ask_program(&w->top.pid, &e) ? show(w) : message_error(&e);
 }
 
-/* Digits that name no file are a process. */
-static bool is_process(const char *word, uint32_t *pid)
-{
-        uint64_t number;
-
-        if (access(word, F_OK) == 0 || !quantity_number(word, &number) || !number || number > INT_MAX)
-                return false;
-        *pid = (uint32_t)number;
-        return true;
-}
-
 static int of_operand(struct wishes *w, int count, char **words)
 {
         char *newest = NULL;
@@ -259,7 +248,7 @@ static int of_operand(struct wishes *w, int count, char **words)
         if (count > 1)
                 return message_usage("top", "one process or recording at a time, not also '%s'", words[1]);
         settle(w);
-        if (count && is_process(words[0], &w->top.pid))
+        if (newest_is_process(count ? words[0] : NULL, &w->top.pid))
                 return of_process(w);
         if (!count && !newest_recording(&newest, &e))
                 return message_error(&e);

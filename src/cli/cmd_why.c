@@ -5,10 +5,8 @@
  * Room:   outside, cli/ only.
  */
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/quantity.h"
 #include "cli/command.h"
@@ -131,18 +129,6 @@ static bool is_site(const char *word, uint64_t *site)
         return word[0] == '#' && quantity_number(word + 1, site) && *site <= UINT32_MAX;
 }
 
-/* Digits that name no file are a process. */
-static bool is_process(const char *word, uint32_t *pid)
-{
-        uint64_t number;
-
-        if (access(word, F_OK) == 0 || strspn(word, "0123456789") != strlen(word) || !quantity_number(word, &number) || !number ||
-            number > INT_MAX)
-                return false;
-        *pid = (uint32_t)number;
-        return true;
-}
-
 static int take_operands(struct question *q, int count, char **words)
 {
         const char *target = q->by_site || !count ? NULL : words[--count];
@@ -156,8 +142,7 @@ static int take_operands(struct question *q, int count, char **words)
         if (count > 1)
                 return message_usage("why", "one recording or process at a time, not also '%s'", words[1]);
         q->source = count ? words[0] : NULL;
-        if (q->source)
-                is_process(q->source, &q->pid);
+        newest_is_process(q->source, &q->pid);
         names_settle(&q->names, q->quiet);
         return 0;
 }

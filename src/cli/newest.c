@@ -8,11 +8,14 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/heap.h"
+#include "base/quantity.h"
 #include "report/moment.h"
 
 static bool is_recording(const char *name)
@@ -69,5 +72,16 @@ bool newest_or_named(const char *operand, const char *other, char **path, const 
         *path = heap_text(at == operand ? other : operand);
         if (at > operand)
                 (*path)[at - operand] = 0;
+        return true;
+}
+
+bool newest_is_process(const char *operand, uint32_t *pid)
+{
+        uint64_t number;
+
+        if (!operand || access(operand, F_OK) == 0 || strspn(operand, "0123456789") != strlen(operand) || !quantity_number(operand, &number) ||
+            !number || number > INT_MAX)
+                return false;
+        *pid = (uint32_t)number;
         return true;
 }
