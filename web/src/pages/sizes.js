@@ -4,17 +4,15 @@ import { histogram } from '../charts.js';
 import { bothText, costChooser, siteLink } from '../controls.js';
 import { announce, h } from '../dom.js';
 import { bytes, count, number, parseBytes, parseTime, share, time } from '../format.js';
-import { classes, logScale, median, rangeText, sitePoints, touched } from '../histogram.js';
+import { classes, median, rangeText, sitePoints, touched } from '../histogram.js';
 import { drawnPage, emptyState, lead, lifeText, section } from '../parts.js';
+import { scatter } from '../scatter.js';
 import { parseRange, view as viewOf } from '../view.js';
 
 const DOTS = 1500,
   LISTED = 25,
   TICKS = 7;
-const PLOT = { width: 1200, height: 320, left: 70, right: 80, top: 12, bottom: 30 }; // WIDTH: as wide as the page is when it is drawn
 const PLOT_WIDTHS = [560, 1600];
-const SIZE_TICKS = [1, 16, 256, 4096, 65536, 2 ** 20, 2 ** 24, 2 ** 28, 2 ** 32, 2 ** 36];
-const LIFE_TICKS = [1, 10, 100, 1000, 10_000, 60_000, 600_000, 3_600_000, 36_000_000];
 
 /** What both brushes have in common, and where they differ. */
 const AXES = {
@@ -187,126 +185,29 @@ function unbrushed(recording, state) {
   return viewOf(recording, { get, key: (...keys) => JSON.stringify(keys.map(get)) });
 }
 
-function scales(points) {
-  const sizes = points.map((point) => point.size),
-    lives = points.map((point) => point.life).filter((life) => life > 0);
-  return { x: logScale(1, Math.max(10, ...lives) * 2), y: logScale(Math.max(1, Math.min(...sizes) / 2), Math.max(64, ...sizes) * 2) };
-}
-
-function grid({ x, y }, inner) {
-  const across = LIFE_TICKS.filter((tick) => x.place(tick) < 1 && tick > 1),
-    up = SIZE_TICKS.filter((tick) => y.place(tick) > 0 && y.place(tick) < 1);
-  return [
-    across.map((tick) => h('line', { class: 'grid', x1: inner.x(tick), x2: inner.x(tick), y1: PLOT.top, y2: PLOT.height - PLOT.bottom })),
-    up.map((tick) => h('line', { class: 'grid', x1: PLOT.left, x2: PLOT.width - PLOT.right, y1: inner.y(tick), y2: inner.y(tick) })),
-    [...across, 1].map((tick) =>
-      h(
-        'text',
-        { x: inner.x(tick), y: PLOT.height - 12, 'text-anchor': 'middle' },
-        tick === 1 ? '≤ 1 ms' : time(tick).replace('.0 s', ' s').replace(' 0 s', ''),
-      ),
-    ),
-    up.map((tick) => h('text', { x: PLOT.left - 6, y: inner.y(tick) + 4, 'text-anchor': 'end' }, bytes(tick).replace('.0 ', ' '))),
-    h('line', { class: 'grid', x1: PLOT.width - PLOT.right + 20, x2: PLOT.width - PLOT.right + 20, y1: PLOT.top, y2: PLOT.height - PLOT.bottom }),
-    h('text', { x: PLOT.width - PLOT.right + 50, y: PLOT.height - 12, 'text-anchor': 'middle' }, 'not freed'),
-  ];
-}
-
-/** A rectangle that is drawn with the mouse; done({ x0, x1, y0, y1 }) in parts of the plot. */
-function rectangle(svg, done) {
-  let start = null;
-  const box = h('rect', { class: 'rubber', width: 0, height: 0 });
-  svg.append(box);
-  const at = (event) => {
-    const frame = svg.getBoundingClientRect();
-    return { x: ((event.clientX - frame.left) / frame.width) * PLOT.width, y: ((event.clientY - frame.top) / frame.height) * PLOT.height };
-  };
-  const show = (end) =>
-    Object.entries({
-      x: Math.min(start.x, end.x),
-      y: Math.min(start.y, end.y),
-      width: Math.abs(end.x - start.x),
-      height: Math.abs(end.y - start.y),
-    }).forEach(([key, value]) => box.setAttribute(key, value));
-  svg.addEventListener('pointerdown', (event) => {
-    start = at(event);
-    svg.setPointerCapture(event.pointerId);
-  });
-  svg.addEventListener('pointermove', (event) => start && show(at(event)));
-  svg.addEventListener('pointerup', (event) => {
-    const begin = start,
-      end = at(event);
-    start = null;
-    box.setAttribute('width', 0);
-    if (begin && Math.abs(end.x - begin.x) > 4 && Math.abs(end.y - begin.y) > 4)
-      done({ x0: Math.min(begin.x, end.x), x1: Math.max(begin.x, end.x), y0: Math.min(begin.y, end.y), y1: Math.max(begin.y, end.y) });
-  });
-}
-
-/** The brushes that a rectangle of the plot means; edges of the plot are open ends. */
-function brushes({ x, y }, { x0, x1, y0, y1 }) {
-  const across = (px) => (px - PLOT.left) / (PLOT.width - PLOT.left - PLOT.right),
-    up = (px) => (PLOT.height - PLOT.bottom - px) / (PLOT.height - PLOT.top - PLOT.bottom);
-  const limits = (low, high, scale, round) => `${low <= 0 ? '' : round(scale.value(low))}..${high >= 1 ? '' : round(scale.value(high))}`;
-  const life = limits(across(x0), across(x1), x, (ms) => Number(ms.toPrecision(3))),
-    size = limits(up(y1), up(y0), y, (n) => Math.round(n));
-  return { life: life === '..' ? '' : life, size: size === '..' ? '' : size };
-}
-
-function scatter(context) {
+function stacksPlot(context) {
   const { recording, state, view } = context,
-    wide = unbrushed(recording, state),
-    { points, left } = sitePoints(recording, wide, DOTS);
+    title = 'Stacks by size and lifetime',
+    { points, left } = sitePoints(recording, unbrushed(recording, state), DOTS);
   if (!points.length)
     return section(
-      'Stacks by size and lifetime',
+      title,
       emptyState('No stacks in this choice.', 'The filter, the thread or the range in the bar above leave out all.', 'Clear them.'),
     );
-  PLOT.width = Math.min(PLOT_WIDTHS[1], Math.max(PLOT_WIDTHS[0], (document.getElementById('main')?.clientWidth ?? 0) - 32));
-  const scale = scales(points),
-    most = Math.max(...points.map((point) => point.weight), 1);
-  const inner = {
-    x: (life) => PLOT.left + scale.x.place(life) * (PLOT.width - PLOT.left - PLOT.right),
-    y: (size) => PLOT.height - PLOT.bottom - scale.y.place(size) * (PLOT.height - PLOT.top - PLOT.bottom),
-  };
-  const jitter = (site) => ((site * 2654435761) % 40) - 20;
-  const svg = h(
-    'svg',
-    {
-      class: 'scatter',
-      viewBox: `0 0 ${PLOT.width} ${PLOT.height}`,
-      role: 'img',
-      'aria-label': `${count(points.length, 'stack')} by average lifetime (across) and average size (up). The table below has the same.`,
-    },
-    grid(scale, inner),
-    points.map((point) =>
-      h(
-        'circle',
-        {
-          class: view.included[point.site] ? 'dot' : 'dot off',
-          r: 2 + 9 * Math.sqrt(point.weight / most),
-          cy: inner.y(point.size),
-          cx: Number.isNaN(point.life) ? PLOT.width - PLOT.right + 50 + jitter(point.site) : inner.x(point.life),
-        },
-        h(
-          'title',
-          null,
-          `${recording.siteName(point.site)} ${recording.placeOf(recording.siteFrame(point.site))}\n${bytes(point.size)} on average, ${Number.isNaN(point.life) ? 'none was freed' : `alive for ${lifeText(point.life)}`}`,
-        ),
-      ),
-    ),
-  );
-  rectangle(svg, (box) => state.set(brushes(scale, box)));
-  return section(
-    'Stacks by size and lifetime',
-    h(
-      'p',
-      null,
-      `Each dot is a stack: its blocks on average, across by how long they live, up by their size; the larger the dot, the more ${view.cost.label}. Drag a rectangle to choose.`,
-      left ? ` The ${number(left)} smallest are not drawn.` : '',
-    ),
-    h('div', { class: 'plot' }, svg),
-  );
+  const place = (site) => `${recording.siteName(site)} ${recording.placeOf(recording.siteFrame(site))}`;
+  const plot = scatter({
+    points,
+    label: `${count(points.length, 'stack')} by average lifetime (across) and average size (up). The table below has the same.`,
+    width: Math.min(PLOT_WIDTHS[1], Math.max(PLOT_WIDTHS[0], (document.getElementById('main')?.clientWidth ?? 0) - 32)),
+    isOff: ({ site }) => !view.included[site],
+    title: ({ site, size, life }) =>
+      `${place(site)}\n${bytes(size)} on average, ${Number.isNaN(life) ? 'none was freed' : `alive for ${lifeText(life)}`}`,
+    onbrush: (ranges) => state.set(ranges),
+  });
+  const words =
+    `Each dot is a stack: its blocks on average, across by how long they live, up by their size; the larger the dot, the more ${view.cost.label}. ` +
+    `Drag a rectangle to choose.${left ? ` The ${number(left)} smallest are not drawn.` : ''}`;
+  return section(title, h('p', null, words), h('div', { class: 'plot' }, plot));
 }
 
 function list(context) {
@@ -383,7 +284,7 @@ function draw(context) {
     ),
     h('div', { class: 'columns' }, chart(context, AXES.size), chart(context, AXES.life)),
     h('div', { class: 'toolbar' }, costChooser(context)),
-    scatter(context),
+    stacksPlot(context),
     list(context),
   ];
 }
