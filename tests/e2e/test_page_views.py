@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""What the page shows of a moment, a range or some stacks is what `seep report` says of them."""
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import harness
+import pages
+from harness import DEADLINE, SEEP, clean_environment
+
+FIELDS = ("live_bytes", "live_blocks", "allocations", "bytes_allocated", "peak_bytes", "temporary")
+
+
+def shown(data, *choices):
+    """The sums of the viewer's own code, without a browser."""
+    done = subprocess.run(["node", str(Path(__file__).with_name("view_totals.mjs")), *map(json.dumps, choices)], input=json.dumps(data), text=True,
+                          capture_output=True, timeout=DEADLINE)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def reported(file, *options):
+    done = subprocess.run([SEEP, "report", "--json", *options, str(file)], capture_output=True, env=clean_environment(), timeout=DEADLINE)
+    assert done.returncode == 0, done.stderr
+    sites = [site for site in json.loads(done.stdout)["sites"] if site["kind"] not in ("mmap", "mremap")]
+    return {field: sum(site[field] for site in sites) for field in FIELDS}
+
+
+@pytest.fixture(scope="module")
+def course(compiler, tmp_path_factory):
+    recorded = harness.Recorder(tmp_path_factory.mktemp("page_views")).record(compiler.build("courses.cpp"))
+    assert recorded.status == 0, recorded.stderr
+    file = recorded.folder / "out.seep"
+    done = pages.answer("-o", "-", file)
+    assert done.returncode == 0, done.stderr
+    return file, pages.data_of(done.stdout)
+
+
+CHOICES = {
+    "the_run": ((), {}),
+    "the_peak": (("--at", "peak"), {"at": "peak"}),
+    "a_moment": (("--at", "{half}ms"), {"at": "{half}"}),
+    "a_range": (("--range", "{early}ms..{late}ms"), {"range": "{early}..{late}"}),
+    "some_stacks": (("-i", "^leak"), {"filter": "fn:/^leak/"}),
+    "stacks_of_a_range": (("-i", "^cache", "--range", "{early}ms..{late}ms"), {"filter": "fn:/^cache/", "range": "{early}..{late}"}),
+}
+
+
+@pytest.mark.parametrize("which", CHOICES)
+def test_a_view_of_the_page_has_the_sums_of_the_report(course, which):
+    file, data = course
+    options, choice = CHOICES[which]
+    duration = data["recordings"][0]["meta"]["duration_ms"]
+    times = {"early": duration // 4, "half": duration // 2, "late": duration * 3 // 4}
+    [view] = shown(data, {key: value.format(**times) for key, value in choice.items()})
+    expected = reported(file, *(word.format(**times) for word in options))
+    assert {field: view[field] for field in FIELDS} == expected
+    assert view["drawn"] == [True, True] and expected["allocations"] > 0
