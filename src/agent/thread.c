@@ -17,6 +17,7 @@
 #include "agent/guest.h"
 
 #define SLOTS_MAX 16384u
+#define SLOTS_BY_NAME 32u
 #define PROBES 8u
 #define PR_GET_NAME 16
 
@@ -68,6 +69,37 @@ static bool take(struct ledger_slot *slot, uint32_t was, uint32_t is)
         return __atomic_compare_exchange_n(&slot->used, &was, is, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
+/* A thread's name, as the kernel has it. */
+struct name {
+        uint64_t words[2];
+};
+
+static struct name own_name(void)
+{
+        struct name name = { { 0, 0 } };
+
+        arch_syscall(SYS_prctl, PR_GET_NAME, (long)&name, 0, 0, 0, 0);
+        return name;
+}
+
+static struct ledger_thread *record_of(uint32_t thread)
+{
+        return (struct ledger_thread *)arena_at(LEDGER_THREADS) + thread;
+}
+
+/* What a slot counted goes to the thread that has it last (observe/sites.c): as long as there are few, threads of different names get
+ * different ones. */
+static bool suits(const struct ledger_slot *slot, uint32_t count)
+{
+        struct name name, other;
+
+        if (count >= SLOTS_BY_NAME || !slot->thread)
+                return true;
+        name = own_name();
+        memcpy(&other, record_of(slot->thread)->name, sizeof other);
+        return name.words[0] == other.words[0] && name.words[1] == other.words[1];
+}
+
 /* A slot whose thread is dead or that was given back; UINT32_MAX none found by PROBES looks.  NEWBORN: the thread has no slot yet, so one
  * in its name is an earlier thread's. */
 static uint32_t slot_reuse(uint32_t tid, bool newborn)
@@ -82,7 +114,7 @@ static uint32_t slot_reuse(uint32_t tid, bool newborn)
 
                 if (used == 1 && !(newborn && holder == tid) && !dead(holder))
                         continue;
-                if (used > 1 || !take(slot, used, 2))
+                if (used > 1 || (newborn && !suits(slot, count)) || !take(slot, used, 2))
                         continue;
                 if (slot->tid == holder || used == 0) {
                         slot->tid = tid; /* before anyone can look at it as a dead thread's again */
@@ -133,6 +165,13 @@ static struct thread *state_take(uint32_t tid, bool newborn)
         return states[index];
 }
 
+static void put_name(struct ledger_thread *r)
+{
+        struct name name = own_name();
+
+        memcpy(r->name, &name, sizeof name);
+}
+
 static uint32_t record_new(struct thread *t, uint32_t tid)
 {
         struct ledger_thread *all = arena_at(LEDGER_THREADS), *r;
@@ -148,7 +187,7 @@ static uint32_t record_new(struct thread *t, uint32_t tid)
         r->tid = tid;
         r->slot = t->index;
         r->start_ms = agent_now_ms();
-        arch_syscall(SYS_prctl, PR_GET_NAME, (long)r->name, 0, 0, 0, 0);
+        put_name(r);
         r->base_allocs = t->slot->allocs;
         r->base_alloc_bytes = t->slot->alloc_bytes;
         return number;
@@ -157,7 +196,7 @@ static uint32_t record_new(struct thread *t, uint32_t tid)
 /* Close the record of the thread that had this slot before. */
 static void record_end(struct thread *t)
 {
-        struct ledger_thread *r = (struct ledger_thread *)arena_at(LEDGER_THREADS) + t->record;
+        struct ledger_thread *r = record_of(t->record);
 
         if (!t->record)
                 return;
@@ -198,12 +237,14 @@ struct thread *thread_register(void)
 
 void thread_renamed(void)
 {
-        uint64_t name[2] = { 0, 0 };
+        struct name name;
 
-        if (!thread_self || !(agent.special & SPECIAL_JOURNAL))
+        if (!thread_self || agent.sandboxed)
                 return;
-        arch_syscall(SYS_prctl, PR_GET_NAME, (long)name, 0, 0, 0, 0);
-        journal_put(thread_self, LEDGER_EVENT_THREAD_NAME, 0, 0, name[0], name[1]);
+        name = own_name();
+        if (thread_self->record)
+                memcpy(record_of(thread_self->record)->name, &name, sizeof name);
+        journal_put(thread_self, LEDGER_EVENT_THREAD_NAME, 0, 0, name.words[0], name.words[1]);
 }
 
 struct thread *thread_borrow(struct thread *owner)
