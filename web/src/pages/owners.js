@@ -95,7 +95,7 @@ function list({ recording, state }) {
 function missing(recording) {
   const why = (recording.owners_why_not || 'the recording does not tell who points to whom').replace(/\.$/, '');
   const title = 'Who holds what is not known.',
-    reason = `${why[0].toUpperCase()}${why.slice(1)}.`;
+    reason = `Why: ${why}.`;
   if (recording.meta.running)
     return emptyState(
       title,
