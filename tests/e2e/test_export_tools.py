@@ -7,13 +7,14 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
 
-from harness import DEADLINE, SEEP, Profile, clean_environment, wait_until
+from harness import BUILD, DEADLINE, SEEP, Profile, clean_environment, wait_until
 from readers import ask
 from test_check_reports import faults, multitool  # noqa: F401  (a fixture)
 
@@ -343,6 +344,40 @@ def test_findings_have_their_readers(lossy, odd, need, multitool):  # noqa: F811
     lost = Profile(lossy).json["leaks"]
     sums = {k: (sum(int(e.findtext("xwhat/leakedblocks")) for e in leaks if e.findtext("kind") == k)) for k in ("Leak_DefinitelyLost", "Leak_IndirectlyLost")}
     assert sums == {"Leak_DefinitelyLost": lost["definite"]["blocks"], "Leak_IndirectlyLost": lost["indirect"]["blocks"]}
+
+
+# ---- names that were chosen to break forms ----
+
+@pytest.fixture(scope="module")
+def forged(tmp_path_factory):
+    """A recording, and what its functions hold."""
+    forge, file = BUILD / "tests" / "unit" / "forge_hostile", tmp_path_factory.mktemp("hostile") / "out.seep"
+    assert forge.exists(), f"{forge} is not built"
+    done = subprocess.run([forge, file], capture_output=True, text=True, check=True, timeout=DEADLINE)
+    rows = [line.split() for line in done.stdout.splitlines()]
+    return file, {bytes.fromhex(name): int(value) for name, value in rows}
+
+
+def test_hostile_names_in_dhat_and_massif(forged, need):
+    need("ms_print")
+    file, names = forged
+    found = dhat(export("dhat", file), need)
+    assert found["eb"] == sum(names.values())
+    values = sorted(int(leaf["mb"]) for leaf in found["leaves"])
+    assert len(found["leaves"]) == len(names) and values == sorted(names.values())
+    assert Massif(export("massif", file)).snapshots[-1][2] == sum(names.values())
+
+
+def test_hostile_names_in_firefox_and_sqlite(forged, profiler):
+    file, names = forged
+    path = export("firefox", file)
+    readable = {"".join("\ufffd" if "\udc80" <= c <= "\udcff" else c for c in n.decode(errors="surrogateescape")) for n in names}
+    assert readable <= set(json.loads(path.read_text())["threads"][0]["stringArray"])
+    profiler.load(path)
+    assert profiler.total("native-retained-allocations")[0] == sum(names.values())
+    database = sqlite3.connect(export("sqlite", file))
+    assert {r[0] for r in database.execute("SELECT function FROM top")} == readable
+    assert database.execute("SELECT sum(live_bytes) FROM folded").fetchone() == (sum(names.values()),)
 
 
 # ---- all ----
