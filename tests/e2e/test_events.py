@@ -414,8 +414,8 @@ def test_a_program_that_does_little_has_a_log_soon(compiler, recorder):
     with start_recorded(folder, compiler.build("steps.c"), "ready", "wait", "+red:5:10", "wait", options=["--events"]) as program:
         program.said(b"ready\n")
         program.say()
-        wait_until(lambda: side.stat().st_size > HEADER_BYTES, "the first batch", deadline=3)
-        wait_until(lambda: len([r for r in rows(side) if r["size"] == "10"]) == 5, "the events", deadline=3)
+        wait_until(lambda: side.exists() and side.stat().st_size > HEADER_BYTES, "the first batch", deadline=20)
+        wait_until(lambda: len([r for r in rows(side) if r["size"] == "10"]) == 5, "the events", deadline=20)
         program.say()
         program.finish()
     assert not side.exists()

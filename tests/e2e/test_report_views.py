@@ -11,7 +11,7 @@ import termios
 
 import pytest
 
-from harness import DEADLINE, PROGRAMS, SEEP, clean_environment, run
+from harness import DEADLINE, PROGRAMS, SEEP, clean_environment
 
 ROUNDS, LEAK, CACHE, START, TABLE, WALK = 240, 1000, 3000, 100000, 20024, 64
 LIVE = START + TABLE + WALK + ROUNDS * LEAK + 10 * CACHE
@@ -287,6 +287,5 @@ def test_a_narrow_terminal_gets_a_narrow_plot(recording):
 def test_threads_one_after_the_other_are_told_apart_by_their_names(compiler, recorder, when):
     file = recorder.record(compiler.build("shifts.c"), when).folder / "out.seep"
     for number in range(1, 6):
-        done = run([SEEP, "report", "--json", "--thread", f"shift-{number}$", file])
-        sites = json.loads(done.stdout)["sites"]
+        sites = json.loads(report(file, "--json", "--thread", f"shift-{number}$"))["sites"]
         assert sum(s["allocations"] for s in sites) == 100 * number + (when == "late")
