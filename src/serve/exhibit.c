@@ -21,27 +21,6 @@
 
 /* ---- a running process ---- */
 
-static const struct symbol_options *names_of(const struct exhibit *x)
-{
-        static const struct symbol_options usual = { .no_debuginfod = true };
-
-        return x->request->names ? x->request->names : &usual;
-}
-
-/* P takes the place of the profile before; names that were found stay. */
-static void show(struct exhibit *x, struct profile *p)
-{
-        if (!x->symbols || !symbols_follow(x->symbols, p)) {
-                symbols_free(x->symbols);
-                x->symbols = symbols_new(p, names_of(x));
-        }
-        if (x->profile)
-                profile_free(x->profile);
-        free(x->profile);
-        x->profile = p;
-        x->recording = (struct page_recording){ .profile = x->profile, .symbols = x->symbols };
-}
-
 static bool look(struct exhibit *x, struct err *e)
 {
         struct profile *now = heap_zero(1, sizeof *now);
@@ -51,7 +30,8 @@ static bool look(struct exhibit *x, struct err *e)
                 free(now);
                 return false;
         }
-        show(x, now);
+        sight_take(&x->sight, now, x->request->names);
+        x->recording = (struct page_recording){ .profile = x->sight.profile, .symbols = x->sight.symbols };
         x->failures = 0;
         return true;
 }
@@ -74,11 +54,7 @@ bool exhibit_open(struct exhibit *x, const struct serve_request *r, struct err *
 
 void exhibit_close(struct exhibit *x)
 {
-        if (!x->profile)
-                return;
-        symbols_free(x->symbols);
-        profile_free(x->profile);
-        free(x->profile);
+        sight_free(&x->sight);
 }
 
 /* ---- views ---- */
@@ -151,8 +127,8 @@ static bool take_all(struct request_text query, bool (*take)(void *, const char 
 
 static const struct page_recording *recordings_of(const struct exhibit *x, uint32_t *count)
 {
-        *count = x->profile ? 1 : x->request->count;
-        return x->profile ? &x->recording : x->request->recordings;
+        *count = x->sight.profile ? 1 : x->request->count;
+        return x->sight.profile ? &x->recording : x->request->recordings;
 }
 
 static bool make_data(struct exhibit *x, struct view *v, struct str *out, struct err *e)
@@ -160,7 +136,7 @@ static bool make_data(struct exhibit *x, struct view *v, struct str *out, struct
         const struct serve_request *r = x->request;
         struct page_request page = {
                 .source = r->source,
-                .names = names_of(x),
+                .names = x->request->names,
                 .filter = v->filtered ? &v->filter : NULL,
                 .at = v->at,
                 .range = v->range,
@@ -233,7 +209,7 @@ static bool write_source(struct exhibit *x, const struct wish *w, struct str *ou
                 return err_set(e, ERR_EXIT_USAGE, "which source file? source?recording=0&file=PATH, of a recording that is here");
         if (!is_source(&r[w->recording], w->file))
                 return err_set(e, ERR_EXIT_USAGE, "no function of this recording is in %s", w->file);
-        return page_source(names_of(x), w->file, out) ||
+        return page_source(x->request->names, w->file, out) ||
                err_set(e, ERR_EXIT_USAGE, "%s is not on this machine, or cannot be read; --sysroot tells where it is", w->file);
 }
 

@@ -14,16 +14,15 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "page/page.h"
-#include "profile/model.h"
 #include "serve/request.h"
 #include "serve/serve.h"
+#include "serve/sight.h"
 
 #define EXHIBIT_EVERY_MS 2000u
 
 struct exhibit {
         const struct serve_request *request;
-        struct profile *profile; /* of a process: as it was at LOOKED_NS; NULL: recordings */
-        struct symbols *symbols;
+        struct sight sight; /* of a process, at LOOKED_NS */
         struct page_recording recording;
         uint64_t looked_ns;
         uint32_t failures; /* to look, one after another */

@@ -22,6 +22,7 @@
 #include "report/select.h"
 #include "serve/interval.h"
 #include "serve/outbox.h"
+#include "serve/sight.h"
 
 #define PUSHER_PROCESSES_MAX 256u
 #define PUSHER_NS_PER_MS 1000000ull
@@ -34,8 +35,7 @@ struct process {
         uint64_t start_ns; /* of the recording, by the clock on the wall */
         uint64_t until_s;  /* up to here everything was sent */
         struct interval interval;
-        struct profile *profile; /* the last look ... */
-        struct symbols *symbols; /* ... and the names in it */
+        struct sight sight;
 };
 
 struct pusher {
@@ -65,26 +65,8 @@ static struct process *find_process(struct pusher *u, const struct profile *p)
 
 static void clear_process(struct process *o)
 {
-        symbols_free(o->symbols);
-        if (o->profile)
-                profile_free(o->profile);
-        free(o->profile);
+        sight_free(&o->sight);
         interval_free(&o->interval);
-}
-
-/* P takes the place of the look before; names that were found stay. */
-static void note_look(struct process *o, struct profile *p, const struct symbol_options *names)
-{
-        static const struct symbol_options usual = { .no_debuginfod = true };
-
-        if (!o->symbols || !symbols_follow(o->symbols, p)) {
-                symbols_free(o->symbols);
-                o->symbols = symbols_new(p, names ? names : &usual);
-        }
-        if (o->profile)
-                profile_free(o->profile);
-        free(o->profile);
-        o->profile = p;
 }
 
 /* ---- profiles ---- */
@@ -93,10 +75,10 @@ static bool make_pprof(const struct process *o, struct str *out, struct err *e)
 {
         struct select_request all = { .cost = SELECT_LIVE };
         struct selection sel;
-        struct export_input in = { .profile = o->profile, .symbols = o->symbols, .sel = &sel, .usual = true };
+        struct export_input in = { .profile = o->sight.profile, .symbols = o->sight.symbols, .sel = &sel, .usual = true };
         bool good;
 
-        if (!select_make(&sel, o->profile, o->symbols, &all, e))
+        if (!select_make(&sel, in.profile, in.symbols, &all, e))
                 return false;
         good = export_pprof(&in, out, e);
         select_free(&sel);
@@ -123,7 +105,7 @@ static void send_interval(struct pusher *u, struct profile *p, uint64_t now_ns)
         o->until_s = s.until;
         interval_take(&o->interval, p);
         set_time(p, &s);
-        note_look(o, p, u->request->names);
+        sight_take(&o->sight, p, u->request->names);
         if (make_pprof(o, &pprof, &e))
                 outbox_put(&u->outbox, &s, &pprof);
         else

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sight.c -- a running process as it was at the last look, with the names in it.
+ *
+ * Room:   outside, serve/ only.
+ */
+#include "serve/sight.h"
+
+#include <stdlib.h>
+
+static void forget_profile(struct sight *s)
+{
+        if (s->profile)
+                profile_free(s->profile);
+        free(s->profile);
+        s->profile = NULL;
+}
+
+void sight_take(struct sight *s, struct profile *p, const struct symbol_options *names)
+{
+        static const struct symbol_options usual = { .no_debuginfod = true };
+
+        if (!s->symbols || !symbols_follow(s->symbols, p)) {
+                symbols_free(s->symbols);
+                s->symbols = symbols_new(p, names ? names : &usual);
+        }
+        forget_profile(s);
+        s->profile = p;
+}
+
+void sight_free(struct sight *s)
+{
+        symbols_free(s->symbols);
+        s->symbols = NULL;
+        forget_profile(s);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sight.h -- a running process as it was at the last look, with the names in it.
+ *
+ * Room:   outside, serve/ only.
+ * Keeps:  names that were found stay from look to look.
+ */
+#ifndef SEEP_SERVE_SIGHT_H
+#define SEEP_SERVE_SIGHT_H
+
+#include "profile/model.h"
+#include "symbol/symbol.h"
+
+struct sight {
+        struct profile *profile; /* NULL: not seen yet */
+        struct symbols *symbols;
+};
+
+/* P, which is taken, is a later look.  NAMES NULL: the usual, without servers for debug files. */
+void sight_take(struct sight *s, struct profile *p, const struct symbol_options *names);
+
+void sight_free(struct sight *s);
+
+#endif
