@@ -71,7 +71,7 @@ class Stacks {
     this.functions = functions.map(([name, file, module]) => ({
       name: texts.of(/^(std|json)::/.test(name) ? `${name}(unsigned long)` : name),
       short: texts.of(name),
-      file: texts.of(file && `/home/dev/server/src/${file}`),
+      file: texts.of(file && `/usr/src/server/${file}`),
       module,
       text: name,
     }));
@@ -473,7 +473,7 @@ export function smallRecording({ factor = 1, odd = null, slices = 240 } = {}) {
     ]),
     source: [
       {
-        file: '/home/dev/server/src/session.c',
+        file: '/usr/src/server/session.c',
         first_line: 1,
         lines: Array.from({ length: 460 }, (_, i) => (i % 9 ? `        session->field_${i} = ${i};` : '')),
       },
