@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import SEEP, end_process, run, wait_until
+from harness import SEEP, Profile, end_process, run, wait_until
 from ingest import Server
 from plain import Started
 from readers import ask, pprof
@@ -141,6 +141,17 @@ def test_name_labels_path_and_password_come_from_the_command_line(push, steps):
     assert only.headers["Authorization"] == "Basic " + base64.b64encode(b"me:s3cret@").decode()
     assert only.name == "my.app"
     assert {k: only.labels[k] for k in ("zone", "env", "odd", "program")} == {"zone": "a", "env": "prod", "odd": "a_b__c_", "program": "steps"}
+
+
+def test_sampled_profiles_add_up_to_the_sampled_recording(push, compiler):
+    with Server() as server, push(server, compiler.build("sampled.c"), options=["--sample=16K"]) as seep:
+        assert seep.finish().status == 0
+        found = sums(server.of())
+    recorded = {name: site for name, site in Profile(seep.folder / "out.seep").by_function().items() if site["bytes_allocated"]}
+    assert len(recorded) > 2
+    for name, site in recorded.items():
+        assert found[name] == {"alloc_objects": site["allocations"], "alloc_space": site["bytes_allocated"], "inuse_objects": site["live_blocks"],
+                               "inuse_space": site["live_bytes"]}, name
 
 
 def test_pprof_of_go_reads_it(push, steps, tmp_path):
