@@ -173,7 +173,8 @@ def test_fish_offers_every_command_option_and_value(folder, need):
 
 def test_fish_offers_words_that_fit(folder, need):
     need("fish")
-    assert fish_offers(folder, "seep rep") == ["report"]
+    offers = fish_offers(folder, "seep rep")  # programs of the machine may begin like that, too
+    assert "report" in offers and "record" not in offers
     assert "--follow" in fish_offers(folder, "seep --fol")
     assert fish_offers(folder, "seep report ru")[0] == "run.seep"
     assert fish_offers(folder, "seep help pea") == ["peak"]
