@@ -87,6 +87,8 @@ static void put_numbers(struct sqlite_parts *m)
                 { "rss_peak_bytes", t->rss_peak_bytes },
                 { "truncated_stacks", t->truncated_stacks },
                 { "lost_events", t->lost_events },
+                { "sample_bytes", t->sample_bytes },
+                { "mappings_ms", t->mappings_ms },
         };
 
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -122,6 +124,31 @@ static void put_modules(struct sqlite_parts *m)
                 rows_number(&m->rows, module->end);
                 rows_number(&m->rows, module->load_ms);
                 rows_some(&m->rows, module->gone_ms);
+                rows_next(&m->rows);
+        }
+        rows_end(&m->rows);
+}
+
+static void put_mappings(struct sqlite_parts *m)
+{
+        rows_begin(&m->rows, "mapping");
+        for (uint32_t i = 0; i < m->p->mapping_count; i++) {
+                const struct profile_mapping *mapping = &m->p->mappings[i];
+                char permissions[] = "---";
+
+                if (mapping->flags & PROFILE_MAPPING_READ)
+                        permissions[0] = 'r';
+                if (mapping->flags & PROFILE_MAPPING_WRITE)
+                        permissions[1] = 'w';
+                if (mapping->flags & PROFILE_MAPPING_EXECUTE)
+                        permissions[2] = 'x';
+                rows_number(&m->rows, i + 1);
+                rows_number(&m->rows, mapping->start);
+                rows_number(&m->rows, mapping->end);
+                rows_number(&m->rows, mapping->rss_bytes);
+                rows_number(&m->rows, mapping->anonymous_bytes);
+                rows_text(&m->rows, permissions);
+                rows_text(&m->rows, mapping->name);
                 rows_next(&m->rows);
         }
         rows_end(&m->rows);
@@ -240,6 +267,7 @@ static void put_histograms(struct sqlite_parts *m)
 void sqlite_put_course(struct sqlite_parts *m)
 {
         put_modules(m);
+        put_mappings(m);
         put_threads(m);
         put_timeline(m);
         put_changes(m);

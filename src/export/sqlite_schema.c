@@ -33,6 +33,8 @@ const char sqlite_tables[] =
         " content BLOB);"
         "CREATE TABLE region(id INTEGER PRIMARY KEY, start INTEGER, stop INTEGER, site INTEGER REFERENCES site,"
         " thread INTEGER REFERENCES thread, birth_ms INTEGER);"
+        "CREATE TABLE mapping(id INTEGER PRIMARY KEY, start INTEGER, stop INTEGER, rss_bytes INTEGER, anonymous_bytes INTEGER, permissions TEXT,"
+        " name TEXT);"
         "CREATE TABLE root(id INTEGER PRIMARY KEY, kind TEXT, start INTEGER, stop INTEGER, tid INTEGER, module INTEGER REFERENCES module);"
         "CREATE TABLE hold(root INTEGER REFERENCES root, address INTEGER, to_block INTEGER REFERENCES block, interior INTEGER, owner TEXT);"
         "CREATE TABLE ref(from_block INTEGER REFERENCES block, to_block INTEGER REFERENCES block, offset INTEGER, interior INTEGER);"
