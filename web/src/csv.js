@@ -8,7 +8,7 @@ const field = (value) => {
 
 /** COLUMNS: those of a Table; numbers are plain, without units. */
 export function toCsv(columns, rows) {
-  const lines = [columns.map((column) => field(column.csv ?? column.label)), ...rows.map((row) => columns.map((column) => {
+  const lines = [columns.map((column) => field(column.csv ?? column.id)), ...rows.map((row) => columns.map((column) => {
     const value = column.value(row);
     return Number.isNaN(value) ? '' : field(value);
   }))];

@@ -10,7 +10,8 @@ export const averageLife = (row) => (row.frees > 0 && row.lifetime_ms > 0 ? row.
 
 /** The numbers of a node, named as in groups.js. */
 export const rowOf = (tree, node) => ({
-  self: tree.self[node], total: tree.total[node], bytes: tree.bytes[node], count: tree.calls[node], frees: tree.frees[node], lifetime_ms: tree.lifetime_ms[node],
+  self: tree.self[node], total: tree.total[node], bytes: tree.bytes[node], count: tree.calls[node],
+  frees: tree.frees[node], lifetime_ms: tree.lifetime_ms[node],
 });
 
 /** { title, rows: [[name, value], ...] } */

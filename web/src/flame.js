@@ -228,7 +228,8 @@ class FlameGraph {
 
   showTip(x, y) {
     const { title, rows } = this.model.describe(this.places.node[this.hovered]);
-    showTip([h('strong', null, title), h('dl', { class: 'flame-facts' }, rows.map(([name, value]) => [h('dt', null, name), h('dd', null, value)]))], x, y);
+    const facts = rows.map(([name, value]) => [h('dt', null, name), h('dd', null, value)]);
+    showTip([h('strong', null, title), h('dl', { class: 'flame-facts' }, facts)], x, y);
   }
 
   click(event) {

@@ -19,7 +19,10 @@ const FRAME_GROUPS = {
   },
   file: {
     of: (recording, frame) => recording.functions.file[recording.frames.function[frame]],
-    row: (recording, frame) => ({ name: base(recording.fileOf(frame)), place: recording.fileOf(frame), filter: quoted('file', recording.fileOf(frame)) }),
+    row(recording, frame) {
+      const path = recording.fileOf(frame);
+      return { name: base(path), place: path, filter: quoted('file', path) };
+    },
   },
   module: {
     of: (recording, frame) => recording.functions.module[recording.frames.function[frame]],
@@ -104,7 +107,12 @@ function sizeWords(bounds, at) {
 }
 
 /** Columns of "shares" that tell a cost by thread. */
-const SHARED = { live: ['live_bytes', 'live_blocks'], total: ['alloc_bytes', 'allocs'], allocs: ['alloc_bytes', 'allocs'], temporary: [null, 'temporary'] };
+const SHARED = {
+  live: ['live_bytes', 'live_blocks'],
+  total: ['alloc_bytes', 'allocs'],
+  allocs: ['alloc_bytes', 'allocs'],
+  temporary: [null, 'temporary'],
+};
 
 /** By thread; null where the cost is not known by thread (it is known for the whole run only). */
 export function groupThreads(view) {

@@ -16,8 +16,8 @@ export class Unfolded {
   /** { node, level, leaf, name, place, self, total ... }; the same object each time. */
   row(node) {
     if (!this.#rows[node]) {
-      const { tree } = this, frame = tree.frame[node];
-      this.#rows[node] = { node, level: tree.depth[node], leaf: tree.firstChild[node] < 0, name: nameOf(tree, node), place: tree.recording.placeOf(frame), ...rowOf(tree, node) };
+      const { tree } = this, place = tree.recording.placeOf(tree.frame[node]);
+      this.#rows[node] = { node, level: tree.depth[node], leaf: tree.firstChild[node] < 0, name: nameOf(tree, node), place, ...rowOf(tree, node) };
     }
     return this.#rows[node];
   }

@@ -8,6 +8,7 @@ import { changeOf, changedStacks, mergeTrees, stateWith } from '../src/differ.js
 import { functionTerm } from '../src/explain.js';
 import { groupFrames, groupSizes, groupThreads } from '../src/groups.js';
 import { parseFilter } from '../src/filter.js';
+import { commonCosts, momentsToChoose, sidesOf, viewOfSide } from '../src/sides.js';
 import { State } from '../src/state.js';
 import { treeOf } from '../src/tree.js';
 import { Unfolded, nodeOfStack } from '../src/unfold.js';
@@ -28,7 +29,8 @@ const near = (a, b) => assert.ok(Math.abs(a - b) < 1e-6 * Math.max(1, Math.abs(b
 /** Bytes allocated in stacks with a frame for which HOLDS, each stack once. */
 function bytesWith(recording, holds) {
   let sum = 0;
-  for (let s = 0; s < recording.sites.count; s++) if (recording.sites.heap[s] && recording.framesOf(recording.sites.node[s]).some(holds)) sum += recording.sites.alloc_bytes[s];
+  const { sites } = recording;
+  for (let s = 0; s < sites.count; s++) if (sites.heap[s] && recording.framesOf(sites.node[s]).some(holds)) sum += sites.alloc_bytes[s];
   return sum;
 }
 
@@ -113,7 +115,8 @@ test('the row of a site is found by its stack', () => {
 
 test('only exactly the function is meant where its name is part of another one', () => {
   const strings = ['walk', 'walk_all', 'operator"" _s'];
-  const recording = new Recording({ strings, functions: { count: 3, name: [0, 1, 2], short: [0, 1, 2], file: [-1, -1, -1], module: [-1, -1, -1] } }, 0);
+  const none = [-1, -1, -1];
+  const recording = new Recording({ strings, functions: { count: 3, name: [0, 1, 2], short: [0, 1, 2], file: none, module: none } }, 0);
   for (const name of strings) {
     const [term] = parseFilter(functionTerm(recording, name)).terms;
     assert.deepEqual(strings.filter((other) => term.matches(other)), [name]);
@@ -144,16 +147,55 @@ test('between two moments a stack that began in between is new, and the other wa
 
 test('stacks of two recordings are matched by names, not by numbers', () => {
   const one = (names, bytes) => new Recording({
-    strings: names, functions: { count: 2, name: [0, 1], short: [0, 1], file: [-1, -1], module: [-1, -1] }, frames: { count: 2, function: [0, 1], line: [1, 2], inlined: [0, 0], wrapper: [0, 0] },
+    strings: names,
+    functions: { count: 2, name: [0, 1], short: [0, 1], file: [-1, -1], module: [-1, -1] },
+    frames: { count: 2, function: [0, 1], line: [1, 2], inlined: [0, 0], wrapper: [0, 0] },
     nodes: { count: 3, parent: [-1, 0, 1], frame: [-1, names.indexOf('main'), names.indexOf('load')] },
     sites: { count: 1, id: [1], node: [2], heap: [1], live_bytes: [bytes], live_blocks: [1], allocs: [1], alloc_bytes: [bytes] },
   }, 0);
   const views = [one(['main', 'load'], 100), one(['load', 'main'], 250)].map((recording) => view(recording, stateOf({ cost: 'live' })));
   const rows = changedStacks(mergeTrees(...views, {}));
-  assert.deepEqual(rows.map(({ status, before, after, change }) => ({ status, before, after, change })), [{ status: 'more', before: 100, after: 250, change: 150 }]);
+  assert.deepEqual(rows.map(({ status, before, after, change }) => [status, before, after, change]), [['more', 100, 250, 150]]);
 });
 
 test('values with commas, quotes and new lines stay one field', () => {
-  const columns = [{ label: 'Name', value: (row) => row.name }, { label: 'N', csv: 'n', value: (row) => row.n }];
-  assert.equal(toCsv(columns, [{ name: 'f(int, "x")\n', n: NaN }]), 'Name,n\r\n"f(int, ""x"")\n",\r\n');
+  const columns = [{ id: 'name', value: (row) => row.name }, { id: 'count', csv: 'n', value: (row) => row.n }];
+  assert.equal(toCsv(columns, [{ name: 'f(int, "x")\n', n: NaN }]), 'name,n\r\n"f(int, ""x"")\n",\r\n');
+});
+
+/* ---- which moments are compared */
+
+const contextOf = (name, values = {}, compare = null) => ({ recordings: load(name), state: stateOf(values), compare });
+
+test('what was chosen is compared; else the ends of the range; else the first mark and the end', () => {
+  assert.deepEqual(sidesOf(contextOf('small', { from: '0@peak', to: '0@1500' })), [{ index: 0, when: 'peak' }, { index: 0, when: '1500' }]);
+  assert.deepEqual(sidesOf(contextOf('small', { range: '1000..2000' })), [{ index: 0, when: '1000' }, { index: 0, when: '2000' }]);
+  assert.deepEqual(sidesOf(contextOf('small')), [{ index: 0, when: String(SMALL.marks.ms[0]) }, { index: 0, when: 'end' }]);
+  assert.deepEqual(sidesOf(contextOf('pair')), [{ index: 0, when: 'end' }, { index: 1, when: 'end' }]);
+  const compare = { old: { recording: 0, ms: 302, word: 'between' }, new: { recording: 0, ms: 841, word: 'end' } };
+  assert.deepEqual(sidesOf(contextOf('small', {}, compare)), [{ index: 0, when: '302' }, { index: 0, when: 'end' }]);
+});
+
+test('a side that the page does not have is not taken from the URL', () => {
+  assert.deepEqual(sidesOf(contextOf('small', { from: '7@end', to: '0@nonsense' })), sidesOf(contextOf('small')));
+});
+
+test('every moment that is compared can be found in its list', () => {
+  for (const values of [{}, { range: '1000..2000' }, { from: '0@1234', to: '0@peak' }]) {
+    const context = contextOf('small', values);
+    for (const side of sidesOf(context)) {
+      assert.ok(momentsToChoose(context, side).some(([value]) => value === `${side.index}@${side.when}`), JSON.stringify(side));
+    }
+  }
+});
+
+test('of one recording only costs that change are compared, of two recordings all', () => {
+  const ids = (context) => commonCosts(context, sidesOf(context)).map((cost) => cost.id);
+  assert.deepEqual(ids(contextOf('small')), ['live', 'total', 'allocs']);
+  assert.ok(ids(contextOf('pair')).includes('peak'));
+});
+
+test('a chosen thread is not meant where two recordings are compared', () => {
+  const context = contextOf('pair', { thread: '1', cost: 'total' });
+  assert.equal(viewOfSide(context, { index: 1, when: 'end' }, 'total').threads, null);
 });

@@ -5,18 +5,19 @@ import { checkbox, choice, copy, fill, h, menu, refill } from '../dom.js';
 import { describeNode, functionTerm, nodeStackText } from '../explain.js';
 import { flameGraph } from '../flame.js';
 import { GROUPS, GROUP_PALETTE } from '../flame-paint.js';
-import { count, share } from '../format.js';
+import { drawCrumbs, legendItems, nodeByPath, searchBox } from '../flame-tools.js';
+import { count } from '../format.js';
 import { nameOf, pathTo, treeOf, treeOptions } from '../tree.js';
 
-const CRUMBS = 6;
+const LABEL = 'Flame graph. Arrows move, Enter zooms, Backspace goes back, Shift F10 opens the menu. The page Table has the same as a table.';
 const COLOURED = new WeakMap();
 
-/** By module: the number of its colour, 0 for all but the most frequent ones; the same for all views of a recording. */
+/** By module: the number of its colour, for the most frequent ones; the same for all views of a recording. */
 function moduleColours(recording) {
   if (COLOURED.has(recording)) return COLOURED.get(recording);
-  const times = new Map();
-  for (const frame of recording.nodes.frame) {
-    const module = frame >= 0 && recording.frames.function[frame] >= 0 ? recording.functions.module[recording.frames.function[frame]] : -1;
+  const { nodes, frames, functions } = recording, times = new Map();
+  for (const frame of nodes.frame) {
+    const module = frame >= 0 && frames.function[frame] >= 0 ? functions.module[frames.function[frame]] : -1;
     if (module >= 0) times.set(module, (times.get(module) ?? 0) + 1);
   }
   const ranked = [...times.keys()].sort((a, b) => times.get(b) - times.get(a) || a - b);
@@ -25,135 +26,121 @@ function moduleColours(recording) {
   return colours;
 }
 
-const moduleOf = (tree, node) => (tree.function[node] >= 0 ? tree.recording.functions.module[tree.function[node]] : -1);
-
-const painters = {
-  module(tree) {
-    const colours = moduleColours(tree.recording);
-    return (node) => colours.get(moduleOf(tree, node)) ?? 0;
+/** By way of colouring: from a tree to the colour of a node. */
+const PAINTERS = {
+  module({ recording, function: functionOf }) {
+    const colours = moduleColours(recording), { module } = recording.functions;
+    return (node) => (functionOf[node] >= 0 && colours.get(module[functionOf[node]])) || 0;
   },
-  function: (tree) => (node) => (node && tree.function[node] >= 0 ? 1 + (Math.imul(tree.function[node] + 1, 0x9e3779b1) >>> 8) % GROUPS : 0),
+  function({ function: functionOf }) {
+    return (node) => (functionOf[node] >= 0 ? 1 + (Math.imul(functionOf[node] + 1, 0x9e3779b1) >>> 8) % GROUPS : 0);
+  },
 };
 
-/** The path to a node as text for the URL, and back: as far as the tree still has it. */
-export const zoomText = (tree, node) => pathTo(tree, node).map((n) => tree.function[n]).join('.');
+/** The way to a node as text for the URL, and back. */
+const zoomText = (tree, node) => pathTo(tree, node).map((n) => tree.function[n]).join('.');
+const zoomNode = (tree, text) => nodeByPath(tree, text ? text.split('.').map(Number) : [], (child, step) => tree.function[child] === step);
 
-export function zoomNode(tree, text) {
-  let at = 0;
-  for (const step of text ? text.split('.').map(Number) : []) {
-    let child = tree.firstChild[at];
-    while (child >= 0 && tree.function[child] !== step) child = tree.nextSibling[child];
-    if (child < 0) break;
-    at = child;
-  }
-  return at;
-}
-
-function modelOf(tree, colour) {
-  return {
-    tree,
-    label: (node) => nameOf(tree, node),
-    key: (node) => (tree.function[node] >= 0 ? tree.function[node] : `frame ${tree.frame[node]}`),
-    describe: (node) => describeNode(tree, node),
-    paint: painters[colour](tree),
-    palette: GROUP_PALETTE,
-  };
-}
+const modelOf = (tree, colour) => ({
+  tree,
+  label: (node) => nameOf(tree, node),
+  key: (node) => (tree.function[node] >= 0 ? tree.function[node] : `frame ${tree.frame[node]}`),
+  describe: (node) => describeNode(tree, node),
+  paint: PAINTERS[colour](tree),
+  palette: GROUP_PALETTE,
+});
 
 class FlamePage {
   constructor(root, context) {
-    this.context = context;
+    this.search = searchBox(context.state);
     this.graph = flameGraph({
-      label: 'Flame graph. Arrows move, Enter zooms, Backspace goes back, Shift F10 opens the menu. The page Table has the same as a table.',
-      zoomed: (node) => context.state.set({ zoom: zoomText(this.tree, node) }),
+      label: LABEL,
+      zoomed: (node) => this.zoom(node),
       menu: (node, x, y) => this.menu(node, x, y),
-      found: (result) => this.tellFound(result),
+      found: (result) => this.search.tell(result),
     });
     this.controls = h('div', { class: 'toolbar' });
-    this.found = h('output', { class: 'found' });
-    this.input = h('input', { type: 'search', placeholder: 'Search: name or /regex/', 'aria-label': 'Search functions', oninput: () => context.state.set({ search: this.input.value }) });
     this.crumbs = h('nav', { class: 'crumbs', 'aria-label': 'Zoom' });
     this.axis = h('p', { class: 'axis' });
+    this.notes = h('p', { class: 'muted' });
     this.legend = h('ul', { class: 'legend', 'aria-label': 'Colours' });
-    this.empty = h('p', { class: 'empty', hidden: true });
-    root.append(this.controls, h('div', { class: 'toolbar' }, this.input, this.found, this.crumbs), this.graph.element, this.empty, this.axis, this.legend);
+    root.append(
+      this.controls,
+      h('div', { class: 'toolbar' }, ...this.search.element, this.crumbs),
+      this.notes, this.graph.element, this.axis, this.legend,
+    );
     this.update(context);
   }
 
   update(context) {
     this.context = context;
-    const { state, view } = context;
-    const colour = state.get('colour') === 'function' ? 'function' : 'module';
-    const tree = treeOf(view, treeOptions(state));
+    const { state, view } = context, colour = state.get('colour') === 'function' ? 'function' : 'module';
+    const tree = treeOf(view, treeOptions(state)), zoom = zoomNode(tree, state.get('zoom'));
     if (this.tree !== tree || this.colour !== colour) this.model = modelOf(tree, colour);
-    this.tree = tree;
-    this.colour = colour;
-    this.drawControls(state);
-    this.drawCrumbs(zoomNode(tree, state.get('zoom')));
-    this.drawLegend();
-    if (this.input.value !== state.get('search')) this.input.value = state.get('search');
+    Object.assign(this, { tree, colour });
+    this.search.follow();
+    this.drawControls();
+    this.drawWords();
+    drawCrumbs(this.crumbs, { tree, node: zoom, name: (node) => nameOf(tree, node), zoom: (node) => this.zoom(node) });
     this.graph.element.hidden = !(tree.total[0] > 0);
-    this.empty.hidden = tree.total[0] > 0;
-    this.empty.textContent = `Nothing ${view.cost.label} in this choice.`;
-    const unit = view.cost.unit === 'bytes' ? 'bytes' : 'calls';
-    this.axis.textContent = `← share of ${unit}, not time → (${view.cost.label === 'calls' ? 'all' : view.cost.label}${tree.cut ? `; ${count(tree.cut, 'small frame')} not opened` : ''})`;
-    this.graph.show(this.model, { zoom: zoomNode(tree, state.get('zoom')), search: state.get('search'), upwards: state.get('upwards') === '1' });
+    this.graph.show(this.model, { zoom, search: state.get('search'), upwards: state.get('upwards') === '1' });
   }
 
-  drawControls(state) {
-    const on = (key) => state.get(key) === '1';
-    refill(this.controls,
+  zoom(node) {
+    this.context.state.set({ zoom: zoomText(this.tree, node) });
+  }
+
+  drawControls() {
+    const { state } = this.context, on = (key) => state.get(key) === '1';
+    refill(
+      this.controls,
       costChooser(this.context),
-      choice('Direction', [{ value: '', label: 'Icicle', title: 'main at the top' }, { value: '1', label: 'Flame', title: 'main at the bottom' }],
-        state.get('upwards'), (upwards) => state.set({ upwards })),
-      choice('Colours', [{ value: '', label: 'By module' }, { value: 'function', label: 'By function' }], state.get('colour'), (colour) => state.set({ colour })),
-      checkbox('Inverted', on('inverted'), (inverted) => state.set({ inverted, zoom: '' }), 'From the allocating function to those that call it'),
-      checkbox('Merge recursion', on('recursion'), (recursion) => state.set({ recursion, zoom: '' }), 'A function that calls itself is one frame'),
-      checkbox('Hide allocator frames', !on('wrappers'), (hidden) => state.set({ wrappers: !hidden, zoom: '' }), 'xmalloc, std::allocator and the like at the inner end'));
+      choice('Direction', [
+        { value: '', label: 'Icicle', title: 'main at the top' },
+        { value: '1', label: 'Flame', title: 'main at the bottom' },
+      ], state.get('upwards'), (upwards) => state.set({ upwards })),
+      choice('Colours', [
+        { value: '', label: 'By module' },
+        { value: 'function', label: 'By function' },
+      ], state.get('colour'), (value) => state.set({ colour: value })),
+      checkbox('Inverted', on('inverted'), (inverted) => state.set({ inverted, zoom: '' }),
+        'From the allocating function to those that call it'),
+      checkbox('Merge recursion', on('recursion'), (recursion) => state.set({ recursion, zoom: '' }),
+        'A function that calls itself is one frame'),
+      checkbox('Hide allocator frames', !on('wrappers'), (hidden) => state.set({ wrappers: !hidden, zoom: '' }),
+        'xmalloc, std::allocator and the like at the inner end'),
+    );
   }
 
-  drawCrumbs(node) {
-    const { state } = this.context, path = pathTo(this.tree, node), hidden = Math.max(0, path.length - CRUMBS);
-    const crumb = (n) => (n === node ? h('span', { 'aria-current': 'location' }, nameOf(this.tree, n))
-      : h('button', { type: 'button', onclick: () => state.set({ zoom: zoomText(this.tree, n) }) }, nameOf(this.tree, n)));
-    const steps = [crumb(0), hidden > 0 && `… ${hidden} more …`, ...path.slice(hidden).map(crumb)].filter(Boolean);
-    refill(this.crumbs, steps.map((step, i) => [i > 0 && h('span', { 'aria-hidden': 'true' }, ' › '), step]));
-  }
-
-  drawLegend() {
-    const { recording } = this.tree, colours = moduleColours(recording);
+  drawWords() {
+    const { tree, context: { view } } = this, { cost } = view, { recording } = tree;
+    const of = cost.label === 'calls' ? 'all' : cost.label, cut = tree.cut ? `; ${count(tree.cut, 'small frame')} not opened` : '';
+    this.axis.textContent = `← share of ${cost.unit === 'bytes' ? 'bytes' : 'calls'}, not time → (${of}${cut})`;
+    this.notes.textContent = [...view.notes, tree.total[0] > 0 ? '' : `Nothing ${cost.label} in this choice.`].join(' ');
     this.legend.hidden = this.colour !== 'module';
-    const name = (module) => recording.text(recording.modules.short[module]);
-    fill(this.legend, [...colours].map(([module, colour]) => h('li', null, h('span', { class: `swatch group-${colour}`, 'aria-hidden': 'true' }), name(module))),
-      h('li', null, h('span', { class: 'swatch group-0', 'aria-hidden': 'true' }), 'others'));
-  }
-
-  tellFound(result) {
-    this.found.textContent = !result ? '' : result.frames
-      ? `${count(result.frames, 'frame')}, ${share(result.share, 1)} of all`
-      : 'not found';
+    const named = [...moduleColours(recording)].map(([module, colour]) => [`group-${colour}`, recording.text(recording.modules.short[module])]);
+    fill(this.legend, legendItems([...named, ['group-0', 'others']]));
   }
 
   menu(node, x, y) {
-    const { state } = this.context, name = nameOf(this.tree, node), word = functionTerm(this.tree.recording, name);
-    const narrowed = (term) => `${state.get('filter')} ${term}`.trim();
-    const place = this.sourceOf(node);
+    const { tree } = this, frame = tree.frame[node], file = tree.recording.fileOf(frame);
+    const open = { page: 'source', file, line: tree.recording.frames.line[frame] };
     menu([
-      { label: 'Zoom to this frame', action: () => state.set({ zoom: zoomText(this.tree, node) }) },
-      ...(node ? [
-        { label: `Focus: only stacks with ${name}`, action: () => state.set({ filter: narrowed(word), zoom: '' }) },
-        { label: `Exclude stacks with ${name}`, action: () => state.set({ filter: narrowed(`-${word}`), zoom: '' }) },
-        { label: `Callers of ${name}`, action: () => state.set({ inverted: true, filter: narrowed(word), search: name, zoom: '' }) },
-        { label: 'Copy the stack', action: () => copy(nodeStackText(this.tree, node, state.get('inverted') === '1'), 'stack') },
-      ] : []),
-      ...(place ? [{ label: `Open source: ${place.text}`, action: () => this.context.go('source', place.keys) }] : []),
+      { label: 'Zoom to this frame', action: () => this.zoom(node) },
+      ...(node ? this.menuOfFunction(node) : []),
+      ...(file ? [{ label: `Open source: ${tree.recording.placeOf(frame)}`, action: () => this.context.state.set(open) }] : []),
     ], x, y);
   }
 
-  sourceOf(node) {
-    const { recording } = this.tree, frame = this.tree.frame[node];
-    const file = recording.fileOf(frame);
-    return file ? { text: recording.placeOf(frame), keys: { file, line: recording.frames.line[frame] } } : null;
+  menuOfFunction(node) {
+    const { state } = this.context, name = nameOf(this.tree, node), word = functionTerm(this.tree.recording, name);
+    const narrow = (term, more) => state.set({ filter: `${state.get('filter')} ${term}`.trim(), zoom: '', ...more });
+    return [
+      { label: `Focus: only stacks with ${name}`, action: () => narrow(word) },
+      { label: `Exclude stacks with ${name}`, action: () => narrow(`-${word}`) },
+      { label: `Callers of ${name}`, action: () => narrow(word, { inverted: true, search: name }) },
+      { label: 'Copy the stack', action: () => copy(nodeStackText(this.tree, node, state.get('inverted') === '1'), 'stack') },
+    ];
   }
 
   destroy() {

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+/*
+ * sides.js -- which two moments Diff compares.
+ *
+ * A side is { index, when }: a recording of the page and "end", "peak" or milliseconds; in the URL "0@peak" (keys from and to).
+ */
+import { costsOf } from './costs.js';
+import { stateWith } from './differ.js';
+import { moment as momentText } from './format.js';
+import { momentOf, parseRange, view } from './view.js';
+
+/** Of one recording only these differ from moment to moment. */
+const MOVING = ['live', 'total', 'allocs'];
+
+export const textOfSide = ({ index, when }) => `${index}@${when}`;
+
+function parseSide(text, recordings) {
+  const [, index, when] = /^(\d+)@(peak|end|\d+(?:\.\d+)?)$/.exec(text) ?? [];
+  return recordings[index] ? { index: Number(index), when } : null;
+}
+
+const comparedText = ({ recording, ms, word }) => `${recording}@${word === 'end' || word === 'peak' ? word : ms}`;
+
+/** What is compared when nothing was chosen: what seep html was given, the ends of the range, or the first mark and the end. */
+function usualSides({ recordings, compare, state }) {
+  if (compare) return [comparedText(compare.old), comparedText(compare.new)];
+  if (recordings.length > 1) return ['0@end', '1@end'];
+  const range = parseRange(state.get('range')), { marks, meta } = recordings[0];
+  if (range) return [`0@${Math.max(0, range[0])}`, Number.isFinite(range[1]) ? `0@${Math.min(range[1], meta.duration_ms)}` : '0@end'];
+  return [marks.count ? `0@${marks.ms[0]}` : '0@0', '0@end'];
+}
+
+/** Both sides that the state means. */
+export function sidesOf(context) {
+  const { state, recordings } = context, usual = usualSides(context);
+  return ['from', 'to'].map((key, i) => parseSide(state.get(key), recordings) ?? parseSide(usual[i], recordings));
+}
+
+/** [[value, words], ...]: start, marks, peak, end of each recording, and what is chosen elsewhere or here. */
+export function momentsToChoose({ recordings, state }, side) {
+  const list = new Map(), elsewhere = [...(parseRange(state.get('range')) ?? []), state.get('at')];
+  recordings.forEach((recording, index) => {
+    const { marks, totals, meta } = recording, which = recordings.length > 1 ? `${index ? 'new' : 'old'} (${meta.file ?? meta.program}): ` : '';
+    const add = (when, words) => list.has(`${index}@${when}`) || list.set(`${index}@${when}`, which + words);
+    const addTime = (ms) => ms !== '' && Number.isFinite(Number(ms)) && add(ms, momentText(Number(ms)));
+    add('0', 'start');
+    for (let i = 0; i < marks.count; i++) {
+      add(marks.ms[i], `${recording.text(marks.type[i])} ${recording.text(marks.label[i])} at ${momentText(marks.ms[i])}`);
+    }
+    add('peak', `peak, at ${momentText(totals.peak_ms ?? 0)}`);
+    add('end', 'end');
+    elsewhere.forEach(addTime);
+    if (side.index === index) addTime(side.when);
+  });
+  return [...list];
+}
+
+/** The moment itself, or, for what the recording does not tell of its peak, the time of it. */
+function atOf(recording, when, cost) {
+  if (when === 'end') return '';
+  return when === 'peak' && cost !== 'live' ? String(recording.totals.peak_ms ?? 0) : when;
+}
+
+/** Threads of two recordings have nothing to do with each other: then a chosen one is not meant. */
+export function viewOfSide({ recordings, state }, { index, when }, cost) {
+  const recording = recordings[index], changes = { at: atOf(recording, when, cost), range: '', cost };
+  if (recordings.length > 1) changes.thread = '';
+  return view(recording, stateWith(state, changes));
+}
+
+/** The costs that both sides have numbers for. */
+export function commonCosts({ recordings, state }, sides) {
+  const [before, after] = sides.map(({ index, when }) => {
+    const recording = recordings[index], at = atOf(recording, when, 'live');
+    return costsOf(recording, momentOf(recording, stateWith(state, { at, range: '' })).of);
+  });
+  const both = before.filter((cost) => after.includes(cost));
+  return sides[0].index === sides[1].index ? both.filter((cost) => MOVING.includes(cost.id)) : both;
+}
