@@ -35,7 +35,7 @@ static void begin_past(struct live *l)
 {
         uint64_t now = l->p->meta.duration_ms;
         uint32_t slice = now > PAST_SPAN_MS ? slice_at(l->p, now - PAST_SPAN_MS) : UINT32_MAX;
-        struct past_moment first = { 0 };
+        struct past_moment first = { .blocks = true }; /* at the start there was nothing, which is known */
 
         if (slice != UINT32_MAX)
                 first = picture_of_slice(l->p, l->numbers, slice);
@@ -97,36 +97,41 @@ void live_take(struct live *l, struct profile *look, uint32_t flags, uint64_t co
 
 bool live_has_blocks(const struct live *l)
 {
-        return l->p->block_count || !l->p->totals.live_blocks;
+        return past_newest(&l->past) && past_newest(&l->past)->blocks;
 }
 
-void live_forget(struct live *l, struct filter *threads, bool need_blocks)
+void live_forget(struct live *l, struct filter *threads)
 {
-        l->threads = threads;
-        l->need_blocks = need_blocks;
-        past_clear(&l->past);
-        if (l->p && live_has_blocks(l)) {
-                struct past_moment now = picture_of_end(&l->past, l->p, l->numbers, l->threads);
+        struct past_moment now;
 
-                past_add(&l->past, &now);
-        }
+        l->threads = threads;
+        past_clear(&l->past);
+        if (!l->p)
+                return;
+        if (!threads)
+                begin_past(l);
+        now = picture_of_end(&l->past, l->p, l->numbers, threads);
+        past_add(&l->past, &now);
 }
 
+/* NOW is missing where the last look did not tell what is needed: the next one does. */
 struct picture live_picture(struct live *l)
 {
-        uint64_t now = l->p->meta.duration_ms;
+        uint64_t ms = l->p->meta.duration_ms;
+        bool blocks = l->need_blocks;
         struct picture c = { .p = l->p,
                              .symbols = l->symbols,
                              .numbers = l->numbers,
                              .past = &l->past,
-                             .now = past_newest(&l->past),
-                             .last = past_previous(&l->past),
+                             .now = blocks && !live_has_blocks(l) ? NULL : past_newest(&l->past),
+                             .then = past_at(&l->past, ms > PAST_SPAN_MS ? ms - PAST_SPAN_MS : 0, blocks),
+                             .last = past_previous(&l->past, blocks),
                              .peak_bytes = l->p->totals.peak_bytes,
                              .slices = l->p->slice_count,
-                             .whole = true,
-                             .blocks = l->p->block_count > 0 };
+                             .whole = true };
 
-        c.then = past_at(&l->past, now > PAST_SPAN_MS ? now - PAST_SPAN_MS : 0);
+        if (!c.now)
+                return c;
         if (c.then == c.now)
                 c.then = NULL;
         if (c.last && !c.last->count) /* the start is no moment to take a rate from, unless it was just now */

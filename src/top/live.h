@@ -37,10 +37,10 @@ void live_take(struct live *l, struct profile *look, uint32_t flags, uint64_t co
 /* The last look tells threads and sizes. */
 bool live_has_blocks(const struct live *l);
 
-/* What is counted is another thing from now on: comparisons begin anew, with the next look where the last one does not tell. */
-void live_forget(struct live *l, struct filter *threads, bool need_blocks);
+/* Of other threads from now on: comparisons begin anew. */
+void live_forget(struct live *l, struct filter *threads);
 
-/* As it was at the last look. */
+/* As it was at the last look; without a moment NOW where that does not tell what NEED_BLOCKS asks for. */
 struct picture live_picture(struct live *l);
 
 void live_free(struct live *l);

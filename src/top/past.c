@@ -116,13 +116,14 @@ void past_add(struct past *h, struct past_moment *m)
         *m = (struct past_moment){ 0 };
 }
 
-const struct past_moment *past_at(const struct past *h, uint64_t ms)
+const struct past_moment *past_at(const struct past *h, uint64_t ms, bool blocks)
 {
-        uint32_t i = h->moment_count;
+        const struct past_moment *found = NULL;
 
-        while (i > 1 && h->moments[i - 1].ms > ms)
-                i--;
-        return i ? &h->moments[i - 1] : NULL;
+        for (uint32_t i = 0; i < h->moment_count; i++)
+                if ((!blocks || h->moments[i].blocks) && (!found || h->moments[i].ms <= ms))
+                        found = &h->moments[i];
+        return found;
 }
 
 const struct past_moment *past_newest(const struct past *h)
@@ -130,9 +131,12 @@ const struct past_moment *past_newest(const struct past *h)
         return h->moment_count ? &h->moments[h->moment_count - 1] : NULL;
 }
 
-const struct past_moment *past_previous(const struct past *h)
+const struct past_moment *past_previous(const struct past *h, bool blocks)
 {
-        return h->moment_count > 1 ? &h->moments[h->moment_count - 2] : NULL;
+        for (uint32_t i = h->moment_count; i > 1; i--)
+                if (!blocks || h->moments[i - 2].blocks)
+                        return &h->moments[i - 2];
+        return NULL;
 }
 
 void past_clear(struct past *h)

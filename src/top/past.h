@@ -9,6 +9,7 @@
 #ifndef SEEP_TOP_PAST_H
 #define SEEP_TOP_PAST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,7 @@ struct past_moment {
         struct profile_slice sum; /* of the whole heap */
         struct past_numbers *all; /* by number; what is not there did not exist yet */
         uint32_t count;
+        bool blocks; /* threads and sizes are known, too */
 };
 
 struct past_key {
@@ -60,12 +62,12 @@ struct past_numbers past_of(const struct past_moment *m, uint32_t number);
 /* M is moved, and later than those that are there. */
 void past_add(struct past *h, struct past_moment *m);
 
-/* The newest moment that is not later than MS, else the oldest; NULL: there is none. */
-const struct past_moment *past_at(const struct past *h, uint64_t ms);
+/* The newest moment that is not later than MS, else the oldest; NULL: there is none.  BLOCKS: of those with blocks. */
+const struct past_moment *past_at(const struct past *h, uint64_t ms, bool blocks);
 
 /* The newest, and the one before it; NULL: there is none. */
 const struct past_moment *past_newest(const struct past *h);
-const struct past_moment *past_previous(const struct past *h);
+const struct past_moment *past_previous(const struct past *h, bool blocks);
 
 struct past_moment past_copy(const struct past_moment *m);
 void past_moment_free(struct past_moment *m);

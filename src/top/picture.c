@@ -169,6 +169,7 @@ struct past_moment picture_of_end(struct past *past, const struct profile *p, co
 {
         struct past_moment m = { .ms = p->meta.duration_ms, .sum = sum_of_end(p) };
 
+        m.blocks = p->block_count || !p->totals.live_blocks;
         if (threads)
                 add_rows_of_threads(&m, p, numbers, threads);
         else

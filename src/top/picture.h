@@ -20,14 +20,13 @@ struct picture {
         struct symbols *symbols;
         const uint32_t *numbers;        /* by site: in the moments */
         struct past *past;              /* for the numbers of threads and sizes */
-        const struct past_moment *now;
+        const struct past_moment *now;  /* NULL: wait for the next look */
         const struct past_moment *then; /* what NOW is compared with; NULL: nothing */
         const struct past_moment *last; /* the moment before, for rates; NULL: there is none */
         char since[16];                 /* "60s", "start", "snap 2": the time between THEN and NOW */
         uint64_t peak_bytes;            /* until now */
         uint32_t slices;                /* of P that are not later */
         bool whole;                     /* threads and blocks of P are of this moment */
-        bool blocks;                    /* ... and P has the blocks */
 };
 
 /* By site: its number.  To be freed. */

@@ -99,8 +99,7 @@ struct picture player_picture(struct player *r)
                              .then = &r->then,
                              .last = &r->last,
                              .slices = end ? p->slice_count : r->at + 1,
-                             .whole = end,
-                             .blocks = end };
+                             .whole = end };
 
         for (uint32_t i = 0; i < c.slices; i++)
                 if (p->slices[i].live_bytes > c.peak_bytes)

@@ -56,10 +56,15 @@ static void add_note(const struct screen_input *in, struct str *out)
 
         for (const char *word = s->group == GROUP_STACK ? "site" : group_word(s->group); *word; word++)
                 str_char(out, (char)(*word - 'a' + 'A'));
-        if (s->filter.length)
-                str_format(out, "  /%s/", str_get(&s->filter));
-        if (s->thread.length)
-                str_format(out, "  thread %s", str_get(&s->thread));
+        if (s->filter.length) {
+                str_text(out, "  /");
+                text_name(out, str_get(&s->filter));
+                str_char(out, '/');
+        }
+        if (s->thread.length) {
+                str_text(out, "  thread ");
+                text_name(out, str_get(&s->thread));
+        }
         if (s->paused)
                 str_text(out, "  PAUSED");
         if (s->playing)

@@ -56,14 +56,11 @@ bool top_filters(struct top *t, struct err *e)
         return true;
 }
 
-/* Threads are not compared with what all of them did before. */
+/* Where numbers come from follows from what is asked for. */
 static void recount(struct top *t)
 {
-        struct filter *threads = t->k.thread.length ? &t->threads : NULL;
-
-        if (t->o->pid && (t->live.threads != threads || t->live.need_blocks != need_blocks(t)))
-                live_forget(&t->live, threads, need_blocks(t));
-        t->live.threads = t->player.threads = threads;
+        t->live.need_blocks = need_blocks(t);
+        t->live.threads = t->player.threads = t->k.thread.length ? &t->threads : NULL;
 }
 
 /* ---- what is compared ---- */

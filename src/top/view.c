@@ -244,7 +244,7 @@ static void change_threads(struct view *v)
         v->next_look_ns = 0;
         t->k.paused = false;
         if (t->o->pid) {
-                live_forget(&t->live, t->k.thread.length ? &t->threads : NULL, t->live.need_blocks || t->k.thread.length);
+                live_forget(&t->live, t->k.thread.length ? &t->threads : NULL);
                 return;
         }
         t->player.threads = t->k.thread.length ? &t->threads : NULL;

@@ -56,7 +56,7 @@ TEST(a_minute_ago_is_a_minute_ago_within_a_step)
                 const struct past_moment *then;
 
                 add(&h, ms);
-                then = past_at(&h, ms > PAST_SPAN_MS ? ms - PAST_SPAN_MS : 0);
+                then = past_at(&h, ms > PAST_SPAN_MS ? ms - PAST_SPAN_MS : 0, false);
                 if (ms > PAST_SPAN_MS && !(is_true(ms - then->ms >= PAST_SPAN_MS) && is_true(ms - then->ms <= PAST_SPAN_MS + PAST_STEP_MS)))
                         break;
                 if (ms <= PAST_SPAN_MS)
@@ -72,10 +72,10 @@ TEST(the_moment_before_is_always_there)
         bool good = true;
 
         add(&h, 0);
-        is_true(past_previous(&h) == NULL);
+        is_true(past_previous(&h, false) == NULL);
         for (uint64_t ms = 100; ms < 20000; ms += 100) {
                 add(&h, ms);
-                good = good && past_newest(&h)->ms == ms && past_previous(&h)->ms == ms - 100;
+                good = good && past_newest(&h)->ms == ms && past_previous(&h, false)->ms == ms - 100;
         }
         is_true(good);
         past_free(&h);
@@ -87,8 +87,24 @@ TEST(a_look_after_a_long_pause_is_compared_with_the_one_before_it)
 
         add(&h, 1000);
         add(&h, 500000);
-        is_equal(past_at(&h, 500000 - PAST_SPAN_MS)->ms, 1000);
-        is_equal(past_at(&h, 500000 - PAST_SPAN_MS)->all[0].live_bytes, 1000);
+        is_equal(past_at(&h, 500000 - PAST_SPAN_MS, false)->ms, 1000);
+        is_equal(past_at(&h, 500000 - PAST_SPAN_MS, false)->all[0].live_bytes, 1000);
+        past_free(&h);
+}
+
+TEST(moments_with_blocks_are_compared_with_their_like)
+{
+        struct past h = { 0 };
+
+        for (uint64_t ms = 1000; ms <= 40000; ms += 2000) {
+                struct past_moment m = { .ms = ms, .blocks = ms % 5000 == 0 };
+
+                past_add(&h, &m);
+        }
+        is_equal(past_at(&h, 20000, true)->ms, 15000);
+        is_equal(past_at(&h, 1000, true)->ms, 5000);
+        is_equal(past_previous(&h, true)->ms, 35000);
+        is_equal(past_previous(&h, false)->ms, 37000);
         past_free(&h);
 }
 
@@ -107,4 +123,5 @@ TEST(a_copy_stands_by_itself)
 
 TAP_MAIN(a_key_keeps_its_number, equal_texts_are_equal_keys_and_others_are_not, what_did_not_exist_yet_has_nothing,
          a_minute_ago_is_a_minute_ago_within_a_step, the_moment_before_is_always_there,
-         a_look_after_a_long_pause_is_compared_with_the_one_before_it, a_copy_stands_by_itself)
+         a_look_after_a_long_pause_is_compared_with_the_one_before_it,
+         moments_with_blocks_are_compared_with_their_like, a_copy_stands_by_itself)

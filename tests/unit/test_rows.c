@@ -226,6 +226,29 @@ TEST(groups_add_up_what_they_hold)
         live_free(&l);
 }
 
+TEST(threads_need_a_look_at_blocks_and_stacks_keep_their_past_meanwhile)
+{
+        struct live l = { .names = &names };
+        struct picture c;
+        struct rows r;
+
+        look(&l, 5000, 0, 0);
+        look(&l, 8000, 3, 0);
+        l.need_blocks = true;
+        is_true(live_picture(&l).now == NULL);
+        look(&l, 9000, 3, WIRE_LOOK_BLOCKS);
+        look(&l, 11000, 4, WIRE_LOOK_BLOCKS);
+        c = live_picture(&l);
+        is_equal(c.last->ms, 9000);
+        r = make(&c, GROUP_THREAD, ROWS_BY_LIVE);
+        is_equal(named(&r, "pool")->live_bytes, 203);
+        rows_free(&r);
+        l.need_blocks = false;
+        c = live_picture(&l);
+        is_text(c.since, "start");
+        live_free(&l);
+}
+
 TEST(a_filter_leaves_the_stacks_it_names)
 {
         struct live l = { .names = &names };
@@ -258,7 +281,8 @@ TEST(threads_are_counted_by_themselves)
         struct err e = { 0 };
 
         is_true(filter_add(&filter, FILTER_THREAD, "pool", &e) && filter_add(&threads, FILTER_THREAD, "pool", &e));
-        live_forget(&l, &threads, true);
+        live_forget(&l, &threads);
+        l.need_blocks = true;
         is_true(live_flags(&l, 0) & WIRE_LOOK_BLOCKS);
         look(&l, 5000, 0, WIRE_LOOK_BLOCKS);
         c = live_picture(&l);
@@ -381,6 +405,7 @@ TEST(a_recording_without_slices_has_its_end)
 
 TAP_MAIN(change_and_rate_are_between_looks, a_young_process_is_compared_with_its_start, mappings_are_not_the_heap,
          sites_that_got_other_numbers_keep_their_past, another_program_in_the_same_process_begins_anew,
-         ages_are_of_the_blocks_and_go_on_without_a_look_at_them, groups_add_up_what_they_hold, a_filter_leaves_the_stacks_it_names,
+         ages_are_of_the_blocks_and_go_on_without_a_look_at_them, groups_add_up_what_they_hold,
+         threads_need_a_look_at_blocks_and_stacks_keep_their_past_meanwhile, a_filter_leaves_the_stacks_it_names,
          threads_are_counted_by_themselves, a_recording_is_shown_as_it_was_then, growth_is_judged_by_what_was_known_then,
          marks_are_found_before_and_behind, a_recording_without_slices_has_its_end)
