@@ -23,7 +23,7 @@
 #include "profile/file.h"
 
 #define EXPORT_OPTIONS(X)                                                                                              \
-        X(EXPORT_TO, "to", 't', "FORM", "which form; list explains them all",                                          \
+        X(EXPORT_TO, "to", 0, "FORM", "which form; list explains them all",                                          \
           "list|pprof|collapsed|speedscope|callgrind|gprof2dot|csv|json|dhat|massif|heaptrack|firefox|sqlite|"         \
           "valgrind-xml|sarif|junit|...")                                                                              \
         X(EXPORT_HEAD_WHAT, NULL, 0, NULL, "what is counted:")                                                         \

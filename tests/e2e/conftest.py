@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-pytest.register_assert_rewrite("harness", "leaks", "readers")
+pytest.register_assert_rewrite("exporter", "harness", "leaks", "readers")
 
+import exporter  # noqa: E402
 import harness  # noqa: E402  (its asserts are rewritten too)
 import readers  # noqa: E402
 
@@ -46,6 +47,19 @@ def npm(tmp_path_factory):
         return readers.installed(folder)
     except readers.CannotInstall as reason:
         pytest.skip(str(reason))
+
+
+@pytest.fixture(scope="session")
+def hard_stacks(compiler, tmp_path_factory):
+    """A recording of stacks that are hard to write down."""
+    done = harness.Recorder(tmp_path_factory.mktemp("exports")).record(compiler.build("exports.cpp"))
+    assert done.status == 0
+    return done
+
+
+@pytest.fixture
+def export(hard_stacks, tmp_path):
+    return exporter.Exporter(hard_stacks.folder / "out.seep", tmp_path)
 
 
 @pytest.fixture(scope="session")

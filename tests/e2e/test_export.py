@@ -11,23 +11,11 @@ from contextlib import contextmanager
 import pytest
 
 from exporter import COSTS, OF_TIME, Exporter
-from harness import SEEP, Recorder, clean_environment, run
+from harness import SEEP, clean_environment, run
 from readers import FirefoxProfiler
 
 SELECTIONS = [(), ("--at", "hosted"), ("--at", "peak"), ("--range", "descended..hosted"), ("-i", "descend|host"), ("-x", "^descend"),
               ("--thread", "worker-.*"), ("--depth-merge", "2")]
-
-
-@pytest.fixture(scope="module")
-def recording(compiler, tmp_path_factory):
-    done = Recorder(tmp_path_factory.mktemp("exports")).record(compiler.build("exports.cpp"))
-    assert done.status == 0
-    return done
-
-
-@pytest.fixture
-def export(recording, tmp_path):
-    return Exporter(recording.folder / "out.seep", tmp_path)
 
 
 def folded(text):
@@ -124,8 +112,8 @@ def test_a_terminal_gets_text_but_never_binary(export):
     assert status == 0 and folded(said.replace("\r\n", "\n")) == folded(export.text("collapsed"))
 
 
-def test_the_newest_recording_is_meant_without_a_name(export, recording):
-    done = subprocess.run([SEEP, "export", "--to", "collapsed"], capture_output=True, env=clean_environment(), cwd=recording.folder, timeout=60)
+def test_the_newest_recording_is_meant_without_a_name(export, hard_stacks):
+    done = subprocess.run([SEEP, "export", "--to", "collapsed"], capture_output=True, env=clean_environment(), cwd=hard_stacks.folder, timeout=60)
     assert done.returncode == 0 and done.stdout.decode() == export.text("collapsed")
 
 
@@ -156,14 +144,14 @@ def test_without_a_cost_it_is_that_of_the_report(export):
     assert export.text("collapsed", "--at", "hosted") == export.text("collapsed", "--at", "hosted", "--cost", "live-bytes")
 
 
-def test_functions_have_what_the_program_says(export, recording):
+def test_functions_have_what_the_program_says(export, hard_stacks):
     live = Counter()
     for stack, value in folded(export.text("collapsed", "--cost", "live-bytes")).items():
         live[stack[-1].split("(")[0].split("::")[-1].split()[0]] += value
     for name in ("descend", "even", "odd", "inlined", "shared", "lose"):
-        assert live[name] == recording.truth.sites[name]["live"], name
+        assert live[name] == hard_stacks.truth.sites[name]["live"], name
     lost = folded(export.text("collapsed", "--cost", "leaked-bytes"))
-    assert lost == {("main", "lose()"): recording.truth.sites["lose"]["lost"]}
+    assert lost == {("main", "lose()"): hard_stacks.truth.sites["lose"]["lost"]}
 
 
 def test_firefox_profiler_reads_collapsed_stacks(export, npm, tmp_path):
@@ -221,7 +209,7 @@ def test_speedscope_opens_with_the_chosen_cost(export):
     assert [p["name"] for p in one["profiles"]] == ["leaked blocks"] and one["activeProfileIndex"] == 0
 
 
-def test_speedscope_knows_lines(export, recording):
+def test_speedscope_knows_lines(export, hard_stacks):
     frames = json.loads(export.text("speedscope"))["shared"]["frames"]
     known = {(f["function"], f["file"], f["line"]) for f in export.report()["frames"]}
     assert {(f["name"], f.get("file"), f.get("line")) for f in frames} <= known

@@ -6,24 +6,16 @@ import subprocess
 import pytest
 
 from exporter import COSTS, OF_TIME, Exporter
-from harness import DEADLINE, Recorder, clean_environment
+from harness import DEADLINE, clean_environment
 from readers import ask
 
 EVENTS = {cost: "".join(word.capitalize() for word in cost.split("-")) for cost in COSTS}
 SECOND = "'2"
 
 
-@pytest.fixture(scope="module")
-def recording(compiler, tmp_path_factory):
-    done = Recorder(tmp_path_factory.mktemp("exports")).record(compiler.build("exports.cpp"))
-    assert done.status == 0
-    return done
-
-
-@pytest.fixture
-def export(recording, tmp_path, need):
+@pytest.fixture(autouse=True)
+def annotator(need):
     need("callgrind_annotate")
-    return Exporter(recording.folder / "out.seep", tmp_path)
 
 
 def annotate(path, cost, *options):
@@ -114,8 +106,7 @@ def test_one_event_when_one_cost_is_asked_for(export):
     assert re.search(r"^events: PeakBytes AllocCount ", whole, re.MULTILINE)
 
 
-def test_inlined_functions_are_in_their_files(compiler, recorder, need, tmp_path):
-    need("callgrind_annotate")
+def test_inlined_functions_are_in_their_files(compiler, recorder, tmp_path):
     done = recorder.record(compiler.build("lines.c", flags=("-O2", "-g", "-fno-builtin"), more=("lines_far.c",)))
     export = Exporter(done.folder / "out.seep", tmp_path)
     found = annotate(export.file("callgrind"), "alloc-bytes")[1]

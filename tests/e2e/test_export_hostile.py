@@ -5,6 +5,7 @@ import io
 import json
 import re
 import subprocess
+import xml.etree.ElementTree as ElementTree
 from collections import Counter
 
 import pytest
@@ -46,6 +47,12 @@ def test_json(hostile, form):
     found = {f.get("name") or f.get("function") for f in data.get("functions") or data.get("frames") or data["shared"]["frames"]}
     as_json = {n.decode(errors="surrogateescape") for n in names}
     assert found == {"main", *("".join("\ufffd" if "\udc80" <= c <= "\udcff" else c for c in n) for n in as_json)}
+
+
+@pytest.mark.parametrize("form", ["dhat", "firefox", "sarif", "valgrind-xml", "junit"])
+def test_others_are_well_formed(hostile, form):
+    text = hostile[0].bytes(form).decode()
+    ElementTree.fromstring(text) if form in ("valgrind-xml", "junit") else json.loads(text)
 
 
 def test_csv(hostile):

@@ -8,23 +8,11 @@ import pytest
 
 import readers
 from exporter import COSTS, OF_TIME, Exporter
-from harness import DEADLINE, Recorder
+from harness import DEADLINE
 
 TYPES = dict(zip(("alloc-count", "alloc-bytes", "live-count", "live-bytes", "peak-count", "peak-bytes", "leaked-count", "leaked-bytes", "temp-count"),
                  ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space", "peak_objects", "peak_space", "leaked_objects", "leaked_space",
                   "temp_objects")))
-
-
-@pytest.fixture(scope="module")
-def recording(compiler, tmp_path_factory):
-    done = Recorder(tmp_path_factory.mktemp("exports")).record(compiler.build("exports.cpp"))
-    assert done.status == 0
-    return done
-
-
-@pytest.fixture
-def export(recording, tmp_path):
-    return Exporter(recording.folder / "out.seep", tmp_path)
 
 
 @pytest.fixture
@@ -104,7 +92,7 @@ def test_callers_and_callees(export, pprof):
 
 
 @pytest.mark.parametrize("thread,count", [("worker-1", 1), ("worker-2", 2)])
-def test_threads_are_labels(export, pprof, recording, thread, count):
+def test_threads_are_labels(export, pprof, hard_stacks, thread, count):
     path = export.file("pprof")
     told = pprof("-top", f"-tagfocus=thread={thread}$", *everything("live-bytes"), path)
     assert {short(name): own for name, (own, _) in functions(told).items()} == {"shared": 200 * count, "work": 0}
@@ -129,7 +117,7 @@ def test_two_moments_can_be_subtracted(export, pprof):
     assert not any(short(n) == "descend" and v[1] for n, v in changes.items())
 
 
-def test_the_head_tells_the_program(export, pprof, recording, compiler):
+def test_the_head_tells_the_program(export, pprof, hard_stacks, compiler):
     text = pprof("-top", export.file("pprof"))
     assert "File: exports" in text and "Type: inuse_space" in text and "Time: " in text
     built = subprocess.run(["file", "-L", compiler.build("exports.cpp")], capture_output=True, text=True, timeout=DEADLINE).stdout
