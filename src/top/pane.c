@@ -214,7 +214,7 @@ void pane_help(unsigned when, struct str *out)
                 if (k->when & when)
                         str_format(out, "  %-*s%s\n", PANE_KEY, k->name, k->text);
         str_text(out, "\n"
-                      "LIVE      bytes that were allocated there and not freed; K, M, G are units of 1024\n"
+                      "LIVE      bytes allocated there and not freed; K, M, G are units of 1024\n"
                       "+-60s     how much more that is than 60 seconds ago, or since what d chose;\n"
                       "          lines that stay positive are how leaks look\n"
                       "BLOCKS    how many blocks that is\n"
@@ -222,5 +222,6 @@ void pane_help(unsigned when, struct str *out)
                       "AVG AGE   how old the live blocks are on average\n"
                       "grows     what is live rose again and again: 'seep help growth' tells the rule\n"
                       "\n"
-                      "The second line shows the heap over time; allocations, releases and growth per second.\n");
+                      "The second line shows the heap over time, and how much is allocated, released\n"
+                      "and added to the heap per second.\n");
 }

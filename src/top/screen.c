@@ -225,8 +225,6 @@ static void make_status(struct screen *s, const struct screen_input *in)
                 text_name(&line->text, in->ended);
         } else if (k->pane.open) {
                 str_text(&line->text, "q back  Up Down PgUp PgDn Left Right move");
-        } else if (in->when) {
-                text_name(&line->text, in->when);
         } else {
                 add_keys(in, &line->text);
         }

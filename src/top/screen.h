@@ -37,7 +37,6 @@ struct screen_input {
         const struct keys_state *state;
         struct verdicts *known; /* of brief.h; for as long as the resolver lives */
         const char *ended; /* why there is no further look; NULL: there is */
-        const char *when;  /* of a replay: its marks at this moment; NULL */
         uint32_t columns, lines; /* lines 0: as many as needed, for a script */
         uint32_t limit;    /* rows; 0: all */
         bool utf8;
