@@ -8,6 +8,7 @@
 #include "page/grid.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #include "base/heap.h"
 #include "base/json.h"
 
-enum { GRID_DIGITS = 21, GRID_AT_ONCE = 4096 };
+enum { GRID_DIGITS = 21, GRID_AT_ONCE = 4096, GRID_CONSTANT = 64 };
 
 void grid_start(struct grid *t, const char *names)
 {
@@ -80,6 +81,15 @@ void grid_list(const int64_t *numbers, size_t count, size_t step, struct str *ou
         str_char(out, ']');
 }
 
+/* Whether all rows have the same in COLUMN, and are many enough for that to matter. */
+static bool is_constant(const struct grid *t, uint32_t column)
+{
+        for (size_t i = 1; i < t->count; i++)
+                if (grid_cell(t, i, column) != grid_cell(t, 0, column))
+                        return false;
+        return t->count >= GRID_CONSTANT;
+}
+
 void grid_write(const struct grid *t, struct str *out)
 {
         const char *name = t->names;
@@ -89,7 +99,10 @@ void grid_write(const struct grid *t, struct str *out)
                 size_t length = strcspn(name, " ");
 
                 str_format(out, ",\"%.*s\":", (int)length, name);
-                grid_list(t->cells + i, t->count, t->columns, out);
+                if (is_constant(t, i))
+                        str_format(out, "%" PRId64, grid_cell(t, 0, i));
+                else
+                        grid_list(t->cells + i, t->count, t->columns, out);
                 name += length + 1;
         }
         str_char(out, '}');

@@ -39,7 +39,7 @@ static inline int64_t grid_cell(const struct grid *t, size_t row, uint32_t colum
         return t->cells[row * t->columns + column];
 }
 
-/* Append {"count": N, "first": [...], ...}. */
+/* Append {"count": N, "first": [...], ...}.  A long column with but one number is just that number. */
 void grid_write(const struct grid *t, struct str *out);
 
 /* Append [1, 2, 3] */

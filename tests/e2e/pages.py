@@ -34,8 +34,10 @@ class Recorded:
     def __init__(self, data):
         self.data = data
         for name, table in self.tables():
-            columns = {k: v for k, v in table.items() if k != "count"}
-            assert all(len(column) == table["count"] for column in columns.values()), name
+            for key, column in table.items():
+                if key != "count":
+                    table[key] = column if isinstance(column, list) else [column] * table["count"]
+                    assert len(table[key]) == table["count"], (name, key)
 
     def tables(self):
         for name, value in self.data.items():

@@ -31,14 +31,14 @@ const MAPPING_ROWS = ['class name address', 'bytes rss_bytes blocks'];
 
 const names = (list) => list.split(' ').filter(Boolean);
 
-/** A column as typed array; one that the writer did not have is all FILL. */
+/** A column as typed array; a single number stands for a column of it, and one that the writer did not have is all FILL. */
 function column(json, key, count, Type, fill) {
-  const values = json[key];
-  if (values === undefined) return new Type(count).fill(fill);
+  const values = json[key] ?? fill;
+  if (typeof values === 'number') return new Type(count).fill(values);
   if (!Array.isArray(values) || values.length !== count) {
     throw new Error(`the column ${key} has ${values?.length ?? 'no'} entries instead of ${count}`);
   }
-  return Type.from(values);
+  return new Type(values); // much faster than from() with a list of this length
 }
 
 function table(json, [indices, numbers], label) {

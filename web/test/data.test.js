@@ -18,6 +18,13 @@ test('columns become typed arrays with the same numbers', () => {
   assert.deepEqual([...recording.nodes.parent], json.nodes.parent);
 });
 
+test('a number stands for a column of it', () => {
+  const json = smallRecording();
+  json.sites.temporary = 7;
+  const { sites } = decode(page(json)).recordings[0];
+  assert.deepEqual([...sites.temporary], new Array(sites.count).fill(7));
+});
+
 test('what a recording does not have is an empty table', () => {
   const [recording] = decode(page(bareRecording())).recordings;
   assert.equal(recording.sites.count, 0);
