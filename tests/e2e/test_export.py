@@ -209,7 +209,7 @@ def test_speedscope_opens_with_the_chosen_cost(export):
     assert [p["name"] for p in one["profiles"]] == ["leaked blocks"] and one["activeProfileIndex"] == 0
 
 
-def test_speedscope_knows_lines(export, hard_stacks):
+def test_speedscope_knows_lines(export):
     frames = json.loads(export.text("speedscope"))["shared"]["frames"]
     known = {(f["function"], f["file"], f["line"]) for f in export.report()["frames"]}
     assert {(f["name"], f.get("file"), f.get("line")) for f in frames} <= known
@@ -270,7 +270,7 @@ fn main() {
 """
 
 
-def test_names_of_rust(compiler, recorder, need, tmp_path):
+def test_names_of_rust(recorder, need, tmp_path):
     need("rustc")
     (tmp_path / "r.rs").write_text(RUST)
     known = {k: v for k, v in os.environ.items() if k in ("RUSTUP_HOME", "CARGO_HOME")}
