@@ -272,6 +272,7 @@ static int run(struct sql *q)
                 status = prepare(q);
         if (!status) {
                 q->result.color = deliver_color(&q->to, q->color);
+                q->result.columns = q->to.output ? 0 : pager_columns();
                 status = answer(q);
         }
         for (size_t i = 0; i < q->statement_count; i++)

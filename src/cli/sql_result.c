@@ -18,7 +18,7 @@
 #include "report/csv.h"
 #include "report/text.h"
 
-enum { SCHEMA_NAME = 12, SCHEMA_COLUMNS = 80 };
+enum { SCHEMA_NAME = 12, SCHEMA_COLUMNS = 80, TABLE_TEXT = 12 };
 
 /* ---- values ---- */
 
@@ -172,6 +172,29 @@ static void table_row(struct table *t, sqlite3_stmt *row)
         str_free(&text);
 }
 
+/* The column that loses a letter next: the widest of those with text that is not short already; -1: none. */
+static int table_widest(const struct table *t)
+{
+        int widest = -1;
+
+        for (int i = 0; i < t->columns; i++)
+                if (!t->numbers[i] && t->widths[i] > TABLE_TEXT && (widest < 0 || t->widths[i] >= t->widths[widest]))
+                        widest = i;
+        return widest;
+}
+
+/* Long texts give way, until the table fits or none of them is long. */
+static void table_fit(struct table *t, size_t columns)
+{
+        size_t used = 2 * (size_t)(t->columns - 1);
+        int widest;
+
+        for (int i = 0; i < t->columns; i++)
+                used += t->widths[i];
+        for (; used > columns && (widest = table_widest(t)) >= 0; used--)
+                t->widths[widest]--;
+}
+
 static void table_write(const struct table *t, struct sql_result *r)
 {
         struct str *out = &r->to->text;
@@ -194,6 +217,8 @@ static void table_write(const struct table *t, struct sql_result *r)
                 }
                 start = out->length;
                 str_text(out, cell);
+                if (!t->numbers[column])
+                        text_cut(out, start, room);
                 if (!last && !t->numbers[column])
                         text_pad(out, start, room);
                 if (last && head)
@@ -218,6 +243,8 @@ static bool tabulate(struct sql_result *r, sqlite3_stmt *row)
                 table_row(&t, row);
         if (r->written)
                 str_char(&r->to->text, '\n');
+        if (r->columns)
+                table_fit(&t, r->columns);
         table_write(&t, r);
         str_free(&t.text);
         free(t.widths);

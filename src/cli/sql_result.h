@@ -18,6 +18,7 @@ struct sql_result {
         enum sql_form form;
         bool no_header;
         int color;
+        uint32_t columns; /* of the terminal, to which tables are fitted; 0: whole texts */
         uint32_t written; /* results so far */
         struct deliver_stream *to;
 };

@@ -71,8 +71,8 @@ const char sqlite_views[] =
         "CREATE INDEX ref_from ON ref(from_block);"
         "CREATE INDEX ref_to ON ref(to_block);"
 
-        "CREATE VIEW top AS SELECT s.id AS site, f.name AS function, f.file, f.line, m.path AS module, s.kind, s.live_bytes, s.live_blocks,"
-        " s.peak_bytes, s.bytes_allocated, s.allocations, s.temporary, s.leaked_bytes, s.growth"
+        "CREATE VIEW top AS SELECT s.id AS site, s.live_bytes, s.live_blocks, s.peak_bytes, s.bytes_allocated, s.allocations, s.temporary,"
+        " s.leaked_bytes, s.growth, f.name AS function, f.line, f.file, m.path AS module, s.kind"
         " FROM site s LEFT JOIN frame f ON f.id = s.place LEFT JOIN module m ON m.id = f.module"
         " WHERE s.heap ORDER BY s.live_bytes DESC, s.peak_bytes DESC, s.id;"
 
@@ -93,11 +93,11 @@ const char sqlite_views[] =
         " UNION ALL SELECT id, 'possible', possible_blocks, possible_bytes, 3 FROM site) l"
         " JOIN site s ON s.id = l.id LEFT JOIN frame f ON f.id = s.place WHERE l.blocks > 0 ORDER BY l.rank, l.bytes DESC, s.id;"
 
-        "CREATE VIEW by_function AS SELECT c.function, sum(s.live_bytes) AS live_bytes,"
+        "CREATE VIEW by_function AS SELECT sum(s.live_bytes) AS live_bytes,"
         " sum(CASE WHEN c.inner = 0 THEN s.live_bytes ELSE 0 END) AS self_live_bytes, sum(s.peak_bytes) AS peak_bytes,"
         " sum(s.bytes_allocated) AS bytes_allocated, sum(s.allocations) AS allocations,"
         " sum(CASE WHEN c.inner = 0 THEN s.allocations ELSE 0 END) AS self_allocations, sum(s.temporary) AS temporary,"
-        " sum(s.leaked_bytes) AS leaked_bytes"
+        " sum(s.leaked_bytes) AS leaked_bytes, c.function"
         " FROM (SELECT site, function, min(depth) AS inner FROM call GROUP BY site, function) c JOIN site s ON s.id = c.site"
         " WHERE s.heap GROUP BY c.function ORDER BY live_bytes DESC, allocations DESC;"
 
