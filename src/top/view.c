@@ -19,6 +19,7 @@
 #include "top/top_form.h"
 
 #define VIEW_SHARE 20u      /* looks take at most one part in so many of the time */
+#define VIEW_AGAIN_NS 5000000000ull /* after a look that was refused */
 #define VIEW_FRAME_MS 100u  /* between steps of a replay */
 #define VIEW_PLAY_MS 60000u /* a longer recording is played faster, so that it takes about so long */
 
@@ -30,6 +31,9 @@ struct view {
         uint64_t play_ns;
         uint32_t columns, lines;
         bool dirty, left;
+        bool gone;                /* the process is: nothing can be asked any more */
+        enum errand_kind wanted;  /* to be asked when the look that is under way is there */
+        uint32_t wanted_flags;
 };
 
 static void say(struct view *v, const char *text)
@@ -50,12 +54,14 @@ static void refresh(struct view *v)
 
 /* ---- answers ---- */
 
-static void end_looks(struct view *v, const struct err *why)
+/* Whoever records may only be busy: that is tried again. */
+static void miss_look(struct view *v, const struct err *why)
 {
         struct top *t = &v->top;
-        bool gone = kill((pid_t)t->o->pid, 0) != 0 && errno == ESRCH;
 
-        if (gone)
+        v->next_look_ns = clock_now_ns() + VIEW_AGAIN_NS;
+        v->gone = kill((pid_t)t->o->pid, 0) != 0 && errno == ESRCH;
+        if (v->gone)
                 err_set(&t->ended, 0, "the program has ended; this is the last picture (q leaves)");
         else
                 err_set(&t->ended, 0, "no more news: %s", why->text);
@@ -72,9 +78,10 @@ static void take_look(struct view *v)
         if (pause < least)
                 v->next_look_ns = clock_now_ns() + least;
         if (!a->good) {
-                end_looks(v, &a->err);
+                miss_look(v, &a->err);
                 return;
         }
+        v->top.ended = (struct err){ 0 };
         if (!top_take_look(&v->top, a, &e) || !top_follow(&v->top, &e))
                 say(v, e.text);
         v->dirty = true;
@@ -144,25 +151,26 @@ static void take_answer(struct view *v)
         else
                 take_search(v);
         v->errand->kind = ERRAND_NONE;
+        if (v->wanted != ERRAND_NONE && !v->gone)
+                errand_start(v->errand, v->wanted, v->wanted_flags);
+        v->wanted = ERRAND_NONE;
 }
 
 /* ---- questions ---- */
 
 static void ask_for(struct view *v, enum errand_kind kind, uint32_t flags, const char *words)
 {
-        if (*v->top.ended.text) {
+        if (v->gone) {
                 say(v, v->top.ended.text);
-                return;
+        } else if (v->wanted != ERRAND_NONE || (v->errand->kind != ERRAND_NONE && v->errand->kind != ERRAND_LOOK)) {
+                say(v, "the question before is not answered yet");
+        } else {
+                say(v, words);
+                v->wanted = v->errand->kind == ERRAND_LOOK ? kind : ERRAND_NONE;
+                v->wanted_flags = flags;
+                if (v->errand->kind == ERRAND_NONE)
+                        errand_start(v->errand, kind, flags);
         }
-        while (v->errand->kind == ERRAND_LOOK) /* some milliseconds */
-                if (terminal_wait(errand_fd(v->errand), -1) & TERMINAL_ANSWER || terminal_signal())
-                        take_answer(v);
-        if (v->errand->kind != ERRAND_NONE) {
-                say(v, "a search is under way");
-                return;
-        }
-        say(v, words);
-        errand_start(v->errand, kind, flags);
 }
 
 static void search(struct view *v, enum errand_kind kind)
@@ -407,7 +415,7 @@ static void draw(struct view *v)
 
 static bool wants_looks(const struct view *v)
 {
-        return v->top.o->pid && !v->top.k.paused && !*v->top.ended.text && v->errand->kind == ERRAND_NONE;
+        return v->top.o->pid && !v->top.k.paused && !v->gone && v->errand->kind == ERRAND_NONE;
 }
 
 static int time_to_wait(const struct view *v)

@@ -347,6 +347,26 @@ def test_the_end_of_whoever_records_is_told(steps, recorder, terminal):
         t.shows("status=0")
 
 
+def test_keys_work_while_whoever_records_is_silent(steps, recorder, terminal):
+    with watched(recorder, steps, "+red:10:100", "ready", "wait") as program:
+        t = terminal()
+        t.run(SEEP, "top", program.target)
+        t.shows("▼LIVE")
+        program.signal(signal.SIGSTOP)
+        try:
+            t.press("l")
+            t.shows("searching the memory")
+            t.press("n")
+            t.shows("not answered yet")
+            t.press("s")
+            t.shows("▼±")
+            t.press("q")
+            t.shows("status=0")
+        finally:
+            program.signal(signal.SIGCONT)
+        program.say()
+
+
 def test_time_of_a_recording(steps, recorder, terminal):
     done = recorder.record(steps, "+red:10:100", "spin:400", "snapshot:one", "spin:400", "+green:3:7", "snapshot:two", "spin:400", "-red:0")
     path = done.folder / "out.seep"
