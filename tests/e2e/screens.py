@@ -46,21 +46,14 @@ class Terminal:
     """A terminal with a shell in it, all our own: another socket than the user's."""
 
     def __init__(self, folder, columns=80, lines=24, **env):
-        self.socket, self.said = folder / "tmux", folder / "said"
+        self.socket = folder / "tmux"
         env = clean_environment({"TERM": "xterm", "PS1": "$ ", "HISTFILE": "/dev/null", **env})
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", columns, "-y", lines, "bash --norc --noprofile", env=env)
-        self.inner = env.get("INNER_TERM")
 
     def tmux(self, *words, env=None):
         done = subprocess.run(["tmux", "-S", str(self.socket), *map(str, words)], capture_output=True, text=True, timeout=60, env=env)
         assert done.returncode == 0, done.stderr
         return done.stdout
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *why):
-        self.tmux("kill-server")
 
     def press(self, *keys):
         self.tmux("send-keys", "--", *keys)

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import SEEP, Profile, clean_environment, end_process, plain_name, wait_until
-from plain import child_of, seep, start_recorded
+from harness import SEEP, clean_environment, end_process, plain_name, wait_until
+from plain import child_of, start_recorded
 from screens import Terminal, rows, screens, size, top
 
 
@@ -175,7 +175,7 @@ def terminal(need, tmp_path):
         return opened[-1]
     yield open_one
     for one in opened:
-        one.tmux("kill-server")
+        one.tmux("kill-server")  # of its own socket
 
 
 def chosen(screen):
