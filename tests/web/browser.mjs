@@ -36,13 +36,15 @@ const packages = () => createRequire(join(NPM, 'package.json'));
 /** The source of axe-core, to be run inside of a page. */
 export const axeSource = () => readFileSync(packages().resolve('axe-core/axe.min.js'), 'utf8');
 
-/** { open(file, hash, how), close() } */
+/** { open(file or URL, hash, how), close() } */
 export async function startBrowser() {
   const profile = mkdtempSync(join(tmpdir(), 'seep-chromium-'));
   const flags = ['--disable-gpu', '--disable-background-networking', ...(process.getuid() === 0 ? ['--no-sandbox'] : [])];
-  const browser = await packages()('puppeteer-core').launch({ executablePath: chromium, headless: true, userDataDir: profile, args: flags, timeout: DEADLINE_MS, protocolTimeout: DEADLINE_MS });
+  const browser = await packages()('puppeteer-core').launch({
+    executablePath: chromium, headless: true, userDataDir: profile, args: flags, timeout: DEADLINE_MS, protocolTimeout: DEADLINE_MS,
+  });
   return {
-    open: (file, hash = '', how = {}) => openPage(browser, `${pathToFileURL(file)}${hash}`, how),
+    open: (file, hash = '', how = {}) => openPage(browser, `${/^http:/.test(file) ? file : pathToFileURL(file)}${hash}`, how),
     async close() {
       await browser.close();
       rmSync(profile, { recursive: true, force: true });

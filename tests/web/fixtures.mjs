@@ -3,10 +3,11 @@
  * fixtures.mjs -- the pages that the tests look at: written by the real `seep html` from recordings of ../programs/viewed.c,
  * which tells what it did; and pages of forged data (web/test/sample.mjs) for what no small program does.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { gzipSync } from 'node:zlib';
 import { KINDS } from '../../web/test/sample.mjs';
 import { ROOT, chromium, install } from './browser.mjs';
@@ -28,11 +29,16 @@ export function whySkipped() {
   }
 }
 
-const cleanEnvironment = () => Object.fromEntries([...Object.entries(process.env).filter(([key]) => !/^(SEEP_|MALLOC_|GLIBC_TUNABLES|LD_|DEBUGINFOD)/.test(key)), ['LC_ALL', 'C.UTF-8'], ['XDG_CONFIG_HOME', '/dev/null']]);
+/** What a user has: no perturbed malloc, no options of ours, fixed language. */
+function cleanEnvironment() {
+  const kept = Object.entries(process.env).filter(([key]) => !/^(SEEP_|MALLOC_|GLIBC_TUNABLES|LD_|DEBUGINFOD)/.test(key));
+  return { ...Object.fromEntries(kept), LC_ALL: 'C.UTF-8', XDG_CONFIG_HOME: '/dev/null' };
+}
 
 function run(command, words, options = {}) {
-  const done = spawnSync(command, words, { encoding: 'utf8', env: cleanEnvironment(), stdio: ['ignore', 'pipe', 'pipe', 'pipe'], timeout: 120_000, ...options });
-  if (done.status !== 0) throw new Error(`${command} ${words.join(' ')}: ${done.error ?? `status ${done.status}`}\n${done.stdout}${done.stderr}`);
+  const how = { encoding: 'utf8', env: cleanEnvironment(), stdio: ['ignore', 'pipe', 'pipe', 'pipe'], timeout: 120_000, ...options };
+  const done = spawnSync(command, words, how), why = done.error ?? `status ${done.status}`;
+  if (done.status !== 0) throw new Error(`${command} ${words.join(' ')}: ${why}\n${done.stdout}${done.stderr}`);
   return done;
 }
 
@@ -52,8 +58,23 @@ export class Pages {
     this.folder = mkdtempSync(join(tmpdir(), 'seep-web-'));
     this.odd = join(this.folder, ODD_FOLDER);
     mkdirSync(this.odd);
-    this.program = join(this.odd, 'viewed');
-    run('cc', ['-std=gnu11', '-O0', '-fno-builtin', '-g', `-I${join(ROOT, 'include')}`, join(ROOT, 'tests/programs/viewed.c'), '-pthread', '-o', this.program]);
+    this.program = this.compile('viewed', this.odd);
+    this.children = [];
+  }
+
+  compile(name, folder = this.folder) {
+    const out = join(folder, name), source = join(ROOT, 'tests/programs', `${name}.c`);
+    run('cc', ['-std=gnu11', '-O0', '-fno-builtin', '-g', `-I${join(ROOT, 'include')}`, source, '-pthread', '-o', out]);
+    return out;
+  }
+
+  /** Starts seep with the words; lineOf() waits for the next line that it, or its program, writes to stdout. */
+  start(...words) {
+    const child = spawn(SEEP, words, { cwd: this.folder, env: cleanEnvironment(), stdio: ['pipe', 'pipe', 'inherit'] });
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    this.children.push(child);
+    child.lineOf = async () => (await lines.next()).value;
+    return child;
   }
 
   /** Records viewed with the words; { file, truth }. */
@@ -86,6 +107,7 @@ export class Pages {
   }
 
   remove() {
+    for (const child of this.children) child.kill('SIGTERM');
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
