@@ -19,7 +19,8 @@ const NUMBER_KEYS = {
 };
 const SAME = { bytes: 'size', avg: 'average', blocks: 'count', life: 'lifetime' };
 
-function matcher(text) {
+/** A test of names; throws where a regular expression is none. */
+export function textMatcher(text) {
   const re = /^\/(.+)\/$/.exec(text);
   if (re) {
     const expression = new RegExp(re[1], 'i');
@@ -45,7 +46,7 @@ function parseTerm(word) {
   const named = /^([a-z]+):(?!:)(.*)$/i.exec(text);
   const key = named && NAME_KEYS[named[1].toLowerCase()];
   try {
-    return key ? { not, key, matches: matcher(named[2]) } : { not, key: 'any', matches: matcher(text) };
+    return key ? { not, key, matches: textMatcher(named[2]) } : { not, key: 'any', matches: textMatcher(text) };
   } catch (error) {
     throw new Error(`${word}: ${error.message}`);
   }

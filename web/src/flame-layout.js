@@ -5,6 +5,7 @@
  * Nodes get places, level by level: the children of a node are neighbours, widest first, so what can be seen is found by
  * binary search, and after the first child that is too narrow to be seen all others are too.
  */
+import { textMatcher } from './filter.js';
 
 const KNOWN_TEXTS = 20000;
 
@@ -121,18 +122,11 @@ export function neighbour(places, at, direction, window) {
   return there ? beside : at;
 }
 
-/** From what a user types to a test of a text: /regular expression/ or plain, both without regard to case; null: nothing to search. */
+/** From what a user types (as in the filter box: plain, or /regular expression/) to a test of a label; null: nothing to search. */
 export function matcher(search) {
   const text = search.trim();
-  if (!text) return null;
-  const regex = /^\/(.+?)\/?$/.exec(text);
-  if (!regex) {
-    const plain = text.toLowerCase();
-    return (label) => label.toLowerCase().includes(plain);
-  }
   try {
-    const compiled = new RegExp(regex[1], 'i');
-    return (label) => compiled.test(label);
+    return text ? textMatcher(text) : null;
   } catch {
     return () => false;
   }

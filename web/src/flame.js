@@ -9,6 +9,7 @@
  * { title, rows: [[name, value], ...] }, for the tooltip and for those who listen.  The canvas is as high as what can be
  * seen of it, however deep the tree is; outlines of the frame under the pointer and of the focused one are elements above it.
  */
+import { color } from './charts.js';
 import { announce, h, hideTip, showTip } from './dom.js';
 import { matcher, neighbour, place, placeAt, search } from './flame-layout.js';
 import { ROW, painter } from './flame-paint.js';
@@ -23,10 +24,7 @@ export function flameGraph(options) {
   return {
     element: graph.element,
     show: (model, view) => graph.show(model, view),
-    search: (text) => graph.search(text),
-    zoom: (node) => graph.zoom(graph.places.placeOf[node], true),
-    focus: () => graph.scroller.focus(),
-    picture: () => graph.canvas,
+    picture: () => graph.picture(),
     destroy: () => graph.destroy(),
   };
 }
@@ -157,6 +155,19 @@ class FlameGraph {
     if (printing) this.scroller.scrollTop = 0;
     this.painter.resize(this.scroller.clientWidth, printing ? Math.min(rows, PRINTED_ROWS) * ROW : Math.min(this.scroller.clientHeight, rows * ROW));
     this.paint();
+  }
+
+  /** All rows on a canvas of their own, with the ground of the page. */
+  picture() {
+    const { scrollTop } = this.scroller;
+    this.resize(true);
+    const copy = h('canvas', { width: this.canvas.width, height: this.canvas.height }), context = copy.getContext('2d');
+    context.fillStyle = color('back');
+    context.fillRect(0, 0, copy.width, copy.height);
+    context.drawImage(this.canvas, 0, 0);
+    this.resize();
+    this.scroller.scrollTop = scrollTop;
+    return copy;
   }
 
   scrollTo(depth) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // flame.js -- the page with the flame graph: which functions, called from where, hold how much.
 import { costChooser } from '../controls.js';
-import { checkbox, choice, copy, fill, h, menu, refill } from '../dom.js';
+import { checkbox, choice, copy, download, fill, h, menu, refill } from '../dom.js';
 import { describeNode, functionTerm, nodeStackText } from '../explain.js';
 import { flameGraph } from '../flame.js';
 import { GROUPS, GROUP_PALETTE } from '../flame-paint.js';
@@ -109,6 +109,7 @@ class FlamePage {
         'A function that calls itself is one frame'),
       checkbox('Hide allocator frames', !on('wrappers'), (hidden) => state.set({ wrappers: !hidden, zoom: '' }),
         'xmalloc, std::allocator and the like at the inner end'),
+      h('button', { type: 'button', onclick: () => this.save() }, 'Save picture'),
     );
   }
 
@@ -141,6 +142,10 @@ class FlamePage {
       { label: `Callers of ${name}`, action: () => narrow(word, { inverted: true, search: name }) },
       { label: 'Copy the stack', action: () => copy(nodeStackText(this.tree, node, state.get('inverted') === '1'), 'stack') },
     ];
+  }
+
+  save() {
+    this.graph.picture().toBlob((picture) => download(`seep-flame-${this.context.view.cost.id}.png`, picture));
   }
 
   destroy() {
