@@ -23,6 +23,7 @@ enum {
         SUMMARY_INDENT = 28, /* where explanations of numbers begin */
         SUMMARY_PROGRAM = 42, /* columns of the command line */
         SUMMARY_COMMAND = 50, /* columns of the commands under "next" at least */
+        SUMMARY_PURPOSE = 18, /* columns of what they are for, at most */
         SUMMARY_WARNINGS = 3,
         SUMMARY_MODULES = 3
 };
@@ -350,7 +351,7 @@ static void summary_quote(struct str *out, const char *file)
         str_char(out, '\'');
 }
 
-/* What to look at next: a command with its options, and what for. */
+/* What to look at next: a command with its options, and what for (at most SUMMARY_PURPOSE letters). */
 struct summary_step {
         const char *words, *purpose;
         bool wanted;
@@ -369,18 +370,20 @@ static void summary_step(struct summary *m, const struct summary_step *step, boo
         str_char(m->out, '\n');
 }
 
-enum { SUMMARY_STEPS = 7 };
+enum { SUMMARY_STEPS = 8, SUMMARY_TEMPORARY = 10 /* one in so many is worth a look */ };
 
 /* Fills STEPS; returns how many of them are wanted. */
 static uint32_t summary_steps(const struct summary *m, struct summary_step steps[SUMMARY_STEPS])
 {
         const struct leaks_sum *sums = m->leaks.sums;
+        const struct profile_totals *t = &m->p->totals;
         const struct summary_step all[SUMMARY_STEPS] = {
-                { "leaks", "the leaks with full stacks", sums[PROFILE_LEAK_DEFINITE].blocks || sums[PROFILE_LEAK_POSSIBLE].blocks },
+                { "leaks", "leaks with stacks", sums[PROFILE_LEAK_DEFINITE].blocks || sums[PROFILE_LEAK_POSSIBLE].blocks },
+                { "html --open", "in the browser", true },
                 { "report", "what made the peak", true },
-                { "report --cost live", "what was not freed", m->p->totals.live_blocks != 0 },
+                { "report --cost live", "what was not freed", t->live_blocks != 0 },
                 { "report --growth", "what grows", summary_grows(m) },
-                { "report --cost temporary", "short-lived blocks", m->p->totals.temporary != 0 },
+                { "report --cost temporary", "short-lived blocks", t->temporary > t->allocations / SUMMARY_TEMPORARY },
                 { "report --errors", "bad releases", m->p->error_count != 0 },
                 { "report --resources", "what is still held", m->resources },
         };
@@ -395,7 +398,7 @@ static uint32_t summary_steps(const struct summary *m, struct summary_step steps
 static void summary_next(struct summary *m)
 {
         struct summary_step steps[SUMMARY_STEPS];
-        const size_t most = SUMMARY_COLUMNS - 2 - strlen("what was not freed");
+        const size_t most = SUMMARY_COLUMNS - 2 - SUMMARY_PURPOSE;
         size_t column = SUMMARY_COMMAND;
         struct str file = { 0 };
         bool first = true;

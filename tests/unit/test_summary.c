@@ -278,9 +278,10 @@ TEST(purposes_of_commands_stand_in_one_column)
         char *text;
 
         forge_usual(&p);
-        p.totals.temporary = 1;
+        p.totals.temporary = p.totals.allocations;
         text = summary_of(&p, "p.seep");
         is_equal(column_of(text, "what made the peak"), 52);
+        is_equal(column_of(text, "in the browser"), 52);
         is_equal(column_of(text, "short-lived blocks"), 52);
         free(text);
         text = summary_of(&p, "server-main.123456.seep");
@@ -292,6 +293,24 @@ TEST(purposes_of_commands_stand_in_one_column)
         is_equal(column_of(text, "short-lived blocks"), -1);
         is_equal(column_of(text, "what made the peak"), column_of(text, "what was not freed"));
         fits_a_screen(text);
+        free(text);
+        profile_free(&p);
+}
+
+TEST(a_few_short_lived_blocks_are_nothing_to_look_at)
+{
+        struct profile p;
+        char *text;
+
+        forge_usual(&p);
+        p.totals.allocations = 1000;
+        p.totals.temporary = 100;
+        text = summary_of(&p, "p.seep");
+        is_true(!strstr(text, "--cost temporary"));
+        free(text);
+        p.totals.temporary = 101;
+        text = summary_of(&p, "p.seep");
+        has_text(text, "seep report --cost temporary p.seep ");
         free(text);
         profile_free(&p);
 }
@@ -358,7 +377,12 @@ TEST(leaks_are_told_first_and_what_is_reachable_apart)
                        "  possibly lost 35 B in 2 blocks\n"
                        "  still reachable 365 B in 8 blocks (no error)\n");
         has_text(text, "\n  next: seep leaks prog.1.seep ");
+        has_text(text, "\n        seep html --open prog.1.seep ");
         is_true(!strstr(text, "NOT FREED"));
+        fits_a_screen(text);
+        free(text);
+        text = summary_of(&p, "a-long-program-name.123.seep");
+        has_text(text, "leaks with stacks\n");
         fits_a_screen(text);
         free(text);
         profile_free(&p);
@@ -408,4 +432,4 @@ TAP_MAIN(leaks_are_told_first_and_what_is_reachable_apart, suppressed_leaks_are_
          children_that_were_not_recorded_are_told, the_worst_case_still_fits_a_screen, a_single_warning_is_whole, nothing_recorded_is_explained,
          all_freed_is_said, commands_work_as_printed_also_for_odd_names, library_machinery_is_passed_over,
          the_caller_of_the_c_library_is_named_with_its_place, the_signal_that_ended_the_program_has_a_name,
-         purposes_of_commands_stand_in_one_column)
+         purposes_of_commands_stand_in_one_column, a_few_short_lived_blocks_are_nothing_to_look_at)
