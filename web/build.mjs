@@ -38,17 +38,21 @@ function hasPackages(dir) {
 function install(dir) {
   mkdirSync(dir, { recursive: true });
   for (const file of ['package.json', 'package-lock.json', '.npmrc']) copyFileSync(join(WEB, file), join(dir, file));
-  try {
-    execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
-      cwd: dir,
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
-  } catch (error) {
-    fail(
-      error.code === 'ENOENT'
-        ? 'npm is missing, and the viewer needs esbuild and uplot; packaging/install-deps build installs it'
-        : `npm ci could not get esbuild and uplot (it said why above); without a network, run npm ci in ${WEB} where there is one, and bring node_modules along`,
-    );
+  for (let tries = 3; ; tries -= 1) {
+    try {
+      execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'], {
+        cwd: dir,
+        stdio: ['ignore', 'ignore', 'inherit'],
+      });
+      return;
+    } catch (error) {
+      if (error.code !== 'ENOENT' && tries > 1) continue; // networks have bad moments
+      fail(
+        error.code === 'ENOENT'
+          ? 'npm is missing, and the viewer needs esbuild and uplot; packaging/install-deps build installs it'
+          : `npm ci could not get esbuild and uplot (it said why above); without a network, run npm ci in ${WEB} where there is one, and bring node_modules along`,
+      );
+    }
   }
 }
 
@@ -86,9 +90,13 @@ const LOADER =
   `s.textContent=await new Response(new Blob([b]).stream().pipeThrough(new DecompressionStream('gzip'))).text();document.body.append(s)}` +
   `catch(e){document.getElementById('app').textContent='This browser cannot show the page ('+e.message+'): it needs Chrome 102, Firefox 113, Safari 16.4 or newer.'}})()`;
 
-function template(style, script) {
+/** LICENSE: of uPlot, which is in the script. */
+function template(style, script, license) {
   const policy = `default-src 'none'; style-src ${hashOf(style)}; script-src ${hashOf(LOADER)} ${hashOf(script)}; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'`;
   return `<!DOCTYPE html>
+<!-- The charts are drawn by uPlot.
+${license.trim().replaceAll('--', '- -')}
+-->
 <html lang="en">
 <head>
 <meta charset="utf-8">

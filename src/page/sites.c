@@ -21,7 +21,8 @@ enum { SITES_FIRST_SUM = 4, SITES_GROWTH = 13, SITES_FIRST_LEAK = 15, SITES_PLAC
 
 bool page_find_sites(struct page *g, struct err *e)
 {
-        struct select_request request = { .cost = SELECT_LIVE, .each_site = true, .filter = g->r->filter, .progress = g->r->progress };
+        struct select_request request = { .cost = SELECT_LIVE, .each_site = true, .change = true, .filter = g->r->filter,
+                                          .progress = g->r->progress };
         bool good = true;
 
         select_make(&g->whole, g->p, g->s, &request, e); /* asks for nothing that could be missing */

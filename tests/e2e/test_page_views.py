@@ -43,6 +43,11 @@ CHOICES = {
     "the_peak": (("--at", "peak"), {"at": "peak"}),
     "a_moment": (("--at", "{half}ms"), {"at": "{half}"}),
     "a_range": (("--range", "{early}ms..{late}ms"), {"range": "{early}..{late}"}),
+    "a_tag": (("--at", "ready"), {"at": "m0"}),
+    "a_snapshot": (("--at", "half"), {"at": "m1"}),
+    "between_marks": (("--cost", "change", "--range", "ready..half"), {"range": "m0..m1"}),
+    "from_a_mark": (("--cost", "change", "--range", "half.."), {"range": "m1.."}),
+    "up_to_a_mark": (("--range", "..half"), {"range": "..m1"}),
     "some_stacks": (("-i", "^leak"), {"filter": "fn:/^leak/"}),
     "stacks_of_a_range": (("-i", "^cache", "--range", "{early}ms..{late}ms"), {"filter": "fn:/^cache/", "range": "{early}..{late}"}),
 }

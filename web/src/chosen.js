@@ -2,7 +2,7 @@
 // chosen.js -- the bar below the navigation: the filter box, and what else narrows all pages, each with a button to clear it.
 import { fill, h } from './dom.js';
 import { bytes, moment as momentText, time } from './format.js';
-import { momentOf, parseRange } from './view.js';
+import { momentOf, parseRange } from './moments.js';
 
 export class Chosen {
   constructor(state) {

@@ -2,7 +2,7 @@
 // feed.js -- newer data of a running process, and data on demand of a recording that was cut, from `seep html --serve`.
 import { decode, unpack } from './data.js';
 import { announce, h } from './dom.js';
-import { momentOf } from './view.js';
+import { momentOf, wordOfMoment } from './moments.js';
 
 const ASK_MS = 2000;
 
@@ -122,10 +122,10 @@ export class Feed {
         this.state
           .get('range')
           .split('..')
-          .map((ms) => (ms === '' ? '' : `${ms}ms`))
+          .map((end) => wordOfMoment(own, end))
           .join('..'),
       );
-    else query.set('at', `${this.state.get('at')}ms`);
+    else query.set('at', wordOfMoment(own, this.state.get('at')));
     try {
       const answer = await fetch(`${this.data.path}?${query}`, { cache: 'no-store' });
       if (answer.status !== 200) throw new Error(`the server answered ${answer.status}`);

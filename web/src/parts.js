@@ -6,7 +6,8 @@ import { Table, announce, copy, fill, h } from './dom.js';
 import { OF } from './costs.js';
 import { callerOf } from './findings.js';
 import { count, time } from './format.js';
-import { courseOf, parseRange } from './view.js';
+import { momentOf } from './moments.js';
+import { courseOf } from './view.js';
 
 const ROWS_AT_ONCE = 50;
 const SAID_MS = 1500;
@@ -264,8 +265,7 @@ export function siteChart({ recording, state }, site, keep) {
   const course = courseOf(recording, site),
     { marks } = recording;
   if (course.ms.length < 3 || !recording.changes.count) return null;
-  const range = parseRange(state.get('range')),
-    at = state.get('at');
+  const moment = momentOf(recording, state);
   const chart = keep(
     timeChart({
       label: 'Held by this place over the run',
@@ -278,7 +278,7 @@ export function siteChart({ recording, state }, site, keep) {
         type: recording.text(marks.type[i]),
         label: recording.text(marks.label[i]),
       })),
-      chosen: range ?? (at !== '' && Number.isFinite(Number(at)) ? [Number(at), Number(at)] : null),
+      chosen: moment.of === 'range' ? [moment.from, moment.to] : moment.of === 'time' ? [moment.to, moment.to] : null,
       onmoment: (ms) => state.set({ at: ms, range: '' }),
       onrange: (from, to) => state.set({ range: `${from}..${to}`, at: '' }),
     }),

@@ -2,12 +2,13 @@
 /*
  * sides.js -- which two moments Diff compares.
  *
- * A side is { index, when }: a recording of the page and "end", "peak" or milliseconds; in the URL "0@peak" (keys from and to).
+ * A side is { index, when }: a recording of the page and "end", "peak", milliseconds or a mark; in the URL "0@peak", "0@m2" (keys from and to).
  */
 import { costsOf } from './costs.js';
 import { stateWith } from './differ.js';
 import { moment as momentText } from './format.js';
-import { momentOf, parseRange, view } from './view.js';
+import { markName, momentOf, pointOf, textOfMark } from './moments.js';
+import { view } from './view.js';
 
 /** Of one recording only these differ from moment to moment. */
 const MOVING = ['live', 'total', 'allocs'];
@@ -15,19 +16,22 @@ const MOVING = ['live', 'total', 'allocs'];
 export const textOfSide = ({ index, when }) => `${index}@${when}`;
 
 function parseSide(text, recordings) {
-  const [, index, when] = /^(\d+)@(peak|end|\d+(?:\.\d+)?)$/.exec(text) ?? [];
-  return recordings[index] ? { index: Number(index), when } : null;
+  const [, index, when] = /^(\d+)@(peak|end|m?\d+(?:\.\d+)?)$/.exec(text) ?? [], recording = recordings[index];
+  return recording && (/^[pe]/.test(when) || pointOf(recording, when)) ? { index: Number(index), when } : null;
 }
 
-const comparedText = ({ recording, ms, word }) => `${recording}@${word === 'end' || word === 'peak' ? word : ms}`;
+const comparedText = ({ recording, ms, word, mark }) =>
+  `${recording}@${mark >= 0 ? textOfMark(mark) : word === 'end' || word === 'peak' ? word : ms}`;
 
 /** What is compared when nothing was chosen: what seep html was given, the ends of the range, or the first mark and the end. */
 function usualSides({ recordings, compare, state }) {
   if (compare) return [comparedText(compare.old), comparedText(compare.new)];
   if (recordings.length > 1) return ['0@end', '1@end'];
-  const range = parseRange(state.get('range')), { marks, meta } = recordings[0];
-  if (range) return [`0@${Math.max(0, range[0])}`, Number.isFinite(range[1]) ? `0@${Math.min(range[1], meta.duration_ms)}` : '0@end'];
-  return [marks.count ? `0@${marks.ms[0]}` : '0@0', '0@end'];
+  if (momentOf(recordings[0], state).of === 'range') {
+    const [low, high] = state.get('range').split('..');
+    return [`0@${low || 0}`, `0@${high || 'end'}`];
+  }
+  return [recordings[0].marks.count ? `0@${textOfMark(0)}` : '0@0', '0@end'];
 }
 
 /** Both sides that the state means. */
@@ -38,15 +42,13 @@ export function sidesOf(context) {
 
 /** [[value, words], ...]: start, marks, peak, end of each recording, and what is chosen elsewhere or here. */
 export function momentsToChoose({ recordings, state }, side) {
-  const list = new Map(), elsewhere = [...(parseRange(state.get('range')) ?? []), state.get('at')];
+  const list = new Map(), elsewhere = [...state.get('range').split('..'), state.get('at')];
   recordings.forEach((recording, index) => {
     const { marks, totals, meta } = recording, which = recordings.length > 1 ? `${index ? 'new' : 'old'} (${meta.file ?? meta.program}): ` : '';
     const add = (when, words) => list.has(`${index}@${when}`) || list.set(`${index}@${when}`, which + words);
-    const addTime = (ms) => ms !== '' && Number.isFinite(Number(ms)) && add(ms, momentText(Number(ms)));
+    const addTime = (when) => pointOf(recording, when) && add(when, pointOf(recording, when).text);
     add('0', 'start');
-    for (let i = 0; i < marks.count; i++) {
-      add(marks.ms[i], `${recording.text(marks.type[i])} ${recording.text(marks.label[i])} at ${momentText(marks.ms[i])}`);
-    }
+    for (let i = 0; i < marks.count; i++) add(textOfMark(i), `${markName(recording, i)} at ${momentText(marks.ms[i])}`);
     add('peak', `peak, at ${momentText(totals.peak_ms ?? 0)}`);
     add('end', 'end');
     elsewhere.forEach(addTime);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // view.js -- which sites with which numbers the state means: the moment, the threads, the filter, the cost.
 import { OF, costAt } from './costs.js';
-import { moment as momentText } from './format.js';
 import { parseFilter, sitesNamed, sitesNumbered, threadsOf } from './filter.js';
+import { momentOf, parseRange } from './moments.js';
 
 const MOVING = ['live_bytes', 'live_blocks', 'allocs', 'alloc_bytes'];
 const COLUMNS = [
@@ -25,30 +25,6 @@ const COLUMNS = [
 ];
 /** Keys of the state that a view depends on. */
 export const VIEW_KEYS = ['at', 'range', 'filter', 'thread', 'size', 'life', 'cost', 'mapped'];
-
-/** "A..B" -> [A, B], an open end is -Infinity or Infinity; null when it is none. */
-export function parseRange(text) {
-  const found = /^([\d.]*)\.\.([\d.]*)$/.exec(text);
-  if (!found) return null;
-  const low = found[1] === '' ? -Infinity : Number(found[1]),
-    high = found[2] === '' ? Infinity : Number(found[2]);
-  return Number.isNaN(low) || Number.isNaN(high) || low > high ? null : [low, high];
-}
-
-/** The chosen moment: {of, from, to (ms), text}.  A range wins over a moment. */
-export function momentOf(recording, state) {
-  const range = parseRange(state.get('range')),
-    at = state.get('at');
-  if (range) {
-    const from = Math.max(range[0], 0),
-      to = Math.min(range[1], recording.meta.duration_ms ?? Infinity);
-    return { of: OF.RANGE, from, to, text: `${momentText(from)} to ${momentText(to)}` };
-  }
-  if (at === 'peak')
-    return { of: OF.PEAK, from: 0, to: recording.totals.peak_ms ?? 0, text: `the peak, at ${momentText(recording.totals.peak_ms ?? 0)}` };
-  if (at !== '' && Number.isFinite(Number(at))) return { of: OF.TIME, from: 0, to: Number(at), text: momentText(Number(at)) };
-  return { of: OF.RUN, from: 0, to: recording.meta.duration_ms ?? 0, text: '' };
-}
 
 const slices = new WeakMap();
 
@@ -129,8 +105,8 @@ function zeroColumns(count) {
 
 function columnsOfMoment(recording, moment) {
   const out = zeroColumns(recording.sites.count);
-  const to = columnsAt(recording, recording.sliceAt(moment.to));
-  const from = moment.of === OF.RANGE ? columnsAt(recording, recording.sliceAt(moment.from)) : null;
+  const to = columnsAt(recording, moment.end);
+  const from = moment.of === OF.RANGE ? columnsAt(recording, moment.start) : null;
   for (const key of MOVING) out[key] = from ? to[key].map((n, i) => n - from[key][i]) : to[key];
   out.frees = out.allocs.map((n, i) => n - out.live_blocks[i]);
   return out;

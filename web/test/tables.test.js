@@ -170,10 +170,12 @@ const contextOf = (name, values = {}, compare = null) => ({ recordings: load(nam
 test('what was chosen is compared; else the ends of the range; else the first mark and the end', () => {
   assert.deepEqual(sidesOf(contextOf('small', { from: '0@peak', to: '0@1500' })), [{ index: 0, when: 'peak' }, { index: 0, when: '1500' }]);
   assert.deepEqual(sidesOf(contextOf('small', { range: '1000..2000' })), [{ index: 0, when: '1000' }, { index: 0, when: '2000' }]);
-  assert.deepEqual(sidesOf(contextOf('small')), [{ index: 0, when: String(SMALL.marks.ms[0]) }, { index: 0, when: 'end' }]);
+  assert.deepEqual(sidesOf(contextOf('small')), [{ index: 0, when: 'm0' }, { index: 0, when: 'end' }]);
   assert.deepEqual(sidesOf(contextOf('pair')), [{ index: 0, when: 'end' }, { index: 1, when: 'end' }]);
   const compare = { old: { recording: 0, ms: 302, word: 'between' }, new: { recording: 0, ms: 841, word: 'end' } };
   assert.deepEqual(sidesOf(contextOf('small', {}, compare)), [{ index: 0, when: '302' }, { index: 0, when: 'end' }]);
+  compare.old.mark = 1;
+  assert.deepEqual(sidesOf(contextOf('small', {}, compare))[0], { index: 0, when: 'm1' });
 });
 
 test('a side that the page does not have is not taken from the URL', () => {

@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import { costAt, costsOf } from '../src/costs.js';
 import { decode } from '../src/data.js';
 import { State } from '../src/state.js';
-import { columnsAt, courseOf, momentOf, parseRange, view } from '../src/view.js';
+import { momentOf, parseRange, wordOfMoment } from '../src/moments.js';
+import { columnsAt, courseOf, view } from '../src/view.js';
 import { bareRecording, page, smallRecording } from './sample.mjs';
 
 const json = smallRecording();
@@ -159,4 +160,31 @@ test('a moment outside of the run, or none at all, does no harm', () => {
   };
   assert.deepEqual(['', 'peak', '5', 'nonsense'].map(at), ['run', 'peak', 'time', 'run']);
   assert.equal(viewOf({ at: '99999999', cost: 'live' }).totals.value, json.totals.live_bytes);
+});
+
+test('a mark has the numbers of its own slice, whatever the milliseconds say', () => {
+  const forged = smallRecording();
+  Object.assign(forged.marks, { ms: forged.marks.ms.map(() => 5000), slice: forged.marks.slice.map((_, i) => 10 + 20 * i), seq: forged.marks.seq });
+  const [marked] = decode(page(forged)).recordings;
+  const shown = (choice) => {
+    const state = new State();
+    state.set({ cost: 'live', ...choice });
+    return view(marked, state);
+  };
+  assert.ok(forged.marks.count > 1);
+  for (let m = 0; m < forged.marks.count; m++) assert.equal(shown({ at: `m${m}` }).totals.value, forged.slices.live_bytes[10 + 20 * m]);
+  assert.equal(shown({ range: 'm0..m1' }).totals.value, forged.slices.live_bytes[30] - forged.slices.live_bytes[10]);
+  assert.deepEqual([shown({ range: 'm1..m0' }).moment.of, shown({ at: `m${forged.marks.count}` }).moment.of], ['run', 'run']);
+});
+
+test('a moment has a word that seep report understands', () => {
+  const forged = smallRecording(),
+    text = (words) => forged.strings.push(words) - 1,
+    [begin, none] = [text('begin'), text('')];
+  forged.marks = { count: 4, ms: [1, 2, 3, 4], slice: [0, 1, 2, 3], type: 0, seq: [0, 7, 0, 0], label: [begin, begin, begin, none], thread: 0 };
+  const [marked] = decode(page(forged)).recordings;
+  assert.deepEqual(
+    ['m0', 'm1', 'm2', 'm3', '1500', ''].map((when) => wordOfMoment(marked, when)),
+    ['begin:1', '7', 'begin:3', '4ms', '1500ms', ''],
+  );
 });

@@ -7,7 +7,8 @@ import { bytes, count, number, parseBytes, parseTime, share, time } from '../for
 import { classes, median, rangeText, sitePoints, touched } from '../histogram.js';
 import { drawnPage, emptyState, lead, lifeText, section } from '../parts.js';
 import { scatter } from '../scatter.js';
-import { parseRange, view as viewOf } from '../view.js';
+import { parseRange } from '../moments.js';
+import { view as viewOf } from '../view.js';
 
 const DOTS = 1500,
   LISTED = 25,

@@ -3,7 +3,10 @@
 import { MARKS, markKind, timeChart } from '../charts.js';
 import { Table, announce, fill, h } from '../dom.js';
 import { bytes, moment as momentText, number, parseTime, signed, time } from '../format.js';
-import { momentOf, parseRange } from '../view.js';
+import { momentOf, parseRange, textOfMark } from '../moments.js';
+
+/** What was live at a mark or event. */
+const heapAt = (recording, { ms, slice = -1 }) => recording.slices.live_bytes[slice >= 0 ? slice : recording.sliceAt(ms)] ?? 0;
 
 /** What happened, in order of time: marks of the program and of the user, events, the peak. */
 function marksOf(recording) {
@@ -13,12 +16,15 @@ function marksOf(recording) {
     const seq = marks.seq[i];
     list.push({
       ms: marks.ms[i],
+      when: textOfMark(i),
+      slice: marks.slice[i],
       type: recording.text(marks.type[i]),
       label: [seq ? `no. ${seq}` : '', recording.text(marks.label[i])].filter(Boolean).join(', '),
     });
   }
   for (let i = 0; i < events.count; i++) list.push({ ms: events.ms[i], type: recording.text(events.type[i]), label: recording.text(events.text[i]) });
-  if (totals.peak_bytes) list.push({ ms: totals.peak_ms, type: 'peak', label: `${bytes(totals.peak_bytes)}, the most that was live` });
+  if (totals.peak_bytes) list.push({ ms: totals.peak_ms, when: 'peak', type: 'peak', label: `${bytes(totals.peak_bytes)}, the most that was live` });
+  for (const one of list) one.heap = one.type === 'peak' ? totals.peak_bytes : heapAt(recording, one);
   return list.sort((a, b) => a.ms - b.ms);
 }
 
@@ -147,17 +153,16 @@ class Timeline {
 
   /** What follows from the recording, below the charts and around them. */
   #drawData() {
-    const { recording, state } = this.context,
-      chosen = chosenOf(recording, state);
+    const { recording } = this.context;
     this.#drawLetters();
     this.table.setRows(this.marks);
     this.slider.max = String(recording.slices.count - 1);
-    this.#follow(chosen);
+    this.#follow();
   }
 
   /** What follows from the choice. */
-  #follow(chosen) {
-    this.#tell(Math.max(0, this.context.recording.sliceAt(chosen ? chosen[1] : Infinity)));
+  #follow() {
+    this.#tell(Math.max(0, momentOf(this.context.recording, this.context.state).end));
     this.#zoom();
     this.#drawForm();
     this.#drawFacts();
@@ -185,7 +190,7 @@ class Timeline {
     const chosen = chosenOf(context.recording, context.state);
     for (const chart of this.charts) chart.setChosen(chosen);
     if (newer) this.#drawData();
-    else if (this.charts.length) this.#follow(chosen);
+    else if (this.charts.length) this.#follow();
   }
 
   /** What the letters above the lines mean. */
@@ -223,7 +228,7 @@ class Timeline {
       h('button', { type: 'submit' }, 'Choose'),
       h('button', { type: 'button', onclick: () => state.set({ at: 'peak', range: '' }) }, 'Peak'),
       chosen ? h('button', { type: 'button', onclick: () => state.set({ at: '', range: '' }) }, 'Whole run') : null,
-      moment.of === 'range' ? h('button', { type: 'button', onclick: () => state.set({ zoomed: state.get('range') }) }, 'Zoom in') : null,
+      moment.of === 'range' ? h('button', { type: 'button', onclick: () => state.set({ zoomed: `${moment.from}..${moment.to}` }) }, 'Zoom in') : null,
       zoomed ? h('button', { type: 'button', onclick: () => state.set({ zoomed: '' }) }, 'Zoom out') : null,
       h('span', { class: 'error', role: 'alert' }),
     );
@@ -322,9 +327,9 @@ class Timeline {
     const { recording, state } = this.context,
       { slices } = recording,
       moment = momentOf(recording, state);
-    const end = Math.max(0, recording.sliceAt(moment.to)),
-      start = recording.sliceAt(moment.from);
-    const value = (key, i) => (i >= 0 ? slices[key][i] : 0);
+    const { start, end } = moment,
+      value = (key, i) => (i >= 0 ? slices[key][i] : 0),
+      peak = moment.of === 'peak' ? recording.totals : null;
     if (moment.of === 'run')
       fill(
         this.facts,
@@ -345,21 +350,22 @@ class Timeline {
       fill(
         this.facts,
         h('strong', null, `At ${moment.text}: `),
-        `heap ${bytes(value('live_bytes', end))} in ${number(value('live_blocks', end))} blocks, RSS ${bytes(value('rss_bytes', end))}, ${number(value('allocs', end))} allocations so far`,
+        `heap ${bytes(peak?.peak_bytes ?? value('live_bytes', end))} in ${number(peak?.peak_blocks ?? value('live_blocks', end))} blocks, RSS ${bytes(value('rss_bytes', end))}, ${number(value('allocs', end))} allocations so far`,
       );
   }
 
   #drawList() {
-    const { state } = this.context,
-      heap = (mark) => {
-        const { recording } = this.context;
-        return recording.slices.live_bytes[Math.max(0, recording.sliceAt(mark.ms))];
-      };
+    const { state } = this.context;
     const act = (label, m, action) =>
       h('button', { type: 'button', class: 'plain', 'aria-label': `${label}: ${momentText(m.ms)}`, onclick: action }, label);
-    const rangeWith = (which, ms) => {
-      const [from, to] = parseRange(state.get('range')) ?? [0, this.context.recording.meta.duration_ms];
-      state.set({ range: which === 'from' ? `${ms}..${Math.max(to, ms)}` : `${Math.min(from, ms)}..${ms}`, at: '' });
+    /** From or up to M; the other end stays where it is, unless it lies beyond. */
+    const rangeWith = (which, m) => {
+      const { recording } = this.context,
+        moment = momentOf(recording, state),
+        when = m.when === undefined || m.when === 'peak' ? m.ms : m.when,
+        [low, high] = moment.of === 'range' ? state.get('range').split('..') : ['', ''];
+      if (which === 'from') state.set({ range: `${when}..${moment.of === 'range' && moment.to > m.ms ? high : ''}`, at: '' });
+      else state.set({ range: `${moment.of === 'range' && moment.from < m.ms ? low : ''}..${when}`, at: '' });
     };
     this.table = new Table({
       caption: 'Moments of the run',
@@ -376,14 +382,14 @@ class Timeline {
           cell: (m) => [h('b', { class: 'letter' }, markKind(m.type).letter), ` ${markKind(m.type).label}`],
         },
         { id: 'label', label: 'Name', value: (m) => m.label },
-        { id: 'heap', label: 'Heap then', numeric: true, value: heap, cell: (m) => bytes(heap(m)) },
+        { id: 'heap', label: 'Heap then', numeric: true, value: (m) => m.heap, cell: (m) => bytes(m.heap) },
         {
           id: 'choose',
           label: 'Choose',
           cell: (m) => [
-            act('this moment', m, () => state.set({ at: m.type === 'peak' ? 'peak' : m.ms, range: '' })),
-            act('from here', m, () => rangeWith('from', m.ms)),
-            act('up to here', m, () => rangeWith('to', m.ms)),
+            act('this moment', m, () => state.set({ at: m.when ?? m.ms, range: '' })),
+            act('from here', m, () => rangeWith('from', m)),
+            act('up to here', m, () => rangeWith('to', m)),
           ],
         },
       ],
