@@ -150,7 +150,7 @@ async function main() {
   const esbuild = createRequire(join(dir, 'package.json'))('esbuild');
   const nodePath = join(dir, 'node_modules');
   const [style, script] = await Promise.all([bundle(esbuild, nodePath, 'style.css'), bundle(esbuild, nodePath, 'main.js')]);
-  const html = template(style.text, script.text);
+  const html = template(style.text, script.text, readFileSync(join(nodePath, 'uplot', 'LICENSE'), 'utf8'));
   const bytes = Buffer.byteLength(html);
   if (bytes > MAX_BYTES) fail(`the template has ${bytes} bytes; ${MAX_BYTES} is the limit`);
   if (html.split(DATA_TAG).length !== 2) fail('the place for the data must be there once');
