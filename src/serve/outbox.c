@@ -76,6 +76,10 @@ void outbox_put(struct outbox *o, const struct push_subject *s, const struct str
 {
         struct outbox_letter letter = { 0 };
 
+        if (o->given_up) {
+                o->dropped++;
+                return;
+        }
         push_target_url(o->target, s, &letter.url);
         push_form(pprof, &letter.body, &letter.type);
         make_room(o, letter.body.length);
@@ -85,6 +89,18 @@ void outbox_put(struct outbox *o, const struct push_subject *s, const struct str
 bool outbox_is_empty(const struct outbox *o)
 {
         return o->count == 0;
+}
+
+bool outbox_is_open(const struct outbox *o)
+{
+        return o->failures || o->given_up || (o->count < OUTBOX_MAX && bytes_in(o) < OUTBOX_BYTES_MAX / 2);
+}
+
+static void drop_all(struct outbox *o)
+{
+        o->dropped += o->count;
+        while (o->count)
+                drop(o, o->count - 1);
 }
 
 /* ---- what becomes of it ---- */
@@ -136,7 +152,8 @@ static void take_answer(struct outbox *o, const struct push_result *r)
                 return;
         }
         if (o->hurry && r->status == 0) {
-                outbox_close(o);
+                o->given_up = true;
+                drop_all(o);
                 return;
         }
         o->due_ns = clock_now_ns() + pause_ms(o, r) * 1000000u;
@@ -164,11 +181,10 @@ void outbox_hurry(struct outbox *o)
         o->due_ns = 0;
 }
 
-void outbox_close(struct outbox *o)
+void outbox_close(struct outbox *o, uint32_t unseen)
 {
-        o->dropped += o->count;
-        while (o->count)
-                drop(o, o->count - 1);
+        drop_all(o);
+        o->dropped += unseen;
         if (o->dropped)
                 say(o, "%" PRIu64 " %s not delivered to %s", o->dropped, o->dropped == 1 ? "profile was" : "profiles were", o->target->shown);
         o->dropped = 0;

@@ -31,7 +31,7 @@ struct outbox {
         uint32_t count, failures;                 /* FAILURES: tries one after another that came to nothing */
         uint64_t dropped, due_ns;                 /* not before */
         long told;                                /* status of the trouble that was told; -1 none */
-        bool told_drop, hurry;
+        bool told_drop, hurry, given_up;
 };
 
 void outbox_init(struct outbox *o, const struct push_target *t, struct push_http *h, void (*say)(const char *));
@@ -40,6 +40,9 @@ void outbox_init(struct outbox *o, const struct push_target *t, struct push_http
 void outbox_put(struct outbox *o, const struct push_subject *s, const struct str *pprof);
 
 bool outbox_is_empty(const struct outbox *o);
+
+/* One more would push out none that waits for its turn only: either there is room, or the server is in trouble. */
+bool outbox_is_open(const struct outbox *o);
 
 /* When outbox_step() has something to do; UINT64_MAX: not before an answer comes, or a profile. */
 uint64_t outbox_due_ns(const struct outbox *o);
@@ -50,7 +53,7 @@ void outbox_step(struct outbox *o);
 /* There is little time: tries follow each other quickly, and who does not answer is not asked again. */
 void outbox_hurry(struct outbox *o);
 
-/* Tell what was not delivered, and drop it. */
-void outbox_close(struct outbox *o);
+/* Tell what was not delivered, and drop it.  UNSEEN: how many more there were that never came here. */
+void outbox_close(struct outbox *o, uint32_t unseen);
 
 #endif

@@ -27,11 +27,13 @@
 #include "serve/pusher.h"
 
 #define PUSH_LOAD_S 20 /* for the library, on a busy machine */
+#define PUSH_LOST_S 1  /* to tell that something is missing */
 #define PUSH_NICE 10   /* names are looked up when nobody else wants the processor */
 
 struct push {
         pid_t pid;
         int fd;
+        uint32_t lost; /* recordings that it had no room for */
 };
 
 /* ---- the process ---- */
@@ -150,14 +152,14 @@ struct push *push_open(const struct push_request *r, struct err *e)
         return p;
 }
 
-/* FILE: a descriptor to go along, -1 none.  When the process does not listen, nobody waits for it. */
-static void tell(const struct push *p, uint32_t pid, int file)
+/* FILE: a descriptor to go along, -1 none.  FLAGS of sendmsg(). */
+static bool tell(const struct push *p, uint32_t pid, int file, int flags)
 {
         union {
                 char room[CMSG_SPACE(sizeof(int))];
                 struct cmsghdr align;
         } control = { { 0 } };
-        struct pusher_news news = { pid };
+        struct pusher_news news = { pid, p->lost };
         struct iovec part = { &news, sizeof news };
         struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
 
@@ -168,13 +170,13 @@ static void tell(const struct push *p, uint32_t pid, int file)
                         (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof file) };
                 memcpy(CMSG_DATA(CMSG_FIRSTHDR(&message)), &file, sizeof file);
         }
-        sendmsg(p->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+        return sendmsg(p->fd, &message, flags | MSG_NOSIGNAL) >= 0;
 }
 
 void push_program(struct push *p, uint32_t pid)
 {
         if (p)
-                tell(p, pid, -1);
+                tell(p, pid, -1, MSG_DONTWAIT);
 }
 
 static int open_image(const struct profile *recording)
@@ -194,14 +196,19 @@ void push_recorded(struct push *p, const struct profile *recording, const char *
 
         if (file < 0)
                 return;
-        tell(p, 0, file);
+        p->lost += !tell(p, 0, file, MSG_DONTWAIT); /* when the process does not listen, nobody waits for it */
         close(file);
 }
 
 void push_close(struct push *p)
 {
+        struct timeval patience = { .tv_sec = PUSH_LOST_S };
+
         if (!p)
                 return;
+        setsockopt(p->fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+        if (p->lost)
+                tell(p, 0, -1, 0);
         close(p->fd);
         wait_for_end(p->pid, PUSH_PATIENCE_MS);
         free(p);

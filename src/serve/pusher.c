@@ -25,6 +25,7 @@
 #include "serve/sight.h"
 
 #define PUSHER_PROCESSES_MAX 256u
+#define PUSHER_FILES_MAX 256u /* descriptors: most systems allow 1024 */
 #define PUSHER_NS_PER_MS 1000000ull
 #define PUSHER_NS_PER_S 1000000000ull
 #define PUSHER_LAST_MS (PUSH_PATIENCE_MS - 500u) /* from the observer's end to ours: before we are ended */
@@ -44,7 +45,9 @@ struct pusher {
         struct outbox outbox;
         struct process *processes;
         uint32_t count;
-        uint32_t pids[PUSHER_PROCESSES_MAX], pid_count; /* whom to ask about */
+        uint32_t pids[PUSHER_PROCESSES_MAX], pid_count, looked; /* whom to ask about; those from LOOKED on have their turn yet */
+        int files[PUSHER_FILES_MAX];                            /* finished recordings that wait for room in the outbox */
+        uint32_t file_count, lost; /* LOST: recordings that the observer could not hand over */
         int fd; /* -1: the observer has ended */
         uint64_t look_ns, end_ns;
 };
@@ -136,19 +139,15 @@ static void find_pids(struct pusher *u)
 }
 
 /* One that cannot be looked at has ended, most likely: then its recording comes soon. */
-static void look(struct pusher *u)
+static void look(struct pusher *u, uint32_t pid)
 {
+        struct profile *p = heap_zero(1, sizeof *p);
         struct err e = { 0 };
 
-        find_pids(u);
-        for (uint32_t i = 0; i < u->pid_count; i++) {
-                struct profile *p = heap_zero(1, sizeof *p);
-
-                if (ask_look(u->pids[i], 0, p, &e))
-                        send_interval(u, p, wall_ns());
-                else
-                        free(p);
-        }
+        if (ask_look(pid, 0, p, &e))
+                send_interval(u, p, wall_ns());
+        else
+                free(p);
 }
 
 /* ---- news of the observer ---- */
@@ -176,8 +175,27 @@ static void note_pid(struct pusher *u, uint32_t pid)
 {
         if (u->pid_count == 0)
                 u->look_ns = clock_now_ns() + u->request->every_ms * PUSHER_NS_PER_MS;
-        if (u->pid_count < PUSHER_PROCESSES_MAX)
-                u->pids[u->pid_count++] = pid;
+        if (u->pid_count == PUSHER_PROCESSES_MAX)
+                return;
+        u->looked += u->looked == u->pid_count; /* its turn is in the next round */
+        u->pids[u->pid_count++] = pid;
+}
+
+static void send_oldest_file(struct pusher *u)
+{
+        int file = u->files[0];
+
+        u->file_count--;
+        memmove(u->files, u->files + 1, u->file_count * sizeof *u->files);
+        take_recording(u, file);
+        close(file);
+}
+
+static void keep_file(struct pusher *u, int file)
+{
+        if (u->file_count == PUSHER_FILES_MAX)
+                send_oldest_file(u);
+        u->files[u->file_count++] = file;
 }
 
 static int descriptor_of(struct msghdr *message)
@@ -190,7 +208,8 @@ static int descriptor_of(struct msghdr *message)
         return fd;
 }
 
-static void take_news(struct pusher *u)
+/* False: there is none now. */
+static bool take_news(struct pusher *u)
 {
         union {
                 char room[CMSG_SPACE(sizeof(int))];
@@ -203,45 +222,71 @@ static void take_news(struct pusher *u)
         int file = got > 0 ? descriptor_of(&message) : -1;
 
         if (got < 0 && (errno == EAGAIN || errno == EINTR))
-                return;
+                return errno == EINTR;
         if (got != (ssize_t)sizeof news) {
                 close(u->fd);
                 u->fd = -1;
                 u->end_ns = clock_now_ns() + PUSHER_LAST_MS * PUSHER_NS_PER_MS;
                 outbox_hurry(&u->outbox);
-        } else if (news.pid) {
-                note_pid(u, news.pid);
+                return false;
         }
-        if (file < 0)
-                return;
-        take_recording(u, file);
-        close(file);
+        u->lost = news.lost;
+        if (news.pid)
+                note_pid(u, news.pid);
+        if (file >= 0)
+                keep_file(u, file);
+        return true;
 }
 
 /* ---- the loop ---- */
+
+/* Nothing is looked at, and no recording read, that would push out what waits only for the server to be ready with another: with many
+ * processes or a slow server intervals get longer, and nothing is lost. */
+static bool has_work(const struct pusher *u)
+{
+        return (u->file_count || u->looked < u->pid_count) && outbox_is_open(&u->outbox);
+}
 
 /* What comes first: a look, another try, our end. */
 static uint64_t patience_ms(const struct pusher *u, uint64_t now_ns)
 {
         uint64_t first = outbox_due_ns(&u->outbox);
 
-        first = u->look_ns < first ? u->look_ns : first;
+        if (has_work(u))
+                return 0;
+        first = u->look_ns < first && u->looked == u->pid_count ? u->look_ns : first;
         first = u->end_ns < first ? u->end_ns : first;
         return first == UINT64_MAX ? UINT64_MAX : first > now_ns ? (first - now_ns) / PUSHER_NS_PER_MS + 1 : 0;
 }
 
 /* Times are those of the plan, not those of the last look: intervals do not get longer and longer. */
-static void look_if_due(struct pusher *u)
+static void begin_round_if_due(struct pusher *u)
 {
         uint64_t now_ns = clock_now_ns();
 
-        if (u->fd < 0)
+        if (u->fd < 0) {
                 u->look_ns = UINT64_MAX;
-        if (now_ns < u->look_ns)
+                u->looked = u->pid_count;
+        }
+        if (now_ns < u->look_ns || u->looked < u->pid_count)
                 return;
-        look(u);
-        for (now_ns = clock_now_ns(); u->look_ns <= now_ns;)
+        find_pids(u);
+        u->looked = 0;
+        while (u->look_ns <= now_ns)
                 u->look_ns += u->request->every_ms * PUSHER_NS_PER_MS;
+}
+
+static void work(struct pusher *u)
+{
+        if (u->file_count)
+                send_oldest_file(u);
+        else
+                look(u, u->pids[u->looked++]);
+}
+
+static bool goes_on(const struct pusher *u)
+{
+        return u->fd >= 0 || ((!outbox_is_empty(&u->outbox) || u->file_count) && clock_now_ns() < u->end_ns);
 }
 
 void pusher_run(const struct push_request *r, const struct push_target *t, struct push_http *h, int fd)
@@ -249,13 +294,16 @@ void pusher_run(const struct push_request *r, const struct push_target *t, struc
         struct pusher u = { .request = r, .target = t, .fd = fd, .look_ns = UINT64_MAX, .end_ns = UINT64_MAX };
 
         outbox_init(&u.outbox, t, h, r->say);
-        while (u.fd >= 0 || (!outbox_is_empty(&u.outbox) && clock_now_ns() < u.end_ns)) {
+        while (goes_on(&u)) {
                 if (push_http_wait(h, u.fd, patience_ms(&u, clock_now_ns())))
-                        take_news(&u);
-                look_if_due(&u);
+                        while (take_news(&u))
+                                ;
+                begin_round_if_due(&u);
+                if (has_work(&u))
+                        work(&u);
                 outbox_step(&u.outbox);
         }
-        outbox_close(&u.outbox);
+        outbox_close(&u.outbox, u.file_count + u.lost);
         for (uint32_t i = 0; i < u.count; i++)
                 clear_process(&u.processes[i]);
         free(u.processes);

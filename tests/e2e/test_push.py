@@ -112,6 +112,23 @@ def test_every_process_has_its_own(push, steps):
     assert parent.pprof.by_function()["red"]["inuse_objects"] == 3 and "green" not in parent.pprof.by_function()
 
 
+def test_many_processes_lose_nothing_when_the_server_is_fine(push, steps):
+    forks = 40  # more than may wait for a server that is not there
+    with Server() as server, push(server, steps, "+red:3:10", *["fork"] * forks, "ready", "wait", options=["--follow=all"]) as seep:
+        seep.said(b"ready")
+        wait_until(lambda: len({p.labels["pid"] for p in server.of()}) > forks, "a profile of each arrives")
+        seep.say()
+        done = seep.finish()
+        by_process = {}
+        for p in server.of():
+            by_process.setdefault(p.labels["pid"], []).append(p)
+    assert done.status == 0 and b"not delivered" not in done.stderr
+    assert len(by_process) == forks + 1
+    for pushes in by_process.values():
+        check_continuity(pushes)
+        assert pushes[-1].pprof.by_function()["red"]["inuse_space"] == 30
+
+
 def test_a_program_that_becomes_another_begins_again(push, steps, compiler):
     other = compiler.build("known.c")
     with Server() as server, push(server, steps, "+red:3:10", f"exec:{other}") as seep:

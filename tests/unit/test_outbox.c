@@ -45,7 +45,7 @@ static void put(uint64_t number, size_t bytes)
 
 static void end(void)
 {
-        outbox_close(&box);
+        outbox_close(&box, 0);
         push_target_free(&target);
 }
 
@@ -77,6 +77,22 @@ TEST(the_oldest_go_when_there_are_too_many_bytes)
         end();
 }
 
+TEST(a_full_box_is_closed_unless_the_server_is_in_trouble)
+{
+        if (!begin())
+                return;
+        for (uint64_t i = 1; i <= OUTBOX_MAX; i++) {
+                is_true(outbox_is_open(&box));
+                put(i, 10);
+        }
+        is_true(!outbox_is_open(&box));
+        box.failures = 1;
+        is_true(outbox_is_open(&box));
+        outbox_close(&box, 3);
+        is_text(str_get(&said), "[35 profiles were not delivered to http://127.0.0.1:9]");
+        push_target_free(&target);
+}
+
 TEST(an_empty_box_has_nothing_to_do_and_nothing_to_say)
 {
         if (!begin())
@@ -89,4 +105,5 @@ TEST(an_empty_box_has_nothing_to_do_and_nothing_to_say)
         is_text(str_get(&said), "");
 }
 
-TAP_MAIN(the_oldest_go_when_there_are_too_many, the_oldest_go_when_there_are_too_many_bytes, an_empty_box_has_nothing_to_do_and_nothing_to_say)
+TAP_MAIN(the_oldest_go_when_there_are_too_many, the_oldest_go_when_there_are_too_many_bytes,
+         a_full_box_is_closed_unless_the_server_is_in_trouble, an_empty_box_has_nothing_to_do_and_nothing_to_say)
