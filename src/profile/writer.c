@@ -43,15 +43,16 @@ struct writing {
 /* Append the body to the file, compressed if that makes it smaller. */
 static bool add_section(struct writing *w, uint32_t type)
 {
-        size_t length = w->body.length, room = ZSTD_compressBound(length), packed;
+        size_t length = w->body.length, room = ZSTD_compressBound(length), packed = length;
         struct format_section head = { .mark = FORMAT_SECTION_MARK, .type = (uint16_t)type, .stored_bytes = length,
                                        .raw_bytes = length };
         char *at = str_room(w->out, sizeof head + room), *stored = at + sizeof head;
 
-        packed = ZSTD_compressCCtx(w->zstd, stored, room, str_get(&w->body), length, WRITER_ZSTD_LEVEL);
+        if (w->packing == IMAGE_PACKED)
+                packed = ZSTD_compressCCtx(w->zstd, stored, room, str_get(&w->body), length, WRITER_ZSTD_LEVEL);
         if (ZSTD_isError(packed))
                 return err_set(w->e, ERR_EXIT_FINDINGS, "cannot compress the recording: %s", ZSTD_getErrorName(packed));
-        if (w->packing == IMAGE_PACKED && packed < length) {
+        if (packed < length) {
                 head.stored_bytes = packed;
                 head.flags = FORMAT_F_ZSTD;
         } else if (length) {
