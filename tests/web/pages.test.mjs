@@ -157,6 +157,30 @@ test('printed pages have their content and none of the controls', { skip }, asyn
   }
 });
 
+/** A number of the page on the screen and when it is about to be printed. */
+async function whenPrinted(page, measure) {
+  return page.evaluate(`(() => {
+    const measure = ${measure}, before = measure();
+    dispatchEvent(new Event('beforeprint'));
+    const printed = measure();
+    dispatchEvent(new Event('afterprint'));
+    return [before, printed];
+  })()`);
+}
+
+for (const theme of ['light', 'dark']) {
+  test(`a flame graph higher than the window and a long table are printed beyond what is in sight, ${theme}`, { skip }, async () => {
+    await visit('huge', '#flame', { theme }, async (page) => {
+      const [before, printed] = await whenPrinted(page, () => document.querySelector('.flame-canvas').clientHeight);
+      assert.ok(printed > before + 500, `${printed} pixels instead of ${before}`);
+    });
+    await visit('huge', '#table?table=function', { theme }, async (page) => {
+      const [before, printed] = await whenPrinted(page, () => document.querySelectorAll('main .table tr[data-index]').length);
+      assert.ok(printed > before + 100, `${printed} rows instead of ${before}`);
+    });
+  });
+}
+
 test('without data the page says what is wrong', { skip }, async () => {
   const page = await browser.open(pages.broken());
   assert.match(await page.$eval('[role=alert]', (alert) => alert.textContent), /cannot show its recording/);

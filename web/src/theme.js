@@ -62,7 +62,9 @@ export class Theme {
     const before = document.documentElement.dataset.theme;
     this.#onPaper = begins;
     this.#apply();
-    if (document.documentElement.dataset.theme !== before) this.#redraw();
+    if (document.documentElement.dataset.theme === before) return;
+    this.#redraw();
+    if (begins) dispatchEvent(new Event('beforeprint')); // what was just drawn has not heard of it yet
   }
 }
 
