@@ -2,7 +2,9 @@
 // controls.js -- what several pages have in common: the chooser of costs, links to a site, a whole stack.
 import { costsOf } from './costs.js';
 import { choice, h } from './dom.js';
-import { bytes, number } from './format.js';
+import { bytes, folded, number } from './format.js';
+
+const SITE_COLUMNS = 24; // beside which a file and a line are still seen
 
 /** Buttons of the costs that are known at the chosen moment. */
 export function costChooser({ recording, state, view }) {
@@ -31,7 +33,7 @@ export function siteLink({ recording, state }, site, changes = {}) {
   return h(
     'a',
     { class: 'site', href: state.link({ page: 'table', site, ...changes }), title: recording.functionFullName(frame) },
-    h('code', null, recording.siteName(site)),
+    h('code', null, folded(recording.siteName(site), SITE_COLUMNS)),
     ' ',
     h('span', { class: 'place' }, recording.placeOf(frame)),
   );

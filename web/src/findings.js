@@ -106,7 +106,7 @@ export function threadRows(recording) {
     frees = new Float64Array(threads.count),
     freed = new Float64Array(threads.count);
   for (let i = 0; i < shares.count; i++) {
-    if (!(shares.thread[i] >= 0 && shares.thread[i] < threads.count)) continue;
+    if (!(shares.thread[i] >= 0 && shares.thread[i] < threads.count) || !recording.sites.heap[shares.site[i]]) continue;
     frees[shares.thread[i]] += shares.frees[i];
     freed[shares.thread[i]] += shares.free_bytes[i];
   }
@@ -145,7 +145,7 @@ export function handOvers(rows) {
 
 // ---- mappings ----
 
-const SEEP = 'seep itself'; // a name, of class other
+const SEEP = 'seep'; // in no total: it is not there when the program runs alone
 
 /** Classes in the order of the picture (their patterns, so that nobody needs colours, are in findings.css); short: for the picture. */
 export const MAPPING_CLASSES = [
@@ -182,7 +182,6 @@ export const MAPPING_CLASSES = [
     meaning: 'Files that are mapped; the kernel can take the pages back when memory is short.',
     todo: 'Counts as resident, but costs little.',
   },
-  { id: SEEP, label: 'seep itself', meaning: 'What recording needs. It is not there when the program runs without seep.', todo: '' },
   { id: 'other', label: 'Other', meaning: 'Of the kernel (vdso), anonymous memory of libraries, or of unknown origin.', todo: '' },
 ];
 
@@ -195,12 +194,20 @@ export function mappingClasses(recording) {
     part = knowsResident(recording) ? rows.rss_bytes : rows.bytes;
   const sums = new Map(MAPPING_CLASSES.map((entry) => [entry.id, { ...entry, part: 0, bytes: 0, rows: 0 }]));
   for (let i = 0; i < rows.count; i++) {
-    const sum = sums.get(recording.text(rows.name[i]) === SEEP ? SEEP : recording.text(rows.class[i])) ?? sums.get('other');
+    const id = recording.text(rows.class[i]),
+      sum = sums.get(id) ?? sums.get('other');
+    if (id === SEEP) continue;
     sum.part += Math.max(0, part[i]);
-    sum.bytes += sum.id === SEEP ? 0 : rows.bytes[i]; // address space that it keeps for itself, of which next to nothing is used
+    sum.bytes += rows.bytes[i];
     sum.rows++;
   }
   return [...sums.values()].filter((sum) => sum.rows > 0);
+}
+
+/** What seep itself has resident in the process; 0 where it is not known. */
+export function seepResident(recording) {
+  const { rows } = recording.mappings;
+  return rows.rss_bytes.reduce((sum, n, i) => (recording.text(rows.class[i]) === SEEP ? sum + Math.max(0, n) : sum), 0);
 }
 
 export const mappingSum = (classes) => classes.reduce((sum, entry) => sum + entry.part, 0);

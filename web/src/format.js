@@ -120,3 +120,16 @@ export function parseTime(text) {
 export function base(path) {
   return path.slice(path.lastIndexOf('/') + 1);
 }
+
+/** A C++ name of more than COLUMNS letters without what stands between < and >: "Cache<…>::put". */
+export function folded(name, columns) {
+  if (name.length <= columns || /operator\s*[<>-]/.test(name)) return name;
+  let out = '',
+    depth = 0;
+  for (const letter of name) {
+    if (letter === '>' && --depth < 0) return name;
+    if (!depth) out += letter === '>' ? '…>' : letter;
+    if (letter === '<' && depth++ === 0 && out.at(-1) !== '<') out += '<';
+  }
+  return depth ? name : out;
+}

@@ -17,7 +17,7 @@ export const LEAK_CLASSES = [
     title: 'indirectly lost',
     error: false,
     meaning: 'Only lost blocks point to it: it hangs on a block that is definitely lost.',
-    todo: 'Nothing: it goes away with the block it hangs on.',
+    todo: 'Nothing to mend here: it goes away with the block it hangs on.',
   },
   {
     number: 2,
@@ -33,7 +33,7 @@ export const LEAK_CLASSES = [
     title: 'still reachable',
     error: false,
     meaning: 'The program can still get at it: caches, tables, globals. Not an error.',
-    todo: 'Nothing, unless it grows.',
+    todo: 'Nothing to mend, unless it grows.',
   },
 ];
 

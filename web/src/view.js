@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // view.js -- which sites with which numbers the state means: the moment, the threads, the filter, the cost.
-import { OF, costAt } from './costs.js';
+import { OF, costAt, costNamed } from './costs.js';
 import { parseFilter, sitesNamed, sitesNumbered, threadsOf } from './filter.js';
 import { momentOf, parseRange } from './moments.js';
 
@@ -165,11 +165,13 @@ function masked(values, mask) {
   return out;
 }
 
+const NOT_KNOWN = { [OF.THREADS]: 'by thread', [OF.RANGE]: 'of a range', [OF.TIME]: 'of a moment', [OF.PEAK]: 'of the peak', [OF.RUN]: 'of this recording' };
+
 /** What the numbers do not say by themselves. */
 function notesOf(state, moment, cost, wished) {
   const notes = [];
   if (wished && wished !== cost.id)
-    notes.push(`Another cost is not known ${moment.of === OF.THREADS ? 'by thread' : 'of a moment'}: shown is what is ${cost.label}.`);
+    notes.push(`“${costNamed(wished)?.short ?? wished}” is not known ${NOT_KNOWN[moment.of]}: shown is “${cost.short}”.`);
   if (moment.of === OF.RANGE && cost.id === 'live')
     notes.push('How much more was live at the end of the range than at its start; what became less is not drawn.');
   return notes;

@@ -56,3 +56,10 @@ test('sizes and times that people write are read', () => {
   assert.deepEqual(['10', '1.5M', '2KiB', '3 GB', 'x', '', '-1'].map(format.parseBytes), [10, 1572864, 2048, 3e9, NaN, NaN, NaN]);
   assert.deepEqual(['800ms', '1.5s', '2', '2m', '1h', 'soon', ''].map(format.parseTime), [800, 1500, 2000, 120000, 3600000, NaN, NaN]);
 });
+
+test('long names lose what stands between angle brackets, and nothing else', () => {
+  assert.equal(format.folded('Cache<std::map<int, int>, std::string>::put', 10), 'Cache<…>::put');
+  assert.equal(format.folded('a<b>::c<d<e>>', 5), 'a<…>::c<…>');
+  for (const name of ['main', 'operator<< <char>', 'f(bool (*)(int)) const', 'ev</script>', 'a>b<', '<']) assert.equal(format.folded(name, 3), name === 'ev</script>' ? 'ev<…>' : name);
+  assert.equal(format.folded('v<int>', 10), 'v<int>');
+});

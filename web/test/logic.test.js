@@ -10,6 +10,7 @@ import {
   listing,
   mappingClasses,
   mappingVerdict,
+  seepResident,
   ownerBars,
   temporaryKinds,
   temporaryRows,
@@ -528,10 +529,16 @@ test("functions of the language's library are passed over: the place and its cal
   assert.deepEqual(innerNames(one, 0), ['std::string::_M_create', 'std::string::append', 'parse']);
 });
 
-test('what seep needs itself is told apart, and the address space that it keeps is not counted', () => {
+test('what seep needs itself is told apart and is in no sum', () => {
   const one = recording({
-    strings: ['other', 'seep itself'],
-    mappings: { at: 'end', rows: table([{ class: 0, name: 1, address: -1, bytes: 2 ** 38, rss_bytes: 4096, blocks: 0 }]) },
+    strings: ['stack', 'seep', 'seep itself'],
+    mappings: {
+      at: 'end',
+      rows: table([
+        { class: 0, name: 0, address: -1, bytes: 8192, rss_bytes: 1024, blocks: 0 },
+        { class: 1, name: 2, address: -1, bytes: 2 ** 38, rss_bytes: 4096, blocks: 0 },
+      ]),
+    },
     functions: { count: 0 },
     frames: { count: 0 },
     nodes: { count: 1, parent: [-1], frame: [-1] },
@@ -541,6 +548,7 @@ test('what seep needs itself is told apart, and the address space that it keeps 
   });
   assert.deepEqual(
     mappingClasses(one).map(({ id, part, bytes }) => [id, part, bytes]),
-    [['seep itself', 4096, 0]],
+    [['stack', 1024, 8192]],
   );
+  assert.equal(seepResident(one), 4096);
 });

@@ -2,7 +2,7 @@
 // mappings.js -- the page of where the resident memory is: heap, allocator, mmap, stacks, files.
 import { meter } from '../charts.js';
 import { h } from '../dom.js';
-import { MAPPING_CLASSES, knowsResident, mappingClasses, mappingSum, mappingVerdict } from '../findings.js';
+import { MAPPING_CLASSES, knowsResident, mappingClasses, mappingSum, mappingVerdict, seepResident } from '../findings.js';
 import { bytes, number, share } from '../format.js';
 import { drawnPage, emptyState, keptTable, lead, notice, section } from '../parts.js';
 
@@ -148,6 +148,7 @@ function draw(context, keep) {
       h('strong', null, mappingVerdict(classes, resident)),
       !resident && mappings.rss_bytes >= 0 ? ` ${bytes(mappings.rss_bytes)} of it were resident; where is not known of this recording.` : '',
       totals.rss_peak_bytes > mappingSum(classes) ? ` During the run it was at most ${bytes(totals.rss_peak_bytes)}.` : '',
+      seepResident(recording) ? ` Another ${bytes(seepResident(recording))} of seep itself are in no sum: they are not there when the program runs alone.` : '',
     ),
     view.moment.text
       ? notice(

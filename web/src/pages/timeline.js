@@ -8,6 +8,10 @@ import { momentOf, parseRange, textOfMark } from '../moments.js';
 /** What was live at a mark or event. */
 const heapAt = (recording, { ms, slice = -1 }) => recording.slices.live_bytes[slice >= 0 ? slice : recording.sliceAt(ms)] ?? 0;
 
+/** How exactly the peak is known is told as in the terminal. */
+const peakText = ({ peak_bytes: most, peak_error_bytes: error }) =>
+  `${bytes(most)}, the most that was live${error ? `; up to ${bytes(error)} more` : ''}`;
+
 /** What happened, in order of time: marks of the program and of the user, events, the peak. */
 function marksOf(recording) {
   const { marks, events, totals } = recording,
@@ -23,7 +27,7 @@ function marksOf(recording) {
     });
   }
   for (let i = 0; i < events.count; i++) list.push({ ms: events.ms[i], type: recording.text(events.type[i]), label: recording.text(events.text[i]) });
-  if (totals.peak_bytes) list.push({ ms: totals.peak_ms, when: 'peak', type: 'peak', label: `${bytes(totals.peak_bytes)}, the most that was live` });
+  if (totals.peak_bytes) list.push({ ms: totals.peak_ms, when: 'peak', type: 'peak', label: peakText(totals) });
   for (const one of list) one.heap = one.type === 'peak' ? totals.peak_bytes : heapAt(recording, one);
   return list.sort((a, b) => a.ms - b.ms);
 }
