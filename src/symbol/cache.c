@@ -40,7 +40,7 @@ struct cache_head {
 _Static_assert(sizeof(struct cache_head) == 64, "entries follow aligned");
 
 /* To be counted up whenever names are written in another way (symbol/demangle.c). */
-static const char cache_magic[8] = "SEEPSYM4";
+static const char cache_magic[8] = "SEEPSYM5";
 
 static uint64_t cache_mix(uint64_t hash, const void *bytes, size_t count)
 {

@@ -88,6 +88,13 @@ static void demangle_default(char *name, const char *start)
         }
 }
 
+/* "Shop::page[abi:cxx11]()" is how the linker has to tell a function from an older one. */
+static void demangle_tags(char *name)
+{
+        for (char *end, *at = name; (at = strstr(at, "[abi:")) && (end = strchr(at, ']'));)
+                memmove(at, end + 1, strlen(end + 1) + 1);
+}
+
 void demangle_shorten(char *name)
 {
         static const char *const defaults[] = { ", std::allocator<", ", std::equal_to<", ", std::hash<", ", std::less<",
@@ -100,6 +107,7 @@ void demangle_shorten(char *name)
 
 void demangle_usual(char *name)
 {
+        demangle_tags(name);
         demangle_strings(name);
         demangle_default(name, ", std::allocator<");
 }

@@ -7,8 +7,8 @@
 #ifndef SEEP_SYMBOL_DEMANGLE_H
 #define SEEP_SYMBOL_DEMANGLE_H
 
-/* The C++, Rust or D name behind NAME, without a symbol version and without default arguments of the C++ library
- * ("std::vector<std::string>"); NAME's own text when it is not mangled.  Owned by the caller. */
+/* The C++, Rust or D name behind NAME, without a symbol version, marks of the ABI and default arguments of the C++
+ * library ("std::vector<std::string>"); NAME's own text when it is not mangled.  Owned by the caller. */
 char *demangle_name(const char *name);
 
 /* Bring a readable NAME from elsewhere into the form of demangle_name(), in place. */

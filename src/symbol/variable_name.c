@@ -36,22 +36,6 @@ static const char *name_in_scope(struct symbols *s, Dwarf_Die *die)
         return kept;
 }
 
-/* "store::text[abi:cxx11]" is how the linker has to tell store::text from an older one. */
-static const char *name_without_abi(struct symbols *s, const char *name)
-{
-        const char *mark = strstr(name, "[abi:"), *end = mark ? strchr(mark, ']') : NULL;
-        struct str plain = { 0 };
-        const char *kept = name;
-
-        if (end) {
-                str_bytes(&plain, name, (size_t)(mark - name));
-                str_text(&plain, end + 1);
-                kept = symbols_keep(s, str_get(&plain));
-        }
-        str_free(&plain);
-        return kept;
-}
-
 static const char *name_linked(struct symbols *s, Dwarf_Die *die)
 {
         const char *linkage = die_linkage(die);
@@ -74,8 +58,6 @@ void variables_name(struct symbols *s, Dwarf_Die *die, bool in_function, struct 
 {
         if (!in_function) {
                 out->name = name_linked(s, die);
-                if (out->name)
-                        out->name = name_without_abi(s, out->name);
                 return;
         }
         out->name = symbols_keep(s, die_text(die, DW_AT_name));
@@ -132,7 +114,7 @@ static void name_of_inner(struct symbols *s, const char *whole, struct variable 
 
 void variables_name_symbol(struct symbols *s, const char *symbol, struct variable *out)
 {
-        out->name = name_without_abi(s, symbols_name(s, symbol));
+        out->name = symbols_name(s, symbol);
         if (strncmp(symbol, "_ZZ", 3) == 0)
                 name_of_inner(s, out->name, out);
         else if (out->is_static && strncmp(symbol, "_Z", 2) != 0 && strncmp(symbol, "_R", 2) != 0)

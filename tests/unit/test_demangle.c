@@ -63,5 +63,12 @@ TEST(symbol_versions_go)
         becomes("_Znwm@GLIBCXX_3.4", "operator new(unsigned long)");
 }
 
+TEST(marks_of_the_abi_go)
+{
+        becomes("_ZN4Shop4pageB5cxx11Ev", "Shop::page()");
+        becomes("_ZN5storeB5cxx11E", "store");
+        becomes("_ZN1aB3one1bB3twoEv", "a::b()");
+}
+
 TAP_MAIN(cplusplus_has_its_parameters, default_arguments_of_the_library_are_left_out,
-         rust_legacy_names_lose_their_hash, rust_v0_names_are_read, what_is_not_mangled_stays, symbol_versions_go)
+         rust_legacy_names_lose_their_hash, rust_v0_names_are_read, what_is_not_mangled_stays, symbol_versions_go, marks_of_the_abi_go)
