@@ -17,6 +17,7 @@
 
 #include "base/heap.h"
 #include "base/io.h"
+#include "cli/deliver.h"
 #include "cli/message.h"
 #include "observe/output.h"
 #include "profile/store.h"
@@ -58,6 +59,8 @@ static bool may_write(const struct check *c, const char *path, const char *head,
 
         if (!path)
                 return true;
+        if (c->force && !deliver_may_replace(path, e))
+                return false;
         if (stat(path, &st) == 0) {
                 if (S_ISDIR(st.st_mode))
                         return err_set(e, ERR_EXIT_USAGE, "cannot write %s: it is a directory", path);

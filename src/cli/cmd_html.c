@@ -164,6 +164,8 @@ static bool choose_output(struct html *h, struct err *e)
         if (r->output && strcmp(r->output, "-") == 0)
                 return true;
         h->output = r->output ? heap_text(r->output) : default_output(h);
+        if (r->force && !deliver_may_replace(h->output, e))
+                return false;
         if (r->force || lstat(h->output, &st) != 0 || S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode))
                 return true;
         return err_set(e, ERR_EXIT_USAGE, "%s exists already: -f replaces it, -o FILE writes elsewhere", h->output);

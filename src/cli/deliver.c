@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "profile/format.h"
 
 static bool is_file(const struct deliver *d)
 {
@@ -28,12 +29,31 @@ static bool is_device(const char *path)
         return stat(path, &st) == 0 && (S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode));
 }
 
+static bool is_recording(const char *path)
+{
+        char head[FORMAT_MAGIC_BYTES];
+        int fd = is_device(path) ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        bool whole = fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head;
+
+        if (fd >= 0)
+                close(fd);
+        return whole && memcmp(head, FORMAT_MAGIC, sizeof head) == 0;
+}
+
+bool deliver_may_replace(const char *path, struct err *e)
+{
+        return !is_recording(path) || err_set(e, ERR_EXIT_USAGE, "%s is a recording: -f does not replace it; give another name", path);
+}
+
 /* -1: E tells why. */
 static int create(const struct deliver *d, struct err *e)
 {
         int how = is_device(d->output) ? 0 : O_CREAT | (d->force ? O_TRUNC : O_EXCL);
-        int fd = open(d->output, O_WRONLY | O_CLOEXEC | how, 0666);
+        int fd;
 
+        if (d->force && !deliver_may_replace(d->output, e))
+                return -1;
+        fd = open(d->output, O_WRONLY | O_CLOEXEC | how, 0666);
         if (fd < 0 && errno == EEXIST)
                 err_set(e, ERR_EXIT_USAGE, "%s exists already: -f replaces it", d->output);
         else if (fd < 0)

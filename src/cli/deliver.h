@@ -41,6 +41,9 @@ bool deliver_more(struct deliver_stream *s);
 /* A reader that goes away early is no error. */
 bool deliver_end(struct deliver_stream *s, struct err *e);
 
+/* What is told about a recording never takes its place, nor that of another one.  false: PATH is one. */
+bool deliver_may_replace(const char *path, struct err *e);
+
 /* Whether the result is coloured. */
 bool deliver_color(const struct deliver *d, enum pager_color wanted);
 

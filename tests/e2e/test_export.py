@@ -82,6 +82,15 @@ def test_a_file_is_replaced_only_when_asked(export):
     assert json.loads(out.read_text())["exporter"].startswith("seep@")
 
 
+@pytest.mark.parametrize("words", [("export", "--to", "collapsed"), ("report", "--flat"), ("html",), ("leaks",), ("sql",)])
+def test_a_recording_is_never_replaced_by_what_is_told_of_it(export, words):
+    copy = export.folder / "copy.seep"
+    copy.write_bytes(export.recording.read_bytes())
+    done = export.seep(*words, "-f", "-o", copy, copy)
+    assert done.returncode == 2 and done.stdout == b"" and b"copy.seep is a recording" in done.stderr
+    assert copy.read_bytes() == export.recording.read_bytes()
+
+
 @contextmanager
 def terminal():
     ours, theirs = pty.openpty()
