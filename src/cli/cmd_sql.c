@@ -324,6 +324,10 @@ static int take_operands(struct sql *q, int count, char **operands)
                 q->file = heap_text(operands[0]);
         if (count == 2 || (count == 1 && is_query(operands[0])))
                 query = operands[count - 1];
+        if (q->result.no_header && q->result.form == SQL_FORM_JSON)
+                return message_usage("sql", "--json has the names in every row: --no-header is for tables and --csv");
+        if (q->schema && (q->result.form != SQL_FORM_TABLE || q->result.no_header))
+                return message_usage("sql", "--schema is a text: 'SELECT * FROM pragma_table_list' gives the tables to --csv and --json");
         if (q->schema)
                 return query ? message_usage("sql", "--schema lists tables and views: it needs no query") : 0;
         if (query && strcmp(query, "-") != 0)

@@ -3,7 +3,7 @@
  * sql_result.c -- what a query found, as a table for people, as CSV, or as JSON.
  *
  * Room:   outside, cli/ only.
- * Keeps:  CSV and JSON go out as rows come; a table must know its widths first and is kept in memory.
+ * Keeps:  CSV and JSON go out as rows come; a table must know its widths first, so it is kept in memory until it is long.
  */
 #include "cli/sql_result.h"
 
@@ -18,7 +18,7 @@
 #include "report/csv.h"
 #include "report/text.h"
 
-enum { SCHEMA_NAME = 12, SCHEMA_COLUMNS = 80, TABLE_TEXT = 12 };
+enum { SCHEMA_NAME = 12, SCHEMA_COLUMNS = 80, TABLE_TEXT = 12, TABLE_AT_ONCE = 4 << 20 };
 
 /* ---- values ---- */
 
@@ -144,6 +144,7 @@ struct table {
         int columns;
         size_t *widths;
         bool *numbers; /* by column: all values are */
+        bool headed;   /* the names are the first row of what is kept */
 };
 
 static void table_cell(struct table *t, const char *text)
@@ -202,7 +203,7 @@ static void table_write(const struct table *t, struct sql_result *r)
 
         for (uint64_t i = 0; i < t->cells; i++, cell += strlen(cell) + 1) {
                 int column = (int)(i % (unsigned)t->columns);
-                bool head = !r->no_header && i < (unsigned)t->columns, last = column == t->columns - 1;
+                bool head = t->headed && i < (unsigned)t->columns, last = column == t->columns - 1;
                 size_t start, room = t->widths[column];
 
                 if (head && column == 0)
@@ -227,9 +228,22 @@ static void table_write(const struct table *t, struct sql_result *r)
         }
 }
 
+/* What is kept goes out; widths stay, for what comes behind it.  false: there is no use in more. */
+static bool table_send(struct table *t, struct sql_result *r)
+{
+        if (r->columns)
+                table_fit(t, r->columns);
+        table_write(t, r);
+        str_clear(&t->text);
+        t->cells = 0;
+        t->headed = false;
+        return deliver_more(r->to);
+}
+
 static bool tabulate(struct sql_result *r, sqlite3_stmt *row)
 {
-        struct table t = { .columns = sqlite3_column_count(row) };
+        struct table t = { .columns = sqlite3_column_count(row), .headed = !r->no_header };
+        bool wanted = true;
         int step;
 
         t.widths = heap_zero((size_t)t.columns, sizeof *t.widths);
@@ -239,17 +253,18 @@ static bool tabulate(struct sql_result *r, sqlite3_stmt *row)
                 if (!r->no_header)
                         table_cell(&t, sqlite3_column_name(row, i));
         }
-        while ((step = sqlite3_step(row)) == SQLITE_ROW)
-                table_row(&t, row);
         if (r->written)
                 str_char(&r->to->text, '\n');
-        if (r->columns)
-                table_fit(&t, r->columns);
-        table_write(&t, r);
+        while ((step = sqlite3_step(row)) == SQLITE_ROW && wanted) {
+                table_row(&t, row);
+                wanted = t.text.length < TABLE_AT_ONCE || table_send(&t, r);
+        }
+        if (wanted)
+                table_send(&t, r);
         str_free(&t.text);
         free(t.widths);
         free(t.numbers);
-        return step == SQLITE_DONE;
+        return step == SQLITE_DONE || !wanted;
 }
 
 bool sql_result_write(struct sql_result *r, sqlite3_stmt *statement)

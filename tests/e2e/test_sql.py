@@ -258,6 +258,22 @@ def test_several_statements_with_comments(file):
     assert seep("sql", "--json", file, "SELECT 1 WHERE 0").stdout.decode() == "[]\n"
 
 
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i, 'x' || i AS text FROM n"
+
+
+@pytest.mark.parametrize("form", [(), ("--csv",), ("--json",)])
+def test_a_query_without_an_end_ends_with_its_reader(file, form):
+    with subprocess.Popen([SEEP, "sql", *form, file, ENDLESS], stdout=subprocess.PIPE, env=clean_environment(), stdin=subprocess.DEVNULL) as process:
+        assert b"x1" in process.stdout.read(100)
+        process.stdout.close()
+        assert process.wait(DEADLINE) == 0
+
+
+def test_long_tables_are_whole(file):
+    lines = seep("sql", file, ENDLESS + " LIMIT 600000").stdout.decode().splitlines()
+    assert lines[0].split() == ["i", "text"] and [line.split() for line in lines[1:]] == [[str(i), f"x{i}"] for i in range(1, 600001)]
+
+
 def test_where_file_and_query_come_from(file):
     folder = file.parent
     for words, stdin in ((("SELECT 42 AS a",), b""), (("out.seep", "SELECT 42 AS a"), b""), (("out.seep", "-"), b"SELECT 42 AS a"), (("-",), b"SELECT 42 AS a;\n"),
@@ -303,6 +319,8 @@ def test_wrong_words(file, tmp_path):
     assert b"quotes" in seep("sql", file, "SELECT", "1", status=2).stderr
     assert b"one of them" in seep("sql", "--csv", "--json", file, "SELECT 1", status=2).stderr
     assert b"needs no query" in seep("sql", "--schema", file, "SELECT 1", status=2).stderr
+    assert b"is a text" in seep("sql", "--schema", "--json", file, status=2).stderr
+    assert b"--no-header is for" in seep("sql", "--no-header", "--json", file, "SELECT 1", status=2).stderr
     assert b"*.seep" in seep("sql", "SELECT 1", status=2, cwd=tmp_path).stderr
     (tmp_path / "text.seep").write_text("hello")
     seep("sql", tmp_path / "text.seep", "SELECT 1", status=4)
