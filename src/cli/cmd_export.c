@@ -152,7 +152,7 @@ static int take_form(struct wish *w, const char *word)
                 words[count++] = form->word;
         near = suggest_nearest(word, words, count);
         return message_usage("export", "there is no form '%s'%s%s%s; --to list explains those there are", word,
-                             near ? ": did you mean " : "", near ? near : "", near ? "?" : "");
+                             near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 }
 
 static int take(struct wish *w, int which, const char *value)
@@ -193,8 +193,8 @@ static int check(const struct wish *w)
         if ((w->form->flags & EXPORT_WHOLE) && (r->at_word || r->range_word || r->cost_set))
                 return message_usage("export", "--to %s is of the whole run: it knows no --at, --range and --cost", w->form->word);
         if ((w->form->flags & EXPORT_EVERY) && r->filter_words.length)
-                return message_usage("export", "--to %s is of all that is wrong with the run: it cannot be filtered (%s )", w->form->word,
-                                     str_get(&r->filter_words));
+                return message_usage("export", "--to %s is of all that is wrong with the run: it cannot be filtered (%s)", w->form->word,
+                                     str_get(&r->filter_words) + 1); /* without the space before the first */
         if ((w->form->flags & EXPORT_BINARY) && to_stdout && isatty(STDOUT_FILENO))
                 return not_text(w->form);
         return 0;
