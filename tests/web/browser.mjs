@@ -40,14 +40,18 @@ export const axeSource = () => readFileSync(packages().resolve('axe-core/axe.min
 export async function startBrowser() {
   const profile = mkdtempSync(join(tmpdir(), 'seep-chromium-'));
   const flags = ['--disable-gpu', '--disable-background-networking', ...(process.getuid() === 0 ? ['--no-sandbox'] : [])];
+  const forget = () => rmSync(profile, { recursive: true, force: true });
   const browser = await packages()('puppeteer-core').launch({
     executablePath: chromium, headless: true, userDataDir: profile, args: flags, timeout: DEADLINE_MS, protocolTimeout: DEADLINE_MS,
+  }).catch((error) => {
+    forget();
+    throw error;
   });
   return {
     open: (file, hash = '', how = {}) => openPage(browser, `${/^http:/.test(file) ? file : pathToFileURL(file)}${hash}`, how),
     async close() {
       await browser.close();
-      rmSync(profile, { recursive: true, force: true });
+      forget();
     },
   };
 }
