@@ -351,8 +351,10 @@ static void put_head(struct callgrind *c)
                 str_text(c->out, i ? " " : "");
                 stacks_plain_text(m->args[i], "", 0, c->out);
         }
-        if (c->in->sel->when[0])
-                str_format(c->out, "\ndesc: Time: %s", c->in->sel->when);
+        if (c->in->sel->when[0]) {
+                str_text(c->out, "\ndesc: Time: ");
+                stacks_plain_text(c->in->sel->when, "", 0, c->out);
+        }
         str_text(c->out, "\npositions: line\n");
         for (int i = 0; i < c->event_count; i++) {
                 str_text(c->out, "event: ");
