@@ -42,16 +42,18 @@ static void begin_past(struct live *l)
         past_add(&l->past, &first);
 }
 
-/* Without a look at blocks: what was there is as old as before, what came is new. */
+/* Without a look at blocks: what was there is as old as before, what came did so since then, one like another. */
 static void carry_births(struct past_moment *now, const struct past_moment *last)
 {
+        double fresh_ms = ((double)now->ms + (double)(last ? last->ms : now->ms)) / 2;
+
         for (uint32_t i = 0; i < now->count; i++) {
                 struct past_numbers before = past_of(last, i), *n = &now->all[i];
                 uint64_t stayed = before.live_blocks < n->live_blocks ? before.live_blocks : n->live_blocks;
 
                 if (before.birth_ms == PAST_UNKNOWN || !n->live_blocks)
                         continue;
-                n->birth_ms = (uint64_t)(((double)before.birth_ms * (double)stayed + (double)now->ms * (double)(n->live_blocks - stayed)) /
+                n->birth_ms = (uint64_t)(((double)before.birth_ms * (double)stayed + fresh_ms * (double)(n->live_blocks - stayed)) /
                                          (double)n->live_blocks);
         }
 }
