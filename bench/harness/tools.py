@@ -56,6 +56,8 @@ TOOLS = {tool.name: tool for tool in (
          files=("*.seep",)),
     Tool("seep-d0", "seep record --depth 0: everything but the stack", _seep("-q", "-d", "0"), _nothing, _seep_missing,
          files=("*.seep",)),
+    Tool("seep-sample", "seep record --sample: one block in 512 KiB, for production", _seep("-q", "--sample"), _nothing, _seep_missing,
+         files=("*.seep",)),
     Tool("heaptrack", "heaptrack, with its interpreter", lambda argv: [place.need("heaptrack"), "-o", "run.heaptrack", *argv],
          _nothing, _heaptrack_missing, files=("run.heaptrack*",), speaks=True, slow=True),
 )}
