@@ -84,15 +84,15 @@ static void take_blocks(struct portioning *g)
                 const struct profile_block *block = &p->blocks[i];
                 uint32_t row = block->site < p->site_count ? g->rows[block->site] : 0;
                 struct portion key = { .row = row - 1, .thread = block->thread }, *found;
-                uint64_t lost = row && is_lost(g->source, p, i);
+                uint64_t lost = row && is_lost(g->source, p, i), times = profile_block_times(p, block);
 
                 found = row ? bsearch(&key, g->found.at, g->found.count, sizeof key, compare) : NULL;
                 if (row && !found)
                         g->doubtful[row - 1] = 1;
                 if (!found)
                         continue;
-                found->costs.of[COST_LIVE_COUNT]++;
-                found->costs.of[COST_LIVE_BYTES] += block->size;
+                found->costs.of[COST_LIVE_COUNT] += times;
+                found->costs.of[COST_LIVE_BYTES] += times * block->size;
                 found->costs.of[COST_LEAKED_COUNT] += lost;
                 found->costs.of[COST_LEAKED_BYTES] += lost * block->size;
         }

@@ -72,8 +72,10 @@ static struct mapping_content look_into(struct mapping_walk *w, const struct pro
         while (w->block < p->block_count && p->blocks[w->block].address < m->start)
                 w->block++;
         for (; w->block < p->block_count && p->blocks[w->block].address < m->end; w->block++) {
-                c.blocks++;
-                c.bytes += p->blocks[w->block].size;
+                uint64_t times = profile_block_times(p, &p->blocks[w->block]);
+
+                c.blocks += times;
+                c.bytes += times * p->blocks[w->block].size;
         }
         while (w->region < p->region_count && w->regions[w->region].end <= m->start)
                 w->region++;

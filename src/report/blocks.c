@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "ledger/ledger.h"
 #include "report/csv.h"
 #include "report/stack.h"
 #include "report/text.h"
@@ -30,6 +31,12 @@ static int older_first(const void *a, const void *b)
         return x->birth_ms != y->birth_ms ? (x->birth_ms < y->birth_ms ? -1 : 1) : larger_first(a, b);
 }
 
+/* Of a sampled recording, which has no other blocks: how many there were like this one.  Regions are never sampled. */
+static uint64_t times_of(const struct profile *p, const struct profile_block *block)
+{
+        return LEDGER_KIND_IS_MAPPED(p->sites[block->site].kind) ? 1 : profile_block_times(p, block);
+}
+
 static void blocks_line(const struct profile *p, const struct profile_block *block, int color, struct str *out)
 {
         uint64_t end = p->meta.duration_ms;
@@ -41,6 +48,10 @@ static void blocks_line(const struct profile *p, const struct profile_block *blo
         text_number(out, (int64_t)block->size);
         str_text(out, " B");
         text_plain(out, color);
+        if (p->totals.sample_bytes) {
+                str_text(out, ", stands for ");
+                text_number(out, (int64_t)times_of(p, block));
+        }
         str_text(out, ", at ");
         text_time(out, block->birth_ms);
         str_text(out, ", age ");
@@ -65,6 +76,7 @@ static void blocks_csv(struct stack_writer *w, const struct profile_block *block
         csv_number(out, thread->tid);
         csv_text(out, thread->name);
         csv_text(out, profile_kind_name(p, p->sites[block->site].kind));
+        csv_number(out, times_of(p, block));
         csv_stack(w, (struct wrapper_frame){ p->sites[block->site].node, 0 });
         csv_end(out);
 }
@@ -111,18 +123,24 @@ static void blocks_part(const struct selection *sel, struct symbols *s, const st
 {
         struct profile_block *list = heap_zero(all_count, sizeof *list);
         uint8_t *chosen = select_sites(sel, part);
-        uint64_t count = 0, bytes = 0;
+        uint64_t count = 0, times = 0, bytes = 0;
 
         for (uint64_t i = 0; i < all_count; i++)
                 if (blocks_wanted(sel->profile, &all[i], chosen, options->filter)) {
                         list[count++] = all[i];
-                        bytes += all[i].size;
+                        times += times_of(sel->profile, &all[i]);
+                        bytes += times_of(sel->profile, &all[i]) * all[i].size;
                 }
         if (!options->csv) {
-                text_count(out, (int64_t)count, noun);
+                text_count(out, (int64_t)times, noun);
                 str_format(out, " %s, ", what);
                 text_number(out, (int64_t)bytes);
-                str_text(out, " B\n\n");
+                str_text(out, " B");
+                if (times != count) {
+                        str_text(out, ": estimates from ");
+                        text_count(out, (int64_t)count, noun);
+                }
+                str_text(out, "\n\n");
         }
         blocks_list(sel, s, list, count, options, out);
         free(chosen);
@@ -135,7 +153,7 @@ void blocks_write(const struct selection *sel, struct symbols *s, const struct b
         struct profile_block *regions;
 
         if (options->csv)
-                csv_names(out, "address,size,birth_ms,tid,thread,kind,stack");
+                csv_names(out, "address,size,birth_ms,tid,thread,kind,times,stack");
         blocks_part(sel, s, p->blocks, p->block_count, &sel->heap, "block", "not freed", options, out);
         if (!p->region_count || !sel->mapped.count)
                 return;

@@ -96,12 +96,13 @@ static void sizes_of_blocks(struct histogram *h, const struct selection *sel, co
         h->has_bytes = true;
         for (uint64_t i = 0; i < p->block_count; i++) {
                 const struct profile_block *block = &p->blocks[i];
+                uint64_t times = profile_block_times(p, block);
 
                 if (block->site >= p->site_count || !chosen[block->site])
                         continue;
                 if (filter && block->thread < p->thread_count && !filter_thread(filter, &p->threads[block->thread]))
                         continue;
-                histogram_add(h, block->size, 1, block->size);
+                histogram_add(h, block->size, times, times * block->size);
         }
         free(chosen);
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """record --sample: estimates from a few blocks, right on average; what needs every block says so."""
+import csv
 import json
 import math
 
@@ -63,6 +64,17 @@ def test_a_range_between_marks_is_estimated_too(seen):
         live[name] = live.get(name, 0) + site["live_bytes"]
     for name in ("small", "middle", "large"):
         check_near(live[name], truth[name]["live_bytes"] // 2, truth[name]["live_bytes"] // 2)
+
+
+def test_lists_of_blocks_and_sizes_tell_the_same_sums(seen):
+    live = seen.profile.json["totals"]
+    file = seen.folder / "out.seep"
+    said = seep("report", "--blocks", file).stdout.decode().splitlines()[0]
+    assert said.startswith(f"{live['live_blocks']:,} blocks not freed, {live['live_bytes']:,} B: estimates from ")
+    rows = list(csv.DictReader(seep("report", "--blocks", "--csv", file).stdout.decode().splitlines()))
+    assert sum(int(r["times"]) for r in rows if r["kind"] != "mmap") == live["live_blocks"]
+    assert sum(int(r["times"]) * int(r["size"]) for r in rows if r["kind"] != "mmap") == live["live_bytes"]
+    assert f" {live['live_blocks']:,} of ".encode() in seep("report", "--sizes", "--cost=live", file).stdout
 
 
 def test_it_says_that_numbers_are_estimates_and_leaks_are_not_searched(seen):
