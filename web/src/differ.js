@@ -5,7 +5,7 @@
  * Stacks are the same when their functions have the same names, from main inwards; so two recordings can be compared, of
  * other builds too.  A frame is as wide as the larger one of both sides, so what is gone can be seen as well.
  */
-import { link, treeOf } from './tree.js';
+import { Children, link, treeOf } from './tree.js';
 
 /** A state with other values for some keys. */
 export function stateWith(state, changes) {
@@ -14,15 +14,14 @@ export function stateWith(state, changes) {
 }
 
 const SIDES = ['before', 'after'];
-const KEY_ROOM = 2 ** 24;
 
 class Merger {
   constructor(room) {
     this.count = 1;
     this.names = new Map();
-    this.children = new Map();
+    this.children = new Children(room);
     this.parent = new Int32Array(room).fill(-1);
-    this.name = [null];
+    this.key = new Int32Array(room).fill(-1); // by node: the number of its name
     this.frame = SIDES.map(() => new Int32Array(room).fill(-1));
     this.self = SIDES.map(() => new Float64Array(room));
     this.total = SIDES.map(() => new Float64Array(room));
@@ -30,23 +29,31 @@ class Merger {
     this.selfCalls = SIDES.map(() => new Float64Array(room));
   }
 
-  child(parent, name) {
+  /** The number of a name. */
+  numberOf(name) {
     if (!this.names.has(name)) this.names.set(name, this.names.size);
-    const key = parent * KEY_ROOM + this.names.get(name);
-    let node = this.children.get(key);
-    if (node === undefined) {
-      node = this.count++;
-      this.children.set(key, node);
-      this.parent[node] = parent;
-      this.name.push(name);
-    }
+    return this.names.get(name);
+  }
+
+  child(parent, key) {
+    const slot = this.children.find(this, parent, key), { slots } = this.children;
+    if (slots[slot] >= 0) return slots[slot];
+    const node = this.count++;
+    slots[slot] = node;
+    this.parent[node] = parent;
+    this.key[node] = key;
     return node;
   }
 
   add(tree, side) {
-    const { recording } = tree, at = new Int32Array(tree.count);
+    const { recording } = tree, at = new Int32Array(tree.count), keys = new Int32Array(recording.frames.count).fill(-1);
+    const keyOf = (frame) => {
+      if (frame < 0) return this.numberOf(recording.functionFullName(frame));
+      if (keys[frame] < 0) keys[frame] = this.numberOf(recording.functionFullName(frame));
+      return keys[frame];
+    };
     for (let n = 0; n < tree.count; n++) {
-      if (n > 0) at[n] = this.child(at[tree.parent[n]], recording.functionFullName(tree.frame[n]));
+      if (n > 0) at[n] = this.child(at[tree.parent[n]], keyOf(tree.frame[n]));
       if (this.frame[side][at[n]] < 0) this.frame[side][at[n]] = tree.frame[n];
       this.self[side][at[n]] += tree.self[n];
       this.total[side][at[n]] += tree.total[n];
@@ -63,7 +70,8 @@ class Merger {
       total[n] += Math.max(this.self[0][n], this.self[1][n]);
       if (n > 0) total[this.parent[n]] += total[n];
     }
-    const tree = { count: this.count, recordings, parent: part(this.parent), name: this.name, total };
+    const names = [...this.names.keys()];
+    const tree = { count: this.count, recordings, parent: part(this.parent), name: Array.from(part(this.key), (key) => names[key] ?? null), total };
     for (const key of ['frame', 'self', 'calls', 'selfCalls']) tree[key] = this[key].map(part);
     tree.sides = this.total.map(part);
     link(tree);

@@ -10,7 +10,7 @@ const MAX_NODES = 400_000;
 const OPEN_SHARE = 1e-4;
 
 /** (parent, key) -> node, without an object per node. */
-class Children {
+export class Children {
   constructor(room) {
     this.size = 1024;
     while (this.size < room * 2) this.size *= 2;

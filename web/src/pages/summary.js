@@ -4,8 +4,9 @@ import { costsOf } from '../costs.js';
 import { siteLink, valueText } from '../controls.js';
 import { meter, timeChart } from '../charts.js';
 import { h } from '../dom.js';
-import { bytes, count, number, share, time } from '../format.js';
+import { bytes, count, number, share, signed, time } from '../format.js';
 import { term } from '../glossary.js';
+import { chosenChips } from '../chosen.js';
 import { viewOfCost } from '../view.js';
 
 const TOP = 5;
@@ -83,6 +84,25 @@ function verdicts({ recording, state }) {
   );
 }
 
+/** What the lists below are of, where they are not of the whole run; null: they are. */
+function chosenFacts({ recording, state, view }) {
+  const { live_bytes: live, live_blocks: blocks, allocs, alloc_bytes: size, frees } = view.totals,
+    chips = chosenChips(recording, state).map((chip) => chip.text);
+  if (state.get('filter')) chips.push(`Filter ${state.get('filter')}`);
+  if (!chips.length) return null;
+  const heap =
+    view.moment.of === 'range'
+      ? `heap ${signed(live)}, blocks ${signed(blocks, number)}`
+      : `${bytes(live)} live in ${count(blocks, 'block')}`;
+  return h(
+    'p',
+    { class: 'chosen-facts' },
+    h('strong', null, `${chips.join(', ')}: `),
+    `${heap}, ${count(allocs, 'allocation')} of ${bytes(size)}, ${count(frees, 'release')}. `,
+    h('span', { class: 'hint' }, 'The lists below are of this; figures and verdicts above are of the whole run.'),
+  );
+}
+
 function topOf(context, cost) {
   const view = viewOfCost(context.recording, context.state, cost.id),
     sites = view.top(TOP),
@@ -144,6 +164,7 @@ export default {
             ms: slices.ms,
             height: 150,
             small: true,
+            chosen: view.moment.of === 'run' || view.moment.of === 'threads' ? null : [view.moment.of === 'range' ? view.moment.from : view.moment.to, view.moment.to],
             series: [
               { label: 'heap', values: slices.live_bytes, color: 'heap', fill: true },
               { label: 'RSS', values: slices.rss_bytes, color: 'rss', dash: [4, 3] },
@@ -171,6 +192,7 @@ export default {
       ),
     );
     root.append(
+      ...[chosenFacts(context)].filter(Boolean),
       h(
         'div',
         { class: 'tops' },

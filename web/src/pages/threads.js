@@ -134,7 +134,7 @@ function processTable({ recording, state }) {
       { id: 'peak', label: 'Peak', numeric: true, value: (i) => p.peak_bytes[i], cell: (i) => meter(p.peak_bytes[i], most, bytes(p.peak_bytes[i])) },
       { id: 'live', label: 'Not freed', numeric: true, value: (i) => p.live_bytes[i], cell: (i) => bytes(p.live_bytes[i]) },
       { id: 'allocs', label: 'Allocations', numeric: true, value: (i) => p.allocations[i], cell: (i) => number(p.allocations[i]) },
-      { id: 'lost', label: 'Lost', numeric: true, value: (i) => p.lost_bytes[i], cell: (i) => bytes(p.lost_bytes[i]) },
+      { id: 'lost', label: 'Lost', numeric: true, value: (i) => p.lost_bytes[i], cell: (i) => (p.lost_bytes[i] < 0 ? 'not searched' : bytes(p.lost_bytes[i])) },
       { id: 'file', label: 'File', value: (i) => recording.text(p.file[i]), cell: (i) => h('code', null, recording.text(p.file[i])) },
     ],
   });
@@ -169,14 +169,18 @@ function processes(context, keep) {
 }
 
 function draw(context, keep) {
-  const { recording } = context,
+  const { recording, state, view } = context,
     rows = threadRows(recording),
-    notes = handOvers(rows);
+    notes = handOvers(rows),
+    narrowed = view.moment.of === 'time' || view.moment.of === 'range' || ['filter', 'size', 'life'].some((key) => state.get(key));
   return [
     lead('Which threads allocate and free, and which processes were recorded together.'),
     rows.length
       ? section(
           'Threads',
+          narrowed
+            ? h('p', { class: 'follow' }, 'The numbers of threads are of the whole run and of all stacks; a moment, a range or a filter does not change them.')
+            : null,
           keep(threadTable(context, rows)).element,
           notes.length
             ? h(
