@@ -157,7 +157,8 @@ int run_program(struct run *r)
                 options.output = &output;
                 status = run(r, &options, file, agent);
         }
-        push_close(r->push);
+        if (!push_close(r->push))
+                message("not all profiles were pushed: the process that sends them did not get that far");
         if (status < 0)
                 status = message_error(&e);
         output_free(&output);

@@ -97,20 +97,23 @@ static bool wait_until_ready(int fd, struct err *e)
 
 /* ---- outside of it ---- */
 
-static void wait_for_end(pid_t pid, uint64_t patience_ms)
+/* False: not by itself, or not well. */
+static bool wait_for_end(pid_t pid, uint64_t patience_ms)
 {
         uint64_t end_ns = clock_now_ns() + patience_ms * 1000000u;
         const struct timespec nap = { .tv_nsec = 5000000 };
+        int status = 0;
         pid_t ended;
 
         /* -1: whoever else reaps our children was faster. */
-        while ((ended = waitpid(pid, NULL, WNOHANG)) == 0 || (ended < 0 && errno == EINTR)) {
+        while ((ended = waitpid(pid, &status, WNOHANG)) == 0 || (ended < 0 && errno == EINTR)) {
                 if (clock_now_ns() >= end_ns) {
                         kill(pid, SIGKILL);
                         end_ns = UINT64_MAX;
                 }
                 nanosleep(&nap, NULL);
         }
+        return status == 0;
 }
 
 static struct push *start(const struct push_request *r, const struct push_target *t, struct err *e)
@@ -200,16 +203,17 @@ void push_recorded(struct push *p, const struct profile *recording, const char *
         close(file);
 }
 
-void push_close(struct push *p)
+bool push_close(struct push *p)
 {
         struct timeval patience = { .tv_sec = PUSH_LOST_S };
+        bool told, ended;
 
         if (!p)
-                return;
+                return true;
         setsockopt(p->fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-        if (p->lost)
-                tell(p, 0, -1, 0);
+        told = !p->lost || tell(p, 0, -1, 0);
         close(p->fd);
-        wait_for_end(p->pid, PUSH_PATIENCE_MS);
+        ended = wait_for_end(p->pid, PUSH_PATIENCE_MS);
         free(p);
+        return told && ended;
 }

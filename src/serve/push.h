@@ -41,7 +41,8 @@ void push_program(struct push *p, uint32_t pid);
 /* A recording is finished, and in the file PATH (NULL: in none): the last interval is sent from it. */
 void push_recorded(struct push *p, const struct profile *recording, const char *path);
 
-/* Let what is left be sent, for a short while, and end. */
-void push_close(struct push *p);
+/* Let what is left be sent, for a short while, and end.  False: the process that sends had to be ended, or did so early, and could not tell
+ * what is missing. */
+bool push_close(struct push *p);
 
 #endif

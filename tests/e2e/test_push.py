@@ -305,6 +305,18 @@ def test_who_sends_ends_with_the_observer(push, steps):
             os.kill(program, signal.SIGKILL)
 
 
+@pytest.mark.parametrize("sent", [signal.SIGSTOP, signal.SIGKILL])
+def test_who_sends_and_cannot_is_told_of_and_not_waited_for(push, steps, sent):
+    with Server() as server, push(server, steps, "+red:4:40", "ready", "wait", "exit:6") as seep:
+        seep.said(b"ready")
+        [sender] = [pid for pid in children_of(seep.pid) if os.readlink(f"/proc/{pid}/exe") == str(SEEP.resolve())]
+        os.kill(sender, sent)
+        seep.say()
+        done = seep.finish()
+    assert done.status == 6 and done.stderr.count(b"not all profiles were pushed") == 1
+    assert is_gone(sender) and Profile(seep.folder / "out.seep").by_function()["red"]["allocations"] == 4
+
+
 def test_interrupting_the_program_loses_no_interval(push, steps):
     with Server() as server, push(server, steps, "+red:4:40", "ready", "wait") as seep:
         seep.said(b"ready")
