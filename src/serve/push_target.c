@@ -7,6 +7,7 @@
 #include "serve/push_target.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -70,6 +71,15 @@ static void add_label(struct str *out, const char *key, const char *value)
         add_value(out, value);
 }
 
+/* Is KEY, of LENGTH letters, in LABELS: "one=1,other=2"?  No value has '=' or ',' in it. */
+static bool has_label(const struct str *labels, const char *key, size_t length)
+{
+        for (const char *at = str_get(labels); at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+                if (strncmp(at, key, length) == 0 && at[length] == '=')
+                        return true;
+        return false;
+}
+
 static bool take_label(struct push_target *t, const char *text, struct err *e)
 {
         const char *equals = strchr(text, '='), *at = text;
@@ -79,6 +89,8 @@ static bool take_label(struct push_target *t, const char *text, struct err *e)
                 at++;
         if (!equals || at != equals || at == text || strncmp(text, "__", 2) == 0)
                 return err_set(e, ERR_EXIT_USAGE, "'%s' is no label for a profile: KEY=VALUE is one, with a key of letters, digits and '_'", text);
+        if (has_label(&t->labels, text, (size_t)(equals - text)))
+                return err_set(e, ERR_EXIT_USAGE, "the label '%.*s' for a profile is there twice", (int)(equals - text), text);
         key = strndup(text, (size_t)(equals - text));
         add_label(&t->labels, key, equals + 1);
         free(key);
@@ -200,18 +212,27 @@ void push_target_free(struct push_target *t)
         *t = (struct push_target){ 0 };
 }
 
+/* The user knows better: behind a proxy, in a container. */
+static void add_usual(struct str *out, const struct push_target *t, const char *key, const char *value)
+{
+        if (!has_label(&t->labels, key, strlen(key)))
+                add_label(out, key, value);
+}
+
 void push_target_url(const struct push_target *t, const struct push_subject *s, struct str *out)
 {
         const char *slash = strrchr(s->program, '/'), *program = slash && slash[1] ? slash + 1 : s->program;
         struct str name = { 0 }, labels = { 0 };
+        char pid[16];
 
-        add_label(&labels, "program", program);
-        add_label(&labels, "hostname", s->host);
-        str_format(&labels, ",pid=%" PRIu32, s->pid);
+        snprintf(pid, sizeof pid, "%" PRIu32, s->pid);
+        add_usual(&labels, t, "program", program);
+        add_usual(&labels, t, "hostname", s->host);
+        add_usual(&labels, t, "pid", pid);
         if (t->labels.length)
-                str_format(&labels, ",%s", str_get(&t->labels));
+                str_format(&labels, "%s%s", labels.length ? "," : "", str_get(&t->labels));
         add_name(&name, t->name ? t->name : *program ? program : "seep");
-        str_format(&name, "{%s}", str_get(&labels) + (labels.data[0] == ','));
+        str_format(&name, "{%s}", str_get(&labels));
         str_format(out, "%s?name=", t->address);
         add_encoded(out, str_get(&name));
         str_format(out, "&from=%" PRIu64 "&until=%" PRIu64 "&spyName=seep&sampleRate=100%s", s->from, s->until, str_get(&t->rest));

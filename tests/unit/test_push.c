@@ -75,6 +75,9 @@ TEST(name_and_labels_come_from_the_url_and_the_options)
                 "http://a/ingest?name=my.app%7Bprogram%3Dserver%2Chostname%3Dbox%2Cpid%3D42%2Czone%3Db%2Cenv%3Dprod%7D" TIMES "&units=x%20y");
         is_text(url_for("http://a/?format=pprof", NULL, &subject),
                 "http://a/ingest?name=server%7Bprogram%3Dserver%2Chostname%3Dbox%2Cpid%3D42%7D" TIMES "&format=pprof");
+        is_text(url_for("http://a/?name=x{hostname=pod}", "pid=1", &subject),
+                "http://a/ingest?name=x%7Bprogram%3Dserver%2Chostname%3Dpod%2Cpid%3D1%7D" TIMES);
+        is_text(url_for("http://a/?name=x{a=b,aa=c}", "a=d", &subject), "error");
         is_text(url_for("http://a/?name=x{a=b", NULL, &subject), "error");
         is_text(url_for("http://a/?name=%4", NULL, &subject), "error");
         is_text(url_for("http://a/", "noequals", &subject), "error");
