@@ -62,6 +62,24 @@ struct wish {
 
 /* ---- what there is ---- */
 
+/* Options that not all forms follow, and what those are that do not. */
+static const struct {
+        uint32_t flag; /* of forms that do */
+        const char *option, *why;
+} followed[] = { { EXPORT_FOLLOWS_AT, "--at", "is of the whole run" },
+                 { EXPORT_FOLLOWS_RANGE, "--range", "begins with the start of the run" },
+                 { EXPORT_FOLLOWS_COST, "--cost", "has all its costs at once" },
+                 { EXPORT_FOLLOWS_FILTERS, "filters", "is of all that is wrong with the run and cannot be filtered" } };
+
+static void forms_with(uint32_t flags, struct str *out)
+{
+        size_t before = out->length;
+
+        for (const struct export_form *form = export_forms; form->word; form++)
+                if ((form->flags & flags) == flags)
+                        str_format(out, "%s%s", out->length > before ? ", " : "", form->word);
+}
+
 static void usual_name(const struct export_form *form, struct str *out)
 {
         bool begins = form->suffix[0] != '.';
@@ -71,9 +89,9 @@ static void usual_name(const struct export_form *form, struct str *out)
 
 static void list_forms(struct str *out)
 {
-        const size_t column = 38;
+        const size_t column = 36, option_column = 9;
 
-        str_text(out, "  FORM          USUAL NAME            WHO READS IT\n");
+        str_text(out, "FORM          USUAL NAME            WHO READS IT\n");
         for (const struct export_form *form = export_forms; form->word; form++) {
                 struct str text = { 0 }, name = { 0 };
 
@@ -81,12 +99,20 @@ static void list_forms(struct str *out)
                 str_text(&text, form->purpose);
                 if (form->flags & EXPORT_EVENTS)
                         str_text(&text, "\nneeds a recording made with --events");
-                str_format(out, "%c %-12s  %-20s  ", form->flags & EXPORT_WHOLE ? '*' : ' ', form->word, str_get(&name));
+                str_format(out, "%-12s  %-20s  ", form->word, str_get(&name));
                 option_text(str_get(&text), column, out);
                 str_free(&text);
                 str_free(&name);
         }
-        str_text(out, "* of the whole run: --at, --range and --cost are for the others\n");
+        str_text(out, "\nwhich forms follow options that not all do:\n");
+        for (size_t i = 0; i < sizeof followed / sizeof *followed; i++) {
+                struct str text = { 0 };
+
+                forms_with(followed[i].flag, &text);
+                str_format(out, "%-7s  ", followed[i].option);
+                option_text(str_get(&text), option_column, out);
+                str_free(&text);
+        }
 }
 
 static int say(struct str *out)
@@ -131,8 +157,7 @@ static int no_form(void)
         struct str names = { 0 };
         int status;
 
-        for (const struct export_form *form = export_forms; form->word; form++)
-                str_format(&names, "%s%s", form == export_forms ? "" : ", ", form->word);
+        forms_with(0, &names);
         status = message_usage("export", "which form? Give --to with one of %s; --to list explains them", str_get(&names));
         str_free(&names);
         return status;
@@ -185,16 +210,37 @@ static int not_text(const struct export_form *form)
         return status;
 }
 
+/* Whether an option was given that the form cannot follow. */
+static int check_followed(const struct wish *w)
+{
+        const struct report *r = &w->asked;
+        uint32_t given = (r->at_word ? EXPORT_FOLLOWS_AT : 0) | (r->range_word ? EXPORT_FOLLOWS_RANGE : 0) |
+                         (r->cost_set ? EXPORT_FOLLOWS_COST : 0) | (r->filter_words.length ? EXPORT_FOLLOWS_FILTERS : 0);
+        struct str able = { 0 };
+        int status = 0;
+
+        for (size_t i = 0; i < sizeof followed / sizeof *followed && !status; i++) {
+                bool filter = followed[i].flag == EXPORT_FOLLOWS_FILTERS;
+
+                if (!(given & ~w->form->flags & followed[i].flag))
+                        continue;
+                forms_with(followed[i].flag, &able);
+                status = message_usage("export", "--to %s %s: %s is for %s", w->form->word, followed[i].why,
+                                       filter ? str_get(&r->filter_words) + 1 : followed[i].option, /* without the space before the first */
+                                       str_get(&able));
+        }
+        str_free(&able);
+        return status;
+}
+
 static int check(const struct wish *w)
 {
         const struct report *r = &w->asked;
         bool to_stdout = !r->output || strcmp(r->output, "-") == 0;
+        int status = check_followed(w);
 
-        if ((w->form->flags & EXPORT_WHOLE) && (r->at_word || r->range_word || r->cost_set))
-                return message_usage("export", "--to %s is of the whole run: it knows no --at, --range and --cost", w->form->word);
-        if ((w->form->flags & EXPORT_EVERY) && r->filter_words.length)
-                return message_usage("export", "--to %s is of all that is wrong with the run: it cannot be filtered (%s)", w->form->word,
-                                     str_get(&r->filter_words) + 1); /* without the space before the first */
+        if (status)
+                return status;
         if ((w->form->flags & EXPORT_BINARY) && to_stdout && isatty(STDOUT_FILENO))
                 return not_text(w->form);
         return 0;
@@ -216,14 +262,18 @@ static bool make(struct wish *w, const struct profile *p, struct str *out, struc
         struct report *r = &w->asked;
         struct str remarks = { 0 };
         struct selection sel, resources;
-        struct select_request request;
-        bool good = select_make(&sel, p, w->input.symbols, &r->request, e);
+        struct select_request request = r->request;
+        bool good;
 
+        if (w->form->flags & EXPORT_COURSE) {
+                request.at = request.from = request.to = (struct moment){ 0 };
+                request.cost = SELECT_LIVE;
+        }
+        good = select_make(&sel, p, w->input.symbols, &request, e);
         if (!good) {
                 select_free(&sel);
                 return false;
         }
-        request = r->request;
         request.resources = true;
         select_make(&resources, p, w->input.symbols, &request, e); /* possible, as it was before */
         report_remark(r, &sel);
@@ -232,7 +282,7 @@ static bool make(struct wish *w, const struct profile *p, struct str *out, struc
         w->input.resources = &resources;
         w->input.cost_set = r->cost_set;
         w->input.remarks = r->quiet ? NULL : &remarks;
-        w->input.filter = &r->filter;
+        w->input.request = &r->request;
         good = w->form->write(&w->input, out, e);
         tell_remarks(&remarks);
         str_free(&remarks);

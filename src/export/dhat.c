@@ -10,53 +10,114 @@
 #include "base/heap.h"
 #include "base/json.h"
 #include "export/course.h"
+#include "export/span.h"
 #include "export/valgrind.h"
 
 #define US_PER_MS 1000u
 #define SHORT_LIVED_US 1000u
 
-/* By sample, what its costs do not tell. */
-struct point {
-        uint64_t most_blocks, most_bytes; /* as far as moments show it */
-        uint64_t live_us;                 /* how long its live blocks have been there */
+struct amount {
+        uint64_t bytes, blocks;
 };
 
-static void take_most(struct point *point, uint64_t bytes, uint64_t blocks)
+/* The numbers of a sample. */
+struct point {
+        struct amount total, most, peak, end; /* most: of this one, as far as moments show it; peak: when the program had most */
+        uint64_t lifetime_us;                 /* of all its blocks until the end, summed */
+};
+
+/* A file: of the run, or of what was before a moment. */
+struct dhat {
+        const struct stacks *stacks;
+        struct span span;
+        uint32_t largest; /* the slice that stands for the peak, which is not known; UINT32_MAX: it is, or there is none */
+        uint64_t peak_ms, end_ms;
+        struct point *points; /* by sample */
+};
+
+static void take_most(struct point *point, struct amount now)
 {
-        if ((int64_t)bytes > (int64_t)point->most_bytes) {
-                point->most_bytes = bytes;
-                point->most_blocks = blocks;
+        if ((int64_t)now.bytes > (int64_t)point->most.bytes)
+                point->most = now;
+}
+
+/* A block that is there from one slice on lives until the end, unless it is gone in a later one. */
+static void take_changes(struct dhat *d, const struct course *course, uint64_t ms)
+{
+        uint64_t us = d->end_ms > ms ? (d->end_ms - ms) * US_PER_MS : 0;
+
+        for (uint32_t i = 0; i < course->changed_count; i++) {
+                const struct profile_change *now = &course->sums[course->changed[i]];
+                struct point *point = &d->points[course->changed[i]];
+
+                point->lifetime_us += (now->live_blocks - point->end.blocks) * us;
+                point->total = (struct amount){ now->alloc_bytes, now->allocs };
+                point->end = (struct amount){ now->live_bytes, now->live_blocks };
+                take_most(point, point->end);
         }
 }
 
-static struct point *make_points(const struct stacks *s)
+static void take_course(struct dhat *d, uint32_t *numbers)
 {
-        const struct profile *p = s->profile;
-        struct point *points = heap_zero(s->sample_count, sizeof *points);
-        uint32_t *numbers = course_samples(s);
+        const struct profile *p = d->stacks->profile;
         struct course course;
 
-        for (uint32_t i = 0; i < s->sample_count; i++) {
-                const uint64_t *of = s->samples[i].costs.of;
-
-                take_most(&points[i], of[COST_PEAK_BYTES], of[COST_PEAK_COUNT]);
-                take_most(&points[i], of[COST_LIVE_BYTES], of[COST_LIVE_COUNT]);
-        }
-        course_start(&course, p, numbers, s->sample_count);
-        for (uint32_t i = 0; i < p->slice_count; i++) {
+        course_start(&course, p, numbers, d->stacks->sample_count);
+        for (uint32_t i = 0; i < d->span.last; i++) {
                 course_step(&course, i);
-                for (uint32_t k = 0; k < course.changed_count; k++)
-                        take_most(&points[course.changed[k]], course.sums[course.changed[k]].live_bytes, course.sums[course.changed[k]].live_blocks);
+                take_changes(d, &course, p->slices[i].ms);
+                for (uint32_t k = 0; i == d->largest && k < d->stacks->sample_count; k++)
+                        d->points[k].peak = d->points[k].end;
         }
         course_free(&course);
+}
+
+/* The run as a whole is known better than its slices tell. */
+static void take_run(struct dhat *d, const uint32_t *numbers)
+{
+        const struct profile *p = d->stacks->profile;
+
+        for (uint32_t i = 0; i < d->stacks->sample_count; i++) {
+                const uint64_t *of = d->stacks->samples[i].costs.of;
+
+                d->points[i].total = (struct amount){ of[COST_ALLOC_BYTES], of[COST_ALLOC_COUNT] };
+                d->points[i].end = (struct amount){ of[COST_LIVE_BYTES], of[COST_LIVE_COUNT] };
+                d->points[i].lifetime_us = d->stacks->samples[i].lifetime_ms * US_PER_MS;
+                take_most(&d->points[i], d->points[i].end);
+        }
         for (uint64_t i = 0; i < p->block_count; i++) {
                 const struct profile_block *b = &p->blocks[i];
 
-                if (b->site < p->site_count && numbers[b->site] != COURSE_NONE && b->birth_ms < p->meta.duration_ms)
-                        points[numbers[b->site]].live_us += (p->meta.duration_ms - b->birth_ms) * US_PER_MS;
+                if (b->site < p->site_count && numbers[b->site] != COURSE_NONE && b->birth_ms < d->end_ms)
+                        d->points[numbers[b->site]].lifetime_us += profile_block_times(p, b) * (d->end_ms - b->birth_ms) * US_PER_MS;
         }
+}
+
+static void take_peak(struct dhat *d)
+{
+        for (uint32_t i = 0; i < d->stacks->sample_count; i++) {
+                const uint64_t *of = d->stacks->samples[i].costs.of;
+
+                d->points[i].peak = (struct amount){ of[COST_PEAK_BYTES], of[COST_PEAK_COUNT] };
+                take_most(&d->points[i], d->points[i].peak);
+        }
+}
+
+static void make_points(struct dhat *d)
+{
+        const struct profile *p = d->stacks->profile;
+        uint32_t *numbers = course_samples(d->stacks);
+
+        d->largest = d->span.last && !d->span.has_peak ? span_largest(&d->span, p) : UINT32_MAX;
+        d->peak_ms = d->span.has_peak ? p->totals.peak_ms : d->span.last ? p->slices[d->largest].ms : 0;
+        d->end_ms = d->span.whole ? p->meta.duration_ms : d->span.last ? p->slices[d->span.last - 1].ms : 0;
+        d->points = heap_zero(d->stacks->sample_count, sizeof *d->points);
+        take_course(d, numbers);
+        if (d->span.has_peak)
+                take_peak(d);
+        if (d->span.whole)
+                take_run(d, numbers);
         free(numbers);
-        return points;
 }
 
 /* Allocation point first, main last. */
@@ -73,35 +134,40 @@ static void put_frames(const struct stacks *s, uint32_t node, struct str *out)
         str_text(out, "]}");
 }
 
-static void put_point(const struct stacks *s, const struct stacks_sample *sample, const struct point *point, struct str *out)
+static void put_amount(const char *bytes, const char *blocks, struct amount amount, struct str *out)
 {
-        const uint64_t *of = sample->costs.of;
-
-        json_field(out, "{\"", "tb", of[COST_ALLOC_BYTES]);
-        json_field(out, ", \"", "tbk", of[COST_ALLOC_COUNT]);
-        if (s->source.known[COST_PEAK_BYTES]) {
-                json_field(out, ", \"", "tl", sample->lifetime_ms * US_PER_MS + point->live_us);
-                json_field(out, ", \"", "mb", point->most_bytes);
-                json_field(out, ", \"", "mbk", point->most_blocks);
-                json_field(out, ", \"", "gb", of[COST_PEAK_BYTES]);
-                json_field(out, ", \"", "gbk", of[COST_PEAK_COUNT]);
-                json_field(out, ", \"", "eb", of[COST_LIVE_BYTES]);
-                json_field(out, ", \"", "ebk", of[COST_LIVE_COUNT]);
-        }
-        put_frames(s, sample->node, out);
+        json_field(out, ", \"", bytes, amount.bytes);
+        json_field(out, ", \"", blocks, amount.blocks);
 }
 
-static void put_points(const struct stacks *s, struct str *out)
+static void put_point(const struct dhat *d, uint32_t sample, struct str *out)
 {
-        struct point *points = make_points(s);
+        const struct point *point = &d->points[sample];
+
+        json_field(out, "{\"", "tb", point->total.bytes);
+        json_field(out, ", \"", "tbk", point->total.blocks);
+        if (d->stacks->source.known[COST_PEAK_BYTES]) {
+                json_field(out, ", \"", "tl", point->lifetime_us);
+                put_amount("mb", "mbk", point->most, out);
+                put_amount("gb", "gbk", point->peak, out);
+                put_amount("eb", "ebk", point->end, out);
+        }
+        put_frames(d->stacks, d->stacks->samples[sample].node, out);
+}
+
+static void put_points(const struct dhat *d, struct str *out)
+{
+        bool first = true;
 
         str_text(out, " \"pps\": [");
-        for (uint32_t i = 0; i < s->sample_count; i++) {
-                str_text(out, i ? ",\n  " : "\n  ");
-                put_point(s, &s->samples[i], &points[i], out);
+        for (uint32_t i = 0; i < d->stacks->sample_count; i++) {
+                if (!d->span.whole && !d->points[i].total.blocks && !d->points[i].end.blocks)
+                        continue;
+                str_text(out, first ? "\n  " : ",\n  ");
+                first = false;
+                put_point(d, i, out);
         }
         str_text(out, "],\n");
-        free(points);
 }
 
 static void put_frame(const struct stacks *s, uint32_t frame, struct str *out)
@@ -113,8 +179,10 @@ static void put_frame(const struct stacks *s, uint32_t frame, struct str *out)
         str_free(&text);
 }
 
-static void put_head(const struct profile *p, bool lifetimes, struct str *out)
+static void put_head(const struct dhat *d, struct str *out)
 {
+        const struct profile *p = d->stacks->profile;
+        bool lifetimes = d->stacks->source.known[COST_PEAK_BYTES];
         struct str command = { 0 };
 
         valgrind_command(p, "", &command);
@@ -125,27 +193,42 @@ static void put_head(const struct profile *p, bool lifetimes, struct str *out)
         json_field(out, ", \"", "pid", p->meta.pid);
         if (lifetimes) {
                 json_field(out, ", \"", "tuth", SHORT_LIVED_US);
-                json_field(out, ", \"", "tg", p->totals.peak_ms * US_PER_MS);
+                json_field(out, ", \"", "tg", d->peak_ms * US_PER_MS);
         }
-        json_field(out, ", \"", "te", p->meta.duration_ms * US_PER_MS);
+        json_field(out, ", \"", "te", d->end_ms * US_PER_MS);
         str_text(out, ",\n");
         str_free(&command);
+}
+
+static bool is_possible(const struct export_input *in, const struct span *span, struct err *e)
+{
+        if (span->to_peak)
+                return err_set(e, ERR_EXIT_USAGE, "--to dhat tells of the peak beside the end (t-gmax): leave out --at peak");
+        if (!span->whole && in->sel->moment != SELECT_OF_RUN)
+                return err_set(e, ERR_EXIT_USAGE, "--thread cannot be combined with --at TIME: time slices do not tell threads apart");
+        if (!span->has_peak && in->remarks)
+                str_text(in->remarks, "the peak of the run is not before that moment: t-gmax is the largest that the timeline shows until then\n");
+        return true;
 }
 
 bool export_dhat(const struct export_input *in, struct str *out, struct err *e)
 {
         struct stacks s;
+        struct dhat d = { .stacks = &s };
 
-        (void)e;
+        if (!span_make(&d.span, in, e) || !is_possible(in, &d.span, e))
+                return false;
         stacks_make(&s, in, STACKS_BY_LINE);
-        put_head(in->profile, s.source.known[COST_PEAK_BYTES], out);
-        put_points(&s, out);
+        make_points(&d);
+        put_head(&d, out);
+        put_points(&d, out);
         str_text(out, " \"ftbl\": [\"[root]\"");
         for (uint32_t i = 0; i < s.frame_count; i++) {
                 str_text(out, ",\n  ");
                 put_frame(&s, i, out);
         }
         str_text(out, "]}\n");
+        free(d.points);
         stacks_free(&s);
         return true;
 }

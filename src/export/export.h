@@ -30,7 +30,7 @@ struct export_input {
         const struct selection *resources; /* the same of things with a handle; NULL: they are left out */
         bool usual;                        /* pprof has its four usual values only: allocated and in use */
         struct str *remarks;         /* sentences for the user are appended, a line each; NULL: nobody wants to know */
-        const struct filter *filter; /* that SEL was made with, for its threads; NULL: none */
+        const struct select_request *request; /* its threads and, for EXPORT_COURSE, its moments; NULL: all of them, the whole run */
         struct export_reader *reader; /* for forms that may be longer than memory; NULL: all stays in the text */
 };
 
@@ -43,8 +43,12 @@ struct export_reader {
 /* What a form can do, and wants. */
 #define EXPORT_BINARY 1u /* not to be written to a terminal */
 #define EXPORT_EVENTS 2u /* made from the event log: the recording must have one */
-#define EXPORT_WHOLE 4u  /* of the whole run only: --at, --range and --cost mean nothing */
-#define EXPORT_EVERY 8u  /* of all stacks: filters mean nothing either */
+#define EXPORT_COURSE 4u /* of what happened over time: SEL is of the whole run, the form takes its part of it (export/span.h) */
+#define EXPORT_FOLLOWS_AT 8u
+#define EXPORT_FOLLOWS_RANGE 16u
+#define EXPORT_FOLLOWS_COST 32u /* has one cost, or can do with one */
+#define EXPORT_FOLLOWS_FILTERS 64u
+#define EXPORT_FOLLOWS_ALL (EXPORT_FOLLOWS_AT | EXPORT_FOLLOWS_RANGE | EXPORT_FOLLOWS_COST | EXPORT_FOLLOWS_FILTERS)
 
 struct export_form {
         const char *word;    /* --to WORD */

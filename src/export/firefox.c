@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "export/log.h"
 #include "export/pieces.h"
+#include "export/span.h"
 #include "export/stacks.h"
 #include "export/strings.h"
 #include "report/label.h"
@@ -28,6 +29,7 @@ struct rows_json {
 
 struct firefox {
         const struct export_input *in;
+        struct span span;
         struct stacks stacks;
         struct strings strings;
         struct rows_json rows;
@@ -123,11 +125,6 @@ static int compare_rows(const void *a, const void *b)
         return x->piece < y->piece ? -1 : x->piece > y->piece;
 }
 
-static uint64_t slice_ms(const struct profile *p, uint32_t slice)
-{
-        return slice < p->slice_count ? p->slices[slice].ms : p->meta.duration_ms;
-}
-
 static void rows_of_moments(struct firefox *f)
 {
         const struct profile *p = f->in->profile;
@@ -136,9 +133,11 @@ static void rows_of_moments(struct firefox *f)
         uint32_t count = 0;
         uint64_t ms = 0;
 
-        pieces_make(&pieces, &f->stacks);
+        pieces_make(&pieces, &f->stacks, &f->span);
         rows = heap_zero(2 * (size_t)pieces.count, sizeof *rows);
         for (uint32_t i = 0; i < pieces.count; i++) {
+                if (pieces.at[i].came < f->span.first)
+                        continue;
                 rows[count++] = (struct moment_row){ pieces.at[i].came, i, false };
                 if (pieces.at[i].went != PIECES_STAY)
                         rows[count++] = (struct moment_row){ pieces.at[i].went, i, true };
@@ -146,7 +145,7 @@ static void rows_of_moments(struct firefox *f)
         qsort(rows, count, sizeof *rows, compare_rows);
         for (uint32_t i = 0; i < count; i++) {
                 const struct piece *piece = &pieces.at[rows[i].piece];
-                uint64_t now = slice_ms(p, rows[i].slice);
+                uint64_t now = span_ms(&f->span, p, rows[i].slice);
 
                 ms = now > ms ? now : ms;
                 put_row(f, ms, !rows[i].went, piece->bytes, f->stacks.samples[piece->sample].node);
@@ -162,9 +161,9 @@ static bool make_rows(struct firefox *f, struct err *e)
         struct log log;
         bool good = log_open(&log, f->in, e) && rows_of_log(f, &log);
 
-        if (good)
+        if (good && !log.ended)
                 export_remark_cut(f->in, log.events);
-        else if (log.events && f->in->remarks)
+        else if (!good && log.events && f->in->remarks)
                 str_format(f->in->remarks, "the event log has more than %u rows for the Firefox Profiler: exported is what each stack did from "
                                            "moment to moment (-i, -x, --module and --thread choose less)\n", FIREFOX_ROWS);
         if (!good && f->in->sel->moment != SELECT_OF_RUN)
@@ -350,14 +349,16 @@ static void put_stacks(struct firefox *f, struct str *out)
 static void put_markers(struct firefox *f, struct str *out)
 {
         const struct profile *p = f->in->profile;
-        uint32_t count = p->mark_count, *name = heap_zero(count, sizeof *name), *ms = heap_zero(count, sizeof *ms);
+        uint32_t count = 0, *name = heap_zero(p->mark_count, sizeof *name), *ms = heap_zero(p->mark_count, sizeof *ms);
 
-        for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t i = 0; i < p->mark_count; i++) {
                 struct str label = { 0 };
 
+                if (p->marks[i].slice + 1ull < f->span.first || (!f->span.to_end && p->marks[i].slice >= f->span.last))
+                        continue;
                 str_format(&label, "%s %s", profile_mark_word(p->marks[i].type), p->marks[i].label);
-                name[i] = strings_number(&f->strings, str_get(&label));
-                ms[i] = (uint32_t)p->marks[i].ms;
+                name[count] = strings_number(&f->strings, str_get(&label));
+                ms[count++] = (uint32_t)p->marks[i].ms;
                 str_free(&label);
         }
         str_text(out, ",\n  \"markers\": {");
@@ -373,7 +374,7 @@ static void put_markers(struct firefox *f, struct str *out)
         free(ms);
 }
 
-/* What is live as differences, with the peak at its place. */
+/* What is live in the whole heap as differences, with the peak at its place. */
 struct track {
         struct str time, count, number;
         uint32_t length;
@@ -395,12 +396,14 @@ static void track_add(struct track *t, uint64_t ms, uint64_t bytes, uint64_t eve
 static void put_counter(const struct firefox *f, struct str *out)
 {
         const struct profile *p = f->in->profile;
+        const struct span *span = &f->span;
+        bool peak = !span->has_peak;
         struct track t = { 0 };
-        bool peak = false;
 
-        track_add(&t, 0, 0, 0);
-        for (uint32_t i = 0; i <= p->slice_count; i++) {
-                const struct profile_slice *s = i < p->slice_count ? &p->slices[i] : NULL;
+        if (!span->first)
+                track_add(&t, 0, 0, 0);
+        for (uint32_t i = span->first ? span->first - 1 : 0; i <= span->last; i++) {
+                const struct profile_slice *s = i < span->last ? &p->slices[i] : NULL;
 
                 if (!peak && (!s || s->ms > p->totals.peak_ms)) {
                         track_add(&t, p->totals.peak_ms, p->totals.peak_bytes, t.events);
@@ -409,7 +412,8 @@ static void put_counter(const struct firefox *f, struct str *out)
                 if (s)
                         track_add(&t, s->ms, s->live_bytes, s->allocs + s->frees);
         }
-        track_add(&t, p->meta.duration_ms, p->totals.live_bytes, p->totals.allocations + p->totals.frees);
+        if (span->to_end)
+                track_add(&t, span->to_ms, p->totals.live_bytes, p->totals.allocations + p->totals.frees);
         str_text(out, "\"counters\": [{\"name\": \"malloc\", \"category\": \"Memory\", \"description\": \"live heap memory\",");
         str_format(out, " \"pid\": \"%u\", \"mainThreadIndex\": 0, \"samples\": {\"length\": %u,\n   \"time\": [%s],\n   \"count\": [%s],\n   \"number\": [%s]}}],\n",
                    p->meta.pid, t.length, str_get(&t.time), str_get(&t.count), str_get(&t.number));
@@ -436,8 +440,8 @@ static void put_thread(struct firefox *f, struct str *out)
         json_text(out, p->meta.program);
         str_format(out, ", \"pid\": \"%u\", \"tid\": %u, \"processStartupTime\": 0, \"processShutdownTime\": null, \"registerTime\": 0, \"unregisterTime\": null,\n"
                         "  \"pausedRanges\": [], \"nativeSymbols\": {\"length\": 0, \"libIndex\": [], \"address\": [], \"name\": [], \"functionSize\": []},\n"
-                        "  \"samples\": {\"length\": 2, \"stack\": [null,null], \"time\": [0,%" PRIu64 "], \"weight\": null, \"weightType\": \"samples\"}",
-                   p->meta.pid, p->meta.pid, p->meta.duration_ms);
+                        "  \"samples\": {\"length\": 2, \"stack\": [null,null], \"time\": [%" PRIu64 ",%" PRIu64 "], \"weight\": null, \"weightType\": \"samples\"}",
+                   p->meta.pid, p->meta.pid, f->span.from_ms, f->span.to_ms);
         put_rows(f, out);
         put_stacks(f, out);
         put_markers(f, out);
@@ -454,6 +458,8 @@ bool export_firefox(const struct export_input *in, struct str *out, struct err *
         struct firefox f = { .in = in };
         bool good;
 
+        if (!span_make(&f.span, in, e))
+                return false;
         stacks_make(&f.stacks, in, STACKS_BY_LINE);
         good = make_rows(&f, e);
         if (good) {

@@ -12,6 +12,7 @@
 
 #include "base/heap.h"
 #include "export/log.h"
+#include "export/span.h"
 #include "export/stacks.h"
 #include "export/strings.h"
 #include "report/frames.h"
@@ -238,7 +239,8 @@ bool export_heaptrack(const struct export_input *in, struct str *out, struct err
         struct heaptrack h = { .in = in, .out = out, .newest = NO_INFO };
         struct log log;
         struct log_event event;
-        bool good = log_open(&log, in, e), wanted;
+        struct span span;
+        bool good = log_open(&log, in, e) && span_make(&span, in, e), wanted;
 
         if (good) {
                 h.traces = heap_zero(in->profile->node_count, sizeof *h.traces);
@@ -246,8 +248,8 @@ bool export_heaptrack(const struct export_input *in, struct str *out, struct err
                 put_head(&h);
                 while ((wanted = export_more(in, out)) && log_next(&log, &event))
                         put_event(&h, &event);
-                put_time(&h, in->profile->meta.duration_ms);
-                if (wanted)
+                put_time(&h, span.to_ms);
+                if (wanted && !log.ended)
                         export_remark_cut(in, log.events);
                 frames_free(&h.frames);
         }

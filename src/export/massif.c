@@ -11,15 +11,18 @@
 
 #include "base/heap.h"
 #include "export/course.h"
+#include "export/span.h"
 #include "export/valgrind.h"
 
 enum {
         MASSIF_SNAPSHOTS = 100, /* at most, besides marks, the peak and the end */
         MASSIF_DETAILED = 10,   /* one in so many has a tree, and those of marks */
         MASSIF_DEPTH = 30,
-        MASSIF_THRESHOLD = 100, /* a hundredth */
-        MASSIF_MARK = 2
+        MASSIF_THRESHOLD = 100  /* a hundredth */
 };
+
+/* What a slice becomes. */
+enum massif_snapshot { MASSIF_NONE, MASSIF_ANY, MASSIF_TREE, MASSIF_PEAK };
 
 /* A stack while a tree is written: where its way from the allocation outwards has come. */
 struct bearer {
@@ -36,6 +39,7 @@ struct branch {
 
 struct massif {
         const struct stacks *stacks;
+        struct span span;
         struct str *out;
         uint32_t written; /* snapshots */
         uint64_t total;   /* of the snapshot being written */
@@ -188,18 +192,37 @@ static void put_peak(struct massif *m)
         free(bytes);
 }
 
-/* Marks are kept; of the other slices at most a hundred. */
-static uint8_t *choose_slices(const struct profile *p)
+/* Where milliseconds do not tell whether the peak is in the part that was asked for. */
+static bool ends_largest(const struct profile *p, const struct span *span)
+{
+        return span->to_end && !span->has_peak && (!span->last || p->totals.live_bytes > p->slices[span_largest(span, p)].live_bytes);
+}
+
+/* Marks are kept, and where the part that was asked for begins and ends; of the other slices at most a hundred. */
+static uint8_t *choose_slices(const struct profile *p, const struct span *span)
 {
         uint8_t *chosen = heap_zero(p->slice_count, sizeof *chosen);
-        uint32_t step = p->slice_count / MASSIF_SNAPSHOTS + 1;
+        uint32_t step = (span->last - span->first) / MASSIF_SNAPSHOTS + 1;
 
-        for (uint32_t i = 0; i < p->slice_count; i += step)
-                chosen[i] = 1;
+        for (uint32_t i = span->first; i < span->last; i += step)
+                chosen[i] = MASSIF_ANY;
         for (uint32_t i = 0; i < p->mark_count; i++)
-                if (p->marks[i].slice < p->slice_count)
-                        chosen[p->marks[i].slice] = MASSIF_MARK;
+                if (p->marks[i].slice >= span->first && p->marks[i].slice < span->last)
+                        chosen[p->marks[i].slice] = MASSIF_TREE;
+        if (span->first)
+                chosen[span->first - 1] = MASSIF_TREE;
+        if (span->last && !span->to_end && !span->to_peak)
+                chosen[span->last - 1] = MASSIF_TREE;
+        if (span->last && !span->has_peak && !ends_largest(p, span))
+                chosen[span_largest(span, p)] = MASSIF_PEAK;
         return chosen;
+}
+
+static const char *tree_of(const struct massif *m, enum massif_snapshot chosen)
+{
+        if (chosen == MASSIF_PEAK)
+                return "peak";
+        return chosen == MASSIF_TREE || m->written % MASSIF_DETAILED == 0 ? "detailed" : "empty";
 }
 
 static void put_slices(struct massif *m)
@@ -207,21 +230,23 @@ static void put_slices(struct massif *m)
         const struct profile *p = m->stacks->profile;
         uint32_t *numbers = course_samples(m->stacks);
         uint64_t *bytes = heap_zero(m->stacks->sample_count, sizeof *bytes);
-        uint8_t *chosen = choose_slices(p);
+        uint8_t *chosen = choose_slices(p, &m->span);
+        bool peak = !m->span.has_peak;
         struct course course;
-        bool peak = false;
 
         course_start(&course, p, numbers, m->stacks->sample_count);
-        put_snapshot(m, 0, bytes, "empty");
-        for (uint32_t i = 0; i < p->slice_count; i++) {
-                if (!peak && p->slices[i].ms > p->totals.peak_ms)
+        if (!m->span.first)
+                put_snapshot(m, 0, bytes, peak && !m->span.last && !m->span.to_end ? "peak" : "empty");
+        for (uint32_t i = 0; i < m->span.last; i++) {
+                if (!peak && p->slices[i].ms > p->totals.peak_ms) {
                         put_peak(m);
-                peak |= p->slices[i].ms > p->totals.peak_ms;
+                        peak = true;
+                }
                 course_step(&course, i);
                 for (uint32_t k = 0; k < course.changed_count; k++)
                         bytes[course.changed[k]] = course.sums[course.changed[k]].live_bytes;
                 if (chosen[i])
-                        put_snapshot(m, p->slices[i].ms, bytes, chosen[i] == MASSIF_MARK || m->written % MASSIF_DETAILED == 0 ? "detailed" : "empty");
+                        put_snapshot(m, p->slices[i].ms, bytes, tree_of(m, chosen[i]));
         }
         if (!peak)
                 put_peak(m);
@@ -233,13 +258,9 @@ static void put_slices(struct massif *m)
 
 static void put_end(struct massif *m)
 {
-        const struct profile *p = m->stacks->profile;
         uint64_t *bytes = cost_by_sample(m->stacks, COST_LIVE_BYTES);
-        uint64_t ms = p->meta.duration_ms;
 
-        if (p->slice_count && p->slices[p->slice_count - 1].ms > ms)
-                ms = p->slices[p->slice_count - 1].ms;
-        put_snapshot(m, ms > p->totals.peak_ms ? ms : p->totals.peak_ms, bytes, "detailed");
+        put_snapshot(m, m->span.to_ms, bytes, ends_largest(m->stacks->profile, &m->span) ? "peak" : "detailed");
         free(bytes);
 }
 
@@ -250,12 +271,15 @@ bool export_massif(const struct export_input *in, struct str *out, struct err *e
 
         if (in->sel->moment != SELECT_OF_RUN)
                 return err_set(e, ERR_EXIT_USAGE, "--to massif: what single threads held over time is not known, so --thread cannot be followed");
+        if (!span_make(&m.span, in, e))
+                return false;
         stacks_make(&s, in, STACKS_BY_LINE);
         str_text(out, "desc: seep " SEEP_VERSION "\ncmd: ");
         valgrind_command(in->profile, "#", out);
         str_text(out, "\ntime_unit: ms\n");
         put_slices(&m);
-        put_end(&m);
+        if (m.span.to_end)
+                put_end(&m);
         stacks_free(&s);
         return true;
 }

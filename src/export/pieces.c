@@ -58,7 +58,7 @@ static void pass(struct pieces *p, uint32_t sample, uint32_t slice, const uint64
         go(p, sample, slice, came - (uint64_t)more);
 }
 
-void pieces_make(struct pieces *p, const struct stacks *s)
+void pieces_make(struct pieces *p, const struct stacks *s, const struct span *span)
 {
         uint64_t(*last)[2] = heap_zero(s->sample_count, sizeof *last); /* allocated in all, live */
         uint32_t *numbers = course_samples(s);
@@ -66,7 +66,7 @@ void pieces_make(struct pieces *p, const struct stacks *s)
 
         *p = (struct pieces){ .top = heap_zero(s->sample_count, sizeof *p->top) };
         course_start(&course, s->profile, numbers, s->sample_count);
-        for (uint32_t i = 0; i < s->profile->slice_count; i++) {
+        for (uint32_t i = 0; i < span->last; i++) {
                 course_step(&course, i);
                 for (uint32_t k = 0; k < course.changed_count; k++) {
                         uint32_t sample = course.changed[k];
@@ -77,10 +77,11 @@ void pieces_make(struct pieces *p, const struct stacks *s)
                         last[sample][1] = now[1];
                 }
         }
-        for (uint32_t i = 0; i < s->sample_count; i++) {
-                const uint64_t now[2] = { s->samples[i].costs.of[COST_ALLOC_BYTES], s->samples[i].costs.of[COST_LIVE_BYTES] };
+        for (uint32_t i = 0; i < s->sample_count && (span->to_end || span->to_peak); i++) {
+                const uint64_t *of = s->samples[i].costs.of;
+                const uint64_t now[2] = { span->to_end ? of[COST_ALLOC_BYTES] : last[i][0], of[span->to_end ? COST_LIVE_BYTES : COST_PEAK_BYTES] };
 
-                pass(p, i, s->profile->slice_count, last[i], now);
+                pass(p, i, span->last, last[i], now);
         }
         course_free(&course);
         free(numbers);

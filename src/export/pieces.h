@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "export/span.h"
 #include "export/stacks.h"
 
 #define PIECES_STAY UINT32_MAX
@@ -17,7 +18,7 @@
 /* Memory of one stack that came between two moments and went between two others; what came last goes first. */
 struct piece {
         uint32_t sample;
-        uint32_t came, went; /* slices that saw it first and no more; slice_count is the end.  PIECES_STAY: it never went */
+        uint32_t came, went; /* slices that saw it first and no more; span.last is the end.  PIECES_STAY: it never went */
         uint32_t before;     /* the piece of the same sample below it, 1 + index; 0 none */
         uint64_t bytes;
 };
@@ -28,7 +29,8 @@ struct pieces {
         uint32_t *top; /* by sample: the one that came last and is still there, 1 + index */
 };
 
-void pieces_make(struct pieces *p, const struct stacks *s);
+/* Until the end of SPAN. */
+void pieces_make(struct pieces *p, const struct stacks *s, const struct span *span);
 void pieces_free(struct pieces *p);
 
 #endif

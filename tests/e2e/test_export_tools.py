@@ -148,7 +148,6 @@ def test_massif_follows_filters(known, need):
     need("ms_print")
     assert Massif(export("massif", known, "-i", "parse_big")).snapshots[-1][2] == 100000
     assert "--thread" in export("massif", known, "--thread", "seep-worker", status=2)
-    assert "whole run" in export("massif", known, "--at", "peak", status=2)
 
 
 def test_massif_of_odd_names(odd, need):

@@ -107,6 +107,8 @@ TEST(sums_are_those_of_the_sites_at_each_moment)
 
 TEST(pieces_add_up_to_what_was_allocated_and_to_what_was_live)
 {
+        const struct span run = { .last = SLICES, .whole = true, .to_end = true };
+
         for (uint64_t seed = 1; seed <= 20; seed++) {
                 struct profile p = { 0 };
                 struct profile_change *truth;
@@ -117,7 +119,7 @@ TEST(pieces_add_up_to_what_was_allocated_and_to_what_was_live)
                 forge_course(&p, seed);
                 make(&made, &p);
                 numbers = course_samples(&made.stacks);
-                pieces_make(&pieces, &made.stacks);
+                pieces_make(&pieces, &made.stacks, &run);
                 truth = heap_zero(p.site_count, sizeof *truth);
                 for (uint32_t i = 0; i < SLICES; i++) {
                         is_true(profile_at_slice(&p, i, truth));

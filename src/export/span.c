@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * span.c -- the part of a run that --at and --range choose, for forms of what happened over time.
+ *
+ * Room:   outside.
+ */
+#include "export/span.h"
+
+/* How many slices are not later than M. */
+static uint32_t slices_until(const struct profile *p, const struct moment *m)
+{
+        uint64_t ms = m->type == MOMENT_PEAK ? p->totals.peak_ms : m->ms;
+        uint32_t count = 0;
+
+        if (m->type == MOMENT_START)
+                return 0;
+        if (m->type == MOMENT_MARK && p->marks[m->mark].slice < p->slice_count)
+                return p->marks[m->mark].slice + 1;
+        if (m->type == MOMENT_NONE || m->type == MOMENT_END)
+                return p->slice_count;
+        while (count < p->slice_count && p->slices[count].ms <= ms)
+                count++;
+        return count;
+}
+
+static uint64_t end_ms(const struct profile *p)
+{
+        uint64_t ms = p->meta.duration_ms;
+
+        if (p->slice_count && p->slices[p->slice_count - 1].ms > ms)
+                ms = p->slices[p->slice_count - 1].ms;
+        return ms > p->totals.peak_ms ? ms : p->totals.peak_ms;
+}
+
+static bool peak_is_inside(const struct span *s, const struct profile *p)
+{
+        uint64_t ms = p->totals.peak_ms;
+
+        return (!s->first || p->slices[s->first - 1].ms < ms) && (s->to_end || s->to_peak || (s->last && ms < p->slices[s->last - 1].ms));
+}
+
+bool span_make(struct span *s, const struct export_input *in, struct err *e)
+{
+        const struct profile *p = in->profile;
+        const struct moment none = { .type = MOMENT_NONE };
+        bool range = in->request && in->request->from.type != MOMENT_NONE;
+        const struct moment *from = range ? &in->request->from : &none, *to = range ? &in->request->to : in->request ? &in->request->at : &none;
+        uint64_t end = end_ms(p);
+
+        *s = (struct span){ .to_end = to->type == MOMENT_NONE || to->type == MOMENT_END, .to_peak = to->type == MOMENT_PEAK };
+        s->first = range ? slices_until(p, from) : 0;
+        s->last = slices_until(p, to);
+        if (s->first > s->last) /* of one millisecond */
+                s->first = s->last;
+        s->from_ms = range && from->ms < end ? from->ms : range ? end : 0;
+        s->to_ms = s->to_peak ? p->totals.peak_ms : s->to_end || to->ms > end ? end : to->ms;
+        s->whole = s->to_end && (!range || from->type == MOMENT_START);
+        s->has_peak = peak_is_inside(s, p);
+        if (!s->last && (to->type == MOMENT_TIME || to->type == MOMENT_MARK))
+                return err_set(e, ERR_EXIT_USAGE, "the recording has no time slice that early (its first is at %llu ms)",
+                               p->slice_count ? (unsigned long long)p->slices[0].ms : 0ull);
+        return true;
+}
+
+uint32_t span_largest(const struct span *s, const struct profile *p)
+{
+        uint32_t largest = s->first ? s->first - 1 : 0;
+
+        for (uint32_t i = largest + 1; i < s->last; i++)
+                if (p->slices[i].live_bytes > p->slices[largest].live_bytes)
+                        largest = i;
+        return largest;
+}
+
+uint64_t span_ms(const struct span *s, const struct profile *p, uint32_t i)
+{
+        return i < s->last ? p->slices[i].ms : s->to_ms;
+}
