@@ -91,9 +91,10 @@ static inline __attribute__((always_inline)) void record_plain_alloc(struct thre
 static inline __attribute__((always_inline)) void record_alloc(struct thread *t, void *address, size_t size, uint32_t kind,
                                                                struct arch_state caller)
 {
-        if (unlikely(agent.special))
-                record_alloc_special(t, address, size, kind, caller);
-        else
+        if (unlikely(agent.special)) {
+                if (!(agent.special & SPECIAL_SAMPLE) || (agent.special & SPECIAL_OFF) || !sample_passes(t, size))
+                        record_alloc_special(t, address, size, kind, caller);
+        } else
                 record_plain_alloc(t, address, size, kind, caller);
 }
 
@@ -134,7 +135,10 @@ static inline __attribute__((always_inline)) void record_free(struct thread *t, 
         struct ledger_block *b, gone;
 
         if (unlikely(agent.special & SPECIAL_SAMPLE)) {
-                sample_free(t, address, family, caller);
+                if (sample_knows((uint64_t)address))
+                        sample_free(t, address, family, caller);
+                else
+                        t->last = 0;
                 return;
         }
         b = shadow_find(t, (uint64_t)address);

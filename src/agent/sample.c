@@ -12,28 +12,16 @@
 
 #include "agent/guest.h"
 
-/* How many live blocks that were taken have an address with this hash; FILTER_FULL stays. */
-#define FILTER_BITS 16
-#define FILTER_FULL 255u
+#define FILTER_FULL 255u /* stays so */
 
-static uint8_t filter[1u << FILTER_BITS];
-
-static uint8_t *filter_place(uint64_t address)
-{
-        return &filter[(address >> 3) * 0x9e3779b97f4a7c15ull >> (64 - FILTER_BITS)];
-}
+uint8_t sample_filter[1u << SAMPLE_FILTER_BITS];
 
 static void filter_change(uint64_t address, int by)
 {
-        uint8_t *place = filter_place(address), old = __atomic_load_n(place, __ATOMIC_RELAXED);
+        uint8_t *place = sample_filter_place(address), old = __atomic_load_n(place, __ATOMIC_RELAXED);
 
         while (old != FILTER_FULL && !__atomic_compare_exchange_n(place, &old, (uint8_t)(old + by), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
                 ;
-}
-
-bool sample_knows(uint64_t address)
-{
-        return __atomic_load_n(filter_place(address), __ATOMIC_RELAXED);
 }
 
 static uint64_t weight(const struct ledger_block *b, uint64_t address)
@@ -41,24 +29,20 @@ static uint64_t weight(const struct ledger_block *b, uint64_t address)
         return weight_of(address, LEDGER_BLOCK_SIZE(*b), LEDGER_BLOCK_BIRTH_MS(*b), agent.sample);
 }
 
-/* Whether a sample point lies in the next SIZE bytes; if so the next one is chosen. */
-static bool is_hit(struct thread *t, size_t size)
+static void throw_dice(struct thread *t)
 {
-        uint64_t bytes = size ? size : 1;
-        bool hit;
+        t->random += 0x9e3779b97f4a7c16ull; /* even, so that it is never 0 again */
+        t->until_sample = weight_distance(weight_mix(t->random), agent.sample);
+}
 
-        if (!t->random) {
-                t->random = weight_mix(sys_clock_ns(SYS_CLOCK_MONO) ^ (uint64_t)t) | 1;
-                t->until_sample = weight_distance(t->random, agent.sample);
-        }
-        hit = t->until_sample < bytes;
-        if (hit) {
-                t->random += 0x9e3779b97f4a7c16ull; /* even, so that it is never 0 */
-                t->until_sample = weight_distance(weight_mix(t->random), agent.sample);
-        } else {
-                t->until_sample -= bytes;
-        }
-        return hit;
+/* The first throw, at the first allocation of the thread; the block may have come too early. */
+static bool passes_first(struct thread *t, size_t size)
+{
+        if (t->random)
+                return false;
+        t->random = weight_mix(sys_clock_ns(SYS_CLOCK_MONO) ^ (uint64_t)t) | 1;
+        throw_dice(t);
+        return sample_passes(t, size);
 }
 
 void sample_alloc(struct thread *t, void *address, size_t size, uint32_t kind, struct arch_state caller)
@@ -68,8 +52,9 @@ void sample_alloc(struct thread *t, void *address, size_t size, uint32_t kind, s
         struct ledger_block *b;
 
         t->last = 0;
-        if (likely(!is_hit(t, size)))
+        if (passes_first(t, size))
                 return;
+        throw_dice(t);
         if (size > LEDGER_SIZE_MAX)
                 size = LEDGER_SIZE_MAX;
         c = record_counter(t, kind, 0, caller);
@@ -114,9 +99,9 @@ void sample_gone(struct thread *t, const struct ledger_block *b, uint64_t addres
 
 void sample_free(struct thread *t, void *address, uint32_t family, struct arch_state caller)
 {
-        struct ledger_block *b = sample_knows((uint64_t)address) ? shadow_find(t, (uint64_t)address) : NULL, gone;
+        struct ledger_block *b = shadow_find(t, (uint64_t)address), gone;
 
-        if (likely(!b || !LEDGER_BLOCK_LIVE(*b))) {
+        if (!b || !LEDGER_BLOCK_LIVE(*b)) {
                 t->last = 0;
                 return;
         }
