@@ -25,6 +25,7 @@
 #include "serve/sight.h"
 
 #define PUSHER_PROCESSES_MAX 256u
+#define PUSHER_SIGHTS 4u /* names of so many programs are kept: some megabytes each */
 #define PUSHER_FILES_MAX 256u /* descriptors: most systems allow 1024 */
 #define PUSHER_NS_PER_MS 1000000ull
 #define PUSHER_NS_PER_S 1000000000ull
@@ -36,13 +37,13 @@ struct process {
         uint64_t start_ns; /* of the recording, by the clock on the wall */
         uint64_t until_s;  /* up to here everything was sent */
         struct interval interval;
-        struct sight sight;
 };
 
 struct pusher {
         const struct push_request *request;
         const struct push_target *target;
         struct outbox outbox;
+        struct sight sights[PUSHER_SIGHTS];
         struct process *processes;
         uint32_t count;
         uint32_t pids[PUSHER_PROCESSES_MAX], pid_count, looked; /* whom to ask about; those from LOOKED on have their turn yet */
@@ -66,19 +67,13 @@ static struct process *find_process(struct pusher *u, const struct profile *p)
         return &u->processes[u->count - 1];
 }
 
-static void clear_process(struct process *o)
-{
-        sight_free(&o->sight);
-        interval_free(&o->interval);
-}
-
 /* ---- profiles ---- */
 
-static bool make_pprof(const struct process *o, struct str *out, struct err *e)
+static bool make_pprof(const struct sight *sight, struct str *out, struct err *e)
 {
         struct select_request all = { .cost = SELECT_LIVE };
         struct selection sel;
-        struct export_input in = { .profile = o->sight.profile, .symbols = o->sight.symbols, .sel = &sel, .usual = true };
+        struct export_input in = { .profile = sight->profile, .symbols = sight->symbols, .sel = &sel, .usual = true };
         bool good;
 
         if (!select_make(&sel, in.profile, in.symbols, &all, e))
@@ -101,18 +96,22 @@ static void send_interval(struct pusher *u, struct profile *p, uint64_t now_ns)
         struct process *o = find_process(u, p);
         struct push_subject s = { p->meta.program ? p->meta.program : "", p->meta.host ? p->meta.host : "", p->meta.pid, o->until_s,
                                   now_ns / PUSHER_NS_PER_S };
+        struct sight *sight;
         struct str pprof = { 0 };
         struct err e = { 0 };
+        uint64_t start_ns;
 
         s.until = s.until > s.from ? s.until : s.from + 1;
         o->until_s = s.until;
         interval_take(&o->interval, p);
+        sight = sight_take_among(u->sights, PUSHER_SIGHTS, p, u->request->names);
+        start_ns = p->meta.start_realtime_ns;
         set_time(p, &s);
-        sight_take(&o->sight, p, u->request->names);
-        if (make_pprof(o, &pprof, &e))
+        if (make_pprof(sight, &pprof, &e))
                 outbox_put(&u->outbox, &s, &pprof);
         else
                 u->request->say(e.text);
+        p->meta.start_realtime_ns = start_ns; /* by which the next one of this process is known */
         str_free(&pprof);
 }
 
@@ -167,7 +166,7 @@ static void take_recording(struct pusher *u, int file)
         }
         o = find_process(u, p);
         send_interval(u, p, p->meta.start_realtime_ns + p->meta.duration_ms * PUSHER_NS_PER_MS);
-        clear_process(o);
+        interval_free(&o->interval);
         *o = u->processes[--u->count];
 }
 
@@ -305,6 +304,8 @@ void pusher_run(const struct push_request *r, const struct push_target *t, struc
         }
         outbox_close(&u.outbox, u.file_count + u.lost);
         for (uint32_t i = 0; i < u.count; i++)
-                clear_process(&u.processes[i]);
+                interval_free(&u.processes[i].interval);
+        for (uint32_t i = 0; i < PUSHER_SIGHTS; i++)
+                sight_free(&u.sights[i]);
         free(u.processes);
 }

@@ -7,6 +7,7 @@
 #include "serve/sight.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void forget_profile(struct sight *s)
 {
@@ -26,6 +27,20 @@ void sight_take(struct sight *s, struct profile *p, const struct symbol_options 
         }
         forget_profile(s);
         s->profile = p;
+}
+
+struct sight *sight_take_among(struct sight *all, uint32_t count, struct profile *p, const struct symbol_options *names)
+{
+        struct sight chosen;
+        uint32_t i = 0;
+
+        while (i < count - 1 && !(all[i].symbols && symbols_follow(all[i].symbols, p)))
+                i++;
+        chosen = all[i];
+        memmove(all + 1, all, i * sizeof *all);
+        all[0] = chosen;
+        sight_take(all, p, names);
+        return all;
 }
 
 void sight_free(struct sight *s)

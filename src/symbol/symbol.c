@@ -78,15 +78,25 @@ static bool same_module(const struct profile_module *a, const struct profile_mod
                a->build_id_bytes == b->build_id_bytes && memcmp(a->build_id, b->build_id, a->build_id_bytes) == 0;
 }
 
+/* Of another process all must be known for certain: files by their number, and nothing that it made itself. */
+static bool same_modules(const struct profile *a, const struct profile *b)
+{
+        bool same_process = a->meta.start_realtime_ns == b->meta.start_realtime_ns;
+
+        if (b->module_count < a->module_count || (!same_process && (a->jit_count || b->jit_count)))
+                return false;
+        for (uint32_t i = 0; i < a->module_count; i++)
+                if (!same_module(&a->modules[i], &b->modules[i]) || (!same_process && i && !a->modules[i].build_id_bytes))
+                        return false;
+        return true;
+}
+
 bool symbols_follow(struct symbols *s, const struct profile *p)
 {
         uint32_t before = s->profile->module_count;
 
-        if (s->variables || p->module_count < before || p->meta.start_realtime_ns != s->profile->meta.start_realtime_ns)
+        if (s->variables || !same_modules(s->profile, p))
                 return false;
-        for (uint32_t i = 0; i < before; i++)
-                if (!same_module(&s->profile->modules[i], &p->modules[i]))
-                        return false;
         s->modules = heap_grow(s->modules, p->module_count + 1, sizeof *s->modules);
         memset(s->modules + before, 0, (p->module_count - before) * sizeof *s->modules);
         s->profile = p;

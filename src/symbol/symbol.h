@@ -45,8 +45,9 @@ struct symbols; /* the resolver of one profile */
 struct symbols *symbols_new(const struct profile *p, const struct symbol_options *options);
 void symbols_free(struct symbols *s);
 
-/* From now on S is about P, a later recording of the same process; what was found so far is kept.  false: P does not go on where the
- * recording of S was (a module is another one, or variables were asked for), and S is unchanged. */
+/* From now on S is about P, a later recording of the same process or one of another that has the same modules, forked from it most
+ * likely; what was found so far is kept.  false: P does not go on where the recording of S was (a module is another one, or
+ * variables were asked for), and S is unchanged. */
 bool symbols_follow(struct symbols *s, const struct profile *p);
 
 /* Frames at NODE of the profile, innermost (inlined) first.  At least one; *FRAMES is valid until symbols_free(). */

@@ -2,6 +2,7 @@
 """record --push: what the server gets is what the program did, and no server can disturb the program."""
 import base64
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -27,6 +28,15 @@ def push(recorder):
         return Started(folder, SEEP, "record", "-o", folder / "out.seep", "--push", url, *EVERY, *options, "--", *argv, library=None,
                        env={"no_proxy": "127.0.0.1", **(env or {})})
     return start
+
+
+def children_of(pid):
+    return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def sender_of(seep):
+    """The first child; those that make recordings of a moment come and go."""
+    return children_of(seep.pid)[0]
 
 
 def pushed(server, count):
@@ -117,6 +127,7 @@ def test_many_processes_lose_nothing_when_the_server_is_fine(push, steps):
     with Server() as server, push(server, steps, "+red:3:10", *["fork"] * forks, "ready", "wait", options=["--follow=all"]) as seep:
         seep.said(b"ready")
         wait_until(lambda: len({p.labels["pid"] for p in server.of()}) > forks, "a profile of each arrives")
+        most = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{sender_of(seep)}/status").read_text())
         seep.say()
         done = seep.finish()
         by_process = {}
@@ -124,6 +135,7 @@ def test_many_processes_lose_nothing_when_the_server_is_fine(push, steps):
             by_process.setdefault(p.labels["pid"], []).append(p)
     assert done.status == 0 and b"not delivered" not in done.stderr
     assert len(by_process) == forks + 1
+    assert int(most[1]) < 60 << 10  # names are looked up once, not in each process
     for pushes in by_process.values():
         check_continuity(pushes)
         assert pushes[-1].pprof.by_function()["red"]["inuse_space"] == 30
@@ -282,10 +294,6 @@ def test_what_cannot_work_is_told_before_the_program_starts(recorder, steps, com
         assert done.stderr.startswith(b"seep: ")
 
 
-def children_of(pid):
-    return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
 def is_gone(pid):
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
@@ -296,8 +304,8 @@ def is_gone(pid):
 def test_who_sends_ends_with_the_observer(push, steps):
     with Server() as server, push(server, steps, "ready", "wait") as seep:
         seep.said(b"ready")
-        [sender] = [pid for pid in children_of(seep.pid) if os.readlink(f"/proc/{pid}/exe") == str(SEEP.resolve())]
-        [program] = [pid for pid in children_of(seep.pid) if pid != sender]
+        sender = sender_of(seep)
+        program = next(pid for pid in children_of(seep.pid) if os.readlink(f"/proc/{pid}/exe") != str(SEEP.resolve()))
         try:
             end_process(seep.process, signal.SIGKILL)
             wait_until(lambda: is_gone(sender), "who sends has ended")
@@ -309,7 +317,7 @@ def test_who_sends_ends_with_the_observer(push, steps):
 def test_who_sends_and_cannot_is_told_of_and_not_waited_for(push, steps, sent):
     with Server() as server, push(server, steps, "+red:4:40", "ready", "wait", "exit:6") as seep:
         seep.said(b"ready")
-        [sender] = [pid for pid in children_of(seep.pid) if os.readlink(f"/proc/{pid}/exe") == str(SEEP.resolve())]
+        sender = sender_of(seep)
         os.kill(sender, sent)
         seep.say()
         done = seep.finish()
