@@ -106,6 +106,23 @@ using('the table can be taken along as CSV', 'one', '#table?table=function&cost=
 
 /* ---- what is chosen is chosen everywhere */
 
+using('a tag chosen on the timeline is what Summary and the flame graph are of', 'one', '#timeline', async (page) => {
+  await page.$$eval('main .table tbody tr', (rows) => rows.find((row) => /between/.test(row.textContent)).querySelector('button').click());
+  await until(page, () => /at=m\d/.test(window.location.hash));
+  assert.match(await textOf(page, '.chips'), /At tag between, /);
+  await go(page, 'summary');
+  assert.match(await textOf(page, 'main .chosen-facts'), /^At tag between, .* live in \d/);
+  await go(page, 'flame');
+  assert.match(await hashOf(page), /at=m\d/);
+});
+
+using('a printed table is no wider than the paper and says what it shows', 'one', '#table?filter=fn:main&cost=total', async (page) => {
+  await page.setViewport({ width: 720, height: 1000 });
+  await page.emulateMediaType('print');
+  assert.match(await textOf(page, 'header .printed'), /^Table · Allocated · filter fn:main$/);
+  assert.equal(await page.evaluate(() => document.querySelector('main table').getBoundingClientRect().width <= window.innerWidth), true);
+});
+
 using('a range dragged on the timeline is the range of every page', 'one', '#timeline', async (page) => {
   const plot = await (await page.$('.u-over')).boundingBox(), y = plot.y + plot.height / 2;
   await page.mouse.move(plot.x + plot.width * 0.5, y);

@@ -159,6 +159,7 @@ export class Shell {
           h('span', { class: 'args' }, ` ${(meta.args ?? []).slice(1).join(' ')}`),
         ),
         h('p', { class: 'facts' }, facts.filter(Boolean).join(' · ')),
+        h('p', { class: 'printed' }, this.#paperTitle()),
       ),
       h(
         'div',
@@ -169,6 +170,15 @@ export class Shell {
         h('button', { type: 'button', onclick: () => showShortcuts(), title: 'Keyboard shortcuts (?)', 'aria-label': 'Keyboard shortcuts' }, '?'),
       ),
     );
+  }
+
+  /** On paper there is no navigation and no toolbar to tell what is shown. */
+  #paperTitle() {
+    const page = this.#current(),
+      { state, view } = this.context();
+    const cost = page.costs ? view.cost.short : '',
+      filter = page.filter !== false && state.get('filter') ? `filter ${state.get('filter')}` : '';
+    return [page.title, cost, filter].filter(Boolean).join(' · ');
   }
 
   #recordingChooser() {

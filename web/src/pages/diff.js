@@ -80,13 +80,14 @@ class DiffPage {
     this.search = searchBox(context.state);
     this.graph = flameGraph({ label: LABEL, zoomed: (node) => this.zoom(node), found: (result) => this.search.tell(result) });
     this.sides = h('div', { class: 'toolbar' });
+    this.paper = h('p', { class: 'printed' });
     this.controls = h('div', { class: 'toolbar' });
     this.sum = h('p', { class: 'sum', role: 'status' });
     this.crumbs = h('nav', { class: 'crumbs', 'aria-label': 'Zoom' });
     this.chooser = h('div', { class: 'toolbar' });
     this.place = h('div');
     root.append(
-      this.sides, this.controls, this.sum, h('div', { class: 'toolbar' }, ...this.search.element, this.crumbs), this.graph.element,
+      this.sides, this.controls, this.paper, this.sum, h('div', { class: 'toolbar' }, ...this.search.element, this.crumbs), this.graph.element,
       h('p', { class: 'axis' }, '← share of bytes or calls, not time → (width: the larger of both sides)'),
       h('ul', { class: 'legend', 'aria-label': 'Colours and patterns' }, legendItems(LEGEND)),
       h('h2', null, 'Stacks that differ'), this.chooser, this.place,
@@ -129,6 +130,8 @@ class DiffPage {
     const chooser = (key, words, i) => h('label', { class: 'field' }, `${words} `,
       h('select', { onchange: (event) => state.set({ [key]: event.target.value, zoom: '' }) },
         momentsToChoose(this.context, sides[i]).map(([value, label]) => h('option', { value, selected: value === text[i] }, label))));
+    const words = sides.map((side, i) => momentsToChoose(this.context, side).find(([value]) => value === text[i])?.[1] ?? text[i]);
+    this.paper.textContent = `Before: ${words[0]}. After: ${words[1]}.`;
     const swap = () => state.set({ from: text[1], to: text[0], zoom: '' });
     refill(this.sides, chooser('from', 'Before', 0), chooser('to', 'After', 1), h('button', { type: 'button', onclick: swap }, 'Swap'));
   }

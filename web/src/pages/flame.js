@@ -156,6 +156,7 @@ class FlamePage {
 export default {
   id: 'flame',
   key: '3',
+  costs: true,
   title: 'Flame graph',
   render: (root, context) => new FlamePage(root, context),
 };

@@ -247,4 +247,4 @@ function draw(context, keep) {
   ];
 }
 
-export default drawnPage('source', 'Source', draw);
+export default drawnPage('source', 'Source', draw, { costs: true });

@@ -179,6 +179,7 @@ class TablePage {
 export default {
   id: 'table',
   key: '4',
+  costs: true,
   title: 'Table',
   render: (root, context) => new TablePage(root, context),
 };
