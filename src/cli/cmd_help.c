@@ -26,11 +26,13 @@ static int say_overview(void)
                 printf("  seep %-9s %s\n", command_list[i].name, command_list[i].purpose);
         puts("\nexamples:\n"
              "  seep ./server --port 8080      record it ('record' may be left out)\n"
-             "  seep report                    what the peak of the newest recording was\n"
+             "  seep html --open               the newest recording in the browser\n"
+             "  seep report                    the same as text: what the peak was made of\n"
              "  seep report --cost=live        what was not freed at the end\n"
              "  seep leaks                     what was lost\n"
              "  seep report --growth           what rises all the time\n"
-             "  seep snapshot 4711             a report from a running program\n"
+             "  seep top 4711                  where memory is in a running program\n"
+             "  seep snapshot 4711             a report from it\n"
              "  seep diff run.seep@1 @2        what changed between two snapshots\n"
              "\ntopics (seep help TOPIC):");
         for (size_t i = 0; i < TOPIC_COUNT; i++)

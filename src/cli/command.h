@@ -18,18 +18,18 @@
 #define COMMAND_LIST(X)                                                                                                \
         X(record, "[OPTIONS] [--] PROGRAM [ARG...]", "run a program and record its memory")                            \
         X(report, "[OPTIONS] [FILE]", "tell where the memory of a recording went")                                     \
-        X(leaks, "[OPTIONS] [FILE|PID]", "tell what a program lost, and what was released wrongly")                   \
-        X(check, "[OPTIONS] [FILE... | -- PROGRAM [ARG...]]", "for CI: fail when a run leaks or breaks a budget")      \
+        X(html, "[OPTIONS] [FILE | OLD NEW | PID]", "show a recording in a browser: one page, or served live")         \
+        X(top, "[OPTIONS] [PID|FILE]", "show where memory is as a process runs, or replay a recording")                \
+        X(leaks, "[OPTIONS] [FILE|PID]", "tell what a program lost, and what was released wrongly")                    \
         X(why, "[OPTIONS] [FILE|PID] ADDRESS|#SITE", "tell what keeps a block of memory alive")                        \
-        X(diff, "[OPTIONS] OLD NEW", "tell what changed between two recordings or two moments of one")                \
-        X(events, "[OPTIONS] [FILE]", "print every transaction of a recording made with --events")                       \
-        X(sql, "[OPTIONS] [FILE] [QUERY|-]", "ask a recording in SQL")                                                          \
-        X(html, "[OPTIONS] [FILE | OLD NEW | PID]", "show a recording in a browser: one page, or served live")        \
-        X(export, "--to FORM [OPTIONS] [FILE]", "write a recording in the form of another tool")                            \
+        X(diff, "[OPTIONS] OLD NEW", "tell what changed between two recordings or two moments of one")                 \
+        X(snapshot, "[OPTIONS] PID [LABEL]", "take a snapshot of a process that is being recorded")                    \
+        X(check, "[OPTIONS] [FILE... | -- PROGRAM [ARG...]]", "for CI: fail when a run leaks or breaks a budget")      \
+        X(export, "--to FORM [OPTIONS] [FILE]", "write a recording in the form of another tool")                       \
+        X(sql, "[OPTIONS] [FILE] [QUERY|-]", "ask a recording in SQL")                                                 \
+        X(events, "[OPTIONS] [FILE]", "print every transaction of a recording made with --events")                     \
         X(info, "[OPTIONS] [FILE]", "tell what a recording holds and whether it is whole")                             \
-        X(symbolize, "[OPTIONS] FILE", "store names in a recording, to read it anywhere")                               \
-        X(snapshot, "[OPTIONS] PID [LABEL]", "take a snapshot of a process that is being recorded")                       \
-        X(top, "[OPTIONS] [PID|FILE]", "show where memory is as a process runs, or replay a recording")                 \
+        X(symbolize, "[OPTIONS] FILE", "store names in a recording, to read it anywhere")                              \
         X(help, "[COMMAND|TOPIC]", "explain a command or a topic")
 
 /* Commands for the tool's own use, which nobody types: found by name, listed nowhere. */

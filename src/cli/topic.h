@@ -11,6 +11,8 @@
 #define TOPIC_LIST(X)                                                                                                  \
         X(peak, "what the peak is, and why a function's peak is something else")                                       \
         X(rss, "why the process is bigger than its heap")                                                              \
+        X(page, "what the page of 'seep html' shows, and how to pass it on")                                           \
+        X(live, "how to look at a program while it runs")                                                              \
         X(classes, "when memory that was not freed is a leak, and when not")                                           \
         X(roots, "what keeps memory in use; how to read 'seep why'")                                                   \
         X(suppressions, "how to silence leaks that are known")                                                         \
@@ -21,6 +23,7 @@
         X(tags, "what a program can tell by itself, with seep.h")                                                      \
         X(log, "every single allocation and release, in order")                                                        \
         X(filters, "how to look at a part of a recording")                                                             \
+        X(sampling, "a part of the blocks for all: for production, and for servers")                                   \
         X(symbols, "where names and lines come from, what to do without")                                              \
         X(formats, "the files and what reads them")                                                                    \
         X(config, "options that are always wanted")
