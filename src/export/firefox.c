@@ -378,12 +378,13 @@ static void put_markers(struct firefox *f, struct str *out)
 struct track {
         struct str time, count, number;
         uint32_t length;
-        uint64_t bytes, events;
+        uint64_t ms, bytes, events;
 };
 
 static void track_add(struct track *t, uint64_t ms, uint64_t bytes, uint64_t events)
 {
-        put_number(&t->time, t->length, ms);
+        t->ms = ms > t->ms ? ms : t->ms;
+        put_number(&t->time, t->length, t->ms);
         if (t->length)
                 str_char(&t->count, ',');
         str_format(&t->count, "%" PRId64, (int64_t)(bytes - t->bytes));
@@ -397,7 +398,6 @@ static void put_counter(const struct firefox *f, struct str *out)
 {
         const struct profile *p = f->in->profile;
         const struct span *span = &f->span;
-        bool peak = !span->has_peak;
         struct track t = { 0 };
 
         if (!span->first)
@@ -405,10 +405,8 @@ static void put_counter(const struct firefox *f, struct str *out)
         for (uint32_t i = span->first ? span->first - 1 : 0; i <= span->last; i++) {
                 const struct profile_slice *s = i < span->last ? &p->slices[i] : NULL;
 
-                if (!peak && (!s || s->ms > p->totals.peak_ms)) {
+                if (i == span->peak && span->has_peak)
                         track_add(&t, p->totals.peak_ms, p->totals.peak_bytes, t.events);
-                        peak = true;
-                }
                 if (s)
                         track_add(&t, s->ms, s->live_bytes, s->allocs + s->frees);
         }

@@ -42,6 +42,7 @@ struct massif {
         struct span span;
         struct str *out;
         uint32_t written; /* snapshots */
+        uint64_t ms;      /* of the last of them */
         uint64_t total;   /* of the snapshot being written */
 };
 
@@ -166,11 +167,12 @@ static void put_tree(struct massif *m, const uint64_t *bytes)
 /* BYTES are by sample of the stacks. */
 static void put_snapshot(struct massif *m, uint64_t ms, const uint64_t *bytes, const char *tree)
 {
+        m->ms = ms > m->ms ? ms : m->ms; /* the slice of a mark is a little later than it */
         m->total = 0;
         for (uint32_t i = 0; i < m->stacks->sample_count; i++)
                 m->total += (int64_t)bytes[i] > 0 ? bytes[i] : 0;
         str_format(m->out, "#-----------\nsnapshot=%u\n#-----------\ntime=%" PRIu64 "\nmem_heap_B=%" PRIu64 "\nmem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=%s\n",
-                   m->written++, ms, m->total, tree);
+                   m->written++, m->ms, m->total, tree);
         if (*tree != 'e')
                 put_tree(m, bytes);
 }
@@ -231,24 +233,21 @@ static void put_slices(struct massif *m)
         uint32_t *numbers = course_samples(m->stacks);
         uint64_t *bytes = heap_zero(m->stacks->sample_count, sizeof *bytes);
         uint8_t *chosen = choose_slices(p, &m->span);
-        bool peak = !m->span.has_peak;
         struct course course;
 
         course_start(&course, p, numbers, m->stacks->sample_count);
         if (!m->span.first)
-                put_snapshot(m, 0, bytes, peak && !m->span.last && !m->span.to_end ? "peak" : "empty");
+                put_snapshot(m, 0, bytes, !m->span.has_peak && !m->span.last && !m->span.to_end ? "peak" : "empty");
         for (uint32_t i = 0; i < m->span.last; i++) {
-                if (!peak && p->slices[i].ms > p->totals.peak_ms) {
+                if (i == m->span.peak && m->span.has_peak)
                         put_peak(m);
-                        peak = true;
-                }
                 course_step(&course, i);
                 for (uint32_t k = 0; k < course.changed_count; k++)
                         bytes[course.changed[k]] = course.sums[course.changed[k]].live_bytes;
                 if (chosen[i])
                         put_snapshot(m, p->slices[i].ms, bytes, tree_of(m, chosen[i]));
         }
-        if (!peak)
+        if (m->span.peak == m->span.last && m->span.has_peak)
                 put_peak(m);
         course_free(&course);
         free(chosen);

@@ -20,7 +20,8 @@ struct span {
         bool whole;             /* all of the run */
         bool to_end;            /* its last numbers are those of the run, not of a slice */
         bool to_peak;           /* ... are those of the peak */
-        bool has_peak;          /* the peak of the run is in it; where milliseconds do not tell, it is not */
+        bool has_peak;          /* the peak of the run is surely in it ... */
+        uint32_t peak;          /* ... and so many slices are before it */
 };
 
 /* false: there is no slice that early. */
