@@ -77,7 +77,7 @@ static int say_help(void)
                        "summary, timeline, flame graph, tables, leaks, owners, sizes, threads, source.\n"
                        "FILE defaults to the newest *.seep here. OLD and NEW are compared; each may be\n"
                        "FILE@WHEN, as for 'seep diff'. With --serve, a process that is being recorded\n"
-                       "(PID) is shown live.\n");
+                       "(PID) is shown live.\n\n");
         option_help(html_options, &out);
         str_text(&out, "\nexamples:\n"
                        "  seep html --open                     the newest recording, in a browser\n"

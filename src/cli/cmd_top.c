@@ -51,6 +51,7 @@
         X(TOP_COLOR, "color", 0, "WHEN", "auto (default), always, never", "auto|always|never")                         \
         X(TOP_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                     \
         NAMES_OPTIONS(X, TOP)                                                                                          \
+        X(TOP_HEAD_SAID, NULL, 0, NULL, "what is said:")                                                               \
         X(TOP_QUIET, "quiet", 'q', NULL, "no warnings")                                                                \
         X(TOP_HELP, "help", 'h', NULL, "this text")
 
