@@ -36,7 +36,7 @@ export const COSTS = [
     unit: 'bytes',
     bytes: 'alloc_bytes',
     count: 'allocs',
-    known: ['run', 'threads', 'peak', 'time', 'range'],
+    known: ['run', 'threads', 'time', 'range'],
     help: 'All bytes ever allocated, mostly freed again. Much more than the peak means churn, not use.',
   },
   {
@@ -46,7 +46,7 @@ export const COSTS = [
     unit: 'count',
     bytes: 'alloc_bytes',
     count: 'allocs',
-    known: ['run', 'threads', 'peak', 'time', 'range'],
+    known: ['run', 'threads', 'time', 'range'],
     help: 'How often memory was asked for, whatever the size.',
   },
   {
@@ -56,7 +56,7 @@ export const COSTS = [
     unit: 'count',
     bytes: null,
     count: 'temporary',
-    known: ['run', 'threads', 'peak'],
+    known: ['run', 'threads'],
     help: 'Allocations that their thread freed again as its very next event: strings and vectors made to be thrown away.',
   },
   {
@@ -66,7 +66,7 @@ export const COSTS = [
     unit: 'bytes',
     bytes: 'lost_bytes',
     count: 'lost_blocks',
-    known: ['run', 'peak'],
+    known: ['run'],
     help: 'Definitely lost and what hangs on it: no pointer leads there any more, it can never be freed.',
   },
   {
@@ -76,7 +76,7 @@ export const COSTS = [
     unit: 'bytes',
     bytes: 'possible_bytes',
     count: 'possible_blocks',
-    known: ['run', 'peak'],
+    known: ['run'],
     help: 'Reached only by pointers to the inside of blocks.',
   },
   {
@@ -86,7 +86,7 @@ export const COSTS = [
     unit: 'bytes',
     bytes: 'reachable_bytes',
     count: 'reachable_blocks',
-    known: ['run', 'peak'],
+    known: ['run'],
     help: 'Not freed, but a chain of pointers leads to it: caches, tables. No error.',
   },
 ];
@@ -101,5 +101,5 @@ export function costsOf(recording, of) {
 /** The wanted cost, or the nearest one that is known at the moment. */
 export function costAt(recording, id, of) {
   const known = costsOf(recording, of);
-  return known.find((cost) => cost.id === id) ?? known.find((cost) => cost.id === 'live') ?? COSTS[1];
+  return known.find((cost) => cost.id === id) ?? known.find((cost) => cost.id === (of === OF.PEAK ? 'peak' : 'live')) ?? COSTS[1];
 }

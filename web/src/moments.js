@@ -67,7 +67,7 @@ export function momentOf(recording, state) {
   }
   if (at === 'peak') {
     const ms = recording.totals.peak_ms ?? 0;
-    return { of: OF.PEAK, from: 0, to: ms, start: -1, end: recording.sliceAt(ms), text: `the peak, at ${momentText(ms)}` };
+    return { of: OF.PEAK, from: 0, to: ms, start: -1, end: recording.sliceAt(ms), text: `the peak, ${momentText(ms)}` };
   }
   const point = pointOf(recording, at);
   if (point) return { of: OF.TIME, from: 0, to: point.ms, start: -1, end: point.slice, text: point.text };

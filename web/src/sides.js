@@ -4,7 +4,7 @@
  *
  * A side is { index, when }: a recording of the page and "end", "peak", milliseconds or a mark; in the URL "0@peak", "0@m2" (keys from and to).
  */
-import { costsOf } from './costs.js';
+import { COSTS, costsOf } from './costs.js';
 import { stateWith } from './differ.js';
 import { moment as momentText } from './format.js';
 import { markName, momentOf, pointOf, textOfMark } from './moments.js';
@@ -74,7 +74,8 @@ export function viewOfSide({ recordings, state }, { index, when }, cost) {
 export function commonCosts({ recordings, state }, sides) {
   const [before, after] = sides.map(({ index, when }) => {
     const recording = recordings[index], at = atOf(recording, when, 'live');
-    return costsOf(recording, momentOf(recording, stateWith(state, { at, range: '' })).of);
+    const known = costsOf(recording, momentOf(recording, stateWith(state, { at, range: '' })).of);
+    return when === 'peak' ? COSTS.filter((cost) => known.includes(cost) || MOVING.includes(cost.id)) : known;
   });
   const both = before.filter((cost) => after.includes(cost));
   return sides[0].index === sides[1].index ? both.filter((cost) => MOVING.includes(cost.id)) : both;

@@ -168,12 +168,14 @@ function masked(values, mask) {
 const NOT_KNOWN = { [OF.THREADS]: 'by thread', [OF.RANGE]: 'of a range', [OF.TIME]: 'of a moment', [OF.PEAK]: 'of the peak', [OF.RUN]: 'of this recording' };
 
 /** What the numbers do not say by themselves. */
-function notesOf(state, moment, cost, wished) {
+function notesOf(moment, threads, cost, wished) {
   const notes = [];
   if (wished && wished !== cost.id)
     notes.push(`“${costNamed(wished)?.short ?? wished}” is not known ${NOT_KNOWN[moment.of]}: shown is “${cost.short}”.`);
   if (moment.of === OF.RANGE && cost.id === 'live')
     notes.push('How much more was live at the end of the range than at its start; what became less is not drawn.');
+  if (threads && moment.of !== OF.THREADS)
+    notes.push('Numbers of a moment are not known by thread: these are the stacks in which the thread allocated, with what all threads did there.');
   return notes;
 }
 
@@ -186,14 +188,14 @@ function make(recording, state) {
     ? columnsOfRun(recording)
     : moment.of === OF.RANGE || moment.of === OF.TIME
       ? columnsOfMoment(recording, moment)
-      : threads
+      : threads && moment.of === OF.RUN
         ? columnsOfThreads(recording, threads)
         : columnsOfRun(recording);
   if (moment.of === OF.PEAK && !still) {
     columns.live_bytes = columns.peak_bytes;
     columns.live_blocks = columns.peak_blocks;
   }
-  if (threads && (moment.of === OF.RUN || moment.of === OF.PEAK)) moment.of = OF.THREADS;
+  if (threads && moment.of === OF.RUN) moment.of = OF.THREADS;
   const cost = costAt(recording, state.get('cost'), moment.of);
   const included = select(recording, state, moment, columns, filter.terms, cost);
   if (threads && moment.of !== OF.THREADS) keepSitesOf(recording, threads, included);
@@ -212,7 +214,7 @@ function make(recording, state) {
     count,
     value,
     filterError: filter.error,
-    notes: notesOf(state, moment, cost, state.get('cost')),
+    notes: notesOf(moment, threads, cost, state.get('cost')),
   });
 }
 

@@ -188,3 +188,13 @@ test('a moment has a word that seep report understands', () => {
     ['begin:1', '7', 'begin:3', '4ms', '1500ms', ''],
   );
 });
+
+test('at the peak it is known what was live, of all threads, and nothing else', () => {
+  assert.deepEqual(costsOf(recording, 'peak').map((cost) => cost.id), ['peak', 'live']);
+  const whole = viewOf({ at: 'peak' }),
+    one = viewOf({ at: 'peak', thread: '2' }),
+    met = new Set(json.shares.site.filter((_, i) => json.shares.thread[i] === 2));
+  assert.equal(one.moment.of, 'peak');
+  assert.ok(one.notes.some((note) => /by thread/.test(note)));
+  for (const s of heapSites) assert.equal(one.value[s], met.has(s) ? whole.value[s] : 0);
+});

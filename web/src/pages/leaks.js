@@ -340,7 +340,7 @@ function draw(context, keep) {
             ? h(
                 'p',
                 null,
-                `Besides, ${bytes(leaks.suppressed.bytes)} in ${count(leaks.suppressed.blocks, 'block')} that are lost were suppressed by rules and are in no number above.`,
+                `Besides, ${bytes(leaks.suppressed.bytes)} in ${count(leaks.suppressed.blocks, 'block')} are suppressed by rules and in no number above.`,
               )
             : null,
         ]

@@ -87,6 +87,7 @@ function verdicts({ recording, state }) {
 /** What the lists below are of, where they are not of the whole run; null: they are. */
 function chosenFacts({ recording, state, view }) {
   const { live_bytes: live, live_blocks: blocks, allocs, alloc_bytes: size, frees } = view.totals,
+    calls = `, ${count(allocs, 'allocation')} of ${bytes(size)}, ${count(frees, 'release')}`,
     chips = chosenChips(recording, state).map((chip) => chip.text);
   if (state.get('filter')) chips.push(`Filter ${state.get('filter')}`);
   if (!chips.length) return null;
@@ -98,7 +99,7 @@ function chosenFacts({ recording, state, view }) {
     'p',
     { class: 'chosen-facts' },
     h('strong', null, `${chips.join(', ')}: `),
-    `${heap}, ${count(allocs, 'allocation')} of ${bytes(size)}, ${count(frees, 'release')}. `,
+    `${heap}${view.moment.of === 'peak' ? '' : calls}. `,
     h('span', { class: 'hint' }, 'The lists below are of this; figures and verdicts above are of the whole run.'),
   );
 }
@@ -196,7 +197,9 @@ export default {
       h(
         'div',
         { class: 'tops' },
-        costsOf(recording, view.moment.of).map((cost) => topOf(context, cost)),
+        costsOf(recording, view.moment.of)
+          .filter((cost) => view.moment.of !== 'peak' || cost.id === 'peak') // what was live then is the same
+          .map((cost) => topOf(context, cost)),
       ),
     );
     return { destroy: () => chart?.destroy() };

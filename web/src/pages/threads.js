@@ -68,6 +68,7 @@ function places(context, rows) {
   const all = sites.reduce((sum, s) => sum + size[s], 0);
   return section(
     `What ${row.name} allocates`,
+    view.moment.of === 'threads' ? null : h('p', { class: 'follow' }, view.notes.at(-1)),
     sites.length
       ? h(
           'div',
@@ -172,7 +173,7 @@ function draw(context, keep) {
   const { recording, state, view } = context,
     rows = threadRows(recording),
     notes = handOvers(rows),
-    narrowed = view.moment.of === 'time' || view.moment.of === 'range' || ['filter', 'size', 'life'].some((key) => state.get(key));
+    narrowed = ['time', 'range', 'peak'].includes(view.moment.of) || ['filter', 'size', 'life'].some((key) => state.get(key));
   return [
     lead('Which threads allocate and free, and which processes were recorded together.'),
     rows.length

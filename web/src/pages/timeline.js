@@ -354,7 +354,7 @@ class Timeline {
       fill(
         this.facts,
         h('strong', null, `At ${moment.text}: `),
-        `heap ${bytes(peak?.peak_bytes ?? value('live_bytes', end))} in ${number(peak?.peak_blocks ?? value('live_blocks', end))} blocks, RSS ${bytes(value('rss_bytes', end))}, ${number(value('allocs', end))} allocations so far`,
+        `heap ${bytes(peak?.peak_bytes ?? value('live_bytes', end))} in ${number(peak?.peak_blocks ?? value('live_blocks', end))} blocks, RSS ${bytes(value('rss_bytes', end))}${peak ? '' : `, ${number(value('allocs', end))} allocations so far`}`,
       );
   }
 
