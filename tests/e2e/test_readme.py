@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The examples of README.md that are commands with their output (`$ ...`, below "Moments"): they work as printed."""
+"""README.md: its examples that are commands with their output (`$ ...`, below "Moments") work as printed, and what it names is there."""
 import os
 import re
 import subprocess
@@ -58,3 +58,43 @@ def test_the_examples_work_as_printed(tmp_path, need):
         ours = [row for row in map(shape, wanted) if "service" in row]  # not what the C library of another machine does
         missing = [row for row in ours if row not in set(map(shape, rows))]
         assert not missing, f"{command}: {missing} not in {rows}"
+
+
+def option_table():
+    """{command: its options}"""
+    known = {}
+    for row in subprocess.run([harness.SEEP, "help", "--table"], capture_output=True, text=True, check=True).stdout.splitlines():
+        kind, *fields = row.split("\t")
+        if kind == "command":
+            options = known.setdefault(fields[0], set())
+        elif kind == "option":
+            options.update(f"{dash}{name}" for dash, name in (("-", fields[0]), ("--", fields[1])) if name)
+    return known
+
+
+def test_commands_and_options_that_are_named_exist():
+    known = option_table()
+    asked = []
+    for line in re.findall(r"^    (?:\$ )?(.+)$", README, flags=re.M):
+        for command in re.findall(r"(?:^|[|(;&] ?|next: +)seep ([^|;&#]+)", line):
+            words = command.split()
+            verb = words[0] if words[0] in known else "record"
+            mine = words[:next((i for i, w in enumerate(words) if verb == "record" and w.startswith("./")), len(words))]
+            asked += [(verb, option) for option in re.findall(r"(?<= )--?[a-z][\w-]*", " " + " ".join(mine))]
+    assert {verb for verb, _ in asked} >= {"record", "report", "html", "top", "export", "leaks", "events"}
+    assert [(verb, option) for verb, option in asked if option not in known[verb]] == []
+
+
+def test_pictures_are_there_small_and_told_in_words():
+    pictures = re.findall(r"!\[(.*?)\]\((.*?)\)", README)
+    assert len(pictures) >= 3
+    for words, path in pictures:
+        content = (harness.ROOT / path).read_bytes()
+        assert content.startswith(b"\x89PNG") and len(content) < 80_000, path
+        assert len(words.split()) > 8, path
+
+
+def test_every_file_that_is_named_exists():
+    named = set(re.findall(r"`((?:docs|src|demo|packaging)/[\w./-]+|[A-Z]+\.md)`", README))
+    assert len(named) > 8
+    assert [path for path in sorted(named) if not (harness.ROOT / path).exists()] == []
