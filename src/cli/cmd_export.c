@@ -89,9 +89,9 @@ static void usual_name(const struct export_form *form, struct str *out)
 
 static void list_forms(struct str *out)
 {
-        const size_t column = 36, option_column = 9;
+        const size_t column = 38, option_column = 11;
 
-        str_text(out, "FORM          USUAL NAME            WHO READS IT\n");
+        str_text(out, "  FORM          USUAL NAME            WHO READS IT\n");
         for (const struct export_form *form = export_forms; form->word; form++) {
                 struct str text = { 0 }, name = { 0 };
 
@@ -99,7 +99,7 @@ static void list_forms(struct str *out)
                 str_text(&text, form->purpose);
                 if (form->flags & EXPORT_EVENTS)
                         str_text(&text, "\nneeds a recording made with --events");
-                str_format(out, "%-12s  %-20s  ", form->word, str_get(&name));
+                str_format(out, "  %-12s  %-20s  ", form->word, str_get(&name));
                 option_text(str_get(&text), column, out);
                 str_free(&text);
                 str_free(&name);
@@ -109,7 +109,7 @@ static void list_forms(struct str *out)
                 struct str text = { 0 };
 
                 forms_with(followed[i].flag, &text);
-                str_format(out, "%-7s  ", followed[i].option);
+                str_format(out, "  %-7s  ", followed[i].option);
                 option_text(str_get(&text), option_column, out);
                 str_free(&text);
         }
