@@ -29,13 +29,15 @@ export function bothText(cost, size, count) {
 
 /** "parse_table  table.c:214": a link to the place in the table of stacks. */
 export function siteLink({ recording, state }, site, changes = {}) {
-  const frame = recording.siteFrame(site);
+  const frame = recording.siteFrame(site),
+    name = recording.siteName(site),
+    place = recording.placeOf(frame);
   return h(
     'a',
     { class: 'site', href: state.link({ page: 'table', site, ...changes }), title: recording.functionFullName(frame) },
-    h('code', null, folded(recording.siteName(site), SITE_COLUMNS)),
+    h('code', null, folded(name, SITE_COLUMNS)),
     ' ',
-    h('span', { class: 'place' }, recording.placeOf(frame)),
+    name.startsWith(`${place}+`) ? null : h('span', { class: 'place' }, place), // "libfoo.so+0x12" says it
   );
 }
 

@@ -43,7 +43,7 @@ function figures({ recording, state }) {
     figure(
       term('allocation', 'Allocations'),
       number(t.allocations),
-      `${seconds > 0 ? `${number(t.allocations / seconds)}/s, ` : ''}${bytes(t.bytes_allocated)} in all, ${share(t.temporary, t.allocations)} temporary`,
+      `${seconds > 0 ? `${number(Math.floor(t.allocations / seconds))}/s, ` : ''}${bytes(t.bytes_allocated)} in all, ${share(t.temporary, t.allocations)} temporary`,
       state.link({ page: 'table', cost: 'allocs' }),
     ),
     t.rss_peak_bytes
