@@ -35,9 +35,10 @@ def italic(text):
     return f"\\fI{escaped(text)}\\fR"
 
 
-def sentence(text):
-    """A line of help as a sentence, with options in bold."""
-    text = text[0].upper() + text[1:] if re.match(r"[a-z]+\b(?![-(.=])", text) else text
+def sentence(text, values=()):
+    """A line of help as a sentence, with options in bold.  A value keeps its letters."""
+    first = re.match(r"[a-z]+\b(?![-(.=])", text)
+    text = text[0].upper() + text[1:] if first and first[0] not in values else text
     text = escaped(text)
     text = re.sub(r"(?<![\w-])(\\-\\-[a-z][a-z\\-]*[a-z]|\\-[a-zA-Z])(?!\w)", r"\\fB\1\\fR", text)
     return text if text.endswith((".", ":")) else text + "."
@@ -64,7 +65,7 @@ def option_list(command, prose):
             head = entry.rstrip(":")
             lines.append(f'.SS "{escaped(head[0].upper() + head[1:])}"')
             continue
-        told = prose.get(entry.name) or [sentence("list the options" if entry.name == "help" else entry.help)]
+        told = prose.get(entry.name) or [sentence("list the options" if entry.name == "help" else entry.help, entry.values)]
         lines += [".TP", option_head(entry), *told, *option_values(entry, "\n".join(told))]
     return lines
 

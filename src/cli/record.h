@@ -49,8 +49,8 @@
         X(RECORD_EVENTS, "events", 0, NULL, "keep every allocation and release, in order (see seep events)")    \
         X(RECORD_MAX_FILE, "max-file", 0, "SIZE", "end the event log when it takes SIZE, like 1G")              \
         X(RECORD_HEAD_PUSH, NULL, 0, NULL, "for a continuous-profiling server (Pyroscope); implies --sample:")     \
-        X(RECORD_PUSH, "push", 0, "URL", "send a profile to URL every 10 s, like http://pyroscope:4040")        \
-        X(RECORD_PUSH_EVERY, "every", 0, "TIME", "... or each TIME")                                            \
+        X(RECORD_PUSH, "push", 0, "URL", "send profiles to URL, like http://pyroscope:4040")                     \
+        X(RECORD_PUSH_EVERY, "every", 0, "TIME", "one each TIME (10s)")                                         \
         X(RECORD_PUSH_LABEL, "label", 0, "KEY=VALUE", "put a label on what is sent (may be repeated)")          \
         X(RECORD_HEAD_WORDS, NULL, 0, NULL, "what is said:")                                                    \
         X(RECORD_NO_SUMMARY, "no-summary", 0, NULL, "no numbers at the end")                                    \
