@@ -265,6 +265,8 @@ static void judge_findings(struct judge *j, enum budget budget, uint64_t measure
                 return;
         if (budget != BUDGET_BAD_FREES)
                 v.reason = j->f->processes[j->f->process_count - 1].unknown;
+        else if (v.kept && j->recording->profile->totals.sample_bytes)
+                v.reason = "wrong releases are not known: it was recorded with --sample";
         v.kept = v.kept && !v.reason;
         worst = v.kept || v.reason ? NULL : break_findings(j, budget);
         if (worst) {

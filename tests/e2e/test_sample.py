@@ -77,6 +77,13 @@ def test_lists_of_blocks_and_sizes_tell_the_same_sums(seen):
     assert f" {live['live_blocks']:,} of ".encode() in seep("report", "--sizes", "--cost=live", file).stdout
 
 
+def test_that_no_release_went_wrong_is_not_claimed(seen):
+    file = seen.folder / "out.seep"
+    assert seep("report", "--errors", file).stdout == b"wrong releases are not known: it was recorded with --sample\n"
+    done = seep("check", "--max-bad-frees=0", file)
+    assert done.returncode == 1 and b"wrong releases are not known" in done.stdout
+
+
 def test_it_says_that_numbers_are_estimates_and_leaks_are_not_searched(seen):
     assert any("estimates" in w and "--sample" in w for w in seen.profile.json["warnings"])
     assert seen.profile.json["leaks"]["scanned"] is False
