@@ -29,8 +29,8 @@ def spelling(text):
 
 
 def options_of_tool(command):
-    """The left column of each line of the help text that begins with an option."""
-    lines = re.findall(r"^ {2,6}(-\S.*?)(?: {2,}.*)?$", say(command, "--help"), flags=re.M)
+    """The left column of each line of the help text that begins with an option, at the place of its letter or of its name."""
+    lines = re.findall(r"^(?: {2}(?=-\w)| {6})(-\S.*?)(?: {2,}.*)?$", say(command, "--help"), flags=re.M)
     return {spelling(line) for line in lines}
 
 
