@@ -364,6 +364,8 @@ static void judge_expression(struct judge *j, const char *expression)
         }
         if (v.unseen && !v.measured && p->meta.depth)
                 v.reason = "it was recorded with stacks too short to tell (--depth)";
+        else if (!v.measured && !v.reason && p->totals.sample_bytes)
+                v.reason = "it was recorded with --sample, so most allocations are not known";
         v.kept = !v.measured && !v.reason;
         v.idle = v.kept && is_idle(j, &filter.of[FILTER_INCLUDE]);
         made = add_verdict(j, v);

@@ -84,6 +84,11 @@ def test_that_no_release_went_wrong_is_not_claimed(seen):
     assert done.returncode == 1 and b"wrong releases are not known" in done.stdout
 
 
+def test_that_a_function_did_not_allocate_is_not_claimed(seen):
+    done = seep("check", "--no-alloc-in=truth", seen.folder / "out.seep")
+    assert done.returncode == 1 and b"most allocations are not known" in done.stdout
+
+
 def test_it_says_that_numbers_are_estimates_and_leaks_are_not_searched(seen):
     assert any("estimates" in w and "--sample" in w for w in seen.profile.json["warnings"])
     assert seen.profile.json["leaks"]["scanned"] is False
