@@ -45,7 +45,8 @@ static void add_figure(struct str *out, const char *name, uint64_t bytes)
         figure_size(out, (int64_t)bytes, false);
 }
 
-static void add_program(const struct screen_input *in, bool engine, struct str *out)
+/* SPARED: how many of engine and blocks, the least needed first, are left out. */
+static void add_program(const struct screen_input *in, int spared, struct str *out)
 {
         const struct picture *c = in->picture;
         struct str name = { 0 };
@@ -54,7 +55,7 @@ static void add_program(const struct screen_input *in, bool engine, struct str *
         text_cut(&name, 0, SCREEN_NAME);
         str_format(out, "%s (%u)  ", str_get(&name), c->p->meta.pid);
         figure_clock(out, c->now->ms);
-        if (engine && c->p->meta.engine && *c->p->meta.engine) {
+        if (!spared && c->p->meta.engine && *c->p->meta.engine) {
                 str_text(out, "  ");
                 text_name(out, c->p->meta.engine);
         }
@@ -63,9 +64,11 @@ static void add_program(const struct screen_input *in, bool engine, struct str *
         add_figure(out, "heap", c->now->sum.live_bytes);
         add_figure(out, "peak", c->peak_bytes);
         add_figure(out, "RSS", c->now->sum.rss_bytes);
-        str_text(out, "  ");
-        figure_count(out, c->now->sum.live_blocks, SCREEN_HEAP);
-        str_text(out, c->now->sum.live_blocks == 1 ? " block" : " blocks");
+        if (spared < 2) {
+                str_text(out, "  ");
+                figure_count(out, c->now->sum.live_blocks, SCREEN_HEAP);
+                str_text(out, c->now->sum.live_blocks == 1 ? " block" : " blocks");
+        }
         str_free(&name);
 }
 
@@ -74,11 +77,12 @@ static void make_head(struct screen *s, const struct screen_input *in)
         struct screen_line *line = add_line(s);
 
         line->style = SCREEN_BOLD;
-        add_program(in, true, &line->text);
-        if (text_columns(&line->text, 0) <= in->columns)
-                return;
-        str_clear(&line->text);
-        add_program(in, false, &line->text);
+        for (int spared = 0; spared <= 2; spared++) {
+                str_clear(&line->text);
+                add_program(in, spared, &line->text);
+                if (text_columns(&line->text, 0) <= in->columns)
+                        return;
+        }
 }
 
 /* ---- its course ---- */

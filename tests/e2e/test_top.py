@@ -125,6 +125,9 @@ def test_lines_are_as_wide_as_asked_and_plain(steps, recorder):
         text = top("--batch", 1, path, columns=columns, LC_ALL="C").stdout
         assert max(map(len, text.splitlines())) <= columns
         assert re.fullmatch(r"[ -~\n]*", text)
+    whole = top("--batch", 1, path, columns=132).stdout.splitlines()[0]
+    for columns in range(whole.index("  heap") + 40, len(whole)):  # what has no room is left out, not cut into another number
+        assert top("--batch", 1, path, columns=columns).stdout.splitlines()[0].split()[-1] in ("block", "blocks", whole.split("RSS ")[1].split()[0])
     assert max(map(len, top("--batch", 1, path, columns="wide").stdout.splitlines())) <= 80
     assert "▼LIVE" in top("--batch", 1, path).stdout and "*LIVE" in top("--batch", 1, path, LC_ALL="C").stdout
 
