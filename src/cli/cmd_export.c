@@ -219,6 +219,8 @@ static int check_followed(const struct wish *w)
         struct str able = { 0 };
         int status = 0;
 
+        if (r->request.depth_merge && (!(w->form->flags & EXPORT_FOLLOWS_FILTERS) || (w->form->flags & EXPORT_EVENTS)))
+                return message_usage("export", "--to %s has whole stacks: it knows no --depth-merge", w->form->word);
         for (size_t i = 0; i < sizeof followed / sizeof *followed && !status; i++) {
                 bool filter = followed[i].flag == EXPORT_FOLLOWS_FILTERS;
 

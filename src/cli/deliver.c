@@ -29,6 +29,13 @@ static bool is_device(const char *path)
         return stat(path, &st) == 0 && (S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode));
 }
 
+static bool is_folder(const char *path)
+{
+        struct stat st;
+
+        return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 static bool is_recording(const char *path)
 {
         char head[FORMAT_MAGIC_BYTES];
@@ -49,12 +56,16 @@ bool deliver_may_replace(const char *path, struct err *e)
 static int create(const struct deliver *d, struct err *e)
 {
         int how = is_device(d->output) ? 0 : O_CREAT | (d->force ? O_TRUNC : O_EXCL);
+        bool there;
         int fd;
 
         if (d->force && !deliver_may_replace(d->output, e))
                 return -1;
         fd = open(d->output, O_WRONLY | O_CLOEXEC | how, 0666);
-        if (fd < 0 && errno == EEXIST)
+        there = fd < 0 && errno == EEXIST;
+        if (there && is_folder(d->output))
+                err_set(e, ERR_EXIT_USAGE, "cannot write %s: it is a directory", d->output);
+        else if (there)
                 err_set(e, ERR_EXIT_USAGE, "%s exists already: -f replaces it", d->output);
         else if (fd < 0)
                 err_sys(e, ERR_EXIT_USAGE, "cannot write %s", d->output);

@@ -56,7 +56,7 @@ static bool fill(sqlite3 *db, const struct export_input *in)
 {
         const struct selection whole = { .profile = in->profile, .node_count = in->profile->node_count };
         struct sqlite_parts m = { .p = in->profile, .symbols = in->symbols, .sel = in->sel, .resources = in->resources ? in->resources : &whole,
-                                  .whole = &whole, .rows = { .db = db } };
+                                  .whole = &whole, .filter = in->request ? in->request->filter : NULL, .rows = { .db = db } };
         char *marks = sqlite3_mprintf("PRAGMA user_version = %d; PRAGMA application_id = %d;", DATABASE_SCHEMA, DATABASE_APPLICATION);
         bool good = run_sql(db, "PRAGMA journal_mode = OFF; PRAGMA temp_store = MEMORY; BEGIN") && run_sql(db, marks) && run_sql(db, sqlite_tables);
 

@@ -18,6 +18,7 @@ struct sqlite_parts {
         const struct profile *p;
         struct symbols *symbols;
         const struct selection *sel, *resources, *whole; /* whole: the profile's own tree, without rows */
+        const struct filter *filter; /* whose threads are shown; NULL: all */
         struct rows rows;
         uint8_t *chosen;      /* by site: part of the selection */
         struct frames frames; /* place[node] + level is the id of a frame, less 1 */

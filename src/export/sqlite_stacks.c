@@ -217,6 +217,8 @@ static void put_shares(struct sqlite_parts *m)
 
                 if (share->site >= m->p->site_count || !m->chosen[share->site])
                         continue;
+                if (share->thread < m->p->thread_count && !filter_thread(m->filter, &m->p->threads[share->thread]))
+                        continue;
                 rows_number(&m->rows, m->sel->leaders[share->site]);
                 rows_number(&m->rows, share->thread);
                 rows_number(&m->rows, share->allocs);

@@ -59,6 +59,9 @@ def test_list_explains_every_form(export):
     (("--to", "collapsed", "--at", "nowhere"), "nowhere"),
     (("--to", "collapsed", "--at", "hosted", "--range", "descended..hosted"), "contradict"),
     (("--to", "collapsed", "-i", "("), "-i"),
+    (("--to", "junit", "--depth-merge", "2"), "--depth-merge"),
+    (("--to", "heaptrack", "--depth-merge", "2"), "--depth-merge"),
+    (("--to", "collapsed", "-o", "/"), "it is a directory"),
 ])
 def test_wrong_words(export, options, words):
     done = export.seep("export", *options, export.recording)

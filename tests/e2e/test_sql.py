@@ -212,6 +212,13 @@ def test_filters_choose_the_stacks(compiler, recorder):
     seep("export", "--to", "sqlite", "--at", "peak", "-o", file.with_suffix(".db"), file, status=2)
 
 
+def test_only_the_chosen_threads_have_shares(compiler, recorder):
+    file = recorder.record(compiler.build("exports.cpp")).folder / "out.seep"
+    database = sqlite3.connect(exported(file, "--thread", "worker-1"))  # worker-2 has the same stacks
+    assert database.execute("SELECT name FROM by_thread").fetchall() == [("worker-1",)]
+    assert database.execute("SELECT sum(bytes_allocated) FROM share").fetchone() == database.execute("SELECT sum(bytes_allocated) FROM site").fetchone()
+
+
 # ---- the documented queries ----
 
 def table(text):
