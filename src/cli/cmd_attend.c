@@ -245,11 +245,14 @@ static int observe(struct attend *a, int fd)
         struct session_end end;
         struct err e = { 0 };
         struct session *s = NULL;
+        int status;
 
         if (!prepare_output(a, &e) || !record_open_push(&a->wishes, false, &a->push, &e) || !(s = session_open(&options, &e))) {
                 push_close(a->push);
                 answer(fd, "-");
-                return message_error(&e);
+                status = message_error(&e);
+                message("nothing is recorded");
+                return status;
         }
         if (a->pid)
                 session_take_over(s, a->pid);

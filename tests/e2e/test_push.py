@@ -279,6 +279,13 @@ def test_the_library_alone_pushes_too_and_writes_no_recording(steps, tmp_path):
     assert done.status == 0 and done.stderr == b"" and not list(tmp_path.glob("*.seep"))
 
 
+def test_a_wrong_url_in_the_environment_is_told_and_the_program_runs(steps, tmp_path):
+    with Started(tmp_path, steps, "+red:1:1", "exit:3", env={"SEEP_OPTIONS": "--push ftp://x"}) as program:
+        done = program.finish()
+    assert done.status == 3
+    assert done.stderr == b"seep: 'ftp://x' is no URL to push to: http://HOST:PORT or https://HOST:PORT is one\nseep: nothing is recorded\n"
+
+
 def test_what_cannot_work_is_told_before_the_program_starts(recorder, steps, compiler, tmp_path):
     empty = tmp_path / "nothing.c"
     empty.write_text("int nothing;")
