@@ -30,17 +30,17 @@ void resident_free(struct resident *r)
         *r = (struct resident){ 0 };
 }
 
-/* "55d0c0000000-55d0c0021000 rw-p 00000000 00:00 0    [heap]" of LENGTH bytes; false: another line. */
+/* "55d0c0000000-55d0c0021000 rw-p 00000000 00:00 0    [heap]" of LENGTH bytes; false: another line.  What is before the name is copied:
+ * sscanf() looks for the end of the whole text first, and that of a program with many mappings has megabytes. */
 static bool parse_head(const char *line, size_t length, struct profile_mapping *out)
 {
         unsigned long long start, end;
-        char rights[5];
+        char head[128], rights[5];
         int name = 0;
 
-        if (sscanf(line, "%llx-%llx %4s %*x %*s %*u %n", &start, &end, rights, &name) != 3 || !name)
+        snprintf(head, sizeof head, "%.*s", (int)(length < sizeof head ? length : sizeof head - 1), line);
+        if (sscanf(head, "%llx-%llx %4s %*x %*s %*u %n", &start, &end, rights, &name) != 3 || !name)
                 return false;
-        if ((size_t)name > length) /* there is none: the space ran over the end of the line */
-                name = (int)length;
         *out = (struct profile_mapping){
                 .start = start,
                 .end = end,
@@ -54,12 +54,12 @@ static bool parse_head(const char *line, size_t length, struct profile_mapping *
 
 static void parse_number(const char *line, struct profile_mapping *to)
 {
-        unsigned long long kib;
+        static const char rss[] = "Rss:", anonymous[] = "Anonymous:";
 
-        if (sscanf(line, "Rss: %llu", &kib) == 1)
-                to->rss_bytes = kib * 1024;
-        else if (sscanf(line, "Anonymous: %llu", &kib) == 1)
-                to->anonymous_bytes = kib * 1024;
+        if (strncmp(line, rss, sizeof rss - 1) == 0)
+                to->rss_bytes = strtoull(line + sizeof rss - 1, NULL, 10) * 1024;
+        else if (strncmp(line, anonymous, sizeof anonymous - 1) == 0)
+                to->anonymous_bytes = strtoull(line + sizeof anonymous - 1, NULL, 10) * 1024;
 }
 
 static bool is_head(const char *line)

@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/str.h"
 #include "observe/resident.h"
 #include "tap.h"
 
@@ -76,4 +78,27 @@ TEST(touched_memory_is_resident)
         munmap(at, bytes);
 }
 
-TAP_MAIN(mappings_have_their_name_rights_and_numbers, what_is_no_list_gives_none, touched_memory_is_resident)
+/* As many as a program may have: with a search for the end of the text in each line this took minutes. */
+TEST(the_list_of_65530_mappings_is_read_at_once)
+{
+        enum { MANY = 65530 };
+        struct profile_mapping *m;
+        struct str list = { 0 };
+        uint64_t begin_ns;
+
+        for (uint32_t i = 0; i < MANY; i++)
+                str_format(&list,
+                           "7f00%04x0000-7f00%04x2000 rw-p 00000000 00:00 0 \nSize: 8 kB\nRss: %u kB\nReferenced: 8 kB\n"
+                           "Anonymous: 4 kB\nAnonHugePages: 0 kB\n",
+                           i, i, i % 9);
+        begin_ns = clock_now_ns();
+        is_equal(resident_parse(str_get(&list), &m), MANY);
+        is_true(clock_now_ns() - begin_ns < 10000000000ull);
+        is_equal(m[MANY - 1].rss_bytes, (MANY - 1) % 9 * 1024);
+        is_equal(m[MANY - 1].anonymous_bytes, 4096);
+        free_all(m, MANY);
+        str_free(&list);
+}
+
+TAP_MAIN(mappings_have_their_name_rights_and_numbers, what_is_no_list_gives_none, touched_memory_is_resident,
+         the_list_of_65530_mappings_is_read_at_once)
