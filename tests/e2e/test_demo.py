@@ -52,6 +52,18 @@ def test_the_commands_that_the_demo_prints_work_as_printed(need):
     assert again.stdout.count("remember_failure") >= 2 * demo.stdout.count("remember_failure") > 0
 
 
+def test_the_shop_of_the_pictures_loses_baskets_only(tmp_path, need):
+    need("g++")
+    shop = tmp_path / "shop"
+    built = call("g++", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-Iinclude", "demo/shop.cpp", "-o", shop)
+    assert built.returncode == 0, built.stderr
+    assert call(harness.SEEP, "-o", tmp_path / "shop.seep", shop, 1).returncode == 0
+    report = json.loads(call(harness.SEEP, "report", "--json", tmp_path / "shop.seep").stdout)
+    names = [{report["frames"][f]["function"].split("(")[0] for f in s["stack"]} for s in report["sites"] if s["leak"]["definite"]["blocks"]]
+    assert names and all("Shop::order" in stack for stack in names)
+    assert report["complete"]
+
+
 def test_a_newcomer_waits_for_what_the_demo_needs_only(tmp_path):
     fresh = tmp_path / "fresh"
     assert call("meson", "setup", fresh).returncode == 0
