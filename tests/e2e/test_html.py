@@ -265,9 +265,8 @@ def test_two_moments_of_one_recording_are_that_recording_once(steps, recorder):
     seen, file = record(recorder, steps, *STEPS)
     page = pages.page_of(f"{file}@early", "@late")
     assert len(page.recordings) == 1
-    marks = {page.one.text(m["label"]): m["ms"] for m in page.one.rows("marks")}
-    assert page.data["compare"] == {"old": {"recording": 0, "ms": marks["early"], "word": "early"},
-                                    "new": {"recording": 0, "ms": marks["late"], "word": "late"}}
+    marks = {page.one.text(m["label"]): {"mark": i, "ms": m["ms"]} for i, m in enumerate(page.one.rows("marks"))}
+    assert page.data["compare"] == {"old": {"recording": 0, **marks["early"], "word": "early"}, "new": {"recording": 0, **marks["late"], "word": "late"}}
     nowhere = pages.answer("-o", "-", f"{file}@early", "@nowhere")
     assert nowhere.returncode == 2 and b"nowhere" in nowhere.stderr and not nowhere.stdout
 
