@@ -3,7 +3,7 @@
  * message.c -- lines of ours to the user.
  *
  * Room:   outside, cli/ only.
- * Keeps:  one write per message, so that lines of several processes do not mix; every line begins "seep: ".
+ * Keeps:  one write per message, so that lines of several processes do not mix; every message begins "seep: "; on a terminal, lines break between words.
  */
 #include "cli/message.h"
 
@@ -11,11 +11,49 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/heap.h"
 #include "base/io.h"
 #include "base/str.h"
+
+#define PREFIX "seep: "
+
+/* Of stderr; 0 when it is no terminal, or one that does not tell. */
+static size_t columns_of_stderr(void)
+{
+        struct winsize size;
+
+        return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+/* How much of LENGTH bytes goes into COLUMNS: up to a space; a longer word stays whole. */
+static size_t fitting(const char *text, size_t length, size_t columns)
+{
+        size_t end = 0;
+
+        if (length <= columns)
+                return length;
+        for (size_t i = 1; i < length && (i <= columns || !end); i++)
+                if (text[i] == ' ')
+                        end = i;
+        return end ? end : length;
+}
+
+void message_line(const char *text, size_t length, struct str *out)
+{
+        size_t columns = columns_of_stderr(), room = columns > 2 * strlen(PREFIX) ? columns - strlen(PREFIX) : length;
+        size_t part = fitting(text, length, room);
+
+        str_text(out, PREFIX);
+        str_bytes(out, text, part);
+        for (; part < length; part += 1 + fitting(text + part + 1, length - part - 1, room)) {
+                str_format(out, "\n%*s", (int)strlen(PREFIX), "");
+                str_bytes(out, text + part + 1, fitting(text + part + 1, length - part - 1, room));
+        }
+        str_char(out, '\n');
+}
 
 static void put_lines(const char *text)
 {
@@ -24,9 +62,7 @@ static void put_lines(const char *text)
         while (*text) {
                 size_t length = strcspn(text, "\n");
 
-                str_text(&out, "seep: ");
-                str_bytes(&out, text, length);
-                str_char(&out, '\n');
+                message_line(text, length, &out);
                 text += length + (text[length] == '\n');
         }
         fflush(stdout);

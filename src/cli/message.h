@@ -7,9 +7,15 @@
 #ifndef SEEP_CLI_MESSAGE_H
 #define SEEP_CLI_MESSAGE_H
 
+#include <stddef.h>
+
 #include "base/err.h"
+#include "base/str.h"
 
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Append "seep: ", TEXT and a newline to what will be written to stderr, in lines that fit if it is a terminal. */
+void message_line(const char *text, size_t length, struct str *out);
 
 /* Print E and return the status to exit with (e->exit_code, or 1 when none was chosen). */
 int message_error(const struct err *e);

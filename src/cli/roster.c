@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "cli/message.h"
 #include "report/text.h"
 
 #define ROSTER_LISTED_MAX 5u  /* other processes named one by one */
@@ -116,16 +117,18 @@ bool roster_choose(const struct roster *r, struct roster_choice *choice)
 void roster_explain(const struct roster *r, const char *program, struct str *out)
 {
         const struct roster_entry *e = chosen(r);
+        struct str line = { 0 };
 
         if (!e || e == &r->main)
                 return;
-        str_format(out, "seep: most of the work was done by pid %" PRIu32 ", not by %s itself", r->rows[e->row].pid, program);
+        str_format(&line, "most of the work was done by pid %" PRIu32 ", not by %s itself", r->rows[e->row].pid, program);
         if (r->main.filled) {
-                str_text(out, " (");
-                text_number(out, (int64_t)allocations(&r->main));
-                str_text(out, allocations(&r->main) == 1 ? " allocation)" : " allocations)");
+                str_text(&line, " (");
+                text_number(&line, (int64_t)allocations(&r->main));
+                str_text(&line, allocations(&r->main) == 1 ? " allocation)" : " allocations)");
         }
-        str_char(out, '\n');
+        message_line(str_get(&line), line.length, out);
+        str_free(&line);
 }
 
 static int by_peak(const void *a, const void *b)
@@ -139,11 +142,15 @@ static int by_peak(const void *a, const void *b)
 
 static void list_row(const struct roster_row *row, struct str *out)
 {
-        str_format(out, "seep: also %s (pid %" PRIu32 "): peak ", row->program, row->pid);
-        text_size(out, (int64_t)row->peak_bytes);
-        str_text(out, ", ");
-        text_number(out, (int64_t)row->allocations);
-        str_format(out, " allocation%s, in %s\n", row->allocations == 1 ? "" : "s", row->path);
+        struct str line = { 0 };
+
+        str_format(&line, "also %s (pid %" PRIu32 "): peak ", row->program, row->pid);
+        text_size(&line, (int64_t)row->peak_bytes);
+        str_text(&line, ", ");
+        text_number(&line, (int64_t)row->allocations);
+        str_format(&line, " allocation%s, in %s", row->allocations == 1 ? "" : "s", row->path);
+        message_line(str_get(&line), line.length, out);
+        str_free(&line);
 }
 
 void roster_list(const struct roster *r, struct str *out)
