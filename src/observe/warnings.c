@@ -102,9 +102,9 @@ void warnings_ledger(const struct view *v, uint64_t senseless, struct profile *p
                 collect_warn(p, "%" PRIu64 " of %" PRIu64 " stacks differ from backtrace()",
                              h->verify_backtrace_differences, h->verify_backtraces);
         if (h->sample_bytes)
-                collect_warn(p, "numbers are estimates: one block in %" PRIu64 " bytes was recorded (--sample), each for many; leaks and wrong "
+                collect_warn(p, "numbers are estimates: one block in %" PRIu64 "%s was recorded (--sample), each for many; leaks and wrong "
                                 "releases cannot be told",
-                             h->sample_bytes);
+                             h->sample_bytes % 1024 ? h->sample_bytes : h->sample_bytes / 1024, h->sample_bytes % 1024 ? " bytes" : " KiB");
         warn_about_limit(h, p);
         warn_about_switch(h, p);
 }

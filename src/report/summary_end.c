@@ -171,6 +171,17 @@ void summary_not_freed(struct summary *m)
         str_text(m->out, running ? " so far\n" : " at the end\n");
 }
 
+void summary_all_freed(struct summary *m)
+{
+        if (!m->p->totals.sample_bytes) {
+                str_text(m->out, "everything on the heap was freed");
+                return;
+        }
+        str_text(m->out, "every block of the sample was freed; less than some ");
+        text_size(m->out, (int64_t)m->p->totals.sample_bytes);
+        str_text(m->out, " may be left");
+}
+
 /* Lines left for stacks when everything else has its place. */
 static uint32_t summary_room(const struct summary *m, uint32_t below)
 {
@@ -188,7 +199,9 @@ void summary_end(struct summary *m, uint32_t below)
         str_char(m->out, '\n');
         room = summary_room(m, below);
         if (!m->p->totals.live_blocks) {
-                str_text(m->out, "  everything on the heap was freed\n");
+                str_text(m->out, "  ");
+                summary_all_freed(m);
+                str_char(m->out, '\n');
                 return;
         }
         if (m->lost)

@@ -59,6 +59,7 @@ void summary_modules(struct summary *m);
 void summary_errors(struct summary *m);
 void summary_lost(struct summary *m);
 void summary_not_freed(struct summary *m);
+void summary_all_freed(struct summary *m); /* as far as a sample can tell */
 void summary_site(struct summary *m, uint32_t number); /* of the stacks to be named */
 
 /* Append BEFORE, "12.0 KiB in 3 blocks" and BEHIND. */

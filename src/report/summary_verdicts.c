@@ -48,14 +48,16 @@ static void add_verdict(struct summary_verdicts *v, struct summary *m, struct su
         str_free(&text);
 }
 
-/* "    1.   12.0 KiB       3 blocks  grows: f": without its number in the list, in one column. */
+/* "    1.   12.0 KiB       3 blocks  grows: f" becomes "12.0 KiB in 3 blocks, grows: f". */
 static void add_stack(const char *line, struct str *out)
 {
+        uint32_t words = 0;
+
         line = strchr(line, '.') + 1;
-        for (size_t gap; *line; line += gap) {
+        for (size_t gap; *line; line += gap, words++) {
                 gap = strspn(line, " ");
                 if (gap && out->length)
-                        str_char(out, ' ');
+                        str_text(out, words == 2 ? " in " : words == 4 ? ", " : " ");
                 gap += strcspn(line + gap, " ");
                 str_bytes(out, line + strspn(line, " "), gap - strspn(line, " "));
         }
@@ -66,8 +68,8 @@ static void add_left(struct summary_verdicts *v, struct summary *m)
         const struct leaks *l = &m->leaks;
 
         if (!m->p->totals.live_blocks) {
-                str_text(m->out, "everything on the heap was freed");
-                add_verdict(v, m, (struct summary_verdict){ SUMMARY_GOOD, SUMMARY_ABOUT_LEAKS, 0, NULL });
+                summary_all_freed(m);
+                add_verdict(v, m, (struct summary_verdict){ m->p->totals.sample_bytes ? SUMMARY_INFO : SUMMARY_GOOD, SUMMARY_ABOUT_LEAKS, 0, NULL });
                 return;
         }
         if (m->lost)

@@ -182,6 +182,11 @@ TEST(all_freed_is_said)
         has_text(text, "everything on the heap was freed");
         is_true(!strstr(text, "NOT FREED") && !strstr(text, "--cost live"));
         free(text);
+        p.totals.sample_bytes = 65536;
+        text = summary_of(&p, "x.seep");
+        has_text(text, "  every block of the sample was freed; less than some 64.0 KiB may be left\n");
+        is_true(!strstr(text, "everything"));
+        free(text);
         profile_free(&p);
 }
 
