@@ -312,18 +312,19 @@ static bool is_query(const char *operand)
         return strcmp(operand, "-") == 0 || (strpbrk(operand, " \t\n;(") && access(operand, F_OK) != 0);
 }
 
-/* [FILE] [QUERY|-].  0, or the status after a message. */
+/* [FILE] [QUERY|-], or the other way round.  0, or the status after a message. */
 static int take_operands(struct sql *q, int count, char **operands)
 {
         const char *query = NULL;
+        bool swapped = count == 2 && is_query(operands[0]) && !is_query(operands[1]);
         struct err e = { 0 };
 
         if (count > 2)
                 return message_usage("sql", "one recording and one query, not also '%s' (quotes around the query are needed)", operands[2]);
         if (count == 2 || (count == 1 && !is_query(operands[0])))
-                q->file = heap_text(operands[0]);
+                q->file = heap_text(operands[swapped]);
         if (count == 2 || (count == 1 && is_query(operands[0])))
-                query = operands[count - 1];
+                query = operands[swapped ? 0 : count - 1];
         if (q->result.no_header && q->result.form == SQL_FORM_JSON)
                 return message_usage("sql", "--json has the names in every row: --no-header is for tables and --csv");
         if (q->schema && (q->result.form != SQL_FORM_TABLE || q->result.no_header))

@@ -283,7 +283,7 @@ def test_long_tables_are_whole(file):
 
 def test_where_file_and_query_come_from(file):
     folder = file.parent
-    for words, stdin in ((("SELECT 42 AS a",), b""), (("out.seep", "SELECT 42 AS a"), b""), (("out.seep", "-"), b"SELECT 42 AS a"), (("-",), b"SELECT 42 AS a;\n"),
+    for words, stdin in ((("SELECT 42 AS a",), b""), (("out.seep", "SELECT 42 AS a"), b""), (("SELECT 42 AS a", "out.seep"), b""), (("out.seep", "-"), b"SELECT 42 AS a"), (("-",), b"SELECT 42 AS a;\n"),
                          (("out.seep",), b"SELECT 42 AS a"), ((), b"SELECT 42 AS a")):
         assert seep("sql", *words, stdin=stdin, cwd=folder).stdout.split() == [b"a", b"42"]
 
