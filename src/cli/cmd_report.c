@@ -48,8 +48,8 @@ static int show(struct report *r, const char *file)
 
         if (!file_read(&p, file, &e)) {
                 if (strspn(file, "0123456789") == strlen(file))
-                        snprintf(e.text, sizeof e.text, "%s is no recording. A process that is being recorded is asked with 'seep leaks %s', "
-                                 "'seep why %s ADDRESS' or 'seep snapshot %s'", file, file, file, file);
+                        snprintf(e.text, sizeof e.text, "%s is no recording. A process that is being recorded is asked with 'seep top %s', "
+                                 "'seep html --serve %s', 'seep leaks %s', 'seep why %s ADDRESS' or 'seep snapshot %s'", file, file, file, file, file, file);
                 return message_error(&e);
         }
         if (p.truncated && !r->quiet)

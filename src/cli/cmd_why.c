@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/quantity.h"
 #include "cli/command.h"
@@ -135,6 +136,9 @@ static int take_operands(struct question *q, int count, char **words)
 
         if (target && is_site(target, &q->site))
                 q->by_site = true;
+        else if (target && !is_address(target, &q->address) && access(target, F_OK) == 0)
+                return message_usage("why", "which block of %s? An ADDRESS (0x55d0c3a0e2a0) or a #SITE (#12) is expected behind it; 'seep leaks %s' and "
+                                            "'seep report --retained=sites %s' list sites", target, target, target);
         else if (target && !is_address(target, &q->address))
                 return message_usage("why", "'%s' is no address (0x55d0c3a0e2a0) and no site (#12)", target);
         else if (!target && !q->by_site)

@@ -12,6 +12,7 @@
 
 #include "attach/program.h"
 #include "attach/spawn.h"
+#include "base/quantity.h"
 #include "cli/message.h"
 #include "observe/output.h"
 #include "report/memlog.h"
@@ -137,6 +138,18 @@ static struct session_options make_options(struct run *r)
         return o;
 }
 
+/* As program_find(); "--sample 64k ./program" takes 64k for the program. */
+static char *find_program(const struct run *r, struct err *e)
+{
+        const char *name = r->program_argv[0];
+        char *file = program_find(name, e);
+        uint64_t size;
+
+        if (!file && r->wishes->sample_given && r->program_argv[1] && quantity_size(name, &size))
+                err_set(e, e->exit_code, "%s: not found in PATH; if it is the size of --sample, write --sample=%s", name, name);
+        return file;
+}
+
 int run_program(struct run *r)
 {
         const struct record *wishes = r->wishes;
@@ -147,7 +160,7 @@ int run_program(struct run *r)
         char *file = NULL, *agent = NULL;
         int status = -1;
 
-        if (spawn_user(wishes->user, &user, &e) && (file = program_find(r->program_argv[0], &e)) &&
+        if (spawn_user(wishes->user, &user, &e) && (file = find_program(r, &e)) &&
             program_check(file, &user, &e) && (agent = spawn_find_agent(&e)) &&
             output_prepare(&output, wishes->pattern ? wishes->pattern : OUTPUT_DEFAULT, wishes->force, &e) &&
             record_open_push(wishes, true, &r->push, &e)) {

@@ -118,8 +118,10 @@ static bool none_such(const struct profile *p, const char *word, struct err *e)
         list_marks(p, &all);
         if (!all.length)
                 str_text(&all, "no tags and no snapshots");
-        err_set(e, ERR_EXIT_USAGE, "no moment '%s': the recording has %s; start, peak, end and times like 1.5s work always%s",
-                word, str_get(&all), is_whole_number(word) ? " (a number alone is that of a snapshot)" : "");
+        if (p->meta.end == PROFILE_END_UNKNOWN)
+                str_text(&all, " (it was written while the program ran: what is newer may come yet)");
+        err_set(e, ERR_EXIT_USAGE, "no moment '%s': the recording has %s; start, peak, end and times like 1.5s work always%s", word, str_get(&all),
+                is_whole_number(word) ? " (a number alone is that of a snapshot)" : "");
         str_free(&all);
         return false;
 }
