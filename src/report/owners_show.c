@@ -84,9 +84,13 @@ void owners_text(const struct owners *w)
 
         owners_title(w, "the heap by what keeps it", "owner");
         for (uint32_t i = 0; i < shown; i++) {
+                size_t start = w->out->length;
+
                 owners_row(w, w->list[i].kept);
                 text_color(w->out, w->o->color, TEXT_CYAN);
                 holder_owner(w->p, w->s, &w->list[i].holder, w->out);
+                if (w->o->columns)
+                        text_cut(w->out, start, w->o->columns);
                 text_plain(w->out, w->o->color);
                 str_char(w->out, '\n');
         }
