@@ -66,7 +66,7 @@ function nothing({ recording }) {
     return emptyState(
       'No temporary allocations.',
       recording.totals.allocations ? 'No block was freed as the very next thing after it was allocated.' : 'The recording has no allocations.',
-      'That is good: there is nothing to do here.',
+      'Blocks that live a little longer are on the page Sizes and lifetimes.',
     );
   return emptyState(
     'No temporary allocations in this choice.',
