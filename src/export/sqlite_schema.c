@@ -78,8 +78,13 @@ const char sqlite_views[] =
 
         "CREATE VIEW path AS SELECT s.id AS stack, " FRAMES("s.id") " AS frames FROM stack s;"
 
-        "CREATE VIEW folded AS SELECT coalesce(" FRAMES("s.stack") ", '[unknown]') AS stack," SUMS
-        " FROM site s WHERE s.heap GROUP BY 1;"
+        "CREATE VIEW folded AS WITH RECURSIVE down(id, level, frames) AS ("
+        "SELECT k.id, 0, replace(f.name, ';', ':') FROM stack k JOIN frame f ON f.id = k.frame WHERE k.parent IS NULL"
+        " UNION ALL SELECT k.id, down.level + 1, down.frames || ';' || replace(f.name, ';', ':')"
+        " FROM down JOIN stack k ON k.parent = down.id JOIN frame f ON f.id = k.frame"
+        " ORDER BY 2 DESC)" /* depth first: only few texts are there at once */
+        " SELECT s.frames AS stack," SUMS " FROM (SELECT down.frames, site.* FROM down CROSS JOIN site ON site.stack = down.id"
+        " UNION ALL SELECT '[unknown]', site.* FROM site WHERE stack IS NULL) s WHERE s.heap GROUP BY 1;"
 
         "CREATE VIEW call AS WITH RECURSIVE up(site, stack, depth) AS ("
         "SELECT id, stack, 0 FROM site WHERE stack IS NOT NULL"
