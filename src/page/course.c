@@ -103,10 +103,10 @@ static void take_change(struct course *c, const struct profile_change *now)
         uint32_t row = (uint32_t)c->g->row_of[now->site];
         int64_t *cells = c->rows[row];
 
-        cells[0] += (int64_t)(now->live_bytes - before->live_bytes);
-        cells[1] += (int64_t)(now->live_blocks - before->live_blocks);
-        cells[2] += (int64_t)(now->allocs - before->allocs);
-        cells[3] += (int64_t)(now->alloc_bytes - before->alloc_bytes);
+        grid_sum(&cells[0], now->live_bytes - before->live_bytes);
+        grid_sum(&cells[1], now->live_blocks - before->live_blocks);
+        grid_sum(&cells[2], now->allocs - before->allocs);
+        grid_sum(&cells[3], now->alloc_bytes - before->alloc_bytes);
         *before = *now;
         if (!c->changed[row])
                 c->list[c->count++] = row;

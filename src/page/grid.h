@@ -39,6 +39,12 @@ static inline int64_t grid_cell(const struct grid *t, size_t row, uint32_t colum
         return t->cells[row * t->columns + column];
 }
 
+/* Numbers of a damaged recording may run over: then the sum is wrong, and nothing worse. */
+static inline void grid_sum(int64_t *cell, uint64_t more)
+{
+        *cell = (int64_t)((uint64_t)*cell + more);
+}
+
 /* Append {"count": N, "first": [...], ...}.  A long column with but one number is just that number. */
 void grid_write(const struct grid *t, struct str *out);
 

@@ -45,9 +45,9 @@ static void add_row(struct mapping_walk *w, const char *class, const char *name,
         if (*known) {
                 int64_t *cells = w->grid.cells + (size_t)(*known - 1) * w->grid.columns;
 
-                cells[MAPPING_BYTES] += rest[1];
-                cells[MAPPING_RSS] += rest[2] == GRID_NONE ? 0 : rest[2];
-                cells[MAPPING_BLOCKS] += rest[3];
+                grid_sum(&cells[MAPPING_BYTES], (uint64_t)rest[1]);
+                grid_sum(&cells[MAPPING_RSS], rest[2] == GRID_NONE ? 0 : (uint64_t)rest[2]);
+                grid_sum(&cells[MAPPING_BLOCKS], (uint64_t)rest[3]);
                 return;
         }
         *known = (uint32_t)w->grid.count + 1;

@@ -151,10 +151,10 @@ static void add_numbers(const struct page *g, const struct select_row *row, int6
         int64_t *at = cells + SITES_FIRST_LEAK;
 
         for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-                cells[SITES_FIRST_SUM + i] += (int64_t)numbers[i];
+                grid_sum(&cells[SITES_FIRST_SUM + i], numbers[i]);
         for (uint32_t i = PROFILE_LEAK_DEFINITE; i >= PROFILE_LEAK_REACHABLE; i--) {
-                *at++ += (int64_t)leak[i].blocks;
-                *at++ += (int64_t)leak[i].bytes;
+                grid_sum(at++, leak[i].blocks);
+                grid_sum(at++, leak[i].bytes);
         }
 }
 

@@ -40,8 +40,8 @@ static void add_live(struct shares *s, uint32_t site, uint32_t thread, uint64_t 
 
         if (!cells)
                 return;
-        cells[SHARE_LIVE_BLOCKS] += (int64_t)blocks;
-        cells[SHARE_LIVE_BYTES] += (int64_t)bytes;
+        grid_sum(&cells[SHARE_LIVE_BLOCKS], blocks);
+        grid_sum(&cells[SHARE_LIVE_BYTES], bytes);
 }
 
 static void add_share(struct shares *s, const struct profile_share *share)
@@ -50,11 +50,11 @@ static void add_share(struct shares *s, const struct profile_share *share)
 
         if (!cells)
                 return;
-        cells[SHARE_ALLOCS] += (int64_t)share->allocs;
-        cells[SHARE_ALLOC_BYTES] += (int64_t)share->alloc_bytes;
-        cells[SHARE_FREES] += (int64_t)share->frees;
-        cells[SHARE_FREE_BYTES] += (int64_t)share->free_bytes;
-        cells[SHARE_TEMPORARY] += (int64_t)share->temporary;
+        grid_sum(&cells[SHARE_ALLOCS], share->allocs);
+        grid_sum(&cells[SHARE_ALLOC_BYTES], share->alloc_bytes);
+        grid_sum(&cells[SHARE_FREES], share->frees);
+        grid_sum(&cells[SHARE_FREE_BYTES], share->free_bytes);
+        grid_sum(&cells[SHARE_TEMPORARY], share->temporary);
 }
 
 static void write_shares(struct page *g)

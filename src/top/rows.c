@@ -268,7 +268,8 @@ static void finish(struct making *m)
         r->count = kept;
         r->has_change = m->c->then != NULL;
         r->has_rates = m->c->last && m->q->group != GROUP_SIZE; /* calls are not counted by size that way */
-        qsort_r(r->all, r->count, sizeof *r->all, compare, (void *)m->q);
+        if (r->count)
+                qsort_r(r->all, r->count, sizeof *r->all, compare, (void *)m->q);
 }
 
 bool rows_make(struct rows *r, const struct picture *c, const struct rows_request *q, struct err *e)
