@@ -196,15 +196,20 @@ void roster_report(struct roster *r, uint32_t pid, const char *path)
 
 static void list_snapshots(const struct roster_row *row, const struct roster_reports *reports, struct str *out)
 {
-        str_format(out, "seep: %" PRIu32 " snapshot%s of %s (pid %" PRIu32 ")", row->snapshots, row->snapshots == 1 ? "" : "s",
+        struct str line = { 0 };
+
+        str_format(&line, "%" PRIu32 " snapshot%s of %s (pid %" PRIu32 ")", row->snapshots, row->snapshots == 1 ? "" : "s",
                    row->program, row->pid);
         if (reports && reports->count == 1)
-                str_format(out, "; report in %s", reports->first);
+                str_format(&line, "; report in %s", reports->first);
         else if (reports)
-                str_format(out, "; %" PRIu32 " reports, %s to %s", reports->count, reports->first, reports->last);
-        str_char(out, '\n');
+                str_format(&line, "; %" PRIu32 " reports, %s to %s", reports->count, reports->first, reports->last);
+        message_line(str_get(&line), line.length, out);
+        str_clear(&line);
+        str_format(&line, "compare them with 'seep diff %s@1 %s@%" PRIu32 "'", row->path, row->path, row->snapshots);
         if (row->snapshots > 1)
-                str_format(out, "seep: compare them with 'seep diff %s@1 %s@%" PRIu32 "'\n", row->path, row->path, row->snapshots);
+                message_line(str_get(&line), line.length, out);
+        str_free(&line);
 }
 
 void roster_list_reports(const struct roster *r, struct str *out)

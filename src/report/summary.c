@@ -84,10 +84,12 @@ static void summary_program(struct summary *m)
         str_text(m->out, "\n\n");
 }
 
+#define WHAT_IS_MORE ", see 'seep help peak'"
+
 void summary_peak(struct summary *m)
 {
         const struct profile_totals *t = &m->p->totals;
-        size_t start;
+        size_t start = m->out->length;
 
         summary_size(m, "peak heap", t->peak_bytes);
         str_text(m->out, "  at ");
@@ -95,7 +97,9 @@ void summary_peak(struct summary *m)
         if (t->peak_error_bytes) {
                 str_text(m->out, "; up to ");
                 text_size(m->out, (int64_t)t->peak_error_bytes);
-                str_text(m->out, " more, see 'seep help peak'");
+                str_text(m->out, " more");
+                if (text_columns(m->out, start) + strlen(WHAT_IS_MORE) <= SUMMARY_COLUMNS)
+                        str_text(m->out, WHAT_IS_MORE);
         }
         str_char(m->out, '\n');
         if (!m->peak_site)
