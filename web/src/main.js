@@ -7,8 +7,14 @@ import { State } from './state.js';
 
 const root = document.getElementById('app');
 
+/** Who gave seep html two recordings or moments wants to see what differs. */
+function start(data) {
+  if (data.compare && !location.hash) history.replaceState(null, '', '#diff');
+  new Shell(root, data, new State(window)).start();
+}
+
 load(document).then(
-  (data) => new Shell(root, data, new State(window)).start(),
+  start,
   (error) =>
     fill(
       root,
