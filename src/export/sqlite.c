@@ -24,7 +24,7 @@ static uint8_t *chosen_sites(const struct selection *sel)
 static void put_all(struct sqlite_parts *m)
 {
         static void (*const steps[])(struct sqlite_parts *) = {
-                sqlite_put_meta, sqlite_put_course, sqlite_put_stacks, sqlite_put_sites, sqlite_put_heap, sqlite_put_others,
+                sqlite_put_meta, sqlite_put_course, sqlite_put_stacks, sqlite_put_sites, sqlite_put_functions, sqlite_put_heap, sqlite_put_others,
         };
 
         m->chosen = chosen_sites(m->sel);
@@ -45,6 +45,9 @@ static void put_all(struct sqlite_parts *m)
         free(m->resource_ends);
         free(m->whole_ends);
         free(m->path);
+        free(m->stacks);
+        free(m->names);
+        strings_free(&m->functions);
 }
 
 static bool run_sql(sqlite3 *db, const char *sql)

@@ -9,9 +9,15 @@
 
 #include "export/sqlite.h"
 #include "export/sqlite_rows.h"
+#include "export/strings.h"
 #include "report/frames.h"
 #include "report/growth.h"
 #include "report/leaks.h"
+
+/* A row of the table of that name. */
+struct sqlite_stack {
+        uint32_t outer, frame; /* ids; outer 0: none */
+};
 
 /* What is needed while a database is made. */
 struct sqlite_parts {
@@ -23,7 +29,10 @@ struct sqlite_parts {
         uint8_t *chosen;      /* by site: part of the selection */
         struct frames frames; /* place[node] + level is the id of a frame, less 1 */
         uint32_t *ends, *resource_ends, *whole_ends; /* by node of sel, of resources, of whole: id of the innermost frame's stack; 0 not needed */
-        uint32_t stack_count;
+        struct sqlite_stack *stacks; /* by id */
+        uint32_t stack_count, stack_room;
+        struct strings functions; /* by name */
+        uint32_t *names;          /* by id of a frame: number in functions */
         uint32_t *path, path_room;
         struct leaks leaks;
         struct wrappers wrappers; /* the usual ones */
@@ -37,6 +46,9 @@ void sqlite_put_course(struct sqlite_parts *m);
 /* sqlite_stacks.c: frames, stacks, and what each of them did. */
 void sqlite_put_stacks(struct sqlite_parts *m);
 void sqlite_put_sites(struct sqlite_parts *m);
+
+/* sqlite_functions.c: what functions did; when stacks are there. */
+void sqlite_put_functions(struct sqlite_parts *m);
 
 /* sqlite_heap.c: what is alive, and what holds it; wrong releases; resources. */
 void sqlite_put_heap(struct sqlite_parts *m);

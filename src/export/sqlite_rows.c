@@ -61,7 +61,12 @@ void rows_number(struct rows *r, uint64_t value)
 
 void rows_some(struct rows *r, uint64_t value)
 {
-        if (value)
+        rows_known(r, value, value != 0);
+}
+
+void rows_known(struct rows *r, uint64_t value, bool known)
+{
+        if (known)
                 rows_number(r, value);
         else
                 rows_null(r);

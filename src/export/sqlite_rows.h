@@ -34,6 +34,7 @@ void rows_end(struct rows *r);
 /* The next column.  Numbers above INT64_MAX are stored as they wrap. */
 void rows_number(struct rows *r, uint64_t value);
 void rows_some(struct rows *r, uint64_t value); /* NULL for 0 */
+void rows_known(struct rows *r, uint64_t value, bool known); /* NULL when it is not */
 void rows_real(struct rows *r, double value);
 void rows_text(struct rows *r, const char *text); /* NULL for NULL; what is no UTF-8 becomes U+FFFD */
 void rows_blob(struct rows *r, const void *bytes, size_t count);

@@ -18,6 +18,8 @@ const char sqlite_tables[] =
         " peak_blocks INTEGER, peak_bytes INTEGER, temporary INTEGER, lifetime_ms INTEGER, leaked_blocks INTEGER, leaked_bytes INTEGER,"
         " definite_blocks INTEGER, definite_bytes INTEGER, indirect_blocks INTEGER, indirect_bytes INTEGER, possible_blocks INTEGER,"
         " possible_bytes INTEGER, reachable_blocks INTEGER, reachable_bytes INTEGER, growth TEXT, growth_bytes_per_s REAL);"
+        "CREATE TABLE by_function(function TEXT, live_bytes INTEGER, self_live_bytes INTEGER, peak_bytes INTEGER, bytes_allocated INTEGER,"
+        " allocations INTEGER, self_allocations INTEGER, temporary INTEGER, leaked_bytes INTEGER);"
         "CREATE TABLE thread(id INTEGER PRIMARY KEY, tid INTEGER, name TEXT, start_ms INTEGER, end_ms INTEGER, allocations INTEGER,"
         " bytes_allocated INTEGER, live_blocks INTEGER, live_bytes INTEGER);"
         "CREATE TABLE share(site INTEGER REFERENCES site, thread INTEGER REFERENCES thread, allocations INTEGER, bytes_allocated INTEGER,"
@@ -97,14 +99,6 @@ const char sqlite_views[] =
         " UNION ALL SELECT id, 'indirect', indirect_blocks, indirect_bytes, 2 FROM site"
         " UNION ALL SELECT id, 'possible', possible_blocks, possible_bytes, 3 FROM site) l"
         " JOIN site s ON s.id = l.id LEFT JOIN frame f ON f.id = s.place WHERE l.blocks > 0 ORDER BY l.rank, l.bytes DESC, s.id;"
-
-        "CREATE VIEW by_function AS SELECT sum(s.live_bytes) AS live_bytes,"
-        " sum(CASE WHEN c.inner = 0 THEN s.live_bytes ELSE 0 END) AS self_live_bytes, sum(s.peak_bytes) AS peak_bytes,"
-        " sum(s.bytes_allocated) AS bytes_allocated, sum(s.allocations) AS allocations,"
-        " sum(CASE WHEN c.inner = 0 THEN s.allocations ELSE 0 END) AS self_allocations, sum(s.temporary) AS temporary,"
-        " sum(s.leaked_bytes) AS leaked_bytes, c.function"
-        " FROM (SELECT site, function, min(depth) AS inner FROM call GROUP BY site, function) c JOIN site s ON s.id = c.site"
-        " WHERE s.heap GROUP BY c.function ORDER BY live_bytes DESC, allocations DESC;"
 
         "CREATE VIEW by_module AS SELECT m.path AS module," SUMS
         " FROM site s LEFT JOIN frame f ON f.id = s.place LEFT JOIN module m ON m.id = f.module WHERE s.heap"

@@ -34,6 +34,7 @@ static void put_frame(struct sqlite_parts *m, uint32_t node, const struct symbol
         struct str name = { 0 };
 
         label_function(m->p, node, frame, &name);
+        m->names[id] = strings_number(&m->functions, str_get(&name));
         rows_number(&m->rows, id);
         rows_text(&m->rows, str_get(&name));
         rows_text(&m->rows, frame->function);
@@ -53,6 +54,7 @@ static void put_frames(struct sqlite_parts *m)
 {
         uint32_t id = 0;
 
+        m->names = heap_zero(m->frames.next + 1ull, sizeof *m->names);
         rows_begin(&m->rows, "frame");
         for (uint32_t i = 0; i < m->frames.node_count; i++) {
                 const struct symbol_frame *frames;
@@ -96,6 +98,15 @@ static uint32_t new_part(struct sqlite_parts *m, const struct selection *sel, co
         return length;
 }
 
+static void keep_stack(struct sqlite_parts *m, uint32_t outer, uint32_t frame)
+{
+        if (++m->stack_count >= m->stack_room) {
+                m->stack_room = m->stack_room ? 2 * m->stack_room : 1024;
+                m->stacks = heap_grow(m->stacks, m->stack_room, sizeof *m->stacks);
+        }
+        m->stacks[m->stack_count] = (struct sqlite_stack){ outer, frame };
+}
+
 /* One row for each frame, those inlined at an address too; outer ones come first. */
 static void put_stack(struct sqlite_parts *m, const struct selection *sel, uint32_t *ends, uint32_t node)
 {
@@ -105,7 +116,8 @@ static void put_stack(struct sqlite_parts *m, const struct selection *sel, uint3
                 uint32_t origin = select_origin(sel, m->path[length]);
 
                 for (uint32_t level = m->frames.length[origin]; level-- > 0;) {
-                        rows_number(&m->rows, ++m->stack_count);
+                        keep_stack(m, outer, m->frames.place[origin] + level);
+                        rows_number(&m->rows, m->stack_count);
                         rows_some(&m->rows, outer);
                         rows_number(&m->rows, m->frames.place[origin] + level);
                         rows_next(&m->rows);
@@ -190,10 +202,7 @@ static void put_site(struct sqlite_parts *m, const struct select_row *row, bool 
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
                 rows_number(&m->rows, numbers[i]);
         for (size_t i = 0; i < sizeof more / sizeof *more; i++)
-                if (known)
-                        rows_number(&m->rows, more[i]);
-                else
-                        rows_null(&m->rows);
+                rows_known(&m->rows, more[i], known);
         put_leaks(m, row->site);
         put_growth(m, row->site);
         rows_next(&m->rows);
