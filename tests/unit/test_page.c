@@ -180,7 +180,7 @@ TEST(one_recording_at_two_moments_is_written_once)
         two[0].symbols = two[1].symbols = forge_symbols(&p);
         is_true(page_data(&r, &data, &e));
         json = unpacked(&data);
-        has_text(json, "\"compare\":{\"old\":{\"recording\":0,\"ms\":100,\"word\":\"a\"},\"new\":{\"recording\":0,\"ms\":10000,\"word\":\"end\"}}");
+        has_text(json, "\"compare\":{\"old\":{\"recording\":0,\"mark\":0,\"ms\":100,\"word\":\"a\"},\"new\":{\"recording\":0,\"mark\":-1,\"ms\":10000,\"word\":\"end\"}}");
         is_true(!strstr(strstr(json, "\"sites\"") + 1, "\"sites\""));
         free(json);
         two[1].moment = "nowhere";
