@@ -170,10 +170,15 @@ function topDown(view, options) {
       outer = options.mergeRecursion ? builder.sameAbove(parent, nodes.frame[n]) : 0;
     place[n] = outer || builder.child(parent, nodes.frame[n]);
   }
+  const most = new Float64Array(builder.count);
   for (let s = 0; s < sites.count; s++) {
     if (!(view.weight[s] > 0)) continue;
-    builder.self[place[at[s]]] += view.weight[s];
-    builder.add(place[at[s]], s);
+    const node = place[at[s]];
+    builder.self[node] += view.weight[s];
+    builder.add(node, s);
+    if (node === 0 || options.lines || view.weight[s] <= most[node]) continue;
+    most[node] = view.weight[s];
+    builder.frame[node] = nodes.frame[at[s]]; // of all lines of a function, the one that allocates most itself
   }
   for (let n = builder.count - 1; n > 0; n--) {
     for (const key of ['total', 'bytes', 'calls', 'frees', 'lifetime_ms']) builder[key][builder.parent[n]] += builder[key][n];

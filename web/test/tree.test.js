@@ -62,6 +62,19 @@ for (const [claim, options] of [
     assert.deepEqual(sorted(actual(buildTree(whole, options))), sorted(expected(whole, options))));
 }
 
+test('a function that allocates itself is shown with the line that allocates most', () => {
+  const options = { wrappers: true },
+    tree = buildTree(whole, options),
+    most = new Map();
+  for (const site of whole.order) {
+    const path = namesOf(site, options).join('/');
+    if (whole.weight[site] > (most.has(path) ? whole.weight[most.get(path)] : 0)) most.set(path, site);
+  }
+  [...actual(tree).keys()].forEach((path, i) => {
+    if (most.has(path)) assert.equal(tree.frame[i + 1], recording.framesOf(recording.sites.node[most.get(path)])[0]);
+  });
+});
+
 test('recursion is one node when it is merged, and its calls are counted once', () => {
   const plain = buildTree(whole, {}),
     merged = buildTree(whole, { mergeRecursion: true });
