@@ -119,10 +119,12 @@ static bool wait_for_end(pid_t pid, uint64_t patience_ms)
 static struct push *start(const struct push_request *r, const struct push_target *t, struct err *e)
 {
         struct push *p = heap_zero(1, sizeof *p);
-        int ends[2];
+        int ends[2] = { -1, -1 };
 
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0 || (p->pid = fork()) < 0) {
                 err_sys(e, ERR_EXIT_CANNOT_TRACE, "nothing can be pushed");
+                close(ends[0]);
+                close(ends[1]);
                 free(p);
                 return NULL;
         }

@@ -190,7 +190,7 @@ static void remove_client(struct serve *s, uint32_t i)
 }
 
 /* Who sends nothing whole for longest makes room for the next. */
-static bool make_room(struct serve *s)
+static bool drop_idlest(struct serve *s)
 {
         uint32_t oldest = SERVE_CLIENTS_MAX;
 
@@ -198,8 +198,6 @@ static bool make_room(struct serve *s)
                 if ((s->clients[i]->state == CLIENT_READING || s->clients[i]->state == CLIENT_LEAVING) &&
                     (oldest == SERVE_CLIENTS_MAX || s->clients[i]->since_ns < s->clients[oldest]->since_ns))
                         oldest = i;
-        if (s->count < SERVE_CLIENTS_MAX)
-                return true;
         if (oldest == SERVE_CLIENTS_MAX)
                 return false;
         remove_client(s, oldest);
@@ -210,9 +208,11 @@ static void accept_client(struct serve *s)
 {
         int fd = accept4(s->listen, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
+        if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+                drop_idlest(s); /* the next step takes who waits; poll() would not */
         if (fd < 0)
                 return;
-        if (!make_room(s)) {
+        if (s->count == SERVE_CLIENTS_MAX && !drop_idlest(s)) {
                 close(fd);
                 return;
         }
@@ -314,7 +314,7 @@ static bool open_port(struct serve *s, struct err *e)
         return true;
 }
 
-static void take_signals(struct serve *s)
+static bool take_signals(struct serve *s, struct err *e)
 {
         sigset_t wanted;
 
@@ -322,8 +322,11 @@ static void take_signals(struct serve *s)
         sigaddset(&wanted, SIGINT);
         sigaddset(&wanted, SIGTERM);
         sigaddset(&wanted, SIGHUP);
-        sigprocmask(SIG_BLOCK, &wanted, &s->mask_before);
         s->signals = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+        if (s->signals < 0)
+                return err_sys(e, ERR_EXIT_CANNOT_TRACE, "the page cannot be served");
+        sigprocmask(SIG_BLOCK, &wanted, &s->mask_before);
+        return true;
 }
 
 /* What is there before anybody asks: all names are looked up then, and later processes have them. */
@@ -375,11 +378,10 @@ bool serve_run(const struct serve_request *r, struct err *e)
         bool good = exhibit_open(&s.exhibit, r, e);
 
         desk_init(&s.desk, &s.exhibit);
-        good = good && make_first(&s, e) && make_token(&s, e) && open_port(&s, e);
+        good = good && make_first(&s, e) && make_token(&s, e) && open_port(&s, e) && take_signals(&s, e);
         if (good) {
                 later.progress = NULL;
                 s.exhibit.request = &later;
-                take_signals(&s);
                 announce(&s, r);
         }
         while (good && !s.stop)

@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -233,6 +234,19 @@ def test_slow_clients_hold_nobody_up(served):
             s.close()
 
 
+def test_without_descriptors_the_idlest_makes_room(recording, tmp_path):
+    with Served(tmp_path, recording) as served:
+        pid = served.process.pid
+        limit = len(os.listdir(f"/proc/{pid}/fd")) + 3
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (limit, limit))
+        idle = [socket.create_connection(("127.0.0.1", served.port), timeout=DEADLINE) for _ in range(8)]
+        start = time.monotonic()
+        assert served.ask().status == 200
+        assert time.monotonic() - start < 8, "it waited until the idle ones were too late"
+        for connection in idle:
+            connection.close()
+
+
 def test_a_request_may_come_byte_by_byte(served):
     with served.connect() as s:
         for byte in served.head("data") + b"Connection: close\r\n\r\n":
@@ -370,6 +384,7 @@ def test_a_process_is_shown_as_it_is_now_and_at_last_as_it_was(running):
         running.process.wait(DEADLINE)
         last = wait_until(lambda: (d := s.ask("data").data) and not d["live"] and d, "the end is told")
         assert allocated(last)["green"] == 5000 and allocated(last)["red"] == 1000
+        assert first["recordings"][0]["meta"]["end"] == "still running" and "last look" in last["recordings"][0]["meta"]["end"]
         assert s.ask().status == 200 and s.view(include="green").data["live"] is False
         tag = s.ask("data").headers["ETag"]
         assert s.ask("data", headers={"If-None-Match": tag}).status == 304
