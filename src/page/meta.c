@@ -48,8 +48,8 @@ static void write_end(struct page *g)
         case PROFILE_END_GONE:
                 snprintf(text, sizeof text, "ended, its status is not known");
                 break;
-        default:
-                snprintf(text, sizeof text, "still running");
+        default: /* of a process without a file that nobody can look at any more, this is the last look */
+                snprintf(text, sizeof text, "%s", g->r->live || g->recording->file ? "still running" : "ended, or no longer recorded: the last look");
         }
         add_text(g, ",", "end", text);
         if (m->end == PROFILE_END_EXIT)

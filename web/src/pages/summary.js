@@ -35,7 +35,7 @@ function figures({ recording, state }) {
       state.link({ page: 'flame', cost: 'peak' }),
     ),
     figure(
-      term('live', meta.running ? 'Heap now' : 'Heap at the end'),
+      term('live', meta.running ? 'Heap now' : meta.file ? 'Heap at the end' : 'Heap at the last look'),
       bytes(t.live_bytes),
       `in ${count(t.live_blocks, 'block')}`,
       state.link({ page: 'flame', cost: 'live' }),
