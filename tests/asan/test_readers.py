@@ -43,6 +43,10 @@ VIEWS = [
     *[["export", "--to", form] for form in ("collapsed", "speedscope", "callgrind", "gprof2dot", "csv", "json", "pprof", "dhat", "massif", "firefox", "heaptrack",
                                             "sqlite", "valgrind-xml", "sarif", "junit")],
     ["sql", "--schema"],
+    ["html", "-o", "-"],
+    ["html", "-o", "-", "--source", "used", "-x", "parse"],
+    ["top", "--batch", "3"],
+    *[["top", "--batch", "1", "--group-by", group] for group in ("function", "thread", "size")],
     *LEAKS,
     ["events"],
     *[["events", form] for form in ("--csv", "--memtraq", "--mmleak", "--totals", "--stacks", "--open")],
@@ -118,6 +122,9 @@ STATUSES = [
     (["why", "--site", "1"], (0, 1, 2, 3, 4)),
     (["report", "--retained"], (0, 2, 3, 4)),
     (["check"], (0, 1, 3, 4)),
+    (["html", "-o", "-"], (0, 4)),
+    (["top", "--batch", "2"], (0, 4)),
+    *[(["export", "--to", form, "-o", "-"], (0, 2, 4)) for form in ("pprof", "dhat", "massif", "callgrind", "heaptrack", "firefox", "sqlite")],
 ]
 
 
