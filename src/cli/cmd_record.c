@@ -119,8 +119,6 @@ int cmd_record(int argc, char **argv)
                 return status;
         if (wishes.sample_bare && quantity_size(argv[parser.first_operand], &bytes))
                 return message_usage("record", "--sample has its size behind an equals sign: --sample=%s PROGRAM", argv[parser.first_operand]);
-        if (wishes.push && !wishes.sample_given && !wishes.quiet && (wishes.verbose || isatty(STDERR_FILENO)))
-                message("one block in 512 KiB is recorded for --push; --sample=0 records all");
         r.program_argv = argv + parser.first_operand;
         status = run_program(&r);
         roster_free(&r.roster);
