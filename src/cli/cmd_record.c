@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "base/quantity.h"
 #include "base/str.h"
 #include "cli/command.h"
 #include "cli/message.h"
@@ -99,7 +98,6 @@ int cmd_record(int argc, char **argv)
         struct run r = { .wishes = &wishes, .recorded = conclude };
         struct option_parser parser;
         int which, status;
-        uint64_t bytes;
 
         record_start(&wishes);
         option_start_program(&parser, "record", record_options, argc, argv);
@@ -117,8 +115,6 @@ int cmd_record(int argc, char **argv)
         status = record_settle(&wishes);
         if (status)
                 return status;
-        if (wishes.sample_bare && quantity_size(argv[parser.first_operand], &bytes))
-                return message_usage("record", "--sample has its size behind an equals sign: --sample=%s PROGRAM", argv[parser.first_operand]);
         r.program_argv = argv + parser.first_operand;
         status = run_program(&r);
         roster_free(&r.roster);

@@ -64,7 +64,7 @@ enum { RECORD_OPTIONS(OPTION_ENUM) RECORD_COUNT };
 struct record {
         const char *pattern; /* NULL: not given */
         const char *user;
-        bool sample_given, sample_bare; /* BARE: without a size */
+        bool sample_given;
         const char *push;     /* URL; NULL none */
         uint64_t push_every_ms;
         const char **push_labels;

@@ -179,7 +179,6 @@ static int take_value(struct record *r, int which, const char *value)
 
 int record_take(struct record *r, int which, const char *value)
 {
-        r->sample_bare = which == RECORD_SAMPLE ? !value : r->sample_bare;
         if (value || which == RECORD_SAMPLE)
                 return take_value(r, which, value ? value : RECORD_SAMPLE_USUAL);
         r->session.flags |= flag_of(which);

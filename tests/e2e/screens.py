@@ -76,9 +76,12 @@ class Terminal:
 
         def look():
             last["screen"] = self.show()
-            return test(last["screen"])
+            try:
+                return test(last["screen"])
+            except (AttributeError, KeyError, IndexError, ValueError):  # half drawn
+                return False
         try:
-            wait_until(look, f"the screen shows {text or what}", deadline=30)
+            wait_until(look, f"the screen shows {text or what}", deadline=60)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{last['screen']}") from None
         return last["screen"]

@@ -133,11 +133,6 @@ def test_a_wrong_distance_is_told(recorder, size):
     assert done.status == 2 and b"--sample" in done.stderr
 
 
-def test_a_size_without_its_equals_sign_is_told(recorder):
-    done = run([SEEP, "record", "--sample", "64k", "true"], folder=recorder.folder())
-    assert done.status == 2 and b"--sample=64k" in done.stderr
-
-
 def test_plain_preload_takes_it_from_the_environment(sampled, recorder):
     folder = recorder.folder()
     done = run_plain(folder, sampled, env={"SEEP_OPTIONS": "--sample=16K"})
