@@ -269,7 +269,7 @@ def sites_of(data):
 
 
 def reported(recording, view):
-    words = [w for name, value in view.items() for w in (f"--{name}", value)]
+    words = [w for name, value in view.items() for w in (f"--{name}", value)] + ["--cost=change"] * ("range" in view)  # as the page sums up itself
     done = subprocess.run([SEEP, "report", "--json", *words, recording], capture_output=True, env=clean_environment(), timeout=DEADLINE)
     assert done.returncode == 0, done.stderr
     return {s["id"]: {ours: s[ours] for ours in FIELDS.values()} for s in json.loads(done.stdout)["sites"]}

@@ -419,6 +419,12 @@ def test_a_terminal_that_cannot_show_it_is_told(steps, recorder, terminal, kind)
 
 # ---- the bytes that a terminal gets ----
 
+def usual_signals():
+    """Who runs the tests may ignore some."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Line:
     """A bare terminal: what was written to it, and its modes."""
 
@@ -428,7 +434,8 @@ class Line:
         self.before = termios.tcgetattr(self.slave)
         self.written = b""
         self.process = subprocess.Popen([SEEP, "top", *map(str, argv)], stdin=self.slave, stdout=self.slave, stderr=self.slave,
-                                        env=clean_environment({"TERM": "xterm-256color", **env}), start_new_session=True)
+                                        env=clean_environment({"TERM": "xterm-256color", **env}), start_new_session=True,
+                                        preexec_fn=usual_signals)
         os.set_blocking(self.master, False)
 
     def __enter__(self):
