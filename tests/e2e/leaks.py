@@ -171,7 +171,7 @@ def leaks_json(*words, show="all", status=(0, 1)):
     """`seep leaks --json`, of a file or a process."""
     done = subprocess.run([SEEP, "leaks", "--json", f"--show={show}", *map(str, words)], capture_output=True, env=clean_environment(),
                           timeout=DEADLINE)
-    assert done.returncode in status, f"seep leaks {words}: status {done.returncode}\n{done.stderr.decode()}"
+    assert done.returncode in status, f"seep leaks {words}: status {done.returncode}\n{done.stderr.decode()}\n{done.stdout.decode()[:4000]}"
     return json.loads(done.stdout)
 
 
