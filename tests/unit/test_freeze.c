@@ -185,6 +185,7 @@ TEST(a_signal_that_comes_meanwhile_is_handled_and_interrupts)
                 kill(pid, SIGWINCH);
                 freeze_close(&f);
         }
+        wait_until(state_of(pid) == 'S'); /* else the signal may come before the call goes on, and interrupts nothing */
         is_true(freeze_stop(&f, pid, &e));
         is_equal(stage->result, 0);
         kill(pid, SIGUSR1);
