@@ -10,13 +10,13 @@
 
 #include "cli/command.h"
 #include "cli/deliver.h"
+#include "cli/load.h"
 #include "cli/message.h"
 #include "cli/names.h"
 #include "cli/newest.h"
 #include "cli/option.h"
 #include "cli/pager.h"
 #include "cli/report.h"
-#include "profile/file.h"
 #include "report/diff.h"
 #include "report/label.h"
 #include "report/moment.h"
@@ -127,11 +127,8 @@ static bool read_side(struct side *side, const struct side *other, struct err *e
                 side->symbols = other->symbols;
                 return true;
         }
-        if (!file_read(&side->own, side->file, e))
+        if (!load_recording(&side->own, side->file, r->quiet, e))
                 return false;
-        if (side->own.truncated && !r->quiet)
-                message("%s ends early: shown is what is whole ('seep info %s' tells what is missing)", side->file,
-                        side->file);
         if (report_view_lost(r, &side->own))
                 return err_set(e, ERR_EXIT_BAD_FILE, "%s: no call stack is in the part that can be read", side->file);
         side->symbols = symbols_new(&side->own, &r->names.options);

@@ -11,6 +11,7 @@
 
 #include "cli/command.h"
 #include "cli/deliver.h"
+#include "cli/load.h"
 #include "cli/message.h"
 #include "cli/names.h"
 #include "cli/newest.h"
@@ -20,7 +21,6 @@
 #include "cli/report.h"
 #include "cli/suggest.h"
 #include "export/export.h"
-#include "profile/file.h"
 
 #define EXPORT_OPTIONS(X)                                                                                              \
         X(EXPORT_TO, "to", 0, "FORM", "which form; list explains them all",                                          \
@@ -358,10 +358,8 @@ static int show(struct wish *w)
         struct err e = { 0 };
         int status = 0;
 
-        if (!file_read(&p, w->input.file, &e))
+        if (!load_recording(&p, w->input.file, r->quiet, &e))
                 return message_error(&e);
-        if (p.truncated && !r->quiet)
-                message("%s ends early: exported is what is whole ('seep info %s' tells what is missing)", w->input.file, w->input.file);
         if (report_view_lost(r, &p))
                 err_set(&e, ERR_EXIT_BAD_FILE, "%s: no call stack is in the part that can be read", w->input.file);
         if (e.exit_code || !write_form(w, &p, &how, &e))

@@ -13,6 +13,7 @@
 #include "cli/browser.h"
 #include "cli/command.h"
 #include "cli/deliver.h"
+#include "cli/load.h"
 #include "cli/message.h"
 #include "cli/names.h"
 #include "cli/newest.h"
@@ -22,7 +23,6 @@
 #include "cli/report.h"
 #include "observe/ask.h"
 #include "page/page.h"
-#include "profile/file.h"
 #include "profile/store.h"
 #include "report/moment.h"
 #include "report/text.h"
@@ -219,10 +219,8 @@ static bool read_recording(struct html *h, uint32_t i, struct err *e)
                 recording->symbols = h->recordings[0].symbols;
                 return true;
         }
-        if (!file_read(p, file, e))
+        if (!load_recording(p, file, h->asked.quiet, e))
                 return false;
-        if (p->truncated && !h->asked.quiet)
-                message("%s ends early: shown is what is whole ('seep info %s' tells what is missing)", file, file);
         if (report_view_lost(&h->asked, p))
                 return err_set(e, ERR_EXIT_BAD_FILE, "%s: no call stack is in the part that can be read", file);
         recording->profile = p;

@@ -18,13 +18,13 @@
 #include "base/quantity.h"
 #include "cli/command.h"
 #include "cli/deliver.h"
+#include "cli/load.h"
 #include "cli/message.h"
 #include "cli/names.h"
 #include "cli/newest.h"
 #include "cli/pager.h"
 #include "cli/report.h"
 #include "observe/ask.h"
-#include "profile/file.h"
 #include "report/leaks.h"
 #include "report/text.h"
 
@@ -316,10 +316,8 @@ static int of_file(struct wishes *w, const char *file)
         struct err e = { 0 };
         int status;
 
-        if (!file_read(&p, file, &e))
+        if (!load_recording(&p, file, w->asked.quiet, &e))
                 return message_error(&e);
-        if (p.truncated && !w->asked.quiet)
-                message("%s ends early: shown is what is whole ('seep info %s' tells what is missing)", file, file);
         status = show_all(w, &p);
         profile_free(&p);
         return status;

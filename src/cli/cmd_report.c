@@ -10,11 +10,11 @@
 
 #include "cli/command.h"
 #include "cli/deliver.h"
+#include "cli/load.h"
 #include "cli/message.h"
 #include "cli/newest.h"
 #include "cli/pager.h"
 #include "cli/report.h"
-#include "profile/file.h"
 
 static int say_help(void)
 {
@@ -46,14 +46,8 @@ static int show(struct report *r, const char *file)
         bool color = deliver_color(&how, r->color);
         int status = 0;
 
-        if (!file_read(&p, file, &e)) {
-                if (strspn(file, "0123456789") == strlen(file))
-                        snprintf(e.text, sizeof e.text, "%s is no recording. A process that is being recorded is asked with 'seep top %s', "
-                                 "'seep html --serve %s', 'seep leaks %s', 'seep why %s ADDRESS' or 'seep snapshot %s'", file, file, file, file, file, file);
+        if (!load_recording(&p, file, r->quiet, &e))
                 return message_error(&e);
-        }
-        if (p.truncated && !r->quiet)
-                message("%s ends early: shown is what is whole ('seep info %s' tells what is missing)", file, file);
         if (report_view_lost(r, &p))
                 err_set(&e, ERR_EXIT_BAD_FILE, "%s: nothing of this view is in the part that can be read%s", file,
                         p.totals.allocations ? "; --summary shows the totals" : "");

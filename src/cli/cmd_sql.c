@@ -13,6 +13,7 @@
 #include "base/io.h"
 #include "cli/command.h"
 #include "cli/deliver.h"
+#include "cli/load.h"
 #include "cli/message.h"
 #include "cli/names.h"
 #include "cli/newest.h"
@@ -22,7 +23,6 @@
 #include "cli/sql_result.h"
 #include "cli/suggest.h"
 #include "export/sqlite.h"
-#include "profile/file.h"
 
 #define SQL_OPTIONS(X)                                                                                                 \
         X(SQL_HEAD_FORM, NULL, 0, NULL, "form of the result:")                                                         \
@@ -259,10 +259,8 @@ static int run(struct sql *q)
         struct err e = { 0 };
         int status = 0;
 
-        if ((!q->file && !newest_recording(&q->file, &e)) || !file_read(&p, q->file, &e))
+        if ((!q->file && !newest_recording(&q->file, &e)) || !load_recording(&p, q->file, q->quiet, &e))
                 return message_error(&e);
-        if (p.truncated && !q->quiet)
-                message("%s ends early: shown is what is whole ('seep info %s' tells what is missing)", q->file, q->file);
         if (!make_database(q, &p, &e))
                 status = message_error(&e);
         profile_free(&p);

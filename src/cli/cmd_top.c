@@ -18,13 +18,13 @@
 #include "base/io.h"
 #include "base/quantity.h"
 #include "cli/command.h"
+#include "cli/load.h"
 #include "cli/message.h"
 #include "cli/names.h"
 #include "cli/newest.h"
 #include "cli/pager.h"
 #include "cli/report.h"
 #include "observe/ask.h"
-#include "profile/file.h"
 #include "top/top.h"
 
 #define TOP_OPTIONS(X)                                                                                                 \
@@ -218,10 +218,8 @@ static int of_file(struct wishes *w, const char *file)
         struct err e = { 0 };
         int status;
 
-        if (!file_read(&p, file, &e))
+        if (!load_recording(&p, file, w->asked.quiet, &e))
                 return message_error(&e);
-        if (p.truncated && !w->asked.quiet)
-                message("%s ends early: shown is what is whole ('seep info %s' tells what is missing)", file, file);
         w->top.recording = &p;
         if (w->at_word && !moment_find(&p, w->at_word, &w->top.at, &e))
                 status = message_error(&e);

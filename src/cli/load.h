@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * load.h -- the recording that a command shows, read from its file.
+ *
+ * Room:   outside, cli/ only.
+ */
+#ifndef SEEP_CLI_LOAD_H
+#define SEEP_CLI_LOAD_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "profile/model.h"
+
+/* Fill P, the caller's to free, from FILE; unless QUIET say when it ends early.  false: E, which tells what to do when FILE is the number of a process. */
+bool load_recording(struct profile *p, const char *file, bool quiet, struct err *e);
+
+#endif
