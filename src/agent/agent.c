@@ -74,21 +74,21 @@ static bool read_session(const char *name, char *out, size_t room)
         return s.found;
 }
 
-/* "4:FOLLOW:FLAGS:SIGNAL:LIMIT:SNAPSHOT:OBSERVER:SAMPLE:PATH" */
+/* "5:FOLLOW:FLAGS:SIGNAL:LIMIT:SNAPSHOT:OBSERVER:SAMPLE:QUARANTINE:FILL:PATH" */
 static bool parse_session(const char *p)
 {
         static const char *const words[] = { "none:", "exec:", "all:" };
         const char *rest = NULL;
-        uint64_t numbers[6];
+        uint64_t numbers[8];
 
-        p = bytes_after(p, "4:");
+        p = bytes_after(p, "5:");
         for (uint32_t i = 0; p && !rest && i < 3; i++) {
                 rest = bytes_after(p, words[i]);
                 agent.follow = i;
         }
         if (!rest)
                 return false;
-        for (int i = 0; i < 6; i++) {
+        for (int i = 0; i < 8; i++) {
                 numbers[i] = bytes_hex(&rest);
                 if (*rest++ != ':')
                         return false;
@@ -99,6 +99,8 @@ static bool parse_session(const char *p)
         agent.snapshot_at = numbers[3];
         agent.observer = (uint32_t)numbers[4];
         agent.sample = numbers[5] < WEIGHT_MEAN_MAX ? numbers[5] : WEIGHT_MEAN_MAX;
+        agent.quarantine = numbers[6];
+        agent.fill = (uint32_t)numbers[7];
         agent.socket = rest;
         return true;
 }

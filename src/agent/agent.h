@@ -54,6 +54,8 @@ struct agent {
         uint32_t signal; /* that asks for a snapshot; 0 none */
         uint64_t limit, snapshot_at; /* live bytes that must not be passed, or at which a snapshot is taken; 0 none */
         uint64_t sample; /* one block in so many bytes is recorded; 0 all */
+        uint64_t quarantine; /* bytes of freed blocks to keep back; 0 none */
+        uint32_t fill;       /* 256 + the byte for fresh and freed memory; 0 none */
         uint64_t stack_start; /* of the main thread, as the kernel gave it */
         const char *socket;
 };

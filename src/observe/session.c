@@ -171,8 +171,10 @@ struct session *session_open(const struct session_options *o, struct err *e)
                 session_close(s);
                 return NULL;
         }
-        snprintf(s->environment, sizeof s->environment, "%d:%s:%x:%x:%" PRIx64 ":%" PRIx64 ":%x:%" PRIx64 ":%s", WIRE_SESSION_VERSION,
+        snprintf(s->environment, sizeof s->environment, "%d:%s:%x:%x:%" PRIx64 ":%" PRIx64 ":%x:%" PRIx64 ":%" PRIx64 ":%x:%s",
+                 WIRE_SESSION_VERSION,
                  follow[o->follow], o->flags, o->signal, o->limit_bytes, o->snapshot_heap_bytes, (unsigned)getpid(), o->sample_bytes,
+                 o->quarantine_bytes, o->fill,
                  s->greeter.path);
         return s;
 }

@@ -33,6 +33,8 @@ struct session_options {
         const char *limit_text;                    /* as typed */
         uint64_t snapshot_every_ms, snapshot_rss_bytes, duration_ms; /* 0 none */
         uint64_t sample_bytes;   /* one block in so many is recorded; 0 all */
+        uint64_t quarantine_bytes; /* of freed blocks that are kept back; 0 none */
+        uint32_t fill;             /* 256 + the byte for fresh and freed memory; 0 none */
         uint64_t max_file_bytes; /* of the event log; 0 any */
         uint32_t scan_flags;     /* WIRE_SCAN_*, for all searches for leaks */
         bool attended;       /* the program is not our child; no recording is written unless OUTPUT has a pattern */

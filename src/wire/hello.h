@@ -7,9 +7,10 @@
  *         agent connects, sends one struct wire_hello with the memfd of its ledger attached (SCM_RIGHTS), closes
  *         both descriptors and never waits for an answer.  No descriptor stays open in the program.
  *
- * SEEP_SESSION is "4:FOLLOW:FLAGS:SIGNAL:LIMIT:SNAPSHOT:OBSERVER:SAMPLE:PATH": protocol version, follow mode (none, exec, all), WIRE_F_ flags, number
- * of the signal that asks for a snapshot (0 none), --limit-heap and --snapshot-at-heap in bytes (0 none), process that observes, --sample in bytes (0 none), all in hex; path of the socket
- * (the rest of the string).
+ * SEEP_SESSION is "5:FOLLOW:FLAGS:SIGNAL:LIMIT:SNAPSHOT:OBSERVER:SAMPLE:QUARANTINE:FILL:PATH": protocol version,
+ * follow mode (none, exec, all), WIRE_F_ flags, number of the signal that asks for a snapshot (0 none),
+ * --limit-heap and --snapshot-at-heap in bytes (0 none), process that observes, --sample and --quarantine in
+ * bytes (0 none), --fill as 256 + the byte (0 none), all in hex; path of the socket (the rest of the string).
  *
  * Without SEEP_SESSION (plain LD_PRELOAD) the agent starts the tool itself: `seep attend FD`, FD being one end of a
  * SOCK_SEQPACKET pair, with standard error still the program's.  The tool answers through it with one message, the value that
@@ -25,7 +26,7 @@
 #include <stdint.h>
 
 #define WIRE_SESSION_ENV "SEEP_SESSION"
-#define WIRE_SESSION_VERSION 4
+#define WIRE_SESSION_VERSION 5
 
 #define WIRE_F_NO_MMAP 1u
 #define WIRE_F_NO_CXX 2u      /* operator new and delete are seen as the malloc and free that they call */
@@ -39,6 +40,8 @@
 #define WIRE_F_LIMIT_ENOMEM 512u /* --limit-action; neither: abort */
 #define WIRE_F_LIMIT_SNAPSHOT 1024u
 #define WIRE_F_LEAK_SCAN 2048u /* wait at exit and before exec until leaks have been searched for */
+#define WIRE_F_KEEP_GOING 4096u  /* releases known to be wrong are not passed on */
+#define WIRE_F_DEEPBIND 8192u    /* dlopen keeps RTLD_DEEPBIND */
 
 #define WIRE_HELLO_MAGIC 0x6f6c6c6548ull /* "Hello" */
 

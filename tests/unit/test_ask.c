@@ -13,12 +13,12 @@
 
 TEST(the_path_is_the_rest_of_a_session)
 {
-        is_text(ask_session_path("4:exec:0:a:0:0:7b:0:/run/seep-x/hello"), "/run/seep-x/hello");
-        is_text(ask_session_path("4:exec:0:a:0:0:7b:0:/with:colon"), "/with:colon");
+        is_text(ask_session_path("5:exec:0:a:0:0:7b:0:0:0:/run/seep-x/hello"), "/run/seep-x/hello");
+        is_text(ask_session_path("5:exec:0:a:0:0:7b:0:0:0:/with:colon"), "/with:colon");
         is_true(!ask_session_path(""));
-        is_true(!ask_session_path("4:exec:0:a:0:0:7b:0:"));
-        is_true(!ask_session_path("4:exec:0:a:0:0:7b:0"));
-        is_true(!ask_session_path("4:exec:0:a:0:0:7b:0:relative"));
+        is_true(!ask_session_path("5:exec:0:a:0:0:7b:0:0:0:"));
+        is_true(!ask_session_path("5:exec:0:a:0:0:7b:0:0:0"));
+        is_true(!ask_session_path("5:exec:0:a:0:0:7b:0:0:0:relative"));
         is_true(!ask_session_path("::::::"));
 }
 
