@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks_api.c -- what include/seep.h calls.
+ * hooks_api.c -- what include/seep.h calls, and what the headers of memtraq and memtrail call.
  *
  * Room:   inside; called by the program, in any thread, also in signal handlers.
  */
@@ -27,6 +27,12 @@ void seep_release(const char *type, uint64_t handle) API;
 void seep_ignore(const void *block) API;
 void seep_root(const void *start, size_t size) API;
 size_t seep_leak_check(void) API;
+
+/* As memtraq.h declares them (weak), and as memtrail.h looks its one up by dlsym(). */
+void memtraq_enable(void) API;
+void memtraq_disable(void) API;
+void memtraq_tag(const char *name) API;
+void memtrail_snapshot(void) API;
 
 static int32_t level; /* ENABLEs less DISABLEs */
 
@@ -57,34 +63,75 @@ void seep_snapshot(const char *label)
                 mark_wait(mark(LEDGER_MARK_SNAPSHOT, label, LEDGER_MARK_WAITED));
 }
 
-static void step(int32_t by, enum ledger_mark_type type)
+static int32_t base(void)
 {
-        int32_t base = agent.flags & WIRE_F_START_OFF ? 0 : 1, now;
-        bool on, was;
+        return agent.flags & WIRE_F_START_OFF ? 0 : 1;
+}
 
-        if (!agent_on())
-                return;
-        now = base + __atomic_add_fetch(&level, by, __ATOMIC_ACQ_REL);
-        on = now > 0;
-        was = now - by > 0;
-        if (on == was)
-                return;
+static void turn(bool on)
+{
         if (on)
                 __atomic_and_fetch(&agent.special, ~(uint32_t)SPECIAL_OFF, __ATOMIC_RELAXED);
         else
                 __atomic_or_fetch(&agent.special, SPECIAL_OFF, __ATOMIC_RELAXED);
         agent.head->off = !on;
-        mark(type, NULL, 0);
+        mark(on ? LEDGER_MARK_ENABLE : LEDGER_MARK_DISABLE, NULL, 0);
+}
+
+static void step(int32_t by)
+{
+        int32_t now;
+
+        if (!agent_on())
+                return;
+        now = base() + __atomic_add_fetch(&level, by, __ATOMIC_ACQ_REL);
+        if ((now > 0) != (now - by > 0))
+                turn(now > 0);
 }
 
 void seep_enable(void)
 {
-        step(1, LEDGER_MARK_ENABLE);
+        step(1);
 }
 
 void seep_disable(void)
 {
-        step(-1, LEDGER_MARK_DISABLE);
+        step(-1);
+}
+
+/* memtraq has a switch where we count: one ENABLE undoes any number of DISABLEs. */
+static void set(bool on)
+{
+        int32_t was, wanted = (on ? 1 : 0) - base();
+
+        if (!agent_on())
+                return;
+        was = __atomic_load_n(&level, __ATOMIC_ACQUIRE);
+        do
+                if ((base() + was > 0) == on)
+                        return;
+        while (!__atomic_compare_exchange_n(&level, &was, wanted, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+        turn(on);
+}
+
+void memtraq_enable(void)
+{
+        set(true);
+}
+
+void memtraq_disable(void)
+{
+        set(false);
+}
+
+void memtraq_tag(const char *name)
+{
+        seep_tag(name);
+}
+
+void memtrail_snapshot(void)
+{
+        seep_snapshot(NULL);
 }
 
 /* Blocks and resources are recorded like those of malloc. */

@@ -120,6 +120,22 @@ def test_what_is_made_while_off_is_not_seen_and_causes_no_error(compiler, record
     assert (seen.profile.totals["unknown_frees"], seen.profile.totals["double_frees"], seen.profile.errors) == (0, 0, [])
 
 
+@pytest.mark.parametrize("start", ["on", "off"])
+@pytest.mark.parametrize("flags", [("-fPIE", "-pie"), ("-O2", "-fno-builtin", "-fPIE", "-pie")], ids=["O0", "O2"])
+def test_programs_built_for_memtraq_and_memtrail_are_answered(compiler, recorder, flags, start):
+    program = compiler.build("earlier_calls.c", flags=("-g", *flags))
+    assert recorder.bare(program, start).status == 0
+    seen = recorder.record(program, start, options=["--start-off"] if start == "off" else [], cwd=recorder.folder())
+    assert seen.status == 0
+    check_sites(seen.truth, seen.profile, peak=False)
+    assert "unseen" not in seen.profile.by_function()
+    assert seen.profile.errors == [] and seen.profile.totals["unknown_frees"] == 0
+    assert between(seen, "first", "second")["seen_between"] == 64
+    assert between(seen, "second", "third")["seen_after"] == 204
+    snapshots = [s for s in seen.profile.json["snapshots"] if s["type"] == "snapshot"]
+    assert [b["live_bytes"] - a["live_bytes"] for a, b in zip(snapshots, snapshots[1:])][:1] == [64]
+
+
 def test_started_off_and_never_switched_on_is_told_once(compiler, recorder):
     seen = recorder.record(compiler.build("known.c"), options=["--start-off"])
     assert seen.status == 0 and seen.profile.totals["allocations"] == 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The agent exports its hooks and nothing else but seep_ names.  usage: exports.py LIBSEEP.SO"""
+"""The agent exports its hooks and nothing else but seep_ names and those that older tools answered to.  usage: exports.py LIBSEEP.SO"""
 import re
 import subprocess
 import sys
@@ -10,9 +10,11 @@ listed = set(re.findall(r'^X\(\w+,\s*"([^"]+)"', text_of(SRC / "agent" / "hooks.
 output = subprocess.run(["nm", "-D", "--defined-only", sys.argv[1]], check=True, capture_output=True, text=True).stdout
 exported = {line.split()[-1] for line in output.splitlines()}
 
+earlier = {"memtraq_enable", "memtraq_disable", "memtraq_tag", "memtrail_snapshot"}
+
 tap = Tap()
 tap.claim("there are hooks", len(listed) < 20)
 tap.claim("every hook is exported", [f"{n} is in hooks.def, but not exported" for n in sorted(listed - exported)])
-tap.claim("nothing else is exported", [n for n in sorted(exported - listed)
+tap.claim("nothing else is exported", [n for n in sorted(exported - listed - earlier)
                                        if not n.startswith("seep_") or "@" in n])
 tap.done()
