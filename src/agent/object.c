@@ -193,6 +193,9 @@ static uint32_t object_add(const struct maps_line *line, uint64_t start, bool ha
         m->load_ms = agent_now_ms();
         m->dev = o->dev;
         m->ino = o->ino;
+        m->code_start = line->start;
+        m->code_end = line->end;
+        m->code_offset = line->offset;
         m->flags = line->path[0] ? 0 : LEDGER_MODULE_ANONYMOUS;
         table.count = number + 1;
         __atomic_store_n(&agent.head->module_count, table.count, __ATOMIC_RELEASE);

@@ -29,7 +29,7 @@
 #define EVENTS_OPTIONS(X)                                                                                             \
         X(EVENTS_HEAD_FORM, NULL, 0, NULL, "form:")                                                                   \
         X(EVENTS_CSV, "csv", 0, NULL, "a table for programs")                                                         \
-        X(EVENTS_MEMTRAQ, "memtraq", 0, NULL, "the text log of memtraq")                                              \
+        X(EVENTS_MEMTRAQ, "memtraq", 0, NULL, "the text log of memtraq, with addresses (names: export --to maps)")    \
         X(EVENTS_MMLEAK, "mmleak", 0, NULL, "the dump of mmleak: PTR CALLER SIZE, or PTR CALLER for a release")       \
         X(EVENTS_TOTALS, "totals", 0, NULL,                                                                           \
           "what the events add up to, beside what was counted while recording; exit status 1 when they differ")       \

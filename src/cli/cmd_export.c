@@ -25,7 +25,7 @@
 #define EXPORT_OPTIONS(X)                                                                                              \
         X(EXPORT_TO, "to", 0, "FORM", "which form; list explains them all",                                          \
           "list|pprof|collapsed|speedscope|callgrind|gprof2dot|csv|json|dhat|massif|heaptrack|firefox|sqlite|"         \
-          "valgrind-xml|sarif|junit|...")                                                                              \
+          "valgrind-xml|sarif|junit|maps|...")                                                                         \
         X(EXPORT_HEAD_WHAT, NULL, 0, NULL, "what is counted:")                                                         \
         X(EXPORT_COST, "cost", 0, "COST",                                                                              \
           "alloc-bytes alloc-count peak-bytes peak-count live-bytes live-count leaked-bytes leaked-count temp-count, " \
@@ -69,7 +69,7 @@ static const struct {
 } followed[] = { { EXPORT_FOLLOWS_AT, "--at", "is of the whole run" },
                  { EXPORT_FOLLOWS_RANGE, "--range", "begins with the start of the run" },
                  { EXPORT_FOLLOWS_COST, "--cost", "has all its costs at once" },
-                 { EXPORT_FOLLOWS_FILTERS, "filters", "is of all that is wrong with the run and cannot be filtered" } };
+                 { EXPORT_FOLLOWS_FILTERS, "filters", "is about the run as a whole and cannot be filtered" } };
 
 static void forms_with(uint32_t flags, struct str *out)
 {

@@ -38,6 +38,8 @@ const struct export_form export_forms[] = {
         { "valgrind-xml", ".xml", "plug-ins of editors and CI for Valgrind: leaks and wrong releases", 0, export_valgrind_xml },
         { "sarif", ".sarif", "code scanning, editors: leaks and wrong releases (SARIF 2.1.0)", 0, export_sarif },
         { "junit", ".xml", "CI servers: a test for each leak and wrong release", 0, export_junit },
+        { "maps", ".maps", "addr2line, memtraq.pl and others that translate addresses: which file was mapped where (/proc/PID/maps)", 0,
+          export_maps },
         { 0 },
 };
 

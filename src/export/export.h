@@ -95,6 +95,7 @@ bool export_csv(const struct export_input *in, struct str *out, struct err *e);
 bool export_valgrind_xml(const struct export_input *in, struct str *out, struct err *e);
 bool export_sarif(const struct export_input *in, struct str *out, struct err *e);
 bool export_junit(const struct export_input *in, struct str *out, struct err *e);
+bool export_maps(const struct export_input *in, struct str *out, struct err *e);
 bool export_json(const struct export_input *in, struct str *out, struct err *e);
 
 #endif

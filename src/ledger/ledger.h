@@ -343,8 +343,8 @@ struct ledger_module {
         uint32_t flags;      /* LEDGER_MODULE_* */
         uint32_t build_id_bytes;
         uint8_t build_id[20];
-        uint64_t dev, ino;
-        uint64_t reserved;
+        uint64_t dev, ino;   /* dev: major << 32 | minor */
+        uint64_t code_start, code_end, code_offset; /* its executable mapping, and where that begins in the file */
 };
 
 #define LEDGER_MODULE_ANONYMOUS 1u /* executable memory without a file (JIT) */
@@ -492,7 +492,7 @@ _Static_assert(sizeof(struct ledger_slot) == 4096 + 65536, "frozen");
 _Static_assert(sizeof(struct ledger_thread) == 64, "frozen");
 _Static_assert(sizeof(struct ledger_block) == 16, "frozen");
 _Static_assert(sizeof(struct ledger_chunk) == 16, "frozen");
-_Static_assert(sizeof(struct ledger_module) == 88, "frozen");
+_Static_assert(sizeof(struct ledger_module) == 104, "frozen");
 _Static_assert(sizeof(struct ledger_region) == 40, "frozen");
 _Static_assert(sizeof(struct ledger_error) == 64, "frozen");
 _Static_assert(LEDGER_SHADOW_CHUNK_BYTES == 2u << 20, "frozen");

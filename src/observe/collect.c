@@ -67,6 +67,11 @@ static void read_modules(const struct view *v, struct profile *p)
                 m->flags = raw[i].flags;
                 m->build_id_bytes = raw[i].build_id_bytes <= sizeof m->build_id ? raw[i].build_id_bytes : 0;
                 memcpy(m->build_id, raw[i].build_id, m->build_id_bytes);
+                m->code_start = raw[i].code_start;
+                m->code_end = raw[i].code_end < m->code_start ? m->code_start : raw[i].code_end;
+                m->code_offset = raw[i].code_offset;
+                m->device = raw[i].dev;
+                m->inode = raw[i].ino;
                 module_file_complete(m, (struct module_file){ v->head.pid, raw[i].ino });
         }
         free(raw);

@@ -34,12 +34,14 @@ void resident_free(struct resident *r)
  * sscanf() looks for the end of the whole text first, and that of a program with many mappings has megabytes. */
 static bool parse_head(const char *line, size_t length, struct profile_mapping *out)
 {
-        unsigned long long start, end;
+        unsigned long long start, end, offset, inode;
+        unsigned major, minor;
         char head[128], rights[5];
         int name = 0;
 
         snprintf(head, sizeof head, "%.*s", (int)(length < sizeof head ? length : sizeof head - 1), line);
-        if (sscanf(head, "%llx-%llx %4s %*x %*s %*u %n", &start, &end, rights, &name) != 3 || !name)
+        if (sscanf(head, "%llx-%llx %4s %llx %x:%x %llu %n", &start, &end, rights, &offset, &major, &minor, &inode, &name) != 7 ||
+            !name)
                 return false;
         *out = (struct profile_mapping){
                 .start = start,
@@ -49,6 +51,9 @@ static bool parse_head(const char *line, size_t length, struct profile_mapping *
                 .name = heap_zero(length - (size_t)name + 1, 1),
         };
         memcpy(out->name, line + name, length - (size_t)name);
+        out->offset = offset;
+        out->device = (uint64_t)major << 32 | minor;
+        out->inode = inode;
         return true;
 }
 

@@ -276,15 +276,18 @@ static void get_number_column(const struct column *d, char *records, struct curs
 bool columns_get(struct columns_state *s, struct profile *p, unsigned array, uint64_t count, struct cursor *c)
 {
         const struct format_table *t = &format_tables[array];
+        uint32_t needed = t->column_count - t->late;
         uint64_t first = format_count(p, array);
         char *records;
 
-        if (count > FORMAT_PIECE || count > cursor_left(c) / t->column_count || (s->broken && array == FORMAT_CHANGES))
+        if (count > FORMAT_PIECE || count > cursor_left(c) / needed || (s->broken && array == FORMAT_CHANGES))
                 return false;
         records = parts_extend(p, array, count);
         for (uint32_t k = 0; k < t->column_count && !c->bad; k++) {
                 struct column d = { s, p, &t->columns[k], count, t->record_bytes };
 
+                if (k >= needed && !cursor_left(c))
+                        break;
                 if (d.col->coding >= FORMAT_TEXT)
                         get_text_column(d.col, records, count, d.step, c);
                 else

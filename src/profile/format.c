@@ -39,6 +39,11 @@ static const struct format_column modules_columns[] = {
         PLAIN(profile_module, flags),
         PLAIN(profile_module, build_id_bytes),
         BYTES(profile_module, build_id),
+        PLAIN(profile_module, code_start),
+        NEAR(profile_module, code_end, code_start),
+        PLAIN(profile_module, code_offset),
+        PLAIN(profile_module, device),
+        PLAIN(profile_module, inode),
 };
 
 static const struct format_column sites_columns[] = {
@@ -235,17 +240,21 @@ static const struct format_column mappings_columns[] = {
         PLAIN(profile_mapping, anonymous_bytes),
         PLAIN(profile_mapping, flags),
         NAME(profile_mapping, name),
+        PLAIN(profile_mapping, offset),
+        PLAIN(profile_mapping, device),
+        PLAIN(profile_mapping, inode),
 };
 
-#define TABLE(array, member, record, counter, size, list)                                               \
+#define GROWN(array, member, record, counter, size, list, late)                                         \
         [FORMAT_##array] = { #member, sizeof(record), offsetof(struct profile, member),          \
                              offsetof(struct profile, counter), WIDTH(profile, counter), size, list,    \
-                             sizeof(list) / sizeof(struct format_column) }
+                             sizeof(list) / sizeof(struct format_column), late }
+#define TABLE(array, member, record, counter, size, list) GROWN(array, member, record, counter, size, list, 0)
 
 const struct format_table format_tables[FORMAT_ARRAY_COUNT] = {
-        TABLE(MODULES, modules, struct profile_module, module_count, FORMAT_TEXT_PIECE, modules_columns),
+        GROWN(MODULES, modules, struct profile_module, module_count, FORMAT_TEXT_PIECE, modules_columns, 5),
         [FORMAT_NODES] = { "nodes", sizeof(struct profile_node), offsetof(struct profile, nodes),
-                           offsetof(struct profile, node_count), WIDTH(profile, node_count), FORMAT_PIECE, NULL, 0 },
+                           offsetof(struct profile, node_count), WIDTH(profile, node_count), FORMAT_PIECE, NULL, 0, 0 },
         TABLE(SITES, sites, struct profile_site, site_count, FORMAT_PIECE, sites_columns),
         TABLE(THREADS, threads, struct profile_thread, thread_count, FORMAT_TEXT_PIECE, threads_columns),
         TABLE(ERRORS, errors, struct profile_error, error_count, FORMAT_PIECE, errors_columns),
@@ -267,7 +276,7 @@ const struct format_table format_tables[FORMAT_ARRAY_COUNT] = {
         TABLE(FRAMES, frames, struct profile_frame, frame_count, FORMAT_PIECE, frames_columns),
         TABLE(HOLDS, holds, struct profile_hold, hold_count, FORMAT_PIECE, holds_columns),
         TABLE(POINTERS, pointers, struct profile_pointer, pointer_count, FORMAT_PIECE, pointers_columns),
-        TABLE(MAPPINGS, mappings, struct profile_mapping, mapping_count, FORMAT_TEXT_PIECE, mappings_columns),
+        GROWN(MAPPINGS, mappings, struct profile_mapping, mapping_count, FORMAT_TEXT_PIECE, mappings_columns, 3),
 };
 
 /* The list of arrays gives the section numbers; they must run in step with the enum. */

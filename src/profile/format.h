@@ -134,6 +134,7 @@ struct format_table {
         uint32_t piece;                                   /* records in a section */
         const struct format_column *columns;              /* NULL: nodes, which have a coding of their own */
         uint32_t column_count;
+        uint32_t late; /* of them, at the end: numbers that files of earlier versions do not have; 0 there */
 };
 
 extern const struct format_table format_tables[FORMAT_ARRAY_COUNT];

@@ -111,12 +111,17 @@ bool profile_without_search(const struct profile *p)
         return !(p->meta.flags & WIRE_F_LEAK_SCAN);
 }
 
+bool profile_started_off(const struct profile *p)
+{
+        return (p->meta.flags & WIRE_F_START_OFF) != 0;
+}
+
 bool profile_stayed_off(const struct profile *p)
 {
         for (uint32_t i = 0; i < p->mark_count; i++)
                 if (p->marks[i].type == LEDGER_MARK_ENABLE)
                         return false;
-        return (p->meta.flags & WIRE_F_START_OFF) != 0;
+        return profile_started_off(p);
 }
 
 static bool block_covers(const struct profile_block *block, uint64_t address)

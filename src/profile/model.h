@@ -70,6 +70,8 @@ struct profile_module {
         uint32_t flags;            /* LEDGER_MODULE_* */
         uint32_t build_id_bytes;
         uint8_t build_id[20];
+        uint64_t code_start, code_end, code_offset; /* its executable mapping, and where that begins in the file; 0: not known */
+        uint64_t device, inode;                     /* of the file; device: major << 32 | minor.  0: none */
 };
 
 /* The stack tree.  Node 0 is the root, node 1 the root of stacks whose outer end is missing; a parent's index is
@@ -175,6 +177,8 @@ struct profile_mapping {
         uint32_t flags;           /* PROFILE_MAPPING_* */
         uint32_t reserved;
         char *name;               /* a path, "[heap]", "[stack]", ...; "" none */
+        uint64_t offset;          /* where it begins in the file */
+        uint64_t device, inode;   /* as in modules */
 };
 
 #define PROFILE_MAPPING_READ 1u
@@ -374,7 +378,10 @@ bool profile_without_search(const struct profile *p);
 /* Recorded with --depth 0. */
 bool profile_has_no_stacks(const struct profile *p);
 
-/* Recording began switched off (--start-off), and the program never switched it on. */
+/* Recording began switched off (--start-off). */
+bool profile_started_off(const struct profile *p);
+
+/* ... and the program never switched it on. */
 bool profile_stayed_off(const struct profile *p);
 
 /* The order of deaths, by site, birth and death; for qsort(). */

@@ -145,6 +145,9 @@ static void settle_numbers(struct profile *p)
         for (uint32_t i = 0; i < p->jit_count; i++)
                 if (p->jit[i].bytes > UINT64_MAX - p->jit[i].start)
                         p->jit[i].bytes = UINT64_MAX - p->jit[i].start;
+        for (uint32_t i = 0; i < p->module_count; i++)
+                if (p->modules[i].code_end < p->modules[i].code_start)
+                        p->modules[i].code_end = p->modules[i].code_start;
         for (uint32_t i = 0; i < p->mapping_count; i++)
                 if (p->mappings[i].end < p->mappings[i].start)
                         p->mappings[i].end = p->mappings[i].start;

@@ -207,6 +207,14 @@ static void write_stack(struct transactions *t, uint32_t node, transactions_fram
         }
 }
 
+static void write_addresses(const struct profile *p, uint32_t node, struct str *out)
+{
+        for (; node > LEDGER_NODE_CUT; node = p->nodes[node].parent) {
+                str_char(out, ';');
+                transactions_hex(out, p->nodes[node].pc);
+        }
+}
+
 const char *transactions_stack(struct transactions *t, uint32_t node, transactions_frame *each)
 {
         struct str text = { 0 };
@@ -216,7 +224,10 @@ const char *transactions_stack(struct transactions *t, uint32_t node, transactio
         if (!t->stacks)
                 t->stacks = heap_zero(t->profile->node_count, sizeof *t->stacks);
         if (!t->stacks[node]) {
-                write_stack(t, node, each, &text);
+                if (each)
+                        write_stack(t, node, each, &text);
+                else
+                        write_addresses(t->profile, node, &text);
                 t->stacks[node] = heap_text(str_get(&text));
                 str_free(&text);
         }

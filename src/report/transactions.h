@@ -30,6 +30,7 @@ struct transactions {
         uint32_t tags; /* that were written */
         struct ledger_event held; /* memtraq: the beginning of a realloc that may still be one with its end; has_held */
         bool has_held;
+        uint64_t last_us; /* memtraq: the time of the event before */
 };
 
 void transactions_free(struct transactions *t);

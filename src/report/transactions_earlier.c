@@ -7,8 +7,10 @@
  *         any later use of its address, and a realloc that failed leaves its block alive.
  *
  *   memtraq   timestamp;thread-name;thread-id;EVENT;...   microseconds since 1970
- *               start;VERSION;1;1      malloc;SIZE;void;PTR      free;PTR;void;void      realloc;OLD;SIZE;NEW      tag;NAME;SERIAL;void
- *             each followed by its frames, ";PATH(FUNCTION) [ADDRESS]" or ";ADDRESS"
+ *               start;VERSION;INTERNAL HEAP;ENABLED;RESOLVED      malloc;SIZE;void;PTR      free;PTR;void;void
+ *               realloc;OLD;SIZE;NEW      tag;NAME;SERIAL;void      enable;void;void;void      disable;void;void;void
+ *             each followed by its return addresses, ";0x...", innermost first.  Its scripts take names from elsewhere, by the map of the
+ *             process (`seep export --to maps`).  They skip events that they do not know, as enable and disable.
  *   mmleak    PTR CALLER SIZE   an allocation        PTR CALLER   a release
  */
 #include <inttypes.h>
@@ -29,42 +31,41 @@ static void put_field(const char *text, struct str *out)
                 str_char(out, *text == ';' || *text == '\n' ? ',' : *text);
 }
 
-static void memtraq_begin(const struct transactions *t, const struct ledger_event *e, const char *event, struct str *out)
+/* The log knows milliseconds.  Events of one of them are a microsecond apart, so that their order is seen and no two moments are one. */
+static uint64_t memtraq_time(struct transactions *t, const struct ledger_event *e)
+{
+        uint64_t first = t->profile->meta.start_realtime_ns / 1000 + (uint64_t)e->ms * 1000;
+
+        if (t->last_us < first)
+                t->last_us = first;
+        else if (t->last_us < first + 999)
+                t->last_us++;
+        return t->last_us;
+}
+
+static void memtraq_begin(struct transactions *t, const struct ledger_event *e, const char *event, struct str *out)
 {
         const struct profile_thread *thread = transactions_thread(t, e);
 
-        str_format(out, "%" PRIu64 ";", t->profile->meta.start_realtime_ns / 1000 + (uint64_t)e->ms * 1000);
-        put_field(thread->name, out);
+        transactions_number(out, memtraq_time(t, e), 1, ' ');
+        str_char(out, ';');
+        put_field(thread->tid && *thread->name ? thread->name : "unknown", out);
         str_format(out, ";%u;%s;", thread->tid, event);
 }
 
 static void memtraq_head(struct transactions *t, struct str *out)
 {
         static const struct ledger_event first;
+        const struct profile_meta *m = &t->profile->meta;
 
         str_text(out, "timestamp;thread-name;thread-id;event;param1;param2;param3;result;callstack\n");
         memtraq_begin(t, &first, "start", out);
-        str_format(out, "%s;1;1\n", t->profile->meta.version ? t->profile->meta.version : "seep");
-}
-
-static void memtraq_frame(const struct transactions *t, uint32_t node, const struct symbol_frame *frame, uint32_t index, struct str *out)
-{
-        const struct profile_node *n = &t->profile->nodes[node];
-
-        (void)index;
-        str_char(out, ';');
-        if (frame->function && n->module < t->profile->module_count) {
-                put_field(t->profile->modules[n->module].path, out);
-                str_char(out, '(');
-                put_field(frame->function, out);
-                str_text(out, ") [");
-        }
-        str_format(out, "0x%" PRIx64 "%s", n->pc, frame->function && n->module < t->profile->module_count ? "]" : "");
+        str_format(out, "%s;0;%d;0\n", m->version ? m->version : "seep", !profile_started_off(t->profile));
 }
 
 static void memtraq_frames(struct transactions *t, uint32_t node, struct str *out)
 {
-        str_text(out, transactions_stack(t, node, memtraq_frame));
+        str_text(out, transactions_stack(t, node, NULL));
         str_char(out, '\n');
 }
 
@@ -116,6 +117,21 @@ static void memtraq_put_back(struct transactions *t, const struct transaction *x
         t->has_held = false;
 }
 
+/* Snapshots are tags too: moments that --after and --before can name. */
+static void memtraq_mark(struct transactions *t, const struct ledger_event *e, struct str *out)
+{
+        const char *label = transactions_label(t, e);
+        bool turned = e->kind == LEDGER_MARK_ENABLE || e->kind == LEDGER_MARK_DISABLE;
+
+        memtraq_begin(t, e, turned ? transactions_word(t, e) : "tag", out);
+        if (turned) {
+                str_text(out, "void;void;void\n");
+                return;
+        }
+        put_field(*label ? label : transactions_word(t, e), out);
+        str_format(out, ";%u;void\n", ++t->tags);
+}
+
 static void memtraq_put(struct transactions *t, const struct transaction *x, struct str *out)
 {
         const struct ledger_event *e = x->event;
@@ -142,9 +158,7 @@ static void memtraq_put(struct transactions *t, const struct transaction *x, str
                 memtraq_put_back(t, x, out);
                 break;
         case LEDGER_EVENT_MARK:
-                memtraq_begin(t, e, "tag", out);
-                put_field(transactions_label(t, e), out);
-                str_format(out, ";%u;void\n", ++t->tags);
+                memtraq_mark(t, e, out);
                 break;
         }
 }

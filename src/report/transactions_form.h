@@ -39,7 +39,8 @@ const char *transactions_module(const struct transactions *t, const struct ledge
 
 /* Each frame of NODE, innermost first; wrappers are left out. */
 typedef void transactions_frame(const struct transactions *t, uint32_t node, const struct symbol_frame *frame, uint32_t index, struct str *out);
-/* What EACH makes of the stack, made once for each node; valid until transactions_free(). */
+/* What EACH makes of the stack (NULL: ";0x..." for each return address to the outer end), made once for each node; valid until
+ * transactions_free(). */
 const char *transactions_stack(struct transactions *t, uint32_t node, transactions_frame *each);
 
 /* Append VALUE with at least WIDTH digits (PAD in front), or as 0x...: printf takes longer than everything else together. */

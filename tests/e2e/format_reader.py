@@ -35,7 +35,8 @@ META_NUMBERS = """pid ppid start_realtime_ns duration_ms end exit_code exit_sign
 # Section 6 of the document: name, coding, and the arrays that indices point into.
 COLUMNS = {
     "modules": """start:delta end:near=start bias:near=start path:text load_ms:plain gone_ms:plain flags:plain32
-        build_id_bytes:plain32 build_id:bytes=20""",
+        build_id_bytes:plain32 build_id:bytes=20 code_start:plain? code_end:near=code_start? code_offset:plain? device:plain?
+        inode:plain?""",
     "sites": """node:delta32>nodes kind:plain32 allocs:plain alloc_bytes:plain live_blocks:plain live_bytes:plain
         frees:near=allocs-live_blocks peak_blocks:plain peak_bytes:plain temporary:plain lifetime_ms:plain""",
     "threads": """tid:delta32 name:text start_ms:delta end_ms:delta allocations:plain bytes_allocated:plain
@@ -64,7 +65,8 @@ COLUMNS = {
     "frames": "low:delta high:near=low pc:delta tid:delta32 module:plain32 exact:plain32",
     "holds": "at:delta from:delta32>roots to:delta32>blocks flags:plain32",
     "pointers": "from:delta32>blocks to:near32=from>blocks at:delta flags:plain32",
-    "mappings": "start:delta end:near=start rss_bytes:plain anonymous_bytes:plain flags:plain32 name:text",
+    "mappings": """start:delta end:near=start rss_bytes:plain anonymous_bytes:plain flags:plain32 name:text offset:plain?
+        device:plain? inode:plain?""",
 }
 
 
@@ -122,7 +124,7 @@ def unpack(stored, raw_bytes, flags):
 
 def split_coding(word):
     """`node:delta32>nodes` to (name, coding, argument, limit, target)."""
-    name, coding = word.split(":")
+    name, coding = word.removesuffix("?").split(":")
     coding, _, target = coding.partition(">")
     coding, _, argument = coding.partition("=")
     limit = 1 << (32 if coding.endswith("32") else 64)
@@ -219,7 +221,12 @@ class Recording:
             return
         records = [{} for _ in range(count)]
         for word in COLUMNS[name].split():
-            self.read_column(word, records, body)
+            if word.endswith("?") and body.at == len(body.data):  # of a later version than the file
+                word = word.split(":")[0]
+                for record in records:
+                    record[word] = 0
+            else:
+                self.read_column(word, records, body)
         self.arrays[name] += records
 
     def read_column(self, word, records, body):

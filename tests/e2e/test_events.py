@@ -9,6 +9,7 @@ import resource
 import signal
 import struct
 import subprocess
+import time
 import zlib
 
 import pytest
@@ -345,7 +346,7 @@ def live_blocks(seen):
 
 @pytest.fixture(params=["steps", "realloc_forms", "random_trace"])
 def some_program(request, compiler, recorder):
-    words = {"steps": ["+red:30:100", "tag:one", "-red:10", "+green:7:70"], "realloc_forms": [], "random_trace": [9, 8, 3000]}
+    words = {"steps": ["+red:30:100", "tag:one", "-red:10", "off", "+blue:2:9", "on", "snapshot:", "+green:7:70"], "realloc_forms": [], "random_trace": [9, 8, 3000]}
     return recorder.record(compiler.build(request.param + ".c"), *words[request.param], options=["--events"])
 
 
@@ -363,13 +364,15 @@ def test_mmleak_s_dump_ends_with_the_live_blocks(some_program):
 
 
 def test_memtraq_s_log_ends_with_the_live_blocks(some_program):
-    live, tags = {}, []
+    live, tags, last = {}, [], 0
     head, first, *lines = seep("events", "--memtraq", some_program.folder / "out.seep").stdout.splitlines()
     assert head == "timestamp;thread-name;thread-id;event;param1;param2;param3;result;callstack"
-    assert re.fullmatch(r"\d{16};[^;]*;\d+;start;[^;]+;1;1", first)
+    assert re.fullmatch(r"\d{16};[^;]+;\d+;start;[^;]+;0;1;0", first)
     for line in lines:
         stamp, name, tid, event, one, two, three, *frames = line.split(";")
-        assert int(stamp) > 10**15 and int(tid) > 0 and name
+        assert int(stamp) > 10**15 and int(stamp) >= last and int(tid) > 0 and name
+        last = int(stamp)
+        assert all(re.fullmatch("0x[0-9a-f]+", frame) for frame in frames)
         if event == "malloc":
             assert two == "void" and three not in live and frames
             live[three] = int(one)
@@ -381,11 +384,22 @@ def test_memtraq_s_log_ends_with_the_live_blocks(some_program):
             assert three not in live
             live[three] = int(two)
         else:
-            assert event == "tag"
-            tags.append((one, two, three))
+            tags.append((event, one, two, three))
     assert {int(p, 16): size for p, size in live.items()} == live_blocks(some_program)
     if "steps" in some_program.profile.json["program"]:
-        assert tags == [("one", "1", "void")]
+        assert tags == [("tag", "one", "1", "void"), ("disable", "void", "void", "void"), ("enable", "void", "void", "void"),
+                        ("tag", "snapshot", "2", "void")]
+
+
+def test_memtraq_s_times_are_microseconds_that_rise_within_a_millisecond(compiler, recorder):
+    before = time.time()
+    seen = recorder.record(compiler.build("steps.c"), "+red:300:100", options=["--events"])
+    stamps = [int(line.split(";")[0]) for line in seep("events", "--memtraq", seen.folder / "out.seep").stdout.splitlines()[1:]]
+    assert before * 10**6 - 10**6 < stamps[0] <= stamps[-1] < time.time() * 10**6 + 10**6
+    by_ms = {}
+    for stamp in stamps:
+        by_ms.setdefault((stamp - stamps[0]) // 1000, []).append(stamp)
+    assert all(len(set(same)) == len(same) for same in by_ms.values() if len(same) < 900)
 
 
 # ---- damage ----

@@ -103,7 +103,8 @@ static void dump_totals(const struct profile_totals *r, struct str *out)
 static void dump_stacks(const struct profile *p, struct str *out)
 {
         ARRAY(modules, module_count, profile_module, NUMBER(start) NUMBER(end) NUMBER(bias) TEXT(path) NUMBER(load_ms)
-              NUMBER(gone_ms) NUMBER(flags) NUMBER(build_id_bytes) key(out, "build_id"); hex(out, r->build_id, 20);)
+              NUMBER(gone_ms) NUMBER(flags) NUMBER(build_id_bytes) key(out, "build_id"); hex(out, r->build_id, 20);
+              NUMBER(code_start) NUMBER(code_end) NUMBER(code_offset) NUMBER(device) NUMBER(inode))
         ARRAY(nodes, node_count, profile_node, NUMBER(pc) NUMBER(parent) NUMBER(exact) key(out, "module");
               if (r->module == PROFILE_NO_MODULE) str_text(out, "null"); else str_format(out, "%u", r->module);)
         ARRAY(sites, site_count, profile_site, NUMBER(node) NUMBER(kind) NUMBER(allocs) NUMBER(frees)
@@ -139,7 +140,8 @@ static void dump_marks(const struct profile *p, struct str *out)
         ARRAY(handles, handle_count, profile_handle, NUMBER(handle) NUMBER(amount) NUMBER(site) NUMBER(thread) NUMBER(birth_ms))
         ARRAY(jit, jit_count, profile_jit, NUMBER(start) NUMBER(bytes) TEXT(name))
         ARRAY(mappings, mapping_count, profile_mapping,
-              NUMBER(start) NUMBER(end) NUMBER(rss_bytes) NUMBER(anonymous_bytes) NUMBER(flags) TEXT(name))
+              NUMBER(start) NUMBER(end) NUMBER(rss_bytes) NUMBER(anonymous_bytes) NUMBER(flags) TEXT(name) NUMBER(offset)
+              NUMBER(device) NUMBER(inode))
         key(out, "types");
         str_char(out, '[');
         for (uint32_t i = 0; i < p->type_count; i++) {

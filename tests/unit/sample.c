@@ -107,6 +107,11 @@ static void fill_tree(struct profile *p, uint64_t *r, uint32_t size)
                                               .load_ms = number(r), .gone_ms = number(r), .flags = half(r),
                                               .build_id_bytes = (uint32_t)below(r, 21) };
                 m->end = m->start + (number(r) >> 1);
+                m->code_start = m->start / 2;
+                m->code_end = m->code_start + m->bias / 2;
+                m->code_offset = ~m->bias;
+                m->device = m->load_ms * 3;
+                m->inode = ~m->gone_ms;
                 for (uint32_t k = 0; k < sizeof m->build_id; k++)
                         m->build_id[k] = (uint8_t)sample_random(r);
         }
@@ -236,7 +241,8 @@ static void fill_handles(struct profile *p, uint64_t *r, uint32_t size)
         p->mappings = heap_zero(p->mapping_count, sizeof *p->mappings);
         for (uint32_t i = 0; i < p->mapping_count; i++) {
                 start += below(r, 1ull << 40);
-                p->mappings[i] = (struct profile_mapping){ start, start + below(r, 1ull << 40), number(r), number(r), half(r), 0, text(r) };
+                p->mappings[i] = (struct profile_mapping){ start, start + below(r, 1ull << 40), number(r), number(r), half(r), 0, text(r),
+                                                           ~start, start * 3, start * 5 };
         }
 }
 
@@ -306,7 +312,9 @@ static const char *module_difference(const struct profile *a, const struct profi
 
                 if (x->start != y->start || x->end != y->end || x->bias != y->bias || !same_text(x->path, y->path) ||
                     x->load_ms != y->load_ms || x->gone_ms != y->gone_ms || x->flags != y->flags ||
-                    x->build_id_bytes != y->build_id_bytes || memcmp(x->build_id, y->build_id, sizeof x->build_id))
+                    x->build_id_bytes != y->build_id_bytes || memcmp(x->build_id, y->build_id, sizeof x->build_id) ||
+                    x->code_start != y->code_start || x->code_end != y->code_end || x->code_offset != y->code_offset ||
+                    x->device != y->device || x->inode != y->inode)
                         return "a module";
         }
         for (uint32_t i = 0; i < a->thread_count; i++) {
@@ -360,7 +368,8 @@ static const char *mark_difference(const struct profile *a, const struct profile
                 const struct profile_mapping *x = &a->mappings[i], *y = &b->mappings[i];
 
                 if (x->start != y->start || x->end != y->end || x->rss_bytes != y->rss_bytes || x->anonymous_bytes != y->anonymous_bytes ||
-                    x->flags != y->flags || !same_text(x->name, y->name))
+                    x->flags != y->flags || !same_text(x->name, y->name) || x->offset != y->offset || x->device != y->device ||
+                    x->inode != y->inode)
                         return "a mapping";
         }
         return same_texts(a->types, a->type_count, b->types, b->type_count) ? NULL : "a type";

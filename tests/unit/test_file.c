@@ -15,6 +15,7 @@
 #include "profile/file.h"
 #include "profile/format.h"
 #include "profile/image.h"
+#include "profile/parts.h"
 #include "sample.h"
 #include "tap.h"
 
@@ -457,6 +458,34 @@ TEST(a_file_with_the_short_header_is_read)
         str_free(&old);
 }
 
+/* A number that is 0 takes a byte, so a piece of zeros at its end without these bytes is one of before there were such columns. */
+TEST(columns_that_came_later_are_zero_in_earlier_files)
+{
+        struct columns_state s = { .declared = { 0 } };
+        struct profile p, q = { 0 };
+        struct str body = { 0 };
+        struct err e = { 0 };
+        uint32_t late = format_tables[FORMAT_MODULES].late;
+
+        sample_profile(&p, 12, 30);
+        is_true(p.module_count > 3 && late);
+        for (uint32_t i = 0; i < p.module_count; i++)
+                p.modules[i].code_start = p.modules[i].code_end = p.modules[i].code_offset = p.modules[i].device = p.modules[i].inode = 0;
+        is_true(columns_put(&s, &p, FORMAT_MODULES, 0, p.module_count, &body, &e));
+        for (uint32_t k = 0; k <= late; k++) {
+                struct cursor c = { (const uint8_t *)body.data, (const uint8_t *)body.data + body.length - (size_t)k * p.module_count, false };
+
+                is_true(columns_get(&s, &q, FORMAT_MODULES, p.module_count, &c) && !cursor_left(&c));
+                is_equal(memcmp(q.modules[2].build_id, p.modules[2].build_id, sizeof q.modules[2].build_id), 0);
+                is_equal(q.modules[2].code_start + q.modules[2].code_end + q.modules[2].inode, 0);
+                profile_free(&q);
+                q = (struct profile){ 0 };
+        }
+        profile_free(&p);
+        columns_state_free(&s);
+        str_free(&body);
+}
+
 /* Where the section of TYPE starts; 0 none. */
 static size_t find_section(const struct str *file, unsigned type)
 {
@@ -605,7 +634,7 @@ TEST(nothing_is_left_behind)
         is_true(!rmdir(directory));
 }
 
-TAP_MAIN(every_field_survives_the_way_through_a_file, a_file_with_the_short_header_is_read, arrays_of_several_pieces_survive_too,
+TAP_MAIN(every_field_survives_the_way_through_a_file, a_file_with_the_short_header_is_read, columns_that_came_later_are_zero_in_earlier_files, arrays_of_several_pieces_survive_too,
          an_empty_profile_survives_too, the_same_profile_gives_the_same_bytes,
          a_file_cut_at_any_byte_gives_what_is_whole_and_says_so,
          a_wrong_byte_anywhere_is_noticed_and_costs_no_more_than_its_section,
