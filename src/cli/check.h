@@ -36,6 +36,8 @@
         X(CHECK_SUPPRESSIONS, "suppressions", 0, "FILE",                                                                \
           "what the rules in FILE cover, of LSan or Valgrind (may be repeated)")                                        \
         X(CHECK_PROCESS, "process", 0, "RE", "judge only processes whose program matches (may be repeated)")            \
+        X(CHECK_ALLOW_UNSEEN, "allow-unseen", 0, NULL,                                                                  \
+          "memory that seep knows it did not see: judge what it saw")                                                   \
         X(CHECK_HEAD_RESULTS, NULL, 0, NULL, "results:")                                                                \
         X(CHECK_ERROR_EXITCODE, "error-exitcode", 0, "N", "the exit status when a budget is broken (1)")                \
         X(CHECK_ANNOTATE, "annotate", 0, "WHERE", "auto (default: on GitHub), github, none", "auto|github|none")        \
@@ -51,7 +53,7 @@
         X(CHECK_OUTPUT, "output", 'o', "FILE", "keep the recordings there (in a temporary folder, while needed)")       \
         X(CHECK_FORCE, "force", 'f', NULL, "replace files; reports that a check wrote are replaced without it")         \
         X(CHECK_FOLLOW, "follow", 0, "WHICH",                                                                           \
-          "child processes: none, exec (those that run a program) or all (exec)", "none|exec|all")                      \
+          "child processes: none, exec (those that run a program) or all (all)", "none|exec|all")                       \
         X(CHECK_NO_CXX, "no-cxx", 0, NULL, "see new and delete as the malloc and free that they call")                  \
         X(CHECK_USER, "user", 0, "NAME", "run the program as this user (for root)")                                     \
         X(CHECK_VERBOSE, "verbose", 'v', NULL, "say what is done")                                                      \
@@ -85,7 +87,7 @@ struct check {
         const char *files[CHECK_FILE_COUNT]; /* NULL: not wanted */
         const char *source_root;
         int error_status, annotate;
-        bool json, force, quiet, error_status_set;
+        bool json, force, quiet, error_status_set, allow_unseen;
         bool hinted; /* that names are missing */
         uint32_t limit;
         enum pager_color color;

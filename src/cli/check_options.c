@@ -159,6 +159,10 @@ int check_take(struct check *c, int which, const char *value)
                 pager_color_named(value, &c->color);
                 return 0;
         }
+        if (which == CHECK_ALLOW_UNSEEN) {
+                c->allow_unseen = true;
+                return 0;
+        }
         c->force = c->force || which == CHECK_FORCE;
         c->quiet = c->quiet || which == CHECK_QUIET;
         return take_record(c, name, value);

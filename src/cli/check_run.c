@@ -4,7 +4,7 @@
  *
  * Room:   outside, cli/ only.
  * Keeps:  without -o the recordings of a program are in a folder of their own below $TMPDIR or /tmp, of which nothing is left but the
- *         recordings of processes that broke a budget.
+ *         recordings of processes that broke a budget or were not seen as a whole.
  */
 #include "cli/check.h"
 
@@ -46,18 +46,26 @@ static bool judge(struct check *c, struct findings *f, const struct findings_req
         return good;
 }
 
+/* A child that was forked to run another program is judged as that one.  Until then it has what its parent has, which is judged as the
+ * parent's. */
+static bool is_passage(const struct check *c, const struct profile *p)
+{
+        return c->program_argv && p->totals.forked && p->meta.end == PROFILE_END_EXEC;
+}
+
 bool check_recording(struct check *c, const char *path, struct err *e)
 {
         struct findings_request request = { .budgets = &c->budgets,
                                             .baseline = c->baseline_file ? &c->baseline : NULL,
                                             .accept = c->write_baseline != NULL,
+                                            .allow_unseen = c->allow_unseen,
                                             .suppressions = c->suppressions,
                                             .suppression_count = c->suppression_count,
                                             .root = &c->root };
         struct profile p = { 0 };
         bool good = file_read(&p, path, e);
 
-        if (good && (!c->processes.count || expressions_match(&c->processes, p.meta.program)))
+        if (good && !is_passage(c, &p) && (!c->processes.count || expressions_match(&c->processes, p.meta.program)))
                 good = judge(c, &c->findings, &request, &p, path, e);
         profile_free(&p);
         return good;
@@ -179,11 +187,15 @@ static bool make_place(struct place *place, struct err *e)
         return true;
 }
 
-/* Whether the process with this recording broke a budget. */
+/* Whether the process with this recording broke a budget, or was not seen as a whole. */
 static bool is_broken(const struct findings *f, const char *path)
 {
         for (uint32_t i = 0; i < f->verdict_count; i++)
                 if (!f->verdicts[i].kept && strcmp(f->processes[f->verdicts[i].process].recording, path) == 0)
+                        return true;
+        for (uint32_t i = 0; i < f->count; i++)
+                if (f->all[i].kind == FINDING_UNSEEN && f->all[i].state == FINDING_BREAKS &&
+                    strcmp(f->processes[f->all[i].process].recording, path) == 0)
                         return true;
         return false;
 }

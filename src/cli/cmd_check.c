@@ -30,9 +30,10 @@ static int say_help(void)
                        "  seep check --max-peak 200M --no-alloc-in '^audio_' -- ./player song\n"
                        "  seep check --write-baseline known.txt -- ./unit-tests\n"
                        "  seep check --baseline known.txt --sarif leaks.sarif -- ./unit-tests\n"
-                       "\nExit status: 0 all kept, 1 (or --error-exitcode) a budget is broken; when none\n"
-                       "is, that of the program, 128+N when signal N killed it. 2 wrong use, 3 cannot\n"
-                       "be recorded, 4 a file cannot be read, 126 not executable, 127 not found.\n");
+                       "\nExit status: 0 all kept, 1 (or --error-exitcode) a budget is broken or not all\n"
+                       "memory was seen; else that of the program, 128+N when signal N killed it. 2\n"
+                       "wrong use, 3 cannot be recorded, 4 a file cannot be read, 126 not executable,\n"
+                       "127 not found.\n");
         pager_show(&out, true);
         str_free(&out);
         return 0;
@@ -79,7 +80,7 @@ static int check(struct check *c)
         if (!check_write_files(c, good ? &e : &later) || !good) /* others may read those */
                 return message_error(&e);
         tell_program(c, program);
-        return budgets_broken(&c->findings) && c->error_status ? c->error_status : program;
+        return findings_failed(&c->findings) && c->error_status ? c->error_status : program;
 }
 
 /* What stands behind "--" is the program's; "--" as an option's value is not meant. */
@@ -101,6 +102,7 @@ int cmd_check(int argc, char **argv)
         bool help = false;
 
         record_start(&c.record);
+        c.record.session.follow = SESSION_FOLLOW_ALL; /* a test that forks is no less a test */
         c.record.session.signal = 0; /* nobody reads reports of a check: signals are the program's own */
         argc = split(&c, argc, argv);
         option_start(&parser, "check", check_options, argc, argv);

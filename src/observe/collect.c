@@ -306,6 +306,8 @@ static void read_totals(const struct view *v, struct profile *p)
         t->lost_events = h->lost_events;
         t->untracked_blocks = h->untracked_blocks;
         t->forks_not_followed = h->forks_not_followed;
+        t->own_malloc = h->own_malloc;
+        t->forked = h->parent_start_monotonic_ns != 0;
 }
 
 /* ---- the whole ---- */

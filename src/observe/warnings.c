@@ -11,18 +11,8 @@
 
 #include "observe/collect.h"
 #include "observe/counters.h"
+#include "profile/unseen.h"
 #include "wire/hello.h"
-
-static const char *stop_text(uint32_t reason)
-{
-        static const char *const texts[] = {
-#define STOP_TEXT(name, number, text) [number] = text,
-                LEDGER_STOPS(STOP_TEXT)
-#undef STOP_TEXT
-        };
-
-        return reason < sizeof texts / sizeof *texts ? texts[reason] : "unknown reason";
-}
 
 static uint64_t apart(uint64_t a, uint64_t b)
 {
@@ -78,20 +68,23 @@ static void warn_about_switch(const struct ledger_head *h, struct profile *p)
                 collect_warn(p, "--start-off was given, and the program did not call SEEP_ENABLE() (see 'man seep.h')");
 }
 
+static void warn_about_unseen(struct profile *p)
+{
+        struct str text = { 0 };
+
+        for (enum unseen reason = 0; reason < UNSEEN_COUNT; reason++) {
+                str_clear(&text);
+                if (unseen_say(p, reason, &text))
+                        collect_warn(p, "%s", str_get(&text));
+        }
+        str_free(&text);
+}
+
 void warnings_ledger(const struct view *v, uint64_t senseless, struct profile *p)
 {
         const struct ledger_head *h = &v->head;
 
-        if (h->stop_reason)
-                collect_warn(p, "recording stopped early: %s; the program went on unrecorded", stop_text(h->stop_reason));
-        if (h->own_malloc)
-                collect_warn(p, "the program (or a library preloaded before seep) has its own malloc, which is called past us: "
-                                "what it allocates is not in this recording");
-        if (h->lost_events)
-                collect_warn(p, "%" PRIu64 " events could not be recorded", h->lost_events);
-        if (h->untracked_blocks)
-                collect_warn(p, "%" PRIu64 " block%s at an address not divisible by 8: counted only, never shown as live",
-                             h->untracked_blocks, h->untracked_blocks == 1 ? "" : "s");
+        warn_about_unseen(p);
         if (senseless && !(h->parent_start_monotonic_ns && h->several))
                 collect_warn(p, "%" PRIu64 " block entries were damaged and left out (the program overwrote them?)",
                              senseless);
@@ -101,10 +94,6 @@ void warnings_ledger(const struct view *v, uint64_t senseless, struct profile *p
         if (h->verify_backtrace_differences)
                 collect_warn(p, "%" PRIu64 " of %" PRIu64 " stacks differ from backtrace()",
                              h->verify_backtrace_differences, h->verify_backtraces);
-        if (h->sample_bytes)
-                collect_warn(p, "numbers are estimates: one block in %" PRIu64 "%s was recorded (--sample), each for many; leaks and wrong "
-                                "releases cannot be told",
-                             h->sample_bytes % 1024 ? h->sample_bytes : h->sample_bytes / 1024, h->sample_bytes % 1024 ? " bytes" : " KiB");
         warn_about_limit(h, p);
         warn_about_switch(h, p);
 }

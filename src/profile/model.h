@@ -60,6 +60,8 @@ struct profile_totals {
         uint64_t sample_bytes; /* not 0: all counts are estimates, made from one block in so many bytes (ledger/weight.h) */
         uint64_t sizes[LEDGER_SIZE_CLASSES], lifetimes[LEDGER_LIFETIME_CLASSES]; /* as in ledger_slot, of the whole process */
         uint64_t truncated_stacks, lost_events, untracked_blocks, forks_not_followed;
+        uint64_t own_malloc; /* 1: the program has a malloc that is called past us */
+        uint64_t forked;     /* 1: it began as a copy of its parent, with what that had allocated */
         uint64_t verify_captures, verify_differences, verify_backtraces, verify_backtrace_differences; /* test mode */
 };
 

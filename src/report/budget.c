@@ -393,7 +393,7 @@ void budget_judge(struct findings *f, const struct findings_request *r, struct f
                   const struct budget_tally *tally)
 {
         const struct profile_totals *totals = &recording->profile->totals;
-        struct judge j = { f, r, recording, tally, find_unfit(f, recording->profile) };
+        struct judge j = { f, r, recording, tally, r->allow_unseen ? NULL : find_unfit(f, recording->profile) };
 
         judge_total(&j, BUDGET_PEAK, totals->peak_bytes);
         judge_total(&j, BUDGET_LIVE, totals->live_bytes);

@@ -11,6 +11,7 @@
 
 #include "base/heap.h"
 #include "base/signals.h"
+#include "profile/unseen.h"
 #include "report/baseline.h"
 #include "report/budget.h"
 #include "report/errors.h"
@@ -62,6 +63,8 @@ void finding_say(const struct finding *finding, struct str *out)
 {
         if (finding->kind == FINDING_BUDGET) {
                 str_text(out, finding->text);
+        } else if (finding->kind == FINDING_UNSEEN) {
+                str_format(out, "%s: %s", finding_words(FINDING_UNSEEN)->title, finding->text);
         } else if (finding_is_leak(finding->kind)) {
                 say_leak(finding, out);
         } else if (finding->kind == FINDING_FORBIDDEN) {
@@ -435,6 +438,16 @@ static void add_leaks_and_releases(struct findings *f, const struct findings_req
         leaks_free(&leaks);
 }
 
+static void add_unseen(struct findings *f, const struct findings_request *r, const struct profile *p)
+{
+        for (enum unseen reason = 0; reason < UNSEEN_COUNT; reason++) {
+                struct str text = { 0 };
+
+                if (unseen_say(p, reason, &text))
+                        findings_new(f, FINDING_UNSEEN, r->allow_unseen ? FINDING_ALLOWED : FINDING_BREAKS)->text = findings_keep(f, &text);
+        }
+}
+
 bool findings_add(struct findings *f, const struct findings_request *r, struct findings_recording *recording, struct str *trouble,
                   struct err *e)
 {
@@ -449,6 +462,7 @@ bool findings_add(struct findings *f, const struct findings_request *r, struct f
                 add_process(f, recording);
                 add_leaks_and_releases(f, r, recording, &rules, &tally);
                 budget_judge(f, r, recording, &tally);
+                add_unseen(f, r, recording->profile);
                 add_rules(f, &rules);
         }
         f->has_baseline = f->has_baseline || r->baseline;
@@ -555,6 +569,19 @@ uint32_t findings_broken(const struct findings *f)
         while (count < f->count && f->all[count].state == FINDING_BREAKS) /* they come first */
                 count++;
         return count;
+}
+
+bool findings_unseen(const struct findings *f)
+{
+        for (uint32_t i = findings_broken(f); i--;)
+                if (f->all[i].kind == FINDING_UNSEEN)
+                        return true;
+        return false;
+}
+
+bool findings_failed(const struct findings *f)
+{
+        return budgets_broken(f) || findings_unseen(f);
 }
 
 void findings_free(struct findings *f)

@@ -36,7 +36,9 @@
           "Nothing points to the start of the memory, but something to its middle.")                                            \
         X(FORBIDDEN, "forbidden-allocation", NULL, "allocation where none is allowed",                                          \
           "Memory was allocated below a function that must not allocate (--no-alloc-in).")                                      \
-        X(BUDGET, "broken-budget", NULL, "broken budget", "The program took more than it was allowed, or could not be judged.")
+        X(BUDGET, "broken-budget", NULL, "broken budget", "The program took more than it was allowed, or could not be judged.") \
+        X(UNSEEN, "not-everything-seen", NULL, "not everything was seen",                                                       \
+          "Memory was not recorded, so that nothing wrong was found with it means nothing (seep check --allow-unseen accepts that).")
 
 enum finding_kind {
 #define FINDING_ENUM(id, word, valgrind, title, text) FINDING_##id,
@@ -85,7 +87,7 @@ struct finding {
         uint64_t address;     /* releases: of the first ... */
         uint64_t offset;      /* ... and where that is in the block; 0: its start, or there is no block */
         uint32_t thread;      /* releases: its number, from 1 on; 0 unknown */
-        const char *text;     /* BUDGET: all that is to be said; FORBIDDEN: the expression; releases: what happened; else NULL */
+        const char *text;     /* BUDGET, UNSEEN: all that is to be said; FORBIDDEN: the expression; releases: what happened; else NULL */
         struct finding_stack stack;  /* of the allocation; of the release; of the worst site */
         struct finding_stack origin; /* releases: of the allocation; no frames: not known */
 };
@@ -128,6 +130,7 @@ struct findings_request {
         const struct budgets *budgets;        /* which findings are wanted, and what is allowed */
         struct baseline *baseline;            /* NULL none */
         bool accept;                          /* all leaks and wrong releases count as known */
+        bool allow_unseen;                    /* what was seen is judged, and that was all is not asked for */
         const char *const *suppressions;      /* files with rules */
         uint32_t suppression_count;
         const struct location_root *root;
@@ -188,8 +191,18 @@ const struct finding_frame *finding_place(const struct finding_stack *stack);
 /* Append "function [file:line]". */
 void finding_frame_say(const struct finding_frame *frame, struct str *out);
 
-/* Findings that break a budget. */
+/* A finding about the process as a whole, without a stack to be shown. */
+static inline bool finding_is_general(enum finding_kind kind)
+{
+        return kind == FINDING_BUDGET || kind == FINDING_UNSEEN;
+}
+
+/* Findings that break a budget, or tell what was not seen; and whether there is one of those. */
 uint32_t findings_broken(const struct findings *f);
+bool findings_unseen(const struct findings *f);
+
+/* Whether the check as a whole failed: a budget is broken, or not everything was seen. */
+bool findings_failed(const struct findings *f);
 
 /* Forms. */
 struct findings_text_options {

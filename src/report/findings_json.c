@@ -145,6 +145,22 @@ static void write_list(const struct findings *f, const struct list *list, struct
         str_char(out, ']');
 }
 
+/* The reasons, whether or not they were accepted: each once, however many processes it is about. */
+static void write_unseen(const struct findings *f, struct str *out)
+{
+        bool first = true;
+
+        str_text(out, ", \"unseen\": [");
+        for (uint32_t i = 0; i < f->count; i++) {
+                if (f->all[i].kind != FINDING_UNSEEN)
+                        continue;
+                str_text(out, first ? "" : ", ");
+                json_text(out, f->all[i].text);
+                first = false;
+        }
+        str_char(out, ']');
+}
+
 void findings_json(const struct findings *f, struct str *out)
 {
         const struct list lists[] = { { "processes", f->process_count, write_process },
@@ -153,7 +169,8 @@ void findings_json(const struct findings *f, struct str *out)
                                       { "suppressions", f->rule_count, write_rule },
                                       { "gone", f->gone_count, write_gone } };
 
-        str_format(out, "{\"seep\": 1, \"ok\": %s", budgets_broken(f) ? "false" : "true");
+        str_format(out, "{\"seep\": 1, \"ok\": %s", findings_failed(f) ? "false" : "true");
+        write_unseen(f, out);
         for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
                 write_list(f, &lists[i], out);
         str_text(out, "}\n");

@@ -34,6 +34,27 @@ static void write_broken(const struct findings *f, const struct findings_text_op
         }
 }
 
+static void write_unseen(const struct findings *f, const struct findings_text_options *o, struct str *out)
+{
+        for (uint32_t i = 0; i < f->count; i++) {
+                const struct finding *finding = &f->all[i];
+                const struct findings_process *process = &f->processes[finding->process];
+                bool breaks = finding->state == FINDING_BREAKS;
+
+                if (finding->kind != FINDING_UNSEEN || (o->quiet && !breaks))
+                        continue;
+                text_name(out, process->program);
+                str_format(out, " (pid %" PRIu32, process->pid);
+                if (finding->processes > 1)
+                        str_format(out, " and %" PRIu32 " more", finding->processes - 1);
+                str_text(out, "): ");
+                text_color(out, breaks && o->color, TEXT_RED);
+                str_text(out, finding_words(FINDING_UNSEEN)->title);
+                text_plain(out, breaks && o->color);
+                str_format(out, ": %s\n", finding->text);
+        }
+}
+
 static void write_stack(const struct finding_stack *stack, const struct findings_text_options *o, struct str *out)
 {
         if (!stack->count)
@@ -65,13 +86,13 @@ static void write_finding(const struct findings *f, const struct finding *findin
         }
 }
 
-/* Budgets on totals have said all in their line. */
+/* Budgets on totals have said all in their line, and so has what was not seen. */
 static void write_findings(const struct findings *f, const struct findings_text_options *o, struct str *out)
 {
         uint32_t broken = findings_broken(f), told = 0, more = 0;
 
         for (uint32_t i = 0; i < broken; i++) {
-                if (f->all[i].kind == FINDING_BUDGET)
+                if (finding_is_general(f->all[i].kind))
                         continue;
                 if (o->limit && told == o->limit) {
                         more++;
@@ -226,12 +247,15 @@ static void write_sum(const struct findings *f, const struct findings_text_optio
         text_plain(out, o->color);
         if (f->process_count > 1)
                 str_format(out, " (%" PRIu32 " processes)", f->process_count);
+        if (findings_unseen(f))
+                str_format(out, "%s not everything was seen (--allow-unseen accepts that)", broken ? ", and" : ", but");
         str_char(out, '\n');
 }
 
 void findings_text(const struct findings *f, const struct findings_text_options *o, struct str *out)
 {
         write_broken(f, o, out);
+        write_unseen(f, o, out);
         if (o->quiet)
                 return;
         write_findings(f, o, out);

@@ -65,7 +65,7 @@ static void write_annotation(const struct finding *finding, struct str *out)
         put_property(out, finding_words(finding->kind)->title);
         str_text(out, "::");
         finding_say(finding, &text);
-        if (finding->kind != FINDING_BUDGET)
+        if (!finding_is_general(finding->kind))
                 put_stack(finding_is_release(finding->kind) ? "released by" : "allocated by", stack, &text);
         put_stack("allocated by", &finding->origin, &text);
         put_escaped(out, str_get(&text), "%\r\n");
@@ -140,6 +140,24 @@ static void write_budgets(const struct findings *f, struct str *out)
                 str_format(out, "\nand %" PRIu32 " more budgets\n", f->verdict_count - told);
 }
 
+static void write_unseen(const struct findings *f, struct str *out)
+{
+        for (uint32_t i = 0; i < f->count; i++) {
+                const struct finding *finding = &f->all[i];
+                struct str text = { 0 };
+
+                if (finding->kind != FINDING_UNSEEN)
+                        continue;
+                finding_say(finding, &text);
+                str_text(out, "\n");
+                put_plain(out, label_base(f->processes[finding->process].program));
+                str_format(out, " (%" PRIu32 "): ", f->processes[finding->process].pid);
+                put_plain(out, str_get(&text));
+                str_text(out, "\n");
+                str_free(&text);
+        }
+}
+
 static void write_details(const struct finding *finding, struct str *out)
 {
         struct str text = { 0 };
@@ -164,10 +182,11 @@ void github_summary(const struct findings *f, struct str *out)
         if (broken)
                 str_format(out, "### seep check: %" PRIu32 " of %" PRIu32 " budgets broken\n\n", broken, f->verdict_count);
         else
-                str_text(out, "### seep check: all budgets kept\n\n");
+                str_format(out, "### seep check: all budgets kept%s\n\n", findings_unseen(f) ? ", but not everything was seen" : "");
         write_budgets(f, out);
+        write_unseen(f, out);
         for (uint32_t i = 0; i < count; i++) {
-                if (f->all[i].kind == FINDING_BUDGET)
+                if (finding_is_general(f->all[i].kind))
                         continue;
                 if (out->length < GITHUB_SUMMARY_BYTES)
                         write_details(&f->all[i], out);

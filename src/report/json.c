@@ -13,6 +13,7 @@
 #include "base/heap.h"
 #include "base/json.h"
 #include "ledger/ledger.h"
+#include "profile/unseen.h"
 #include "report/errors.h"
 
 struct json {
@@ -34,6 +35,24 @@ static void json_texts(struct str *out, char *const *texts, uint32_t count)
         str_char(out, ']');
 }
 
+static void json_unseen(const struct profile *p, struct str *out)
+{
+        const char *before = "";
+
+        str_text(out, " \"unseen\": [");
+        for (enum unseen reason = 0; reason < UNSEEN_COUNT; reason++) {
+                struct str text = { 0 };
+
+                if (!unseen_say(p, reason, &text))
+                        continue;
+                str_text(out, before);
+                before = ", ";
+                json_text(out, str_get(&text));
+                str_free(&text);
+        }
+        str_text(out, "],\n");
+}
+
 void json_recording(const struct profile *p, struct str *out)
 {
         const struct profile_meta *m = &p->meta;
@@ -44,7 +63,9 @@ void json_recording(const struct profile *p, struct str *out)
         json_texts(out, m->args, m->arg_count);
         json_field(out, ",\n \"", "pid", m->pid);
         json_field(out, ", \"", "duration_ms", m->duration_ms);
-        str_format(out, ", \"complete\": %s,\n \"warnings\": ", m->complete ? "true" : "false");
+        str_format(out, ", \"complete\": %s,\n", m->complete ? "true" : "false");
+        json_unseen(p, out);
+        str_text(out, " \"warnings\": ");
         json_texts(out, m->warnings, m->warning_count);
         str_text(out, ",\n \"exit\": {\"code\": ");
         if (m->end == PROFILE_END_EXIT)

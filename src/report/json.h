@@ -19,7 +19,7 @@ void json_write(const struct selection *sel, const struct selection *resources, 
 
 /* Parts that other reports have, too. */
 
-/* Append the begin: what was recorded, and how it ended. */
+/* Append the begin: what was recorded, what of it was not seen, and how it ended. */
 void json_recording(const struct profile *p, struct str *out);
 
 /* Append the totals, as fields of an object. */

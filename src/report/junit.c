@@ -149,6 +149,10 @@ static void put_stack(struct str *out, const char *title, const struct finding_s
 
 static void put_stacks(struct str *out, const struct finding *finding)
 {
+        if (finding->kind == FINDING_UNSEEN) {
+                xml_text(out, finding->text);
+                return;
+        }
         put_stack(out, finding_is_release(finding->kind) ? "released by" : "allocated by", &finding->stack);
         if (finding->origin.count)
                 put_stack(out, "allocated by", &finding->origin);
@@ -162,6 +166,10 @@ static void name_case(const struct findings *f, uint32_t index, struct str *out)
 
         for (uint32_t i = 0; i < index; i++)
                 number += is_case(&f->all[i]) && f->all[i].kind == finding->kind && f->all[i].fingerprint == finding->fingerprint;
+        if (finding->kind == FINDING_UNSEEN) {
+                str_text(out, finding->text);
+                return;
+        }
         findings_names(&finding->stack, out);
         if (!finding->stack.count)
                 str_text(out, "[no stack recorded]");

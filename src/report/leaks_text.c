@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "profile/unseen.h"
 #include "report/errors.h"
 #include "report/shorten.h"
 #include "report/stack.h"
@@ -109,6 +110,22 @@ static void page_sums(struct leaks_page *page)
         page_suppressed(page);
 }
 
+/* That nothing was found elsewhere means nothing. */
+static void page_unseen(struct leaks_page *page)
+{
+        for (enum unseen reason = 0; reason < UNSEEN_COUNT; reason++) {
+                struct str text = { 0 };
+
+                if (!unseen_say(page->p, reason, &text))
+                        continue;
+                text_color(page->out, page->o->color, TEXT_YELLOW);
+                str_text(page->out, "not everything was seen:\n");
+                text_plain(page->out, page->o->color);
+                text_fold(page->out, "  ", str_get(&text), LEAKS_COLUMNS);
+                str_free(&text);
+        }
+}
+
 static void page_head(struct leaks_page *page)
 {
         if (page->l->scan) {
@@ -125,6 +142,7 @@ static void page_head(struct leaks_page *page)
                 text_cell(page->out, 11, page->l->errors, text_number);
                 str_char(page->out, '\n');
         }
+        page_unseen(page);
         str_char(page->out, '\n');
 }
 

@@ -166,7 +166,7 @@ static void put_message(struct str *out, const struct finding *finding)
         struct str text = { 0 };
 
         finding_say(finding, &text);
-        if (place && finding->kind != FINDING_BUDGET)
+        if (place && !finding_is_general(finding->kind))
                 str_format(&text, ", by %s", place->function);
         if (finding->processes > 1)
                 str_format(&text, ", in %" PRIu32 " processes", finding->processes);
@@ -184,9 +184,9 @@ static void write_result(const struct findings *f, const struct finding *finding
         str_char(out, '}');
         write_location(f, finding, out);
         write_stacks(finding, out);
-        if (finding->kind != FINDING_BUDGET)
+        if (!finding_is_general(finding->kind))
                 str_format(out, ",\n   \"partialFingerprints\": {\"stackHash/v1\": \"%016" PRIx64 "\"}", finding->fingerprint);
-        if (f->has_baseline && finding->kind != FINDING_BUDGET)
+        if (f->has_baseline && !finding_is_general(finding->kind))
                 str_format(out, ", \"baselineState\": \"%s\"", finding->state == FINDING_KNOWN ? "unchanged" : "new");
         str_char(out, '}');
 }

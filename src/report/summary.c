@@ -320,14 +320,7 @@ void summary_stack(struct summary *m, uint32_t node, size_t start, size_t reserv
 static void summary_warnings(struct summary *m)
 {
         const struct profile_meta *meta = &m->p->meta;
-        uint64_t children = m->p->totals.forks_not_followed;
 
-        if (children) {
-                str_text(m->out, "  ");
-                text_number(m->out, (int64_t)children);
-                str_format(m->out, " forked %s allocated memory and %s not recorded (--follow=all)\n",
-                           children == 1 ? "child" : "children", children == 1 ? "was" : "were");
-        }
         for (uint32_t i = 0; i < meta->warning_count && i < SUMMARY_WARNINGS; i++) {
                 text_color(m->out, m->options->color, TEXT_YELLOW);
                 summary_fold(m, "  warning: ", meta->warnings[i] ? meta->warnings[i] : "?", SUMMARY_WARNINGS / meta->warning_count);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ledger/ledger.h"
+#include "profile/unseen.h"
 #include "report/text.h"
 
 enum { SUMMARY_REASON = 2 }; /* lines that tell why there was no search */
@@ -166,7 +167,9 @@ void summary_not_freed(struct summary *m)
         bool running = m->p->meta.end == PROFILE_END_UNKNOWN;
 
         text_color(m->out, m->options->color, TEXT_BOLD);
-        summary_amount(m, m->leaks.scan ? "  NO LEAKS, NOT FREED: " : "  NOT FREED: ", &live, "");
+        if (m->leaks.scan)
+                str_text(m->out, unseen_any(m->p) ? "  NO LEAKS SEEN," : "  NO LEAKS,");
+        summary_amount(m, m->leaks.scan ? " NOT FREED: " : "  NOT FREED: ", &live, "");
         text_plain(m->out, m->options->color);
         str_text(m->out, running ? " so far\n" : " at the end\n");
 }
@@ -174,7 +177,7 @@ void summary_not_freed(struct summary *m)
 void summary_all_freed(struct summary *m)
 {
         if (!m->p->totals.sample_bytes) {
-                str_text(m->out, "everything on the heap was freed");
+                str_format(m->out, "everything %s was freed", unseen_any(m->p) ? "that was seen" : "on the heap");
                 return;
         }
         str_text(m->out, "every block of the sample was freed; less than some ");

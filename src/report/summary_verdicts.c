@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "profile/unseen.h"
 #include "report/resources.h"
 
 /* Append LINES as one sentence: "  peak heap   12.0 KiB  at 1 s" becomes "peak heap: 12.0 KiB, at 1 s".  Columns are two spaces apart at least. */
@@ -66,17 +67,18 @@ static void add_stack(const char *line, struct str *out)
 static void add_left(struct summary_verdicts *v, struct summary *m)
 {
         const struct leaks *l = &m->leaks;
+        enum summary_level fine = unseen_any(m->p) ? SUMMARY_WARN : SUMMARY_GOOD; /* a warning says what is missing */
 
         if (!m->p->totals.live_blocks) {
                 summary_all_freed(m);
-                add_verdict(v, m, (struct summary_verdict){ m->p->totals.sample_bytes ? SUMMARY_INFO : SUMMARY_GOOD, SUMMARY_ABOUT_LEAKS, 0, NULL });
+                add_verdict(v, m, (struct summary_verdict){ fine, SUMMARY_ABOUT_LEAKS, 0, NULL });
                 return;
         }
         if (m->lost)
                 summary_lost(m);
         else
                 summary_not_freed(m);
-        add_verdict(v, m, (struct summary_verdict){ m->lost ? SUMMARY_BAD : l->scan ? SUMMARY_GOOD : SUMMARY_INFO, SUMMARY_ABOUT_LEAKS,
+        add_verdict(v, m, (struct summary_verdict){ m->lost ? SUMMARY_BAD : l->scan ? fine : SUMMARY_INFO, SUMMARY_ABOUT_LEAKS,
                                                     m->top_count ? m->top[0].site : 0, NULL });
         for (uint32_t i = 0; i < m->top_count; i++) {
                 struct str line = { 0 }, *out = m->out;

@@ -201,3 +201,20 @@ void text_name(struct str *out, const char *name)
                 if ((unsigned char)out->data[i] < ' ' || out->data[i] == 127)
                         out->data[i] = ' ';
 }
+
+void text_fold(struct str *out, const char *indent, const char *text, size_t columns)
+{
+        const size_t room = columns - strlen(indent);
+
+        while (*text) {
+                size_t length = strlen(text);
+                const char *space = length > room ? memrchr(text, ' ', room + 1) : NULL;
+
+                if (length > room)
+                        length = space ? (size_t)(space - text) : strcspn(text, " ");
+                str_text(out, indent);
+                str_bytes(out, text, length);
+                str_char(out, '\n');
+                text += length + (text[length] == ' ');
+        }
+}

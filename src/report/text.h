@@ -57,4 +57,7 @@ void text_cut(struct str *out, size_t start, size_t columns);
 void text_color(struct str *out, int color, const char *code);
 void text_plain(struct str *out, int color);
 
+/* Append TEXT in lines of at most COLUMNS, broken at spaces, each behind INDENT.  Words that are longer stay whole. */
+void text_fold(struct str *out, const char *indent, const char *text, size_t columns);
+
 #endif

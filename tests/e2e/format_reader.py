@@ -27,7 +27,7 @@ TOTALS_FIELDS = """allocations frees bytes_allocated live_blocks live_bytes peak
     rss_peak_bytes truncated_stacks lost_events untracked_blocks forks_not_followed verify_captures
     verify_differences verify_backtraces verify_backtrace_differences""".split()
 TOTALS_LISTS = "sizes lifetimes".split()
-TOTALS_LATE = "sample_bytes mappings_ms".split()
+TOTALS_LATE = "sample_bytes mappings_ms own_malloc forked".split()
 META_TEXTS = "program exe cwd host engine version".split()
 META_NUMBERS = """pid ppid start_realtime_ns duration_ms end exit_code exit_signal flags complete stop_reason depth
     word_bytes""".split()

@@ -279,13 +279,13 @@ def check_total(truth, counts, *, peak=True, temporary=True):
 
 
 def check_clean(profile):
-    """Nothing went wrong, neither in the program nor in the tool."""
+    """Nothing went wrong, neither in the program nor in the tool.  That children were left alone is told, and no fault."""
     totals = profile.totals
     assert profile.errors == []
     assert (totals["unknown_frees"], totals["double_frees"], totals["mismatched"]) == (0, 0, 0)
     assert totals["lost_events"] == 0
     assert profile.json["complete"] is True
-    assert profile.json["warnings"] == []
+    assert profile.json["warnings"] == [w for w in profile.json["unseen"] if " forked child" in w]
 
 
 def stack_matches(names, wanted):

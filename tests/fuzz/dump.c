@@ -96,7 +96,7 @@ static void dump_totals(const struct profile_totals *r, struct str *out)
         NUMBER(verify_backtraces) NUMBER(verify_backtrace_differences)
         numbers(out, "sizes", r->sizes, sizeof r->sizes / sizeof *r->sizes);
         numbers(out, "lifetimes", r->lifetimes, sizeof r->lifetimes / sizeof *r->lifetimes);
-        NUMBER(sample_bytes) NUMBER(mappings_ms)
+        NUMBER(sample_bytes) NUMBER(mappings_ms) NUMBER(own_malloc) NUMBER(forked)
         str_char(out, '}');
 }
 

@@ -532,6 +532,26 @@ TEST(an_agent_that_stopped_makes_the_profile_incomplete)
         specimen_close(&f);
 }
 
+TEST(what_the_agent_did_not_see_is_a_warning)
+{
+        struct specimen f;
+        struct profile p;
+
+        specimen_open(&f);
+        f.head->own_malloc = 1;
+        f.head->forks_not_followed = 2;
+        f.head->lost_events = 3;
+        collect_all(&f, &p);
+        if (is_equal(p.meta.warning_count, 3)) {
+                has_text(p.meta.warnings[0], "has its own malloc");
+                has_text(p.meta.warnings[1], "3 events could not be recorded");
+                has_text(p.meta.warnings[2], "2 forked children");
+        }
+        is_equal(p.totals.own_malloc, 1);
+        profile_free(&p);
+        specimen_close(&f);
+}
+
 TAP_MAIN(nodes_met_twice_become_one_and_so_do_their_sites, one_stack_with_two_kinds_is_two_sites, a_random_tree_keeps_every_stack,
          the_tree_of_one_thread_is_taken_as_it_is, a_depth_keeps_the_innermost_frames,
          stacks_without_an_outer_end_stay_marked, a_block_freed_by_another_thread_leaves_nothing,
@@ -541,4 +561,4 @@ TAP_MAIN(nodes_met_twice_become_one_and_so_do_their_sites, one_stack_with_two_ki
          reading_a_sparse_shadow_does_not_fill_it, blocks_far_behind_in_a_large_shadow_are_found,
          blocks_that_no_counter_knows_are_told, an_allocators_own_block_is_left_out_without_a_word, books_that_disagree_are_told,
          errors_keep_their_stacks_and_are_counted_by_type,
-         modules_and_arguments_are_copied, an_agent_that_stopped_makes_the_profile_incomplete)
+         modules_and_arguments_are_copied, an_agent_that_stopped_makes_the_profile_incomplete, what_the_agent_did_not_see_is_a_warning)

@@ -3,6 +3,7 @@
 #include "report/findings.h"
 
 #include "forge_check.h"
+#include "profile/unseen.h"
 #include "report/github.h"
 #include "report/junit.h"
 #include "report/sarif.h"
@@ -301,8 +302,40 @@ TEST(a_summary_is_bounded)
         free(verdicts);
 }
 
+TEST(every_reason_why_not_all_was_seen_is_a_finding)
+{
+        struct budgets b = forge_default();
+        struct findings f = { 0 };
+        struct profile p;
+
+        forge_start(&p);
+        p.meta.complete = 1;
+        p.meta.stop_reason = LEDGER_STOP_SITES_FULL;
+        p.totals.own_malloc = p.totals.lost_events = p.totals.forks_not_followed = 1;
+        p.totals.untracked_blocks = p.totals.sample_bytes = 1;
+        p.truncated = true;
+        for (enum unseen reason = 0; reason < UNSEEN_COUNT; reason++) {
+                struct str text = { 0 };
+
+                is_true(unseen_say(&p, reason, &text) && text.length);
+                str_free(&text);
+        }
+        is_true(forge_check(&f, &p, &b, NULL) && forge_check(&f, &p, &b, NULL));
+        findings_settle(&f);
+        is_true(findings_unseen(&f) && findings_failed(&f));
+        for (enum unseen reason = 0; reason < UNSEEN_COUNT; reason++) {
+                const struct finding *finding = &f.all[f.count - 1 - reason];
+
+                is_equal(finding->kind, FINDING_UNSEEN);
+                is_equal(finding->state, FINDING_BREAKS);
+                is_equal(finding->processes, 2); /* told once */
+        }
+        findings_free(&f);
+        profile_free(&p);
+}
+
 TAP_MAIN(each_class_and_place_is_a_finding, possibly_lost_is_a_hint_and_reachable_is_nothing, worst_comes_first,
          a_wrong_release_has_both_stacks, what_several_processes_have_is_told_once, a_fingerprint_is_of_names_and_not_of_lines,
          the_depth_of_a_recursion_does_not_matter, how_the_system_begins_a_thread_does_not_matter, code_without_names_counts_as_its_module,
          the_place_is_in_the_tree_or_else_in_the_program, forms_name_the_place_in_the_users_tree,
-         hostile_names_stay_text, at_most_ten_annotations, a_summary_is_bounded)
+         hostile_names_stay_text, at_most_ten_annotations, a_summary_is_bounded, every_reason_why_not_all_was_seen_is_a_finding)

@@ -90,20 +90,29 @@ TEST(mapped_memory_is_named_where_it_explains_the_resident_set)
         profile_free(&p);
 }
 
-TEST(children_that_were_not_recorded_are_told)
+TEST(what_was_not_seen_is_not_called_free_of_leaks)
 {
+        struct summary_verdicts v;
+        struct symbols *s;
         struct profile p;
         char *text;
 
-        forge_usual(&p);
-        p.totals.forks_not_followed = 1;
-        text = summary_of(&p, "prog.1.seep");
-        has_text(text, "\n  1 forked child allocated memory and was not recorded (--follow=all)\n");
+        forge_leaky(&p);
+        for (uint64_t i = 0; i < p.verdict_count; i++)
+                p.verdicts[i].leak = PROFILE_LEAK_REACHABLE;
+        text = summary_of(&p, "x.seep");
+        has_text(text, "  NO LEAKS, NOT FREED: ");
         free(text);
-        p.totals.forks_not_followed = 2000;
-        text = summary_of(&p, "prog.1.seep");
-        has_text(text, "\n  2,000 forked children allocated memory and were not recorded (--follow=all)\n");
+        p.totals.own_malloc = 1;
+        text = summary_of(&p, "x.seep");
+        has_text(text, "  NO LEAKS SEEN, NOT FREED: ");
         free(text);
+        s = forge_symbols(&p);
+        summary_verdicts_make(&v, &p, s);
+        for (uint32_t i = 0; i < v.count; i++)
+                is_true(v.list[i].level != SUMMARY_GOOD);
+        summary_verdicts_free(&v);
+        symbols_free(s);
         profile_free(&p);
 }
 
@@ -121,7 +130,6 @@ TEST(the_worst_case_still_fits_a_screen)
                         heap_text("a_namespace::with_a_class_template<of_long, parameters>::and_a_long_method_name");
         }
         p.totals.double_frees = p.totals.mismatched = p.totals.unknown_frees = 1234567;
-        p.totals.forks_not_followed = 100000;
         p.totals.mmap_live_bytes = 1047900000;
         p.totals.mmap_calls = p.totals.rss_peak_bytes = p.totals.temporary = p.error_count = 1;
         p.errors = heap_zero(1, sizeof *p.errors);
@@ -434,7 +442,7 @@ TEST(a_run_without_a_search_says_why)
 
 TAP_MAIN(leaks_are_told_first_and_what_is_reachable_apart, suppressed_leaks_are_only_summed, a_run_without_a_search_says_why,
          a_long_path_of_the_program_is_cut_at_its_front, stacks_that_grow_are_marked, numbers_and_the_largest_sites_are_told, mapped_memory_is_named_where_it_explains_the_resident_set,
-         children_that_were_not_recorded_are_told, the_worst_case_still_fits_a_screen, a_single_warning_is_whole, nothing_recorded_is_explained,
+         what_was_not_seen_is_not_called_free_of_leaks, the_worst_case_still_fits_a_screen, a_single_warning_is_whole, nothing_recorded_is_explained,
          all_freed_is_said, commands_work_as_printed_also_for_odd_names, library_machinery_is_passed_over,
          the_caller_of_the_c_library_is_named_with_its_place, the_signal_that_ended_the_program_has_a_name,
          purposes_of_commands_stand_in_one_column, a_few_short_lived_blocks_are_nothing_to_look_at)

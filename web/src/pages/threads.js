@@ -143,18 +143,14 @@ function processTable({ recording, state }) {
 
 function processes(context, keep) {
   const { recording } = context,
-    { processes: p } = recording,
-    forks = recording.totals.forks_not_followed;
+    { processes: p } = recording;
   if (p.count < 2) {
     return section(
       'Processes',
       h(
         'p',
         null,
-        forks
-          ? `This program made ${count(forks, 'fork')} that ${forks === 1 ? 'was' : 'were'} not recorded.`
-          : 'No other process was recorded beside this one.',
-        ' Children that run another program are followed by default; those that only fork with ',
+        'No other process was recorded beside this one. Children that run another program are followed by default; those that only fork with ',
         command('seep record --follow=all PROGRAM'),
       ),
     );

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unseen.c -- memory that seep knows it did not see, reason by reason.
+ *
+ * Room:   outside.
+ */
+#include "profile/unseen.h"
+
+#include <inttypes.h>
+
+static const char *stop_text(uint32_t reason)
+{
+        static const char *const texts[] = {
+#define STOP_TEXT(name, number, text) [number] = text,
+                LEDGER_STOPS(STOP_TEXT)
+#undef STOP_TEXT
+        };
+
+        return reason < sizeof texts / sizeof *texts ? texts[reason] : "unknown reason";
+}
+
+/* Where there were too many stacks, shorter ones are fewer. */
+static void say_stopped(const struct profile *p, struct str *out)
+{
+        uint32_t reason = p->meta.stop_reason;
+        bool stacks = reason == LEDGER_STOP_NODES_FULL || reason == LEDGER_STOP_SITES_FULL ||
+                      reason == LEDGER_STOP_COUNTERS_FULL;
+
+        str_format(out, "recording stopped early: %s; the program went on unrecorded%s", stop_text(reason),
+                   stacks ? " (record with --depth N for fewer)" : "");
+}
+
+static void say_own_malloc(const struct profile *p, struct str *out)
+{
+        (void)p;
+        str_text(out, "the program (or a library preloaded before seep) has its own malloc, which is called past us: "
+                      "what it allocates is not in this recording (link the allocator as a shared library)");
+}
+
+static void say_lost(const struct profile *p, struct str *out)
+{
+        uint64_t count = p->totals.lost_events;
+
+        str_format(out, "%" PRIu64 " event%s could not be recorded: there was no room for %s in the ledger", count,
+                   count == 1 ? "" : "s", count == 1 ? "it" : "them");
+}
+
+static void say_forks(const struct profile *p, struct str *out)
+{
+        uint64_t count = p->totals.forks_not_followed;
+
+        str_format(out, "%" PRIu64 " forked %s allocated memory and %s not recorded (--follow=all)", count,
+                   count == 1 ? "child" : "children", count == 1 ? "was" : "were");
+}
+
+static void say_untracked(const struct profile *p, struct str *out)
+{
+        uint64_t count = p->totals.untracked_blocks;
+
+        str_format(out, "%" PRIu64 " block%s at an address not divisible by 8: counted only, never shown as live", count,
+                   count == 1 ? "" : "s");
+}
+
+static void say_sampled(const struct profile *p, struct str *out)
+{
+        uint64_t bytes = p->totals.sample_bytes;
+
+        str_format(out, "numbers are estimates: one block in %" PRIu64 "%s was recorded (--sample), each for many; leaks and wrong "
+                        "releases cannot be told",
+                   bytes % 1024 ? bytes : bytes / 1024, bytes % 1024 ? " bytes" : " KiB");
+}
+
+static void say_cut(const struct profile *p, struct str *out)
+{
+        (void)p;
+        str_text(out, "the file is not whole: what its missing part had is not known (copy it again, or record again)");
+}
+
+/* How much of it there is, 0 none; and the sentence. */
+#define UNSEEN_ROWS(X)                                                         \
+        X(STOPPED, p->meta.stop_reason, say_stopped)                           \
+        X(OWN_MALLOC, p->totals.own_malloc, say_own_malloc)                    \
+        X(LOST, p->totals.lost_events, say_lost)                               \
+        X(FORKS, p->totals.forks_not_followed, say_forks)                      \
+        X(UNTRACKED, p->totals.untracked_blocks, say_untracked)                \
+        X(SAMPLED, p->totals.sample_bytes, say_sampled)                        \
+        X(CUT, p->truncated, say_cut)
+
+static uint64_t unseen_holds(const struct profile *p, enum unseen reason)
+{
+        switch (reason) {
+#define UNSEEN_HOLDS(id, count, say) case UNSEEN_##id: return count;
+                UNSEEN_ROWS(UNSEEN_HOLDS)
+#undef UNSEEN_HOLDS
+        default:
+                return 0;
+        }
+}
+
+bool unseen_say(const struct profile *p, enum unseen reason, struct str *out)
+{
+        static void (*const say[UNSEEN_COUNT])(const struct profile *p, struct str *out) = {
+#define UNSEEN_SAY(id, count, sentence) [UNSEEN_##id] = sentence,
+                UNSEEN_ROWS(UNSEEN_SAY)
+#undef UNSEEN_SAY
+        };
+
+        if (!unseen_holds(p, reason))
+                return false;
+        say[reason](p, out);
+        return true;
+}
+
+bool unseen_any(const struct profile *p)
+{
+        for (enum unseen reason = 0; reason < UNSEEN_COUNT; reason++)
+                if (unseen_holds(p, reason))
+                        return true;
+        return false;
+}
