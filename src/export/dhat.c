@@ -109,7 +109,7 @@ static void make_points(struct dhat *d)
         uint32_t *numbers = course_samples(d->stacks);
 
         d->largest = d->span.last && !d->span.has_peak ? span_largest(&d->span, p) : UINT32_MAX;
-        d->peak_ms = d->span.has_peak ? p->totals.peak_ms : d->span.last ? p->slices[d->largest].ms : 0;
+        d->peak_ms = d->span.has_peak ? profile_peak_ms(p) : d->span.last ? p->slices[d->largest].ms : 0;
         d->end_ms = d->span.whole ? p->meta.duration_ms : d->span.last ? p->slices[d->span.last - 1].ms : 0;
         d->points = heap_zero(d->stacks->sample_count, sizeof *d->points);
         take_course(d, numbers);

@@ -406,7 +406,7 @@ static void put_counter(const struct firefox *f, struct str *out)
                 const struct profile_slice *s = i < span->last ? &p->slices[i] : NULL;
 
                 if (i == span->peak && span->has_peak)
-                        track_add(&t, p->totals.peak_ms, p->totals.peak_bytes, t.events);
+                        track_add(&t, profile_peak_ms(p), p->totals.peak_bytes, t.events);
                 if (s)
                         track_add(&t, s->ms, s->live_bytes, s->allocs + s->frees);
         }

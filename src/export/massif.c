@@ -42,7 +42,6 @@ struct massif {
         struct span span;
         struct str *out;
         uint32_t written; /* snapshots */
-        uint64_t ms;      /* of the last of them */
         uint64_t total;   /* of the snapshot being written */
 };
 
@@ -167,12 +166,11 @@ static void put_tree(struct massif *m, const uint64_t *bytes)
 /* BYTES are by sample of the stacks. */
 static void put_snapshot(struct massif *m, uint64_t ms, const uint64_t *bytes, const char *tree)
 {
-        m->ms = ms > m->ms ? ms : m->ms; /* the slice of a mark is a little later than it */
         m->total = 0;
         for (uint32_t i = 0; i < m->stacks->sample_count; i++)
                 m->total += (int64_t)bytes[i] > 0 ? bytes[i] : 0;
         str_format(m->out, "#-----------\nsnapshot=%u\n#-----------\ntime=%" PRIu64 "\nmem_heap_B=%" PRIu64 "\nmem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=%s\n",
-                   m->written++, m->ms, m->total, tree);
+                   m->written++, ms, m->total, tree);
         if (*tree != 'e')
                 put_tree(m, bytes);
 }
@@ -190,7 +188,7 @@ static void put_peak(struct massif *m)
 {
         uint64_t *bytes = cost_by_sample(m->stacks, COST_PEAK_BYTES);
 
-        put_snapshot(m, m->stacks->profile->totals.peak_ms, bytes, "peak");
+        put_snapshot(m, profile_peak_ms(m->stacks->profile), bytes, "peak");
         free(bytes);
 }
 

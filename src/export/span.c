@@ -6,28 +6,9 @@
  */
 #include "export/span.h"
 
-static bool is_own(const struct profile_mark *mark)
+static bool is_own(const struct profile *p, const struct moment *m)
 {
-        return mark->era != 0;
-}
-
-/* How many slices are before the peak.  A mark that the program makes raises the clock that the peak has its time from; other slices are cut by
- * another one. */
-static uint32_t slices_until_peak(const struct profile *p)
-{
-        uint32_t mark = 0, i;
-
-        for (i = 0; i < p->slice_count; i++) {
-                uint64_t ms = p->slices[i].ms;
-
-                while (mark < p->mark_count && (p->marks[mark].slice < i || (p->marks[mark].slice == i && !is_own(&p->marks[mark]))))
-                        mark++;
-                if (mark < p->mark_count && p->marks[mark].slice == i)
-                        ms = p->marks[mark].ms;
-                if (ms > p->totals.peak_ms)
-                        break;
-        }
-        return i;
+        return m->type == MOMENT_MARK && p->marks[m->mark].era;
 }
 
 /* How many slices are not later than M. */
@@ -38,7 +19,7 @@ static uint32_t slices_until(const struct profile *p, const struct moment *m)
         if (m->type == MOMENT_START)
                 return 0;
         if (m->type == MOMENT_PEAK)
-                return slices_until_peak(p);
+                return profile_slices_before_peak(p);
         if (m->type == MOMENT_MARK && p->marks[m->mark].slice < p->slice_count)
                 return p->marks[m->mark].slice + 1;
         if (m->type == MOMENT_NONE || m->type == MOMENT_END)
@@ -48,32 +29,15 @@ static uint32_t slices_until(const struct profile *p, const struct moment *m)
         return count;
 }
 
-static uint64_t end_ms(const struct profile *p)
-{
-        uint64_t ms = p->meta.duration_ms;
-
-        if (p->slice_count && p->slices[p->slice_count - 1].ms > ms)
-                ms = p->slices[p->slice_count - 1].ms;
-        return ms > p->totals.peak_ms ? ms : p->totals.peak_ms;
-}
-
+/* Marks of the program have a place before or after the peak; between other slices it is told by milliseconds. */
 static bool peak_is_inside(const struct span *s, const struct profile *p, const struct moment *from, const struct moment *to)
 {
         uint64_t ms = p->totals.peak_ms;
-        bool from_mark = from->type == MOMENT_MARK && is_own(&p->marks[from->mark]), to_mark = to->type == MOMENT_MARK && is_own(&p->marks[to->mark]);
-        bool after = !s->first || (from_mark ? from->ms <= ms : p->slices[s->first - 1].ms < ms);
+        bool after = !s->first || (s->peak >= s->first && (is_own(p, from) || p->slices[s->first - 1].ms < ms));
 
         if (s->to_end || s->to_peak)
                 return after;
-        return after && s->last && ms < (to_mark ? to->ms : p->slices[s->last - 1].ms);
-}
-
-/* Between the slice that the span begins with and the one that it ends with. */
-static uint32_t place_of_peak(const struct span *s, const struct profile *p)
-{
-        uint32_t place = slices_until_peak(p), most = s->to_end || s->to_peak || !s->last ? s->last : s->last - 1;
-
-        return place < s->first ? s->first : place > most ? most : place;
+        return after && s->peak < s->last && (is_own(p, to) || ms < p->slices[s->last - 1].ms);
 }
 
 bool span_make(struct span *s, const struct export_input *in, struct err *e)
@@ -82,7 +46,7 @@ bool span_make(struct span *s, const struct export_input *in, struct err *e)
         const struct moment none = { .type = MOMENT_NONE };
         bool range = in->request && in->request->from.type != MOMENT_NONE;
         const struct moment *from = range ? &in->request->from : &none, *to = range ? &in->request->to : in->request ? &in->request->at : &none;
-        uint64_t end = end_ms(p);
+        uint64_t end = profile_end_ms(p);
 
         *s = (struct span){ .to_end = to->type == MOMENT_NONE || to->type == MOMENT_END, .to_peak = to->type == MOMENT_PEAK };
         s->first = range ? slices_until(p, from) : 0;
@@ -90,10 +54,10 @@ bool span_make(struct span *s, const struct export_input *in, struct err *e)
         if (s->first > s->last) /* of one millisecond */
                 s->first = s->last;
         s->from_ms = range && from->ms < end ? from->ms : range ? end : 0;
-        s->to_ms = s->to_peak ? p->totals.peak_ms : s->to_end || to->ms > end ? end : to->ms;
+        s->to_ms = s->to_peak ? profile_peak_ms(p) : s->to_end || to->ms > end ? end : to->ms;
         s->whole = s->to_end && (!range || from->type == MOMENT_START);
+        s->peak = profile_slices_before_peak(p);
         s->has_peak = peak_is_inside(s, p, from, to);
-        s->peak = place_of_peak(s, p);
         if (!s->last && (to->type == MOMENT_TIME || to->type == MOMENT_MARK))
                 return err_set(e, ERR_EXIT_USAGE, "the recording has no time slice that early (its first is at %llu ms)",
                                p->slice_count ? (unsigned long long)p->slices[0].ms : 0ull);

@@ -75,7 +75,7 @@ static void put_numbers(struct sqlite_parts *m)
                 { "live_bytes", t->live_bytes },
                 { "peak_bytes", t->peak_bytes },
                 { "peak_blocks", t->peak_blocks },
-                { "peak_ms", t->peak_ms },
+                { "peak_ms", profile_peak_ms(m->p) },
                 { "peak_error_bytes", t->peak_error_bytes },
                 { "temporary", t->temporary },
                 { "unknown_frees", t->unknown_frees },

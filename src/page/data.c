@@ -173,7 +173,7 @@ static bool write_compared(const struct page_request *r, bool once, struct str *
                         return err_context(e, "%s", recording->file);
                 str_format(out, "%s:{\"recording\":%u,", i ? ",\"new\"" : "{\"old\"", once ? 0 : i);
                 str_format(out, "\"mark\":%d,", m.type == MOMENT_MARK ? (int)m.mark : GRID_NONE);
-                str_format(out, "\"ms\":%" PRIu64 ",", m.type == MOMENT_PEAK ? recording->profile->totals.peak_ms
+                str_format(out, "\"ms\":%" PRIu64 ",", m.type == MOMENT_PEAK ? profile_peak_ms(recording->profile)
                                                        : m.type == MOMENT_END ? recording->profile->meta.duration_ms : m.ms);
                 add_word(out, "word", word);
                 str_char(out, '}');

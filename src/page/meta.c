@@ -111,7 +111,7 @@ static void write_totals(struct page *g)
 
         page_name(g, "totals");
         str_char(g->out, '{');
-        json_total_numbers(t, g->out);
+        json_total_numbers(g->p, g->out);
         write_classes(g, "size_classes", t->sizes, LEDGER_SIZE_CLASSES);
         write_classes(g, "lifetime_classes", t->lifetimes, LEDGER_LIFETIME_CLASSES);
         str_char(g->out, '}');

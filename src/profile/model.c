@@ -71,6 +71,38 @@ bool profile_at(const struct profile *p, uint64_t ms, struct profile_change *out
         return count && profile_at_slice(p, count - 1, out);
 }
 
+uint32_t profile_slices_before_peak(const struct profile *p)
+{
+        uint32_t mark = 0, i;
+
+        for (i = 0; i < p->slice_count; i++) {
+                uint64_t ms = p->slices[i].ms;
+
+                for (; mark < p->mark_count && p->marks[mark].slice <= i; mark++)
+                        if (p->marks[mark].slice == i && p->marks[mark].era)
+                                ms = p->marks[mark].ms;
+                if (ms > p->totals.peak_ms)
+                        break;
+        }
+        return i;
+}
+
+uint64_t profile_end_ms(const struct profile *p)
+{
+        uint64_t last = p->slice_count ? p->slices[p->slice_count - 1].ms : 0;
+
+        return last > p->meta.duration_ms ? last : p->meta.duration_ms;
+}
+
+uint64_t profile_peak_ms(const struct profile *p)
+{
+        uint32_t before = profile_slices_before_peak(p);
+        uint64_t first = before ? p->slices[before - 1].ms : 0;
+        uint64_t last = before < p->slice_count ? p->slices[before].ms : profile_end_ms(p);
+
+        return p->totals.peak_ms < first ? first : p->totals.peak_ms > last ? last : p->totals.peak_ms;
+}
+
 int profile_compare_deaths(const void *a, const void *b)
 {
         const struct profile_death *x = a, *y = b;

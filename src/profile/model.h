@@ -367,6 +367,15 @@ struct profile {
 /* Empty a profile and release what it owns.  P itself belongs to the caller. */
 void profile_free(struct profile *p);
 
+/* Two clocks tell when something was.  Slices have the time since the start.  A mark of the program raises the ledger's clock, so that
+ * it may be ahead of that; the peak has its time from there.  So the marks of a slice tell its place among the peak and others. */
+uint32_t profile_slices_before_peak(const struct profile *p);
+
+/* The time of the peak as that of slices: not before the slice before it, nor after the next one, nor after the end. */
+uint64_t profile_peak_ms(const struct profile *p);
+
+uint64_t profile_end_ms(const struct profile *p);
+
 /* Sites as they were at MS: live_bytes, live_blocks, allocs, alloc_bytes of each site at the last slice that is not
  * later.  OUT has site_count entries; false when there is no such slice. */
 bool profile_at(const struct profile *p, uint64_t ms, struct profile_change *out);

@@ -80,8 +80,10 @@ void json_recording(const struct profile *p, struct str *out)
         str_text(out, "},\n");
 }
 
-void json_total_numbers(const struct profile_totals *t, struct str *out)
+void json_total_numbers(const struct profile *p, struct str *out)
 {
+        const struct profile_totals *t = &p->totals;
+
         json_field(out, "\"", "allocations", t->allocations);
         json_field(out, ", \"", "frees", t->frees);
         json_field(out, ", \"", "bytes_allocated", t->bytes_allocated);
@@ -89,7 +91,7 @@ void json_total_numbers(const struct profile_totals *t, struct str *out)
         json_field(out, ", \"", "live_bytes", t->live_bytes);
         json_field(out, ",\n  \"", "peak_bytes", t->peak_bytes);
         json_field(out, ", \"", "peak_blocks", t->peak_blocks);
-        json_field(out, ", \"", "peak_ms", t->peak_ms);
+        json_field(out, ", \"", "peak_ms", profile_peak_ms(p));
         json_field(out, ", \"", "peak_error_bytes", t->peak_error_bytes);
         json_field(out, ", \"", "temporary", t->temporary);
         json_field(out, ",\n  \"", "unknown_frees", t->unknown_frees);
@@ -396,7 +398,7 @@ void json_write(const struct selection *sel, const struct selection *resources, 
         leaks_make_usual(&j.leaks, sel, s);
         json_recording(j.profile, out);
         str_text(out, " \"totals\": {");
-        json_total_numbers(&j.profile->totals, out);
+        json_total_numbers(j.profile, out);
         str_text(out, "},\n");
         json_all_leaks(&j, s);
         json_sites(&j);

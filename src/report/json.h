@@ -23,7 +23,7 @@ void json_write(const struct selection *sel, const struct selection *resources, 
 void json_recording(const struct profile *p, struct str *out);
 
 /* Append the totals, as fields of an object. */
-void json_total_numbers(const struct profile_totals *t, struct str *out);
+void json_total_numbers(const struct profile *p, struct str *out);
 
 /* Append the numbers of a site, from ", \"allocations\"" on.  LEAK: by class; NULL: all zero. */
 void json_site_numbers(const struct select_row *row, const struct leaks_sum *leak, struct str *out);

@@ -93,7 +93,7 @@ void summary_peak(struct summary *m)
 
         summary_size(m, "peak heap", t->peak_bytes);
         str_text(m->out, "  at ");
-        text_time(m->out, t->peak_ms);
+        text_time(m->out, profile_peak_ms(m->p));
         if (t->peak_error_bytes) {
                 str_text(m->out, "; up to ");
                 text_size(m->out, (int64_t)t->peak_error_bytes);

@@ -70,13 +70,14 @@ static void curve_peak(const struct timeline *t, struct curve *c)
 static void curve_of_heap(const struct timeline *t, struct curve *c)
 {
         const struct profile_totals *totals = &t->p->totals;
+        uint64_t ms = profile_peak_ms(t->p);
 
         for (uint32_t i = 0; i < t->p->slice_count; i++)
                 c->values[i] = t->p->slices[i].live_bytes;
         curve_peak(t, c);
-        if (timeline_shows(t, totals->peak_ms) && totals->peak_bytes > c->peak) {
+        if (timeline_shows(t, ms) && totals->peak_bytes > c->peak) {
                 c->peak = totals->peak_bytes;
-                c->peak_ms = totals->peak_ms;
+                c->peak_ms = ms;
         }
 }
 

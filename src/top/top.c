@@ -225,7 +225,7 @@ static uint32_t begin_at(const struct player *r, const struct moment *at)
         case MOMENT_MARK:
                 return p->marks[at->mark].slice;
         case MOMENT_PEAK:
-                return player_find(r, p->totals.peak_ms);
+                return player_find(r, profile_peak_ms(p));
         default:
                 return player_find(r, at->ms);
         }

@@ -30,6 +30,18 @@ def sums(file, *options):
     return tuple(sum(s[key] for s in sites) for key in ("allocations", "bytes_allocated", "live_bytes", "live_blocks"))
 
 
+def known_moments(file):
+    """(ms, live bytes) of all slices, and of the peak."""
+    def ask(*words):
+        done = subprocess.run([SEEP, *words], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    totals = ask("report", "--json", file)["totals"]
+    slices = ask("sql", "--json", file, "SELECT ms, live_bytes FROM timeline")
+    return {(s["ms"], s["live_bytes"]) for s in slices}, (totals["peak_ms"], totals["peak_bytes"])
+
+
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_the_report_knows_the_moments(parts, moment):
     assert sums(parts, "--at", moment)[2:] == MOMENTS[moment]
@@ -59,8 +71,22 @@ def test_massif_has_the_moments_of_a_range(parts, span, need):
     assert found.snapshots[-1][2] - found.snapshots[0][2] == sums(parts, "--range", span, "--cost", "change")[2]
     assert {0, found.snapshots[-1][0]} <= set(found.detailed)
     assert [found.snapshots[n][2] for n in found.peaks] == [max(s[2] for s in found.snapshots)] == [22000 if span == "b..c" else PEAK]
-    whole = {(s[1], s[2]) for s in Massif(export("massif", parts)).snapshots}
-    assert {(s[1], s[2]) for s in found.snapshots} <= whole
+    slices, peak = known_moments(parts)
+    assert {(s[1], s[2]) for s in found.snapshots} <= slices | {peak}
+
+
+def test_a_moment_has_one_time_however_fast_marks_come(steps, recorder, need):
+    """Each mark raises the ledger's clock, which the peak has its time from; slices have the time since the start."""
+    need("ms_print")
+    file = recorder.record(steps, *(f"tag:t{n}" for n in range(12)), *STEPS).folder / "out.seep"
+    whole, (slices, peak) = Massif(export("massif", file)), known_moments(file)
+    times = [s[1] for s in whole.snapshots]
+    assert times == sorted(times)
+    assert {(s[1], s[2]) for s in whole.snapshots[1:-1]} <= slices | {peak}
+    for span in ("a..b", "b..c", "a..c", "t5..b"):
+        found = Massif(export("massif", file, "--range", span))
+        assert {(s[1], s[2]) for s in found.snapshots} <= slices | {peak}, span
+    assert [s[1:3] for s in whole.snapshots if s[0] in whole.peaks] == [peak]
 
 
 def test_massif_at_the_peak_and_the_end(parts, need):

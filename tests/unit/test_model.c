@@ -62,6 +62,50 @@ TEST(slices_of_one_millisecond_are_told_apart_by_their_index)
         p.slices[1].ms = 20;
 }
 
+/* The marks of the program raise the ledger's clock to 15, 16 and 17 ms; their slices are cut at 10 and 20 ms. */
+static void peak_among_marks(struct profile *p, uint64_t peak_ms)
+{
+        static struct profile_mark marks[] = { { .slice = 0, .era = 1, .ms = 15 }, { .slice = 1, .era = 2, .ms = 16 },
+                                               { .slice = 1, .era = 3, .ms = 17 }, { .slice = 2, .era = 0, .ms = 30 } };
+
+        three_slices(p);
+        p->marks = marks;
+        p->mark_count = 4;
+        p->meta.duration_ms = 31;
+        p->totals.peak_ms = peak_ms;
+}
+
+TEST(marks_tell_the_place_of_the_peak)
+{
+        static const struct {
+                uint64_t ms;
+                uint32_t before;
+        } cases[] = { { 0, 0 }, { 14, 0 }, { 15, 1 }, { 16, 1 }, { 17, 2 }, { 29, 2 }, { 30, 3 }, { 99, 3 } };
+
+        for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+                struct profile p;
+
+                peak_among_marks(&p, cases[i].ms);
+                is_equal(profile_slices_before_peak(&p), cases[i].before);
+        }
+}
+
+TEST(the_peak_is_not_later_than_the_slice_that_follows_it)
+{
+        static const struct {
+                uint64_t ms, shown;
+        } cases[] = { { 5, 5 }, { 14, 10 }, { 15, 15 }, { 17, 20 }, { 29, 29 }, { 30, 30 }, { 99, 31 } };
+        struct profile p;
+
+        for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+                peak_among_marks(&p, cases[i].ms);
+                is_equal(profile_peak_ms(&p), cases[i].shown);
+        }
+        p.slice_count = 0;
+        p.mark_count = 0;
+        is_equal(profile_peak_ms(&p), 31);
+}
+
 TEST(every_mark_has_a_word)
 {
         is_text(profile_mark_word(LEDGER_MARK_TAG), "tag");
@@ -104,6 +148,7 @@ TEST(registers_have_names_in_the_order_of_dwarf)
 }
 
 TAP_MAIN(before_the_first_slice_nothing_is_known, a_moment_has_the_state_of_the_last_slice_that_is_not_later,
-         slices_of_one_millisecond_are_told_apart_by_their_index,
+         slices_of_one_millisecond_are_told_apart_by_their_index, marks_tell_the_place_of_the_peak,
+         the_peak_is_not_later_than_the_slice_that_follows_it,
          every_mark_has_a_word, every_kind_has_its_name_and_others_are_unknown, registers_have_names_in_the_order_of_dwarf,
          an_emptied_profile_is_empty_and_can_be_emptied_again)
