@@ -86,7 +86,7 @@ def repository(tmp_path, need):
         stream.append(b"commit refs/heads/main\nmark :%d\ncommitter a <a@example.org> %d +0000\n"
                       b"data 8\nround%3d\n" % (i + 1, 1600000000 + i * 60, i))
         stream.append(b"M 100644 inline file%d.txt\ndata %d\n%s\n" % (i % 9, len(body), body))
-    subprocess.run(["git", "init", "-q", "-b", "main", str(folder)], check=True, env=env, timeout=60)
+    subprocess.run(["git", "init", "-q", "-b", "main", str(folder)], check=True, env=env, timeout=harness.DEADLINE)
     subprocess.run(["git", "-C", str(folder), "fast-import", "--quiet"], input=b"".join(stream), check=True, env=env,
-                   timeout=60)
+                   timeout=harness.DEADLINE)
     return folder

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -16,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "tests" / "programs"
 BUILD = Path(os.environ.get("SEEP_BUILD", ROOT / "build"))
 SEEP = BUILD / "src" / "seep"
-DEADLINE = 60
+DEADLINE = 240  # for what takes a second, on a machine that has much else to do
 
 GIT_ALONE = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
 PLAIN = ("-O0", "-fno-builtin", "-g")
@@ -297,6 +298,18 @@ def stack_matches(names, wanted):
     if wanted == ["!"]:
         return not names
     return bool(names) and names[0] == wanted[0] and stack_matches(names[1:], wanted[1:])
+
+
+_reserved = []  # sockets that keep a port from everybody else
+
+
+def free_port():
+    """A port at which nobody listens and which nobody else gets: it stays bound.  A server that is to use it sets SO_REUSEPORT."""
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    s.bind(("127.0.0.1", 0))
+    _reserved.append(s)
+    return s.getsockname()[1]
 
 
 def wait_until(condition, what, deadline=DEADLINE, process=None):

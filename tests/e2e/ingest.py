@@ -140,6 +140,7 @@ class Server:
 
         class Http(ThreadingHTTPServer):
             daemon_threads = True
+            allow_reuse_port = True  # harness.free_port() keeps it
 
             def handle_error(self, request, address):
                 """A client that went away in the middle is no error of the test; anything else shows in what is missing."""

@@ -4,7 +4,7 @@ import re
 import shlex
 import subprocess
 
-from harness import SEEP, clean_environment, wait_until
+from harness import DEADLINE, SEEP, clean_environment, wait_until
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 ROW = re.compile(r"^[> ] *(?P<live>[\d.]+[KMG]?) +(?P<change>-|[-+]?[\d.]+[KMG]?) +(?P<blocks>[\d,.]+[kM]?) +(?P<calls>-|[\d.]+[kM]?) +"
@@ -31,7 +31,7 @@ def rows(text):
 
 
 def top(*argv, columns=200, **env):
-    return subprocess.run([SEEP, "top", *map(str, argv)], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
+    return subprocess.run([SEEP, "top", *map(str, argv)], capture_output=True, text=True, timeout=DEADLINE, stdin=subprocess.DEVNULL,
                           env=clean_environment({"COLUMNS": str(columns), **env}))
 
 
@@ -51,7 +51,7 @@ class Terminal:
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", columns, "-y", lines, "bash --norc --noprofile", env=env)
 
     def tmux(self, *words, env=None):
-        done = subprocess.run(["tmux", "-S", str(self.socket), *map(str, words)], capture_output=True, text=True, timeout=60, env=env)
+        done = subprocess.run(["tmux", "-S", str(self.socket), *map(str, words)], capture_output=True, text=True, timeout=DEADLINE, env=env)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import PLAIN, check_clean, check_sites, check_total
+from harness import DEADLINE, PLAIN, check_clean, check_sites, check_total
 
 ALLOCATORS = ["jemalloc", "tcmalloc", "tcmalloc_minimal", "mimalloc"]
 PROGRAMS = {"entry_points.c": (), "realloc_forms.c": (), "random_trace.c": ("5", "1", "20000")}
@@ -147,7 +147,7 @@ def test_a_program_with_its_own_malloc_inside_is_told_or_recorded(recorder, tmp_
                       "int main(void) { for (int i = 0; i < 50; i++) if (!malloc(100)) return 1; return 0; }\n")
     subprocess.run(["gcc", "-O0", "-fno-builtin", "-g", "-rdynamic", str(source), "-Wl,--whole-archive", str(archive),
                     "-Wl,--no-whole-archive", "-lm", "-ldl", "-lpthread", "-lstdc++", "-o", str(program)],
-                   check=True, timeout=60)
+                   check=True, timeout=DEADLINE)
     seen = recorder.record(program)
     assert seen.status == 0
     assert seen.profile.totals["allocations"] >= 50 or any(w for w in seen.profile.json["warnings"])

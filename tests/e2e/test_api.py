@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from harness import PROGRAMS, ROOT, SEEP, check_clean, check_sites, check_total, clean_environment, run
+from harness import DEADLINE, PROGRAMS, ROOT, SEEP, check_clean, check_sites, check_total, clean_environment, run
 from plain import find_reports, own, parse_memlog, run_plain, sum_by_function
 
 LANGUAGES = {"c99": ["gcc", "-x", "c", "-std=c99"], "c11-clang": ["clang", "-x", "c", "-std=c11"], "c++11": ["g++", "-x", "c++", "-std=c++11"],
@@ -15,14 +15,14 @@ CODE = {"pie": ["-fPIE", "-pie"], "fixed": ["-fno-pie", "-no-pie"]}
 def compile_api(folder, language, *flags, out="api"):
     command = [*LANGUAGES[language], "-pedantic", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'include'}", str(PROGRAMS / "api.c"), "-x", "none",
                *flags, "-o", str(folder / out)]
-    made = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    made = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE)
     assert made.returncode == 0, f"{command}\n{made.stderr}"
     return folder / out
 
 
 def check_everything_used(recorder, program):
     """What each macro of api.c does is there."""
-    bare, seen = recorder.bare(program), recorder.record(program, cwd=recorder.folder(), timeout=20)
+    bare, seen = recorder.bare(program), recorder.record(program, cwd=recorder.folder(), timeout=DEADLINE)
     assert (seen.stdout, seen.status) == (bare.stdout, bare.status) == (b"used: yes\n", 0)
     profile = seen.profile
     pool = [s for s in profile.json["sites"] if s["kind"] == "pool"]
@@ -58,7 +58,7 @@ def test_a_static_program_runs_without_it(recorder):
 def between(seen, a, b):
     """By function: bytes allocated after A that are alive at B."""
     done = subprocess.run([SEEP, "report", "--memlog", "--range", f"{a}..{b}", "--no-pager", seen.folder / "out.seep"], capture_output=True,
-                          env=clean_environment(), timeout=60)
+                          env=clean_environment(), timeout=DEADLINE)
     assert done.returncode == 0, done.stderr
     return sum_by_function(parse_memlog(done.stdout.decode()))
 

@@ -79,7 +79,7 @@ def test_a_file_without_permission_is_126(tmp_path):
 
 def test_a_static_program_is_refused_with_the_reason(tmp_path):
     (tmp_path / "s.c").write_text("int main(void) { return 0; }\n")
-    subprocess.run(["gcc", "-static", "s.c", "-o", "static"], cwd=tmp_path, check=True, timeout=60)
+    subprocess.run(["gcc", "-static", "s.c", "-o", "static"], cwd=tmp_path, check=True, timeout=DEADLINE)
     check_refusal(seep("record", "./static", cwd=tmp_path), 3, "statically linked")
 
 
@@ -104,7 +104,7 @@ def test_a_program_for_another_machine_is_refused_with_the_reason(tmp_path):
 
 def test_a_sanitized_program_is_refused_with_the_reason(tmp_path):
     (tmp_path / "s.c").write_text("int main(void) { return 0; }\n")
-    made = subprocess.run(["gcc", "-fsanitize=address", "s.c", "-o", "asan"], cwd=tmp_path, timeout=60)
+    made = subprocess.run(["gcc", "-fsanitize=address", "s.c", "-o", "asan"], cwd=tmp_path, timeout=DEADLINE)
     if made.returncode:
         pytest.skip("the compiler has no address sanitizer here")
     check_refusal(seep("record", "./asan", cwd=tmp_path), 3, "Sanitizer")
@@ -443,7 +443,7 @@ def test_a_limit_on_file_sizes_is_told_before_the_start(tmp_path):
     """ulimit -f 0: no file can take the recording anywhere, and the program is not started for nothing."""
     touched = tmp_path / "touched"
     seen = subprocess.run(["sh", "-c", f'ulimit -f 0; exec "$0" record -o {tmp_path}/out.seep touch {touched}', SEEP],
-                          capture_output=True, text=True, timeout=30, check=False)
+                          capture_output=True, text=True, timeout=DEADLINE, check=False)
     assert seen.returncode == 3
     assert "File too large" in seen.stderr
     assert not touched.exists()

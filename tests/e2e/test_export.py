@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from exporter import COSTS, OF_TIME, Exporter
-from harness import SEEP, clean_environment, run
+from harness import DEADLINE, SEEP, clean_environment, run
 from readers import FirefoxProfiler
 
 SELECTIONS = [(), ("--at", "hosted"), ("--at", "peak"), ("--range", "descended..hosted"), ("-i", "descend|host"), ("-x", "^descend"),
@@ -115,7 +115,7 @@ def on_terminal(*words):
                 said += more
         except OSError:  # the other end is closed
             pass
-        return process.wait(60), said.decode()
+        return process.wait(DEADLINE), said.decode()
 
 
 def test_a_terminal_gets_text_but_never_binary(export):
@@ -126,7 +126,7 @@ def test_a_terminal_gets_text_but_never_binary(export):
 
 
 def test_the_newest_recording_is_meant_without_a_name(export, hard_stacks):
-    done = subprocess.run([SEEP, "export", "--to", "collapsed"], capture_output=True, env=clean_environment(), cwd=hard_stacks.folder, timeout=60)
+    done = subprocess.run([SEEP, "export", "--to", "collapsed"], capture_output=True, env=clean_environment(), cwd=hard_stacks.folder, timeout=DEADLINE)
     assert done.returncode == 0 and done.stdout.decode() == export.text("collapsed")
 
 
@@ -306,7 +306,7 @@ def test_stacks_without_names(compiler, recorder, tmp_path):
     stripped = compiler.build("exports.cpp", flags=("-O0", "-fno-builtin", "-s"), name="stripped")
     export = Exporter(recorder.record(stripped).folder / "out.seep", tmp_path)
     stacks = folded(subprocess.run([SEEP, "export", "-q", "--to", "collapsed", "--cost", "live-bytes", export.recording], capture_output=True, text=True,
-                                   env=clean_environment(), timeout=60).stdout)
+                                   env=clean_environment(), timeout=DEADLINE).stdout)
     assert sum(stacks.values()) == export.totals()["live-bytes"]
     assert any(name.startswith("stripped+0x") for stack in stacks for name in stack)
 

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from harness import DEADLINE, SEEP, Profile, clean_environment
+from harness import DEADLINE, SEEP, clean_environment
 from test_export_tools import Massif, dhat, export, heaptrack, profiler, rows_of  # noqa: F401  (a fixture)
 
 # The peak is between a and b; old blocks are freed in every range.
@@ -22,23 +22,22 @@ def parts(steps, recorder):
     return made.folder / "out.seep"
 
 
+def asked(*words):
+    done = subprocess.run([SEEP, *words], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
 def sums(file, *options):
     """Of the report's stacks: calls, bytes allocated, live bytes, live blocks."""
-    done = subprocess.run([SEEP, "report", "--json", *options, file], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE)
-    assert done.returncode == 0, done.stderr
-    sites = [s for s in json.loads(done.stdout)["sites"] if s["kind"] not in ("mmap", "mremap")]
+    sites = [s for s in asked("report", "--json", *options, file)["sites"] if s["kind"] not in ("mmap", "mremap")]
     return tuple(sum(s[key] for s in sites) for key in ("allocations", "bytes_allocated", "live_bytes", "live_blocks"))
 
 
 def known_moments(file):
     """(ms, live bytes) of all slices, and of the peak."""
-    def ask(*words):
-        done = subprocess.run([SEEP, *words], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE)
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
-
-    totals = ask("report", "--json", file)["totals"]
-    slices = ask("sql", "--json", file, "SELECT ms, live_bytes FROM timeline")
+    totals = asked("report", "--json", file)["totals"]
+    slices = asked("sql", "--json", file, "SELECT ms, live_bytes FROM timeline")
     return {(s["ms"], s["live_bytes"]) for s in slices}, (totals["peak_ms"], totals["peak_bytes"])
 
 
@@ -124,7 +123,8 @@ def test_threads_and_times_go_together_where_every_event_is_known(compiler, reco
 def test_a_realloc_of_what_was_there_before_is_an_allocation_of_the_range(compiler, recorder, need, tmp_path):
     need("heaptrack_print")
     file = recorder.record(compiler.build("realloc_forms.c"), options=["--events"]).folder / "out.seep"
-    middle = Profile(file).json["duration_ms"] / 2
+    slices = asked("sql", "--json", file, "SELECT ms FROM timeline ORDER BY slice")
+    middle = slices[len(slices) // 2]["ms"]
     for span in (f"..{middle}ms", f"{middle}ms.."):
         live = {}
         rows = rows_of(export("firefox", file, "--range", span))
@@ -181,10 +181,12 @@ def test_dhat_says_when_the_peak_came_later(parts):
 
 
 def test_dhat_lifetimes_are_how_long_blocks_were_there(steps, recorder, need):
-    file = recorder.record(steps, "+red:10:10", "spin:60", "tag:a", "+green:1:1", "spin:60", "tag:b").folder / "out.seep"
-    leaves = {leaf["frames"][1].split(" ")[1]: leaf["lifetimes"] for leaf in dhat(export("dhat", file, "--at", "b"), need)["leaves"]}
-    tags = {tag["label"]: tag["ms"] for tag in Profile(file).json["tags"]}
-    assert leaves["red"] >= 10 * (tags["b"] - tags["a"]) * 1000 > leaves["green"] > 0
+    script = ("+red:10:10", "tag:red", "spin:60", "+green:1:1", "tag:green", "spin:60", "tag:end")
+    file = recorder.record(steps, *script).folder / "out.seep"
+    leaves = {leaf["frames"][1].split(" ")[1]: leaf["lifetimes"] / 1000 for leaf in dhat(export("dhat", file, "--at", "end"), need)["leaves"]}
+    at = {row["label"]: row["ms"] for row in asked("sql", "--json", file, "SELECT label, t.ms FROM mark JOIN timeline t USING (slice)")}
+    assert leaves["red"] >= 10 * (at["end"] - at["red"])  # ten blocks; other slices may have seen them before
+    assert at["end"] - at["red"] >= leaves["green"] >= at["end"] - at["green"] > 0
 
 
 # ---- what cannot be ----

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import Profile, check_clean, clean_environment, run, wait_until
+from harness import DEADLINE, Profile, check_clean, clean_environment, run, wait_until
 from plain import LIBRARY, Started, find_reports, live, own, preloaded, run_plain, seep, start_recorded, sum_of
 from test_lifetimes import LIMITS
 
@@ -47,7 +47,7 @@ def test_the_program_outlives_the_recorder(steps, recorder):
     with start_recorded(folder, steps, *script) as program:
         program.said(b"ready\n")
         program.signal(signal.SIGKILL)
-        program.process.wait(60)
+        program.process.wait(DEADLINE)
         program.say()
         wait_until(lambda: program.stdout() == b"ready\nready\n", "the program goes on")
 
@@ -209,5 +209,5 @@ def test_a_musl_program_has_its_reports(recorder, compiler, need):
 
 def test_nothing_else_appears_beside_the_program(steps, recorder):
     folder = recorder.folder()
-    subprocess.run(preloaded([steps, "+red:1:10", "usr1", "snapshot:x"]), cwd=folder, env=clean_environment(), check=True, timeout=60)
+    subprocess.run(preloaded([steps, "+red:1:10", "usr1", "snapshot:x"]), cwd=folder, env=clean_environment(), check=True, timeout=DEADLINE)
     assert {p.suffix for p in folder.iterdir()} == {".memlog"}

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from harness import SEEP, Profile, clean_environment
+from harness import DEADLINE, SEEP, Profile, clean_environment
 from leaks import BUILDS, build_for, check, check_verdicts, every_build, memcheck_reports, memcheck_verdicts, seep_verdicts
 
 # LeakSanitizer looks in a function of atexit() only, and cannot bear the end of the main thread.
@@ -35,7 +35,7 @@ def test_a_crash_is_not_searched_and_says_so(compiler, recorder, way, status):
     assert done.status == status
     assert done.profile.json["leaks"]["scanned"] is False
     assert done.profile.totals["live_blocks"] > 0
-    shown = subprocess.run([SEEP, "leaks", done.folder / "out.seep"], capture_output=True, text=True, env=clean_environment(), timeout=60)
+    shown = subprocess.run([SEEP, "leaks", done.folder / "out.seep"], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE)
     assert "definitely lost" not in shown.stdout and "not searched" in shown.stdout + shown.stderr
     assert "LEAKS" not in done.stderr.decode()
 

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from harness import GIT_ALONE, SEEP, clean_environment, end_process, run, wait_until
+from harness import DEADLINE, GIT_ALONE, SEEP, clean_environment, end_process, free_port, run, wait_until
 from leaks import MEMCHECK, function_name, leaks_json, memcheck_records
-from test_real_programs import NGINX, answers, fetches, free_port
+from test_real_programs import NGINX, answers, fetches
 
 FILLED = {"MALLOC_PERTURB_": "165"}
 ONE_PROCESS = [*MEMCHECK, "--child-silent-after-fork=yes"]
@@ -151,7 +151,7 @@ def served(folder, *command):
                                   cwd=folder)
         try:
             yield server
-            assert server.wait(60) == 0
+            assert server.wait(DEADLINE) == 0
         finally:
             end_process(server)
 
@@ -173,9 +173,9 @@ def redis(folder, prefix):
     options = ["--port", "0", "--unixsocket", path, "--save", "", "--appendonly", "no", "--dir", folder]
     with served(folder, *prefix, "redis-server", *options) as it:
         wait_until(answers(path, b"PING\r\n", b"PONG"), "redis answers", process=it)
-        said = subprocess.run(["redis-cli", "-s", str(path)], input=REDIS_WORK, capture_output=True, text=True, timeout=60)
+        said = subprocess.run(["redis-cli", "-s", str(path)], input=REDIS_WORK, capture_output=True, text=True, timeout=DEADLINE)
         assert said.stdout.startswith("OK\n1\n1\n1\nOK\n")
-        subprocess.run(["redis-cli", "-s", str(path), "SHUTDOWN", "NOSAVE"], capture_output=True, timeout=60)
+        subprocess.run(["redis-cli", "-s", str(path), "SHUTDOWN", "NOSAVE"], capture_output=True, timeout=DEADLINE)
 
 
 def test_redis(recorder, need):

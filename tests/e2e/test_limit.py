@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from harness import check_clean, check_sites, run
+from harness import DEADLINE, check_clean, check_sites, run
 from plain import find_reports, live, own, run_plain
 
 MIB = 1 << 20
@@ -55,7 +55,7 @@ def test_with_enomem_every_entry_point_fails_as_when_memory_is_short(limit, reco
 
 
 def test_a_new_handler_can_make_room(limit, recorder):
-    seen = limited(recorder, limit, "handler", action="enomem", timeout=20)
+    seen = limited(recorder, limit, "handler", action="enomem", timeout=DEADLINE)
     assert (seen.stdout, seen.status) == (b"filled: ENOMEM\nhandler\nnew: memory\n", 0)
 
 

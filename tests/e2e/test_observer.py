@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import SEEP, Profile, clean_environment, wait_until
+from harness import DEADLINE, SEEP, Profile, clean_environment, wait_until
 from plain import Started, find_reports, run_plain
 
 ASK = 0x6B7341  # WIRE_REQUEST_MAGIC
@@ -23,7 +23,7 @@ def steps(compiler):
 
 def seep(*argv, user=None):
     drop = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
-    return subprocess.run([*drop, SEEP, *map(str, argv)], capture_output=True, env=clean_environment(), timeout=60)
+    return subprocess.run([*drop, SEEP, *map(str, argv)], capture_output=True, env=clean_environment(), timeout=DEADLINE)
 
 
 def door(pid):
@@ -138,7 +138,7 @@ def test_after_the_duration_the_program_goes_on_alone(steps, recorder):
     with subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_environment()) as process:
         wait_until((folder / "out.seep").exists, "the recording", process=process)
         process.stdin.write(b"\n")
-        said = process.communicate(timeout=60)[1]
+        said = process.communicate(timeout=DEADLINE)[1]
     assert process.returncode == 5 and b"peak heap" in said
     profile = Profile(folder / "out.seep")
     assert profile.totals["live_bytes"] == 1000 and any("still running" in w for w in profile.json["warnings"])

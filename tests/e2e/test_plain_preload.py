@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import PLAIN, PROGRAMS, SEEP, Profile, clean_environment, end_process, run, wait_until
+from harness import DEADLINE, PLAIN, PROGRAMS, SEEP, Profile, clean_environment, end_process, run, wait_until
 from plain import LIBRARY, Started, difference, find_reports, live, own, preloaded, run_plain, sum_of
 
 WORK = ("+red:10:100", "+green:20:30", "-red:4")
@@ -207,7 +207,7 @@ def test_twenty_at_once_in_one_folder_do_not_meet(steps, recorder):
     command = [[*preloaded([steps, f"+red:{i}:10", "usr1", f"+green:{i}:1", "-red:1"])] for i in range(1, 21)]
     running = [subprocess.Popen(c, cwd=folder, env=clean_environment(), stdin=subprocess.DEVNULL) for c in command]
     for i, process in enumerate(running, 1):
-        assert process.wait(60) == 0
+        assert process.wait(DEADLINE) == 0
         found = find_reports(folder, "steps", process.pid)
         total = sums(found)
         assert (total.get("red", 0), total.get("green", 0)) == (10 * i - 10, i)
@@ -241,7 +241,7 @@ def test_a_key_press_that_ends_the_program_does_not_end_its_report(steps, record
     try:
         assert process.stdout.readline() == b"ready\n"
         os.killpg(process.pid, signal.SIGINT)
-        assert process.wait(60) == -signal.SIGINT
+        assert process.wait(DEADLINE) == -signal.SIGINT
         assert process.stdout.read() == b""  # nobody else holds it
         wait_until(lambda: find_reports(folder), "the report")
     finally:

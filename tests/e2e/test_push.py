@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import SEEP, Profile, end_process, run, wait_until
+from harness import DEADLINE, SEEP, Profile, end_process, free_port, run, wait_until
 from ingest import Server
 from plain import Started
 from readers import ask, pprof
@@ -223,14 +223,8 @@ def test_what_is_refused_is_dropped_and_told_once(push, steps):
     assert b"2 profiles were not delivered" in done.stderr
 
 
-def closed_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{s.getsockname()[1]}"
-
-
 def test_a_server_that_is_not_there_costs_a_message(push, steps):
-    url = closed_port()
+    url = f"http://127.0.0.1:{free_port()}"
     with push(url, steps, "+red:10:10", "spin:1500", "exit:9") as seep:
         done = seep.finish()
     assert done.status == 9 and done.truth.sites["red"]["allocs"] == 10
@@ -239,8 +233,7 @@ def test_a_server_that_is_not_there_costs_a_message(push, steps):
 
 
 def test_a_server_that_comes_later_gets_everything(push, steps):
-    with Server() as first:
-        port = first.http.server_port
+    port = free_port()
     with push(f"http://127.0.0.1:{port}", steps, "+red:10:10", "ready", "wait", "+green:1:1") as seep:
         seep.said(b"ready")
         wait_until(lambda: b"nothing can be pushed" in seep.stderr(), "the first try failed")
@@ -289,7 +282,7 @@ def test_a_wrong_url_in_the_environment_is_told_and_the_program_runs(steps, tmp_
 def test_what_cannot_work_is_told_before_the_program_starts(recorder, steps, compiler, tmp_path):
     empty = tmp_path / "nothing.c"
     empty.write_text("int nothing;")
-    subprocess.run(["gcc", "-shared", "-o", tmp_path / "libcurl.so.4", empty], check=True, timeout=60)
+    subprocess.run(["gcc", "-shared", "-o", tmp_path / "libcurl.so.4", empty], check=True, timeout=DEADLINE)
     for options, env, status, word in (
             (["--push", "ftp://x"], None, 2, b"ftp://x"),
             (["--push", "nowhere"], None, 2, b"nowhere"),
@@ -337,5 +330,5 @@ def test_interrupting_the_program_loses_no_interval(push, steps):
         seep.said(b"ready")
         for pid in (*children_of(seep.pid), seep.pid):  # as a terminal does it
             os.kill(pid, signal.SIGINT)
-        assert seep.process.wait(60) == 130
+        assert seep.process.wait(DEADLINE) == 130
         assert sums(server.of())["red"]["alloc_space"] == 160

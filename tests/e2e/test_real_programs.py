@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import GIT_ALONE, PROGRAMS, SEEP, Profile, clean_environment, end_process, wait_until
+from harness import DEADLINE, GIT_ALONE, PROGRAMS, SEEP, Profile, clean_environment, end_process, free_port, wait_until
 
 
 def check_same(recorder, *argv, normal=lambda text: text, **how):
@@ -131,10 +131,10 @@ def test_redis_serves_its_benchmark(recorder, need):
         done = subprocess.run(["redis-benchmark", "-s", str(path), *load], capture_output=True, text=True, timeout=120)
         assert done.returncode == 0 and "requests per second" in done.stdout, done.stdout + done.stderr
         said = subprocess.run(["redis-cli", "-s", str(path)], input="SET k v\nGET k\nDBSIZE\n", capture_output=True,
-                              text=True, timeout=30)
+                              text=True, timeout=DEADLINE)
         assert said.stdout.startswith("OK\nv\n")
-        subprocess.run(["redis-cli", "-s", str(path), "SHUTDOWN", "NOSAVE"], capture_output=True, timeout=30)
-        assert server.wait(60) == 0
+        subprocess.run(["redis-cli", "-s", str(path), "SHUTDOWN", "NOSAVE"], capture_output=True, timeout=DEADLINE)
+        assert server.wait(DEADLINE) == 0
     finally:
         end_process(server)
     profile = Profile(folder / "out.seep")
@@ -156,24 +156,18 @@ def test_redis_answers_after_reports_on_demand(recorder, need):
             os.kill(pid, signal.SIGUSR1)
             wait_until(lambda: list(folder.glob(f"redis-*-{pid}-{seq}.memlog")), f"report {seq}", process=server)
             assert answers(path, b"PING\r\n", b"PONG")()
-        subprocess.run(["redis-cli", "-s", str(path), "SHUTDOWN", "NOSAVE"], capture_output=True, timeout=30)
-        assert server.wait(60) == 0
+        subprocess.run(["redis-cli", "-s", str(path), "SHUTDOWN", "NOSAVE"], capture_output=True, timeout=DEADLINE)
+        assert server.wait(DEADLINE) == 0
     finally:
         end_process(server)
     assert [s["seq"] for s in Profile(folder / "out.seep").json["snapshots"]][:2] == [1, 2]
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 NGINX = """{user} daemon off; master_process on; worker_processes 2; pid {folder}/nginx.pid; error_log {folder}/error.log;
 events {{ worker_connections 128; }}
 http {{ access_log {log}; client_body_temp_path {folder}/b; proxy_temp_path {folder}/p; fastcgi_temp_path {folder}/f;
   uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
-  server {{ listen 127.0.0.1:{port}; root {folder}/www; gzip on; gzip_min_length 1; gzip_types text/plain; }} }}
+  server {{ listen 127.0.0.1:{port} reuseport; root {folder}/www; gzip on; gzip_min_length 1; gzip_types text/plain; }} }}
 """
 
 
@@ -210,7 +204,7 @@ def test_nginx_reopens_its_logs_at_the_signal_that_is_also_ours(recorder, need):
         wait_until(log.exists, "a new log", process=server)
         assert wait_until(lambda: fetches(port)() and log.read_text(), "a line in the new log", process=server)
         os.kill(master, signal.SIGQUIT)
-        assert server.wait(60) == 0
+        assert server.wait(DEADLINE) == 0
     finally:
         end_process(server)
     assert "GET /page.txt" in old.read_text() and list(folder.glob("*.memlog")) == []
@@ -227,7 +221,7 @@ def test_nginx_serves_its_benchmark(recorder, need):
         assert re.search(r"Complete requests:\s+2000\nFailed requests:\s+0\n", done.stdout), done.stdout + done.stderr
         master = int((folder / "nginx.pid").read_text())
         os.kill(master, signal.SIGQUIT)  # finish what was begun
-        assert server.wait(60) == 0
+        assert server.wait(DEADLINE) == 0
     finally:
         end_process(server)
     assert Profile(folder / "out.seep").totals["allocations"] > 100

@@ -189,8 +189,8 @@ def test_python_sees_and_uses_its_signals(recorder):
 
 
 PERL = ('$SIG{USR1} = sub { print "usr1\\n" }; $| = 1; kill USR1 => $$; sleep 0; $SIG{ALRM} = sub { die "alarm\\n" };'
-        'eval { alarm 1; select undef, undef, undef, 20; }; print $@; $SIG{USR1} = "DEFAULT"; $SIG{CHLD} = sub { wait; print "child ", $? >> 8, "\\n" };'
-        'if (!(my $p = fork)) { exit 6 } sleep 1; print "end\\n"; exit 3')
+        'eval { alarm 1; select undef, undef, undef, 20; }; print $@; $SIG{USR1} = "DEFAULT"; my $gone; $SIG{CHLD} = sub { wait; print "child ", $? >> 8, "\\n"; $gone = 1 };'
+        'if (!(my $p = fork)) { exit 6 } sleep 1 until $gone; print "end\\n"; exit 3')
 
 
 def test_perl_handlers_run(recorder, need):

@@ -113,8 +113,8 @@ def test_a_snapshot_in_a_recorded_program(steps, recorder):
 def test_snapshots_by_the_clock(steps, recorder):
     folder = recorder.folder()
     seen = recorder.record(steps, "+red:1:100", "spin:1200", options=["--snapshot-every", "100ms"], cwd=folder)
-    times = [s["ms"] for s in seen.profile.json["snapshots"]]
-    assert 5 <= len(times) <= 13 and times == sorted(times)
+    parts = [s["ms"] // 100 for s in seen.profile.json["snapshots"] if s["type"] == "outside"]
+    assert len(parts) >= 2 and parts == sorted(set(parts))  # at most one in each 100 ms
     assert all(s["live_bytes"] in (100, 124) for s in seen.profile.json["snapshots"])
     assert find_reports(folder) == []  # nobody asked for these
     check_clean(seen.profile)
@@ -137,7 +137,7 @@ def test_a_snapshot_when_the_heap_passes_a_size_once(steps, recorder):
 
 
 def test_a_snapshot_when_resident_memory_passes_a_size_once(steps, recorder):
-    again = ("+red:3000:20000", "spin:300", "-red") * 2
+    again = ("+red:3000:20000", "spin:1000", "-red") * 2
     seen = recorder.record(steps, *again, options=["--snapshot-at-rss", "40M"], cwd=recorder.folder())
     never = recorder.record(steps, *again, options=["--snapshot-at-rss", "10G"], cwd=recorder.folder())
     assert len(seen.profile.json["snapshots"]) == len(never.profile.json["snapshots"]) + 1

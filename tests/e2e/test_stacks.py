@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from harness import PLAIN, PROGRAMS, SEEP, stack_matches
+from harness import DEADLINE, PLAIN, PROGRAMS, SEEP, stack_matches
 
 VARIANTS = {
     "gcc-O0": ("gcc", PLAIN),
@@ -29,7 +29,7 @@ def chains(compiler, tmp_path):
         bare = tmp_path / "nocfi.o"
         no_cfi = ["-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-omit-frame-pointer", "-fcf-protection=none"]
         subprocess.run([cc, "-O2", "-g", *no_cfi, "-c", str(PROGRAMS / "stacks_nocfi.c"), "-o", str(bare)],
-                       check=True, timeout=60)
+                       check=True, timeout=DEADLINE)
         return compiler.build("stacks.c", cc=cc, flags=flags, more=["stacks_asm.S"],
                               libs=[str(bare), str(library), f"-Wl,-rpath,{library.parent}", "-Wl,-z,lazy"])
     return build

@@ -12,7 +12,7 @@ import sys
 import pytest
 
 from bench import OPTIMISED, Bench, far, near
-from harness import DEADLINE, SEEP, end_process, wait_until
+from harness import DEADLINE, SEEP, end_process, free_port, wait_until
 
 
 @pytest.fixture
@@ -281,12 +281,6 @@ def test_libraries_that_follow_each_other_at_one_address(bench, compiler, plugs,
 
 
 # ---- debuginfod ----
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
 
 STATUS = """
 import sys, urllib.error, urllib.request

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import SEEP, clean_environment, end_process, plain_name, wait_until
+from harness import DEADLINE, SEEP, clean_environment, end_process, plain_name, wait_until
 from plain import child_of, start_recorded
 from screens import Terminal, rows, screens, size, top
 
@@ -31,7 +31,7 @@ def watched(recorder, steps, *script):
 
 def live_of(path, *options):
     """Bytes and blocks not freed by function, as the report tells them."""
-    done = subprocess.run([SEEP, "report", "--json", *options, str(path)], capture_output=True, env=clean_environment(), timeout=60)
+    done = subprocess.run([SEEP, "report", "--json", *options, str(path)], capture_output=True, env=clean_environment(), timeout=DEADLINE)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     sums = {}
@@ -77,7 +77,7 @@ def test_as_many_screens_as_asked_for_or_until_the_end(steps, recorder):
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
         endless.stdout.readline()
         program.say()
-        out, err = endless.communicate(timeout=60)
+        out, err = endless.communicate(timeout=DEADLINE)
     assert endless.returncode == 0 and err == b"" and b"red" in out
 
 
@@ -494,7 +494,7 @@ def test_a_terminal_that_goes_away_ends_it(steps, recorder):
             while b"LIVE" not in written:
                 written += os.read(master, 65536)
             os.close(master)
-            assert process.wait(60) == -signal.SIGHUP
+            assert process.wait(DEADLINE) == -signal.SIGHUP
         finally:
             if process.poll() is None:
                 process.kill()

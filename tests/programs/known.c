@@ -2,7 +2,8 @@
 /*
  * known.c -- a program whose numbers are known beforehand, for the views and filters of the report.
  *
- * Room:   tests only.  known [PHASE_MS]: with an argument it holds 3 MB for that long, frees it, and holds 1 MB as long.
+ * Room:   tests only.  known [PHASE_MS]: with an argument it holds 3 MB for that long, frees it, and holds 1 MB as long;
+ *         each with a tag "held".
  *
  *   load   -> parse_big     10 blocks of 10,000 bytes, kept
  *   load   -> parse_small  100 blocks of 10 bytes, kept
@@ -10,6 +11,7 @@
  *   peak_holder              1 block of 2,000,000 bytes, freed
  *   worker (thread)          5 blocks of 777 bytes, kept
  */
+#include "seep.h"
 #include "truth.h"
 
 #include <pthread.h>
@@ -70,6 +72,7 @@ static void hold(size_t bytes, long ms)
 {
         struct timespec left = {ms / 1000, ms % 1000 * 1000000};
         void *volatile p = malloc(bytes);
+        SEEP_TAG("held");
         while (nanosleep(&left, &left) < 0)
                 continue;
         free(p);

@@ -14,7 +14,7 @@
  *   usr1  raise:N                     signals
  *   chdir:DIR  fork  exec:FILE        the forked child does the rest of the steps, its parent waits and ends with its status
  *   orphan                            the same, but its parent ends at once; the child says "orphan PID" when it has another one
- *   spin:MS                           allocate and free for so long (blue)
+ *   spin:MS  churn:N                  allocate and free for so long, or so often (blue)
  *   alone                             say what wait() and the list of children tell
  *   exit:N  _exit:N  quick_exit:N  group_exit:N  abort  segv  kill
  */
@@ -176,6 +176,19 @@ static void there(const char *seq)
         tell("report %s: %s\n", seq, access(path, R_OK) ? "no" : "yes");
 }
 
+static void pass(void)
+{
+        shelf_put(&shelves[2], 24);
+        shelf_take(&shelves[2]);
+        shelves[2].first = --shelves[2].last;
+}
+
+static void churn(const char *times)
+{
+        for (long i = atol(times); i > 0; i--)
+                pass();
+}
+
 static void spin(const char *ms)
 {
         struct timespec now, end;
@@ -184,9 +197,7 @@ static void spin(const char *ms)
         end.tv_sec += atol(ms) / 1000 + end.tv_nsec / 1000000000;
         end.tv_nsec %= 1000000000;
         do {
-                shelf_put(&shelves[2], 24);
-                shelf_take(&shelves[2]);
-                shelves[2].first = --shelves[2].last;
+                pass();
                 clock_gettime(CLOCK_MONOTONIC, &now);
         } while (now.tv_sec < end.tv_sec || (now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec));
 }
@@ -297,7 +308,7 @@ static const struct {
 } words[] = {
         {"tag", tag},       {"snapshot", snapshot}, {"on", on},     {"off", off},        {"moment", moment}, {"since", since},
         {"loop", loop},     {"ready", ready},       {"wait", wait_line}, {"there", there}, {"usr1", usr1},     {"raise", raise_it},
-        {"chdir", go},      {"fork", fork_rest},    {"exec", replace}, {"spin", spin},
+        {"chdir", go},      {"fork", fork_rest},    {"exec", replace}, {"spin", spin},   {"churn", churn},
         {"alone", alone},   {"orphan", orphan},
 };
 
