@@ -59,6 +59,7 @@
         X(CHECK_VERBOSE, "verbose", 'v', NULL, "say what is done")                                                      \
         X(CHECK_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                    \
         NAMES_OPTIONS(X, CHECK)                                                                                         \
+        CONFIG_OPTION(X, CHECK)                                                                                        \
         X(CHECK_HELP, "help", 'h', NULL, "this text")
 
 enum { CHECK_OPTIONS(OPTION_ENUM) CHECK_COUNT };

@@ -135,7 +135,7 @@ static int take_options(struct attend *a)
         char **argv;
 
         record_start(&a->wishes);
-        a->words = config_options(command_find("record"), &count);
+        a->words = config_options(command_find("record"), NULL, &count);
         if (!a->words)
                 return ERR_EXIT_USAGE;
         argv = heap_zero((size_t)count + 2, sizeof *argv);

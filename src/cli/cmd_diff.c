@@ -38,6 +38,7 @@
         X(DIFF_LIMIT, "limit", 'n', "N", "at most N stacks")                                                           \
         X(DIFF_SORT, "sort", 's', "KEY", "largest change first of live-bytes live-blocks peak-bytes alloc-bytes allocs", \
           "live-bytes|live-blocks|peak-bytes|alloc-bytes|allocs")                                                      \
+        X(DIFF_LONG, "long", 'L', NULL, "the program or library of every frame, and whole names")                      \
         X(DIFF_ALL_FRAMES, "all-frames", 0, NULL, "also xmalloc, operator new, std::allocator and other wrappers")     \
         X(DIFF_HIDE, "hide", 0, "RE", "such functions at the inner end of stacks are wrappers too (may be repeated)") \
         X(DIFF_DEPTH_MERGE, "depth-merge", 0, "N", "stacks equal in their N innermost frames are one")                 \
@@ -49,6 +50,7 @@
         X(DIFF_COLOR, "color", 0, "WHEN", "auto (default), always, never", "auto|always|never")                        \
         X(DIFF_NO_PAGER, "no-pager", 0, NULL, "no pager, also on a terminal")                                          \
         X(DIFF_QUIET, "quiet", 'q', NULL, "no warnings")                                                               \
+        CONFIG_OPTION(X, DIFF)                                                                                         \
         X(DIFF_HELP, "help", 'h', NULL, "this text")
 
 enum { DIFF_OPTIONS(OPTION_ENUM) DIFF_COUNT };

@@ -23,6 +23,7 @@
 #include "cli/progress.h"
 #include "profile/events_log.h"
 #include "profile/file.h"
+#include "report/label.h"
 #include "report/moment.h"
 #include "report/transactions.h"
 
@@ -34,6 +35,7 @@
         X(EVENTS_TOTALS, "totals", 0, NULL,                                                                           \
           "what the events add up to, beside what was counted while recording; exit status 1 when they differ")       \
         X(EVENTS_STACKS, "stacks", 0, NULL, "whole stacks instead of the innermost functions")                        \
+        X(EVENTS_LONG, "long", 'L', NULL, "the program or library of every frame, and whole names")                    \
         X(EVENTS_ALL_FRAMES, "all-frames", 0, NULL, "also xmalloc, operator new and other wrappers")                  \
         X(EVENTS_HEAD_WHICH, NULL, 0, NULL, "which events:")                                                          \
         X(EVENTS_OPEN, "open", 0, NULL, "only allocations that were never freed (with --to: not before)")             \
@@ -47,6 +49,7 @@
         X(EVENTS_FORCE, "force", 'f', NULL, "replace an existing OUT")                                                \
         X(EVENTS_NO_PAGER, "no-pager", 0, NULL, "do not use a pager")                                                 \
         X(EVENTS_QUIET, "quiet", 'q', NULL, "do not tell how the log ended")                                          \
+        CONFIG_OPTION(X, EVENTS)                                                                                       \
         X(EVENTS_HELP, "help", 'h', NULL, "this text")
 
 enum { EVENTS_OPTIONS(OPTION_ENUM) EVENTS_COUNT };
@@ -340,6 +343,8 @@ static int take(struct events *v, int which, const char *value)
         }
         v->stacks |= which == EVENTS_STACKS;
         v->all_frames |= which == EVENTS_ALL_FRAMES;
+        if (which == EVENTS_LONG)
+                label_with_objects();
         v->open |= which == EVENTS_OPEN;
         v->quiet |= which == EVENTS_QUIET;
         v->deliver.force |= which == EVENTS_FORCE;

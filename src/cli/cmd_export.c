@@ -48,6 +48,7 @@
         X(EXPORT_OUTPUT, "output", 'o', "FILE", "write to FILE instead of stdout")                                     \
         X(EXPORT_FORCE, "force", 'f', NULL, "replace an existing FILE")                                                \
         X(EXPORT_QUIET, "quiet", 'q', NULL, "no warnings")                                                             \
+        CONFIG_OPTION(X, EXPORT)                                                                                       \
         X(EXPORT_HELP, "help", 'h', NULL, "this text")
 
 enum { EXPORT_OPTIONS(OPTION_ENUM) EXPORT_COUNT };

@@ -46,6 +46,7 @@
         X(HTML_OUTPUT, "output", 'o', "FILE", "write to FILE (default: the recording's name with .html); - is stdout")  \
         X(HTML_FORCE, "force", 'f', NULL, "replace an existing FILE")                                                  \
         X(HTML_QUIET, "quiet", 'q', NULL, "no warnings, and not where the page is")                                    \
+        CONFIG_OPTION(X, HTML)                                                                                         \
         X(HTML_HELP, "help", 'h', NULL, "this text")
 
 enum { HTML_OPTIONS(OPTION_ENUM) HTML_COUNT };

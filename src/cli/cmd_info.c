@@ -19,6 +19,7 @@
 #define INFO_OPTIONS(X)                                                                                 \
         X(INFO_JSON, "json", 0, NULL, "machine-readable output")                                        \
         X(INFO_SYMBOLS, "symbols", 0, NULL, "look for names and line numbers of each module")           \
+        CONFIG_OPTION(X, INFO)                                                                                         \
         X(INFO_HELP, "help", 'h', NULL, "this text")
 
 enum { INFO_OPTIONS(OPTION_ENUM) INFO_COUNT };

@@ -56,6 +56,7 @@
         X(LEAKS_SORT, "sort", 's', "KEY",                                                                              \
           "leaked-bytes (default) leaked-blocks average age live-bytes live-blocks alloc-bytes allocs",                \
           "leaked-bytes|leaked-blocks|average|age|live-bytes|live-blocks|alloc-bytes|allocs")                          \
+        X(LEAKS_LONG, "long", 'L', NULL, "the program or library of every frame, and whole names")                     \
         X(LEAKS_ALL_FRAMES, "all-frames", 0, NULL, "also xmalloc, operator new, std::allocator and other wrappers")    \
         X(LEAKS_HIDE, "hide", 0, "RE", "such functions at the inner end of stacks are wrappers too (may be repeated)") \
         X(LEAKS_DEPTH_MERGE, "depth-merge", 0, "N", "stacks equal in their N innermost frames are one")                \
@@ -68,6 +69,7 @@
         X(LEAKS_NO_PAGER, "no-pager", 0, NULL, "no pager, also on a terminal")                                         \
         X(LEAKS_QUIET, "quiet", 'q', NULL, "no warnings")                                                              \
         X(LEAKS_VERBOSE, "verbose", 'v', NULL, "tell what was suppressed, and by which rule")                          \
+        CONFIG_OPTION(X, LEAKS)                                                                                        \
         X(LEAKS_HELP, "help", 'h', NULL, "this text")
 
 enum { LEAKS_OPTIONS(OPTION_ENUM) LEAKS_COUNT };

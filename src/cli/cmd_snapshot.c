@@ -20,6 +20,7 @@
 #define SNAPSHOT_OPTIONS(X)                                                                                     \
         X(SNAPSHOT_JSON, "json", 0, NULL, "machine-readable output")                                            \
         X(SNAPSHOT_QUIET, "quiet", 'q', NULL, "print the name of the report only")                              \
+        CONFIG_OPTION(X, SNAPSHOT)                                                                                     \
         X(SNAPSHOT_HELP, "help", 'h', NULL, "this text")
 
 enum { SNAPSHOT_OPTIONS(OPTION_ENUM) SNAPSHOT_COUNT };

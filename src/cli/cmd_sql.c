@@ -38,6 +38,7 @@
         X(SQL_COLOR, "color", 0, "WHEN", "auto (default), always, never", "auto|always|never")                         \
         X(SQL_NO_PAGER, "no-pager", 0, NULL, "no pager, also on a terminal")                                           \
         X(SQL_QUIET, "quiet", 'q', NULL, "no warnings")                                                                \
+        CONFIG_OPTION(X, SQL)                                                                                          \
         X(SQL_HELP, "help", 'h', NULL, "this text")
 
 enum { SQL_OPTIONS(OPTION_ENUM) SQL_COUNT };

@@ -23,6 +23,7 @@
         X(SYMBOLIZE_OUTPUT, "output", 'o', "OUT", "write to OUT and leave FILE as it is")               \
         X(SYMBOLIZE_FORCE, "force", 'f', NULL, "replace an existing OUT")                               \
         X(SYMBOLIZE_QUIET, "quiet", 'q', NULL, "do not tell what was found")                            \
+        CONFIG_OPTION(X, SYMBOLIZE)                                                                                    \
         X(SYMBOLIZE_HELP, "help", 'h', NULL, "this text")
 
 enum { SYMBOLIZE_OPTIONS(OPTION_ENUM) SYMBOLIZE_COUNT };

@@ -53,6 +53,7 @@
         NAMES_OPTIONS(X, TOP)                                                                                          \
         X(TOP_HEAD_SAID, NULL, 0, NULL, "what is said:")                                                               \
         X(TOP_QUIET, "quiet", 'q', NULL, "no warnings")                                                                \
+        CONFIG_OPTION(X, TOP)                                                                                          \
         X(TOP_HELP, "help", 'h', NULL, "this text")
 
 enum { TOP_OPTIONS(OPTION_ENUM) TOP_COUNT };

@@ -18,6 +18,7 @@
 #include "cli/pager.h"
 #include "observe/ask.h"
 #include "profile/file.h"
+#include "report/label.h"
 #include "report/why.h"
 
 #define WHY_OPTIONS(X)                                                                                                 \
@@ -25,6 +26,7 @@
         X(WHY_SITE, "site", 0, "N", "the typical block of site N (leaks and report --retained=sites have the numbers)") \
         X(WHY_ALL, "all", 0, NULL, "list all variables, stacks, ... that lead to the block")                           \
         X(WHY_LIMIT, "limit", 'n', "N", "with --all: at most N of them")                                               \
+        X(WHY_LONG, "long", 'L', NULL, "the program or library of every frame, and whole names")                       \
         X(WHY_JSON, "json", 0, NULL, "the same for programs")                                                          \
         X(WHY_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                     \
         NAMES_OPTIONS(X, WHY)                                                                                          \
@@ -34,6 +36,7 @@
         X(WHY_COLOR, "color", 0, "WHEN", "auto (default), always, never", "auto|always|never")                         \
         X(WHY_NO_PAGER, "no-pager", 0, NULL, "no pager, also on a terminal")                                           \
         X(WHY_QUIET, "quiet", 'q', NULL, "no warnings")                                                                \
+        CONFIG_OPTION(X, WHY)                                                                                          \
         X(WHY_HELP, "help", 'h', NULL, "this text")
 
 enum { WHY_OPTIONS(OPTION_ENUM) WHY_COUNT };
@@ -95,6 +98,9 @@ static int take_shape(struct question *q, int which, const char *value)
                 return 0;
         case WHY_COLOR:
                 pager_color_named(value, &q->color); /* option_next() has looked at it */
+                return 0;
+        case WHY_LONG:
+                label_with_objects();
                 return 0;
         default:
                 q->all |= which == WHY_ALL;

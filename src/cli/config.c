@@ -19,7 +19,10 @@
 #include "base/heap.h"
 #include "base/io.h"
 #include "cli/message.h"
+#include "cli/places.h"
 #include "cli/words.h"
+
+enum { CONFIG_GOOD = OPTION_WRONG - 1 }; /* no index of an option, nor what option_next() returns */
 
 struct config {
         const struct command *command;
@@ -37,18 +40,21 @@ static bool config_check(const struct config *c, char **words, int count, const 
 
         memcpy(copy, words, (size_t)count * sizeof *copy);
         option_start(&parser, c->command->name, c->command->options, count, copy);
-        while ((which = option_next(&parser)) >= 0)
+        parser.with_config = true;
+        while ((which = option_next(&parser)) >= 0 && !option_is_config(&parser, which))
                 ;
         if (which == OPTION_WRONG)
                 message("that is in %s", place);
+        else if (which >= 0)
+                message("%s: --config is for the command line: a configuration has no parts in other files", place);
         else if (parser.first_operand < count)
                 message("%s: '%s' is no option", place, copy[parser.first_operand]);
         else if (strcmp(copy[count - 1], "--") == 0)
                 message("%s: '--' ends the options, of the command line too", place);
         else
-                which = 0;
+                which = CONFIG_GOOD;
         free(copy);
-        return which == 0;
+        return which == CONFIG_GOOD;
 }
 
 /* Add all words but the first, which is the command's name. */
@@ -197,10 +203,60 @@ static bool config_take_environment(struct config *c)
         return ok;
 }
 
-char **config_options(const struct command *command, int *count)
+/* A file that the user named must be there. */
+static bool config_take_named(struct config *c, const char *path)
+{
+        if (access(path, R_OK) == 0)
+                return config_take_file(c, path, false);
+        message("--config %s: %s", path, strerror(errno));
+        return false;
+}
+
+/* The values of --config in LINE, ended by NULL; to be freed.  NULL: LINE is wrong, which is told. */
+static const char **config_named(const struct command *command, char **line)
+{
+        struct option_parser parser;
+        const char **files;
+        int which = OPTION_DONE, count = 0, found = 0;
+        char **copy;
+
+        while (line && line[count])
+                count++;
+        copy = heap_zero((size_t)count + 1, sizeof *copy); /* getopt sorts it */
+        files = heap_zero((size_t)count + 1, sizeof *files);
+        if (count)
+                memcpy(copy, line, (size_t)count * sizeof *copy);
+        (command->run == cmd_record ? option_start_program : option_start)(&parser, command->name, command->options, count, copy);
+        parser.with_config = true;
+        while (count && (which = option_next(&parser)) >= 0)
+                if (option_is_config(&parser, which))
+                        files[found++] = parser.value;
+        free(copy);
+        if (which != OPTION_WRONG)
+                return files;
+        free(files);
+        return NULL;
+}
+
+/* The files of --config; none: those in their usual places. */
+static bool config_take_files(struct config *c, char **line)
+{
+        const char **files = config_named(c->command, line);
+        bool ok = files != NULL;
+
+        if (ok && !files[0])
+                ok = config_take_file(c, SEEP_SYSCONFDIR "/seep/config", false) && config_take_user_file(c) &&
+                     config_take_file(c, "./.seeprc", true);
+        for (int i = 0; ok && files[i]; i++)
+                ok = config_take_named(c, files[i]);
+        free(files);
+        return ok;
+}
+
+char **config_options(const struct command *command, char **line, int *count)
 {
         struct config c = { .command = command, .words = heap_zero(1, sizeof *c.words) };
-        bool ok = config_take_user_file(&c) && config_take_file(&c, "./.seeprc", true) && config_take_environment(&c);
+        bool ok = config_take_files(&c, line) && config_take_environment(&c);
 
         if (!ok) {
                 words_free(c.words);

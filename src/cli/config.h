@@ -4,16 +4,17 @@
  *
  * Room:   outside, cli/ only.
  *
- * $XDG_CONFIG_HOME/seep/config (or ~/.config/seep/config), then ./.seeprc: lines of a command and its options, split as a shell
- * would; '#' begins a comment.  Then SEEP_OPTIONS, for `record` only.  What comes later wins.
+ * SYSCONFDIR/seep/config, $XDG_CONFIG_HOME/seep/config (or ~/.config/seep/config), then ./.seeprc; or in place of all of them the files of
+ * --config: lines of a command and its options, split as a shell would; '#' begins a comment.  Then SEEP_OPTIONS, for `record` only.  What
+ * comes later wins.
  */
 #ifndef SEEP_CLI_CONFIG_H
 #define SEEP_CLI_CONFIG_H
 
 #include "cli/command.h"
 
-/* The options for COMMAND: a vector ended by NULL, for words_free().  NULL: they are wrong, which was told; exit with
- * ERR_EXIT_USAGE. */
-char **config_options(const struct command *command, int *count);
+/* The options for COMMAND: a vector ended by NULL, for words_free().  LINE (ended by NULL, the command's name first) is looked through
+ * for --config; NULL: there is none.  Returns NULL when options are wrong, which was told; exit with ERR_EXIT_USAGE. */
+char **config_options(const struct command *command, char **line, int *count);
 
 #endif

@@ -102,7 +102,7 @@ static int say_misplaced_word(const char *word)
 static int run_command(const struct command *command, int argc, char **argv)
 {
         int extra_count, status;
-        char **extra = config_options(command, &extra_count);
+        char **extra = config_options(command, argv, &extra_count);
         char **all;
 
         if (!extra)

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/heap.h"
 #include "cli/message.h"
 #include "cli/suggest.h"
 
@@ -50,6 +51,7 @@ static void option_begin(struct option_parser *p, const char *command, const str
         p->entries = entries;
         p->value = NULL;
         p->first_operand = 0;
+        p->with_config = false;
         option_build(p, first);
         opterr = 0;
         optind = 0; /* glibc: start afresh, also after another command's parse */
@@ -138,21 +140,58 @@ static void option_list_values(const char *values, struct str *out)
         }
 }
 
-static int option_check_value(const struct option_parser *p, int which)
+/* Those of VALUES that begin with WORD, joined by '|'. */
+static void option_beginning(const char *values, const char *word, struct str *out)
+{
+        while (*values) {
+                size_t next = strcspn(values, "|");
+
+                if (strlen(word) <= next && strncmp(values, word, strlen(word)) == 0) {
+                        str_text(out, out->length ? "|" : "");
+                        str_bytes(out, values, next);
+                }
+                values += next + (values[next] != 0);
+        }
+}
+
+/* A value that was shortened, in full, for as long as the process lives. */
+static const char *option_whole(const struct str *word)
+{
+        static struct whole {
+                struct whole *before;
+                char text[];
+        } *all;
+        struct whole *w = heap_zero(sizeof *w + word->length + 1, 1);
+
+        memcpy(w->text, word->data, word->length);
+        w->before = all;
+        all = w;
+        return w->text;
+}
+
+/* Values may be shortened while it is clear which one is meant. */
+static int option_check_value(struct option_parser *p, int which)
 {
         const struct option_entry *entry = &p->entries[which];
-        struct str list = { 0 };
+        struct str list = { 0 }, fitting = { 0 };
 
         if (!entry->values || !p->value || option_choice(entry->values, others) >= 0 ||
             option_choice(entry->values, p->value) >= 0)
                 return which;
-        option_list_values(entry->values, &list);
+        option_beginning(entry->values, p->value, &fitting);
+        if (*p->value && fitting.length && !strchr(str_get(&fitting), '|')) {
+                p->value = option_whole(&fitting);
+                str_free(&fitting);
+                return which;
+        }
+        option_list_values(*p->value && fitting.length ? str_get(&fitting) : entry->values, &list);
+        str_free(&fitting);
         message_usage(p->command, "--%s is %s, not '%s'", entry->name, str_get(&list), p->value);
         str_free(&list);
         return OPTION_WRONG;
 }
 
-int option_next(struct option_parser *p)
+static int option_found(struct option_parser *p)
 {
         int found = getopt_long(p->argc, p->argv, p->letters, p->longs, NULL);
 
@@ -169,6 +208,21 @@ int option_next(struct option_parser *p)
                 if (p->entries[i].letter == found)
                         return option_check_value(p, i);
         return OPTION_WRONG;
+}
+
+bool option_is_config(const struct option_parser *p, int which)
+{
+        return which >= 0 && p->entries[which].name && strcmp(p->entries[which].name, "config") == 0;
+}
+
+int option_next(struct option_parser *p)
+{
+        int which;
+
+        do
+                which = option_found(p);
+        while (!p->with_config && option_is_config(p, which));
+        return which;
 }
 
 static void option_left_column(const struct option_entry *entry, struct str *out)

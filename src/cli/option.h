@@ -42,6 +42,10 @@ struct option_entry {
 #define OPTION_REST(help, values, ...) help, values
 #define OPTION_END { NULL, 0, NULL, NULL, NULL }
 
+/* In the table of each command that takes options from configuration files (config.h).  option_next() does not return it. */
+#define CONFIG_OPTION(X, prefix)                                                                                       \
+        X(prefix##_CONFIG, "config", 0, "FILE", "options from FILE in place of the configuration files; may be repeated")
+
 #define OPTION_MAX 96 /* entries of one table */
 
 enum { OPTION_DONE = -1, OPTION_WRONG = -2 };
@@ -53,6 +57,7 @@ struct option_parser {
         char **argv;
         const char *value; /* argument of the option just returned; NULL none */
         int first_operand; /* valid after OPTION_DONE */
+        bool with_config;  /* to be set after the start: return --config too */
         char letters[2 * OPTION_MAX + 4];
         struct option longs[OPTION_MAX + 1];
 };
@@ -66,8 +71,12 @@ void option_start_program(struct option_parser *p, const char *command, const st
                           char **argv);
 
 /* Index of the next option in the table; OPTION_DONE; OPTION_WRONG after a message on stderr: exit with
- * ERR_EXIT_USAGE.  A value that is not among the entry's values is wrong. */
+ * ERR_EXIT_USAGE.  A value that is not among the entry's values is
+ * wrong, unless it is the beginning of just one of them: then it is that one. */
 int option_next(struct option_parser *p);
+
+/* Whether WHICH, which option_next() returned, is --config. */
+bool option_is_config(const struct option_parser *p, int which);
 
 /* Append one aligned line per entry; no line is wider than 80 columns. */
 void option_help(const struct option_entry *entries, struct str *out);

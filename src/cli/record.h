@@ -56,6 +56,7 @@
         X(RECORD_NO_SUMMARY, "no-summary", 0, NULL, "no numbers at the end")                                    \
         X(RECORD_QUIET, "quiet", 'q', NULL, "say nothing but errors")                                           \
         X(RECORD_VERBOSE, "verbose", 'v', NULL, "say what is done")                                             \
+        CONFIG_OPTION(X, RECORD)                                                                                       \
         X(RECORD_HELP, "help", 'h', NULL, "this text")
 
 enum { RECORD_OPTIONS(OPTION_ENUM) RECORD_COUNT };

@@ -66,9 +66,10 @@
         X(REPORT_LIMIT, "limit", 'n', "N", "at most N entries")                                                        \
         X(REPORT_SORT, "sort", 's', "KEY",                                                                             \
           "order of --flat: live-bytes live-blocks peak-bytes alloc-bytes allocs temporary leaked-bytes leaked-blocks " \
-          "average age bad-frees mismatched",                                                                                                \
+          "average age last largest bad-frees mismatched; may be shortened",                                            \
           "live-bytes|live-blocks|peak-bytes|alloc-bytes|allocs|temporary|leaked-bytes|leaked-blocks|average|age|"     \
-          "bad-frees|mismatched")                                                                                      \
+          "last|largest|bad-frees|mismatched")                                                                                      \
+        X(REPORT_LONG, "long", 'L', NULL, "the program or library of every frame, and whole names")                    \
         X(REPORT_ALL_FRAMES, "all-frames", 0, NULL, "also xmalloc, std::allocator and other wrappers")                 \
         X(REPORT_HIDE, "hide", 0, "RE",                                                                                \
           "such functions at the inner end of stacks are wrappers too (may be repeated)")                              \
@@ -84,6 +85,7 @@
         X(REPORT_COLOR, "color", 0, "WHEN", "auto (default), always, never", "auto|always|never")                      \
         X(REPORT_NO_PAGER, "no-pager", 0, NULL, "no pager, also on a terminal")                                        \
         X(REPORT_QUIET, "quiet", 'q', NULL, "no warnings")                                                             \
+        CONFIG_OPTION(X, REPORT)                                                                                       \
         X(REPORT_HELP, "help", 'h', NULL, "this text")
 
 enum { REPORT_OPTIONS(OPTION_ENUM) REPORT_COUNT };

@@ -12,6 +12,7 @@
 #include "base/quantity.h"
 #include "cli/command.h"
 #include "cli/message.h"
+#include "report/label.h"
 
 const struct option_entry report_options[] = { REPORT_OPTIONS(OPTION_ENTRY) OPTION_END };
 
@@ -153,6 +154,9 @@ static int take_shape(struct report *r, int which, const char *value)
         case REPORT_COLOR:
                 return pager_color_named(value, &r->color) ? 0
                                                            : wrong(r, "color", value, "auto, always or never is expected");
+        case REPORT_LONG:
+                label_with_objects();
+                return 0;
         default:
                 r->all_frames |= which == REPORT_ALL_FRAMES;
                 r->csv |= which == REPORT_CSV;

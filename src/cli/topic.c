@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "cli/places.h"
+
 static const char peak_text[] =
         "PEAK\n"
         "\n"
@@ -413,16 +415,23 @@ static const char log_text[] =
 static const char config_text[] =
         "CONFIG\n"
         "\n"
-        "Options that are always wanted stand in ~/.config/seep/config (or in\n"
-        "$XDG_CONFIG_HOME/seep/config) and in ./.seeprc. A line is a command and its\n"
-        "options, split into words as in the shell; # begins a comment:\n"
+        "Options that are always wanted stand in these files:\n"
+        "\n"
+        "  " SEEP_SYSCONFDIR "/seep/config\n"
+        "                            for all users\n"
+        "  ~/.config/seep/config     or $XDG_CONFIG_HOME/seep/config\n"
+        "  ./.seeprc\n"
+        "\n"
+        "A line is a command and its options, split into words as in the shell; # begins\n"
+        "a comment:\n"
         "\n"
         "  record --follow=all\n"
         "  report --no-pager -x '^test_'    # everywhere but in tests\n"
         "\n"
-        "The user's file comes first, then .seeprc, then SEEP_OPTIONS (for record), then\n"
-        "the command line; what comes later wins. A .seeprc that belongs to another user\n"
-        "or that others can write to is left out, with a note.\n";
+        "They are read in this order, then SEEP_OPTIONS (for record), then the command\n"
+        "line; what comes later wins. A .seeprc that belongs to another user or that\n"
+        "others can write to is left out, with a note. --config FILE takes the options\n"
+        "of FILE in place of all these files; it may be repeated.\n";
 
 #define TOPIC_ENTRY(name, purpose) { #name, purpose, name##_text },
 

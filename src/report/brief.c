@@ -45,6 +45,7 @@ static void brief_frame(struct brief *b, uint32_t node, const struct symbol_fram
         label_short(b->profile, node, frame, &name);
         if (frame->file && frame->line && !bare)
                 str_format(&place, " %s:%" PRIu32, label_base(frame->file), frame->line);
+        label_object(b->profile, node, false, &place);
         if (caller) {
                 brief_caller(b, &name, &place, start);
         } else {

@@ -11,6 +11,7 @@
 
 #include "base/heap.h"
 #include "ledger/ledger.h"
+#include "report/errors.h"
 #include "report/growth.h"
 #include "report/stack.h"
 #include "report/text.h"
@@ -82,14 +83,53 @@ static void extra_ages(const struct selection *sel, uint64_t *extra)
         }
 }
 
-/* By site: how often its blocks were released wrongly. */
-static void extra_errors(const struct selection *sel, uint32_t type, uint64_t *extra)
+/* By site: when something was allocated or released last, as far as the course of the run tells. */
+static void extra_last(const struct selection *sel, uint64_t *extra)
 {
         const struct profile *p = sel->profile;
 
-        for (uint32_t i = 0; i < p->error_count; i++)
-                if (p->errors[i].type == type && p->errors[i].alloc_site < p->site_count)
-                        extra[sel->leaders[p->errors[i].alloc_site]] += p->errors[i].count;
+        for (uint32_t i = 0; i < p->slice_count; i++) {
+                const struct profile_slice *slice = &p->slices[i];
+
+                for (uint32_t k = 0; k < slice->change_count; k++) {
+                        uint32_t site = p->changes[slice->change_first + k].site;
+
+                        if (site < p->site_count && slice->ms > extra[sel->leaders[site]])
+                                extra[sel->leaders[site]] = slice->ms;
+                }
+        }
+}
+
+/* By site: its largest block. */
+static void extra_largest(const struct selection *sel, uint64_t *extra)
+{
+        const struct profile *p = sel->profile;
+
+        for (uint64_t i = 0; i < p->block_count; i++) {
+                const struct profile_block *block = &p->blocks[i];
+
+                if (block->site < p->site_count && block->size > extra[sel->leaders[block->site]])
+                        extra[sel->leaders[block->site]] = block->size;
+        }
+}
+
+/* Whether ERROR counts for KEY: bad frees are those that no block was there for. */
+static bool error_counts(const struct profile_error *error, enum flat_key key)
+{
+        return (error->type == LEDGER_ERROR_MISMATCHED) == (key == FLAT_MISMATCHED);
+}
+
+/* By site: how often its blocks were released wrongly. */
+static void extra_errors(const struct selection *sel, enum flat_key key, uint64_t *extra)
+{
+        const struct profile *p = sel->profile;
+
+        for (uint32_t i = 0; i < p->error_count; i++) {
+                uint32_t origin = errors_origin(p, &p->errors[i]);
+
+                if (origin && error_counts(&p->errors[i], key))
+                        extra[sel->leaders[origin]] += p->errors[i].count;
+        }
 }
 
 /* By site: what it lost, definitely or indirectly. */
@@ -114,7 +154,13 @@ static uint64_t *flat_extra(const struct flat *f, enum flat_key key)
                 break;
         case FLAT_BAD_FREES:
         case FLAT_MISMATCHED:
-                extra_errors(f->sel, key == FLAT_BAD_FREES ? LEDGER_ERROR_DOUBLE_FREE : LEDGER_ERROR_MISMATCHED, extra);
+                extra_errors(f->sel, key, extra);
+                break;
+        case FLAT_LAST:
+                extra_last(f->sel, extra);
+                break;
+        case FLAT_LARGEST:
+                extra_largest(f->sel, extra);
                 break;
         case FLAT_LEAKED_BYTES:
         case FLAT_LEAKED_BLOCKS:
@@ -142,7 +188,7 @@ static int64_t flat_value(const struct select_row *row, enum flat_key key, const
         case FLAT_TEMPORARY:
                 return (int64_t)row->temporary;
         case FLAT_AVERAGE:
-                return row->allocs ? (int64_t)(row->alloc_bytes / row->allocs) : 0;
+                return row->live_blocks ? (int64_t)row->live_bytes / (int64_t)row->live_blocks : 0;
         default:
                 return (int64_t)extra[row->site];
         }
@@ -376,7 +422,7 @@ static bool flat_shown(const struct flat *f, const struct flat_entry *entry)
 {
         const struct selection *sel = f->sel;
 
-        if (f->whole)
+        if (f->whole || f->options->key == FLAT_LAST)
                 return flat_happened(entry->row);
         return entry->value != 0 || entry->rate > 0 || (sel->moment == SELECT_OF_RANGE && entry->row->live_bytes != 0);
 }
@@ -540,6 +586,24 @@ struct growth *flat_judge(const struct selection *sel)
         return growth_judge(sel->profile, sel->leaders);
 }
 
+/* Releases of memory that no known stack allocated: all that is known of them is who released it. */
+static void flat_strangers(const struct flat *f)
+{
+        const struct profile *p = f->sel->profile;
+        uint8_t *skip = heap_zero(p->error_count, 1);
+        uint32_t count = 0;
+
+        for (uint32_t i = 0; i < p->error_count; i++) {
+                skip[i] = !error_counts(&p->errors[i], FLAT_BAD_FREES) || errors_origin(p, &p->errors[i]);
+                count += !skip[i];
+        }
+        if (count) {
+                str_text(f->out, "invalid frees of unknown memory:\n\n");
+                errors_write(f->sel, f->symbols, &(struct errors_options){ f->options->limit, skip }, f->out);
+        }
+        free(skip);
+}
+
 void flat_write(const struct selection *sel, struct symbols *s, const struct flat_options *options, struct str *out)
 {
         struct growth *growth = flat_judge(sel);
@@ -555,6 +619,8 @@ void flat_write(const struct selection *sel, struct symbols *s, const struct fla
                 flat_head(sel, &sel->mapped, "mapped by mmap", out);
                 flat_part(&f, &sel->mapped);
         }
+        if (options->key == FLAT_BAD_FREES)
+                flat_strangers(&f);
         free(f.sizes);
         free(growth);
 }

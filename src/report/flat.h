@@ -26,9 +26,11 @@
         X(TEMPORARY, "temporary", "temporary", false)                          \
         X(LEAKED_BYTES, "leaked-bytes", "lost", true)                          \
         X(LEAKED_BLOCKS, "leaked-blocks", "blocks lost", false)                \
-        X(AVERAGE, "average", "average size", true)                            \
+        X(AVERAGE, "average", "average size of blocks not freed", true)        \
         X(AGE, "age", "ms: age of the oldest block", false)                    \
-        X(BAD_FREES, "bad-frees", "double frees", false)                       \
+        X(LAST, "last", "ms: time of the newest event", false)                 \
+        X(LARGEST, "largest", "largest block not freed", true)                 \
+        X(BAD_FREES, "bad-frees", "invalid frees", false)                      \
         X(MISMATCHED, "mismatched", "mismatched releases", false)
 
 enum flat_key {
@@ -58,7 +60,8 @@ struct growth *flat_judge(const struct selection *sel);
 const struct select_row **flat_order(const struct selection *sel, const struct select_part *part,
                                      const struct flat_options *options, const struct growth *growth, uint32_t *count);
 
-/* Append the stacks whose key is not zero, largest first: the heap's, then those of mmap. */
+/* Append the stacks whose key is not zero, largest first: the heap's, then those of mmap.  By bad-frees: at last the releases of memory
+ * that no stack allocated. */
 void flat_write(const struct selection *sel, struct symbols *s, const struct flat_options *options, struct str *out);
 
 #endif

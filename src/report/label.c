@@ -177,16 +177,33 @@ static void label_shorten(const struct symbol_frame *frame, size_t columns, stru
         shorten_name(name, columns > LABEL_LEAST ? columns : LABEL_LEAST);
 }
 
+static bool with_objects;
+
+void label_with_objects(void)
+{
+        with_objects = true;
+}
+
+void label_object(const struct profile *p, uint32_t node, bool whole, struct str *out)
+{
+        uint32_t module = p->nodes[node].module;
+        const char *path = module < p->module_count ? p->modules[module].path : NULL;
+
+        if (with_objects && node > 1 && path)
+                str_format(out, " (%s)", !*path ? "no file" : whole ? path : label_base(path));
+}
+
 void label_fit(const struct profile *p, uint32_t node, const struct symbol_frame *frame, size_t columns, int color,
                struct str *out)
 {
         struct str name = { 0 }, place = { 0 };
 
-        if (!columns) { /* long lists go this way: no copies */
+        if (!columns || with_objects) { /* long lists go this way: no copies */
                 text_color(out, color, TEXT_CYAN);
                 label_spoken(p, node, frame, out);
                 text_plain(out, color);
                 label_place(frame, out);
+                label_object(p, node, true, out);
                 return;
         }
         label_spoken(p, node, frame, &name);

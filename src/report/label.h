@@ -28,6 +28,12 @@ void label_frame(const struct profile *p, uint32_t node, const struct symbol_fra
 void label_fit(const struct profile *p, uint32_t node, const struct symbol_frame *frame, size_t columns, int color,
                struct str *out);
 
+/* From now on label_fit() ends with the object, " (/lib/libx.so)", and shortens nothing.  For all of the process, as its command line asks. */
+void label_with_objects(void);
+
+/* Append " (object)" of the frame at NODE when it was asked for: its WHOLE path, or the last part. */
+void label_object(const struct profile *p, uint32_t node, bool whole, struct str *out);
+
 /* NAME as programs call it: "strdup" for the C library's own "__GI___strdup". */
 const char *label_plain(const char *name);
 

@@ -29,6 +29,7 @@ static void text_frame(const struct transactions *t, uint32_t node, const struct
         } else {
                 str_text(out, index ? " < " : "");
                 label_short(t->profile, node, frame, out);
+                label_object(t->profile, node, false, out);
         }
 }
 

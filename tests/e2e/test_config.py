@@ -150,3 +150,51 @@ def test_a_local_file_that_is_no_file_is_left_out(home, here):
     os.mkfifo(here / ".seeprc", 0o600)
     done = seep(home, here, "-o", "x.seep", "echo", "hi")
     assert done.returncode == 0 and "./.seeprc is left out: it is no regular file" in done.stderr
+
+
+def test_a_named_file_takes_the_place_of_the_others(home, here, tmp_path):
+    user_file(home, "record -o user.seep\n")
+    local_file(here, "record --no-summary -o local.seep")
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.write_text("record -o one.seep --no-summary\nreport --json\n")
+    two.write_text("record -o two.seep\n")
+    assert seep(home, here, "--config", str(one), "echo", "--config", "hi").stdout == "--config hi\n"
+    assert recordings(here) == ["one.seep"]
+    done = seep(home, here, "record", f"--config={one}", "--config", str(two), "--", "echo", "hi")
+    assert (done.returncode, done.stderr) == (0, "") and recordings(here) == ["one.seep", "two.seep"]
+    assert seep(home, here, "record", "--config", str(one), "-o", "line.seep", "echo", "hi").returncode == 0
+    assert seep(home, here, "--config", str(one), "echo", env={"SEEP_OPTIONS": "-o environment.seep"}).returncode == 0
+    assert recordings(here) == ["environment.seep", "line.seep", "one.seep", "two.seep"]
+    assert seep(home, here, "report", "one.seep", "--config", str(one)).stdout.startswith("{")
+
+
+def test_a_named_file_that_is_wrong_is_refused(home, here, tmp_path):
+    done = seep(home, here, "record", "--config", "nowhere", "echo", "hi")
+    assert (done.returncode, done.stdout) == (2, "") and "--config nowhere: No such file" in done.stderr
+    assert "--config needs FILE" in seep(home, here, "report", "--config").stderr
+    (tmp_path / "nested").write_text("record --config other\n")
+    done = seep(home, here, "record", "--config", str(tmp_path / "nested"), "echo", "hi")
+    assert done.returncode == 2 and f"{tmp_path / 'nested'}:1: --config is for the command line" in done.stderr
+    assert recordings(here) == []
+
+
+def test_the_machine_s_file_comes_first(home, here, tmp_path):
+    """In a mount namespace of its own, where the folder of the machine's configuration is another one."""
+    path = next(line.strip() for line in seep(home, here, "help", "config").stdout.splitlines() if line.strip().endswith("/seep/config"))
+    etc = os.path.dirname(os.path.dirname(path))
+    (tmp_path / "etc" / "seep").mkdir(parents=True)
+    (tmp_path / "etc" / "seep" / "config").write_text("record --no-summary -o machine.seep\n")
+    inside = ["unshare", "-rm", "sh", "-c", f'mount --bind "{tmp_path}/etc" "{etc}" && exec "$@"', "sh"]
+    if not os.path.isdir(etc) or subprocess.run([*inside, "true"], capture_output=True, timeout=harness.DEADLINE).returncode:
+        pytest.skip(f"no mount namespace, or no {etc}: the folder cannot be replaced")
+    clean = {**harness.clean_environment({"HOME": str(home)})}
+    clean.pop("XDG_CONFIG_HOME", None)
+    for more in ([], ["-o", "line.seep"]):
+        done = subprocess.run([*inside, harness.SEEP, *more, "echo", "hi"], cwd=here, env=clean, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=harness.DEADLINE)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "hi\n", "")
+    assert recordings(here) == ["line.seep", "machine.seep"]
+    user_file(home, "record -o user.seep\n")
+    subprocess.run([*inside, harness.SEEP, "echo", "hi"], cwd=here, env=clean, stdin=subprocess.DEVNULL, capture_output=True,
+                   timeout=harness.DEADLINE, check=True)
+    assert recordings(here) == ["line.seep", "machine.seep", "user.seep"]

@@ -198,14 +198,14 @@ TEST(keys_order_by_what_they_say)
         is_true(!strstr(text, "   3. "));
         free(text);
         text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = FLAT_AVERAGE, .limit = 1 }, GROUP_STACK);
-        has_text(text, "   1. 100 B        average size, by malloc\n");
+        has_text(text, "   1. 100 B        average size of blocks not freed, by malloc\n");
         free(text);
         p.errors = heap_zero(1, sizeof *p.errors);
         p.errors[0] =
                 (struct profile_error){ .type = LEDGER_ERROR_DOUBLE_FREE, .alloc_site = FORGE_SITE_INNER, .count = 3 };
         p.error_count = 1;
         text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = FLAT_BAD_FREES }, GROUP_STACK);
-        has_text(text, "   1. 3            double frees, by new\n");
+        has_text(text, "   1. 3            invalid frees, by new\n");
         has_text(text, "        inner [/src/w.c:61] (inlined)\n        work [/src/w.c:66]\n");
         free(text);
         profile_free(&p);

@@ -70,7 +70,8 @@ TEST(wrong_use_is_told)
 TEST(a_value_is_one_of_those_that_the_table_lists)
 {
         is_text(PARSED(0, "--color=never", "-calways"), "color=never color=always | ");
-        is_text(PARSED(0, "--color=alway"), "WRONG");
+        is_text(PARSED(0, "--color=alway", "-cn"), "color=always color=never | "); /* clear which one is meant */
+        is_text(PARSED(0, "--color=a"), "WRONG");
         is_text(PARSED(0, "-c", "auto|always"), "WRONG");
         is_text(PARSED(0, "--color="), "WRONG");
         is_text(PARSED(0, "--at=peak", "--at=3s"), "at=peak at=3s | ");
