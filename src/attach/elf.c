@@ -32,6 +32,17 @@ static const struct {
         { "__lsan_init", "liblsan.so", "libclang_rt.lsan", "LeakSanitizer" },
 };
 
+/* A name that only this allocator's file has. */
+static const struct {
+        const char *symbol, *name;
+} allocators[] = {
+        { "mallctl", "jemalloc" },
+        { "tc_malloc", "tcmalloc" },
+        { "TCMallocInternalMalloc", "tcmalloc" },
+        { "mi_malloc", "mimalloc" },
+        { "gnu_get_libc_version", "glibc" },
+};
+
 struct file {
         int fd;
         ElfW(Phdr) phdr[ELF_PHDRS_MAX];
@@ -116,6 +127,14 @@ static const char *find_sanitizer(const struct file *f)
         return NULL;
 }
 
+static const char *find_allocator(const struct file *f)
+{
+        for (size_t i = 0; i < sizeof allocators / sizeof *allocators; i++)
+                if (mentions(f, allocators[i].symbol))
+                        return allocators[i].name;
+        return NULL;
+}
+
 static void look_inside(struct file *f, struct elf_facts *out)
 {
         const char *soname;
@@ -132,6 +151,7 @@ static void look_inside(struct file *f, struct elf_facts *out)
                         out->interp[0] = 0;
         }
         out->sanitizer = find_sanitizer(f);
+        out->allocator = find_allocator(f);
         soname = dynamic_string(f, dynamic_value(f, DT_SONAME));
         out->is_loader = !out->has_interp && (strncmp(soname, "ld-", 3) == 0 || strncmp(soname, "ld.so", 5) == 0 ||
                                               strncmp(soname, "ld64.so", 7) == 0 || strncmp(soname, "libc.musl", 9) == 0);

@@ -2,7 +2,7 @@
 /*
  * elf.h -- what the file of a program tells before it is started.
  *
- * Room:   outside.  Called by attach/program.c and observe/silence.c.
+ * Room:   outside.  Called by attach/program.c and observe/silence.c and keepers.c.
  * Keeps:  no byte of the file is trusted.
  */
 #ifndef SEEP_ATTACH_ELF_H
@@ -18,6 +18,7 @@ struct elf_facts {
         bool is_loader;    /* it is such a loader itself */
         char interp[256];
         const char *sanitizer; /* "AddressSanitizer", ...; NULL none */
+        const char *allocator; /* whose malloc it may have: "glibc", "jemalloc", ...; NULL not known */
         uint8_t class_, order; /* EI_CLASS, EI_DATA */
         uint16_t machine;
 };

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "export/course.h"
 #include "export/sqlite_parts.h"
+#include "report/residence.h"
 
 static void put_meta(struct sqlite_parts *m, const char *key, uint64_t value)
 {
@@ -129,10 +130,25 @@ static void put_modules(struct sqlite_parts *m)
         rows_end(&m->rows);
 }
 
+/* What the allocator does with it; NULL: it is not the allocator's. */
+static void put_kept(struct sqlite_parts *m, const struct residence_part *part)
+{
+        const uint64_t numbers[] = { part->blocks, part->live_bytes, part->overhead_bytes, part->free_bytes, part->whole_bytes };
+
+        rows_text(&m->rows, part->keeper ? profile_keeper_word(part->keeper) : NULL);
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+                rows_known(&m->rows, numbers[i], part->keeper != PROFILE_KEEPER_NONE);
+}
+
 static void put_mappings(struct sqlite_parts *m)
 {
+        const struct profile_region *region;
+        struct residence_part part;
+        struct residence walk;
+
+        residence_start(&walk, m->p);
         rows_begin(&m->rows, "mapping");
-        for (uint32_t i = 0; i < m->p->mapping_count; i++) {
+        for (uint32_t i = 0; residence_next(&walk, &part, &region); i++) {
                 const struct profile_mapping *mapping = &m->p->mappings[i];
                 char permissions[] = "---";
 
@@ -149,9 +165,11 @@ static void put_mappings(struct sqlite_parts *m)
                 rows_number(&m->rows, mapping->anonymous_bytes);
                 rows_text(&m->rows, permissions);
                 rows_text(&m->rows, mapping->name);
+                put_kept(m, &part);
                 rows_next(&m->rows);
         }
         rows_end(&m->rows);
+        residence_end(&walk);
 }
 
 static void put_threads(struct sqlite_parts *m)

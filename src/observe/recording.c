@@ -463,7 +463,7 @@ static void serve_scans(struct recording *r)
 
         scanner_start(&r->scanner, &order);
         if (idle && r->scanner.worker && (r->scanner.when == PROFILE_SCAN_EXIT || r->scanner.when == PROFILE_SCAN_EXEC))
-                resident_look(&r->resident, r->pid, elapsed_ms(r, clock_now_ns())); /* it waits, with all that it has */
+                resident_look(&r->resident, (struct keepers_process){ r->pid, &r->view }, elapsed_ms(r, clock_now_ns())); /* it waits, with all that it has */
 }
 
 void recording_ask_scan(struct recording *r, uint32_t flags, int asker)
@@ -603,7 +603,7 @@ void recording_tick(struct recording *r, uint64_t now_ns)
                 r->names_due_ms = now_ms + RECORDING_NAMES_EVERY_MS;
         }
         if (now_ms >= r->resident.due_ms)
-                resident_look(&r->resident, r->pid, now_ms);
+                resident_look(&r->resident, (struct keepers_process){ r->pid, &r->view }, now_ms);
         if (now_ms >= r->checkpoint_due_ms)
                 start_checkpoint(r, now_ms);
 }

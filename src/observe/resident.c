@@ -57,14 +57,25 @@ static bool parse_head(const char *line, size_t length, struct profile_mapping *
         return true;
 }
 
+/* FLAGS has words of two letters; "um": userfaultfd is told of missing pages. */
+static bool is_watched(const char *flags)
+{
+        for (; flags[0] == ' ' && flags[1] > ' ' && flags[2] > ' '; flags += 3)
+                if (flags[1] == 'u' && flags[2] == 'm')
+                        return true;
+        return false;
+}
+
 static void parse_number(const char *line, struct profile_mapping *to)
 {
-        static const char rss[] = "Rss:", anonymous[] = "Anonymous:";
+        static const char rss[] = "Rss:", anonymous[] = "Anonymous:", flags[] = "VmFlags:";
 
         if (strncmp(line, rss, sizeof rss - 1) == 0)
                 to->rss_bytes = strtoull(line + sizeof rss - 1, NULL, 10) * 1024;
         else if (strncmp(line, anonymous, sizeof anonymous - 1) == 0)
                 to->anonymous_bytes = strtoull(line + sizeof anonymous - 1, NULL, 10) * 1024;
+        else if (strncmp(line, flags, sizeof flags - 1) == 0)
+                to->watched = is_watched(line + sizeof flags - 1);
 }
 
 static bool is_head(const char *line)
@@ -85,18 +96,18 @@ uint32_t resident_parse(const char *text, struct profile_mapping **out)
                 }
                 if (is_head(text))
                         count += parse_head(text, length, &(*out)[count]);
-                else if (count && (*text == 'R' || *text == 'A'))
+                else if (count && (*text == 'R' || *text == 'A' || *text == 'V'))
                         parse_number(text, &(*out)[count - 1]);
         }
         return count;
 }
 
-void resident_look(struct resident *r, uint32_t pid, uint64_t now_ms)
+void resident_look(struct resident *r, struct keepers_process of, uint64_t now_ms)
 {
         uint64_t begin_ns = clock_now_ns(), took_ms;
         struct profile_mapping *mappings;
         struct str text = { 0 };
-        int fd = process_open(pid, "smaps");
+        int fd = process_open(of.pid, "smaps");
         uint32_t count = fd >= 0 && io_read(fd, &text) ? resident_parse(str_get(&text), &mappings) : 0;
 
         if (fd >= 0)
@@ -106,6 +117,7 @@ void resident_look(struct resident *r, uint32_t pid, uint64_t now_ms)
                 r->mappings = mappings;
                 r->count = count;
                 r->ms = now_ms;
+                keepers_find(&r->keepers, of, mappings, count);
         }
         str_free(&text);
         took_ms = (clock_now_ns() - begin_ns) * RESIDENT_SHARE / 1000000u;

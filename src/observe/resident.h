@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "observe/keepers.h"
 #include "profile/model.h"
 
 #define RESIDENT_EVERY_MS 1000u
@@ -21,12 +22,13 @@ struct resident {
         uint32_t count;
         uint64_t ms;     /* when */
         uint64_t due_ms; /* not before; 0: at once */
+        struct keepers keepers;
 };
 
 void resident_free(struct resident *r);
 
-/* Look at PID now.  When nothing can be seen (it is on its way out) the last look stands. */
-void resident_look(struct resident *r, uint32_t pid, uint64_t now_ms);
+/* Look at a process now.  When nothing can be seen (it is on its way out) the last look stands. */
+void resident_look(struct resident *r, struct keepers_process of, uint64_t now_ms);
 
 /* P gets a copy. */
 void resident_store(const struct resident *r, struct profile *p);

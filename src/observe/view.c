@@ -143,6 +143,19 @@ void *view_table(const struct view *v, enum ledger_part part, uint32_t *count, s
         return table;
 }
 
+uint64_t view_next(const struct view *v, enum ledger_part part, uint64_t at, uint64_t end)
+{
+        const struct ledger_extent *x = &v->head.part[part];
+        off_t start;
+
+        if (at >= end || at >= x->committed)
+                return end;
+        start = lseek(v->fd, (off_t)(x->offset + at), SEEK_DATA);
+        if (start < 0 || (uint64_t)start - x->offset >= (end < x->committed ? end : x->committed))
+                return end;
+        return (uint64_t)start - x->offset;
+}
+
 uint64_t view_data(const struct view *v, enum ledger_part part, uint64_t *at, uint64_t end)
 {
         const struct ledger_extent *x = &v->head.part[part];

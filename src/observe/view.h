@@ -46,6 +46,9 @@ void *view_table(const struct view *v, enum ledger_part part, uint32_t *count, s
  * end, or 0 when there is none. */
 uint64_t view_data(const struct view *v, enum ledger_part part, uint64_t *at, uint64_t end);
 
+/* Where in [AT, END) of PART the first data are; END: there are none. */
+uint64_t view_next(const struct view *v, enum ledger_part part, uint64_t at, uint64_t end);
+
 /* The head as the program has it, for words that both sides write; NULL when it is not safe to map.  Anything may be in it at any
  * time: one atomic load or store per word, nothing else. */
 struct ledger_head *view_shared(const struct view *v);

@@ -1,37 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mappings.c -- where the memory of the process is: heap, what the allocator has beyond it, mappings, stacks, modules, files; and resources.
+ * mappings.c -- where the memory of the process is: heap, what the allocator keeps beside it, mappings, stacks, modules, files; and resources.
  *
  * Room:   outside.
  * Keeps:  the resident memory of all rows is that of the process at the last look.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/heap.h"
+#include "base/json.h"
 #include "page/page_form.h"
-#include "report/label.h"
 #include "report/maker.h"
+#include "report/residence.h"
 
 enum { MAPPING_CLASS, MAPPING_NAME, MAPPING_ADDRESS, MAPPING_BYTES, MAPPING_RSS, MAPPING_BLOCKS };
 
-/* Where the walk over the mappings is; blocks and regions come in the order of addresses, too. */
+/* Where the walk over the mappings is. */
 struct mapping_walk {
         struct page *g;
         struct grid grid;
         struct pairs known; /* by class and name: 1 + the row */
-        struct profile_region *regions; /* sorted */
+        struct residence residence;
         const struct profile_mapping *before; /* the one that a module's zeroed data (.bss) may follow; NULL none */
-        uint32_t region;
-        uint64_t block;
-        uint64_t spare_bytes, spare_rss; /* of the allocator */
         struct str name;
 };
 
 /* What lies in one mapping. */
 struct mapping_content {
-        uint64_t blocks, bytes;
+        struct residence_part part;
         const struct profile_region *region;
 };
 
@@ -56,33 +52,6 @@ static void add_row(struct mapping_walk *w, const char *class, const char *name,
 
 #define ADD_ROW(w, class, name, address, bytes, rss, blocks) \
         add_row(w, class, name, (const int64_t[4]){ (int64_t)(address), (int64_t)(bytes), (int64_t)(rss), (int64_t)(blocks) })
-
-static int compare_regions(const void *a, const void *b)
-{
-        const struct profile_region *x = a, *y = b;
-
-        return x->start < y->start ? -1 : x->start > y->start;
-}
-
-static struct mapping_content look_into(struct mapping_walk *w, const struct profile_mapping *m)
-{
-        const struct profile *p = w->g->p;
-        struct mapping_content c = { 0 };
-
-        while (w->block < p->block_count && p->blocks[w->block].address < m->start)
-                w->block++;
-        for (; w->block < p->block_count && p->blocks[w->block].address < m->end; w->block++) {
-                uint64_t times = profile_block_times(p, &p->blocks[w->block]);
-
-                c.blocks += times;
-                c.bytes += times * p->blocks[w->block].size;
-        }
-        while (w->region < p->region_count && w->regions[w->region].end <= m->start)
-                w->region++;
-        if (w->region < p->region_count && w->regions[w->region].start < m->end)
-                c.region = &w->regions[w->region];
-        return c;
-}
 
 /* The thread whose stack is in M; NULL none. */
 static const struct profile_root *stack_in(const struct profile *p, const struct profile_mapping *m)
@@ -113,57 +82,66 @@ static bool is_module(const struct profile *p, const struct profile_mapping *m)
         return false;
 }
 
-/* A look at a running process has no blocks: all of the heap is then taken to be where the kernel says that it is. */
-static void add_heap(struct mapping_walk *w, const struct profile_mapping *m, const struct mapping_content *c)
+/* "free in malloc arenas of threads" */
+static const char *kept_name(struct mapping_walk *w, const char *what, uint32_t keeper)
 {
-        const struct profile_totals *t = &w->g->p->totals;
-        bool unknown = !w->g->p->block_count;
-        uint64_t bytes = m->end - m->start, live = unknown ? t->live_bytes : c->bytes;
-        uint64_t held = live < bytes ? live : bytes, used = held < m->rss_bytes ? held : m->rss_bytes;
+        str_clear(&w->name);
+        str_format(&w->name, "%s %s", what, profile_keeper_word(keeper));
+        return str_get(&w->name);
+}
 
-        ADD_ROW(w, "heap", "blocks that the program asked for", m->start, held, used, unknown ? t->live_blocks : c->blocks);
-        w->spare_bytes += bytes - held;
-        w->spare_rss += m->rss_bytes - used;
+static void add_heap(struct mapping_walk *w, const struct profile_mapping *m, const struct residence_part *k)
+{
+        uint64_t held = k->live_bytes < k->bytes ? k->live_bytes : k->bytes, spare = k->bytes - held;
+        uint64_t headers = k->headers_bytes < spare ? k->headers_bytes : spare;
+
+        if (k->blocks || k->live_bytes)
+                ADD_ROW(w, "heap", kept_name(w, "blocks in", k->keeper), m->start, held, k->used_bytes, k->blocks);
+        if (headers)
+                ADD_ROW(w, "allocator overhead", kept_name(w, "headers and rounding in", k->keeper), 0, headers, k->overhead_bytes, 0);
+        if (k->free_bytes || spare > headers + k->rest_bytes)
+                ADD_ROW(w, "allocator free", kept_name(w, "free in", k->keeper), m->start, spare - headers - k->rest_bytes,
+                        k->free_bytes, 0);
 }
 
 /* Memory from no file, with a name of the kernel's ("[heap]") or none. */
 static void add_anonymous(struct mapping_walk *w, const struct profile_mapping *m, const struct mapping_content *c)
 {
         const struct profile_root *stack = stack_in(w->g->p, m);
-        uint64_t bytes = m->end - m->start;
+        uint64_t bytes = m->end - m->start, rss = m->rss_bytes;
 
         if (stack || strcmp(m->name, "[stack]") == 0) {
                 name_stack(w, stack ? stack->tid : w->g->p->meta.pid);
                 ADD_ROW(w, "stack", str_get(&w->name), m->start, bytes, m->rss_bytes, 0);
-        } else if (c->region) {
+                return;
+        }
+        if (c->part.keeper) {
+                add_heap(w, m, &c->part);
+                bytes = rss = c->part.rest_bytes;
+        }
+        if (!rss && c->part.keeper)
+                return;
+        if (c->region) {
                 str_clear(&w->name);
                 maker_write(w->g->p, maker_of(w->g->p, w->g->s, c->region->site), 0, &w->name);
-                ADD_ROW(w, "mmap", str_get(&w->name), m->start, bytes, m->rss_bytes, c->blocks);
-        } else if (c->blocks || strcmp(m->name, "[heap]") == 0) {
-                add_heap(w, m, c);
+                ADD_ROW(w, "mmap", str_get(&w->name), m->start, bytes, rss, c->part.keeper ? 0 : c->part.blocks);
         } else {
-                ADD_ROW(w, "other", m->name[0] ? m->name : "anonymous memory", m->start, bytes, m->rss_bytes, 0);
+                ADD_ROW(w, "other", m->name[0] ? m->name : "anonymous memory", m->start, bytes, rss, 0);
         }
 }
 
-static bool is_ours(const struct profile_mapping *m)
+static void add_mapping(struct mapping_walk *w, const struct profile_mapping *m, const struct mapping_content *c)
 {
-        return strncmp(m->name, "/memfd:seep", 11) == 0 || strcmp(label_base(m->name), "libseep.so") == 0;
-}
-
-static void add_mapping(struct mapping_walk *w, const struct profile_mapping *m)
-{
-        struct mapping_content c = look_into(w, m);
         const struct profile_mapping *file = m->name[0] == '/' ? m : NULL;
         bool module = file && is_module(w->g->p, file);
 
-        if (!m->name[0] && w->before && w->before->end == m->start && !c.blocks && !c.region) {
+        if (!m->name[0] && w->before && w->before->end == m->start && !c->part.blocks && !c->part.keeper && !c->region) {
                 file = w->before; /* its zeroed data, behind the rest of it */
                 module = true;
         }
         if (!file)
-                add_anonymous(w, m, &c);
-        else if (is_ours(file))
+                add_anonymous(w, m, c);
+        else if (residence_is_ours(file))
                 ADD_ROW(w, "seep", "seep itself", m->start, m->end - m->start, m->rss_bytes, 0);
         else
                 ADD_ROW(w, module ? "module" : "file", file->name, m->start, m->end - m->start, m->rss_bytes, 0);
@@ -179,8 +157,8 @@ static void add_known(struct mapping_walk *w)
                 ADD_ROW(w, "heap", "blocks that the program asked for", 0, p->totals.live_bytes, GRID_NONE, p->totals.live_blocks);
         for (uint32_t i = 0; i < p->region_count; i++) {
                 str_clear(&w->name);
-                maker_write(p, maker_of(p, w->g->s, w->regions[i].site), 0, &w->name);
-                ADD_ROW(w, "mmap", str_get(&w->name), w->regions[i].start, w->regions[i].end - w->regions[i].start, GRID_NONE, 0);
+                maker_write(p, maker_of(p, w->g->s, p->regions[i].site), 0, &w->name);
+                ADD_ROW(w, "mmap", str_get(&w->name), p->regions[i].start, p->regions[i].end - p->regions[i].start, GRID_NONE, 0);
         }
         for (uint32_t i = 0; i < p->root_count; i++)
                 if (p->roots[i].kind == PROFILE_ROOT_STACK) {
@@ -192,28 +170,41 @@ static void add_known(struct mapping_walk *w)
                         ADD_ROW(w, "module", p->modules[i].path, p->modules[i].start, p->modules[i].end - p->modules[i].start, GRID_NONE, 0);
 }
 
+/* When most of what is resident is free memory. */
+static void write_advice(struct page *g)
+{
+        const struct residence_part *wasted;
+        struct residence_sums sums;
+        struct str advice = { 0 };
+
+        residence_sum(g->p, &sums);
+        wasted = residence_wasted(&sums);
+        if (wasted)
+                residence_advice(wasted, &advice);
+        str_text(g->out, ",\"advice\":");
+        json_text(g->out, str_get(&advice));
+        str_free(&advice);
+}
+
 void page_write_mappings(struct page *g)
 {
         const struct profile *p = g->p;
-        struct mapping_walk w = { .g = g, .regions = heap_zero(p->region_count, sizeof *w.regions) };
+        struct mapping_walk w = { .g = g };
+        struct mapping_content c;
 
         grid_start(&w.grid, "class name address bytes rss_bytes blocks");
-        if (p->region_count) {
-                memcpy(w.regions, p->regions, p->region_count * sizeof *w.regions);
-                qsort(w.regions, p->region_count, sizeof *w.regions, compare_regions);
-        }
-        for (uint32_t i = 0; i < p->mapping_count; i++)
-                add_mapping(&w, &p->mappings[i]);
-        if (w.spare_bytes)
-                ADD_ROW(&w, "allocator overhead", "what the allocator keeps beyond the blocks", 0, w.spare_bytes, w.spare_rss, 0);
+        residence_start(&w.residence, p);
+        while (residence_next(&w.residence, &c.part, &c.region))
+                add_mapping(&w, &p->mappings[w.residence.mapping - 1], &c);
         if (!p->mapping_count)
                 add_known(&w);
         page_name(g, "mappings");
         str_format(g->out, "{\"at\":\"%s\",\"ms\":%" PRIu64, p->meta.end == PROFILE_END_UNKNOWN ? "last look" : "end", p->totals.mappings_ms);
+        write_advice(g);
         page_table(g, "rows", &w.grid);
         str_char(g->out, '}');
         pairs_free(&w.known);
-        free(w.regions);
+        residence_end(&w.residence);
         str_free(&w.name);
 }
 

@@ -210,6 +210,17 @@ const char *profile_scan_word(uint32_t when)
         return when < sizeof words / sizeof *words ? words[when] : "unknown";
 }
 
+const char *profile_keeper_word(uint32_t keeper)
+{
+        static const char *const words[] = {
+#define PROFILE_KEEPER_WORD(name, number, word) [number] = word,
+                PROFILE_KEEPERS(PROFILE_KEEPER_WORD)
+#undef PROFILE_KEEPER_WORD
+        };
+
+        return keeper < PROFILE_KEEPER_COUNT ? words[keeper] : words[PROFILE_KEEPER_OTHER];
+}
+
 const char *profile_leak_word(uint32_t leak)
 {
         static const char *const words[] = {

@@ -177,7 +177,7 @@ struct profile_mapping {
         uint64_t rss_bytes;
         uint64_t anonymous_bytes; /* of them: not from a file */
         uint32_t flags;           /* PROFILE_MAPPING_* */
-        uint32_t reserved;
+        uint32_t watched;         /* not in files: who reads it may have to wait (userfaultfd) */
         char *name;               /* a path, "[heap]", "[stack]", ...; "" none */
         uint64_t offset;          /* where it begins in the file */
         uint64_t device, inode;   /* as in modules */
@@ -187,6 +187,29 @@ struct profile_mapping {
 #define PROFILE_MAPPING_WRITE 2u
 #define PROFILE_MAPPING_EXECUTE 4u
 #define PROFILE_MAPPING_SHARED 8u
+#define PROFILE_MAPPING_SERVES 16u /* the code of malloc is in it */
+
+/* Which allocator keeps a mapping, in bits 8-15 of its flags: name, number, word.  Those of glibc before those of others. */
+#define PROFILE_KEEPERS(X)                                                     \
+        X(NONE, 0, "")                /* no allocator, or nobody knows */      \
+        X(HEAP, 1, "malloc heap (main arena)")                                 \
+        X(ARENA, 2, "malloc arenas of threads")                                \
+        X(CHUNK, 3, "malloc mmapped chunks")                                   \
+        X(MALLOC, 4, "malloc")        /* of the C library, in another way */   \
+        X(JEMALLOC, 5, "jemalloc")                                             \
+        X(TCMALLOC, 6, "tcmalloc")                                             \
+        X(MIMALLOC, 7, "mimalloc")                                             \
+        X(OTHER, 8, "another allocator")
+
+enum profile_keeper {
+#define PROFILE_KEEPER_ENUM(name, number, word) PROFILE_KEEPER_##name = number,
+        PROFILE_KEEPERS(PROFILE_KEEPER_ENUM)
+#undef PROFILE_KEEPER_ENUM
+        PROFILE_KEEPER_COUNT
+};
+
+#define PROFILE_MAPPING_KEEPER(flags) ((flags) >> 8 & 0xffu)
+#define PROFILE_MAPPING_KEPT(keeper) ((uint32_t)(keeper) << 8)
 
 struct profile_error {
         uint32_t type; /* enum ledger_error_type */
@@ -409,6 +432,9 @@ const struct profile_scan *profile_scanned(const struct profile *p);
 
 /* "exit", "exec", "asked", "api" for the moment of a scan. */
 const char *profile_scan_word(uint32_t when);
+
+/* "malloc arenas of threads", ...; "" for none. */
+const char *profile_keeper_word(uint32_t keeper);
 
 /* "definite" and "definitely lost". */
 const char *profile_leak_word(uint32_t leak);

@@ -15,6 +15,7 @@
 #include "ledger/ledger.h"
 #include "profile/unseen.h"
 #include "report/errors.h"
+#include "report/residence.h"
 
 struct json {
         const struct selection *sel;
@@ -390,6 +391,56 @@ static void json_all_leaks(struct json *j, struct symbols *s)
         select_free(&all);
 }
 
+static void json_kept(const struct residence_part *part, struct str *out)
+{
+        str_text(out, "{\"kind\": ");
+        json_text(out, profile_keeper_word(part->keeper));
+        json_field(out, ", \"", "mappings", part->mappings);
+        json_field(out, ", \"", "bytes", part->bytes);
+        json_field(out, ", \"", "rss_bytes", part->rss_bytes);
+        json_field(out, ", \"", "live_blocks", part->blocks);
+        json_field(out, ", \"", "live_bytes", part->live_bytes);
+        json_field(out, ", \"", "overhead_bytes", part->overhead_bytes);
+        json_field(out, ", \"", "free_bytes", part->free_bytes);
+        json_field(out, ", \"", "whole_page_bytes", part->whole_bytes);
+        str_char(out, '}');
+}
+
+/* What the allocator has resident, at the last look at the mappings; null: there was none. */
+static void json_resident(const struct profile *p, struct str *out)
+{
+        const struct residence_part *wasted;
+        struct residence_sums sums;
+        struct str advice = { 0 };
+        bool first = true;
+
+        if (!p->mapping_count) {
+                str_text(out, " \"resident\": null,\n");
+                return;
+        }
+        residence_sum(p, &sums);
+        wasted = residence_wasted(&sums);
+        json_field(out, " \"resident\": {\"", "ms", p->totals.mappings_ms);
+        json_field(out, ", \"", "rss_bytes", sums.rss_bytes);
+        json_field(out, ", \"", "free_bytes", sums.free_bytes);
+        str_text(out, ", \"advice\": ");
+        if (wasted)
+                residence_advice(wasted, &advice);
+        if (wasted)
+                json_text(out, str_get(&advice));
+        else
+                str_text(out, "null");
+        str_text(out, ",\n  \"allocator\": [");
+        for (uint32_t i = 1; i < PROFILE_KEEPER_COUNT; i++)
+                if (sums.parts[i].mappings) {
+                        str_text(out, first ? "\n   " : ",\n   ");
+                        json_kept(&sums.parts[i], out);
+                        first = false;
+                }
+        str_text(out, "]},\n");
+        str_free(&advice);
+}
+
 void json_write(const struct selection *sel, const struct selection *resources, struct symbols *s, struct str *out)
 {
         struct json j = { .sel = sel, .profile = sel->profile, .out = out };
@@ -400,6 +451,7 @@ void json_write(const struct selection *sel, const struct selection *resources, 
         str_text(out, " \"totals\": {");
         json_total_numbers(j.profile, out);
         str_text(out, "},\n");
+        json_resident(j.profile, out);
         json_all_leaks(&j, s);
         json_sites(&j);
         json_resources(&j, resources);

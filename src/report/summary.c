@@ -16,6 +16,7 @@
 #include "base/signals.h"
 #include "ledger/ledger.h"
 #include "report/label.h"
+#include "report/residence.h"
 #include "report/resources.h"
 #include "report/text.h"
 
@@ -183,6 +184,34 @@ void summary_rss(struct summary *m)
         str_text(m->out, " less than the heap: see 'seep help rss'\n");
 }
 
+/* Most of what was resident at the last look is free memory of the allocator. */
+void summary_free(struct summary *m, uint32_t lines)
+{
+        const struct profile_scan *scan = profile_scanned(m->p); /* at exit the mappings are looked at, too */
+        bool ended = scan && (scan->when == PROFILE_SCAN_EXIT || scan->when == PROFILE_SCAN_EXEC);
+        const struct residence_part *most;
+        struct str first = { 0 }, text = { 0 }, *out = m->out;
+        struct residence_sums sums;
+
+        residence_sum(m->p, &sums);
+        most = residence_wasted(&sums);
+        if (!most)
+                return;
+        m->out = &first;
+        summary_size(m, ended ? "end RSS" : "last RSS", sums.rss_bytes);
+        m->out = out;
+        str_text(&first, "  ");
+        text_size(&text, (int64_t)most->free_bytes);
+        str_format(&text, " of it free in %s: ", profile_keeper_word(most->keeper));
+        residence_advice(most, &text);
+        if (lines)
+                summary_fold(m, str_get(&first), str_get(&text), lines);
+        else
+                str_format(m->out, "%s%s\n", str_get(&first), str_get(&text));
+        str_free(&first);
+        str_free(&text);
+}
+
 static void summary_numbers(struct summary *m)
 {
         const struct profile_totals *t = &m->p->totals;
@@ -194,6 +223,7 @@ static void summary_numbers(struct summary *m)
         str_char(m->out, '\n');
         summary_calls(m);
         summary_rss(m);
+        summary_free(m, 3);
 }
 
 static void summary_error(struct str *out, uint64_t count, const char *one, const char *many)

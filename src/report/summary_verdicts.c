@@ -138,6 +138,8 @@ static void add_all(struct summary_verdicts *v, struct summary *m)
         add_verdict(v, m, (struct summary_verdict){ SUMMARY_INFO, SUMMARY_ABOUT_CALLS, 0, NULL });
         summary_rss(m);
         add_verdict(v, m, (struct summary_verdict){ SUMMARY_INFO, SUMMARY_ABOUT_RSS, 0, NULL });
+        summary_free(m, 0);
+        add_verdict(v, m, (struct summary_verdict){ SUMMARY_WARN, SUMMARY_ABOUT_RSS, 0, NULL });
         summary_modules(m);
         add_verdict(v, m, (struct summary_verdict){ SUMMARY_INFO, SUMMARY_ABOUT_NAMES, 0, NULL });
 }

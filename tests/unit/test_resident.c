@@ -65,8 +65,8 @@ TEST(touched_memory_is_resident)
 
         for (size_t i = 0; i < bytes; i += 4096)
                 at[i] = 1;
-        resident_look(&r, (uint32_t)getpid(), 17);
-        resident_look(&r, 0x7fffffff, 18); /* nobody: the last look stands */
+        resident_look(&r, (struct keepers_process){ .pid = (uint32_t)getpid() }, 17);
+        resident_look(&r, (struct keepers_process){ .pid = 0x7fffffff }, 18); /* nobody: the last look stands */
         resident_store(&r, &p);
         is_equal(p.totals.mappings_ms, 17);
         for (uint32_t i = 0; i < p.mapping_count; i++)

@@ -158,9 +158,16 @@ export const MAPPING_CLASSES = [
   {
     id: 'allocator overhead',
     label: 'Allocator overhead',
-    short: 'Allocator',
-    meaning: 'What the allocator keeps beside the blocks: headers, rounding, freed memory that it has not given back, holes (fragmentation).',
-    todo: 'Large: free in the order of allocation, allocate less at the peak, or try malloc_trim(0), MALLOC_ARENA_MAX=2, another allocator.',
+    short: 'Overhead',
+    meaning: 'Headers and rounding of the blocks: exact for glibc, an estimate for other allocators.',
+    todo: 'Large: many small blocks; put them into fewer, larger ones.',
+  },
+  {
+    id: 'allocator free',
+    label: 'Free in the allocator',
+    short: 'Free',
+    meaning: 'Freed memory that the allocator has not given back, and holes between blocks (fragmentation).',
+    todo: 'Large: free in the order of allocation, allocate less at the peak, or have it given back: ‘seep help rss’ tells how for each allocator.',
   },
   { id: 'mmap', label: 'mmap', meaning: 'Memory that the program mapped itself.', todo: 'The page Table with mapped memory tells by which stack.' },
   {
@@ -219,10 +226,10 @@ export function mappingVerdict(classes, resident) {
   const largest = classes.reduce((most, entry) => (entry.part > most.part ? entry : most), classes[0]);
   const words = [`${bytes(all)} are ${resident ? 'resident' : 'mapped'}. The largest part: ${largest.label}, with ${share(largest.part, all)}.`];
   const heap = partOf('heap'),
-    overhead = partOf('allocator overhead');
-  if (heap > 0 && overhead > heap / 2)
+    free = partOf('allocator free');
+  if (free > heap / 2 && free > all / 4)
     words.push(
-      `The allocator keeps ${bytes(overhead)} beside a heap of ${bytes(heap)}: memory that was freed and not given back, or holes between blocks.`,
+      `The allocator keeps ${bytes(free)} free beside a heap of ${bytes(heap)}: memory that was freed and not given back, or holes between blocks.`,
     );
   return words.join(' ');
 }

@@ -150,6 +150,7 @@ function draw(context, keep) {
       totals.rss_peak_bytes > mappingSum(classes) ? ` During the run it was at most ${bytes(totals.rss_peak_bytes)}.` : '',
       seepResident(recording) ? ` Another ${bytes(seepResident(recording))} of seep itself are in no sum: they are not there when the program runs alone.` : '',
     ),
+    mappings.advice ? notice('info', 'What helps:', `${mappings.advice}.`) : null,
     view.moment.text
       ? notice(
           'info',
