@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keepers.c -- which allocator keeps a mapping of the process, also when all blocks in it were freed.
+ * keepers.c -- which allocator keeps a mapping of the process, also when it has no block left.
  *
  * Room:   outside.
  *
- * glibc is known by what it writes: the memory of its arenas for threads comes in heaps at multiples of 64 MiB, each of which begins with
- * struct heap_info; a block that has a mapping of its own begins with its size.  Any other allocator keeps what is anonymous and has, or
- * had, a block of the ledger in it.
+ * glibc is known by what it writes: the memory of its arenas for threads comes in heaps at
+ * multiples of 64 MiB, each of which begins with struct heap_info; a block that has a mapping of
+ * its own begins with its size.  Any other allocator keeps what is anonymous and has, or had, a
+ * block of the ledger in it.
  */
 #include "observe/keepers.h"
 
@@ -22,13 +23,13 @@
 
 #define KEEPERS_PAGE 4096u
 #define KEEPERS_HEAP (64ull << 20) /* glibc's HEAP_MAX_SIZE: heaps lie at multiples of it */
-#define KEEPERS_ENTRIES 512u       /* of the shadow, read at once */
-#define KEEPERS_POOL 5u            /* first plane of the program's own pools */
-#define KEEPERS_GUARD (1u << 20)   /* a guard below a stack is smaller */
+#define KEEPERS_ENTRIES 512u /* of the shadow, read at once */
+#define KEEPERS_POOL 5u /* first plane of the program's own pools */
+#define KEEPERS_GUARD (1u << 20) /* a guard below a stack is smaller */
 
 /* As it is in memory; what follows is of no interest. */
 struct heap_info {
-        uint64_t arena;    /* behind the first heap of the arena */
+        uint64_t arena; /* behind the first heap of the arena */
         uint64_t previous; /* heap of this arena; 0: the first */
         uint64_t size, writable;
 };
@@ -58,7 +59,8 @@ static const struct {
         { "mimalloc", PROFILE_KEEPER_MIMALLOC },
 };
 
-/* By a NAME that has the allocator's in it: of a file, or of the mapping itself ("[anon:tcmalloc_region]"). */
+/* By a NAME that has the allocator's in it: of a file, or of the mapping itself
+ * ("[anon:tcmalloc_region]"). */
 static uint32_t named(const char *name)
 {
         for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -82,7 +84,8 @@ static struct elf_facts facts_of(uint32_t pid, const char *path)
         return facts;
 }
 
-/* PATH: the file with malloc in it.  Its name is the allocator's mostly; one that is linked into the program shows by its symbols. */
+/* PATH: the file with malloc in it.  Its name is the allocator's mostly; one that is linked into
+ * the program shows by its symbols. */
 static void identify(struct keepers *k, uint32_t pid, const char *path)
 {
         const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -93,14 +96,18 @@ static void identify(struct keepers *k, uint32_t pid, const char *path)
                 return;
         facts = facts_of(pid, path);
         k->serving = facts.allocator ? named(facts.allocator) : PROFILE_KEEPER_NONE;
-        k->glibc = facts.allocator ? strcmp(facts.allocator, "glibc") == 0 : strncmp(name, "libc.so.6", 9) == 0;
+        k->glibc = facts.allocator ? strcmp(facts.allocator, "glibc") == 0
+                                   : strncmp(name, "libc.so.6", 9) == 0;
         if (!k->serving)
-                k->serving = k->glibc || strncmp(name, "ld-musl", 7) == 0 || strncmp(name, "libc", 4) == 0 ? PROFILE_KEEPER_MALLOC
-                                                                                                          : PROFILE_KEEPER_OTHER;
+                k->serving = k->glibc || strncmp(name, "ld-musl", 7) == 0 ||
+                                             strncmp(name, "libc", 4) == 0
+                                     ? PROFILE_KEEPER_MALLOC
+                                     : PROFILE_KEEPER_OTHER;
 }
 
 /* Without a word of the agent about malloc it is taken for glibc's, whose memory can be told. */
-static void find_serving(struct keepers *k, struct keepers_process of, struct profile_mapping *mappings, uint32_t count)
+static void find_serving(struct keepers *k, struct keepers_process of,
+                         struct profile_mapping *mappings, uint32_t count)
 {
         uint64_t at = of.view ? of.view->head.allocator : 0;
 
@@ -120,10 +127,12 @@ static void find_serving(struct keepers *k, struct keepers_process of, struct pr
 
 static bool is_heap_info(const struct heap_info *h, uint64_t at)
 {
-        uint64_t behind = h->arena % KEEPERS_HEAP; /* struct malloc_state follows the first heap_info at once */
+        /* struct malloc_state follows the first heap_info at once. */
+        uint64_t behind = h->arena % KEEPERS_HEAP;
 
-        return h->size && h->size <= h->writable && h->writable <= KEEPERS_HEAP && h->writable % KEEPERS_PAGE == 0 && h->arena % 8 == 0 &&
-               behind >= sizeof *h && behind < KEEPERS_PAGE && h->previous % KEEPERS_HEAP == 0 && h->previous != at &&
+        return h->size && h->size <= h->writable && h->writable <= KEEPERS_HEAP &&
+               h->writable % KEEPERS_PAGE == 0 && h->arena % 8 == 0 && behind >= sizeof *h &&
+               behind < KEEPERS_PAGE && h->previous % KEEPERS_HEAP == 0 && h->previous != at &&
                (h->arena - behind == at) == (h->previous == 0);
 }
 
@@ -142,16 +151,17 @@ static bool is_arena(struct search *s, const struct profile_mapping *m)
         return covered > (m->end - m->start) / 2;
 }
 
-/* Whether most of M is blocks with a mapping of their own.  Such a chunk begins with what is unused before it and its size, with the bit
- * for IS_MMAPPED alone. */
+/* Whether most of M is blocks with a mapping of their own.  Such a chunk begins with what is unused
+ * before it and its size, with the bit for IS_MMAPPED alone. */
 static bool is_chunks(struct search *s, const struct profile_mapping *m)
 {
         uint64_t at = m->start, head[2];
 
         while (at < m->end && s->looks) {
                 s->looks--;
-                if (memory_read(&s->memory, at, head, sizeof head) != sizeof head || head[1] % KEEPERS_PAGE != 2 ||
-                    head[1] < KEEPERS_PAGE || head[1] - 2 > m->end - at)
+                if (memory_read(&s->memory, at, head, sizeof head) != sizeof head ||
+                    head[1] % KEEPERS_PAGE != 2 || head[1] < KEEPERS_PAGE ||
+                    head[1] - 2 > m->end - at)
                         break;
                 at += head[1] - 2;
         }
@@ -170,12 +180,15 @@ static int by_base(const void *a, const void *b)
 static void find_chunks(struct search *s)
 {
         uint32_t count = s->of.view ? s->of.view->head.shadow_chunk_count : 0;
-        struct ledger_chunk *all = count ? view_table(s->of.view, LEDGER_CHUNKS, &count, sizeof *all) : NULL;
+        struct ledger_chunk *all =
+                count ? view_table(s->of.view, LEDGER_CHUNKS, &count, sizeof *all) : NULL;
 
         s->chunks = heap_zero(count, sizeof *s->chunks);
         for (uint32_t i = 0; i < count; i++)
                 if (all[i].ready && all[i].plane < KEEPERS_POOL)
-                        s->chunks[s->chunk_count++] = (struct chunk){ all[i].base, i * (uint64_t)LEDGER_SHADOW_CHUNK_BYTES };
+                        s->chunks[s->chunk_count++] =
+                                (struct chunk){ all[i].base,
+                                                i * (uint64_t)LEDGER_SHADOW_CHUNK_BYTES };
         if (s->chunk_count)
                 qsort(s->chunks, s->chunk_count, sizeof *s->chunks, by_base);
         free(all);
@@ -187,7 +200,9 @@ static bool has_entry(struct search *s, uint64_t at, uint64_t end)
         struct ledger_block part[KEEPERS_ENTRIES];
 
         while (s->looks && (at = view_next(s->of.view, LEDGER_SHADOW, at, end)) < end) {
-                uint64_t count = (end - at) / sizeof *part < KEEPERS_ENTRIES ? (end - at) / sizeof *part : KEEPERS_ENTRIES;
+                uint64_t count = (end - at) / sizeof *part < KEEPERS_ENTRIES
+                                         ? (end - at) / sizeof *part
+                                         : KEEPERS_ENTRIES;
 
                 s->looks--;
                 view_read(s->of.view, LEDGER_SHADOW, at, part, count * sizeof *part);
@@ -215,7 +230,8 @@ static bool had_blocks(struct search *s, const struct profile_mapping *m)
         for (; low < s->chunk_count && s->chunks[low].base < m->end; low++) {
                 const struct chunk *c = &s->chunks[low];
                 uint64_t from = c->base < m->start ? m->start - c->base : 0;
-                uint64_t to = m->end - c->base < LEDGER_SHADOW_SPAN ? m->end - c->base : LEDGER_SHADOW_SPAN;
+                uint64_t to = m->end - c->base < LEDGER_SHADOW_SPAN ? m->end - c->base
+                                                                    : LEDGER_SHADOW_SPAN;
 
                 if (has_entry(s, c->offset + from / scale, c->offset + to / scale))
                         return true;
@@ -230,8 +246,8 @@ static bool has_guard(const struct search *s, uint32_t i)
 {
         const struct profile_mapping *below = i ? &s->mappings[i - 1] : NULL;
 
-        return below && below->end == s->mappings[i].start && !(below->flags & PROFILE_MAPPING_READ) &&
-               below->end - below->start < KEEPERS_GUARD;
+        return below && below->end == s->mappings[i].start &&
+               !(below->flags & PROFILE_MAPPING_READ) && below->end - below->start < KEEPERS_GUARD;
 }
 
 static uint32_t keeper_of(struct search *s, uint32_t i)
@@ -245,7 +261,9 @@ static uint32_t keeper_of(struct search *s, uint32_t i)
         if (strncmp(m->name, "[anon", 5) == 0) {
                 bool glibc = strstr(m->name, "glibc: malloc") != NULL;
 
-                return !glibc ? named(m->name) : strstr(m->name, "arena") ? PROFILE_KEEPER_ARENA : PROFILE_KEEPER_CHUNK;
+                return !glibc                     ? named(m->name)
+                       : strstr(m->name, "arena") ? PROFILE_KEEPER_ARENA
+                                                  : PROFILE_KEEPER_CHUNK;
         }
         if (m->name[0] && !heap)
                 return PROFILE_KEEPER_NONE;
@@ -260,7 +278,8 @@ static uint32_t keeper_of(struct search *s, uint32_t i)
         return !has_guard(s, i) && had_blocks(s, m) ? s->k->serving : PROFILE_KEEPER_NONE;
 }
 
-void keepers_find(struct keepers *k, struct keepers_process of, struct profile_mapping *mappings, uint32_t count)
+void keepers_find(struct keepers *k, struct keepers_process of, struct profile_mapping *mappings,
+                  uint32_t count)
 {
         struct search s = { .k = k, .of = of, .mappings = mappings, .looks = KEEPERS_LOOKS };
 

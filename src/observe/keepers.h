@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keepers.h -- which allocator keeps a mapping of the process, also when all blocks in it were freed.
+ * keepers.h -- which allocator keeps a mapping of the process, also when it has no block left.
  *
  * Room:   outside.  Called by observe/resident.c.
- * Keeps:  nothing is written to the process.  What may not be read, or looks like nothing that is known, has no keeper.
- * Cost:   a read of 32 bytes or a look into the ledger for each anonymous mapping, at most KEEPERS_LOOKS of them; those who look are
- *         asked by resident.c to look the less often the longer it takes.
+ * Keeps:  nothing is written to the process.  What may not be read, or looks like nothing that is
+ *         known, has no keeper.
+ * Cost:   a read of 32 bytes or a look into the ledger for each anonymous mapping, at most
+ *         KEEPERS_LOOKS in all.  It is part of the look that resident.c takes the less often the
+ *         longer it takes.
  */
 #ifndef SEEP_OBSERVE_KEEPERS_H
 #define SEEP_OBSERVE_KEEPERS_H
@@ -21,7 +23,7 @@
 /* Who serves malloc; found out once. */
 struct keepers {
         uint64_t malloc_at; /* what is below is about this address */
-        uint32_t serving;   /* PROFILE_KEEPER_MALLOC or one behind it */
+        uint32_t serving; /* PROFILE_KEEPER_MALLOC or one behind it */
         bool glibc;
 };
 
@@ -31,6 +33,7 @@ struct keepers_process {
 };
 
 /* Set the keepers of COUNT mappings, sorted, of a process. */
-void keepers_find(struct keepers *k, struct keepers_process of, struct profile_mapping *mappings, uint32_t count);
+void keepers_find(struct keepers *k, struct keepers_process of, struct profile_mapping *mappings,
+                  uint32_t count);
 
 #endif

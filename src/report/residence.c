@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * residence.c -- what the allocator does with its resident memory: live blocks, their headers, and what is free.
+ * residence.c -- what the allocator does with its resident memory: blocks, headers, free.
  *
  * Room:   outside.
  */
@@ -14,9 +14,10 @@
 #include "report/text.h"
 
 #define RESIDENCE_PAGE 4096ull
-#define RESIDENCE_HEAP (64ull << 20)  /* glibc's heaps for threads lie at multiples of it */
-#define RESIDENCE_LEAST (4ull << 20)  /* free memory that is worth a word */
-#define RESIDENCE_HEADER 12u          /* of a block of unknown size, on average */
+#define RESIDENCE_HEAP (64ull << 20) /* glibc's heaps for threads lie at multiples of it */
+#define RESIDENCE_LEAST (4ull << 20) /* free memory that is worth a word */
+#define RESIDENCE_SPACE (1ull << 47) /* no block is larger */
+#define RESIDENCE_HEADER 12u /* of a block of unknown size, on average */
 
 /* ---- blocks ---- */
 
@@ -37,9 +38,11 @@ static uint64_t class_of(uint64_t size, uint64_t steps)
         return round_up(size, power / steps);
 }
 
-/* What a block of SIZE takes. */
+/* What a block of SIZE takes; the sizes in a damaged file may be anything. */
 static uint64_t taken_by(uint32_t keeper, uint64_t size)
 {
+        if (size >= RESIDENCE_SPACE)
+                return size;
         switch (keeper) {
         case PROFILE_KEEPER_CHUNK:
                 return round_up(size + 16, RESIDENCE_PAGE);
@@ -57,7 +60,7 @@ static uint64_t taken_by(uint32_t keeper, uint64_t size)
 struct content {
         uint64_t blocks, bytes, taken;
         uint64_t whole; /* pages between blocks */
-        bool chunks;    /* each block begins where one with a mapping of its own does */
+        bool chunks; /* each block begins where one with a mapping of its own does */
 };
 
 static uint64_t whole_pages(uint64_t from, uint64_t to)
@@ -67,7 +70,8 @@ static uint64_t whole_pages(uint64_t from, uint64_t to)
         return to > from ? to - from : 0;
 }
 
-static struct content look_into(struct residence *r, const struct profile_mapping *m, uint32_t keeper)
+static struct content look_into(struct residence *r, const struct profile_mapping *m,
+                                uint32_t keeper)
 {
         const struct profile *p = r->p;
         struct content c = { .chunks = true };
@@ -83,7 +87,7 @@ static struct content look_into(struct residence *r, const struct profile_mappin
                 c.bytes += times * b->size;
                 c.taken += times * taken;
                 c.chunks &= b->address % RESIDENCE_PAGE == 16;
-                c.whole += whole_pages(end, b->address - 16);
+                c.whole += whole_pages(end, b->address < 16 ? 0 : b->address - 16);
                 if (b->address + taken > end)
                         end = b->address + taken;
         }
@@ -94,16 +98,21 @@ static struct content look_into(struct residence *r, const struct profile_mappin
 /* Without a list of the blocks each mapping gets its part of what is known of all. */
 static void share_out(struct residence *r, const struct residence_part *part, struct content *c)
 {
-        double before = (double)r->unknown_before, after = before + (double)part->rss_bytes;
         double all = r->unknown_rss ? (double)r->unknown_rss : 1;
+        double before = (double)r->unknown_before / all,
+               after = before + (double)part->rss_bytes / all;
 
+        before = before < 1 ? before : 1;
+        after = after < 1 ? after : 1;
         if (part->keeper == PROFILE_KEEPER_CHUNK) {
                 c->bytes = c->taken = part->rss_bytes;
                 return;
         }
         r->unknown_before += part->rss_bytes;
-        c->blocks = (uint64_t)((double)r->unknown_blocks * after / all) - (uint64_t)((double)r->unknown_blocks * before / all);
-        c->bytes = (uint64_t)((double)r->unknown_live * after / all) - (uint64_t)((double)r->unknown_live * before / all);
+        c->blocks = (uint64_t)((double)r->unknown_blocks * after) -
+                    (uint64_t)((double)r->unknown_blocks * before);
+        c->bytes = (uint64_t)((double)r->unknown_live * after) -
+                   (uint64_t)((double)r->unknown_live * before);
         c->taken = c->bytes + RESIDENCE_HEADER * c->blocks;
         c->whole = part->bytes;
 }
@@ -112,7 +121,8 @@ static void share_out(struct residence *r, const struct residence_part *part, st
 
 bool residence_is_ours(const struct profile_mapping *m)
 {
-        return strncmp(m->name, "/memfd:seep", 11) == 0 || strcmp(label_base(m->name), "libseep.so") == 0;
+        return strncmp(m->name, "/memfd:seep", 11) == 0 ||
+               strcmp(label_base(m->name), "libseep.so") == 0;
 }
 
 static bool is_anonymous(const struct profile_mapping *m)
@@ -123,13 +133,16 @@ static bool is_anonymous(const struct profile_mapping *m)
                (!m->name[0] || strcmp(m->name, "[heap]") == 0 || strncmp(m->name, "[anon", 5) == 0);
 }
 
-/* A heap of glibc for threads as the kernel sees it, where nobody could read it: what is not used yet follows, up to the next multiple. */
+/* A heap of glibc for threads as the kernel sees it, where nobody could read it: what is not used
+ * yet follows, up to the next multiple. */
 static bool looks_like_heap(const struct profile *p, uint32_t i)
 {
-        const struct profile_mapping *m = &p->mappings[i], *next = i + 1 < p->mapping_count ? m + 1 : NULL;
+        const struct profile_mapping *m = &p->mappings[i],
+                                     *next = i + 1 < p->mapping_count ? m + 1 : NULL;
 
         return m->start % RESIDENCE_HEAP == 0 && next && next->start == m->end && !next->name[0] &&
-               !(next->flags & (PROFILE_MAPPING_READ | PROFILE_MAPPING_WRITE | PROFILE_MAPPING_EXECUTE)) &&
+               !(next->flags &
+                 (PROFILE_MAPPING_READ | PROFILE_MAPPING_WRITE | PROFILE_MAPPING_EXECUTE)) &&
                next->end >= m->start + RESIDENCE_HEAP && m->end < m->start + RESIDENCE_HEAP;
 }
 
@@ -139,11 +152,13 @@ static bool is_allocators(const struct residence *r, const struct profile_region
         const struct profile *p = r->p;
         uint32_t node = region->site < p->site_count ? p->sites[region->site].node : 0;
 
-        return node < p->node_count && p->nodes[node].pc >= r->serves_from && p->nodes[node].pc < r->serves_to;
+        return node < p->node_count && p->nodes[node].pc >= r->serves_from &&
+               p->nodes[node].pc < r->serves_to;
 }
 
 /* The keeper of mapping I, before its blocks are known. */
-static uint32_t keeper_of(const struct residence *r, uint32_t i, const struct profile_region *region)
+static uint32_t keeper_of(const struct residence *r, uint32_t i,
+                          const struct profile_region *region)
 {
         const struct profile_mapping *m = &r->p->mappings[i];
         uint32_t keeper = PROFILE_MAPPING_KEEPER(m->flags);
@@ -180,7 +195,9 @@ static const struct profile_region *region_in(struct residence *r, const struct 
 {
         while (r->region < r->p->region_count && r->regions[r->region].end <= m->start)
                 r->region++;
-        return r->region < r->p->region_count && r->regions[r->region].start < m->end ? &r->regions[r->region] : NULL;
+        return r->region < r->p->region_count && r->regions[r->region].start < m->end
+                       ? &r->regions[r->region]
+                       : NULL;
 }
 
 static void find_serving(struct residence *r)
@@ -191,8 +208,9 @@ static void find_serving(struct residence *r)
                 const struct profile_mapping *m = &p->mappings[i];
 
                 if (PROFILE_MAPPING_KEEPER(m->flags) > PROFILE_KEEPER_MALLOC)
-                        r->other = PROFILE_MAPPING_KEEPER(m->flags) < PROFILE_KEEPER_COUNT ? PROFILE_MAPPING_KEEPER(m->flags)
-                                                                                           : PROFILE_KEEPER_OTHER;
+                        r->other = PROFILE_MAPPING_KEEPER(m->flags) < PROFILE_KEEPER_COUNT
+                                           ? PROFILE_MAPPING_KEEPER(m->flags)
+                                           : PROFILE_KEEPER_OTHER;
                 if (m->flags & PROFILE_MAPPING_SERVES) {
                         r->serves_from = m->start;
                         r->serves_to = m->end;
@@ -223,7 +241,8 @@ static void find_unknown(struct residence *r)
 
 void residence_start(struct residence *r, const struct profile *p)
 {
-        *r = (struct residence){ .p = p, .regions = heap_zero(p->region_count, sizeof *r->regions) };
+        *r = (struct residence){ .p = p,
+                                 .regions = heap_zero(p->region_count, sizeof *r->regions) };
         if (p->region_count) {
                 memcpy(r->regions, p->regions, p->region_count * sizeof *r->regions);
                 qsort(r->regions, p->region_count, sizeof *r->regions, compare_regions);
@@ -250,7 +269,7 @@ static void divide(struct residence_part *out, const struct content *c)
 
         out->blocks = c->blocks;
         out->live_bytes = c->bytes;
-        out->headers_bytes = c->taken - c->bytes;
+        out->headers_bytes = c->taken > c->bytes ? c->taken - c->bytes : 0;
         out->used_bytes = least(c->bytes, out->rss_bytes);
         out->overhead_bytes = least(out->headers_bytes, out->rss_bytes - out->used_bytes);
         out->free_bytes = out->rss_bytes - out->used_bytes - out->overhead_bytes;
@@ -261,7 +280,8 @@ static void divide(struct residence_part *out, const struct content *c)
         out->whole_bytes = least(c->whole > missing ? c->whole - missing : 0, out->free_bytes);
 }
 
-bool residence_next(struct residence *r, struct residence_part *out, const struct profile_region **region)
+bool residence_next(struct residence *r, struct residence_part *out,
+                    const struct profile_region **region)
 {
         const struct profile *p = r->p;
         const struct profile_mapping *m;
@@ -274,7 +294,9 @@ bool residence_next(struct residence *r, struct residence_part *out, const struc
         *region = region_in(r, m);
         while (r->block < p->block_count && p->blocks[r->block].address < m->start)
                 r->block++;
-        *out = (struct residence_part){ .keeper = keeper_of(r, r->mapping++, *region), .mappings = 1, .bytes = m->end - m->start,
+        *out = (struct residence_part){ .keeper = keeper_of(r, r->mapping++, *region),
+                                        .mappings = 1,
+                                        .bytes = m->end - m->start,
                                         .rss_bytes = m->rss_bytes };
         block = r->block;
         c = look_into(r, m, out->keeper);
@@ -342,7 +364,8 @@ const struct residence_part *residence_wasted(const struct residence_sums *s)
 static void advise_trim(const struct residence_part *part, struct str *out)
 {
         if (part->whole_bytes < part->free_bytes / 2) {
-                str_text(out, "it lies between live blocks (fragmentation); malloc_trim(0) gives back ");
+                str_text(out,
+                         "it lies between live blocks (fragmentation); malloc_trim(0) gives back ");
                 text_size(out, (int64_t)part->whole_bytes);
                 return;
         }
@@ -361,13 +384,17 @@ void residence_advice(const struct residence_part *part, struct str *out)
                 advise_trim(part, out);
                 break;
         case PROFILE_KEEPER_JEMALLOC:
-                str_text(out, "MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:0 gives it back at once, background_thread:true soon");
+                str_text(out, "MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:0 gives it back at "
+                              "once, background_thread:true soon");
                 break;
         case PROFILE_KEEPER_TCMALLOC:
-                str_text(out, "MallocExtension_ReleaseFreeMemory() or TCMALLOC_RELEASE_RATE=10 gives it back");
+                str_text(out, "MallocExtension_ReleaseFreeMemory() gives it back, "
+                              "TCMALLOC_RELEASE_RATE=10 over time, "
+                              "TCMALLOC_AGGRESSIVE_DECOMMIT=1 at once");
                 break;
         case PROFILE_KEEPER_MIMALLOC:
-                str_text(out, "mi_collect(true) or MIMALLOC_PURGE_DELAY=0 gives it back");
+                str_text(out, "mi_collect(true) or MIMALLOC_PURGE_DELAY=0 (before 2.1: "
+                              "MIMALLOC_DECOMMIT_DELAY=0) gives it back");
                 break;
         default:
                 str_text(out, "see how this allocator is told to give it back");

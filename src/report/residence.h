@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * residence.h -- what the allocator does with its resident memory: live blocks, their headers, and what is free.
+ * residence.h -- what the allocator does with its resident memory: blocks, headers, free.
  *
  * Room:   outside.
- * Keeps:  of each mapping used + overhead + free + rest is what is resident.  Estimates: a live block counts as resident as far as its
- *         mapping is; headers and rounding are glibc's to the byte, of other allocators as their size classes are documented.
+ * Keeps:  of each mapping used + overhead + free + rest is what is resident.  Estimates: a live
+ *         block counts as resident as far as its mapping is; headers and rounding are glibc's to
+ *         the byte, of other allocators as their size classes are documented.
  */
 #ifndef SEEP_REPORT_RESIDENCE_H
 #define SEEP_REPORT_RESIDENCE_H
@@ -21,12 +22,12 @@ struct residence_part {
         uint32_t mappings;
         uint64_t bytes, rss_bytes;
         uint64_t blocks, live_bytes; /* as the program asked for them */
-        uint64_t used_bytes;         /* of live_bytes: resident */
-        uint64_t overhead_bytes;     /* resident: headers and rounding of live blocks */
-        uint64_t free_bytes;         /* resident: of no block */
-        uint64_t whole_bytes;        /* of free_bytes: in pages without any block, which can be given back */
-        uint64_t rest_bytes;         /* resident: not the allocator's, merged into the mapping by the kernel */
-        uint64_t headers_bytes;      /* overhead, resident or not */
+        uint64_t used_bytes; /* of live_bytes: resident */
+        uint64_t overhead_bytes; /* resident: headers and rounding of live blocks */
+        uint64_t free_bytes; /* resident: of no block */
+        uint64_t whole_bytes; /* of free_bytes: in pages without a block, which can be given back */
+        uint64_t rest_bytes; /* resident: not the allocator's, merged in by the kernel */
+        uint64_t headers_bytes; /* overhead, resident or not */
 };
 
 /* A walk over the mappings of P, in their order. */
@@ -35,17 +36,21 @@ struct residence {
         struct profile_region *regions; /* sorted */
         uint32_t region, mapping;
         uint64_t block;
-        uint32_t other;       /* keeper of an allocator other than the C library's; NONE: that serves */
+        uint32_t other; /* keeper of an allocator other than the C library's; NONE: that serves */
         uint64_t serves_from, serves_to; /* the code of malloc */
-        uint64_t unknown_live, unknown_blocks; /* P has no list of its blocks: what is to be shared out among ... */
-        uint64_t unknown_rss, unknown_before;  /* ... so much resident memory, of which so much was walked over */
+        /* P has no list of its blocks: what is to be shared out among ... */
+        uint64_t unknown_live, unknown_blocks;
+        /* ... so much resident memory, of which so much was walked over. */
+        uint64_t unknown_rss, unknown_before;
 };
 
 void residence_start(struct residence *r, const struct profile *p);
 void residence_end(struct residence *r);
 
-/* The next mapping; REGION: what the program mapped itself in it, NULL nothing.  False: there is none. */
-bool residence_next(struct residence *r, struct residence_part *out, const struct profile_region **region);
+/* The next mapping; REGION: what the program mapped itself in it, NULL nothing.  False: there is
+ * none. */
+bool residence_next(struct residence *r, struct residence_part *out,
+                    const struct profile_region **region);
 
 /* ---- all of them ---- */
 
@@ -57,7 +62,8 @@ struct residence_sums {
 
 void residence_sum(const struct profile *p, struct residence_sums *out);
 
-/* The one with the most free memory, when that is most of what is resident, and enough to care; NULL: it is not. */
+/* The one with the most free memory, when that is most of what is resident, and enough to care;
+ * NULL: it is not. */
 const struct residence_part *residence_wasted(const struct residence_sums *s);
 
 /* Append what helps against it: "malloc_trim(0) gives back 12 MiB". */

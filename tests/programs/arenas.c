@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arenas.c -- memory that was freed and that the allocator keeps: argv[1] threads (0: the main one itself) take argv[2] MiB each.
+ * arenas.c -- memory that was freed and that the allocator keeps: argv[1] threads (0: the main one
+ * itself) take argv[2] MiB each.
  *
  * Room:   tests only.
  *
- * argv[3]: pinned     all but the last block of each thread is freed: whole pages, below a block that is alive
- *          scattered  one block in eight stays: hardly a page is free as a whole
- *          trim       as pinned, and malloc_trim(0)
- *          scattered-trim
+ * argv[3]: pinned     all but the last block of each thread is freed: below it, whole pages
+ *          scattered  one block in eight stays: of the free pages, many have a part of one
+ *          trim, scattered-trim: the same, and malloc_trim(0)
  *          large      blocks of 1 MiB, which have mappings of their own, and stay
- * The threads stay until the end.  Facts: resident and (glibc) free bytes before and after, as the kernel and malloc_info() tell.
+ * The threads stay until the end.  Facts: resident and (glibc) free bytes before and after, as the
+ * kernel and malloc_info() tell.
  */
 #include "truth.h"
 
@@ -25,7 +26,8 @@ static pthread_barrier_t done;
 
 static void fill(void)
 {
-        size_t large = strcmp(how, "large") == 0, size = large ? LARGE : BLOCK, count = bytes_each / size;
+        size_t large = strcmp(how, "large") == 0, size = large ? LARGE : BLOCK,
+               count = bytes_each / size;
         size_t stays = large ? 1 : strncmp(how, "scattered", 9) == 0 ? 8 : count;
         char **blocks = malloc(count * sizeof *blocks);
 
@@ -51,17 +53,18 @@ static void *body(void *unused)
         return NULL;
 }
 
+/* Without files, and without what is shared with whoever watches. */
 static unsigned long long resident(void)
 {
         char text[128] = "";
-        unsigned long long pages = 0;
+        unsigned long long pages = 0, shared = 0;
         int fd = open("/proc/self/statm", O_RDONLY);
 
         if (fd < 0 || read(fd, text, sizeof text - 1) <= 0)
                 abort();
         close(fd);
-        sscanf(text, "%*u %llu", &pages);
-        return pages * (unsigned long long)sysconf(_SC_PAGESIZE);
+        sscanf(text, "%*u %llu %llu", &pages, &shared);
+        return (pages - shared) * (unsigned long long)sysconf(_SC_PAGESIZE);
 }
 
 /* The sums stand behind those of the arenas. */
@@ -85,7 +88,8 @@ static unsigned long long free_bytes(void)
         if (!to || malloc_info(0, to))
                 abort();
         fclose(to);
-        return size_behind(text, "<total type=\"fast\"") + size_behind(text, "<total type=\"rest\"");
+        return size_behind(text, "<total type=\"fast\"") +
+               size_behind(text, "<total type=\"rest\"");
 }
 
 int main(int argc, char **argv)
@@ -109,6 +113,7 @@ int main(int argc, char **argv)
         kept = resident();
         if (strstr(how, "trim"))
                 malloc_trim(0);
-        truth_say("fact before=%llu kept=%llu after=%llu free=%llu\n", before, kept, resident(), free_bytes());
+        truth_say("fact before=%llu kept=%llu after=%llu free=%llu\n", before, kept, resident(),
+                  free_bytes());
         return 0;
 }

@@ -78,6 +78,77 @@ TEST(touched_memory_is_resident)
         munmap(at, bytes);
 }
 
+#define HEAP_BYTES (64ull << 20)
+
+/* A place for a heap of glibc, with 1 MiB that can be written to. */
+static uint64_t *heap_place(void)
+{
+        char *at = mmap(NULL, 2 * HEAP_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        uint64_t *heap = (uint64_t *)(((uint64_t)at + HEAP_BYTES - 1) / HEAP_BYTES * HEAP_BYTES);
+
+        mprotect(heap, 1 << 20, PROT_READ | PROT_WRITE);
+        return heap;
+}
+
+static uint32_t keeper_at(const void *address)
+{
+        struct resident r = { 0 };
+        uint32_t keeper = PROFILE_KEEPER_COUNT;
+
+        resident_look(&r, (struct keepers_process){ .pid = (uint32_t)getpid() }, 1);
+        for (uint32_t i = 0; i < r.count; i++)
+                if (r.mappings[i].start <= (uint64_t)address && (uint64_t)address < r.mappings[i].end)
+                        keeper = PROFILE_MAPPING_KEEPER(r.mappings[i].flags);
+        resident_free(&r);
+        return keeper;
+}
+
+TEST(heaps_of_glibc_are_known_by_what_it_writes)
+{
+        uint64_t *first = heap_place(), *second = heap_place();
+
+        first[0] = (uint64_t)first + 0x30;
+        first[2] = 135168;
+        first[3] = 1 << 20;
+        second[0] = first[0];
+        second[1] = (uint64_t)first;
+        second[2] = second[3] = 1 << 20;
+        is_equal(keeper_at(first), PROFILE_KEEPER_ARENA);
+        is_equal(keeper_at(second), PROFILE_KEEPER_ARENA);
+        first[3] = (1 << 20) + 1;
+        is_equal(keeper_at(first), PROFILE_KEEPER_NONE);
+        second[1] = (uint64_t)second;
+        is_equal(keeper_at(second), PROFILE_KEEPER_NONE);
+        second[0] = second[1] = 0;
+        is_equal(keeper_at(second), PROFILE_KEEPER_NONE);
+}
+
+TEST(blocks_with_a_mapping_of_their_own_are_known_by_their_heads)
+{
+        uint64_t *at = (uint64_t *)((char *)heap_place() + (512 << 10)), *next = at + (128 << 10) / 8;
+
+        mprotect((char *)at - (512 << 10), 512 << 10, PROT_NONE);
+        mprotect((char *)at + (256 << 10), 256 << 10, PROT_NONE);
+        at[1] = (128 << 10) | 2;
+        next[1] = (128 << 10) | 2;
+        is_equal(keeper_at(at), PROFILE_KEEPER_CHUNK);
+        next[1] = (132 << 10) | 2; /* beyond the end; half of it is not most */
+        is_equal(keeper_at(at), PROFILE_KEEPER_NONE);
+        at[1] = (128 << 10) | 3;
+        is_equal(keeper_at(at), PROFILE_KEEPER_NONE);
+}
+
+TEST(memory_that_is_watched_is_told)
+{
+        static const char list[] = "7f0000000000-7f0000001000 rw-p 00000000 00:00 0 \nRss: 4 kB\nVmFlags: rd wr mr um ac \n"
+                                   "7f0000002000-7f0000003000 rw-p 00000000 00:00 0 \nRss: 4 kB\nVmFlags: rd wr mr ac \n";
+        struct profile_mapping *m;
+
+        is_equal(resident_parse(list, &m), 2);
+        is_true(m[0].watched && !m[1].watched);
+        free_all(m, 2);
+}
+
 /* As many as a program may have: with a search for the end of the text in each line this took minutes. */
 TEST(the_list_of_65530_mappings_is_read_at_once)
 {
@@ -101,4 +172,5 @@ TEST(the_list_of_65530_mappings_is_read_at_once)
 }
 
 TAP_MAIN(mappings_have_their_name_rights_and_numbers, what_is_no_list_gives_none, touched_memory_is_resident,
+         heaps_of_glibc_are_known_by_what_it_writes, blocks_with_a_mapping_of_their_own_are_known_by_their_heads, memory_that_is_watched_is_told,
          the_list_of_65530_mappings_is_read_at_once)
