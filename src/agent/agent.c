@@ -10,6 +10,7 @@
 #include "agent/arena.h"
 #include "agent/attend.h"
 #include "agent/bytes.h"
+#include "agent/fatal.h"
 #include "agent/hello.h"
 #include "agent/journal.h"
 #include "agent/life.h"
@@ -196,6 +197,7 @@ static bool start_recording(uint64_t mask)
                 return false;
         limit_start();
         signal_start();
+        fatal_start();
         agent_let_in();
         return true;
 }

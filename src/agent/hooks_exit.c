@@ -9,6 +9,7 @@
  */
 #include "agent/agent.h"
 #include "agent/attend.h"
+#include "agent/fatal.h"
 #include "agent/hook.h"
 #include "agent/journal.h"
 #include "agent/real.h"
@@ -49,6 +50,14 @@ int hook_daemon(int stay, int keep_open)
         return REAL(daemon_)(stay, keep_open);
 }
 
+/* A signal must not lead to calls that will be forbidden. */
+static void enter_sandbox(void)
+{
+        if (agent_on())
+                fatal_withdraw();
+        agent.sandboxed = 1;
+}
+
 #define SET_NAME 15
 #define SET_SECCOMP 22
 
@@ -57,7 +66,7 @@ int hook_prctl(int option, long a, long b, long c, long d)
         int result;
 
         if (option == SET_SECCOMP)
-                agent.sandboxed = 1;
+                enter_sandbox();
         result = REAL(prctl_)(option, a, b, c, d);
         if (option == SET_NAME)
                 thread_renamed();
@@ -76,7 +85,7 @@ int hook_setname(void *thread, const char *name)
 /* libseccomp's; what it does inside is not seen. */
 int hook_seccomp_load(void *filter)
 {
-        agent.sandboxed = 1;
+        enter_sandbox();
         return REAL(seccomp_load_)(filter);
 }
 

@@ -5,6 +5,7 @@
  * Room:   inside; called by the program.
  * Keeps:  the C library's own mappings (malloc's arenas, thread stacks, libraries) do not come through here.
  */
+#include "agent/fatal.h"
 #include "agent/hook.h"
 #include "agent/journal.h"
 #include "agent/life.h"
@@ -155,6 +156,13 @@ int hook_dlclose(void *handle)
         return result;
 }
 
+/* As if we had never been there. */
+static void unrecorded_child(void)
+{
+        signal_forked();
+        fatal_forked();
+}
+
 int hook_fork(void)
 {
         bool on = agent_on();
@@ -166,6 +174,6 @@ int hook_fork(void)
         else
                 life_parent(copy, result > 0);
         if (on && result == 0 && *agent.gate != GATE_ON)
-                signal_forked();
+                unrecorded_child();
         return result;
 }

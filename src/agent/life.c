@@ -10,6 +10,7 @@
 
 #include "agent/agent.h"
 #include "agent/arena.h"
+#include "agent/fatal.h"
 #include "agent/hello.h"
 #include "agent/object.h"
 #include "agent/queue.h"
@@ -58,6 +59,7 @@ static bool life_adopt(long copy)
         head->scan_done = head->scan_asked;
         head->scan_holder = 0;
         agent_let_in();
+        fatal_adopted();
         object_forked();
         rule_forked();
         tree_forked();

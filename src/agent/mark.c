@@ -142,7 +142,8 @@ bool mark_wait_word(uint32_t *word, uint32_t passed)
                 return false;
         patience = hello_knock(agent.socket) ? DEAF_STEPS : REFUSED_STEPS;
         while ((now = __atomic_load_n(word, __ATOMIC_ACQUIRE)) <= passed && quiet < patience) {
-                arch_syscall(SYS_futex, (long)word, SYS_FUTEX_WAIT, (long)now, (long)step, 0, 0);
+                if (arch_syscall(SYS_futex, (long)word, SYS_FUTEX_WAIT, (long)now, (long)step, 0, 0) == -SYS_EINTR)
+                        continue; /* a signal: no time has passed */
                 quiet = tick == agent_now_ms() ? quiet + 1 : 0;
                 tick = agent_now_ms();
         }

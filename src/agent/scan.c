@@ -51,7 +51,14 @@ static bool take_turn(struct ledger_head *h, uint32_t tid)
         return false;
 }
 
-size_t scan_wait(enum ledger_scan reason, uint64_t stack)
+bool scan_is_last(void)
+{
+        const struct ledger_head *h = agent.head;
+
+        return h->scan_reason != LEDGER_SCAN_CHECK && __atomic_load_n(&h->scan_asked, __ATOMIC_ACQUIRE) != h->scan_done;
+}
+
+size_t scan_wait(enum ledger_scan reason, uint64_t stack, const void *context)
 {
         struct ledger_head *h = agent.head;
         bool leaving = h->scan_reason == LEDGER_SCAN_EXIT && __atomic_load_n(&h->scan_asked, __ATOMIC_ACQUIRE) != h->scan_done;
@@ -66,6 +73,7 @@ size_t scan_wait(enum ledger_scan reason, uint64_t stack)
         }
         h->scan_reason = reason;
         h->scan_sp = stack;
+        h->scan_context = (uint64_t)context;
         asked = __atomic_add_fetch(&h->scan_asked, 1, __ATOMIC_ACQ_REL);
         if (mark_wait_word(&h->scan_done, asked - 1))
                 definite = __atomic_load_n(&h->scan_definite, __ATOMIC_RELAXED);

@@ -2,7 +2,7 @@
 /*
  * scan.h -- asking the observer for a search for leaks, and waiting while it reads our memory.
  *
- * Room:   inside; at the end of the program, before exec, and when it calls SEEP_LEAK_CHECK.
+ * Room:   inside; at the end of the program, before exec, before a signal ends it, and when it calls SEEP_LEAK_CHECK.
  * Keeps:  nothing is searched in here.  The frames of ours on the stack are no roots; those of the hook are, because the program's
  *         registers may be saved there.
  */
@@ -19,8 +19,12 @@
 /* Whether a search for REASON is wanted and can be had now. */
 bool scan_wanted(enum ledger_scan reason);
 
-/* The answer: how many blocks are definitely lost.  STACK: where the program's part of the stack begins. */
-size_t scan_wait(enum ledger_scan reason, uint64_t stack);
+/* Whether one is being made because the program is about to go. */
+bool scan_is_last(void);
+
+/* The answer: how many blocks are definitely lost.  STACK: where the program's part of the stack begins; 0: all of it is.  CONTEXT: what a
+ * signal interrupted, where one is about to end the program. */
+size_t scan_wait(enum ledger_scan reason, uint64_t stack, const void *context);
 
 /* In a hook: its frame gets the registers of the program that nobody has saved yet. */
 #define SCAN_ASK(reason)                                                       \
@@ -30,7 +34,7 @@ size_t scan_wait(enum ledger_scan reason, uint64_t stack);
                                                                                \
                 if (scan_wanted(reason)) {                                     \
                         arch_registers(registers_);                            \
-                        definite_ = scan_wait(reason, registers_[ARCH_REG_STACK]); \
+                        definite_ = scan_wait(reason, registers_[ARCH_REG_STACK], NULL); \
                 }                                                              \
                 definite_;                                                     \
         })

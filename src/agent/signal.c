@@ -6,30 +6,19 @@
  */
 #include "agent/signal.h"
 
+#include "agent/action.h"
 #include "agent/agent.h"
 #include "agent/mark.h"
+#include "agent/scan.h"
 #include "agent/sys.h"
 
 #include "agent/guest.h"
 
 #define ABORT 6
-#define DEFAULT 0ul
-#define IGNORED 1ul
-#define FLAG_SIGINFO 4ul
-#define FLAG_RESTORER 0x04000000ul
-#define FLAG_ON_STACK 0x08000000ul
-#define FLAG_RESTART 0x10000000ul
 #define UNBLOCK 1
 #define NAPS 200
 #define NAPS_FIRST 20 /* nobody has ever sent it: probably it is something else */
 #define NAP_NS 1000000l
-
-/* The kernel's, not the C library's. */
-struct action {
-        uint64_t handler, flags;
-        void (*restorer)(void);
-        uint64_t mask;
-};
 
 __thread struct ledger_wait signal_wait;
 uint32_t signal_arrivals;
@@ -37,18 +26,13 @@ bool signal_program_handles;
 
 ARCH_SIGRETURN(signal_return);
 
-static long set_action(uint32_t number, const struct action *a, struct action *old)
-{
-        return arch_syscall(SYS_rt_sigaction, number, (long)a, (long)old, sizeof a->mask, 0, 0);
-}
-
 /* What the signal would have done without us. */
 static void by_default(uint32_t number)
 {
-        struct action none = { DEFAULT, 0, NULL, 0 };
+        struct action none = { ACTION_DEFAULT, 0, NULL, 0 };
         uint64_t mask = 1ull << (number - 1);
 
-        set_action(number, &none, NULL);
+        action_set(number, &none, NULL);
         arch_syscall(SYS_rt_sigprocmask, UNBLOCK, (long)&mask, 0, sizeof mask, 0, 0);
         sys_call3(SYS_tgkill, sys_pid(), sys_tid(), number);
 }
@@ -67,10 +51,10 @@ static uint64_t others_pending(void *context)
 static bool one_interrupts(uint64_t pending)
 {
         for (; pending; pending &= pending - 1) {
-                struct action a = { DEFAULT, 0, NULL, 0 };
+                struct action a = { ACTION_DEFAULT, 0, NULL, 0 };
 
-                set_action((uint32_t)__builtin_ctzll(pending) + 1, NULL, &a);
-                if (a.handler > IGNORED && !(a.flags & FLAG_RESTART))
+                action_set((uint32_t)__builtin_ctzll(pending) + 1, NULL, &a);
+                if (a.handler > ACTION_IGNORED && !(a.flags & ACTION_RESTART))
                         return true;
         }
         return false;
@@ -107,9 +91,9 @@ static void arrived(int number, void *information, void *context)
 
 static void install(void)
 {
-        struct action ours = { (uint64_t)arrived, FLAG_SIGINFO | FLAG_RESTORER | FLAG_ON_STACK | FLAG_RESTART, signal_return, ~0ull };
+        struct action ours = { (uint64_t)arrived, ACTION_SIGINFO | ACTION_RESTORER | ACTION_ON_STACK | ACTION_RESTART, signal_return, ~0ull };
 
-        set_action(agent.signal, &ours, NULL);
+        action_set(agent.signal, &ours, NULL);
         agent.head->signal_state = LEDGER_SIGNAL_OURS;
 }
 
@@ -129,12 +113,12 @@ bool signal_only_ours(uint32_t before)
 
 void signal_start(void)
 {
-        struct action was = { DEFAULT, 0, NULL, 0 };
+        struct action was = { ACTION_DEFAULT, 0, NULL, 0 };
 
         agent.head->signal = agent.signal;
-        if (!agent.signal || sys_failed(set_action(agent.signal, NULL, &was)))
+        if (!agent.signal || sys_failed(action_set(agent.signal, NULL, &was)))
                 return;
-        if (was.handler == DEFAULT)
+        if (was.handler == ACTION_DEFAULT)
                 install();
         else
                 agent.head->signal_state = LEDGER_SIGNAL_BEFORE;
@@ -158,13 +142,15 @@ void signal_taken_back(void)
 
 void signal_forked(void)
 {
-        struct action none = { DEFAULT, 0, NULL, 0 };
+        struct action none = { ACTION_DEFAULT, 0, NULL, 0 };
 
         if (agent.signal && agent.head->signal_state == LEDGER_SIGNAL_OURS)
-                set_action(agent.signal, &none, NULL);
+                action_set(agent.signal, &none, NULL);
 }
 
 void signal_abort(void)
 {
+        if (scan_wanted(LEDGER_SCAN_SIGNAL))
+                scan_wait(LEDGER_SCAN_SIGNAL, 0, NULL); /* what the hook has in hand is still held by its own frame */
         by_default(ABORT);
 }

@@ -10,6 +10,7 @@
 
 #include "agent/arena.h"
 #include "agent/bytes.h"
+#include "agent/fatal.h"
 #include "agent/journal.h"
 #include "agent/peak.h"
 #include "agent/sys.h"
@@ -230,6 +231,7 @@ struct thread *thread_register(void)
         t->slot->thread = t->record;
         peak_thread_joined();
         thread_self = t;
+        fatal_thread(t);
         journal_put(t, LEDGER_EVENT_THREAD, 0, 0, tid, 0);
         thread_renamed();
         return t;

@@ -112,6 +112,7 @@ struct thread {
         struct cfi_work *work;
         uint64_t stack_low, stack_high; /* of the stack last looked up */
         uint64_t captures; /* test mode */
+        void *signal_stack; /* for a signal that ends the program when the thread's own stack is full (fatal.h) */
         uint64_t random, until_sample; /* record --sample: the dice (0: not thrown yet), and bytes to the next sample point */
 };
 

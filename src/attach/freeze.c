@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attach/arch/arch.h"
 #include "attach/copy.h"
 #include "attach/hold.h"
 #include "attach/hurry.h"
@@ -293,6 +294,16 @@ size_t freeze_read(const struct freeze *f, uint64_t address, void *to, size_t by
 void freeze_read_words(const struct freeze *f, const uint64_t *addresses, uint64_t *words, size_t count)
 {
         memory_read_words(memory_of(f, NULL), addresses, words, count);
+}
+
+void freeze_interrupted(const struct freeze *f, struct freeze_thread *t, uint64_t context)
+{
+        uint8_t state[ARCH_STATE_BYTES];
+        struct arch_context c;
+
+        memset(&c, 0, sizeof c);
+        if (freeze_read(f, context, &c, sizeof c) >= ARCH_CONTEXT_BYTES)
+                arch_describe_interrupted(t, &c, state, freeze_read(f, arch_context_vectors(&c), state, sizeof state));
 }
 
 /* Pages of shared memory may be in use and yet not in the page table of this process. */

@@ -52,6 +52,9 @@ void freeze_release(struct freeze *f);
 /* End the copy, release if still stopped, free everything. */
 void freeze_close(struct freeze *f);
 
+/* T is in the handler of a signal: its registers become those that the signal interrupted, saved by the kernel in the ucontext at CONTEXT. */
+void freeze_interrupted(const struct freeze *f, struct freeze_thread *t, uint64_t context);
+
 /* Read memory of the copy, or of the stopped process.  Returns how many bytes from the start could be read. */
 size_t freeze_read(const struct freeze *f, uint64_t address, void *to, size_t bytes);
 

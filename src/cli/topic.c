@@ -191,9 +191,9 @@ static const char classes_text[] =
         "  seep why ADDRESS            what keeps a block, or why it is lost\n"
         "  seep report --growth        what is held and grows: a leak to a user, too\n"
         "\n"
-        "A program that a signal ended, Ctrl-C too, was not searched, unless it catches\n"
-        "the signal and exits: search a server before it is stopped. 'seep help roots'\n"
-        "tells what counts as in use, docs/LEAKS.md the rest.\n";
+        "A program is searched when it ends, also by Ctrl-C, another signal or a crash;\n"
+        "a second Ctrl-C ends it without. SIGKILL leaves no time for it: search before.\n"
+        "'seep help roots' tells what counts as in use, docs/LEAKS.md the rest.\n";
 
 static const char roots_text[] =
         "ROOTS\n"

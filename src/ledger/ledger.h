@@ -194,6 +194,7 @@ struct ledger_head {
         uint32_t scan_reason; /* ... enum ledger_scan */
         uint32_t scan_holder; /* tid of the thread that waits; 0 none; futex */
         uint64_t scan_sp;     /* its stack from here on is the program's, what is below is ours */
+        uint64_t scan_context; /* a signal is about to end it: what it did is in the ucontext here; 0: it called us */
 
         /* Written by the observer.  Milliseconds since start_monotonic_ns; the agent raises it at a mark, so that blocks before and
          * after it differ in birth; the observer only ever raises it. */
@@ -370,7 +371,7 @@ struct ledger_range {
 
 #define LEDGER_ROOTS_MAX 65536u
 
-enum ledger_scan { LEDGER_SCAN_NONE, LEDGER_SCAN_EXIT, LEDGER_SCAN_EXEC, LEDGER_SCAN_CHECK };
+enum ledger_scan { LEDGER_SCAN_NONE, LEDGER_SCAN_EXIT, LEDGER_SCAN_EXEC, LEDGER_SCAN_CHECK, LEDGER_SCAN_SIGNAL };
 
 enum ledger_error_type {
         LEDGER_ERROR_NONE,

@@ -462,7 +462,7 @@ static void serve_scans(struct recording *r)
         bool idle = !r->scanner.worker;
 
         scanner_start(&r->scanner, &order);
-        if (idle && r->scanner.worker && (r->scanner.when == PROFILE_SCAN_EXIT || r->scanner.when == PROFILE_SCAN_EXEC))
+        if (idle && r->scanner.worker && PROFILE_SCAN_IS_LAST(r->scanner.when))
                 resident_look(&r->resident, (struct keepers_process){ r->pid, &r->view }, elapsed_ms(r, clock_now_ns())); /* it waits, with all that it has */
 }
 

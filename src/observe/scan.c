@@ -50,7 +50,7 @@ static void take_moment(struct scan *s)
         view_refresh(s->o->view, &e);
         s->freeze.wait_offset = s->o->view->head.wait_offset;
         s->moving_count = scan_moving(s->o->view, &s->moving);
-        s->copied = s->o->when != PROFILE_SCAN_EXIT && s->o->when != PROFILE_SCAN_EXEC && !(s->o->flags & WIRE_SCAN_HOLD) &&
+        s->copied = !PROFILE_SCAN_IS_LAST(s->o->when) && !(s->o->flags & WIRE_SCAN_HOLD) &&
                     !s->o->view->head.wipes && freeze_copy(&s->freeze, &e);
         if (s->copied)
                 freeze_release(&s->freeze);
@@ -60,7 +60,7 @@ static bool stop(struct scan *s, struct err *e)
 {
         struct err ignored;
 
-        if (s->o->when != PROFILE_SCAN_EXIT && s->o->when != PROFILE_SCAN_EXEC && view_refresh(s->o->view, &ignored))
+        if (!PROFILE_SCAN_IS_LAST(s->o->when) && view_refresh(s->o->view, &ignored))
                 scan_entries_read(&s->before, s->o->view, UINT32_MAX);
         if (!freeze_stop(&s->freeze, s->o->pid, e))
                 return false;
@@ -100,11 +100,20 @@ static void leave_waiting(struct scan *s)
 {
         struct freeze_thread *t = find_waiting(s);
 
-        if (!t || stopped_return(s->stopped, t))
+        if (!t || s->o->view->head.scan_context || stopped_return(s->stopped, t))
                 return;
         t->sp = s->o->view->head.scan_sp; /* the registers are saved above it */
         memset(t->registers, 0, sizeof t->registers);
         memset(t->vectors, 0, sizeof t->vectors);
+}
+
+/* A signal is about to end it: what counts is what it did until then. */
+static void leave_handler(struct scan *s)
+{
+        struct freeze_thread *t = s->o->view->head.scan_context ? find_waiting(s) : NULL;
+
+        if (t)
+                freeze_interrupted(&s->freeze, t, s->o->view->head.scan_context);
 }
 
 static void find_roots(struct scan *s)
@@ -118,6 +127,7 @@ static void find_roots(struct scan *s)
                 .moving_count = s->moving_count,
         };
 
+        leave_handler(s);
         s->stopped = stopped_open(&s->freeze, s->p, s->o->view);
         if (keeps_graph(s))
                 stopped_frames(s->stopped, s->p);

@@ -152,6 +152,8 @@ static uint32_t reason_when(uint32_t reason)
                 return PROFILE_SCAN_EXEC;
         case LEDGER_SCAN_CHECK:
                 return PROFILE_SCAN_API;
+        case LEDGER_SCAN_SIGNAL:
+                return PROFILE_SCAN_SIGNAL;
         default:
                 return PROFILE_SCAN_ASKED;
         }
@@ -289,6 +291,8 @@ static void wait_for_worker(struct scanner *s, const struct view *v)
 /* A program that became another one, of which we hear nothing (a static one), seems to end with that. */
 static bool fits_end(uint32_t when, uint32_t end)
 {
+        if (end == PROFILE_END_SIGNAL)
+                return when == PROFILE_SCAN_SIGNAL;
         return end == PROFILE_END_EXIT || end == PROFILE_END_GONE || (end == PROFILE_END_EXEC && when == PROFILE_SCAN_EXEC);
 }
 
@@ -297,18 +301,20 @@ static bool fits_end(uint32_t when, uint32_t end)
 /* Signals by which people end a program that works. */
 static bool is_order(uint32_t number)
 {
-        return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+        return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT || number == SIGKILL;
 }
 
 /* Why there is no search that counts. */
 static void explain(const struct scanner *s, struct profile *p)
 {
         const struct profile_meta *m = &p->meta;
-        char name[SIGNALS_NAME_BYTES], why[256];
+        bool tried = s->last_trouble[0] && s->last_when == PROFILE_SCAN_SIGNAL;
+        char name[SIGNALS_NAME_BYTES], why[sizeof s->last_trouble + 128];
 
         if (m->end == PROFILE_END_SIGNAL) {
                 signals_name(m->exit_signal, name);
-                snprintf(why, sizeof why, "the program was ended by %s%s", name, is_order(m->exit_signal) ? SCANNER_ADVICE : "");
+                snprintf(why, sizeof why, "the program was ended by %s%s%s", name, tried ? ": " : is_order(m->exit_signal) ? SCANNER_ADVICE : "",
+                         tried ? s->last_trouble : "");
                 scan_trouble(p, why);
         } else if (s->last_trouble[0]) {
                 scan_trouble(p, s->last_trouble);

@@ -205,7 +205,8 @@ const char *profile_scan_word(uint32_t when)
         static const char *const words[] = { [PROFILE_SCAN_EXIT] = "exit",
                                              [PROFILE_SCAN_EXEC] = "exec",
                                              [PROFILE_SCAN_ASKED] = "asked",
-                                             [PROFILE_SCAN_API] = "api" };
+                                             [PROFILE_SCAN_API] = "api",
+                                             [PROFILE_SCAN_SIGNAL] = "signal" };
 
         return when < sizeof words / sizeof *words ? words[when] : "unknown";
 }

@@ -246,7 +246,10 @@ enum profile_leak {
 };
 
 /* When a search was made. */
-enum profile_scan_when { PROFILE_SCAN_EXIT, PROFILE_SCAN_EXEC, PROFILE_SCAN_ASKED, PROFILE_SCAN_API };
+enum profile_scan_when { PROFILE_SCAN_EXIT, PROFILE_SCAN_EXEC, PROFILE_SCAN_ASKED, PROFILE_SCAN_API, PROFILE_SCAN_SIGNAL };
+
+/* Whether the program was about to go, and waited for it. */
+#define PROFILE_SCAN_IS_LAST(when) ((when) == PROFILE_SCAN_EXIT || (when) == PROFILE_SCAN_EXEC || (when) == PROFILE_SCAN_SIGNAL)
 
 #define PROFILE_SCAN_GRAPH 1u      /* pointers, roots and frames are kept: `why` works */
 #define PROFILE_SCAN_UNALIGNED 2u  /* pointers were searched at every byte */
@@ -430,7 +433,7 @@ uint64_t profile_block_times(const struct profile *p, const struct profile_block
 /* The last scan, when it found something out; NULL: there was none, or it failed (scans[0].trouble). */
 const struct profile_scan *profile_scanned(const struct profile *p);
 
-/* "exit", "exec", "asked", "api" for the moment of a scan. */
+/* "exit", "exec", "asked", "api", "signal" for the moment of a scan. */
 const char *profile_scan_word(uint32_t when);
 
 /* "malloc arenas of threads", ...; "" for none. */

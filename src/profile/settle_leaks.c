@@ -112,7 +112,7 @@ static void settle_scans(struct profile *p)
                 format_free_texts(FORMAT_SCANS, p->scans + 1, p->scan_count - 1);
                 p->scan_count = 1;
         }
-        if (p->scan_count && p->scans[0].when > PROFILE_SCAN_API)
+        if (p->scan_count && p->scans[0].when > PROFILE_SCAN_SIGNAL)
                 p->scans[0].when = PROFILE_SCAN_ASKED;
 }
 

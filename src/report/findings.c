@@ -415,7 +415,7 @@ static const char *find_unknown(struct findings *f, const struct leaks *l)
         if (!l->scan) {
                 str_text(&why, "not searched for leaks: ");
                 leaks_not_scanned(p, &why);
-        } else if (l->scan->when != PROFILE_SCAN_EXIT && l->scan->when != PROFILE_SCAN_EXEC && p->meta.end != PROFILE_END_UNKNOWN) {
+        } else if (!PROFILE_SCAN_IS_LAST(l->scan->when) && p->meta.end != PROFILE_END_UNKNOWN) {
                 str_text(&why, "not searched for leaks when it ended, only ");
                 leaks_when(l->scan, &why);
         }

@@ -430,9 +430,10 @@ void leaks_when(const struct profile_scan *scan, struct str *out)
         static const char *const words[] = { [PROFILE_SCAN_EXIT] = "at exit",
                                              [PROFILE_SCAN_EXEC] = "before it became another program",
                                              [PROFILE_SCAN_ASKED] = "on request",
-                                             [PROFILE_SCAN_API] = "by SEEP_LEAK_CHECK()" };
+                                             [PROFILE_SCAN_API] = "by SEEP_LEAK_CHECK()",
+                                             [PROFILE_SCAN_SIGNAL] = "before a signal ended it" };
 
         str_text(out, scan->when < sizeof words / sizeof *words ? words[scan->when] : "at an unknown moment");
-        str_text(out, scan->when == PROFILE_SCAN_EXIT ? ", after " : ", at ");
+        str_text(out, scan->when == PROFILE_SCAN_EXIT || scan->when == PROFILE_SCAN_SIGNAL ? ", after " : ", at ");
         text_time(out, scan->ms);
 }

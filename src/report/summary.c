@@ -188,7 +188,7 @@ void summary_rss(struct summary *m)
 void summary_free(struct summary *m, uint32_t lines)
 {
         const struct profile_scan *scan = profile_scanned(m->p); /* at exit the mappings are looked at, too */
-        bool ended = scan && (scan->when == PROFILE_SCAN_EXIT || scan->when == PROFILE_SCAN_EXEC);
+        bool ended = scan && PROFILE_SCAN_IS_LAST(scan->when);
         const struct residence_part *most;
         struct str first = { 0 }, text = { 0 }, *out = m->out;
         struct residence_sums sums;

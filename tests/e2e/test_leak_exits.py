@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Every way to end: what is lost then is known, what is freed at the last moment is no leak; crashes are not searched, and say so."""
+"""Every way to end: what is lost then is known, what is freed at the last moment is no leak."""
+import signal
 import subprocess
 
 import pytest
@@ -29,15 +30,51 @@ def test_ways_to_end_of_every_build(compiler, recorder, build, way):
     check("seep", recorder, program(compiler, build), way, status=5)
 
 
-@pytest.mark.parametrize("way,status", [("abort", 134), ("segv", 139), ("kill", 137), ("term", 143)])
-def test_a_crash_is_not_searched_and_says_so(compiler, recorder, way, status):
-    done = recorder.record(program(compiler), way)
-    assert done.status == status
+SIGNALS = {"int": "INT", "term": "TERM", "hup": "HUP", "quit": "QUIT", "abort": "ABRT", "segv": "SEGV", "bus": "BUS", "fpe": "FPE", "ill": "ILL",
+           "pipe": "PIPE", "alarm": "ALRM", "suspend": "TERM", "overflow": "SEGV", "thread_overflow": "SEGV", "thread_crashes": "SEGV",
+           "handler": "SEGV"}
+
+
+@pytest.mark.parametrize("way", SIGNALS)
+def test_a_signal_is_an_end(compiler, recorder, way):
+    number = signal.Signals[f"SIG{SIGNALS[way]}"]
+    done = recorder.record(program(compiler), way, "at once")
+    assert done.status == 128 + number == recorder.bare(program(compiler), way, "at once").status
+    check_verdicts("seep", seep_verdicts(done.folder / "out.seep", done.truth.leaks), done.truth.leaks)
+    assert done.profile.json["exit"] == {"code": None, "signal": number}
+    assert "LEAKS: " in done.stderr.decode() and "not searched" not in done.stderr.decode()
+    shown = subprocess.run([SEEP, "leaks", done.folder / "out.seep"], capture_output=True, text=True, env=clean_environment(), timeout=60)
+    assert "searched for leaks before a signal ended it, after " in shown.stdout
+
+
+@every_build
+@pytest.mark.parametrize("way", ["term", "segv", "abort", "overflow", "thread_overflow"])
+def test_a_signal_is_an_end_of_every_build(compiler, recorder, build, way):
+    done = recorder.record(program(compiler, build), way, "at once")
+    check_verdicts("seep", seep_verdicts(done.folder / "out.seep", done.truth.leaks), done.truth.leaks)
+
+
+def test_what_only_exit_would_have_freed_is_held(compiler, recorder):
+    """Nothing of it is lost: variables and libc's list have it."""
+    done = recorder.record(program(compiler), "term")
+    check_verdicts("seep", seep_verdicts(done.folder / "out.seep", done.truth.leaks), done.truth.leaks)
+
+
+def test_kill_leaves_no_time_and_that_is_said(compiler, recorder):
+    done = recorder.record(program(compiler), "kill")
+    assert done.status == 137
     assert done.profile.json["leaks"]["scanned"] is False
     assert done.profile.totals["live_blocks"] > 0
     shown = subprocess.run([SEEP, "leaks", done.folder / "out.seep"], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE)
     assert "definitely lost" not in shown.stdout and "not searched" in shown.stdout + shown.stderr
     assert "LEAKS" not in done.stderr.decode()
+
+
+@pytest.mark.parametrize("way", ["term", "segv"])
+def test_a_signal_is_not_waited_for_when_nobody_wants_to_know(compiler, recorder, way):
+    done = recorder.record(program(compiler), way, options=["--no-leak-scan"])
+    assert done.status == 128 + signal.Signals[f"SIG{SIGNALS[way]}"]
+    assert done.profile.json["leaks"]["scanned"] is False
 
 
 def test_a_search_can_be_switched_off(compiler, recorder):

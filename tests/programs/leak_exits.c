@@ -3,13 +3,16 @@
  * leak_exits.c -- every way to end, with a block that is lost and one that is not; argv[1] names it.
  *
  * Room:   tests only.  See leak.h.  "exec PROGRAM ARG..." and "thread_exec PROGRAM ARG..." go on as another
- *         program.
+ *         program.  "WAY 'at once'" has nothing that only exit() would free.
  */
 #include "leak.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 typedef void *volatile place;
@@ -104,9 +107,85 @@ static void by_kill(void)
         kill(getpid(), SIGKILL);
 }
 
+/* By each signal that ends a program, as it comes in life where that can be had without help. */
 static void by_term(void)
 {
         kill(getpid(), SIGTERM);
+}
+
+static void by_int(void)
+{
+        raise(SIGINT);
+}
+
+static void by_hup(void)
+{
+        kill(getpid(), SIGHUP);
+}
+
+static void by_quit(void)
+{
+        pthread_kill(pthread_self(), SIGQUIT);
+}
+
+static void by_bus(void)
+{
+        FILE *file = tmpfile();
+        volatile char *page = file ? mmap(NULL, 4096, PROT_READ, MAP_SHARED, fileno(file), 0) : MAP_FAILED;
+        if (page != MAP_FAILED)
+                (void)*page; /* behind the end of the file */
+}
+
+static void by_fpe(void)
+{
+        volatile int all = 1000, parts = 0;
+        all /= parts;
+}
+
+static void by_ill(void)
+{
+        __builtin_trap();
+}
+
+static void by_pipe(void)
+{
+        int ends[2];
+        if (pipe(ends) || close(ends[0]))
+                truth_die("leak_exits: no pipe\n");
+        if (write(ends[1], "x", 1) != 1)
+                truth_die("leak_exits: the pipe is broken, and nothing happens\n");
+}
+
+static void by_alarm(void)
+{
+        struct itimerval soon = {.it_value = {.tv_usec = 1}};
+        setitimer(ITIMER_REAL, &soon, NULL);
+        for (;;)
+                pause();
+}
+
+/* Blocked but for the time of a call: what the handler of a signal returns to is blocked again. */
+static void by_suspend(void)
+{
+        sigset_t all, none;
+        sigfillset(&all);
+        sigemptyset(&none);
+        sigprocmask(SIG_BLOCK, &all, NULL);
+        kill(getpid(), SIGTERM);
+        sigsuspend(&none);
+        truth_die("leak_exits: survived\n");
+}
+
+LEAK_ALONE static int deeper(int depth)
+{
+        volatile char frame[512];
+        memset((char *)frame, 0, sizeof frame);
+        return depth < 0 ? 0 : deeper(depth + 1) + frame[depth % 512];
+}
+
+static void by_overflow(void)
+{
+        deeper(0);
 }
 
 static void start(void *(*body)(void *))
@@ -127,6 +206,58 @@ static void by_thread(void)
         start(exits);
         for (;;)
                 pause();
+}
+
+static void *overflows(void *arg)
+{
+        (void)arg;
+        free(malloc(100)); /* a thread that never did is not known */
+        deeper(0);
+        return NULL;
+}
+
+static void by_thread_overflow(void)
+{
+        start(overflows);
+        for (;;)
+                pause();
+}
+
+static void *crashes(void *arg)
+{
+        (void)arg;
+        by_segv();
+        return NULL;
+}
+
+/* All at once: one status, one search. */
+static void by_thread_crashes(void)
+{
+        for (int i = 0; i < 4; i++)
+                start(crashes);
+        for (;;)
+                pause();
+}
+
+static void by_order(void)
+{
+        if (write(1, "ready\n", 6) != 6)
+                truth_die("leak_exits: nobody listens\n");
+        for (;;)
+                pause();
+}
+
+/* What the handler of one signal does about another. */
+static void handler_ends(int number)
+{
+        signal(number, SIG_DFL);
+        raise(number);
+}
+
+static void by_handler(void)
+{
+        signal(SIGSEGV, handler_ends);
+        by_segv();
 }
 
 /* Two at once: one wins, the other waits for ever. */
@@ -273,6 +404,20 @@ static const struct leak_case ways[] = {
         {"segv", by_segv},
         {"kill", by_kill},
         {"term", by_term},
+        {"int", by_int},
+        {"hup", by_hup},
+        {"quit", by_quit},
+        {"bus", by_bus},
+        {"fpe", by_fpe},
+        {"ill", by_ill},
+        {"pipe", by_pipe},
+        {"alarm", by_alarm},
+        {"suspend", by_suspend},
+        {"overflow", by_overflow},
+        {"thread_overflow", by_thread_overflow},
+        {"thread_crashes", by_thread_crashes},
+        {"handler", by_handler},
+        {"order", by_order},
         {"thread", by_thread},
         {"two_threads", by_two_threads},
         {"pthread_exit", by_pthread_exit},
@@ -291,7 +436,7 @@ int main(int argc, char **argv)
         main_thread = pthread_self();
         kept = kept_at_exit(REACHABLE, 5031);
         lost_at_exit(DEFINITE, 5033);
-        if (strcmp(way, "_exit") && strcmp(way, "quick_exit") && !strstr(way, "exec"))
+        if (strcmp(way, "_exit") && strcmp(way, "quick_exit") && !strstr(way, "exec") && (argc < 3 || strcmp(argv[2], "at once")))
                 freeing();
         if (!strcmp(way, "losing")) {
                 losing();

@@ -21,7 +21,7 @@ static void fill_scan(struct profile *p, uint64_t *r, bool failed)
 {
         p->scan_count = 1;
         p->scans = heap_zero(1, sizeof *p->scans);
-        *p->scans = (struct profile_scan){ number(r), below(r, PROFILE_SCAN_API + 1), below(r, 1 << 8) & ~PROFILE_SCAN_GRAPH,
+        *p->scans = (struct profile_scan){ number(r), below(r, PROFILE_SCAN_SIGNAL + 1), below(r, 1 << 8) & ~PROFILE_SCAN_GRAPH,
                                            (uint32_t)number(r), (uint32_t)number(r), number(r), number(r), number(r), number(r),
                                            heap_text(failed ? "it went away" : ""),
                                            heap_text(below(r, 2) ? "leak:known\nleak:other\n" : "") };

@@ -89,6 +89,12 @@ static inline uint64_t arch_sig_mask(const void *context)
         return *(const uint64_t *)((const uint8_t *)context + ARCH_SIG_GREGS + 256);
 }
 
+/* When the handler returns, these signals are not blocked. */
+static inline void arch_sig_unblock(void *context, uint64_t signals)
+{
+        *(uint64_t *)((uint8_t *)context + ARCH_SIG_GREGS + 256) &= ~signals;
+}
+
 enum { ARCH_GREG_RAX = 13, ARCH_GREG_RIP = 16 };
 
 /* Whether a system call was interrupted that is about to fail with EINTR.  (One that the kernel begins again by itself is not.) */
@@ -139,6 +145,7 @@ static inline void arch_sig_fail(void *context)
 #define ARCH_SIGRETURN(name)                                                   \
         __asm__(".pushsection .text\n"                                         \
                 ".type " #name ", @function\n"                                 \
+                ".globl " #name "\n"                                           \
                 ".hidden " #name "\n"                                          \
                 #name ":\n"                                                    \
                 "        .byte 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05\n"  \

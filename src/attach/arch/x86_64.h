@@ -11,11 +11,13 @@
 #include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
+#include <ucontext.h>
 
 #include "attach/arch/call.h"
 #include "attach/freeze.h"
@@ -66,6 +68,18 @@ static inline uint64_t arch_thread_pointer_in(const struct arch_registers *from)
 #define ARCH_XMM_BYTES 256u
 enum { ARCH_STATE_YMM = 2, ARCH_STATE_ZMM = 6, ARCH_STATE_ZMM_MORE = 7 };
 
+struct arch_context {
+        ucontext_t of; /* as far as the kernel's is the same */
+};
+
+#define ARCH_CONTEXT_BYTES (offsetof(ucontext_t, uc_mcontext.fpregs) + sizeof(fpregset_t)) /* that are needed */
+
+/* What the kernel adds to the state that FXSAVE saves, in it and behind it. */
+#define ARCH_FXSAVE_BYTES 512u
+#define ARCH_EXTENDED_AT 464u
+#define ARCH_EXTENDED 0x46505853u
+#define ARCH_SSE 1u
+
 static inline size_t arch_take_state(uint64_t *to, size_t room, const uint8_t *state, const struct iovec *all, uint32_t component)
 {
         unsigned bytes, at, c, d;
@@ -77,21 +91,71 @@ static inline size_t arch_take_state(uint64_t *to, size_t room, const uint8_t *s
         return bytes;
 }
 
-static inline void arch_read_vectors(struct freeze_thread *t)
+/* The vector registers in a saved state of V->iov_len bytes; of those parts only whose bits are in PARTS: others may be old. */
+static inline void arch_take_vectors(struct freeze_thread *t, const struct iovec *v, uint64_t parts)
 {
         static const uint32_t more[] = { ARCH_STATE_YMM, ARCH_STATE_ZMM, ARCH_STATE_ZMM_MORE };
+        const uint8_t *state = v->iov_base;
+        size_t used = ARCH_XMM_BYTES;
+
+        if (parts >> ARCH_SSE & 1)
+                memcpy(t->vectors, state + ARCH_XMM_AT, ARCH_XMM_BYTES);
+        for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+                if (parts >> more[i] & 1)
+                        used += arch_take_state(t->vectors + used / 8, sizeof t->vectors - used, state, v, more[i]);
+}
+
+static inline void arch_read_vectors(struct freeze_thread *t)
+{
         uint8_t state[ARCH_STATE_BYTES];
         struct iovec v = { state, sizeof state };
-        size_t used = ARCH_XMM_BYTES;
 
         if (ptrace(PTRACE_GETREGSET, (pid_t)t->tid, (void *)NT_X86_XSTATE, &v) != 0 || v.iov_len < ARCH_XMM_AT + ARCH_XMM_BYTES) {
                 v.iov_len = sizeof state;
                 if (ptrace(PTRACE_GETREGSET, (pid_t)t->tid, (void *)NT_PRFPREG, &v) != 0 || v.iov_len < ARCH_XMM_AT + ARCH_XMM_BYTES)
                         return;
         }
-        memcpy(t->vectors, state + ARCH_XMM_AT, ARCH_XMM_BYTES);
-        for (size_t i = 0; i < sizeof more / sizeof *more; i++)
-                used += arch_take_state(t->vectors + used / 8, sizeof t->vectors - used, state, &v, more[i]);
+        arch_take_vectors(t, &v, UINT64_MAX);
+}
+
+/* ---- what a signal interrupted ---- */
+
+static inline uint64_t arch_context_vectors(const struct arch_context *c)
+{
+        return (uint64_t)c->of.uc_mcontext.fpregs;
+}
+
+/* How many of the COUNT bytes of STATE are a saved state, and which parts it has. */
+static inline size_t arch_saved_bytes(const uint8_t *state, size_t count, uint64_t *parts)
+{
+        uint32_t extended[4]; /* magic, bytes with what the kernel adds, and twice the half of what there may be */
+
+        *parts = 1u << ARCH_SSE;
+        if (count < ARCH_FXSAVE_BYTES)
+                return 0;
+        memcpy(extended, state + ARCH_EXTENDED_AT, sizeof extended);
+        if (extended[0] != ARCH_EXTENDED || count < ARCH_FXSAVE_BYTES + sizeof *parts)
+                return ARCH_FXSAVE_BYTES;
+        memcpy(parts, state + ARCH_FXSAVE_BYTES, sizeof *parts);
+        return extended[1] < count ? extended[1] : count;
+}
+
+/* STATE: COUNT bytes from arch_context_vectors() on, some of which may be anything. */
+static inline void arch_describe_interrupted(struct freeze_thread *t, const struct arch_context *c, uint8_t *state, size_t count)
+{
+        static const int order[] = { REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP,
+                                     REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15 };
+        uint64_t parts;
+        struct iovec v = { state, arch_saved_bytes(state, count, &parts) };
+
+        for (size_t i = 0; i < FREEZE_REGISTERS; i++)
+                t->registers[i] = (uint64_t)c->of.uc_mcontext.gregs[order[i]];
+        t->pc = (uint64_t)c->of.uc_mcontext.gregs[REG_RIP];
+        t->sp = (uint64_t)c->of.uc_mcontext.gregs[REG_RSP];
+        t->base = (uint64_t)c->of.uc_mcontext.gregs[REG_RBP];
+        memset(t->vectors, 0, sizeof t->vectors);
+        if (v.iov_len)
+                arch_take_vectors(t, &v, parts);
 }
 
 static inline void arch_describe(struct freeze_thread *t, const struct arch_registers *from)

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * action.h -- what a signal does, as the kernel keeps it.
+ *
+ * Room:   inside; any context.
+ */
+#ifndef SEEP_AGENT_ACTION_H
+#define SEEP_AGENT_ACTION_H
+
+#include "agent/sys.h"
+
+#define ACTION_DEFAULT 0ul
+#define ACTION_IGNORED 1ul
+#define ACTION_SIGINFO 4ul
+#define ACTION_RESTORER 0x04000000ul
+#define ACTION_ON_STACK 0x08000000ul
+#define ACTION_RESTART 0x10000000ul
+#define ACTION_NO_DEFER 0x40000000ul
+#define ACTION_BIT(number) (1ull << ((number) - 1))
+
+/* The kernel's, not the C library's. */
+struct action {
+        uint64_t handler, flags;
+        void (*restorer)(void);
+        uint64_t mask;
+};
+
+/* What handlers of ours return to (signal.c). */
+extern void signal_return(void) __attribute__((visibility("hidden")));
+
+static inline long action_set(uint32_t number, const struct action *a, struct action *old)
+{
+        return arch_syscall(SYS_rt_sigaction, number, (long)a, (long)old, sizeof a->mask, 0, 0);
+}
+
+static inline struct action action_of(uint32_t number)
+{
+        struct action a = { ACTION_DEFAULT, 0, 0, 0 };
+
+        action_set(number, 0, &a);
+        return a;
+}
+
+#endif
