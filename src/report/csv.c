@@ -91,13 +91,27 @@ void csv_names(struct str *out, const char *names)
         str_text(out, "\r\n");
 }
 
-/* A number, or nothing where it is not known. */
-static void csv_known(struct str *out, bool known, uint64_t value)
+void csv_known(struct str *out, bool known, uint64_t value)
 {
         if (known)
                 csv_signed(out, (int64_t)value);
         else
                 csv_text(out, NULL);
+}
+
+void csv_moment(struct str *out, const struct selection *sel)
+{
+        struct str word = { 0 };
+
+        if (sel->moment == SELECT_OF_RANGE) {
+                moment_word(sel->profile, &sel->from, &word);
+                str_text(&word, "..");
+                moment_word(sel->profile, &sel->to, &word);
+        } else {
+                moment_word(sel->profile, &sel->at, &word);
+        }
+        csv_text(out, str_get(&word));
+        str_free(&word);
 }
 
 static void csv_growth(const struct growth *g, struct str *out)
@@ -111,22 +125,22 @@ static void csv_row(struct stack_writer *w, const struct select_row *row, const 
 {
         const struct selection *sel = w->sel;
         struct str *out = w->out;
-        bool of_time = sel->moment == SELECT_OF_TIME || sel->moment == SELECT_OF_RANGE;
-        bool of_all = !of_time && sel->moment != SELECT_OF_THREADS;
+        const struct select_known known = select_known(sel);
 
         csv_number(out, row->site);
         csv_text(out, profile_kind_name(sel->profile, row->kind));
         csv_signed(out, (int64_t)row->live_bytes);
         csv_signed(out, (int64_t)row->live_blocks);
-        csv_known(out, of_all, row->peak_bytes);
-        csv_known(out, of_all, row->peak_blocks);
-        csv_signed(out, (int64_t)row->alloc_bytes);
-        csv_signed(out, (int64_t)row->allocs);
-        csv_signed(out, (int64_t)row->frees);
-        csv_known(out, !of_time, row->temporary);
-        csv_known(out, of_all, row->lifetime_ms);
+        csv_known(out, known.peak, row->peak_bytes);
+        csv_known(out, known.peak, row->peak_blocks);
+        csv_known(out, known.calls, row->alloc_bytes);
+        csv_known(out, known.calls, row->allocs);
+        csv_known(out, known.calls, row->frees);
+        csv_known(out, known.temporary, row->temporary);
+        csv_known(out, known.lifetimes, row->lifetime_ms);
         csv_growth(growth ? growth : &(struct growth){ 0 }, out);
         csv_stack(w, (struct wrapper_frame){ row->node, row->level });
+        csv_moment(out, sel);
         csv_end(out);
 }
 
@@ -146,7 +160,7 @@ void csv_write(const struct selection *sel, struct symbols *s, const struct flat
         struct stack_writer w;
 
         csv_names(out, "site,kind,live_bytes,live_blocks,peak_bytes,peak_blocks,alloc_bytes,allocs,frees,temporary,"
-                       "lifetime_ms,growth,growth_bytes_per_s,stack");
+                       "lifetime_ms,growth,growth_bytes_per_s,stack,moment");
         csv_start(&w, sel, s, out);
         csv_part(&w, &sel->heap, options, growth);
         csv_part(&w, &sel->mapped, options, growth);

@@ -21,6 +21,12 @@ void csv_text(struct str *out, const char *text);
 void csv_number(struct str *out, uint64_t value);
 void csv_signed(struct str *out, int64_t value);
 
+/* A number, or nothing where it is not known. */
+void csv_known(struct str *out, bool known, uint64_t value);
+
+/* Of when the numbers of SEL are: a word of --at, or A..B. */
+void csv_moment(struct str *out, const struct selection *sel);
+
 /* Whole call stacks as one field: "function [file:line]", innermost first, with ';' between.  The writer is to be ended
  * by stack_end. */
 void csv_start(struct stack_writer *w, const struct selection *sel, struct symbols *s, struct str *out);

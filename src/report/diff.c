@@ -74,18 +74,26 @@ static struct select_row difference(const struct select_row *new, const struct s
         };
 }
 
+/* The peak is one of the whole run: beside another moment than the end it is no difference. */
+static struct select_known known_of(const struct selection *const sel[MATCH_SIDES])
+{
+        struct select_known old = select_known(sel[MATCH_OLD]), new = select_known(sel[MATCH_NEW]);
+
+        return (struct select_known){ .calls = old.calls && new.calls, .peak = old.lifetimes && new.lifetimes,
+                                      .temporary = old.temporary && new.temporary, .lifetimes = old.lifetimes && new.lifetimes,
+                                      .end = old.end && new.end };
+}
+
 /* What one of the two moments does not tell did not change. */
 static void forget_unknown(const struct diff *d, struct select_row *change)
 {
-        bool slices = false, peak = false;
-
-        for (int side = 0; side < MATCH_SIDES; side++) {
-                slices |= d->sel[side]->moment == SELECT_OF_TIME;
-                peak |= d->sel[side]->moment == SELECT_OF_PEAK;
-        }
-        if (slices || peak)
-                change->peak_blocks = change->peak_bytes = change->temporary = change->lifetime_ms = 0;
-        if (peak)
+        if (!d->known.peak)
+                change->peak_blocks = change->peak_bytes = 0;
+        if (!d->known.temporary)
+                change->temporary = 0;
+        if (!d->known.lifetimes)
+                change->lifetime_ms = 0;
+        if (!d->known.calls)
                 change->allocs = change->frees = change->alloc_bytes = 0;
 }
 
@@ -193,7 +201,7 @@ static void merge(struct diff *d)
 void diff_make(struct diff *d, const struct selection *const sel[MATCH_SIDES], struct symbols *const s[MATCH_SIDES],
                enum flat_key key)
 {
-        *d = (struct diff){ .sel = { sel[0], sel[1] }, .symbols = { s[0], s[1] } };
+        *d = (struct diff){ .sel = { sel[0], sel[1] }, .symbols = { s[0], s[1] }, .known = known_of(sel) };
         match_start(&d->match, sel, s);
         d->rows = heap_zero((size_t)sel[0]->heap.count + sel[0]->mapped.count + sel[1]->heap.count + sel[1]->mapped.count,
                             sizeof *d->rows);

@@ -52,6 +52,7 @@ struct diff {
         struct match match;
         struct diff_row *rows; /* largest change first; also those that did not change */
         uint32_t count;
+        struct select_known known; /* at both moments; what is not is zero in all changes */
         bool searched; /* both, and at the end: what leaks changed by is known */
 };
 

@@ -22,6 +22,8 @@ static void write_recording(const struct diff *d, enum match_side side, const ch
         json_text(out, m->program);
         json_field(out, ", \"", "pid", m->pid);
         json_field(out, ", \"", "duration_ms", m->duration_ms);
+        str_text(out, ", \"moment\": ");
+        json_moment(d->sel[side], out);
         str_text(out, "},\n");
 }
 
@@ -51,14 +53,15 @@ static void write_totals(const struct diff *d, struct str *out)
         for (uint32_t i = 0; i < d->count; i++)
                 if (LEDGER_KIND_IS_HEAP(d->rows[i].kind))
                         merge_add(&sums, &d->rows[i].change);
-        json_signed_field(out, " \"totals\": {\"", "allocations", sums.allocs);
-        json_signed_field(out, ", \"", "frees", sums.frees);
-        json_signed_field(out, ", \"", "bytes_allocated", sums.alloc_bytes);
-        json_signed_field(out, ", \"", "live_blocks", sums.live_blocks);
-        json_signed_field(out, ", \"", "live_bytes", sums.live_bytes);
-        json_signed_field(out, ", \"", "peak_bytes", sums.peak_bytes);
-        json_signed_field(out, ", \"", "peak_blocks", sums.peak_blocks);
-        json_signed_field(out, ", \"", "temporary", sums.temporary);
+        str_text(out, " \"totals\": {");
+        json_known(out, "\"allocations\": ", d->known.calls, sums.allocs);
+        json_known(out, ", \"frees\": ", d->known.calls, sums.frees);
+        json_known(out, ", \"bytes_allocated\": ", d->known.calls, sums.alloc_bytes);
+        json_known(out, ", \"live_blocks\": ", true, sums.live_blocks);
+        json_known(out, ", \"live_bytes\": ", true, sums.live_bytes);
+        json_known(out, ", \"peak_bytes\": ", d->known.peak, sums.peak_bytes);
+        json_known(out, ", \"peak_blocks\": ", d->known.peak, sums.peak_blocks);
+        json_known(out, ", \"temporary\": ", d->known.temporary, sums.temporary);
         str_text(out, "},\n");
 }
 
@@ -68,7 +71,7 @@ static void write_leaks(const struct diff *d, struct str *out)
 
         diff_leaks(d, sums);
         str_format(out, " \"leaks\": {\"scanned\": %s, ", d->searched ? "true" : "false");
-        json_classes(sums, out);
+        json_classes(d->known.end ? sums : NULL, out);
         str_text(out, "},\n");
 }
 
@@ -77,7 +80,7 @@ static void write_site(const struct diff *d, const struct diff_row *row, struct 
         json_field(out, "{\"", "id", row->site);
         str_format(out, ", \"of\": \"%s\", \"change\": \"%s\"", row->shown == MATCH_NEW ? "new" : "old",
                    diff_change_word(diff_change_of(d, row)));
-        json_site_numbers(&row->change, row->leaks, out);
+        json_site_numbers(&row->change, row->leaks, &d->known, out);
         str_text(out, ", \"kind\": ");
         json_text(out, profile_kind_name(d->sel[row->shown]->profile, row->kind));
         str_text(out, ", \"stack\": ");

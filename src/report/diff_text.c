@@ -232,15 +232,22 @@ void diff_memlog(const struct diff *d, const struct diff_options *options, struc
 
 static void csv_row(const struct diff *d, const struct diff_row *row, struct stack_writer *w)
 {
-        const uint64_t numbers[] = { row->change.live_bytes,  row->change.live_blocks, row->change.peak_bytes,
-                                     row->change.peak_blocks, row->change.alloc_bytes, row->change.allocs,
-                                     row->change.frees,       row->change.temporary };
+        const struct select_row *change = &row->change;
+        const struct select_known *known = &d->known;
 
         csv_text(w->out, diff_change_word(diff_change_of(d, row)));
         csv_text(w->out, profile_kind_name(w->sel->profile, row->kind));
-        for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-                csv_signed(w->out, (int64_t)numbers[i]);
+        csv_signed(w->out, (int64_t)change->live_bytes);
+        csv_signed(w->out, (int64_t)change->live_blocks);
+        csv_known(w->out, known->peak, change->peak_bytes);
+        csv_known(w->out, known->peak, change->peak_blocks);
+        csv_known(w->out, known->calls, change->alloc_bytes);
+        csv_known(w->out, known->calls, change->allocs);
+        csv_known(w->out, known->calls, change->frees);
+        csv_known(w->out, known->temporary, change->temporary);
         csv_stack(w, row->from);
+        csv_moment(w->out, d->sel[MATCH_OLD]);
+        csv_moment(w->out, d->sel[MATCH_NEW]);
         csv_end(w->out);
 }
 
@@ -249,7 +256,7 @@ void diff_csv(const struct diff *d, const struct diff_options *options, struct s
         struct stack_writer w[MATCH_SIDES];
         uint32_t count = 0;
 
-        csv_names(out, "change,kind,live_bytes,live_blocks,peak_bytes,peak_blocks,alloc_bytes,allocs,frees,temporary,stack");
+        csv_names(out, "change,kind,live_bytes,live_blocks,peak_bytes,peak_blocks,alloc_bytes,allocs,frees,temporary,stack,old_moment,new_moment");
         for (int side = 0; side < MATCH_SIDES; side++)
                 csv_start(&w[side], d->sel[side], d->symbols[side], out);
         for (uint32_t i = 0; i < d->count && (!options->limit || count < options->limit); i++) {

@@ -15,11 +15,13 @@
 #include "ledger/ledger.h"
 #include "profile/unseen.h"
 #include "report/errors.h"
+#include "report/merge.h"
 #include "report/residence.h"
 
 struct json {
         const struct selection *sel;
         const struct profile *profile;
+        struct select_known known; /* at the moment */
         struct str *out;
         struct frames frames;
         struct leaks leaks;
@@ -81,6 +83,64 @@ void json_recording(const struct profile *p, struct str *out)
         str_text(out, "},\n");
 }
 
+void json_known(struct str *out, const char *before, bool known, uint64_t value)
+{
+        bool negative = (int64_t)value < 0;
+
+        str_text(out, before);
+        if (!known) {
+                str_text(out, "null");
+                return;
+        }
+        str_text(out, negative ? "-" : "");
+        json_number(out, negative ? -value : value);
+}
+
+/* ---- of when ---- */
+
+static void json_instant(const struct profile *p, const struct moment *m, struct str *out)
+{
+        const struct profile_mark *mark = m->type == MOMENT_MARK ? &p->marks[m->mark] : NULL;
+        struct str word = { 0 };
+
+        moment_word(p, m, &word);
+        str_text(out, "{\"at\": ");
+        json_text(out, mark ? profile_mark_word(mark->type) : m->type == MOMENT_TIME ? "time" : str_get(&word));
+        json_field(out, ", \"", "ms", moment_ms(p, m));
+        if (mark && mark->seq)
+                json_field(out, ", \"", "seq", mark->seq);
+        if (mark) {
+                str_text(out, ", \"label\": ");
+                json_text(out, mark->label);
+        }
+        str_char(out, '}');
+        str_free(&word);
+}
+
+void json_moment(const struct selection *sel, struct str *out)
+{
+        if (sel->moment != SELECT_OF_RANGE) {
+                json_instant(sel->profile, &sel->at, out);
+                return;
+        }
+        str_text(out, "{\"range\": [");
+        json_instant(sel->profile, &sel->from, out);
+        str_text(out, ", ");
+        json_instant(sel->profile, &sel->to, out);
+        str_format(out, "], \"survivors\": %s}", sel->survivors ? "true" : "false");
+}
+
+/* Whether something that began at START and ended at END (0: not) is of SEL's moment. */
+static bool json_is_then(const struct selection *sel, uint64_t start_ms, uint64_t end_ms)
+{
+        bool range = sel->moment == SELECT_OF_RANGE;
+
+        return start_ms <= moment_ms(sel->profile, range ? &sel->to : &sel->at) &&
+               (!range || !end_ms || end_ms >= moment_ms(sel->profile, &sel->from));
+}
+
+/* ---- totals ---- */
+
 void json_total_numbers(const struct profile *p, struct str *out)
 {
         const struct profile_totals *t = &p->totals;
@@ -115,6 +175,48 @@ void json_total_numbers(const struct profile *p, struct str *out)
         json_field(out, ", \"", "lost_events", t->lost_events);
 }
 
+static struct select_row json_sums(const struct select_part *part)
+{
+        struct select_row sums = { 0 };
+
+        for (uint32_t i = 0; i < part->count; i++)
+                merge_add(&sums, &part->rows[i]);
+        return sums;
+}
+
+/* The same at another moment than the end: sums over all sites then, whatever the selection leaves out. */
+static void json_sum_numbers(const struct selection *sel, struct symbols *s, struct str *out)
+{
+        const struct select_request request = { .cost = SELECT_LIVE, .each_site = true, .at = sel->at, .from = sel->from, .to = sel->to,
+                                                .change = sel->change };
+        const struct profile_totals *t = &sel->profile->totals;
+        const struct select_known known = select_known(sel);
+        struct select_row heap, mapped;
+        struct selection all;
+        struct err unused;
+
+        select_make(&all, sel->profile, s, &request, &unused); /* the moment is there: SEL was made of it */
+        heap = json_sums(&all.heap);
+        mapped = json_sums(&all.mapped);
+        json_known(out, "\"allocations\": ", known.calls, heap.allocs);
+        json_known(out, ", \"frees\": ", known.calls, heap.frees);
+        json_known(out, ", \"bytes_allocated\": ", known.calls, heap.alloc_bytes);
+        json_known(out, ", \"live_blocks\": ", true, heap.live_blocks);
+        json_known(out, ", \"live_bytes\": ", true, heap.live_bytes);
+        json_known(out, ",\n  \"peak_bytes\": ", known.peak, t->peak_bytes);
+        json_known(out, ", \"peak_blocks\": ", known.peak, t->peak_blocks);
+        json_known(out, ", \"peak_ms\": ", known.peak, profile_peak_ms(sel->profile));
+        json_known(out, ", \"peak_error_bytes\": ", known.peak, t->peak_error_bytes);
+        str_text(out, ", \"temporary\": null,\n  \"unknown_frees\": null, \"double_frees\": null, \"mismatched\": null");
+        json_known(out, ", \"mmap_live_bytes\": ", true, mapped.live_bytes);
+        json_known(out, ", \"mmap_calls\": ", known.calls, mapped.allocs);
+        json_known(out, ", \"mmap_bytes\": ", known.calls, mapped.alloc_bytes);
+        str_text(out, ", \"rss_peak_bytes\": null,\n  \"truncated_stacks\": null, \"lost_events\": null");
+        select_free(&all);
+}
+
+/* ---- leaks ---- */
+
 static void json_sum(struct str *out, const char *name, const struct leaks_sum *sum)
 {
         str_format(out, "\"%s\": ", name);
@@ -126,7 +228,10 @@ static void json_sum(struct str *out, const char *name, const struct leaks_sum *
 void json_classes(const struct leaks_sum *sums, struct str *out)
 {
         for (uint32_t leak = PROFILE_LEAK_DEFINITE; leak >= PROFILE_LEAK_REACHABLE; leak--) {
-                json_sum(out, profile_leak_word(leak), &sums[leak]);
+                if (sums)
+                        json_sum(out, profile_leak_word(leak), &sums[leak]);
+                else
+                        str_format(out, "\"%s\": null", profile_leak_word(leak));
                 str_text(out, leak > PROFILE_LEAK_REACHABLE ? ", " : "");
         }
 }
@@ -167,24 +272,27 @@ void json_leaks(const struct leaks *l, struct str *out)
         str_char(out, '}');
 }
 
-void json_site_numbers(const struct select_row *row, const struct leaks_sum *leak, struct str *out)
+void json_site_numbers(const struct select_row *row, const struct leaks_sum *leak, const struct select_known *known, struct str *out)
 {
         static const struct leaks_sum none[PROFILE_LEAK_COUNT];
+        const struct leaks_sum *definite, *indirect;
 
         leak = leak ? leak : none;
-        json_signed_field(out, ", \"", "allocations", row->allocs);
-        json_signed_field(out, ", \"", "frees", row->frees);
-        json_signed_field(out, ", \"", "bytes_allocated", row->alloc_bytes);
-        json_signed_field(out, ", \"", "live_blocks", row->live_blocks);
-        json_signed_field(out, ", \"", "live_bytes", row->live_bytes);
-        json_signed_field(out, ", \"", "peak_blocks", row->peak_blocks);
-        json_signed_field(out, ", \"", "peak_bytes", row->peak_bytes);
-        json_signed_field(out, ", \"", "temporary", row->temporary);
-        json_signed_field(out, ", \"", "lifetime_ms", row->lifetime_ms);
-        json_signed_field(out, ", \"", "leaked_blocks", leak[PROFILE_LEAK_DEFINITE].blocks + leak[PROFILE_LEAK_INDIRECT].blocks);
-        json_signed_field(out, ", \"", "leaked_bytes", leak[PROFILE_LEAK_DEFINITE].bytes + leak[PROFILE_LEAK_INDIRECT].bytes);
+        definite = &leak[PROFILE_LEAK_DEFINITE];
+        indirect = &leak[PROFILE_LEAK_INDIRECT];
+        json_known(out, ", \"allocations\": ", known->calls, row->allocs);
+        json_known(out, ", \"frees\": ", known->calls, row->frees);
+        json_known(out, ", \"bytes_allocated\": ", known->calls, row->alloc_bytes);
+        json_known(out, ", \"live_blocks\": ", true, row->live_blocks);
+        json_known(out, ", \"live_bytes\": ", true, row->live_bytes);
+        json_known(out, ", \"peak_blocks\": ", known->peak, row->peak_blocks);
+        json_known(out, ", \"peak_bytes\": ", known->peak, row->peak_bytes);
+        json_known(out, ", \"temporary\": ", known->temporary, row->temporary);
+        json_known(out, ", \"lifetime_ms\": ", known->lifetimes, row->lifetime_ms);
+        json_known(out, ", \"leaked_blocks\": ", known->end, definite->blocks + indirect->blocks);
+        json_known(out, ", \"leaked_bytes\": ", known->end, definite->bytes + indirect->bytes);
         str_text(out, ", \"leak\": {");
-        json_classes(leak, out);
+        json_classes(known->end ? leak : NULL, out);
         str_char(out, '}');
 }
 
@@ -193,7 +301,7 @@ static void json_site(struct json *j, const struct select_row *row)
         struct str *out = j->out;
 
         json_field(out, "{\"", "id", row->site);
-        json_site_numbers(row, leaks_of_site(&j->leaks, row->site), out);
+        json_site_numbers(row, leaks_of_site(&j->leaks, row->site), &j->known, out);
         str_text(out, ", \"kind\": ");
         json_text(out, profile_kind_name(j->profile, row->kind));
         str_text(out, ", \"stack\": ");
@@ -239,7 +347,7 @@ static void json_error(const struct profile *p, const struct profile_error *erro
         str_text(out, "{\"type\": ");
         json_text(out, errors_word(error->type));
         str_format(out, ", \"address\": \"0x%" PRIx64 "\"", error->address);
-        json_field(out, ", \"", "count", error->count);
+        json_known(out, ", \"count\": ", error->count != 0, error->count);
         json_field(out, ", \"", "size", error->size);
         str_text(out, ", \"alloc_stack\": ");
         if (origin)
@@ -264,8 +372,28 @@ void json_errors(const struct profile *p, const uint8_t *skip, struct frames *f,
         }
 }
 
-static void json_thread(struct str *out, const struct profile_thread *thread)
+/* Those that were met then for the first time; how often until then is known of those that were met once. */
+static void json_errors_then(struct json *j)
 {
+        const char *before = "\n  ";
+
+        for (uint32_t i = 0; i < j->profile->error_count; i++) {
+                struct profile_error error = j->profile->errors[i];
+
+                if (!json_is_then(j->sel, error.first_ms, error.first_ms))
+                        continue;
+                error.count = error.count > 1 ? 0 : error.count;
+                str_text(j->out, before);
+                before = ",\n  ";
+                json_error(j->profile, &error, &j->frames, j->out);
+        }
+}
+
+static void json_thread(struct json *j, const struct profile_thread *thread)
+{
+        struct str *out = j->out;
+        bool known = j->known.end;
+
         str_text(out, "{\"tid\": ");
         if (thread->tid)
                 json_number(out, thread->tid);
@@ -273,10 +401,10 @@ static void json_thread(struct str *out, const struct profile_thread *thread)
                 str_text(out, "null");
         str_text(out, ", \"name\": ");
         json_text(out, thread->name);
-        json_field(out, ", \"", "allocations", thread->allocations);
-        json_field(out, ", \"", "bytes_allocated", thread->bytes_allocated);
-        json_field(out, ", \"", "live_blocks", thread->live_blocks);
-        json_field(out, ", \"", "live_bytes", thread->live_bytes);
+        json_known(out, ", \"allocations\": ", known, thread->allocations);
+        json_known(out, ", \"bytes_allocated\": ", known, thread->bytes_allocated);
+        json_known(out, ", \"live_blocks\": ", known, thread->live_blocks);
+        json_known(out, ", \"live_bytes\": ", known, thread->live_bytes);
         json_field(out, ", \"", "start_ms", thread->start_ms);
         if (thread->end_ms)
                 json_field(out, ", \"", "end_ms", thread->end_ms);
@@ -285,7 +413,8 @@ static void json_thread(struct str *out, const struct profile_thread *thread)
         str_char(out, '}');
 }
 
-/* threads[0] stands for what no thread is known of; it is told only when it did something. */
+/* Those that had begun by then, with what they did where that is known.  threads[0] stands for what no thread is known of; it is told
+ * only when it did something. */
 static void json_threads(struct json *j)
 {
         const struct profile *p = j->profile;
@@ -293,11 +422,15 @@ static void json_threads(struct json *j)
 
         str_text(j->out, " \"threads\": [");
         for (uint32_t i = 0; i < p->thread_count; i++) {
-                if (i == 0 && !p->threads[0].allocations && !p->threads[0].live_blocks)
+                const struct profile_thread *thread = &p->threads[i];
+
+                if (i == 0 && (!j->known.end || (!thread->allocations && !thread->live_blocks)))
+                        continue;
+                if (!j->known.end && !json_is_then(j->sel, thread->start_ms, thread->end_ms))
                         continue;
                 str_text(j->out, first ? "\n  " : ",\n  ");
                 first = false;
-                json_thread(j->out, &p->threads[i]);
+                json_thread(j, thread);
         }
         str_text(j->out, "],\n");
 }
@@ -329,7 +462,7 @@ static void json_resources(struct json *j, const struct selection *sel)
                 str_text(j->out, i ? ",\n  {\"type\": " : "\n  {\"type\": ");
                 json_text(j->out, profile_kind_name(j->profile, row->kind));
                 json_field(j->out, ", \"", "id", row->site);
-                json_site_numbers(row, NULL, j->out);
+                json_site_numbers(row, NULL, &j->known, j->out);
                 str_text(j->out, ", \"handles\": ");
                 json_handles(j, sel, row->site);
                 str_text(j->out, ", \"stack\": ");
@@ -382,6 +515,12 @@ static void json_all_leaks(struct json *j, struct symbols *s)
         struct leaks leaks;
         struct err unused;
 
+        if (!j->known.end) {
+                str_text(j->out, " \"leaks\": {\"scanned\": false, ");
+                json_classes(NULL, j->out);
+                str_text(j->out, ",\n  \"suppressed\": null, \"scan\": null, \"reason\": \"leaks are known of the end only\"},\n");
+                return;
+        }
         select_make(&all, j->profile, s, &request, &unused); /* asks for nothing that could be missing */
         leaks_make_usual(&leaks, &all, s);
         str_text(j->out, " \"leaks\": ");
@@ -406,15 +545,17 @@ static void json_kept(const struct residence_part *part, struct str *out)
         str_char(out, '}');
 }
 
-/* What the allocator has resident, at the last look at the mappings; null: there was none. */
-static void json_resident(const struct profile *p, struct str *out)
+/* What the allocator has resident, at the last look at the mappings; null: there was none, or another moment was asked for. */
+static void json_resident(const struct json *j)
 {
+        const struct profile *p = j->profile;
+        struct str *out = j->out;
         const struct residence_part *wasted;
         struct residence_sums sums;
         struct str advice = { 0 };
         bool first = true;
 
-        if (!p->mapping_count) {
+        if (!p->mapping_count || !j->known.end) {
                 str_text(out, " \"resident\": null,\n");
                 return;
         }
@@ -443,20 +584,28 @@ static void json_resident(const struct profile *p, struct str *out)
 
 void json_write(const struct selection *sel, const struct selection *resources, struct symbols *s, struct str *out)
 {
-        struct json j = { .sel = sel, .profile = sel->profile, .out = out };
+        struct json j = { .sel = sel, .profile = sel->profile, .known = select_known(sel), .out = out };
 
         frames_start(&j.frames, sel, s);
         leaks_make_usual(&j.leaks, sel, s);
         json_recording(j.profile, out);
-        str_text(out, " \"totals\": {");
-        json_total_numbers(j.profile, out);
+        str_text(out, " \"moment\": ");
+        json_moment(sel, out);
+        str_text(out, ",\n \"totals\": {");
+        if (j.known.end)
+                json_total_numbers(j.profile, out);
+        else
+                json_sum_numbers(sel, s, out);
         str_text(out, "},\n");
-        json_resident(j.profile, out);
+        json_resident(&j);
         json_all_leaks(&j, s);
         json_sites(&j);
         json_resources(&j, resources);
         str_text(out, " \"errors\": [");
-        json_errors(j.profile, NULL, &j.frames, out);
+        if (j.known.end)
+                json_errors(j.profile, NULL, &j.frames, out);
+        else
+                json_errors_then(&j);
         str_text(out, "],\n \"frames\": [");
         frames_list(&j.frames, true, out);
         str_text(out, "],\n");

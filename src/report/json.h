@@ -13,8 +13,8 @@
 #include "report/select.h"
 #include "symbol/symbol.h"
 
-/* Append the report: totals of the whole recording, the sites of SEL and of RESOURCES (NULL: none), which was asked
- * for resources. */
+/* Append the report: the totals of the recording at SEL's moment, the sites of SEL and of RESOURCES (NULL: none), which was asked
+ * for resources.  All numbers are of that moment, which is named; what is not known of it is null. */
 void json_write(const struct selection *sel, const struct selection *resources, struct symbols *s, struct str *out);
 
 /* Parts that other reports have, too. */
@@ -22,19 +22,25 @@ void json_write(const struct selection *sel, const struct selection *resources, 
 /* Append the begin: what was recorded, what of it was not seen, and how it ended. */
 void json_recording(const struct profile *p, struct str *out);
 
-/* Append the totals, as fields of an object. */
+/* Append BEFORE and a signed number, or null where it is not known. */
+void json_known(struct str *out, const char *before, bool known, uint64_t value);
+
+/* Append of when the numbers of SEL are: {"at": "peak", "ms": 12}, {"range": [{...}, {...}], "survivors": true}. */
+void json_moment(const struct selection *sel, struct str *out);
+
+/* Append the totals of the whole recording, as fields of an object. */
 void json_total_numbers(const struct profile *p, struct str *out);
 
 /* Append the numbers of a site, from ", \"allocations\"" on.  LEAK: by class; NULL: all zero. */
-void json_site_numbers(const struct select_row *row, const struct leaks_sum *leak, struct str *out);
+void json_site_numbers(const struct select_row *row, const struct leaks_sum *leak, const struct select_known *known, struct str *out);
 
-/* Append the sums of all classes, as fields of an object. */
+/* Append the sums of all classes, as fields of an object; NULL: they are not known. */
 void json_classes(const struct leaks_sum *sums, struct str *out);
 
 /* Append the object behind "leaks". */
 void json_leaks(const struct leaks *l, struct str *out);
 
-/* Append the wrong releases of P but those marked in SKIP (NULL: none), as members of a list. */
+/* Append the wrong releases of P but those marked in SKIP (NULL: none), as members of a list.  Stacks are those of F. */
 void json_errors(const struct profile *p, const uint8_t *skip, struct frames *f, struct str *out);
 
 #endif

@@ -118,10 +118,11 @@ static void document_blocks(struct leaks_document *d, uint32_t site)
 static void document_site(struct leaks_document *d, const struct leaks_row *row)
 {
         const struct select_row *stack = row->stack;
+        const struct select_known known = select_known(d->l->sel);
 
         json_field(d->out, "{\"", "id", stack->site);
         str_format(d->out, ", \"class\": \"%s\"", profile_leak_word(row->leak));
-        json_site_numbers(stack, leaks_of_site(d->l, stack->site), d->out);
+        json_site_numbers(stack, leaks_of_site(d->l, stack->site), &known, d->out);
         document_hanging(d, &row->hanging);
         json_field(d->out, ", \"", "age_ms", leaks_age(d->p, row->birth_ms));
         str_text(d->out, ", \"growth\": ");
@@ -191,6 +192,9 @@ void leaks_json(const struct leaks *l, struct symbols *s, const struct leaks_opt
         if (o->blocks && l->scan)
                 document_order(&d);
         json_recording(d.p, out);
+        str_text(out, " \"moment\": ");
+        json_moment(l->sel, out);
+        str_text(out, ",\n");
         str_text(out, " \"leaks\": ");
         json_leaks(l, out);
         str_text(out, ",\n");

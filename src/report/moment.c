@@ -6,6 +6,7 @@
  */
 #include "report/moment.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -189,6 +190,37 @@ void moment_name(const struct profile *p, const struct moment *m, struct str *ou
                 mark_name(&p->marks[m->mark], out);
         else
                 str_text(out, names[m->type]);
+}
+
+uint64_t moment_ms(const struct profile *p, const struct moment *m)
+{
+        uint64_t end = p->meta.duration_ms;
+
+        if (m->type == MOMENT_PEAK)
+                return profile_peak_ms(p);
+        if (m->type == MOMENT_NONE || m->type == MOMENT_END)
+                return end;
+        return end && m->ms > end ? end : m->ms;
+}
+
+void moment_word(const struct profile *p, const struct moment *m, struct str *out)
+{
+        static const char *const words[] = { [MOMENT_NONE] = "end", [MOMENT_START] = "start", [MOMENT_PEAK] = "peak", [MOMENT_END] = "end" };
+        uint32_t number = 0;
+
+        if (m->type == MOMENT_TIME) {
+                str_format(out, "%" PRIu64 "ms", moment_ms(p, m));
+        } else if (m->type != MOMENT_MARK) {
+                str_text(out, words[m->type]);
+        } else if (p->marks[m->mark].seq) {
+                str_format(out, "%" PRIu32, p->marks[m->mark].seq);
+        } else {
+                for (uint32_t i = 0; i <= m->mark; i++)
+                        number += is_named(&p->marks[i]) && strcmp(p->marks[i].label, p->marks[m->mark].label) == 0;
+                str_text(out, p->marks[m->mark].label);
+                if (number > 1)
+                        str_format(out, ":%" PRIu32, number);
+        }
 }
 
 const char *moment_split(const char *operand)

@@ -48,6 +48,12 @@ bool moment_range(const struct profile *p, const char *words, struct moment *fro
 /* Append "the start", "the peak", "the end", "1.5 s", "snapshot 2 (label)", "tag label" */
 void moment_name(const struct profile *p, const struct moment *m, struct str *out);
 
+/* When that is: within the recording, also for the start, the peak and the end. */
+uint64_t moment_ms(const struct profile *p, const struct moment *m);
+
+/* Append the word that finds it again: "end", "peak", "1500ms", "2", "loaded", "loaded:2". */
+void moment_word(const struct profile *p, const struct moment *m, struct str *out);
+
 /* The last '@' of "FILE@WHEN", behind which the word begins; NULL when there is none, or when OPERAND as a whole is an
  * existing file. */
 const char *moment_split(const char *operand);

@@ -83,6 +83,14 @@ static void select_name(struct selection *sel, const struct select_request *r)
                          live && sel->moment == SELECT_OF_PEAK ? "live at the peak" : select_costs[r->cost].heading);
 }
 
+struct select_known select_known(const struct selection *sel)
+{
+        bool run = sel->moment == SELECT_OF_RUN, threads = sel->moment == SELECT_OF_THREADS, peak = sel->moment == SELECT_OF_PEAK;
+
+        return (struct select_known){ .calls = !peak, .peak = run || peak, .temporary = run || threads, .lifetimes = run,
+                                      .end = run || threads };
+}
+
 bool select_counts(enum select_cost cost)
 {
         return select_costs[cost].counts;
@@ -364,7 +372,7 @@ bool select_make(struct selection *sel, const struct profile *p, struct symbols 
 
         *sel = (struct selection){
                 .profile = p, .cost = r->cost, .node_count = p->node_count, .wrappers = r->wrappers, .progress = r->progress,
-                .columns = r->columns
+                .columns = r->columns, .at = r->at, .from = r->from, .to = r->to, .change = r->change
         };
         select_name(sel, r);
         if (!select_possible(r, p, e))

@@ -38,7 +38,7 @@ enum select_cost {
 enum select_moment {
         SELECT_OF_RUN,
         SELECT_OF_THREADS, /* some threads only: their peak is not known */
-        SELECT_OF_PEAK,    /* live is what was live at the peak; the rest is of the run */
+        SELECT_OF_PEAK,    /* live is what was live at the peak; the rest is of the run, and select_known() false */
         SELECT_OF_TIME,    /* live then; calls until then.  Peak, temporaries, lifetimes are not known */
         SELECT_OF_RANGE    /* calls between; live is how much more is live, or what survived.  As above */
 };
@@ -79,6 +79,8 @@ struct selection {
         const struct profile *profile;
         enum select_cost cost;
         enum select_moment moment;
+        struct moment at, from, to; /* of the request */
+        bool change;                /* of the request */
         char when[128];   /* "1.5 s", "1.5 s to 2.0 s", "tag loaded", or empty */
         char heading[192]; /* what the chosen numbers are */
         bool survivors;    /* of a range between marks: live is what was allocated in it and is still live at its end */
@@ -100,6 +102,16 @@ void select_free(struct selection *sel);
 /* Shares, order and threshold go by this. */
 int64_t select_weight(const struct selection *sel, uint64_t bytes, uint64_t count);
 bool select_counts(enum select_cost cost);
+
+/* Which numbers of a selection's rows are of its moment, besides the live ones. */
+struct select_known {
+        bool calls;     /* allocs, frees, alloc_bytes */
+        bool peak;
+        bool temporary;
+        bool lifetimes;
+        bool end;       /* what is known of the end, or of the run as a whole: leaks, wrong releases, threads */
+};
+struct select_known select_known(const struct selection *sel);
 
 /* By site of the profile: 1 where it is part of a row of PART.  To be freed. */
 uint8_t *select_sites(const struct selection *sel, const struct select_part *part);

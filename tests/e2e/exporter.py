@@ -42,8 +42,16 @@ class Exporter:
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
+    def filled(self, *options):
+        """The report; what is not known of the peak is of the run, and of other moments 0."""
+        report = self.report(*options)
+        run = {s["id"]: s for s in self.report()["sites"]} if options == ("--at", "peak") else {}
+        for site in report["sites"]:
+            site.update({k: run.get(site["id"], {}).get(k, 0) for k, v in site.items() if v is None})
+        return report
+
     def sites(self, *options):
-        return [s for s in self.report(*options)["sites"] if s["kind"] not in ("mmap", "mremap")]
+        return [s for s in self.filled(*options)["sites"] if s["kind"] not in ("mmap", "mremap")]
 
     def totals(self, *options):
         """By cost, over the heap."""
@@ -52,7 +60,7 @@ class Exporter:
 
     def stacks(self, cost, *options):
         """Names from the outermost function to the innermost, with the cost: start code left out."""
-        report, stacks = self.report(*options), Counter()
+        report, stacks = self.filled(*options), Counter()
         for site in report["sites"]:
             if site["kind"] in ("mmap", "mremap") or not site[COSTS[cost]]:
                 continue

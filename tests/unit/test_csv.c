@@ -44,8 +44,8 @@ TEST(one_line_per_stack_in_the_order_of_the_key_heap_first)
         forge_usual(&p);
         text = table(&p, (struct select_request){ .cost = SELECT_LIVE }, 0, &out);
         has_text(text, "site,kind,live_bytes,live_blocks,peak_bytes,peak_blocks,alloc_bytes,allocs,frees,temporary,lifetime_ms,"
-                       "growth,growth_bytes_per_s,stack\r\n1,malloc,600,6,0,0,600,6,0,0,0,,,\"parse [/src/a.c:10];load [/src/l.c:7];main [/src/m.c:1]\"\r\n");
-        has_text(text, "\r\n5,malloc,3,3,0,0,3,3,0,0,0,,,\"small [/src/s.c:5];main [/src/m.c:3]\"\r\n7,mmap,4096,1,");
+                       "growth,growth_bytes_per_s,stack,moment\r\n1,malloc,600,6,0,0,600,6,0,0,0,,,\"parse [/src/a.c:10];load [/src/l.c:7];main [/src/m.c:1]\",end\r\n");
+        has_text(text, "\r\n5,malloc,3,3,0,0,3,3,0,0,0,,,\"small [/src/s.c:5];main [/src/m.c:3]\",end\r\n7,mmap,4096,1,");
         text = table(&p, (struct select_request){ .cost = SELECT_LIVE }, 1, &out);
         is_true(!strstr(text, "\r\n3,"));
         has_text(text, "\r\n7,mmap,");
@@ -83,8 +83,8 @@ TEST(names_with_quotes_and_commas_stay_one_field_also_where_they_are_copied)
         forge_site(&p, forge_node(&p, outer, 0x200, m), LEDGER_KIND_MALLOC, 2, 1);
         forge_site(&p, forge_node(&p, outer, 0x300, m), LEDGER_KIND_MALLOC, 1, 1);
         table(&p, (struct select_request){ .cost = SELECT_LIVE }, 0, &out);
-        has_text(str_get(&out), ",\"f;operator\"\"\"\" _kb(a, b)\"\r\n");
-        has_text(str_get(&out), ",\"g;operator\"\"\"\" _kb(a, b)\"\r\n");
+        has_text(str_get(&out), ",\"f;operator\"\"\"\" _kb(a, b)\",end\r\n");
+        has_text(str_get(&out), ",\"g;operator\"\"\"\" _kb(a, b)\",end\r\n");
         str_free(&out);
         profile_free(&p);
 }
@@ -101,7 +101,7 @@ TEST(stacks_that_have_nothing_of_the_cost_are_there_too)
         forge_site(&p, forge_node(&p, 0, 0x100, m), LEDGER_KIND_MALLOC, 0, 0);
         p.sites[p.site_count - 1].allocs = p.sites[p.site_count - 1].frees = 7;
         table(&p, (struct select_request){ .cost = SELECT_LIVE }, 0, &out);
-        has_text(str_get(&out), ",malloc,0,0,0,0,0,7,7,0,0,,,\"freed\"\r\n");
+        has_text(str_get(&out), ",malloc,0,0,0,0,0,7,7,0,0,,,\"freed\",end\r\n");
         str_free(&out);
         profile_free(&p);
 }

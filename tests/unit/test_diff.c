@@ -200,8 +200,8 @@ TEST(memlog_and_csv_are_signed)
                                "-33\n\told_only\t(/bin/p)\t/src/p.c:31\n\tmain\t(/bin/p)\t/src/p.c:2\n");
         str_clear(&out);
         diff_csv(&q.d, &(struct diff_options){ { "a", "b" }, 0, 0 }, &out);
-        has_text(str_get(&out), "\r\ngrown,malloc,400,0,0,0,400,0,0,0,\"grow [/src/p.c:12];main [/src/p.c:3]\"\r\n");
-        has_text(str_get(&out), "\r\ngone,calloc,-33,-1,0,0,-33,-1,0,0,\"old_only [/src/p.c:31];main [/src/p.c:2]\"\r\n");
+        has_text(str_get(&out), "\r\ngrown,malloc,400,0,0,0,400,0,0,0,\"grow [/src/p.c:12];main [/src/p.c:3]\",end,end\r\n");
+        has_text(str_get(&out), "\r\ngone,calloc,-33,-1,0,0,-33,-1,0,0,\"old_only [/src/p.c:31];main [/src/p.c:2]\",end,end\r\n");
         is_true(!strstr(str_get(&out), "keep"));
         end(&q);
         str_free(&out);
