@@ -133,11 +133,12 @@ static void put_modules(struct sqlite_parts *m)
 /* What the allocator does with it; NULL: it is not the allocator's. */
 static void put_kept(struct sqlite_parts *m, const struct residence_part *part)
 {
-        const uint64_t numbers[] = { part->blocks, part->live_bytes, part->overhead_bytes, part->free_bytes, part->whole_bytes };
+        const uint64_t numbers[] = { part->blocks, part->live_bytes, part->overhead_bytes, part->free_bytes };
 
         rows_text(&m->rows, part->keeper ? profile_keeper_word(part->keeper) : NULL);
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
                 rows_known(&m->rows, numbers[i], part->keeper != PROFILE_KEEPER_NONE);
+        rows_known(&m->rows, part->whole_bytes, part->keeper != PROFILE_KEEPER_NONE && !part->guessed);
 }
 
 static void put_mappings(struct sqlite_parts *m)

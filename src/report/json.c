@@ -541,7 +541,10 @@ static void json_kept(const struct residence_part *part, struct str *out)
         json_field(out, ", \"", "live_bytes", part->live_bytes);
         json_field(out, ", \"", "overhead_bytes", part->overhead_bytes);
         json_field(out, ", \"", "free_bytes", part->free_bytes);
-        json_field(out, ", \"", "whole_page_bytes", part->whole_bytes);
+        if (part->guessed)
+                str_text(out, ", \"whole_page_bytes\": null");
+        else
+                json_field(out, ", \"", "whole_page_bytes", part->whole_bytes);
         str_char(out, '}');
 }
 
@@ -564,7 +567,7 @@ static void json_resident(const struct json *j)
         json_field(out, " \"resident\": {\"", "ms", p->totals.mappings_ms);
         json_field(out, ", \"", "rss_bytes", sums.rss_bytes);
         json_field(out, ", \"", "free_bytes", sums.free_bytes);
-        str_text(out, ", \"advice\": ");
+        str_format(out, ", \"estimate\": %s, \"advice\": ", sums.guessed ? "true" : "false");
         if (wasted)
                 residence_advice(wasted, &advice);
         if (wasted)

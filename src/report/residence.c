@@ -21,6 +21,11 @@
 
 /* ---- blocks ---- */
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+        return a < b ? a : b;
+}
+
 static uint64_t round_up(uint64_t n, uint64_t to)
 {
         return (n + to - 1) / to * to;
@@ -102,6 +107,7 @@ static void share_out(struct residence *r, const struct residence_part *part, st
         double before = (double)r->unknown_before / all,
                after = before + (double)part->rss_bytes / all;
 
+        *c = (struct content){ 0 };
         before = before < 1 ? before : 1;
         after = after < 1 ? after : 1;
         if (part->keeper == PROFILE_KEEPER_CHUNK) {
@@ -114,7 +120,6 @@ static void share_out(struct residence *r, const struct residence_part *part, st
         c->bytes = (uint64_t)((double)r->unknown_live * after) -
                    (uint64_t)((double)r->unknown_live * before);
         c->taken = c->bytes + RESIDENCE_HEADER * c->blocks;
-        c->whole = part->bytes;
 }
 
 /* ---- whose a mapping is ---- */
@@ -218,13 +223,44 @@ static void find_serving(struct residence *r)
         }
 }
 
-/* A look at a running process has no blocks. */
+/* The list of blocks is that of the end.  The mappings are, when they were looked at while the
+ * process waited there for the search; otherwise they may be old, and blocks that were freed since
+ * would seem to have been free. */
+static bool is_of_one_moment(const struct profile *p)
+{
+        const struct profile_scan *scan = profile_scanned(p);
+
+        return scan && (scan->when == PROFILE_SCAN_EXIT || scan->when == PROFILE_SCAN_EXEC) &&
+               (p->block_count || !p->totals.live_blocks);
+}
+
+/* What was live when the mappings were looked at: a slice is cut then, too.  Where it was dropped,
+ * the larger of its neighbours. */
+static void find_live(struct residence *r)
+{
+        const struct profile *p = r->p;
+        const struct profile_slice *s = p->slices;
+        uint32_t i = 0;
+
+        r->unknown_blocks = p->totals.live_blocks;
+        r->unknown_live = p->totals.live_bytes;
+        if (!p->slice_count)
+                return;
+        while (i + 1 < p->slice_count && s[i].ms < p->totals.mappings_ms)
+                i++;
+        if (i && s[i].ms != p->totals.mappings_ms && s[i - 1].live_bytes > s[i].live_bytes)
+                i--;
+        r->unknown_blocks = s[i].live_blocks;
+        r->unknown_live = s[i].live_bytes;
+}
+
 static void find_unknown(struct residence *r)
 {
         const struct profile *p = r->p;
         uint64_t chunks = 0;
 
-        if (p->block_count || !p->totals.live_blocks)
+        r->guessed = !is_of_one_moment(p);
+        if (!r->guessed)
                 return;
         for (uint32_t i = 0; i < p->mapping_count; i++) {
                 uint32_t keeper = keeper_of(r, i, region_in(r, &p->mappings[i]));
@@ -235,8 +271,8 @@ static void find_unknown(struct residence *r)
                         r->unknown_rss += p->mappings[i].rss_bytes;
         }
         r->region = 0;
-        r->unknown_blocks = p->totals.live_blocks;
-        r->unknown_live = p->totals.live_bytes > chunks ? p->totals.live_bytes - chunks : 0;
+        find_live(r);
+        r->unknown_live -= least(r->unknown_live, chunks);
 }
 
 void residence_start(struct residence *r, const struct profile *p)
@@ -255,11 +291,6 @@ void residence_end(struct residence *r)
 {
         free(r->regions);
         *r = (struct residence){ 0 };
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-        return a < b ? a : b;
 }
 
 /* Pages that are not resident are among those without a block. */
@@ -296,6 +327,7 @@ bool residence_next(struct residence *r, struct residence_part *out,
                 r->block++;
         *out = (struct residence_part){ .keeper = keeper_of(r, r->mapping++, *region),
                                         .mappings = 1,
+                                        .guessed = r->guessed,
                                         .bytes = m->end - m->start,
                                         .rss_bytes = m->rss_bytes };
         block = r->block;
@@ -305,7 +337,7 @@ bool residence_next(struct residence *r, struct residence_part *out,
                 r->block = block;
                 c = look_into(r, m, out->keeper);
         }
-        if (out->keeper && r->unknown_blocks)
+        if (out->keeper && r->guessed)
                 share_out(r, out, &c);
         divide(out, &c);
         return true;
@@ -316,6 +348,7 @@ bool residence_next(struct residence *r, struct residence_part *out,
 static void add_part(struct residence_part *to, const struct residence_part *part)
 {
         to->keeper = part->keeper;
+        to->guessed = part->guessed;
         to->mappings += part->mappings;
         to->bytes += part->bytes;
         to->rss_bytes += part->rss_bytes;
@@ -335,8 +368,8 @@ void residence_sum(const struct profile *p, struct residence_sums *out)
         struct residence_part part;
         struct residence r;
 
-        *out = (struct residence_sums){ 0 };
         residence_start(&r, p);
+        *out = (struct residence_sums){ .guessed = r.guessed };
         while (residence_next(&r, &part, &region)) {
                 if (residence_is_ours(&p->mappings[r.mapping - 1]))
                         continue;
@@ -363,6 +396,10 @@ const struct residence_part *residence_wasted(const struct residence_sums *s)
 /* malloc_trim() gives back whole pages, in all arenas. */
 static void advise_trim(const struct residence_part *part, struct str *out)
 {
+        if (part->guessed) {
+                str_text(out, "malloc_trim(0) gives back what is in whole pages");
+                return;
+        }
         if (part->whole_bytes < part->free_bytes / 2) {
                 str_text(out,
                          "it lies between live blocks (fragmentation); malloc_trim(0) gives back ");

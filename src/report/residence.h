@@ -20,6 +20,7 @@
 struct residence_part {
         uint32_t keeper; /* enum profile_keeper */
         uint32_t mappings;
+        bool guessed; /* how blocks lie in it is not known; nothing is in whole pages then */
         uint64_t bytes, rss_bytes;
         uint64_t blocks, live_bytes; /* as the program asked for them */
         uint64_t used_bytes; /* of live_bytes: resident */
@@ -38,7 +39,8 @@ struct residence {
         uint64_t block;
         uint32_t other; /* keeper of an allocator other than the C library's; NONE: that serves */
         uint64_t serves_from, serves_to; /* the code of malloc */
-        /* P has no list of its blocks: what is to be shared out among ... */
+        bool guessed; /* P has no list of the blocks at that moment ... */
+        /* ... but knows how much they were: to be shared out among ... */
         uint64_t unknown_live, unknown_blocks;
         /* ... so much resident memory, of which so much was walked over. */
         uint64_t unknown_rss, unknown_before;
@@ -55,6 +57,7 @@ bool residence_next(struct residence *r, struct residence_part *out,
 /* ---- all of them ---- */
 
 struct residence_sums {
+        bool guessed;
         uint64_t rss_bytes; /* of the process, without seep */
         uint64_t free_bytes, whole_bytes;
         struct residence_part parts[PROFILE_KEEPER_COUNT]; /* [0] is empty */

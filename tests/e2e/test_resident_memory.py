@@ -129,3 +129,12 @@ def test_mappings_of_the_program_where_blocks_were_are_its_own(recorder, compile
     seen = recorder.record(compiler.build(str(source), flags=FLAGS))
     assert resident(seen)[0]["free_bytes"] < MIB
     assert sum(rss_of(pages.page_of(seen.profile.path).one, "mmap").values()) >= 32 * MIB
+
+
+@pytest.mark.parametrize("options", [["--no-leak-scan"], ["--sample=64K"]])
+def test_what_was_freed_since_the_last_look_was_not_free(arenas, recorder, options):
+    """Without a look at the end: whatever the moment of the last one is, live and free are of it."""
+    found, kinds = resident(recorder.record(arenas, "0", "48", "pinned", options=options))
+    assert found["estimate"]
+    assert all(part["whole_page_bytes"] is None for part in kinds.values())
+    assert sum(part["live_bytes"] + part["free_bytes"] for part in kinds.values()) <= found["rss_bytes"]

@@ -12,6 +12,7 @@
 
 #define MIB (1ull << 20)
 #define RW (PROFILE_MAPPING_READ | PROFILE_MAPPING_WRITE)
+#define KEPT(name) (RW | PROFILE_MAPPING_KEPT(PROFILE_KEEPER_##name))
 #define HEAP_AT (64 * MIB * 1000)
 #define ELSEWHERE (64 * MIB * 2000 + 4096)
 
@@ -40,11 +41,19 @@ static void put_block(struct profile *p, uint64_t address, uint64_t size)
         p->totals.live_bytes += size;
 }
 
-static struct residence_sums sums_of(const struct profile *p)
+/* As looked at while the process waited at its end. */
+static struct residence_sums sums_of(struct profile *p)
 {
+        struct profile_scan scan = { .when = PROFILE_SCAN_EXIT, .trouble = (char[]){ "" } };
         struct residence_sums s;
 
+        p->scans = &scan;
+        p->scan_count = 1;
+        p->verdict_count = p->block_count;
         residence_sum(p, &s);
+        p->scans = NULL;
+        p->scan_count = 0;
+        p->verdict_count = 0;
         return s;
 }
 
@@ -54,7 +63,7 @@ TEST(what_is_resident_is_live_overhead_or_free)
         struct residence_sums s;
         const struct residence_part *k;
 
-        put_mapping(&p, mapping(HEAP_AT, MIB, RW | PROFILE_MAPPING_KEPT(PROFILE_KEEPER_ARENA), ""));
+        put_mapping(&p, mapping(HEAP_AT, MIB, KEPT(ARENA), ""));
         put_mapping(&p, mapping(ELSEWHERE, 8 * MIB, RW, ""));
         p.mappings[0].rss_bytes -= 4 * 4096;
         put_block(&p, HEAP_AT + 16 * 4096 + 16, 1000);
@@ -83,7 +92,7 @@ TEST(a_block_with_a_mapping_of_its_own_leaves_nothing_free)
         put_mapping(&p, mapping(ELSEWHERE, MIB + 4096, RW,
                                 "")); /* nobody could read it: the block tells */
         put_mapping(&p, mapping(ELSEWHERE + 16 * MIB, 2 * MIB,
-                                RW | PROFILE_MAPPING_KEPT(PROFILE_KEEPER_CHUNK), ""));
+                                KEPT(CHUNK), ""));
         put_block(&p, ELSEWHERE + 16, MIB);
         put_block(&p, ELSEWHERE + 16 * MIB + 16, MIB - 16);
         s = sums_of(&p);
@@ -107,7 +116,7 @@ TEST(a_heap_that_nobody_could_read_is_known_by_its_place)
         is_equal(sums_of(&p).free_bytes, 0);
         p.mappings[1].end += 4096;
         put_mapping(&p, mapping(HEAP_AT + 65 * MIB, MIB,
-                                RW | PROFILE_MAPPING_KEPT(PROFILE_KEEPER_JEMALLOC), ""));
+                                KEPT(JEMALLOC), ""));
         is_equal(sums_of(&p).parts[PROFILE_KEEPER_ARENA].mappings, 0); /* glibc does not serve */
         profile_free(&p);
 }
@@ -130,35 +139,43 @@ TEST(memory_of_the_program_where_an_allocator_had_some_is_the_programs)
                     mapping(0x8000, 0x2000,
                             PROFILE_MAPPING_READ | PROFILE_MAPPING_EXECUTE | PROFILE_MAPPING_SERVES,
                             "/lib/libjemalloc.so"));
-        put_mapping(&p, mapping(ELSEWHERE, MIB, RW | PROFILE_MAPPING_KEPT(PROFILE_KEEPER_JEMALLOC),
+        put_mapping(&p, mapping(ELSEWHERE, MIB, KEPT(JEMALLOC),
                                 ""));
         is_equal(sums_of(&p).free_bytes, 0);
         region.site = 2; /* mapped by malloc itself */
         is_equal(sums_of(&p).parts[PROFILE_KEEPER_JEMALLOC].free_bytes, MIB);
         p.mappings[1].flags = RW; /* its books: no block was ever in it */
         put_mapping(&p, mapping(ELSEWHERE + 2 * MIB, MIB,
-                                RW | PROFILE_MAPPING_KEPT(PROFILE_KEEPER_JEMALLOC), ""));
+                                KEPT(JEMALLOC), ""));
         is_equal(sums_of(&p).parts[PROFILE_KEEPER_JEMALLOC].free_bytes, 2 * MIB);
         p = (struct profile){ .mappings = p.mappings, .mapping_count = p.mapping_count };
         profile_free(&p);
 }
 
-TEST(without_a_list_of_blocks_each_mapping_gets_its_share)
+/* Blocks that were freed since the last look were not free then. */
+TEST(without_a_look_at_the_end_each_mapping_gets_its_share_of_what_was_live)
 {
-        struct profile p = { .totals = { .live_blocks = 11, .live_bytes = 3 * MIB } };
+        struct profile_slice slices[] = { { .ms = 5, .live_bytes = 1 },
+                                          { .ms = 7, .live_blocks = 11, .live_bytes = 3 * MIB },
+                                          { .ms = 9 } };
+        struct profile p = { .slices = slices, .slice_count = 3, .totals = { .mappings_ms = 7 } };
         struct residence_sums s;
 
-        put_mapping(&p,
-                    mapping(HEAP_AT, 3 * MIB, RW | PROFILE_MAPPING_KEPT(PROFILE_KEEPER_ARENA), ""));
-        put_mapping(&p, mapping(HEAP_AT + 64 * MIB, MIB,
-                                RW | PROFILE_MAPPING_KEPT(PROFILE_KEEPER_ARENA), ""));
-        put_mapping(&p,
-                    mapping(ELSEWHERE, MIB, RW | PROFILE_MAPPING_KEPT(PROFILE_KEEPER_CHUNK), ""));
-        s = sums_of(&p);
-        is_equal(s.parts[PROFILE_KEEPER_CHUNK].live_bytes, MIB);
-        is_equal(s.parts[PROFILE_KEEPER_ARENA].live_bytes, 2 * MIB);
-        is_equal(s.parts[PROFILE_KEEPER_ARENA].blocks, 11);
-        is_equal(s.free_bytes, 2 * MIB - 12 * 11);
+        put_mapping(&p, mapping(HEAP_AT, 3 * MIB, KEPT(ARENA), ""));
+        put_mapping(&p, mapping(HEAP_AT + 64 * MIB, MIB, KEPT(ARENA), ""));
+        put_mapping(&p, mapping(ELSEWHERE, MIB, KEPT(CHUNK), ""));
+        for (uint64_t ms = 6; ms <= 8; ms++) { /* 6 and 8: between two slices */
+                p.totals.mappings_ms = ms;
+                residence_sum(&p, &s);
+                is_true(s.guessed);
+                is_equal(s.parts[PROFILE_KEEPER_CHUNK].live_bytes, MIB);
+                is_equal(s.parts[PROFILE_KEEPER_ARENA].live_bytes, 2 * MIB);
+                is_equal(s.parts[PROFILE_KEEPER_ARENA].blocks, 11);
+                is_equal(s.free_bytes, 2 * MIB - 12 * 11);
+                is_equal(s.whole_bytes, 0);
+        }
+        p.slices = NULL;
+        p.slice_count = 0;
         profile_free(&p);
 }
 
@@ -193,5 +210,5 @@ TAP_MAIN(what_is_resident_is_live_overhead_or_free,
          a_block_with_a_mapping_of_its_own_leaves_nothing_free,
          a_heap_that_nobody_could_read_is_known_by_its_place,
          memory_of_the_program_where_an_allocator_had_some_is_the_programs,
-         without_a_list_of_blocks_each_mapping_gets_its_share,
+         without_a_look_at_the_end_each_mapping_gets_its_share_of_what_was_live,
          the_advice_is_about_the_allocator_that_keeps_the_memory)
