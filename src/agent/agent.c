@@ -10,6 +10,7 @@
 #include "agent/arena.h"
 #include "agent/attend.h"
 #include "agent/bytes.h"
+#include "agent/environment.h"
 #include "agent/fatal.h"
 #include "agent/hello.h"
 #include "agent/journal.h"
@@ -36,6 +37,7 @@ static volatile uint32_t gate_at_rest;
 struct agent agent = { .gate = &gate_at_rest };
 
 static char session[256];
+static bool invited; /* by the environment, not by the tool that we started */
 
 /* What is known of the variable being read. */
 struct search {
@@ -162,9 +164,14 @@ static bool open_gate(void)
 
 static bool find_session(uint64_t mask)
 {
-        if (!read_session(WIRE_SESSION_ENV "=", session, sizeof session) && !attend_start(session, sizeof session, mask))
+        bool named = read_session(WIRE_SESSION_ENV "=", session, sizeof session);
+
+        if (!named && !attend_start(session, sizeof session, mask))
                 return false;
-        return parse_session(session);
+        if (!parse_session(session))
+                return false;
+        invited = named;
+        return true;
 }
 
 static bool start_recording(uint64_t mask)
@@ -181,6 +188,7 @@ static bool start_recording(uint64_t mask)
                 return false;
         describe(agent.head);
         agent.stack_start = read_stack_start();
+        real_find_loader();
         agent.spread = !real_is_glibc();
         agent.head->own_malloc = real_is_bypassed();
         agent.head->allocator = (uint64_t)real.malloc_;
@@ -248,7 +256,14 @@ void agent_stop(enum ledger_stop reason)
         *agent.gate = GATE_OFF;
 }
 
-__attribute__((constructor)) static void agent_constructor(void)
+/* glibc tells constructors what it will tell main(); in musl the environment is where the program finds it. */
+__attribute__((constructor)) static void agent_constructor(int argc, char **argv, char **env)
 {
+        (void)argc;
+        (void)argv;
         agent_on();
+        if (!real.gnu_get_libc_version)
+                env = environment_now();
+        if (invited && env)
+                environment_hide(env, session);
 }

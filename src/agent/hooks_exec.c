@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks_exec.c -- the program becomes another one: what it lost must be found before.
+ * hooks_exec.c -- the program becomes another one, or starts one: what it lost must be found before, and the other one is
+ * recorded too.
  *
  * Room:   inside; called by the program, also in children of vfork, which share our memory.
  * Keeps:  a file that is not there is no end of the program: no search then.  One that turns out not to be executable costs a search
- *         in vain.
+ *         in vain.  The environment of the new program lies in the frame of the hook, which a search reads: it is made behind
+ *         the search.
  */
 #include <stdarg.h>
 
 #include "agent/agent.h"
+#include "agent/environment.h"
 #include "agent/hook.h"
 #include "agent/real.h"
 #include "agent/scan.h"
@@ -25,6 +28,8 @@ int hook_execveat(int fd, const char *path, char *const *argv, char *const *env,
 int hook_execl(const char *path, const char *word, ...) HOOK("execl");
 int hook_execlp(const char *file, const char *word, ...) HOOK("execlp");
 int hook_execle(const char *path, const char *word, ...) HOOK("execle");
+int hook_system(const char *command) HOOK("system");
+int hook_wordexp(const char *words, void *out, int flags) HOOK("wordexp");
 
 #define MAY_EXECUTE 1
 
@@ -46,41 +51,41 @@ static bool has_slash(const char *file)
                         SCAN_ASK(LEDGER_SCAN_EXEC);                            \
         } while (0)
 
+#define FOR_EXEC(env) ENVIRONMENT_FOR(ENVIRONMENT_EXEC, env)
+
 int hook_execve(const char *path, char *const *argv, char *const *env)
 {
         LEAVE(is_there(path));
-        return REAL(execve_)(path, argv, env);
+        return REAL(execve_)(path, argv, FOR_EXEC(env));
 }
 
 int hook_execv(const char *path, char *const *argv)
 {
-        LEAVE(is_there(path));
-        return REAL(execv_)(path, argv);
+        return hook_execve(path, argv, environment_now());
 }
 
 /* A name that PATH leads to is mostly there. */
-int hook_execvp(const char *file, char *const *argv)
-{
-        LEAVE(!has_slash(file) || is_there(file));
-        return REAL(execvp_)(file, argv);
-}
-
 int hook_execvpe(const char *file, char *const *argv, char *const *env)
 {
         LEAVE(!has_slash(file) || is_there(file));
-        return REAL(execvpe_)(file, argv, env);
+        return REAL(execvpe_)(file, argv, FOR_EXEC(env));
+}
+
+int hook_execvp(const char *file, char *const *argv)
+{
+        return hook_execvpe(file, argv, environment_now());
 }
 
 int hook_fexecve(int fd, char *const *argv, char *const *env)
 {
         LEAVE(fd >= 0);
-        return REAL(fexecve_)(fd, argv, env);
+        return REAL(fexecve_)(fd, argv, FOR_EXEC(env));
 }
 
 int hook_execveat(int fd, const char *path, char *const *argv, char *const *env, int flags)
 {
         LEAVE(true);
-        return REAL(execveat_)(fd, path, argv, env, flags);
+        return REAL(execveat_)(fd, path, argv, FOR_EXEC(env), flags);
 }
 
 static size_t count_words(va_list words)
@@ -140,4 +145,49 @@ int hook_execle(const char *path, const char *word, ...)
         env = va_arg(list, char *const *);
         va_end(list);
         return hook_execve(path, (char *const *)array, env);
+}
+
+/* ---- programs started as children ---- */
+
+#define SPAWN_PARAMETERS                                                               \
+        (int *out, const char *file, const void *actions, const void *how, char *const *argv, \
+         char *const *env)
+
+/* Their result is an error number, also when the C library has no such function. */
+#define SPAWNS(NAME)                                                                   \
+        int hook_##NAME SPAWN_PARAMETERS HOOK(#NAME);                                  \
+        int hook_##NAME SPAWN_PARAMETERS                                               \
+        {                                                                              \
+                if (!real.NAME##_)                                                     \
+                        real_need(&real.NAME##_);                                      \
+                if (!real.NAME##_)                                                     \
+                        return SYS_ENOSYS;                                             \
+                return real.NAME##_(out, file, actions, how, argv,                     \
+                                    ENVIRONMENT_FOR(ENVIRONMENT_CHILD, env));          \
+        }
+
+SPAWNS(posix_spawn)
+SPAWNS(posix_spawnp)
+SPAWNS(pidfd_spawn)
+SPAWNS(pidfd_spawnp)
+
+/* The C library starts a shell by itself. */
+int hook_system(const char *command)
+{
+        int result;
+
+        environment_lend();
+        result = REAL(system_)(command);
+        environment_give_back();
+        return result;
+}
+
+int hook_wordexp(const char *words, void *out, int flags)
+{
+        int result;
+
+        environment_lend();
+        result = REAL(wordexp_)(words, out, flags);
+        environment_give_back();
+        return result;
 }

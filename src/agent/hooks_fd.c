@@ -6,6 +6,7 @@
  * Keeps:  a descriptor is noted after it was made and forgotten before it is closed, so its number cannot be another's meanwhile.
  *         Descriptors that arrive by other ways (inherited, SCM_RIGHTS) are not noted; closing them is no event.
  */
+#include "agent/environment.h"
 #include "agent/hook.h"
 #include "agent/resource.h"
 #include "agent/wait.h"
@@ -185,11 +186,27 @@ GIVES_STREAM(stream_open, "fopen", fileno_, (const char *path, const char *mode)
 GIVES_STREAM(fopen64, "fopen64", fileno_, (const char *path, const char *mode), (path, mode))
 GIVES_STREAM(tmpfile, "tmpfile", fileno_, (void), ())
 GIVES_STREAM(tmpfile64, "tmpfile64", fileno_, (void), ())
-GIVES_STREAM(popen, "popen", fileno_, (const char *command, const char *mode), (command, mode))
 GIVES_STREAM(opendir, "opendir", dirfd_, (const char *path), (path))
 CLOSES_STREAM(fclose, "fclose", fileno_)
 CLOSES_STREAM(pclose, "pclose", fileno_)
 CLOSES_STREAM(closedir, "closedir", dirfd_)
+
+/* The C library starts a shell by itself. */
+void *hook_popen(const char *command, const char *mode) HOOK("popen");
+void *hook_popen(const char *command, const char *mode)
+{
+        struct arch_state caller;
+        void *stream;
+
+        environment_lend();
+        stream = REAL(popen_)(command, mode);
+        environment_give_back();
+        if (stream && tracking()) {
+                ARCH_FRAME(caller);
+                change(REAL(fileno_)(stream), true, caller);
+        }
+        return stream;
+}
 
 #define REOPENS(NAME, SYMBOL)                                                  \
         void *hook_##NAME(const char *path, const char *mode, void *stream) HOOK(SYMBOL); \

@@ -251,6 +251,21 @@ bool real_is_glibc(void)
         return false;
 }
 
+void real_find_loader(void)
+{
+        const ElfW(Ehdr) *file = &_r_debug ? (const void *)_r_debug.r_ldbase : NULL;
+        const ElfW(Phdr) *h;
+
+        if (!real.gnu_get_libc_version || !file)
+                return;
+        h = (const void *)((const char *)file + file->e_phoff);
+        for (uint32_t i = 0; i < file->e_phnum; i++)
+                if (h[i].p_type == PT_LOAD && h[i].p_flags & PF_X) {
+                        agent.loader = (uint64_t)file + h[i].p_vaddr;
+                        agent.loader_bytes = h[i].p_memsz;
+                }
+}
+
 void real_forget_cxx(void)
 {
         for (size_t i = 0; i < REAL_NAMES; i++)

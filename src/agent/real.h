@@ -36,6 +36,9 @@ bool real_is_bypassed(void);
 /* Whether malloc is glibc's own. */
 bool real_is_glibc(void);
 
+/* Where the code of glibc's loader is: agent.loader. */
+void real_find_loader(void);
+
 /* Look again for one function that was missing: &real.NAME.  When no object has it: one that fails with ENOSYS. */
 void *real_need(void *member);
 

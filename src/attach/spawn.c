@@ -93,7 +93,7 @@ static char *assignment(const char *name, const char *value, const char *more)
 {
         struct str text = { 0 };
 
-        str_format(&text, "%s=%s%s%s", name, value, more && *more ? ":" : "", more ? more : "");
+        str_format(&text, "%s=%s%s%s", name, value, more ? ":" : "", more ? more : "");
         return text.data;
 }
 
@@ -107,9 +107,10 @@ static void put_variable(char **env, size_t *count, char *entry, const char *nam
         *count += at == *count;
 }
 
-/* Our environment with two entries replaced or added.  Only those two and the array are new. */
+/* Our environment with two entries more, as wire/hello.h wants it.  Only what is new and the array are to be freed. */
 static char **make_environment(const struct spawn_request *r, const struct passwd *pw)
 {
+        const char *preload = getenv("LD_PRELOAD");
         size_t count = 0;
         char **env;
 
@@ -117,8 +118,10 @@ static char **make_environment(const struct spawn_request *r, const struct passw
                 count++;
         env = heap_zero(count + 8, sizeof *env);
         memcpy(env, environ, count * sizeof *env);
-        put_variable(env, &count, assignment("LD_PRELOAD", r->agent, getenv("LD_PRELOAD")), "LD_PRELOAD");
+        put_variable(env, &count, assignment("LD_PRELOAD", r->agent, preload), "LD_PRELOAD");
         put_variable(env, &count, assignment(WIRE_SESSION_ENV, r->session, NULL), WIRE_SESSION_ENV);
+        if (preload)
+                put_variable(env, &count, assignment(WIRE_FILLER_ENV, "", NULL), WIRE_FILLER_ENV);
         if (pw) {
                 put_variable(env, &count, assignment("HOME", pw->pw_dir, NULL), "HOME");
                 put_variable(env, &count, assignment("USER", pw->pw_name, NULL), "USER");

@@ -4,7 +4,8 @@
  *
  * Room:   outside.  Called by cli/cmd_record.c and observe/session.c.
  * Keeps:  the program gets our terminal, process group, descriptors, working directory, limits, signal mask and
- *         dispositions as we got them; its environment differs in LD_PRELOAD and SEEP_SESSION only.
+ *         dispositions as we got them; its environment differs in LD_PRELOAD, SEEP_SESSION and SEEP_FILLER only, which
+ *         the agent hides from it.
  */
 #ifndef SEEP_ATTACH_SPAWN_H
 #define SEEP_ATTACH_SPAWN_H

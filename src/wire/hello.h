@@ -12,6 +12,10 @@
  * --limit-heap and --snapshot-at-heap in bytes (0 none), process that observes, --sample and --quarantine in
  * bytes (0 none), --fill as 256 + the byte (0 none), all in hex; path of the socket (the rest of the string).
  *
+ * The agent takes SEEP_SESSION, and itself in LD_PRELOAD, out of the environment before the program sees it, and puts them into that
+ * of programs that it starts.  They are always two entries that are not the program's own (agent/environment.c): SEEP_FILLER is the second
+ * one when the program has an LD_PRELOAD of its own, which then stands behind ours and a colon, even when it is empty.
+ *
  * Without SEEP_SESSION (plain LD_PRELOAD) the agent starts the tool itself: `seep attend FD`, FD being one end of a
  * SOCK_SEQPACKET pair, with standard error still the program's.  The tool answers through it with one message, the value that
  * SEEP_SESSION would have had, and closes it; a message that begins with '-' means that there is nothing to do.
@@ -26,6 +30,7 @@
 #include <stdint.h>
 
 #define WIRE_SESSION_ENV "SEEP_SESSION"
+#define WIRE_FILLER_ENV "SEEP_FILLER"
 #define WIRE_SESSION_VERSION 5
 
 #define WIRE_F_NO_MMAP 1u
