@@ -11,6 +11,7 @@
 
 #include "base/heap.h"
 #include "leak/code.h"
+#include "leak/headers.h"
 
 #define IDIOMS_BATCH 1024u
 #define VTABLE_WORDS 20u   /* of a table are looked at ... */
@@ -23,6 +24,7 @@ struct suspect {
         uint32_t *to;    /* the link's or the hold's */
         uint64_t source; /* where it is; 0: in a register */
         uint64_t value;  /* what it is */
+        bool held;       /* it is in a root, or in a block that is held */
 };
 
 /* What the rules look at. */
@@ -34,9 +36,11 @@ struct evidence {
 struct idioms {
         const struct search_input *in;
         struct search_graph *g;
+        struct headers *headers;
         struct suspect suspects[IDIOMS_BATCH];
         uint32_t count;
         uint64_t found;
+        uint64_t met; /* suspects, in the second round */
         struct {
                 uint64_t address;
                 bool is_table;
@@ -109,12 +113,20 @@ static bool idiom_base_class(struct idioms *x, const struct evidence *e)
 
 static bool (*const idiom_rules[])(struct idioms *, const struct evidence *) = { idiom_string, idiom_length, idiom_array, idiom_base_class };
 
+static void idioms_accept(struct idioms *x, uint32_t *to)
+{
+        *to = (*to & ~SEARCH_LINK_INTERIOR) | SEARCH_LINK_IDIOM;
+        x->found++;
+}
+
+/* Words of blocks are looked at where words are. */
 static void idioms_judge(struct idioms *x, const struct suspect *suspect, const struct evidence *e)
 {
+        if (x->in->blocks[SEARCH_TO(*suspect->to)].address % 8 || e->offset % 8)
+                return;
         for (size_t i = 0; i < sizeof idiom_rules / sizeof *idiom_rules; i++) {
                 if (idiom_rules[i](x, e)) {
-                        *suspect->to = (*suspect->to & ~SEARCH_LINK_INTERIOR) | SEARCH_LINK_IDIOM;
-                        x->found++;
+                        idioms_accept(x, suspect->to);
                         return;
                 }
         }
@@ -135,32 +147,37 @@ static void idioms_read_values(struct idioms *x)
                         x->suspects[i].value = words[next++];
 }
 
+#define EVIDENCE_WORDS 4u
+
 static void idioms_judge_all(struct idioms *x)
 {
-        uint64_t addresses[3 * IDIOMS_BATCH], words[3 * IDIOMS_BATCH];
-        struct evidence evidence[IDIOMS_BATCH];
-        uint32_t kept = 0;
+        uint64_t addresses[EVIDENCE_WORDS * IDIOMS_BATCH], words[EVIDENCE_WORDS * IDIOMS_BATCH];
 
         idioms_read_values(x);
         for (uint32_t i = 0; i < x->count; i++) {
+                uint64_t start = x->in->blocks[SEARCH_TO(*x->suspects[i].to)].address, value = x->suspects[i].value;
+                uint64_t *at = &addresses[EVIDENCE_WORDS * i];
+
+                at[0] = start;
+                at[1] = start + 8;
+                at[2] = value;
+                at[3] = (value - 1) & ~UINT64_C(7);
+        }
+        idioms_words(x, addresses, words, EVIDENCE_WORDS * (size_t)x->count);
+        for (uint32_t i = 0; i < x->count; i++) {
                 const struct suspect *s = &x->suspects[i];
                 const struct search_block *b = &x->in->blocks[SEARCH_TO(*s->to)];
+                const uint64_t *w = &words[EVIDENCE_WORDS * i];
                 uint64_t offset = s->value - b->address;
+                struct evidence e = { .size = b->size, .offset = offset, .first = w[0], .second = w[1] };
 
-                if (b->address % 8 || offset % 8 || offset >= b->size)
-                        continue;
-                addresses[3 * kept] = b->address;
-                addresses[3 * kept + 1] = b->address + 8;
-                addresses[3 * kept + 2] = s->value;
-                evidence[kept] = (struct evidence){ .size = b->size, .offset = offset };
-                x->suspects[kept++] = *s;
-        }
-        idioms_words(x, addresses, words, 3 * (size_t)kept);
-        for (uint32_t i = 0; i < kept; i++) {
-                evidence[i].first = words[3 * i];
-                evidence[i].second = words[3 * i + 1];
-                evidence[i].inner = evidence[i].size - evidence[i].offset >= 8 ? words[3 * i + 2] : 0;
-                idioms_judge(x, &x->suspects[i], &evidence[i]);
+                if (offset < b->size) { /* else it changed while we read */
+                        e.inner = b->size - offset >= 8 ? w[2] : 0;
+                        idioms_judge(x, s, &e);
+                }
+                headers_add(x->headers, &(struct headers_pointer){ .block = SEARCH_TO(*s->to), .held = s->held,
+                                                                   .before = (uint8_t)(w[3] >> (s->value - 1) % 8 * 8),
+                                                                   .offset = offset < b->size ? offset : 0 });
         }
         x->count = 0;
 }
@@ -174,10 +191,12 @@ static void idioms_suspect(struct idioms *x, struct suspect suspect)
 
 static bool idioms_matter(const struct search_graph *g, uint32_t to)
 {
-        return to & SEARCH_LINK_INTERIOR && g->leak[SEARCH_TO(to)] != PROFILE_LEAK_REACHABLE;
+        return to & (SEARCH_LINK_INTERIOR | SEARCH_LINK_IDIOM) && g->leak[SEARCH_TO(to)] != PROFILE_LEAK_REACHABLE;
 }
 
-static void idioms_in_holds(struct idioms *x)
+typedef void meet(struct idioms *x, struct suspect suspect);
+
+static void idioms_in_holds(struct idioms *x, meet *suspect_meet)
 {
         for (uint64_t i = 0; i < x->g->hold_count; i++) {
                 struct search_hold *h = &x->g->holds[i];
@@ -186,13 +205,13 @@ static void idioms_in_holds(struct idioms *x)
                 if (!idioms_matter(x->g, h->to))
                         continue;
                 if (root->words)
-                        idioms_suspect(x, (struct suspect){ .to = &h->to, .value = root->words[(h->at - root->start) / 8] });
+                        suspect_meet(x, (struct suspect){ .to = &h->to, .held = true, .value = root->words[(h->at - root->start) / 8] });
                 else
-                        idioms_suspect(x, (struct suspect){ .to = &h->to, .source = h->at });
+                        suspect_meet(x, (struct suspect){ .to = &h->to, .held = true, .source = h->at });
         }
 }
 
-static void idioms_in_blocks(struct idioms *x)
+static void idioms_in_blocks(struct idioms *x, meet *suspect_meet)
 {
         struct search_graph *g = x->g;
 
@@ -201,9 +220,17 @@ static void idioms_in_blocks(struct idioms *x)
                         struct search_link *l = &g->links[i];
 
                         if (l->at < SEARCH_AT_ARENA && idioms_matter(g, l->to))
-                                idioms_suspect(x, (struct suspect){ .to = &l->to, .source = x->in->blocks[block].address + (uint64_t)l->at * g->unit });
+                                suspect_meet(x, (struct suspect){ .to = &l->to, .held = g->leak[block] != PROFILE_LEAK_UNKNOWN,
+                                                                  .source = x->in->blocks[block].address + (uint64_t)l->at * g->unit });
                 }
         }
+}
+
+/* The same suspects in the same order as in the first round. */
+static void idioms_behind_header(struct idioms *x, struct suspect suspect)
+{
+        if (headers_has(x->headers, x->met++, SEARCH_TO(*suspect.to)) && (*suspect.to & SEARCH_LINK_INTERIOR))
+                idioms_accept(x, suspect.to);
 }
 
 uint64_t idioms_find(const struct search_input *in, struct search_graph *g)
@@ -213,9 +240,15 @@ uint64_t idioms_find(const struct search_input *in, struct search_graph *g)
 
         x->in = in;
         x->g = g;
-        idioms_in_holds(x);
-        idioms_in_blocks(x);
+        x->headers = headers_new(in, g);
+        idioms_in_holds(x, idioms_suspect);
+        idioms_in_blocks(x, idioms_suspect);
         idioms_judge_all(x);
+        if (headers_decide(x->headers)) {
+                idioms_in_holds(x, idioms_behind_header);
+                idioms_in_blocks(x, idioms_behind_header);
+        }
+        headers_free(x->headers);
         found = x->found;
         free(x);
         return found;

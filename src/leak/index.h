@@ -55,10 +55,10 @@ struct index {
 void index_make(struct index *x, const struct search_input *in);
 void index_free(struct index *x);
 
-/* Where B ends as the target of pointers: a block of no bytes is hit by its start. */
+/* Where B ends as the target of pointers: a block of no bytes is hit by its start, an array of no elements by its end, too. */
 static inline uint64_t index_end(const struct search_block *b)
 {
-        uint64_t end = b->address + (b->size ? b->size : 1);
+        uint64_t end = b->address + (b->size ? b->size : 1) + (b->flags & SEARCH_BLOCK_NO_ELEMENTS ? 1 : 0);
 
         return end > b->address ? end : UINT64_MAX;
 }

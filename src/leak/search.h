@@ -30,6 +30,7 @@ struct search_memory {
 
 #define SEARCH_BLOCK_IGNORED 1u  /* counts as reachable, with all it points to (SEEP_IGNORE) */
 #define SEARCH_BLOCK_PASSAGE 2u  /* memory that may have been a block, or several: pointers anywhere into it go through it, nothing is said about it */
+#define SEARCH_BLOCK_NO_ELEMENTS 4u /* what new T[0] gave: just the count.  T's address is its end, where no other block begins */
 
 /* Sorted by address; of equal addresses the larger first.  Either nested (an arena, then what was carved from it) or disjoint. */
 struct search_block {
@@ -57,6 +58,9 @@ struct search_input {
         struct search_memory memory;
         const struct search_block *blocks;
         uint64_t block_count; /* below 2^30 */
+        const uint32_t *places; /* by block: where it was allocated, below PLACE_COUNT; 0 unknown.  NULL: all are */
+        const uint32_t *wider;  /* by place: one that has all of its blocks and others that were allocated alike; 0 none.  No circles */
+        uint32_t place_count;
         const struct search_root *roots;
         uint32_t root_count;
         const struct search_range *code; /* modules that are mapped: where vtables and their functions are.  Sorted, disjoint */

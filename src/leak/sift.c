@@ -76,15 +76,19 @@ void sift_add_link(struct sift *s, uint32_t owner, struct search_link link)
         sift_put_link(s, owner, link);
 }
 
-/* Where a passage begins is not known for sure. */
-static inline bool sift_is_start(const struct sift *s, const struct index_probe *probe)
+/* Where a passage begins is not known for sure; only an array of no elements is hit by its end. */
+static inline uint32_t sift_how(const struct sift *s, const struct index_probe *probe)
 {
-        return probe->start || (s->in->blocks[probe->block].flags & SEARCH_BLOCK_PASSAGE);
+        const struct search_block *b = &s->in->blocks[probe->block];
+
+        if (probe->start || (b->flags & SEARCH_BLOCK_PASSAGE))
+                return 0;
+        return probe->word - b->address == b->size ? SEARCH_LINK_IDIOM : SEARCH_LINK_INTERIOR;
 }
 
 static inline void sift_put(struct sift *s, bool root, const struct sift_word *w, const struct index_probe *probe)
 {
-        uint32_t owner = w->span->owner, to = probe->block | (sift_is_start(s, probe) ? 0 : SEARCH_LINK_INTERIOR);
+        uint32_t owner = w->span->owner, to = probe->block | sift_how(s, probe);
         uint64_t at = w->at - w->span->base;
 
         if (root) {

@@ -17,6 +17,7 @@
 #include "leak/search.h"
 #include "observe/roots.h"
 #include "observe/scan_blocks.h"
+#include "observe/scan_origin.h"
 #include "observe/scan_store.h"
 #include "observe/stopped.h"
 #include "observe/suppressions.h"
@@ -33,6 +34,7 @@ struct scan {
         uint32_t moving_count;
         struct search_block *blocks;
         uint64_t block_count;
+        struct scan_origin origin;
         struct roots roots;
         struct search_graph graph;
         struct stopped *stopped;
@@ -252,6 +254,20 @@ static uint64_t next_used(void *context, uint64_t address, uint64_t end)
         return freeze_next_used(context, address, end);
 }
 
+/* Without idioms, where a block comes from makes no difference. */
+static void find_origin(struct scan *s, struct search_input *in)
+{
+        struct scan_origin_input blocks = { .blocks = s->blocks, .count = s->block_count, .moment_ms = s->moment_ms, .memory = in->memory };
+
+        scan_origin_find(&s->origin, &blocks, s->p);
+        if (in->no_idioms)
+                return;
+        scan_origin_mark_arrays(&s->origin, &blocks, s->p);
+        in->places = s->origin.places;
+        in->wider = s->origin.wider;
+        in->place_count = s->origin.place_count;
+}
+
 static void search(struct scan *s)
 {
         struct search_input in = {
@@ -266,6 +282,7 @@ static void search(struct scan *s)
                 .no_idioms = s->o->flags & WIRE_SCAN_NO_IDIOMS,
         };
 
+        find_origin(s, &in);
         search_run(&in, &s->graph);
 }
 
@@ -289,7 +306,7 @@ static void describe(struct scan *s, struct profile_scan *out)
 static void store(struct scan *s)
 {
         struct scan_result result = { .blocks = s->blocks, .graph = &s->graph, .roots = &s->roots, .freeze = &s->freeze,
-                                      .lost = s->o->lost, .lost_count = s->o->lost_count, .moment_ms = s->moment_ms };
+                                      .lost = s->o->lost, .lost_count = s->o->lost_count, .block_of = s->origin.block_of };
         struct profile_scan *scan = heap_zero(1, sizeof *scan);
         uint64_t definite;
 
@@ -307,13 +324,13 @@ static void store(struct scan *s)
                 stopped_end_frames(s->p);
                 scan->flags |= PROFILE_SCAN_GRAPH;
         }
-        free(result.block_of);
 }
 
 static void clean_up(struct scan *s)
 {
         freeze_close(&s->freeze);
         search_graph_free(&s->graph);
+        scan_origin_free(&s->origin);
         roots_free(&s->roots);
         scan_entries_free(&s->before);
         scan_entries_free(&s->now);

@@ -12,27 +12,6 @@
 
 #define CONTENTS_MAX 65536u
 
-/* ---- which is which ---- */
-
-/* Both lists are sorted alike; what is in one only is passed over. */
-static uint32_t *match(const struct scan_result *r, const struct profile *p)
-{
-        uint64_t count = r->graph->block_count, j = 0;
-        uint32_t *map = heap_zero(count, sizeof *map);
-
-        for (uint64_t i = 0; i < count; i++) {
-                const struct search_block *b = &r->blocks[i];
-
-                while (j < p->block_count && (p->blocks[j].address < b->address ||
-                                              (p->blocks[j].address == b->address && p->blocks[j].size > b->size)))
-                        j++;
-                if (j < p->block_count && p->blocks[j].address == b->address && p->blocks[j].size == b->size &&
-                    p->blocks[j].birth_ms < r->moment_ms && !(b->flags & SEARCH_BLOCK_PASSAGE))
-                        map[i] = (uint32_t)++j;
-        }
-        return map;
-}
-
 /* ---- verdicts ---- */
 
 static bool was_lost(const struct scan_result *r, const struct profile_block *b)
@@ -91,12 +70,11 @@ static void add_content(const struct scan_result *r, struct profile *p, uint32_t
         p->contents[p->content_count++] = c;
 }
 
-uint64_t scan_store_verdicts(struct scan_result *r, struct profile *p)
+uint64_t scan_store_verdicts(const struct scan_result *r, struct profile *p)
 {
         uint64_t definite = 0;
         uint32_t room = 0;
 
-        r->block_of = match(r, p);
         p->verdicts = heap_zero(p->block_count, sizeof *p->verdicts);
         p->verdict_count = p->block_count;
         for (uint64_t i = 0; i < p->block_count; i++)

@@ -20,13 +20,12 @@ struct scan_result {
         const struct freeze *freeze;
         const struct scan_lost *lost; /* NULL: no earlier search */
         uint64_t lost_count;
-        uint32_t moment_ms;
-        uint32_t *block_of; /* scan_store_verdicts(): by searched block, 1 + the block of the profile; 0 none.  To be freed */
+        const uint32_t *block_of; /* by searched block, 1 + the block of the profile; 0 none */
 };
 
 /* Verdicts for all blocks of P, and the first bytes of lost ones.  Blocks that are younger than the search, and those that the loader keeps
  * thread-local storage in, count as reachable.  Returns how many are definitely lost. */
-uint64_t scan_store_verdicts(struct scan_result *r, struct profile *p);
+uint64_t scan_store_verdicts(const struct scan_result *r, struct profile *p);
 
 /* Roots and pointers. */
 void scan_store_graph(struct scan_result *r, struct profile *p);

@@ -34,6 +34,7 @@ DIFFERENCES = {
     ("sanitizer", "shared_cycle"): CYCLE,
     ("sanitizer", "lost_list"): CYCLE,  # the first and the last node point to it
     ("sanitizer", "lost_map"): CYCLE,
+    ("sanitizer", "lost_contexts"): CYCLE,
     ("sanitizer", "zero_lost"): (None, {"definite": (1, 1)}, "a block of no bytes counts as one byte"),
     ("sanitizer", "in_anonymous"): NOT_SEARCHED,
     ("sanitizer", "in_shared"): NOT_SEARCHED,

@@ -3,7 +3,7 @@
 import pytest
 
 from leaks import (BUILDS, build_for, by_memcheck, by_sanitizer, check, check_running, check_verdicts, every_build, every_tool,
-                   seep_verdicts, waiting)
+                   seep_verdicts, sum_of, waiting)
 from test_allocators import ALLOCATORS, library
 
 CLASSES = ["block", "list", "double_list", "cycle", "self", "owned_cycle", "tree", "group", "long_list", "kept_list", "interior",
@@ -44,6 +44,21 @@ def test_strings_that_share_their_text(compiler, recorder, tool, build):
 
 
 @every_build
+def test_arrays_of_no_elements(compiler, recorder, build):
+    """A variable has the end of a block that is nothing but the number 0."""
+    check("seep", recorder, build_for("seep", compiler, "leak_cxx.cpp", build), "empty_arrays", *OBJECTS)
+
+
+def test_what_others_say_of_arrays_of_no_elements(compiler, recorder, need):
+    """LeakSanitizer knows blocks of 8 bytes, whatever they are; Memcheck none."""
+    need("valgrind")
+    done, verdicts = by_memcheck(recorder, build_for("memcheck", compiler, "leak_cxx.cpp", BUILDS[0]), "empty_arrays")
+    check_verdicts("memcheck", verdicts, {f: {"definite": sum_of(kinds)} for f, kinds in done.truth.leaks.items()})
+    done, verdicts = by_sanitizer(recorder, build_for("sanitizer", compiler, "leak_cxx.cpp", BUILDS[0]), "empty_arrays")
+    assert done.truth.leaks["no_items"] == {"reachable": (8, 1)} and "no_items" not in verdicts
+
+
+@every_build
 def test_every_class_in_a_running_program(compiler, recorder, build):
     check_running(recorder, build_for("seep", compiler, "leak_classes.c", build), *CLASSES)
 
@@ -63,16 +78,19 @@ def test_the_sanitizer_agrees_about_unaligned_pointers(compiler, recorder):
 
 
 IDIOMS = {"array_with_cookie", "second_base", "length_before_text", "shared_text"}
+EMPTY = {"no_items", "no_pairs", "no_lines"}
 
 
 def test_idioms_can_be_switched_off(compiler, recorder):
     """... as with Memcheck's --leak-check-heuristics=none."""
     program = build_for("seep", compiler, "leak_cxx.cpp", BUILDS[0])
-    with waiting(recorder, program, "idioms", "lookalikes") as (it, pid, truth):
+    with waiting(recorder, program, "idioms", "empty_arrays", "lookalikes") as (it, pid, truth):
         check_verdicts("seep", seep_verdicts(pid, truth), truth)
         possible = {f: {"possible": kinds["reachable"]} for f, kinds in truth.items() if f in IDIOMS}
         assert set(possible) == IDIOMS
-        check_verdicts("seep", seep_verdicts(pid, truth, "--no-idioms"), {**truth, **possible})
+        lost = {f: {"definite": kinds["reachable"]} for f, kinds in truth.items() if f in EMPTY}
+        assert set(lost) == EMPTY
+        check_verdicts("seep", seep_verdicts(pid, truth, "--no-idioms"), {**truth, **possible, **lost})
         assert it.finish().status == 0
 
 

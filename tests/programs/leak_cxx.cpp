@@ -140,6 +140,78 @@ static void idioms()
         hold(shared_text());
 }
 
+/* ---- arrays of no elements: their number is all there is, and what the program has is the end of it ---- */
+
+struct alignas(16) Pair {
+        long a, b;
+        ~Pair() { LEAK_ESCAPE(a); }
+};
+
+struct alignas(64) Line {
+        long a;
+        ~Line() { LEAK_ESCAPE(a); }
+};
+
+template <typename T> __attribute__((always_inline)) static inline void *no_elements()
+{
+        size_t none = 0;
+        LEAK_ESCAPE(none);
+        T *p = new T[none];
+        LEAK_ESCAPE(p);
+        return p;
+}
+
+LEAK_ALONE static void *no_items()
+{
+        leak_note(REACHABLE, __func__, sizeof(size_t));
+        return no_elements<Item>();
+}
+
+LEAK_ALONE static void *no_pairs()
+{
+        leak_note(REACHABLE, __func__, alignof(Pair));
+        return no_elements<Pair>();
+}
+
+LEAK_ALONE static void *no_lines()
+{
+        leak_note(REACHABLE, __func__, alignof(Line));
+        return no_elements<Line>();
+}
+
+LEAK_ALONE static void lost_no_items()
+{
+        leak_note(DEFINITE, __func__, sizeof(size_t));
+        no_elements<Item>();
+}
+
+/* The end of something else. */
+LEAK_ALONE static void *end_of_number()
+{
+        long *p = new long[1]();
+        LEAK_ESCAPE(p);
+        *p = 5;
+        leak_note(DEFINITE, __func__, sizeof *p);
+        return p + 1;
+}
+
+LEAK_ALONE static void *end_of_block()
+{
+        void *p = leak_blank(malloc(8), 8);
+        leak_note(DEFINITE, __func__, 8);
+        return static_cast<char *>(p) + 8;
+}
+
+static void empty_arrays()
+{
+        hold(no_items());
+        hold(no_pairs());
+        hold(no_lines());
+        lost_no_items();
+        hold(end_of_number());
+        hold(end_of_block());
+}
+
 /* ---- interior pointers that only look like these ---- */
 
 LEAK_ALONE static void *wrong_length()
@@ -368,6 +440,7 @@ static void exceptions()
 static const struct leak_case cases[] = {
         {"operators", operators},
         {"idioms", idioms},
+        {"empty_arrays", empty_arrays},
         {"lookalikes", lookalikes},
         {"strings", strings},
         {"containers", containers},

@@ -163,6 +163,9 @@ struct search_input scene_input(struct scene *s)
                 .memory = { .context = s, .read = scene_read, .words = scene_words, .next = s->skip_unused ? scene_next : NULL },
                 .blocks = s->blocks,
                 .block_count = s->block_count,
+                .places = s->places,
+                .wider = s->wider,
+                .place_count = SCENE_PLACES,
                 .roots = s->roots,
                 .root_count = s->root_count,
                 .code = s->ranges,
@@ -188,6 +191,8 @@ struct dice {
         uint64_t align; /* of blocks */
         uint64_t large; /* one block in so many; 0 none */
         bool nested;
+        bool crowded; /* many pointers, to blocks with room for a header */
+        uint64_t headers[SCENE_PLACES]; /* what most pointers to blocks of a place are behind; 0 nothing */
 };
 
 static uint64_t dice_below(struct dice *d, uint64_t count)
@@ -201,7 +206,7 @@ static uint64_t dice_size(struct dice *d)
 
         if (d->large && !dice_below(d, d->large))
                 return 60000 + dice_below(d, 1300000);
-        return sizes[dice_below(d, sizeof sizes / sizeof *sizes)];
+        return sizes[d->crowded ? 7 + dice_below(d, 8) : dice_below(d, sizeof sizes / sizeof *sizes)];
 }
 
 /* Blocks carved from [START, END). */
@@ -226,13 +231,33 @@ static void scene_carve(struct scene *s, struct dice *d, uint64_t start, uint64_
         }
 }
 
+/* Places 1 to 4 have blocks, 5 to 7 are wider ones.  Some keep headers; some blocks are arrays of no elements. */
+static void scene_place(struct scene *s, struct dice *d)
+{
+        static const uint64_t headers[] = { 1, 3, 8, 16, 40, 8, 16 };
+        uint64_t used = 1 + dice_below(d, d->crowded ? 2 : 4);
+
+        for (uint32_t i = 1; i < SCENE_PLACES; i++) {
+                s->wider[i] = i < 5 && dice_below(d, 2) ? 5 : i < 7 && dice_below(d, 2) ? i < 5 ? 6 : i + 1 : 0;
+                d->headers[i] = dice_below(d, d->crowded ? 5 : 2) ? headers[dice_below(d, sizeof headers / sizeof *headers)] : 0;
+        }
+        for (uint32_t i = 0; i < s->block_count; i++) {
+                struct search_block *b = &s->blocks[i];
+                bool alone = i + 1 == s->block_count || s->blocks[i + 1].address > b->address + b->size;
+
+                s->places[i] = dice_below(d, 10) ? 1 + (uint32_t)dice_below(d, used) : 0;
+                if (b->size == 8 && alone && !d->nested && !dice_below(d, 3))
+                        b->flags |= SEARCH_BLOCK_NO_ELEMENTS;
+        }
+}
+
 /* A word that means something in this scene. */
 static uint64_t scene_meaning(const struct scene *s, struct dice *d, const struct search_block *home)
 {
         static const uint64_t offsets[] = { 0, 0, 0, 0, 8, 8, 16, 24, 1, 40 };
         const struct search_block *b = s->block_count ? &s->blocks[dice_below(d, s->block_count)] : home;
 
-        switch (dice_below(d, 9)) {
+        switch (dice_below(d, 9) + (d->crowded ? 4 : 0)) {
         case 0:
                 return dice_below(d, 9);
         case 1:
@@ -244,6 +269,8 @@ static uint64_t scene_meaning(const struct scene *s, struct dice *d, const struc
         case 4:
                 return b->address + b->size;
         default:
+                if (b->size && d->headers[s->places[b - s->blocks]] && dice_below(d, 40))
+                        return b->address + d->headers[s->places[b - s->blocks]];
                 return b->address + offsets[dice_below(d, sizeof offsets / sizeof *offsets)];
         }
 }
@@ -264,7 +291,7 @@ static void scene_random_roots(struct scene *s, struct dice *d)
 {
         const struct search_block area = { .address = SCENE_ROOT, .size = 8 * dice_below(d, 12) };
 
-        s->roots[0].flags = (uint32_t)dice_below(d, 2);
+        s->roots[0].flags = !dice_below(d, d->crowded ? 8 : 2);
         scene_fill(s, d, &area, false);
         if (dice_below(d, 2)) {
                 uint64_t start = SCENE_HEAP + dice_below(d, 600);
@@ -285,10 +312,12 @@ void scene_random(struct scene *s, uint64_t seed)
         d.align = aligns[dice_below(&d, sizeof aligns / sizeof *aligns)];
         d.large = dice_below(&d, 40) ? 0 : 8;
         d.nested = dice_below(&d, 2);
+        d.crowded = !dice_below(&d, 3);
         s->unaligned = !dice_below(&d, 4);
         s->skip_unused = dice_below(&d, 2);
         s->no_idioms = !dice_below(&d, 5);
         scene_carve(s, &d, SCENE_HEAP, SCENE_HEAP + SCENE_BYTES, 0);
+        scene_place(s, &d);
         for (uint32_t i = 0; i < s->block_count; i++)
                 scene_fill(s, &d, &s->blocks[i], s->unaligned);
         for (uint64_t at = 0; at < 256; at += 8)

@@ -20,11 +20,13 @@
 #define SCENE_HEAP UINT64_C(0x300000000)
 #define SCENE_BYTES (4u << 20)
 #define SCENE_MOST 64u /* blocks, roots */
+#define SCENE_PLACES 8u
 
 struct scene {
         uint8_t *heap, *root, *code;
         struct search_block blocks[SCENE_MOST];
         uint32_t block_count;
+        uint32_t places[SCENE_MOST], wider[SCENE_PLACES]; /* as in struct search_input; of blocks made by hand 0 */
         struct search_root roots[SCENE_MOST];
         uint32_t root_count;
         struct search_range ranges[1];

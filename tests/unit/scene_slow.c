@@ -44,6 +44,9 @@ static uint32_t slow_target(const struct scene *s, uint64_t word)
 {
         uint32_t to = slow_block_at(s, word, true);
 
+        for (uint32_t i = 0; to == NOBODY && i < s->block_count; i++)
+                if (s->blocks[i].flags & SEARCH_BLOCK_NO_ELEMENTS && word == s->blocks[i].address + s->blocks[i].size)
+                        return i | (s->blocks[i].flags & SEARCH_BLOCK_PASSAGE ? 0 : SEARCH_LINK_IDIOM);
         if (to == NOBODY || word == s->blocks[to].address || (s->blocks[to].flags & SEARCH_BLOCK_PASSAGE))
                 return to;
         return to | SEARCH_LINK_INTERIOR;
@@ -184,13 +187,19 @@ static void slow_idiom_only(struct slow *w, const struct scene *s)
         }
 }
 
+static uint64_t slow_held_word(const struct slow *w, const struct scene *s, uint64_t i)
+{
+        const struct search_root *r = &s->roots[w->holds[i].root];
+
+        return r->words ? r->words[(w->holds[i].at - r->start) / 8] : scene_load(s, w->holds[i].at);
+}
+
 static void slow_idioms(struct slow *w, const struct scene *s)
 {
         uint32_t unit = slow_unit(s);
 
         for (uint64_t i = 0; i < w->hold_count; i++) {
-                const struct search_root *r = &s->roots[w->holds[i].root];
-                uint64_t at = w->holds[i].at, word = r->words ? r->words[(at - r->start) / 8] : scene_load(s, at);
+                uint64_t word = slow_held_word(w, s, i);
                 uint32_t to = SEARCH_TO(w->holds[i].to);
 
                 if (w->holds[i].to != to && w->leak[to] != PROFILE_LEAK_REACHABLE && slow_is_idiom(s, &s->blocks[to], word))
@@ -205,6 +214,107 @@ static void slow_idioms(struct slow *w, const struct scene *s)
                                 w->links[k].to = to | SEARCH_LINK_IDIOM;
                 }
         }
+}
+
+/* ---- headers ---- */
+
+/* PLACE or one that it is wider than; 0 is none. */
+static bool slow_is_in(const struct scene *s, uint32_t block, uint32_t place)
+{
+        uint32_t at = s->places[block];
+
+        while (at && at != place)
+                at = s->wider[at];
+        return at != 0;
+}
+
+/* The least offset at which something that is held holds the block, with what looks like a header in front; 0 none. */
+struct slow_headers {
+        const struct scene *s;
+        const struct slow *w;
+        uint64_t least[SCENE_MOST];
+};
+
+static uint64_t slow_header(const struct slow_headers *h, uint32_t to, uint64_t word)
+{
+        const struct search_block *b = &h->s->blocks[SEARCH_TO(to)];
+        uint64_t offset = word - b->address, byte = scene_load(h->s, word - 1) & 0xff;
+
+        if (to == SEARCH_TO(to) || h->w->leak[SEARCH_TO(to)] == PROFILE_LEAK_REACHABLE || !h->s->places[SEARCH_TO(to)])
+                return 0;
+        if (!offset || offset > 128 || offset >= b->size)
+                return 0;
+        if (offset == 1)
+                return byte == b->size - 1 || byte == b->size - 2 || byte == 8 * (b->size - 2);
+        return byte < 16 ? offset : 0;
+}
+
+static void slow_vote(struct slow_headers *h, uint32_t to, uint64_t word)
+{
+        uint64_t offset = slow_header(h, to, word), *least = &h->least[SEARCH_TO(to)];
+
+        if (offset && (!*least || offset < *least))
+                *least = offset;
+}
+
+static uint64_t slow_count(const struct slow_headers *h, uint32_t place, uint64_t offset)
+{
+        uint64_t count = 0;
+
+        for (uint32_t i = 0; i < h->s->block_count; i++)
+                count += h->w->leak[i] && slow_is_in(h->s, i, place) && (!offset || h->least[i] == offset);
+        return count;
+}
+
+/* KNOWN: offsets that wider places vouch for count, too. */
+static bool slow_place_has(const struct slow_headers *h, uint32_t place, bool known)
+{
+        uint64_t held = slow_count(h, place, 0), good = 0, offsets = 0;
+
+        for (uint64_t offset = 1; offset <= 128; offset++) {
+                uint64_t count = slow_count(h, place, offset);
+                bool vouched = false;
+
+                for (uint32_t up = h->s->wider[place]; known && up; up = h->s->wider[up])
+                        vouched |= slow_count(h, up, offset) >= 8 && slow_place_has(h, up, false);
+                good += count >= 8 || vouched ? count : 0;
+                offsets += count >= 8;
+        }
+        return held >= 8 && offsets <= 5 && 10 * good >= 9 * held;
+}
+
+static bool slow_is_header(const struct slow_headers *h, uint32_t to, uint64_t word)
+{
+        uint64_t offset = slow_header(h, to, word);
+
+        for (uint32_t place = h->s->places[SEARCH_TO(to)]; offset && place; place = h->s->wider[place]) {
+                if (slow_count(h, place, 0) < 8)
+                        continue;
+                if (!slow_place_has(h, place, true))
+                        return false;
+                if (slow_count(h, place, offset) >= 8)
+                        return true;
+        }
+        return false;
+}
+
+static void slow_find_headers(struct slow *w, const struct scene *s)
+{
+        struct slow_headers h = { .s = s, .w = w };
+        uint32_t unit = slow_unit(s);
+
+        for (uint64_t i = 0; i < w->hold_count; i++)
+                slow_vote(&h, w->holds[i].to, slow_held_word(w, s, i));
+        for (uint32_t b = 0; b < s->block_count; b++)
+                for (uint64_t k = w->first[b]; w->leak[b] && k < w->first[b + 1]; k++)
+                        slow_vote(&h, w->links[k].to, scene_load(s, s->blocks[b].address + (uint64_t)w->links[k].at * unit));
+        for (uint64_t i = 0; i < w->hold_count; i++)
+                if (slow_is_header(&h, w->holds[i].to, slow_held_word(w, s, i)))
+                        w->holds[i].to = SEARCH_TO(w->holds[i].to) | SEARCH_LINK_IDIOM;
+        for (uint32_t b = 0; b < s->block_count; b++)
+                for (uint64_t k = w->first[b]; k < w->first[b + 1]; k++)
+                        if (slow_is_header(&h, w->links[k].to, scene_load(s, s->blocks[b].address + (uint64_t)w->links[k].at * unit)))
+                                w->links[k].to = SEARCH_TO(w->links[k].to) | SEARCH_LINK_IDIOM;
 }
 
 /* Passages that nobody holds, and all behind them. */
@@ -252,6 +362,7 @@ struct slow slow_search(const struct scene *s)
         slow_mark(&w, s);
         if (!s->no_idioms) {
                 slow_idioms(&w, s);
+                slow_find_headers(&w, s);
                 slow_mark(&w, s);
         }
         slow_idiom_only(&w, s);

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * headers.c -- places that keep a header in front of what they hand out.
+ *
+ * Room:   leak/ only.
+ *
+ * A library may put a header in front and give its callers the address behind it (counted strings and objects, talloc, Rust's
+ * Arc::into_raw).  No block tells this by itself: one pointer to its inside may as well be what is left of a moved one.  All
+ * blocks of a place together do.  Moved pointers are anywhere; those behind headers are at the same offset:
+ *
+ *     place A:  +16 +16 +16 +16 +16 +16 +16 +16 +16 +40      headers of 16 bytes; the block at +40 is possibly lost as before
+ *     place B:  +0 +0 +16 +0 +32 +0 +0 +7 +0 +0              none
+ *
+ * Of the blocks that are held at all, 90 % must be held at offsets that 8 blocks or more have each, five such offsets at most.  What
+ * is before the pointer must look like a header: the last byte is small, as in counts, sizes, flags and addresses, not one of
+ * text or of a number with a fraction; a header of one byte must be the length of what follows (sds has it in the upper five bits).
+ * Blocks that nothing holds count neither way: they are lost in any case.
+ *
+ * A place with too few blocks, or a place with headers of which a size is too rare, asks the wider place: the same innermost
+ * frames, one less each time.  The first that has enough blocks decides.  A place that has enough blocks and no headers is not
+ * overruled.
+ */
+#include "leak/headers.h"
+
+#include <stdlib.h>
+
+#include "base/heap.h"
+#include "leak/vast.h"
+
+/* How many blocks of a place are held at an offset; a hash table that is at most half full. */
+struct tally_entry {
+        uint64_t key; /* place << 8 | offset; 0 free */
+        uint64_t count;
+};
+
+struct tally {
+        struct tally_entry *at;
+        uint64_t room, used;
+};
+
+/* What is known of a place. */
+struct place {
+        uint64_t own;        /* blocks that are held at all, of this very place ... */
+        uint64_t held;       /* ... and with those of narrower ones */
+        uint64_t at_offsets; /* of these, blocks held at its offsets */
+        uint32_t offsets;    /* how many offsets have blocks enough */
+};
+
+struct headers {
+        const struct search_input *in;
+        const struct search_graph *g;
+        uint8_t *of_pointer; /* by number: the offset, if there may be a header in front; else 0 */
+        uint64_t count, room;
+        uint8_t *of_block; /* the least offset of those that are held */
+        struct place *places;
+        struct tally tally;
+};
+
+static struct tally_entry *tally_find(const struct tally *t, uint64_t key)
+{
+        uint64_t slot = (key * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (t->room - 1);
+
+        while (t->at[slot].key && t->at[slot].key != key)
+                slot = (slot + 1) & (t->room - 1);
+        return &t->at[slot];
+}
+
+static void tally_grow(struct tally *t)
+{
+        struct tally old = *t;
+
+        t->room = old.room ? 2 * old.room : 1024;
+        t->at = heap_zero(t->room, sizeof *t->at);
+        for (uint64_t i = 0; i < old.room; i++)
+                if (old.at[i].key)
+                        *tally_find(t, old.at[i].key) = old.at[i];
+        free(old.at);
+}
+
+static void tally_add(struct tally *t, uint64_t key, uint64_t count)
+{
+        struct tally_entry *e;
+
+        if (2 * t->used >= t->room)
+                tally_grow(t);
+        e = tally_find(t, key);
+        t->used += !e->key;
+        e->key = key;
+        e->count += count;
+}
+
+struct headers *headers_new(const struct search_input *in, const struct search_graph *g)
+{
+        struct headers *h = heap_zero(1, sizeof *h);
+
+        h->in = in;
+        h->g = g;
+        h->of_block = vast_zero(g->block_count, sizeof *h->of_block);
+        h->places = heap_zero(in->place_count, sizeof *h->places);
+        tally_grow(&h->tally);
+        return h;
+}
+
+void headers_free(struct headers *h)
+{
+        free(h->of_pointer);
+        free(h->of_block);
+        free(h->places);
+        free(h->tally.at);
+        free(h);
+}
+
+static uint32_t headers_place(const struct headers *h, uint32_t block)
+{
+        return h->in->places && h->in->places[block] < h->in->place_count ? h->in->places[block] : 0;
+}
+
+/* The length of what follows, as a byte or in the upper five bits of one; a NUL at the end may count or not. */
+static bool headers_is_length(uint64_t byte, uint64_t size)
+{
+        return byte == size - 1 || byte == size - 2 || (byte % 8 == 0 && byte / 8 == size - 2);
+}
+
+#define SMALL 16u
+
+static bool headers_may_be(const struct headers *h, const struct headers_pointer *p)
+{
+        return p->offset == 1 ? headers_is_length(p->before, h->in->blocks[p->block].size) : p->before < SMALL;
+}
+
+void headers_add(struct headers *h, const struct headers_pointer *p)
+{
+        uint8_t offset = 0, *least = &h->of_block[p->block];
+
+        if (h->count == h->room) {
+                h->room = h->room ? 2 * h->room : 4096;
+                h->of_pointer = vast_grow(h->of_pointer, h->room, sizeof *h->of_pointer);
+        }
+        if (p->offset && p->offset <= HEADERS_OFFSET_MOST && headers_place(h, p->block) && headers_may_be(h, p))
+                offset = (uint8_t)p->offset;
+        h->of_pointer[h->count++] = offset;
+        if (offset && p->held && (!*least || offset < *least))
+                *least = offset;
+}
+
+static void headers_count_blocks(struct headers *h)
+{
+        for (uint64_t i = 0; i < h->g->block_count; i++) {
+                uint32_t place = headers_place(h, (uint32_t)i);
+
+                if (!place || h->g->leak[i] == PROFILE_LEAK_UNKNOWN)
+                        continue;
+                h->places[place].own++;
+                if (h->of_block[i])
+                        tally_add(&h->tally, (uint64_t)place << 8 | h->of_block[i], 1);
+        }
+}
+
+/* Wider places have all blocks of those that they are wider than. */
+static void headers_widen(struct headers *h)
+{
+        const uint32_t *wider = h->in->wider;
+        struct tally own = h->tally;
+
+        for (uint32_t i = 1; i < h->in->place_count; i++)
+                for (uint32_t k = h->places[i].own ? i : 0; k; k = wider[k])
+                        h->places[k].held += h->places[i].own;
+        h->tally = (struct tally){ 0 };
+        tally_grow(&h->tally);
+        for (uint64_t i = 0; i < own.room; i++)
+                for (uint32_t k = (uint32_t)(own.at[i].key >> 8); k; k = wider[k])
+                        tally_add(&h->tally, (uint64_t)k << 8 | (own.at[i].key & 0xff), own.at[i].count);
+        free(own.at);
+}
+
+static bool headers_has_enough(const struct place *p)
+{
+        return p->held >= HEADERS_BLOCKS_LEAST;
+}
+
+/* Of a place that has enough blocks. */
+static bool headers_has_place(const struct place *p)
+{
+        return p->offsets <= HEADERS_OFFSETS_MOST && p->at_offsets * 100 >= p->held * HEADERS_SHARE_PERCENT;
+}
+
+static bool headers_is_frequent(const struct headers *h, uint32_t place, uint8_t offset)
+{
+        return tally_find(&h->tally, (uint64_t)place << 8 | offset)->count >= HEADERS_BLOCKS_LEAST;
+}
+
+/* Does any wider place have headers of this size? */
+static bool headers_is_known(const struct headers *h, uint32_t place, uint8_t offset)
+{
+        while ((place = h->in->wider[place])) {
+                const struct place *p = &h->places[place];
+
+                if (headers_has_enough(p) && headers_has_place(p) && headers_is_frequent(h, place, offset))
+                        return true;
+        }
+        return false;
+}
+
+/* An offset that is rare here, but one of a wider place, speaks for headers, too. */
+static void headers_count_rare(struct headers *h)
+{
+        uint64_t *rare = heap_zero(h->in->place_count, sizeof *rare);
+
+        for (uint64_t i = 0; i < h->tally.room; i++) {
+                const struct tally_entry *e = &h->tally.at[i];
+                uint32_t place = (uint32_t)(e->key >> 8);
+
+                if (place && e->count < HEADERS_BLOCKS_LEAST && headers_is_known(h, place, (uint8_t)e->key))
+                        rare[place] += e->count;
+        }
+        for (uint32_t i = 0; i < h->in->place_count; i++)
+                h->places[i].at_offsets += rare[i];
+        free(rare);
+}
+
+bool headers_decide(struct headers *h)
+{
+        bool any = false;
+
+        headers_count_blocks(h);
+        headers_widen(h);
+        for (uint64_t i = 0; i < h->tally.room; i++) {
+                const struct tally_entry *e = &h->tally.at[i];
+
+                if (e->count >= HEADERS_BLOCKS_LEAST) {
+                        h->places[e->key >> 8].at_offsets += e->count;
+                        h->places[e->key >> 8].offsets++;
+                        any = true;
+                }
+        }
+        if (any)
+                headers_count_rare(h);
+        return any;
+}
+
+/* The first place that has enough blocks decides; what it has too few blocks to know, the next may. */
+bool headers_has(const struct headers *h, uint64_t number, uint32_t block)
+{
+        uint8_t offset = h->of_pointer[number];
+
+        for (uint32_t place = offset ? headers_place(h, block) : 0; place; place = h->in->wider[place]) {
+                const struct place *p = &h->places[place];
+
+                if (!headers_has_enough(p))
+                        continue;
+                if (!headers_has_place(p))
+                        return false;
+                if (headers_is_frequent(h, place, offset))
+                        return true;
+        }
+        return false;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * headers.h -- places that keep a header in front of what they hand out: known by nearly all of their blocks being held at the same offset.
+ *
+ * Room:   leak/ only, used by idioms.c.
+ * Keeps:  a verdict rests on which blocks are held at all, not on how: making such pointers full ones changes no other verdict.  So one
+ *         round is enough, and the order does not matter.
+ * Cost:   1 byte a block, 1 byte an interior pointer to a block that no pointer to its start holds.
+ */
+#ifndef SEEP_LEAK_HEADERS_H
+#define SEEP_LEAK_HEADERS_H
+
+#include "leak/search.h"
+
+#define HEADERS_OFFSET_MOST 128u /* bytes of a header: talloc's has 96 */
+#define HEADERS_BLOCKS_LEAST 8u  /* held at an offset, for it to be one of the place */
+#define HEADERS_OFFSETS_MOST 5u  /* of one place: sds has five sizes of headers */
+#define HEADERS_SHARE_PERCENT 90u /* of the blocks of a place that are held at all, those held at its offsets */
+
+struct headers;
+
+/* G->leak is that of classes_mark(). */
+struct headers *headers_new(const struct search_input *in, const struct search_graph *g);
+void headers_free(struct headers *h);
+
+/* An interior pointer to OFFSET of a block, or one that tells nothing (OFFSET 0). */
+struct headers_pointer {
+        uint32_t block;
+        bool held; /* the pointer is in a root, or in a block that is held */
+        uint8_t before; /* the byte in front of where it points to */
+        uint64_t offset;
+};
+
+/* The next pointer.  Each gets a number, from 0 on. */
+void headers_add(struct headers *h, const struct headers_pointer *p);
+
+/* After the last one.  false: no place has headers. */
+bool headers_decide(struct headers *h);
+
+/* Is pointer NUMBER, to BLOCK, one behind a header? */
+bool headers_has(const struct headers *h, uint64_t number, uint32_t block);
+
+#endif
