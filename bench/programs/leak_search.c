@@ -2,10 +2,10 @@
 /*
  * leak_search.c -- how fast leak/search.c is: heaps of 1 GiB with few and many blocks, few and many pointers.
  *
- *     leak_search [BLOCKS [PERCENT [MIB]]]      one heap, or without arguments the usual ones
+ *     leak_search [BLOCKS [PERCENT [MIB [HEADER]]]]      one heap, or without arguments the usual ones
  *
  * PERCENT of all words are pointers, an eighth of them interior; others are small numbers and random bits.  Memory is read with memcpy.
- * Times are processor time.
+ * With HEADER no pointer is to the start of a block, but to so many bytes behind it.  Times are processor time.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +17,7 @@
 #include "leak/vast.h"
 
 #define ROOTS 100u
+#define PLACES 1000u /* that allocated the blocks */
 #define ROUNDS 3u /* the quickest counts: others use the machine, too */
 
 struct heap {
@@ -24,6 +25,8 @@ struct heap {
         uint64_t bytes;
         struct search_block *blocks;
         uint64_t block_count;
+        uint32_t *places;
+        uint64_t header; /* bytes */
 };
 
 struct watch {
@@ -76,11 +79,14 @@ static void heap_make(struct heap *h, uint64_t blocks, uint64_t bytes)
         h->bytes = bytes;
         h->block_count = blocks;
         h->blocks = vast_zero(blocks, sizeof *h->blocks);
+        h->places = vast_zero(blocks, sizeof *h->places);
         h->words = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (!h->blocks || h->words == MAP_FAILED) {
                 fprintf(stderr, "leak_search: no memory for %llu blocks\n", (unsigned long long)blocks);
                 exit(3);
         }
+        for (uint64_t i = 0; i < blocks; i++)
+                h->places[i] = 1 + (uint32_t)(i % (PLACES - 1));
         for (uint64_t i = 0; i < blocks; i++)
                 h->blocks[i] = (struct search_block){ .address = (uint64_t)h->words + i * each + 16, .size = each - 16 };
 }
@@ -92,15 +98,18 @@ static void heap_fill(struct heap *h, unsigned percent)
                 const struct search_block *b = &h->blocks[(dice >> 16) % h->block_count];
 
                 if (dice % 100 < percent)
-                        h->words[i] = b->address + (dice >> 8 & 7 ? 0 : 8 * (dice >> 11 & 31) % b->size);
+                        h->words[i] = b->address + (dice >> 8 & 7 || h->header ? h->header : 8 * (dice >> 11 & 31) % b->size);
                 else
                         h->words[i] = dice & 0x100 ? dice >> 48 : dice;
         }
+        for (uint64_t i = 0; h->header >= 8 && i < h->block_count; i++)
+                *(uint64_t *)(h->blocks[i].address + h->header - 8) = 1;
 }
 
-static void measure(uint64_t blocks, unsigned percent, uint64_t bytes)
+static void measure(uint64_t blocks, unsigned percent, uint64_t bytes, uint64_t header)
 {
-        struct heap h;
+        static const uint32_t wider[PLACES];
+        struct heap h = { .header = header };
         struct watch watch = { .progress = { .tell = tell } };
         uint64_t roots[ROOTS];
         struct search_root root = { .end = sizeof roots, .words = roots };
@@ -110,13 +119,14 @@ static void measure(uint64_t blocks, unsigned percent, uint64_t bytes)
         heap_make(&h, blocks, bytes);
         heap_fill(&h, percent);
         for (unsigned i = 0; i < ROOTS; i++)
-                roots[i] = h.blocks[random_word() % blocks].address;
+                roots[i] = h.blocks[random_word() % blocks].address + header;
         for (unsigned i = 0; i < ROUNDS; i++) {
                 struct search_graph g;
                 double start = now(), end;
 
                 search_run(&(struct search_input){ .memory = { .context = &h, .read = read_memory, .words = read_words }, .blocks = h.blocks,
-                                                   .block_count = blocks, .roots = &root, .root_count = 1, .progress = &watch.progress }, &g);
+                                                   .block_count = blocks, .places = h.places, .wider = wider, .place_count = PLACES,
+                                                   .roots = &root, .root_count = 1, .progress = &watch.progress }, &g);
                 end = now();
                 pass = i && pass < watch.passed - start ? pass : watch.passed - start;
                 marking = i && marking < end - watch.passed ? marking : end - watch.passed;
@@ -128,6 +138,7 @@ static void measure(uint64_t blocks, unsigned percent, uint64_t bytes)
         fflush(stdout);
         munmap(h.words, h.bytes);
         free(h.blocks);
+        free(h.places);
 }
 
 int main(int argc, char **argv)
@@ -136,11 +147,11 @@ int main(int argc, char **argv)
         uint64_t mib = argc > 3 ? strtoull(argv[3], NULL, 10) : 1024;
 
         if (argc > 1) {
-                measure(strtoull(argv[1], NULL, 10), argc > 2 ? (unsigned)atoi(argv[2]) : 10, mib << 20);
+                measure(strtoull(argv[1], NULL, 10), argc > 2 ? (unsigned)atoi(argv[2]) : 10, mib << 20, argc > 4 ? strtoull(argv[4], NULL, 10) : 0);
                 return 0;
         }
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
                 for (unsigned percent = 2; percent <= 25; percent = percent == 2 ? 10 : percent + 15)
-                        measure(counts[i], percent, mib << 20);
+                        measure(counts[i], percent, mib << 20, 0);
         return 0;
 }

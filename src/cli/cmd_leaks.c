@@ -39,7 +39,7 @@
         X(LEAKS_HEAD_PROCESS, NULL, 0, NULL, "of a process:")                                                          \
         X(LEAKS_EVERY, "every", 0, "TIME", "search again and again, and tell what is new each time")                   \
         X(LEAKS_UNALIGNED, "unaligned", 0, NULL, "pointers at any byte, not only at multiples of eight")               \
-        X(LEAKS_NO_IDIOMS, "no-idioms", 0, NULL, "pointers behind the header of new[] and the like hold nothing")      \
+        X(LEAKS_NO_IDIOMS, "no-idioms", 0, NULL, "pointers behind a header, as of new[], make a block only possibly lost")      \
         X(LEAKS_HEAD_RULES, NULL, 0, NULL, "suppressions:")                                                            \
         X(LEAKS_SUPPRESSIONS, "suppressions", 0, "FILE", "do not tell what FILE names, as LSan or Valgrind write it (may be repeated)") \
         X(LEAKS_NO_BUILT_IN, "no-builtin-suppressions", 0, NULL, "tell also what the C library and runtimes keep")     \

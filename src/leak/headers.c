@@ -51,7 +51,8 @@ struct headers {
         const struct search_graph *g;
         uint8_t *of_pointer; /* by number: the offset, if there may be a header in front; else 0 */
         uint64_t count, room;
-        uint8_t *of_block; /* the least offset of those that are held */
+        uint8_t *of_block; /* the least offset of those that are held ... */
+        uint64_t noted;    /* ... for so many blocks */
         struct place *places;
         struct tally tally;
 };
@@ -139,8 +140,10 @@ void headers_add(struct headers *h, const struct headers_pointer *p)
         if (p->offset && p->offset <= HEADERS_OFFSET_MOST && headers_place(h, p->block) && headers_may_be(h, p))
                 offset = (uint8_t)p->offset;
         h->of_pointer[h->count++] = offset;
-        if (offset && p->held && (!*least || offset < *least))
+        if (offset && p->held && (!*least || offset < *least)) {
+                h->noted += !*least;
                 *least = offset;
+        }
 }
 
 static void headers_count_blocks(struct headers *h)
@@ -222,6 +225,8 @@ bool headers_decide(struct headers *h)
 {
         bool any = false;
 
+        if (h->noted < HEADERS_BLOCKS_LEAST)
+                return false;
         headers_count_blocks(h);
         headers_widen(h);
         for (uint64_t i = 0; i < h->tally.room; i++) {

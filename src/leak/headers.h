@@ -5,7 +5,8 @@
  * Room:   leak/ only, used by idioms.c.
  * Keeps:  a verdict rests on which blocks are held at all, not on how: making such pointers full ones changes no other verdict.  So one
  *         round is enough, and the order does not matter.
- * Cost:   1 byte a block, 1 byte an interior pointer to a block that no pointer to its start holds.
+ * Cost:   1 byte a block, 1 byte an interior pointer to a block that no pointer to its start holds.  3 million blocks, all held behind
+ *         headers by 7 million pointers: 0.5 us a block; hardly any of them: 0.03 us (bench/leak_search).
  */
 #ifndef SEEP_LEAK_HEADERS_H
 #define SEEP_LEAK_HEADERS_H

@@ -269,7 +269,7 @@ struct profile_scan {
 
 #define PROFILE_VERDICT_NEW 1u     /* not lost at the scan before */
 #define PROFILE_VERDICT_IGNORED 2u /* SEEP_IGNORE */
-#define PROFILE_VERDICT_IDIOM 4u   /* held by an interior pointer of a known idiom (new[], multiple inheritance, ...) only */
+#define PROFILE_VERDICT_IDIOM 4u   /* held by an interior pointer of a known idiom (new[], headers in front, ...) only */
 
 /* What became of one block; verdict i is about block i.  None, or as many as blocks. */
 struct profile_verdict {

@@ -259,6 +259,8 @@ void json_leaks(const struct leaks *l, struct str *out)
         str_format(out, "{\"scanned\": %s, ", l->scan ? "true" : "false");
         json_classes(l->sums, out);
         str_text(out, ",\n  ");
+        json_sum(out, "idiom", &l->idiom);
+        str_text(out, ", ");
         json_sum(out, "suppressed", &l->suppressed);
         str_text(out, ", \"scan\": ");
         if (l->scan) {

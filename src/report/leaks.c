@@ -168,6 +168,10 @@ static void count_block(struct sorting *o, uint64_t index)
         l->sums[leak].bytes += block->size;
         of_site->blocks++;
         of_site->bytes += block->size;
+        if (leak == PROFILE_LEAK_REACHABLE && (o->p->verdicts[index].flags & PROFILE_VERDICT_IDIOM)) {
+                l->idiom.blocks++;
+                l->idiom.bytes += block->size;
+        }
         if (!l->silent[index] && (is_lost(leak) || (leak == PROFILE_LEAK_REACHABLE && o->r->reachable)))
                 row_add(row_at(o, &l->rows, &l->count, o->rows, leader, leak), o->p, index);
 }

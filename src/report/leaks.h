@@ -82,6 +82,7 @@ struct leaks {
         uint32_t hidden_count;
         struct leaks_sum sums[PROFILE_LEAK_COUNT]; /* by class, without what is suppressed */
         struct leaks_sum suppressed;               /* lost blocks that are */
+        struct leaks_sum idiom;                    /* of the reachable ones, those held by pointers of a known idiom only */
         struct leaks_sum *by_site;  /* [site of the profile that leads a row * PROFILE_LEAK_COUNT + class], as the sums; NULL: not searched */
         uint8_t *silent;            /* by block: 1 when it is suppressed or not asked for */
         uint8_t *forgiven;          /* by error of the profile: 1 when it is suppressed */

@@ -107,6 +107,8 @@ static void page_sums(struct leaks_page *page)
                 if (bad)
                         text_plain(page->out, page->o->color);
         }
+        if (page->l->idiom.blocks)
+                page_sum(page, " of it by idiom", &page->l->idiom, "behind a header, or the like");
         page_suppressed(page);
 }
 

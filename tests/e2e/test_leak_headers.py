@@ -5,8 +5,9 @@ import subprocess
 
 import pytest
 
-from harness import clean_environment
+from harness import SEEP, clean_environment
 from leaks import BY_TOOL, BUILDS, build_for, check_running, check_verdicts, every_build, every_tool, leaks_json, seep_verdicts, waiting
+from test_leaks_real import REDIS_WORK, redis
 
 CASES = ["counted", "texts", "contexts", "links", "members", "others"]
 WITH_HEADERS = {"counted_new", "text_new", "kept_contexts", "link_new", "member_new"}
@@ -98,3 +99,16 @@ def test_rust(recorder, need, tmp_path, level):
     leaks = leaks_json(recorder.record(tmp_path / "r").folder / "out.seep")["leaks"]
     assert (leaks["definite"]["blocks"], leaks["definite"]["bytes"]) == (10, 10 * 88)
     assert leaks["possible"]["blocks"] == 0
+
+
+def test_strings_of_redis_are_held(recorder, need):
+    """Its strings have headers of 1, 3 and 5 bytes; most of their places made few of them."""
+    need("redis-server", "redis-cli")
+    folder = recorder.folder()
+    work = REDIS_WORK + "".join(f"SET word{i} {'y' * (i % 400)}z\nHSET table{i % 7} field{i} {'v' * (i % 90)}w\n" for i in range(2000))
+    redis(folder, [SEEP, "record", "-q", "-o", folder / "out.seep", "--"], work)
+    told = leaks_json(folder / "out.seep", show="possible")
+    assert told["leaks"]["definite"]["blocks"] == 0
+    assert told["leaks"]["idiom"]["blocks"] > 4000
+    doubtful = {told["frames"][i]["function"] for site in told["sites"] for i in site["stack"][:3] if site["leak"]["possible"]["blocks"]}
+    assert not {name for name in doubtful if "sds" in name}, doubtful

@@ -168,12 +168,12 @@ REDIS_WORK = "".join(f"SET key{i} {'x' * i}\nLPUSH list {i}\nHSET hash f{i} {i}\
     "SORT list LIMIT 0 5\nEVAL \"return redis.call('GET', KEYS[1])\" 1 key7\nEXPIRE key1 100\nDEL key2 hash\nDBSIZE\nWRONG\n")
 
 
-def redis(folder, prefix):
+def redis(folder, prefix, work=REDIS_WORK):
     path = folder / "redis.sock"
     options = ["--port", "0", "--unixsocket", path, "--save", "", "--appendonly", "no", "--dir", folder]
     with served(folder, *prefix, "redis-server", *options) as it:
         wait_until(answers(path, b"PING\r\n", b"PONG"), "redis answers", process=it)
-        said = subprocess.run(["redis-cli", "-s", str(path)], input=REDIS_WORK, capture_output=True, text=True, timeout=DEADLINE)
+        said = subprocess.run(["redis-cli", "-s", str(path)], input=work, capture_output=True, text=True, timeout=DEADLINE)
         assert said.stdout.startswith("OK\n1\n1\n1\nOK\n")
         subprocess.run(["redis-cli", "-s", str(path), "SHUTDOWN", "NOSAVE"], capture_output=True, timeout=DEADLINE)
 

@@ -94,6 +94,9 @@ TEST(classes_are_summed_and_a_group_counts_once)
         is_sum(&b.l.sums[PROFILE_LEAK_POSSIBLE], 2, 35);
         is_sum(&b.l.sums[PROFILE_LEAK_REACHABLE], 8, 365);
         is_sum(&b.l.suppressed, 0, 0);
+        is_sum(&b.l.idiom, 1, 31);
+        has_text(bench_text(&b), "  still reachable       365 B in 8 blocks       no error\n"
+                                 "   of it by idiom        31 B in 1 block        behind a header, or the like\n");
         head = row_of(&b.l, FORGE_SITE_PARSE, PROFILE_LEAK_DEFINITE);
         is_true(head != NULL);
         is_sum(&head->own, 1, 100);
