@@ -11,7 +11,8 @@
 #include "base/err.h"
 #include "report/text.h"
 
-/* The totals that both sides have: label, member, how far apart they may be. */
+/* The totals that both sides have: label, member, how far apart they may be.  A whole log gives the recording its peak (observe/journal.c);
+ * older recordings by several threads have one that is known to some bytes only. */
 #define TOTALS_ROWS(X)                                                         \
         X("allocations", allocations, 0)                                       \
         X("frees", frees, 0)                                                   \
@@ -54,7 +55,13 @@ static bool put_row(const struct row *r, bool compared, struct str *out)
         text_cell(out, 20, r->log, text_number);
         if (compared) {
                 text_cell(out, 20, r->ledger, text_number);
-                str_text(out, same ? "" : "  differs");
+                if (!same)
+                        str_text(out, "  differs");
+                else if (apart) {
+                        str_text(out, "  no difference: it is known to ");
+                        text_number(out, (int64_t)r->allowed);
+                        str_text(out, " B");
+                }
         }
         str_char(out, '\n');
         return same;

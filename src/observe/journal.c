@@ -456,6 +456,38 @@ void journal_finish(struct journal *j, bool ended)
                 end_log(j, EVENTS_END_DONE, 0);
 }
 
+/* Whether the log has all that the sums have: from the first event to the end of the recording. */
+static bool is_whole(const struct journal *j, const struct profile *p)
+{
+        const struct events_peak *k = j->encoder ? events_peak(j->encoder) : NULL;
+
+        return k && j->end == EVENTS_END_DONE && !j->first && !j->missed && p->meta.complete &&
+               k->bytes == (int64_t)p->totals.live_bytes && k->blocks == (int64_t)p->totals.live_blocks;
+}
+
+/* The log knows the order of events: with several threads, what it says about the peak is exact, and the sums of the ledger are not. */
+static void give_peak(const struct journal *j, const struct events_ids *ids, struct profile *p)
+{
+        const struct events_peak *k = events_peak(j->encoder);
+        struct profile_totals *t = &p->totals;
+
+        for (uint32_t i = 1; i < p->site_count; i++)
+                if (LEDGER_KIND_IS_HEAP(p->sites[i].kind))
+                        p->sites[i].peak_bytes = p->sites[i].peak_blocks = 0;
+        t->peak_bytes = t->peak_blocks = t->peak_error_bytes = 0;
+        t->peak_ms = k->ms;
+        for (uint32_t i = 1; i < ids->site_count; i++) {
+                struct events_peak_site s = events_peak_of(k, i);
+
+                if (!ids->sites[i])
+                        continue;
+                p->sites[ids->sites[i]].peak_bytes += (uint64_t)s.peak_bytes;
+                p->sites[ids->sites[i]].peak_blocks += (uint64_t)s.peak_blocks;
+                t->peak_bytes += (uint64_t)s.peak_bytes;
+                t->peak_blocks += (uint64_t)s.peak_blocks;
+        }
+}
+
 void journal_give(struct journal *j, struct events_ids *ids, struct profile *p)
 {
         struct str last = { 0 };
@@ -464,6 +496,8 @@ void journal_give(struct journal *j, struct events_ids *ids, struct profile *p)
         str_clear(&j->front);
         str_clear(&j->tail);
         events_log_ids(ids, &j->front);
+        if (is_whole(j, p))
+                give_peak(j, ids, p);
         events_last_batch(j->events, j->end, &last);
         events_log_batch(&last, &j->tail);
         str_free(&last);

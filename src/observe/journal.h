@@ -25,7 +25,8 @@ struct journal *journal_open(const struct view *v, uint32_t pid, const char *pat
 /* Take what is there and take no more.  ENDED: the process is over; what it had begun to write is left out. */
 void journal_finish(struct journal *j, bool ended);
 
-/* Put the log into P, for file_write(), with a warning when it is not whole.  P refers to it until journal_close(). */
+/* Put the log into P, for file_write(), with a warning when it is not whole; when it is, the peak is the log's.  P refers to it until
+ * journal_close(). */
 void journal_give(struct journal *j, struct events_ids *ids, struct profile *p);
 
 /* KEEP: leave the file of batches where it is. */

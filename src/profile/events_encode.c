@@ -33,6 +33,7 @@ struct encoder_index {
 struct events_encoder {
         struct events_model model;
         struct encoder_index index;
+        struct events_peak peak;
         struct column column[EVENTS_COLUMN_COUNT];
         uint32_t waiting;
         ZSTD_CCtx *zstd;
@@ -137,6 +138,7 @@ void events_encoder_free(struct events_encoder *c)
                 return;
         events_model_close(&c->model);
         free(c->index.slots);
+        events_peak_free(&c->peak);
         for (int i = 0; i < EVENTS_COLUMN_COUNT; i++)
                 free(c->column[i].start);
         ZSTD_freeCCtx(c->zstd);
@@ -147,6 +149,11 @@ void events_encoder_free(struct events_encoder *c)
 uint32_t events_waiting(const struct events_encoder *c)
 {
         return c->waiting;
+}
+
+const struct events_peak *events_peak(const struct events_encoder *c)
+{
+        return &c->peak;
 }
 
 /* ---- events ---- */
@@ -175,9 +182,16 @@ static void encode_plain(struct events_encoder *c, struct events_lane *l, const 
         put(c, EVENTS_PLAIN, format_zigzag(e->address - last->address));
         put(c, EVENTS_PLAIN, format_zigzag(e->size - last->size));
         *last = (struct events_last){ e->address, e->size };
+        if (e->type == LEDGER_EVENT_CARVE) {
+                events_peak_change(&c->peak, e->site, -(int64_t)e->size, 0);
+                events_peak_compare(&c->peak, e->ms);
+        }
         make_room(c);
-        if (events_model_put_back(&c->model, l, e))
-                index_put(c, c->model.count - 1);
+        if (!events_model_put_back(&c->model, l, e))
+                return;
+        index_put(c, c->model.count - 1);
+        events_peak_change(&c->peak, l->taken.site, (int64_t)l->taken.size, 1);
+        events_peak_compare(&c->peak, e->ms);
 }
 
 static unsigned encode_site(struct events_encoder *c, struct events_lane *l, uint32_t site)
@@ -262,6 +276,8 @@ static void encode_alloc(struct events_encoder *c, struct events_lane *l, const 
         make_room(c);
         events_model_allocated(&c->model, l, e);
         index_put(c, c->model.count - 1);
+        events_peak_change(&c->peak, e->site, (int64_t)e->size, 1);
+        events_peak_compare(&c->peak, e->ms);
 }
 
 static unsigned encode_block(struct events_encoder *c, const struct events_lane *l, uint32_t at)
@@ -307,6 +323,7 @@ static void encode_free(struct events_encoder *c, struct events_lane *l, const s
         op |= encode_caller(c, &c->model.order[at], e);
         put_op(c, op);
         index_remove(c, slot);
+        events_peak_change(&c->peak, c->model.order[at].site, -(int64_t)c->model.order[at].size, -1);
         events_model_freed(&c->model, l, at, e);
 }
 

@@ -183,6 +183,16 @@ static void put_block(struct replay *r, const struct replay_block *b)
         r->totals.live_bytes += b->size;
 }
 
+/* As events_peak.h does it: after each event that may have added something. */
+static void compare_peak(struct replay_totals *t, const struct ledger_event *e)
+{
+        if ((int64_t)(t->live_bytes - t->peak_bytes) <= 0)
+                return;
+        t->peak_bytes = t->live_bytes;
+        t->peak_blocks = t->live_blocks;
+        t->peak_ms = e->ms;
+}
+
 static void allocate(struct replay *r, const struct ledger_event *e)
 {
         struct replay_block b = { e->address, e->size, r->totals.events, e->site, e->ms, e->thread, e->kind, true };
@@ -196,11 +206,7 @@ static void allocate(struct replay *r, const struct ledger_event *e)
         s->alloc_bytes += e->size;
         t->allocations++;
         t->bytes_allocated += e->size;
-        if (t->live_bytes > t->peak_bytes) {
-                t->peak_bytes = t->live_bytes;
-                t->peak_blocks = t->live_blocks;
-                t->peak_ms = e->ms;
-        }
+        compare_peak(t, e);
 }
 
 static void release(struct replay *r, const struct ledger_event *e)
@@ -232,6 +238,7 @@ static void put_back(struct replay *r, const struct ledger_event *e)
         site_of(r, p->taken.site)->frees--;
         r->totals.frees--;
         p->taken.used = false;
+        compare_peak(&r->totals, e);
 }
 
 /* ---- mappings ---- */
@@ -347,6 +354,7 @@ void replay_event(struct replay *r, const struct ledger_event *e)
                 break;
         case LEDGER_EVENT_CARVE: /* counted as blocks of the pool now, or as the arena's own again */
                 r->totals.live_bytes -= e->size;
+                compare_peak(&r->totals, e);
                 break;
         case LEDGER_EVENT_MAP:
                 count_map(r, e);

@@ -311,6 +311,92 @@ TEST(a_pool_s_block_may_begin_where_its_arena_begins)
         round_trip(&t, EVENTS_BATCH);
 }
 
+#define PEAK_SITES 10u
+
+/* By hand: what each site has, and a copy of it at the first moment with the most. */
+struct peak_model {
+        int64_t live[PEAK_SITES], blocks[PEAK_SITES], then[PEAK_SITES], blocks_then[PEAK_SITES], bytes, most;
+        uint32_t ms;
+};
+
+static void model_change(struct peak_model *m, const struct trace *t, uint32_t site, int64_t bytes, int64_t blocks)
+{
+        m->live[site] += bytes;
+        m->blocks[site] += blocks;
+        m->bytes += bytes;
+        if (m->bytes <= m->most)
+                return;
+        m->most = m->bytes;
+        m->ms = t->ms;
+        memcpy(m->then, m->live, sizeof m->then);
+        memcpy(m->blocks_then, m->blocks, sizeof m->blocks_then);
+}
+
+/* Random work by four threads: allocations, releases, reallocs that move, that fail, and parts that pools take. */
+static void random_work(struct trace *t, struct peak_model *m, int steps)
+{
+        struct block b[200] = { { 0, 0 } };
+        uint32_t site[200] = { 0 };
+
+        for (int i = 0; i < steps; i++) {
+                unsigned k = (unsigned)(sample_random(&t->random) % 200), what = (unsigned)(sample_random(&t->random) % 8);
+                uint16_t thread = (uint16_t)(1 + sample_random(&t->random) % 4);
+
+                if (!b[k].address || what == 0) {
+                        if (b[k].address)
+                                continue;
+                        site[k] = 1 + (uint32_t)(sample_random(&t->random) % (PEAK_SITES - 1));
+                        b[k] = trace_alloc(t, thread, site[k], sample_random(&t->random) % 500);
+                        model_change(m, t, site[k], (int64_t)b[k].size, 1);
+                } else if (what == 1) {
+                        struct ledger_event *e = add(t, LEDGER_EVENT_TAKE, thread);
+
+                        e->kind = LEDGER_KIND_MALLOC;
+                        e->address = b[k].address;
+                        add(t, LEDGER_EVENT_PUT_BACK, thread);
+                } else if (what == 2) {
+                        int64_t more = (int64_t)(sample_random(&t->random) % 500);
+
+                        model_change(m, t, site[k], -(int64_t)b[k].size, -1);
+                        b[k] = trace_realloc(t, thread, site[k], b[k], (uint64_t)more);
+                        model_change(m, t, site[k], more, 1);
+                } else if (what == 3) {
+                        struct ledger_event *e = add(t, LEDGER_EVENT_CARVE, thread);
+
+                        e->site = site[k];
+                        e->size = (uint64_t)(i % 2 ? 8 : -8);
+                        model_change(m, t, site[k], i % 2 ? -8 : 8, 0);
+                } else {
+                        trace_free(t, thread, b[k], 0x401000);
+                        model_change(m, t, site[k], -(int64_t)b[k].size, -1);
+                        b[k].address = 0;
+                }
+        }
+}
+
+TEST(the_encoder_knows_the_peak_and_what_it_was_made_of)
+{
+        for (uint64_t seed = 1; seed <= 20; seed++) {
+                struct trace t = { .random = seed };
+                struct peak_model m = { .most = 0 };
+                struct events_encoder *c = events_encoder_new();
+                const struct events_peak *k = events_peak(c);
+
+                random_work(&t, &m, 200 * (int)seed);
+                events_encode(c, t.event, (uint32_t)t.count);
+                is_equal(k->most, m.most);
+                is_equal(k->ms, m.ms);
+                is_equal(k->bytes, m.bytes);
+                for (uint32_t i = 1; i < PEAK_SITES; i++) {
+                        is_equal(events_peak_of(k, i).peak_bytes, m.then[i]);
+                        is_equal(events_peak_of(k, i).peak_blocks, m.blocks_then[i]);
+                }
+                is_equal(events_peak_of(k, 1u << 20).peak_bytes, 0);
+                events_encoder_free(c);
+                free(t.event);
+        }
+}
+
 TEST(any_values_in_any_field_come_back)
 {
         struct trace t = { .random = 9 };
@@ -449,5 +535,6 @@ TEST(each_end_has_its_words)
 TAP_MAIN(a_log_without_events_has_an_end, last_in_first_out_takes_almost_nothing, first_in_first_out_takes_almost_nothing,
          random_work_takes_at_most_six_bytes, chains_of_realloc_in_place_and_elsewhere, eight_threads_at_once_and_more_than_there_are_lanes,
          addresses_that_come_again_without_having_been_freed, a_pool_s_block_may_begin_where_its_arena_begins,
+         the_encoder_knows_the_peak_and_what_it_was_made_of,
          any_values_in_any_field_come_back, batches_of_one_event_and_of_odd_numbers, live_blocks_without_end_do_not_lose_their_names,
          damaged_batches_never_do_harm, a_batch_that_is_not_the_next_one_is_refused, each_end_has_its_words)
