@@ -13,6 +13,7 @@
 #include "agent/fatal.h"
 #include "agent/hello.h"
 #include "agent/object.h"
+#include "agent/peak.h"
 #include "agent/queue.h"
 #include "agent/rule.h"
 #include "agent/sys.h"
@@ -65,6 +66,7 @@ static bool life_adopt(long copy)
         tree_forked();
         queue_forked();
         thread_forked();
+        peak_forked();
         return hello_send(agent.socket, copy, WIRE_HELLO_FORK);
 }
 

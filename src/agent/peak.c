@@ -3,78 +3,148 @@
  * peak.c -- the maximum of live bytes when several threads allocate.
  *
  * Room:   inside; any context.
- * Cost:   two atomic additions per batch.
+ * Keeps:  live_bytes is the sum of all slots' flushed_bytes; what a slot counted beyond that is at most a batch, up or down, so all
+ *         together are at most `unseen`.  `unseen` is never more than the distance from live_bytes to the maximum, or than the
+ *         least that is worth the trouble: what is not in live_bytes cannot have been a maximum that is higher by more than that.
+ * Cost:   two atomic operations per batch.  Each time when the distance has become half, a look at all slots; not before four times
+ *         as many batches as there are slots, so that it does not matter how many there are.
  */
 #include "agent/peak.h"
 
 #include "agent/guest.h"
 
-static int64_t batch_for(uint64_t peak, uint32_t slots)
-{
-        uint64_t share = peak / PEAK_BATCH_PART / slots;
+#define LOAD(place) __atomic_load_n(place, __ATOMIC_RELAXED)
+#define STORE(place, value) __atomic_store_n(place, value, __ATOMIC_RELAXED)
 
-        return share > PEAK_BATCH_MIN ? (int64_t)share : PEAK_BATCH_MIN;
+/* Near the maximum PEAK all threads together may hold back so much.  The maximum found may be too high or too low by it, and what
+ * counters save is between, so twice as much is what is not known: 0.08 % of the peak. */
+static uint64_t least_for(uint64_t peak)
+{
+        uint64_t batches = (uint64_t)PEAK_TINY_BATCH * LOAD(&agent.head->slot_count);
+
+        if (peak >= PEAK_TINY)
+                return peak / PEAK_PART;
+        return batches < PEAK_TINY_LEAST ? batches : PEAK_TINY_LEAST;
 }
 
-/* What threads have not added yet may have made more than the maximum, if the common total LIVE came that near. */
-static void note_error(uint64_t live, uint32_t slots)
+/* Add what slot S counted since the last time.  Anyone may, for any slot: each exchange takes the difference to the one before it. */
+static uint64_t add_slot(struct ledger_slot *s)
+{
+        uint64_t own = LOAD(&s->alloc_bytes) - LOAD(&s->free_bytes);
+
+        return __atomic_add_fetch(&agent.head->live_bytes, own - __atomic_exchange_n(&s->flushed_bytes, own, __ATOMIC_ACQ_REL),
+                                  __ATOMIC_ACQ_REL);
+}
+
+static void add_all(void)
+{
+        uint32_t slots = LOAD(&agent.head->slot_count);
+
+        for (uint32_t i = 0; i < slots; i++) {
+                struct ledger_slot *s = agent_slot(i);
+
+                if (LOAD(&s->alloc_bytes) - LOAD(&s->free_bytes) != LOAD(&s->flushed_bytes))
+                        add_slot(s);
+        }
+}
+
+/* Divide `unseen` among the slots; whoever changes it meanwhile does so too, and the last one is right. */
+static void set_batch(void)
 {
         struct ledger_head *h = agent.head;
-        uint64_t unseen = (uint64_t)h->batch * slots;
+        uint64_t unseen;
 
-        if (live + unseen > h->peak_bytes && unseen > h->peak_error_bytes)
-                h->peak_error_bytes = unseen;
+        do {
+                unseen = __atomic_load_n(&h->unseen, __ATOMIC_SEQ_CST);
+                __atomic_store_n(&h->batch, (int64_t)(unseen / LOAD(&h->slot_count)), __ATOMIC_SEQ_CST);
+        } while (__atomic_load_n(&h->unseen, __ATOMIC_SEQ_CST) != unseen);
+}
+
+static void set_unseen(uint64_t was, uint64_t is)
+{
+        if (__atomic_compare_exchange_n(&agent.head->unseen, &was, is, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+                set_batch();
+}
+
+static uint64_t distance(uint64_t live)
+{
+        uint64_t peak = LOAD(&agent.head->peak_bytes);
+
+        return (int64_t)(peak - live) > 0 ? peak - live : 0;
+}
+
+/* How far LIVE is from the maximum decides how much may be held back.  When it must become less, threads begin to add smaller batches
+ * first; then what they, the idle and the dead still hold is added, and only then is the sum what a maximum is judged by. */
+static uint64_t settle(uint64_t live)
+{
+        struct ledger_head *h = agent.head;
+        uint64_t unseen = LOAD(&h->unseen), far = distance(live), least = least_for(LOAD(&h->peak_bytes)), is;
+
+        while (unseen > least && unseen > far) {
+                is = far / 2 > least ? far / 2 : least;
+                __atomic_store_n(&h->batch, (int64_t)(is / LOAD(&h->slot_count)), __ATOMIC_SEQ_CST);
+                add_all();
+                set_unseen(unseen, is);
+                live = LOAD(&h->live_bytes);
+                unseen = LOAD(&h->unseen);
+                far = distance(live);
+        }
+        is = far / 2 > least ? far / 2 : least;
+        if (unseen < least - least / 8 || (unseen < is / 2 && LOAD(&h->flushes) > 4ull * LOAD(&h->slot_count))) {
+                STORE(&h->flushes, 0);
+                set_unseen(unseen, is);
+        }
+        return live;
+}
+
+static void take_peak(uint64_t live)
+{
+        struct ledger_head *h = agent.head;
+        uint64_t peak = LOAD(&h->peak_bytes), least = least_for(live);
+
+        while ((int64_t)(live - peak) > 0) {
+                if (!__atomic_compare_exchange_n(&h->peak_bytes, &peak, live, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+                        continue;
+                STORE(&h->peak_tick_ms, agent_now_ms());
+                STORE(&h->peak_error_bytes, least); /* of this maximum, not of earlier ones */
+                if (LOAD(&h->at_peak)) /* a thread that thought that it was alone */
+                        STORE(&h->at_peak, 0);
+                __atomic_add_fetch(&h->epoch, 1, __ATOMIC_RELAXED);
+                return;
+        }
+        if (peak - live < least && LOAD(&h->peak_error_bytes) < least) /* with what is not seen it may have been more */
+                STORE(&h->peak_error_bytes, least);
 }
 
 void peak_thread_joined(void)
 {
         struct ledger_head *h = agent.head;
-        struct ledger_slot *first = agent_slot(0);
-        uint32_t alone = 0;
 
-        if (h->slot_count < 2 || !__atomic_compare_exchange_n(&h->joining, &alone, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        if (LOAD(&h->slot_count) < 2)
                 return;
-        /* The first thread goes on meanwhile; what it gains after this look it will add itself, as the difference to it. */
-        first->flushed_bytes = first->alloc_bytes - first->free_bytes;
-        first->flushed_blocks = first->allocs - first->frees;
-        __atomic_add_fetch(&h->live_bytes, first->flushed_bytes, __ATOMIC_RELAXED);
-        __atomic_add_fetch(&h->live_blocks, first->flushed_blocks, __ATOMIC_RELAXED);
-        h->batch = batch_for(h->peak_bytes, 2);
-        note_error(first->flushed_bytes, 2);
-        __atomic_store_n(&h->several, 1, __ATOMIC_RELEASE);
-        if (h->at_peak) {
-                h->at_peak = 0;
-                __atomic_add_fetch(&h->epoch, 1, __ATOMIC_RELAXED);
+        if (!LOAD(&h->several)) {
+                add_all(); /* what the first thread gains after this look it will add itself, as the difference to it */
+                take_peak(settle(LOAD(&h->live_bytes)));
+                __atomic_store_n(&h->several, 1, __ATOMIC_RELEASE);
+                if (__atomic_exchange_n(&h->at_peak, 0, __ATOMIC_RELAXED))
+                        __atomic_add_fetch(&h->epoch, 1, __ATOMIC_RELAXED);
         }
-}
-
-static void take_peak(uint64_t live, uint64_t blocks)
-{
-        struct ledger_head *h = agent.head;
-        uint64_t peak = __atomic_load_n(&h->peak_bytes, __ATOMIC_RELAXED);
-        uint32_t slots = h->slot_count;
-
-        while ((int64_t)(live - peak) > 0) {
-                if (!__atomic_compare_exchange_n(&h->peak_bytes, &peak, live, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-                        continue;
-                h->peak_blocks = blocks;
-                h->peak_tick_ms = agent_now_ms();
-                h->batch = batch_for(live, slots);
-                h->peak_error_bytes = (uint64_t)h->batch * slots; /* of this maximum, not of earlier ones */
-                __atomic_add_fetch(&h->epoch, 1, __ATOMIC_RELAXED);
-                return;
-        }
+        set_batch();
 }
 
 void peak_flush(struct thread *t)
 {
-        struct ledger_slot *s = t->slot;
-        uint64_t bytes = s->alloc_bytes - s->free_bytes, blocks = s->allocs - s->frees, live, live_blocks;
+        struct ledger_head *h = agent.head;
 
-        live = __atomic_add_fetch(&agent.head->live_bytes, bytes - s->flushed_bytes, __ATOMIC_RELAXED);
-        live_blocks = __atomic_add_fetch(&agent.head->live_blocks, blocks - s->flushed_blocks, __ATOMIC_RELAXED);
-        s->flushed_bytes = bytes;
-        s->flushed_blocks = blocks;
-        take_peak(live, live_blocks);
-        note_error(live, agent.head->slot_count);
+        STORE(&h->flushes, LOAD(&h->flushes) + 1);
+        take_peak(settle(add_slot(t->slot)));
+}
+
+void peak_forked(void)
+{
+        struct ledger_head *h = agent.head;
+
+        h->live_bytes = 0;
+        for (uint32_t i = 0; h->several && i < h->slot_count; i++)
+                h->live_bytes += agent_slot(i)->flushed_bytes;
 }

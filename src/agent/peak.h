@@ -10,18 +10,27 @@
  * numbers are the maximum's, and nothing needs saving: a growing heap costs one compare and three stores.
  *
  * Several threads: each adds what it gained or lost to a common total once that is more than a batch, and the total is compared with
- * the maximum then.  The maximum found may be too small by a batch per thread, which head->peak_error_bytes tells.
+ * the maximum then.  Far below the maximum a batch is large; near it all batches together are a small part of the maximum (peak.c).
+ * Then counters save themselves as with one thread, and their sum is what the peak is said to be: what each thread had counted at the
+ * moment when the maximum was seen.  The real one may be higher by what batches hid, which head->peak_error_bytes tells.
  */
 #ifndef SEEP_AGENT_PEAK_H
 #define SEEP_AGENT_PEAK_H
 
 #include "agent/thread.h"
 
-#define PEAK_BATCH_MIN 1024
-#define PEAK_BATCH_PART 1024 /* ... or this fraction of the peak, over all threads */
+/* Near the maximum all threads together may hold back this part of it. */
+#define PEAK_PART 2500u
+/* A heap that never was this large is not worth that many additions; then a batch is so many bytes, and all of them at most so many. */
+#define PEAK_TINY (256u << 10)
+#define PEAK_TINY_BATCH 512u
+#define PEAK_TINY_LEAST 4096u
 
 /* A second slot is in use: from now on totals are compared in batches. */
 void peak_thread_joined(void);
+
+/* In the child of a fork, alone: the copy of the total was made while threads went on, and need not be the sum of what they added. */
+void peak_forked(void);
 
 /* Add what T gained or lost to the common total; take a new maximum if there is one. */
 void peak_flush(struct thread *t);
@@ -58,7 +67,6 @@ static inline void peak_after_alloc(struct thread *t)
         }
         if (live > h->peak_bytes || h->at_peak) {
                 h->peak_bytes = live;
-                h->peak_blocks = s->allocs - s->frees;
                 h->peak_tick_ms = agent_now_ms();
                 h->at_peak = 1;
         }

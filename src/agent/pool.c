@@ -106,6 +106,7 @@ static void release(struct thread *t, struct ledger_block *b, uint64_t address, 
         shadow_bury(b, agent_now_ms());
         record_gone(t, &gone, address);
         carve(t, a, -(int64_t)LEDGER_BLOCK_SIZE(gone));
+        peak_after_alloc(t);
 }
 
 static struct ledger_block *pool_entry(uint64_t address)

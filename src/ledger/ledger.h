@@ -214,14 +214,14 @@ struct ledger_head {
         /* The peak; written by the thread that reaches a new one. */
         _Alignas(64) uint32_t epoch;
         uint32_t at_peak;     /* 1: nothing was freed since the maximum; live numbers are the peak's */
-        uint32_t several;     /* 1: more than one thread has allocated: totals are compared in batches */
+        uint32_t several;     /* 1: more than one thread has allocated: totals are compared in batches (agent/peak.c) */
         uint32_t peak_tick_ms;
-        uint64_t peak_bytes;
-        uint64_t peak_blocks;
-        uint64_t peak_error_bytes; /* the peak may be this much higher */
-        int64_t batch;             /* several threads: how much one may gain or lose before it adds that to ... */
-        uint32_t joining;
-        _Alignas(64) uint64_t live_bytes, live_blocks; /* ... this; 0 while one thread is alone */
+        uint64_t peak_bytes;       /* one thread: exact.  Several: the largest live_bytes; what the peak was is what counters saved */
+        uint64_t peak_error_bytes; /* there may have been this much more than peak_bytes; 0: no */
+        int64_t batch;             /* several threads: how much one may gain or lose before it adds that to live_bytes */
+        uint64_t unseen;           /* what all of them together may have gained or lost without that being in live_bytes */
+        _Alignas(64) uint64_t live_bytes; /* 0 while one thread is alone */
+        uint64_t flushes;                 /* additions to it since unseen became larger; about */
 };
 
 /* (parent, return address) pairs; a stack is its innermost node.  Parents are older than children.
@@ -277,9 +277,9 @@ struct ledger_slot {
         uint32_t thread; /* index into THREADS */
         uint32_t reserved;
         uint64_t allocs, alloc_bytes, frees, free_bytes; /* heap only, all sites, all threads this slot served */
-        uint64_t flushed_bytes, flushed_blocks;          /* of its live total: already in head->live_* */
+        uint64_t flushed_bytes;                          /* of its live total: already in head->live_bytes */
         uint64_t moving, moving_bytes; /* a block that realloc has in hand just now, in no other table; 0 none */
-        uint64_t pad[6];
+        uint64_t pad[7];
         uint64_t sizes[LEDGER_SIZE_CLASSES];         /* allocations by size: class 0 is 0 bytes, class k is 2^(k-1) .. 2^k - 1 */
         uint64_t lifetimes[LEDGER_LIFETIME_CLASSES]; /* releases by age in ms, in the same classes */
         uint8_t fill[4096 - 128 - 8 * (LEDGER_SIZE_CLASSES + LEDGER_LIFETIME_CLASSES)];

@@ -266,6 +266,8 @@ static void add_site_to_totals(struct profile_totals *t, const struct profile_si
         t->bytes_allocated += s->alloc_bytes;
         t->live_blocks += s->live_blocks;
         t->live_bytes += s->live_bytes;
+        t->peak_blocks += s->peak_blocks;
+        t->peak_bytes += s->peak_bytes;
         t->temporary += s->temporary;
 }
 
@@ -282,6 +284,21 @@ static void peak_is_now(struct profile *p, const struct ledger_head *h)
         }
 }
 
+/* The peak is the sum of what sites had then, so that there is one figure.  Several threads: that is what they had counted when the
+ * agent saw its maximum, and the most that it can have missed is above that maximum, not above the sum. */
+static void read_peak(struct profile *p, const struct ledger_head *h)
+{
+        struct profile_totals *t = &p->totals;
+        uint64_t most = h->peak_bytes + h->peak_error_bytes;
+
+        t->peak_ms = h->peak_tick_ms;
+        if (t->live_bytes > t->peak_bytes)
+                peak_is_now(p, h);
+        t->peak_error_bytes = h->peak_error_bytes;
+        if (most > t->peak_bytes && most - t->peak_bytes > t->peak_error_bytes)
+                t->peak_error_bytes = most - t->peak_bytes;
+}
+
 static void read_totals(const struct view *v, struct profile *p)
 {
         const struct ledger_head *h = &v->head;
@@ -291,12 +308,7 @@ static void read_totals(const struct view *v, struct profile *p)
                 add_site_to_totals(t, &p->sites[i]);
         for (uint32_t i = 0; i < p->region_count; i++)
                 t->mmap_live_bytes += p->regions[i].end - p->regions[i].start;
-        t->peak_bytes = h->peak_bytes;
-        t->peak_blocks = h->peak_blocks;
-        t->peak_ms = h->peak_tick_ms;
-        t->peak_error_bytes = h->peak_error_bytes;
-        if (t->live_bytes > t->peak_bytes)
-                peak_is_now(p, h);
+        read_peak(p, h);
         counters_histograms(v, t);
         t->truncated_stacks = h->truncated_captures;
         t->verify_captures = h->verify_captures;

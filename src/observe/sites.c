@@ -115,7 +115,7 @@ static uint32_t *merge_sites(const struct view *v, struct stacks *stacks, struct
 /* The rule of ledger.h: saved values when they are of this peak and something was freed since, else live ones. */
 static void add_peak(struct profile_site *to, const struct ledger_head *h, const struct ledger_counter *c)
 {
-        bool saved = c->epoch == h->epoch && !h->at_peak;
+        bool saved = c->epoch == h->epoch && (h->several || !h->at_peak);
 
         to->peak_bytes += saved ? (uint64_t)c->peak_bytes : c->alloc_bytes - c->free_bytes;
         to->peak_blocks += saved ? (uint64_t)(int64_t)c->peak_blocks : c->allocs - c->frees;

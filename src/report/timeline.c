@@ -66,7 +66,7 @@ static void curve_peak(const struct timeline *t, struct curve *c)
                 }
 }
 
-/* The whole heap; its peak is known better than the slices show it. */
+/* The whole heap; its peak is known better than the slices show it, which are read while the program goes on. */
 static void curve_of_heap(const struct timeline *t, struct curve *c)
 {
         const struct profile_totals *totals = &t->p->totals;
@@ -75,7 +75,7 @@ static void curve_of_heap(const struct timeline *t, struct curve *c)
         for (uint32_t i = 0; i < t->p->slice_count; i++)
                 c->values[i] = t->p->slices[i].live_bytes;
         curve_peak(t, c);
-        if (timeline_shows(t, ms) && totals->peak_bytes > c->peak) {
+        if (timeline_shows(t, ms) && totals->peak_bytes) {
                 c->peak = totals->peak_bytes;
                 c->peak_ms = ms;
         }

@@ -104,7 +104,7 @@ struct picture player_picture(struct player *r)
         for (uint32_t i = 0; i < c.slices; i++)
                 if (p->slices[i].live_bytes > c.peak_bytes)
                         c.peak_bytes = p->slices[i].live_bytes;
-        if (end || profile_peak_ms(p) <= r->now.ms)
+        if (end || profile_peak_ms(p) <= r->now.ms || c.peak_bytes > p->totals.peak_bytes)
                 c.peak_bytes = p->totals.peak_bytes;
         if (r->threads) /* of the end alone: nothing to compare with */
                 c.then = c.last = NULL;

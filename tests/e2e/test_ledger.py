@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The numbers: counts, peak and its composition, temporaries, wrong releases, mappings."""
+import json
+import re
 import subprocess
 
 import pytest
@@ -31,10 +33,48 @@ def test_threads_that_free_each_others_blocks_are_counted_exactly(compiler, reco
     totals, truth = seen.profile.totals, seen.truth.total
     foreign = totals["bytes_allocated"] - truth["bytes"]  # the libc's own, for its threads
     assert truth["peak"] <= totals["peak_bytes"] + totals["peak_error_bytes"]
-    assert totals["peak_bytes"] <= truth["peak_high"] + foreign + totals["peak_error_bytes"]
-    shares = sum(s["peak_bytes"] for s in seen.profile.heap_sites())
-    in_flight = threads * 300000  # each thread may be in the middle of its largest event
-    assert abs(shares - totals["peak_bytes"]) <= totals["peak_error_bytes"] + in_flight
+    assert totals["peak_bytes"] <= truth["peak_high"] + foreign
+    check_one_peak(seen)
+
+
+def check_one_peak(seen):
+    """The figure of the totals is what sites add up to, in every form."""
+    def ask(*words):
+        return subprocess.run([SEEP, *words], cwd=seen.folder, env=clean_environment(), capture_output=True, text=True, check=True,
+                              timeout=DEADLINE).stdout
+
+    totals = seen.profile.totals
+    for field in ("peak_bytes", "peak_blocks"):
+        assert sum(site[field] for site in seen.profile.heap_sites()) == totals[field]
+        assert ask("sql", "--csv", "out.seep", f"SELECT sum({field}) FROM site WHERE heap").split() == [f"sum({field})", str(totals[field])]
+    assert sum(int(line.rsplit(" ", 1)[1]) for line in ask("export", "--to", "collapsed", "--cost", "peak-bytes", "out.seep").splitlines()) \
+        == totals["peak_bytes"]
+    assert f"peak: {totals['peak_bytes']:,}B" in ask("report", "out.seep")
+    at_peak = json.loads(ask("report", "--json", "--at", "peak", "out.seep"))
+    assert sum(site["live_bytes"] for site in at_peak["sites"] if site["kind"] != "mmap") == totals["peak_bytes"]
+    found = re.search(r"^mem_heap_B=(\d+)\n(?:.*\n){2}heap_tree=peak$", ask("export", "--to", "massif", "-o", "-", "out.seep"), re.M)
+    assert int(found.group(1)) == totals["peak_bytes"]
+
+
+@pytest.mark.parametrize("options", [(), ("--events",)], ids=["plain", "events"])
+@pytest.mark.parametrize("threads,held", [(2, 1000000), (8, 400000), (16, 200000), (64, 40000)])
+def test_the_peak_of_busy_threads_is_known_to_a_thousandth(compiler, recorder, threads, held, options):
+    seen = recorder.record(compiler.build("tide.c", flags=("-O1", "-fno-builtin", "-g", "-fno-inline")), threads, held, 9, options=options)
+    assert seen.status == 0
+    totals, fact = seen.profile.totals, seen.truth.facts
+    peak, error = totals["peak_bytes"], totals["peak_error_bytes"]
+    more = fact["noise"] + totals["bytes_allocated"] - fact["bytes"]  # by the program besides, and by the libc for its threads
+    assert fact["height"] <= peak + error
+    assert peak <= fact["height"] + more
+    assert error == 0 if options else 0 < error <= peak / 1000
+    check_one_peak(seen)
+    shares = seen.profile.by_function()
+    for name in ("even", "odd"):
+        assert abs(shares[f"{name}_holder"]["peak_bytes"] - fact[name]) <= error + more
+    if options:
+        told = subprocess.run([SEEP, "events", "--totals", seen.folder / "out.seep"], env=clean_environment(), capture_output=True,
+                              text=True, timeout=DEADLINE)
+        assert told.returncode == 0 and "differ" not in re.sub("(sites|blocks) that differ +0 +0", "", told.stdout)
 
 
 def test_a_temporary_is_the_last_allocation_freed_next(compiler, recorder):

@@ -243,41 +243,63 @@ TEST(mmap_is_counted_apart_from_the_heap)
         specimen_close(&f);
 }
 
-static uint64_t peak_with(uint32_t counter_epoch, uint32_t head_epoch, uint32_t at_peak, uint64_t head_peak)
+struct peak_case {
+        uint32_t counter_epoch, head_epoch, at_peak, several;
+        uint64_t saved, head_peak, head_error;
+};
+
+/* A site that has 200 bytes in 2 blocks now. */
+static struct profile_totals peak_with(struct peak_case k)
 {
         struct specimen f;
         struct profile p;
+        struct profile_totals totals;
         struct ledger_counter *c;
-        uint64_t peak;
 
         specimen_open(&f);
         specimen_slot(&f, 0);
         specimen_events(&f, 0, specimen_site(&f, specimen_node(&f, 0, 0x100), LEDGER_KIND_MALLOC), 3, 1, 100);
         c = specimen_counter(&f, 0, 1);
-        c->epoch = counter_epoch;
-        c->peak_bytes = 250;
-        c->peak_blocks = 2;
-        f.head->epoch = head_epoch;
-        f.head->at_peak = at_peak;
-        f.head->peak_bytes = head_peak;
+        c->epoch = k.counter_epoch;
+        c->peak_bytes = (int64_t)k.saved;
+        c->peak_blocks = 7;
+        f.head->epoch = k.head_epoch;
+        f.head->at_peak = k.at_peak;
+        f.head->several = k.several;
+        f.head->peak_bytes = k.head_peak;
+        f.head->peak_error_bytes = k.head_error;
         collect_all(&f, &p);
-        peak = p.sites[1].peak_bytes;
-        is_true(p.totals.peak_bytes >= p.totals.live_bytes);
+        totals = p.totals;
+        is_true(totals.peak_bytes >= totals.live_bytes);
+        is_equal(totals.peak_bytes, p.sites[1].peak_bytes);
+        is_equal(totals.peak_blocks, p.sites[1].peak_blocks);
         profile_free(&p);
         specimen_close(&f);
-        return peak;
+        return totals;
 }
 
-TEST(a_site_at_the_peak_is_what_it_saved_or_what_it_still_is)
+TEST(the_peak_is_what_sites_saved_or_what_they_still_are)
 {
-        is_equal(peak_with(4, 4, 0, 250), 250); /* saved for this peak */
-        is_equal(peak_with(3, 4, 0, 250), 200); /* unchanged since this peak */
-        is_equal(peak_with(4, 4, 1, 200), 200); /* the peak is now */
+        is_equal(peak_with((struct peak_case){ 4, 4, 0, 0, 250, 250, 0 }).peak_bytes, 250); /* saved for this peak */
+        is_equal(peak_with((struct peak_case){ 4, 4, 0, 0, 250, 250, 0 }).peak_blocks, 7);
+        is_equal(peak_with((struct peak_case){ 3, 4, 0, 0, 250, 200, 0 }).peak_bytes, 200); /* unchanged since this peak */
+        is_equal(peak_with((struct peak_case){ 4, 4, 1, 0, 250, 200, 0 }).peak_bytes, 200); /* the peak is now */
+        is_equal(peak_with((struct peak_case){ 4, 4, 0, 0, 250, 250, 0 }).peak_error_bytes, 0);
+}
+
+TEST(the_peak_of_several_threads_is_that_of_the_sites_with_the_bound_of_the_agents_maximum)
+{
+        is_equal(peak_with((struct peak_case){ 4, 4, 0, 1, 250, 240, 30 }).peak_bytes, 250);
+        is_equal(peak_with((struct peak_case){ 4, 4, 0, 1, 250, 240, 30 }).peak_error_bytes, 30); /* never better than the agent's */
+        is_equal(peak_with((struct peak_case){ 4, 4, 0, 1, 250, 260, 30 }).peak_error_bytes, 40); /* 260 + 30 is the most */
+        is_equal(peak_with((struct peak_case){ 4, 4, 1, 1, 250, 250, 30 }).peak_bytes, 250); /* one that thought that it was alone */
 }
 
 TEST(a_heap_above_its_noted_peak_is_the_peak)
 {
-        is_equal(peak_with(4, 4, 0, 150), 200);
+        is_equal(peak_with((struct peak_case){ 4, 4, 0, 1, 150, 150, 80 }).peak_bytes, 200);
+        is_equal(peak_with((struct peak_case){ 4, 4, 0, 1, 150, 150, 80 }).peak_blocks, 2);
+        is_equal(peak_with((struct peak_case){ 4, 4, 0, 1, 150, 150, 80 }).peak_error_bytes, 80);
 }
 
 TEST(a_slot_that_served_two_threads_is_divided_between_them)
@@ -555,7 +577,8 @@ TEST(what_the_agent_did_not_see_is_a_warning)
 TAP_MAIN(nodes_met_twice_become_one_and_so_do_their_sites, one_stack_with_two_kinds_is_two_sites, a_random_tree_keeps_every_stack,
          the_tree_of_one_thread_is_taken_as_it_is, a_depth_keeps_the_innermost_frames,
          stacks_without_an_outer_end_stay_marked, a_block_freed_by_another_thread_leaves_nothing,
-         mmap_is_counted_apart_from_the_heap, a_site_at_the_peak_is_what_it_saved_or_what_it_still_is,
+         mmap_is_counted_apart_from_the_heap, the_peak_is_what_sites_saved_or_what_they_still_are,
+         the_peak_of_several_threads_is_that_of_the_sites_with_the_bound_of_the_agents_maximum,
          a_heap_above_its_noted_peak_is_the_peak, a_slot_that_served_two_threads_is_divided_between_them,
          a_name_seen_by_the_kernel_wins_over_the_ledgers, live_blocks_come_sorted_from_all_chunks_and_planes,
          reading_a_sparse_shadow_does_not_fill_it, blocks_far_behind_in_a_large_shadow_are_found,
