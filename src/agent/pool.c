@@ -18,11 +18,6 @@ struct arena {
         uint32_t site; /* 0: the block lies in no other */
 };
 
-static uint32_t pool_plane(uint64_t address)
-{
-        return SHADOW_POOL + shadow_sub(address);
-}
-
 /* ---- the arena around a block ---- */
 
 /* Does the live block of entry B, whose granule begins at GRANULE, hold ADDRESS? */
@@ -111,9 +106,9 @@ static void release(struct thread *t, struct ledger_block *b, uint64_t address, 
 
 static struct ledger_block *pool_entry(uint64_t address)
 {
-        struct ledger_block *b = shadow_entry(address, pool_plane(address));
+        struct ledger_block *b = shadow_pool_entry(address);
 
-        return b && b->b && !(address & 7) ? b : NULL;
+        return b && b->b ? b : NULL;
 }
 
 void pool_alloc(struct thread *t, uint64_t address, size_t size, struct arch_state caller)
@@ -131,7 +126,7 @@ void pool_alloc(struct thread *t, uint64_t address, size_t size, struct arch_sta
         if (b && LEDGER_BLOCK_LIVE(*b))
                 release(t, b, address, &a, caller); /* handed out again without having come back */
         __atomic_or_fetch(&agent.special, SPECIAL_POOLS, __ATOMIC_RELAXED);
-        b = shadow_make(address, pool_plane(address));
+        b = shadow_make(address, shadow_pool_plane(address));
         c = b ? record_counter(t, LEDGER_KIND_POOL, 0, caller) : NULL;
         if (!c)
                 return;
@@ -167,21 +162,28 @@ void pool_free(struct thread *t, uint64_t address, struct arch_state caller)
         release(t, b, address, &a, caller);
 }
 
+/* Those of one plane: LOW is where its blocks start in a granule. */
+static void plane_range_gone(struct thread *t, const struct arena *a, uint32_t low, struct arch_state caller)
+{
+        for (uint64_t at = a->start & ~(LEDGER_SHADOW_GRANULE - 1); at < a->end;) {
+                uint64_t address = at + low;
+                struct ledger_block *inner = shadow_pool_entry(address);
+
+                if (!inner) {
+                        at = (at & ~(LEDGER_SHADOW_SPAN - 1)) + LEDGER_SHADOW_SPAN;
+                        continue;
+                }
+                if (LEDGER_BLOCK_LIVE(*inner) && address >= a->start && address < a->end)
+                        release(t, inner, address, a, caller);
+                at += LEDGER_SHADOW_GRANULE;
+        }
+}
+
 void pool_range_gone(struct thread *t, uint64_t start, uint64_t end, uint32_t site, struct arch_state caller)
 {
         struct arena a = { start, end, site };
 
-        for (uint32_t plane = SHADOW_POOL; plane < SHADOW_PLANES; plane++)
-                for (uint64_t at = start & ~(LEDGER_SHADOW_GRANULE - 1); at < end;) {
-                        struct ledger_block *inner = shadow_entry(at, plane);
-                        uint64_t address = at + (plane - SHADOW_POOL) * 8u;
-
-                        if (!inner) {
-                                at = (at & ~(LEDGER_SHADOW_SPAN - 1)) + LEDGER_SHADOW_SPAN;
-                                continue;
-                        }
-                        if (LEDGER_BLOCK_LIVE(*inner) && address >= start && address < end)
-                                release(t, inner, address, &a, caller);
-                        at += LEDGER_SHADOW_GRANULE;
-                }
+        for (uint32_t low = 0; low < LEDGER_SHADOW_GRANULE; low++)
+                if (shadow_pool_used(shadow_pool_plane(low)))
+                        plane_range_gone(t, &a, low, caller);
 }

@@ -86,20 +86,18 @@ size_t scan_wait(enum ledger_scan reason, uint64_t stack, const void *context)
 /* The entry of the live block at ADDRESS; a pool's comes before that of the arena that begins at the same place. */
 static struct ledger_block *find_live(uint64_t address)
 {
-        uint32_t sub = shadow_sub(address), planes[] = { SHADOW_POOL + sub, agent.spread ? 1 + sub : 0 };
+        uint32_t sub = shadow_sub(address);
+        struct ledger_block *b = shadow_pool_entry(address);
 
-        for (uint32_t i = 0; i < 2; i++) {
-                struct ledger_block *b = shadow_entry(address, planes[i]);
-
-                if (b && LEDGER_BLOCK_LIVE(*b) && LEDGER_BLOCK_SUB(*b) == sub)
-                        return b;
-        }
-        return NULL;
+        if (b && LEDGER_BLOCK_LIVE(*b))
+                return b;
+        b = address & 7 ? NULL : shadow_entry(address, agent.spread ? 1 + sub : 0);
+        return b && LEDGER_BLOCK_LIVE(*b) && LEDGER_BLOCK_SUB(*b) == sub ? b : NULL;
 }
 
 void scan_ignore(uint64_t address)
 {
-        struct ledger_block *b = address & 7 ? NULL : find_live(address);
+        struct ledger_block *b = find_live(address);
 
         if (b)
                 __atomic_or_fetch(&b->b, SHADOW_IGNORED, __ATOMIC_RELAXED);

@@ -14,6 +14,12 @@
 shadow_middle *shadow_top[SHADOW_PLANES][1u << SHADOW_TOP_BITS];
 shadow_middle shadow_nothing;
 
+/* The same for the planes of pools whose blocks start at any byte.  Few programs have such; there is no table before the first, and no entry
+ * where there is nothing. */
+#define ODD_PLANES (LEDGER_PLANES - SHADOW_PLANES)
+typedef shadow_middle *shadow_odd_top[ODD_PLANES][1u << SHADOW_TOP_BITS];
+static shadow_odd_top *odd;
+
 void shadow_start(void)
 {
         for (uint32_t plane = 0; plane < SHADOW_PLANES; plane++)
@@ -21,16 +27,33 @@ void shadow_start(void)
                         shadow_top[plane][i] = &shadow_nothing;
 }
 
+/* Where the tables of PLANE begin; NULL: there are none, and no memory for them. */
+static shadow_middle **top_make(uint32_t plane)
+{
+        shadow_odd_top *none = NULL, *fresh;
+
+        if (plane < SHADOW_PLANES)
+                return shadow_top[plane];
+        if (!__atomic_load_n(&odd, __ATOMIC_ACQUIRE)) {
+                fresh = arena_private(sizeof *fresh);
+                if (!fresh)
+                        return NULL;
+                if (!__atomic_compare_exchange_n(&odd, &none, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+                        arena_private_free(fresh, sizeof *fresh);
+        }
+        return (*odd)[plane - SHADOW_PLANES];
+}
+
 static shadow_middle *middle_make(uint32_t plane, uint32_t i)
 {
-        shadow_middle *m = __atomic_load_n(&shadow_top[plane][i], __ATOMIC_ACQUIRE), *fresh;
+        shadow_middle **top = top_make(plane), *m = top ? __atomic_load_n(&top[i], __ATOMIC_ACQUIRE) : NULL, *fresh;
 
-        if (m != &shadow_nothing)
+        if (!top || (m && m != &shadow_nothing))
                 return m;
         fresh = arena_private(sizeof *fresh);
         if (!fresh)
                 return NULL;
-        if (__atomic_compare_exchange_n(&shadow_top[plane][i], &m, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        if (__atomic_compare_exchange_n(&top[i], &m, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
                 return fresh;
         arena_private_free(fresh, sizeof *fresh);
         return m;
@@ -58,7 +81,7 @@ struct ledger_block *shadow_make(uint64_t address, uint32_t plane)
         shadow_middle *m;
         struct ledger_block **place, *none = NULL, *chunk;
 
-        if (address >> 47 || address & 7) {
+        if (address >> 47 || (address & 7) != LEDGER_PLANE_LOW(plane)) {
                 __atomic_add_fetch(&agent.head->untracked_blocks, 1, __ATOMIC_RELAXED);
                 return NULL;
         }
@@ -77,5 +100,30 @@ struct ledger_block *shadow_make(uint64_t address, uint32_t plane)
                 /* Whoever loses this race leaves an empty chunk behind, which no one reads anything from. */
                 __atomic_compare_exchange_n(place, &none, chunk, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
         }
-        return shadow_entry(address, plane);
+        return plane < SHADOW_PLANES ? shadow_entry(address, plane) : shadow_pool_entry(address);
+}
+
+uint32_t shadow_pool_plane(uint64_t address)
+{
+        return SHADOW_POOL + 4 * (uint32_t)(address & 7) + shadow_sub(address);
+}
+
+bool shadow_pool_used(uint32_t plane)
+{
+        return plane < SHADOW_PLANES || __atomic_load_n(&odd, __ATOMIC_ACQUIRE);
+}
+
+struct ledger_block *shadow_pool_entry(uint64_t address)
+{
+        uint32_t plane = shadow_pool_plane(address);
+        shadow_middle *m;
+        struct ledger_block *chunk;
+
+        if (plane < SHADOW_PLANES)
+                return shadow_entry(address, plane);
+        if (address >> 47 || !shadow_pool_used(plane))
+                return NULL;
+        m = __atomic_load_n(&(*odd)[plane - SHADOW_PLANES][address >> 34], __ATOMIC_ACQUIRE);
+        chunk = m ? (*m)[address >> 22 & ((1u << SHADOW_MIDDLE_BITS) - 1)] : NULL;
+        return chunk ? chunk + (address % LEDGER_SHADOW_SPAN / LEDGER_SHADOW_GRANULE) : NULL;
 }

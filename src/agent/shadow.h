@@ -20,7 +20,7 @@
 #define SHADOW_TOP_BITS 13
 #define SHADOW_MIDDLE_BITS 12
 #define SHADOW_PLANES 9
-#define SHADOW_POOL 5 /* first plane of the program's own pools */
+#define SHADOW_POOL LEDGER_PLANE_POOL
 
 typedef struct ledger_block *shadow_middle[1u << SHADOW_MIDDLE_BITS];
 
@@ -31,6 +31,13 @@ void shadow_start(void);
 
 /* The entry for ADDRESS in PLANE, its chunk made if there is none; NULL: the address cannot be kept, or the recording stops. */
 struct ledger_block *shadow_make(uint64_t address, uint32_t plane);
+
+/* The entry for a block at ADDRESS of the program's own pools, which may start at any byte.  NULL: there is no chunk. */
+struct ledger_block *shadow_pool_entry(uint64_t address);
+uint32_t shadow_pool_plane(uint64_t address);
+
+/* Whether blocks of PLANE (of the pools) may be anywhere. */
+bool shadow_pool_used(uint32_t plane);
 
 static inline struct ledger_block *shadow_entry(uint64_t address, uint32_t plane)
 {

@@ -155,7 +155,7 @@ struct ledger_head {
 
         uint64_t truncated_captures; /* stacks whose outer end could not be reached */
         uint64_t lost_events;        /* recorded nowhere; 0 in a complete ledger */
-        uint64_t untracked_blocks;   /* addresses the shadow cannot hold (not aligned to 8) */
+        uint64_t untracked_blocks;   /* addresses the shadow cannot hold: from an allocator, and not aligned to 8 */
         uint64_t faults_not_kept;    /* wrong releases beyond what ERRORS can hold */
         uint64_t forks_not_followed; /* children that allocated without being recorded */
         uint64_t forks_followed;     /* children that will say hello, counted before they exist */
@@ -328,12 +328,17 @@ struct ledger_block {
 #define LEDGER_SHADOW_CHUNK_BYTES (LEDGER_SHADOW_ENTRIES * sizeof(struct ledger_block))
 
 /* Chunk i of SHADOW covers [base, base + SPAN).  Plane 0: one block per granule.  Planes 1-4: the blocks that start at place 0-3
- * of a granule, for allocators with blocks of 8 or 16 bytes.  Planes 5-8: the same for blocks of the program's own pools. */
+ * of a granule, for allocators with blocks of 8 or 16 bytes.  Planes 5-8: the same for blocks of the program's own pools.  Planes 9-12: for
+ * those of its blocks that start one byte behind such a place, and so on up to 33-36, seven bytes behind. */
 struct ledger_chunk {
         uint64_t base;
         uint32_t plane;
         uint32_t ready;
 };
+
+#define LEDGER_PLANE_POOL 5u
+#define LEDGER_PLANES 37u
+#define LEDGER_PLANE_LOW(plane) ((plane) > LEDGER_PLANE_POOL && (plane) < LEDGER_PLANES ? ((plane) - LEDGER_PLANE_POOL) / 4u : 0u) /* bytes behind */
 
 struct ledger_module {
         uint64_t start, end; /* of the whole object in memory */

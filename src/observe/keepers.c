@@ -24,7 +24,6 @@
 #define KEEPERS_PAGE 4096u
 #define KEEPERS_HEAP (64ull << 20) /* glibc's HEAP_MAX_SIZE: heaps lie at multiples of it */
 #define KEEPERS_ENTRIES 512u /* of the shadow, read at once */
-#define KEEPERS_POOL 5u /* first plane of the program's own pools */
 #define KEEPERS_GUARD (1u << 20) /* a guard below a stack is smaller */
 
 /* As it is in memory; what follows is of no interest. */
@@ -185,7 +184,7 @@ static void find_chunks(struct search *s)
 
         s->chunks = heap_zero(count, sizeof *s->chunks);
         for (uint32_t i = 0; i < count; i++)
-                if (all[i].ready && all[i].plane < KEEPERS_POOL)
+                if (all[i].ready && all[i].plane < LEDGER_PLANE_POOL)
                         s->chunks[s->chunk_count++] =
                                 (struct chunk){ all[i].base,
                                                 i * (uint64_t)LEDGER_SHADOW_CHUNK_BYTES };

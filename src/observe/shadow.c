@@ -35,7 +35,7 @@ struct numbered_chunk {
 /* Entries of bytes [AT, END) of the shadow, which lie in chunk C. */
 static void visit_stretch(struct walk *w, const struct numbered_chunk *c, uint64_t at, uint64_t end)
 {
-        uint64_t first = c->index * (uint64_t)LEDGER_SHADOW_CHUNK_BYTES;
+        uint64_t first = c->index * (uint64_t)LEDGER_SHADOW_CHUNK_BYTES, low = LEDGER_PLANE_LOW(c->chunk.plane);
 
         at -= (at - first) % sizeof *w->part;
         while (at < end) {
@@ -50,7 +50,7 @@ static void visit_stretch(struct walk *w, const struct numbered_chunk *c, uint64
                 for (uint64_t i = 0; i < count; i++)
                         if (LEDGER_BLOCK_LIVE(w->part[i]) || (w->visitor->dead && w->part[i].b))
                                 w->visitor->take(w->visitor->context, &w->part[i],
-                                                 c->chunk.base + (entry + i) * LEDGER_SHADOW_GRANULE + 8 * LEDGER_BLOCK_SUB(w->part[i]));
+                                                 c->chunk.base + (entry + i) * LEDGER_SHADOW_GRANULE + 8 * LEDGER_BLOCK_SUB(w->part[i]) + low);
                 at += count * sizeof *w->part;
         }
 }

@@ -5,7 +5,8 @@ import subprocess
 import pytest
 
 from harness import DEADLINE, PROGRAMS, ROOT, SEEP, check_clean, check_sites, check_total, clean_environment, run
-from plain import find_reports, own, parse_memlog, run_plain, sum_by_function
+from leaks import check_verdicts, seep_verdicts
+from plain import find_reports, own, parse_memlog, run_plain, seep, sum_by_function
 
 LANGUAGES = {"c99": ["gcc", "-x", "c", "-std=c99"], "c11-clang": ["clang", "-x", "c", "-std=c11"], "c++11": ["g++", "-x", "c++", "-std=c++11"],
              "c++20-clang": ["clang++", "-x", "c++", "-std=c++20"]}
@@ -164,6 +165,24 @@ def test_blocks_of_a_pool_are_counted_once(compiler, recorder, mode):
 def others(profile):
     """What the libc keeps for its threads."""
     return sum(s["live_bytes"] for s in profile.heap_sites() if profile.innermost(s) not in ("pool_get", "arena_new"))
+
+
+def test_blocks_of_a_pool_may_start_at_any_byte(compiler, recorder):
+    """Neighbours in one word of memory are two blocks, each at its own address."""
+    seen = recorder.record(compiler.build("odd_pool.c"), options=["--events"])
+    file = seen.folder / "out.seep"
+    check_clean(seen.profile)
+    told = seep("sql", "--csv", "--no-header", file, "SELECT address, size FROM block JOIN site ON site.id = site WHERE kind = 'pool' ORDER BY address")
+    assert told.stdout.replace(b",", b" ").splitlines() == seen.stdout.splitlines()
+    check_verdicts("seep", seep_verdicts(file, seen.truth.leaks), seen.truth.leaks)
+    assert seen.profile.by_function()["freed_piece"]["live_blocks"] == 0
+    assert "differs" not in seep("events", "--totals", file).stdout.decode()
+
+
+def test_blocks_at_any_byte_go_with_their_arena(compiler, recorder):
+    seen = recorder.record(compiler.build("odd_pool.c"), "drop")
+    check_clean(seen.profile)
+    assert [s for s in seen.profile.json["sites"] if s["kind"] == "pool" and s["live_blocks"]] == []
 
 
 def test_a_pool_does_not_raise_the_peak(compiler, recorder):
