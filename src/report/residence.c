@@ -400,12 +400,8 @@ static void advise_trim(const struct residence_part *part, struct str *out)
                 str_text(out, "malloc_trim(0) gives back what is in whole pages");
                 return;
         }
-        if (part->whole_bytes < part->free_bytes / 2) {
-                str_text(out,
-                         "it lies between live blocks (fragmentation); malloc_trim(0) gives back ");
-                text_size(out, (int64_t)part->whole_bytes);
-                return;
-        }
+        if (part->whole_bytes < part->free_bytes / 2)
+                str_text(out, "it lies between live blocks; ");
         str_text(out, "malloc_trim(0) gives back ");
         text_size(out, (int64_t)part->whole_bytes);
 }
@@ -415,7 +411,7 @@ void residence_advice(const struct residence_part *part, struct str *out)
         switch (part->keeper) {
         case PROFILE_KEEPER_ARENA:
                 advise_trim(part, out);
-                str_text(out, "; MALLOC_ARENA_MAX=2 makes fewer arenas");
+                str_text(out, "; fewer arenas: MALLOC_ARENA_MAX=2");
                 break;
         case PROFILE_KEEPER_HEAP:
                 advise_trim(part, out);
@@ -425,8 +421,7 @@ void residence_advice(const struct residence_part *part, struct str *out)
                               "once, background_thread:true soon");
                 break;
         case PROFILE_KEEPER_TCMALLOC:
-                str_text(out, "MallocExtension_ReleaseFreeMemory() gives it back, "
-                              "TCMALLOC_RELEASE_RATE=10 over time, "
+                str_text(out, "TCMALLOC_RELEASE_RATE=10 gives it back over time, "
                               "TCMALLOC_AGGRESSIVE_DECOMMIT=1 at once");
                 break;
         case PROFILE_KEEPER_MIMALLOC:

@@ -202,8 +202,11 @@ void summary_free(struct summary *m, uint32_t lines)
         m->out = out;
         str_text(&first, "  ");
         text_size(&text, (int64_t)most->free_bytes);
-        str_format(&text, " of it free in %s: ", profile_keeper_word(most->keeper));
-        residence_advice(most, &text);
+        str_format(&text, " of it free in %s", profile_keeper_word(most->keeper));
+        if (lines != 1) {
+                str_text(&text, ": ");
+                residence_advice(most, &text);
+        }
         if (lines)
                 summary_fold(m, str_get(&first), str_get(&text), lines);
         else
@@ -223,7 +226,7 @@ static void summary_numbers(struct summary *m)
         str_char(m->out, '\n');
         summary_calls(m);
         summary_rss(m);
-        summary_free(m, 3);
+        summary_free(m, m->p->meta.warning_count > 1 ? 1 : 3);
 }
 
 static void summary_error(struct str *out, uint64_t count, const char *one, const char *many)

@@ -56,7 +56,8 @@ void summary_peak(struct summary *m);
 void summary_calls(struct summary *m);
 void summary_rss(struct summary *m);
 
-/* Free memory of the allocator, when that is most of what is resident, on as many as LINES lines; 0: on one, however long. */
+/* Free memory of the allocator, when that is most of what is resident, on as many as LINES lines; 1: without
+ * what helps; 0: on one line, however long. */
 void summary_free(struct summary *m, uint32_t lines);
 
 void summary_modules(struct summary *m);

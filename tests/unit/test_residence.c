@@ -200,7 +200,7 @@ TEST(the_advice_is_about_the_allocator_that_keeps_the_memory)
 {
         advises(PROFILE_KEEPER_ARENA, MIB, "MALLOC_ARENA_MAX=2");
         advises(PROFILE_KEEPER_ARENA, MIB, "malloc_trim(0) gives back 15.9 MiB");
-        advises(PROFILE_KEEPER_HEAP, 2048, "fragmentation");
+        advises(PROFILE_KEEPER_HEAP, 2048, "between live blocks; malloc_trim(0) gives back");
         advises(PROFILE_KEEPER_JEMALLOC, MIB, "dirty_decay_ms");
         advises(PROFILE_KEEPER_TCMALLOC, MIB, "TCMALLOC_RELEASE_RATE");
         advises(PROFILE_KEEPER_MIMALLOC, MIB, "MIMALLOC_PURGE_DELAY");

@@ -90,6 +90,46 @@ TEST(mapped_memory_is_named_where_it_explains_the_resident_set)
         profile_free(&p);
 }
 
+/* 64 MiB that KEEPER has, nothing else. */
+static void add_free_memory(struct profile *p, uint32_t keeper)
+{
+        p->mappings = heap_zero(1, sizeof *p->mappings);
+        p->mapping_count = 1;
+        p->mappings[0] = (struct profile_mapping){
+                .start = 64u << 20,
+                .end = 128u << 20,
+                .rss_bytes = 64u << 20,
+                .flags = PROFILE_MAPPING_READ | PROFILE_MAPPING_WRITE | PROFILE_MAPPING_KEPT(keeper),
+                .name = heap_text(""),
+        };
+}
+
+TEST(free_memory_that_is_most_of_what_is_resident_is_told_with_what_helps)
+{
+        struct profile p;
+        char *text;
+
+        forge_usual(&p);
+        add_free_memory(&p, PROFILE_KEEPER_TCMALLOC);
+        text = summary_of(&p, "prog.1.seep");
+        has_text(text, "  last RSS        64.0 MiB  64.0 MiB of it free in tcmalloc:\n");
+        has_text(text, "TCMALLOC_AGGRESSIVE_DECOMMIT=1 at once\n");
+        fits_a_screen(text);
+        free(text);
+        for (uint32_t keeper = 1; keeper < PROFILE_KEEPER_COUNT; keeper++) { /* none is cut */
+                p.mappings[0].flags = PROFILE_MAPPING_READ | PROFILE_MAPPING_WRITE | PROFILE_MAPPING_KEPT(keeper);
+                text = summary_of(&p, "prog.1.seep");
+                is_true(!strstr(text, "..."));
+                free(text);
+        }
+        p.mappings[0].flags = PROFILE_MAPPING_READ | PROFILE_MAPPING_WRITE | PROFILE_MAPPING_KEPT(PROFILE_KEEPER_HEAP);
+        p.mappings[0].rss_bytes = 2u << 20;
+        text = summary_of(&p, "prog.1.seep");
+        is_true(!strstr(text, "RSS"));
+        free(text);
+        profile_free(&p);
+}
+
 TEST(what_was_not_seen_is_not_called_free_of_leaks)
 {
         struct summary_verdicts v;
@@ -124,6 +164,7 @@ TEST(the_worst_case_still_fits_a_screen)
         char *text;
 
         forge_usual(&p);
+        add_free_memory(&p, PROFILE_KEEPER_TCMALLOC);
         for (uint32_t i = 0; i < p.symbol_count; i++) {
                 free(p.symbols[i].function);
                 p.symbols[i].function =
@@ -442,6 +483,7 @@ TEST(a_run_without_a_search_says_why)
 
 TAP_MAIN(leaks_are_told_first_and_what_is_reachable_apart, suppressed_leaks_are_only_summed, a_run_without_a_search_says_why,
          a_long_path_of_the_program_is_cut_at_its_front, stacks_that_grow_are_marked, numbers_and_the_largest_sites_are_told, mapped_memory_is_named_where_it_explains_the_resident_set,
+         free_memory_that_is_most_of_what_is_resident_is_told_with_what_helps,
          what_was_not_seen_is_not_called_free_of_leaks, the_worst_case_still_fits_a_screen, a_single_warning_is_whole, nothing_recorded_is_explained,
          all_freed_is_said, commands_work_as_printed_also_for_odd_names, library_machinery_is_passed_over,
          the_caller_of_the_c_library_is_named_with_its_place, the_signal_that_ended_the_program_has_a_name,

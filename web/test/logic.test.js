@@ -438,7 +438,7 @@ test('bars of owners add up to all, small owners are summed, and what is no owne
 
 const mapped = (rows) =>
   recording({
-    strings: ['heap', 'allocator overhead', 'new class'],
+    strings: ['heap', 'allocator free', 'new class'],
     mappings: { at: 'end', rows: table(rows.map((row) => ({ name: -1, address: -1, blocks: 0, ...row }))) },
     functions: { count: 0 },
     frames: { count: 0 },
@@ -460,11 +460,11 @@ test('mappings are summed by class, and a class that is not known is other', () 
     sums.map(({ id, part, bytes }) => [id, part, bytes]),
     [
       ['heap', 55, 110],
-      ['allocator overhead', 40, 60],
+      ['allocator free', 40, 60],
       ['other', 7, 7],
     ],
   );
-  assert.match(mappingVerdict(sums, true), /^102 B are resident\. The largest part: Heap, with 54 %\. The allocator keeps 40 B/);
+  assert.match(mappingVerdict(sums, true), /^102 B are resident\. The largest part: Heap, with 54 %\. The allocator keeps 40 B free/);
 });
 
 test('where nothing is known to be resident, what is mapped counts', () => {

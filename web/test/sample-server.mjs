@@ -426,7 +426,7 @@ export function smallRecording({ factor = 1, odd = null, slices = 240 } = {}) {
         'class name address bytes rss_bytes blocks',
         [
           ['heap', '[heap]', last.live_bytes, last.live_bytes],
-          ['allocator overhead', 'free and unused', last.live_bytes * 0.3, last.live_bytes * 0.16],
+          ['allocator free', 'free in malloc arenas of threads', last.live_bytes * 0.3, last.live_bytes * 0.16],
           ['mmap', 'cache_insert', 25165824, 8388608],
           ['stack', 'stack of server', 8388608, 135168],
           ['stack', 'stack of worker-1', 8388608, 40960],
