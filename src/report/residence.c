@@ -230,7 +230,7 @@ static bool is_of_one_moment(const struct profile *p)
 {
         const struct profile_scan *scan = profile_scanned(p);
 
-        return scan && (scan->when == PROFILE_SCAN_EXIT || scan->when == PROFILE_SCAN_EXEC) &&
+        return scan && PROFILE_SCAN_IS_LAST(scan->when) &&
                (p->block_count || !p->totals.live_blocks);
 }
 
