@@ -70,7 +70,7 @@ static void on_say(void *context, enum session_level level, const char *text)
 {
         const struct attend *a = context;
 
-        if (level != SESSION_TROUBLE && (a->wishes.quiet || (level == SESSION_DETAIL && !a->wishes.verbose)))
+        if (level != SESSION_TROUBLE && (a->wishes.quiet || (level <= SESSION_DETAIL && a->wishes.session.verbose < (level == SESSION_TRACE ? 2 : 1))))
                 return;
         if (a->withdrawn)
                 say_to_program(a, text);

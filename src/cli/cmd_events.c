@@ -135,17 +135,19 @@ static bool is_mark(const struct bound *b, const struct ledger_event *e)
 }
 
 /* Whether E is the first event at or after B. */
-static bool reaches(const struct bound *b, const struct ledger_event *e)
+static bool reaches(const struct events *v, const struct bound *b, const struct ledger_event *e)
 {
         if (!b->word)
                 return true;
+        if (events_log_headless(v->log) && e->ms > b->at.ms)
+                return true; /* the event of the mark itself may be gone */
         return b->mark != UINT64_MAX ? is_mark(b, e) : e->ms >= b->at.ms;
 }
 
 /* Whether E is behind the end; the event of a mark itself is not. */
 static bool passes(const struct events *v, const struct ledger_event *e)
 {
-        return v->to.word && v->to.mark == UINT64_MAX && e->ms > v->to.at.ms;
+        return v->to.word && (v->to.mark == UINT64_MAX || events_log_headless(v->log)) && e->ms > v->to.at.ms;
 }
 
 /* ---- writing them ---- */
@@ -169,13 +171,13 @@ static void read_all(struct events *v)
 {
         struct progress_line line;
         struct ledger_event e;
-        uint64_t number = 0;
+        uint64_t number = events_log_dropped(v->log);
         bool more = true;
 
         progress_start(&line, "reading events", v->quiet || !is_silent(v));
         while (more && !(v->ended = !events_log_next(v->log, &e))) {
                 number++;
-                if (!v->first && reaches(&v->from, &e))
+                if (!v->first && reaches(v, &v->from, &e))
                         v->first = number;
                 if (passes(v, &e))
                         break;
@@ -244,10 +246,24 @@ static void tell_end(const struct events *v)
                 message("the log ends here: %s", why);
 }
 
+static void tell_begin(const struct events *v)
+{
+        uint64_t dropped = events_log_dropped(v->log);
+
+        if (v->quiet || !events_log_headless(v->log))
+                return;
+        if (dropped)
+                message("the first %" PRIu64 " event%s no longer there: the log was kept in parts (--max-files)", dropped,
+                        dropped == 1 ? " is" : "s are");
+        else
+                message("the first events are no longer there: the log was kept in parts (--max-files)");
+}
+
 static bool print(struct events *v, struct err *e)
 {
         if (!deliver_begin(&v->stream, &v->deliver, e))
                 return false;
+        tell_begin(v);
         transactions_head(&v->out, &v->stream.text);
         read_all(v);
         if (v->open)

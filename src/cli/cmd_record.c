@@ -80,7 +80,7 @@ static void conclude(struct run *r, const struct session_end *end)
         const struct record *wishes = r->wishes;
         struct roster_choice choice;
 
-        if (wishes->verbose && !wishes->quiet)
+        if (wishes->session.verbose && !wishes->quiet)
                 say_own_cost();
         if (end->recordings == 0)
                 message("nothing was recorded: %s", end->silence);

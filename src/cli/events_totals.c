@@ -39,6 +39,8 @@ static const char *not_comparable(const struct events_totals *t)
                 return "the file has no totals of its own";
         if (events_log_first(t->log))
                 return "the process was forked, and what its parent did before is not in its log";
+        if (events_log_headless(t->log))
+                return "its first events are no longer in the log (--max-files)";
         if (events_log_why(t->log))
                 return "the log ends before the recording";
         return t->profile->meta.complete ? NULL : "the recording is not complete";

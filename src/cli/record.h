@@ -48,6 +48,7 @@
         X(RECORD_HEAD_EVENTS, NULL, 0, NULL, "event log:")                                                      \
         X(RECORD_EVENTS, "events", 0, NULL, "keep every allocation and release, in order (see seep events)")    \
         X(RECORD_MAX_FILE, "max-file", 0, "SIZE", "end the event log when it takes SIZE, like 1G")              \
+        X(RECORD_MAX_FILES, "max-files", 0, "N", "go on with a new part instead, and keep the last N of them")  \
         X(RECORD_HEAD_PUSH, NULL, 0, NULL, "for a continuous-profiling server (Pyroscope); implies --sample:")     \
         X(RECORD_PUSH, "push", 0, "URL", "send profiles to URL, like http://pyroscope:4040")                     \
         X(RECORD_PUSH_EVERY, "every", 0, "TIME", "one each TIME (10s)")                                         \
@@ -55,7 +56,7 @@
         X(RECORD_HEAD_WORDS, NULL, 0, NULL, "what is said:")                                                    \
         X(RECORD_NO_SUMMARY, "no-summary", 0, NULL, "no numbers at the end")                                    \
         X(RECORD_QUIET, "quiet", 'q', NULL, "say nothing but errors")                                           \
-        X(RECORD_VERBOSE, "verbose", 'v', NULL, "say what is done")                                             \
+        X(RECORD_VERBOSE, "verbose", 'v', NULL, "say what is done: forks, execs, exits, libraries; -vv more")   \
         CONFIG_OPTION(X, RECORD)                                                                                       \
         X(RECORD_HELP, "help", 'h', NULL, "this text")
 
@@ -70,7 +71,7 @@ struct record {
         uint64_t push_every_ms;
         const char **push_labels;
         uint32_t push_label_count;
-        bool force, quiet, verbose, no_summary, action_given;
+        bool force, quiet, no_summary, action_given;
         struct suppressions *suppressions; /* NULL: none given */
         struct session_options session; /* all but the callbacks, the program and the place */
 };

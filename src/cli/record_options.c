@@ -127,6 +127,17 @@ static uint32_t flag_of(int which)
 }
 
 /* Options with a value. */
+/* With one part, each new one would leave nothing. */
+static int take_parts(const char *value, uint32_t *out)
+{
+        uint64_t number;
+
+        if (!quantity_number(value, &number) || number < 2 || number > UINT32_MAX)
+                return message_usage("record", "--max-files '%s': a number of at least 2 is expected", value);
+        *out = (uint32_t)number;
+        return 0;
+}
+
 static int take_value(struct record *r, int which, const char *value)
 {
         struct session_options *o = &r->session;
@@ -173,6 +184,8 @@ static int take_value(struct record *r, int which, const char *value)
                 return take_suppressions(r, value);
         case RECORD_MAX_FILE:
                 return take_size(which, value, &o->max_file_bytes);
+        case RECORD_MAX_FILES:
+                return take_parts(value, &o->max_files);
         }
         return 0;
 }
@@ -187,7 +200,7 @@ int record_take(struct record *r, int which, const char *value)
         r->force = r->force || which == RECORD_FORCE;
         r->no_summary = r->no_summary || which == RECORD_NO_SUMMARY;
         r->quiet = r->quiet || which == RECORD_QUIET;
-        r->verbose = r->verbose || which == RECORD_VERBOSE;
+        r->session.verbose += which == RECORD_VERBOSE;
         return 0;
 }
 
@@ -227,5 +240,7 @@ int record_settle(struct record *r)
                 return message_usage("record", "--limit-action without --limit-heap: which limit?");
         if (r->session.max_file_bytes && !(r->session.flags & WIRE_F_EVENTS))
                 return message_usage("record", "--max-file bounds the event log, and without --events there is none");
+        if (r->session.max_files && !r->session.max_file_bytes)
+                return message_usage("record", "--max-files without --max-file: how long is a part?");
         return 0;
 }

@@ -24,7 +24,8 @@
 static void on_say(void *context, enum session_level level, const char *text)
 {
         const struct record *r = ((struct run *)context)->wishes;
-        bool wanted = level >= SESSION_ADVICE || r->verbose || (level == SESSION_NOTE && isatty(STDERR_FILENO));
+        uint32_t least = level == SESSION_TRACE ? 2 : level < SESSION_ADVICE ? 1 : 0;
+        bool wanted = r->session.verbose >= least || (level == SESSION_NOTE && isatty(STDERR_FILENO));
 
         if (wanted && (!r->quiet || level == SESSION_TROUBLE))
                 message("%s", text);

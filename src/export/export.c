@@ -83,6 +83,8 @@ void export_remark_cut(const struct export_input *in, const struct events_log *l
 {
         const char *why = events_log_why(log);
 
+        if (events_log_headless(log) && in->remarks)
+                str_text(in->remarks, "the first events are no longer in the log (--max-files): blocks from before are left out\n");
         if (why && in->remarks)
                 str_format(in->remarks, "the event log ends before the run: %s\n", why);
 }

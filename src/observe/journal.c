@@ -43,6 +43,12 @@ struct running {
         uint32_t tid;
 };
 
+/* Batches that build on each other.  The first of a part builds on nothing, so that the parts before it can go. */
+struct part {
+        uint64_t start, events; /* start: in the log */
+        uint32_t batches;
+};
+
 struct journal {
         struct ledger_head *head;        /* shared with the program */
         const struct ledger_event *ring; /* the same; NULL: there is none */
@@ -60,8 +66,11 @@ struct journal {
         struct str batch, section;
         char *path;
         int fd;
-        uint64_t head_bytes, bytes, max_bytes, events; /* of the file; events are those in written batches */
-        uint32_t batches;
+        struct journal_bound bound;
+        uint64_t head_bytes, bytes, events; /* of the file; bytes count parts that are gone, too; events are those in written batches */
+        struct part *parts;                 /* that are there; the last one grows */
+        uint32_t part_count;
+        uint64_t dropped; /* events of parts that are gone */
         enum events_end end;
         int failure; /* errno */
 
@@ -140,7 +149,53 @@ static void open_file(struct journal *j, const char *path)
                 output_give_to_user(j->path);
 }
 
-/* Write the waiting events.  What does not fit, or cannot be written, ends the log before them. */
+static struct part *last_part(const struct journal *j)
+{
+        return &j->parts[j->part_count - 1];
+}
+
+/* Bytes that the part may still take. */
+static uint64_t room_left(const struct journal *j)
+{
+        uint64_t used = j->bytes - last_part(j)->start;
+
+        return used < j->bound.bytes ? j->bound.bytes - used : 0;
+}
+
+static void begin_part(struct journal *j)
+{
+        j->parts = heap_grow(j->parts, j->part_count + 1, sizeof *j->parts);
+        j->parts[j->part_count++] = (struct part){ .start = j->bytes };
+        events_encoder_free(j->encoder);
+        j->encoder = events_encoder_new();
+}
+
+/* The oldest part becomes a hole in the file, so that what is left stays in one piece.  The hole always begins at the first byte:
+ * only whole pages of it take no room. */
+static void drop_part(struct journal *j)
+{
+        uint64_t bytes = j->parts[1].start;
+
+        if (fallocate(j->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)j->head_bytes, (off_t)bytes) != 0) {
+                end_log(j, EVENTS_END_FAILED, errno);
+                return;
+        }
+        j->dropped += j->parts[0].events;
+        memmove(j->parts, j->parts + 1, --j->part_count * sizeof *j->parts);
+}
+
+/* Between batches: no event waits in the encoder. */
+static void rotate(struct journal *j)
+{
+        if (!j->bound.parts || room_left(j) >= JOURNAL_BATCH_LEAST * JOURNAL_EVENT_BYTES)
+                return;
+        begin_part(j);
+        while (j->part_count > j->bound.parts && !j->end)
+                drop_part(j);
+}
+
+/* Write the waiting events.  What does not fit, or cannot be written, ends the log before them.  Where parts follow each other the
+ * last batch of a part may be a few bytes longer than it should. */
 static void write_batch(struct journal *j)
 {
         uint32_t count = events_waiting(j->encoder);
@@ -152,7 +207,7 @@ static void write_batch(struct journal *j)
         str_clear(&j->section);
         events_batch(j->encoder, &j->batch);
         events_log_batch(&j->batch, &j->section);
-        if (j->max_bytes && j->section.length > j->max_bytes - j->bytes) {
+        if (j->bound.bytes && !j->bound.parts && j->section.length > room_left(j)) {
                 end_log(j, EVENTS_END_FULL, 0);
         } else if (!io_write(j->fd, j->section.data, j->section.length)) {
                 end_log(j, EVENTS_END_FAILED, errno);
@@ -161,16 +216,18 @@ static void write_batch(struct journal *j)
         } else {
                 j->bytes += j->section.length;
                 j->events += count;
-                j->batches++;
+                last_part(j)->events += count;
+                last_part(j)->batches++;
+                rotate(j);
         }
 }
 
 /* Near the end batches become small, so that the log is as long as it may be. */
 static uint32_t batch_limit(const struct journal *j)
 {
-        uint64_t fits = (j->max_bytes - j->bytes) / JOURNAL_EVENT_BYTES;
+        uint64_t fits = room_left(j) / JOURNAL_EVENT_BYTES;
 
-        if (!j->max_bytes || fits >= EVENTS_BATCH)
+        if (!j->bound.bytes || fits >= EVENTS_BATCH)
                 return EVENTS_BATCH;
         return fits > JOURNAL_BATCH_LEAST ? (uint32_t)fits : JOURNAL_BATCH_LEAST;
 }
@@ -420,21 +477,21 @@ static void start_thread(struct journal *j)
 
 /* ---- for the recording ---- */
 
-struct journal *journal_open(const struct view *v, uint32_t pid, const char *path, uint64_t max_bytes)
+struct journal *journal_open(const struct view *v, uint32_t pid, const char *path, struct journal_bound bound)
 {
         struct journal *j = heap_zero(1, sizeof *j);
 
         j->fd = -1;
         j->head = view_shared(v);
         j->pid = pid;
-        j->max_bytes = max_bytes;
+        j->bound = bound;
         open_file(j, path);
         if (!map_ring(j, v) && !j->end)
                 end_log(j, EVENTS_END_FAILED, EACCES);
         if (j->end)
                 return j;
         j->step = heap_zero(JOURNAL_STEP, sizeof *j->step);
-        j->encoder = events_encoder_new();
+        begin_part(j);
         start_thread(j);
         return j;
 }
@@ -456,12 +513,13 @@ void journal_finish(struct journal *j, bool ended)
                 end_log(j, EVENTS_END_DONE, 0);
 }
 
-/* Whether the log has all that the sums have: from the first event to the end of the recording. */
+/* Whether the log has all that the sums have: from the first event to the end of the recording, in one part: another one would
+ * know nothing of the blocks before it. */
 static bool is_whole(const struct journal *j, const struct profile *p)
 {
         const struct events_peak *k = j->encoder ? events_peak(j->encoder) : NULL;
 
-        return k && j->end == EVENTS_END_DONE && !j->first && !j->missed && p->meta.complete &&
+        return k && j->part_count == 1 && !j->dropped && j->end == EVENTS_END_DONE && !j->first && !j->missed && p->meta.complete &&
                k->bytes == (int64_t)p->totals.live_bytes && k->blocks == (int64_t)p->totals.live_blocks;
 }
 
@@ -490,20 +548,27 @@ static void give_peak(const struct journal *j, const struct events_ids *ids, str
 
 void journal_give(struct journal *j, struct events_ids *ids, struct profile *p)
 {
+        static const struct part none;
+        const struct part *part = j->part_count ? last_part(j) : &none;
+        uint64_t start = j->part_count ? j->parts[0].start : 0;
         struct str last = { 0 };
+        uint32_t batches = 0;
 
+        for (uint32_t i = 0; i < j->part_count; i++)
+                batches += j->parts[i].batches;
         ids->first = j->first;
+        ids->dropped = j->dropped;
         str_clear(&j->front);
         str_clear(&j->tail);
         events_log_ids(ids, &j->front);
         if (is_whole(j, p))
                 give_peak(j, ids, p);
-        events_last_batch(j->events, j->end, &last);
+        events_last_batch(part->events, j->end, &last);
         events_log_batch(&last, &j->tail);
         str_free(&last);
         p->log = (struct profile_log){ .front = j->front.data, .front_bytes = j->front.length, .tail = j->tail.data,
-                                       .tail_bytes = j->tail.length, .fd = j->fd, .offset = j->head_bytes, .bytes = j->bytes,
-                                       .sections = j->batches + 2 };
+                                       .tail_bytes = j->tail.length, .fd = j->fd, .offset = j->head_bytes + start,
+                                       .bytes = j->bytes - start, .sections = batches + 2 };
         if (j->end != EVENTS_END_DONE)
                 collect_warn(p, "the event log ends after %" PRIu64 " events: %s%s%s", j->events, events_end_text(j->end),
                              j->failure ? ": " : "", j->failure ? strerror(j->failure) : "");
@@ -530,6 +595,7 @@ void journal_close(struct journal *j, bool keep)
         str_free(&j->tail);
         free(j->step);
         free(j->running);
+        free(j->parts);
         free(j->path);
         free(j);
 }

@@ -19,8 +19,14 @@
 
 struct journal;
 
-/* Begin to take the events of V, which must outlive it, for the recording PATH.  MAX_BYTES of log, 0 any number. */
-struct journal *journal_open(const struct view *v, uint32_t pid, const char *path, uint64_t max_bytes);
+/* How long a log may become. */
+struct journal_bound {
+        uint64_t bytes; /* 0 any number */
+        uint32_t parts; /* 0: the log ends there.  Else it goes on with a new part of as many bytes, and so many of them are kept */
+};
+
+/* Begin to take the events of V, which must outlive it, for the recording PATH. */
+struct journal *journal_open(const struct view *v, uint32_t pid, const char *path, struct journal_bound bound);
 
 /* Take what is there and take no more.  ENDED: the process is over; what it had begun to write is left out. */
 void journal_finish(struct journal *j, bool ended);

@@ -82,7 +82,7 @@ struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, c
         r->checkpoint_due_ms = *path ? RECORDING_CHECKPOINT_MS : UINT64_MAX;
         view_observer(&r->view, (uint32_t)getpid());
         if (r->view.head.flags & WIRE_F_EVENTS && *path)
-                r->journal = journal_open(&r->view, pid, path, plan->max_file_bytes);
+                r->journal = journal_open(&r->view, pid, path, plan->log);
         return r;
 }
 

@@ -30,7 +30,7 @@ struct recording;
 struct recording_plan {
         uint32_t depth; /* innermost frames to keep, 0 all */
         uint64_t snapshot_every_ms, snapshot_rss_bytes; /* 0 none */
-        uint64_t max_file_bytes;                        /* of the event log; 0 any */
+        struct journal_bound log;                       /* of the event log */
         uint32_t scan_flags;                            /* WIRE_SCAN_*, for all searches for leaks */
         struct output *output;
         bool attended; /* plain LD_PRELOAD: a last report at the end, unless the program asked for one itself; after exec the new
@@ -41,6 +41,13 @@ struct recording_plan {
         void (*told)(void *context, const struct recording *r, const struct snapshots_due *due, const struct reports_result *result);
         /* A search for leaks that the program asked for (SEEP_LEAK_CHECK) is over. */
         void (*scanned)(void *context, const struct recording *r, const struct scanner_words *words);
+};
+
+/* What was told about a process (tidings.h). */
+struct recording_told {
+        uint32_t modules, threads;
+        uint64_t gone_ms, end_ms; /* of modules and threads that went */
+        uint64_t forks;
 };
 
 struct recording {
@@ -75,6 +82,7 @@ struct recording {
         bool snapshot_rss_done;
         uint32_t signal_state; /* enum ledger_signal_state, at the last look */
         bool told_signal;
+        struct recording_told told;
 
         pid_t reporter;            /* the process that writes reports now; 0 none */
         int results;               /* what it tells us: struct reports_result[] */

@@ -31,6 +31,7 @@
 #include "observe/relay.h"
 #include "observe/requests.h"
 #include "observe/silence.h"
+#include "observe/tidings.h"
 #include "observe/visitors.h"
 #include "wire/hello.h"
 
@@ -137,7 +138,7 @@ static void make_plan(struct session *s)
                 .depth = s->o.depth,
                 .snapshot_every_ms = s->o.snapshot_every_ms,
                 .snapshot_rss_bytes = s->o.snapshot_rss_bytes,
-                .max_file_bytes = s->o.max_file_bytes,
+                .log = { s->o.max_file_bytes, s->o.max_files },
                 .scan_flags = s->o.scan_flags,
                 .output = s->o.output,
                 .attended = s->o.attended,
@@ -252,6 +253,7 @@ static void finish(struct session *s, uint32_t index, const struct recording_end
 
         s->recordings[index] = s->recordings[--s->count];
         recording_finish(r, end, clock_now_ns(), &p);
+        tidings_end(&s->o, r, end);
         tell_signal(s, r);
         s->children_announced += r->view.head.forks_followed;
         written = *wanted && output_write(s->o.output, &p, &r->path, true, &why);
@@ -380,6 +382,7 @@ static void welcome(struct session *s, struct greeting *g)
         s->recordings[s->count++] = r;
         say(s, first && !s->o.attended ? SESSION_NOTE : SESSION_DETAIL, "recording %s (pid %u) by preload, to %s", program, g->pid,
             *r->path ? r->path : "reports only");
+        tidings_begin(&s->o, r, g->hello.reason == WIRE_HELLO_FORK);
         recording_tick(r, clock_now_ns());
 }
 
@@ -480,6 +483,7 @@ static void tick(struct session *s)
                 return;
         for (uint32_t i = 0; i < s->count; i++) {
                 recording_tick(s->recordings[i], now);
+                tidings_look(&s->o, s->recordings[i]);
                 tell_signal(s, s->recordings[i]);
         }
         if (s->o.duration_ms && now >= s->begin_ns + s->o.duration_ms * 1000000u)

@@ -21,8 +21,8 @@
 
 enum session_follow { SESSION_FOLLOW_NONE, SESSION_FOLLOW_EXEC, SESSION_FOLLOW_ALL };
 
-/* How much the user wants to know: details with -v, notes on a terminal, advice unless -q, troubles always. */
-enum session_level { SESSION_DETAIL, SESSION_NOTE, SESSION_ADVICE, SESSION_TROUBLE };
+/* How much the user wants to know: all with -vv, details with -v, notes on a terminal, advice unless -q, troubles always. */
+enum session_level { SESSION_TRACE, SESSION_DETAIL, SESSION_NOTE, SESSION_ADVICE, SESSION_TROUBLE };
 
 struct session_options {
         enum session_follow follow;
@@ -36,7 +36,9 @@ struct session_options {
         uint64_t quarantine_bytes; /* of freed blocks that are kept back; 0 none */
         uint32_t fill;             /* 256 + the byte for fresh and freed memory; 0 none */
         uint64_t max_file_bytes; /* of the event log; 0 any */
+        uint32_t max_files;      /* parts of so many bytes that are kept; 0: it ends */
         uint32_t scan_flags;     /* WIRE_SCAN_*, for all searches for leaks */
+        uint32_t verbose;    /* how many -v: what is worth finding out */
         bool attended;       /* the program is not our child; no recording is written unless OUTPUT has a pattern */
         const char *program; /* as typed; NULL when attended */
         uid_t uid;           /* the program's user */

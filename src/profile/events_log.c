@@ -26,6 +26,7 @@ struct events_log {
         struct events_decoder *decoder;
         struct str body;
         bool over, cut; /* no more batches; because of damage */
+        bool hole;      /* the file begins with what was dropped */
 };
 
 /* ---- writing ---- */
@@ -69,6 +70,7 @@ void events_log_ids(const struct events_ids *ids, struct str *out)
         put_ids(ids->sites, ids->site_count, &body);
         put_ids(ids->nodes, ids->node_count, &body);
         str_varint(&body, ids->first);
+        str_varint(&body, ids->dropped);
         section_put(out, FORMAT_EVENT_SITES, &body, true);
         str_free(&body);
 }
@@ -136,17 +138,37 @@ static void read_ids(struct events_log *l, uint64_t at, const struct format_sect
                 l->ids.sites = get_ids(&c, &l->ids.site_count);
                 l->ids.nodes = get_ids(&c, &l->ids.node_count);
                 l->ids.first = cursor_varint(&c);
+                l->ids.dropped = cursor_left(&c) ? cursor_varint(&c) : 0; /* earlier files end before it */
                 if (c.bad)
                         events_ids_free(&l->ids);
         }
         str_free(&unpacked);
 }
 
+/* Where the first section is, in a file whose first parts were dropped: behind the zeros in their place.  AT: there is none. */
+static uint64_t skip_hole(struct events_log *l, uint64_t at)
+{
+        off_t data = lseek(l->fd, (off_t)at, SEEK_DATA);
+        uint64_t from = data > (off_t)at ? (uint64_t)data : at;
+        uint8_t bytes[4096];
+        ssize_t n;
+
+        while ((n = pread(l->fd, bytes, sizeof bytes, (off_t)from)) > 0) {
+                for (ssize_t i = 0; i < n; i++)
+                        if (bytes[i]) {
+                                l->hole = from + (uint64_t)i > at;
+                                return from + (uint64_t)i;
+                        }
+                from += (uint64_t)n;
+        }
+        return at;
+}
+
 /* Look at all heads once.  Bodies are read when their turn comes.  False: there are none. */
 static bool survey(struct events_log *l, uint64_t at)
 {
         struct format_section head;
-        uint64_t start = at;
+        uint64_t start = at = skip_hole(l, at);
 
         for (; read_head(l, at, &head) && head.type != FORMAT_END; at += sizeof head + head.stored_bytes) {
                 if (head.type == FORMAT_EVENT_SITES)
@@ -209,12 +231,33 @@ uint64_t events_log_first(const struct events_log *l)
         return l->ids.first;
 }
 
+bool events_log_headless(const struct events_log *l)
+{
+        return l->hole || l->ids.dropped;
+}
+
+uint64_t events_log_dropped(const struct events_log *l)
+{
+        return l->ids.dropped;
+}
+
 uint64_t events_log_done(const struct events_log *l)
 {
         return l->done;
 }
 
 /* ---- reading ---- */
+
+/* A batch that has none before it begins a part: what was before means nothing to it. */
+static void begin_part(struct events_log *l, uint64_t bytes)
+{
+        struct cursor c = { (const uint8_t *)l->body.data, (const uint8_t *)l->body.data + bytes, false };
+
+        if (!events_count(l->decoder) || events_damaged(l->decoder) || cursor_varint(&c) != 0 || c.bad)
+                return;
+        events_decoder_free(l->decoder);
+        l->decoder = events_decoder_new();
+}
 
 static bool next_batch(struct events_log *l)
 {
@@ -227,7 +270,12 @@ static bool next_batch(struct events_log *l)
                 if (head.type != FORMAT_EVENTS)
                         continue;
                 l->done += sizeof head + head.stored_bytes;
-                if (read_body(l, at, &head) && events_take(l->decoder, (const uint8_t *)l->body.data, head.stored_bytes))
+                if (!read_body(l, at, &head)) {
+                        l->cut = true;
+                        break;
+                }
+                begin_part(l, head.stored_bytes);
+                if (events_take(l->decoder, (const uint8_t *)l->body.data, head.stored_bytes))
                         return true;
                 l->cut = true;
                 break;

@@ -20,6 +20,7 @@ struct events_ids {
         uint32_t *sites, *nodes; /* by the ledger's number; the caller's to free(), through events_ids_free() */
         uint32_t site_count, node_count;
         uint64_t first; /* events that happened before the log begins: in the parent of a forked process */
+        uint64_t dropped; /* events that were in it and are no more (record --max-files) */
 };
 
 void events_ids_free(struct events_ids *ids);
@@ -41,6 +42,10 @@ bool events_log_next(struct events_log *l, struct ledger_event *e);
 
 /* How many events happened before the first. */
 uint64_t events_log_first(const struct events_log *l);
+
+/* Whether the beginning of the log is gone (record --max-files), and how many events that were; 0 then: not known. */
+bool events_log_headless(const struct events_log *l);
+uint64_t events_log_dropped(const struct events_log *l);
 
 /* At the end: why there are no more events; NULL: it is the end of the recording. */
 const char *events_log_why(const struct events_log *l);

@@ -255,6 +255,58 @@ def test_the_log_ends_at_its_limit_and_the_ledger_goes_on(compiler, recorder):
     assert "Not compared" in seep("events", "--totals", file).stdout
 
 
+def test_a_log_in_parts_has_its_end_and_says_what_is_gone(compiler, recorder):
+    program = compiler.build("random_trace.c")
+    seen = recorder.record(program, 5, 1, 60000, options=["--events", "--max-file", "8k", "--max-files", "3"])
+    file = seen.folder / "out.seep"
+    assert seen.status == 0 and seen.profile.own(program)["allocations"] == seen.truth.total["allocs"]
+    assert 2 * 8 * 1024 < log_bytes(file) <= 3 * (8 * 1024 + 2048)
+    assert seen.profile.json["warnings"] == []
+    whole = [line for line in rows(recorder.record(program, 5, 1, 60000, options=["--events"]).folder / "out.seep") if line["size"]]
+    shown = seep("events", "--csv", file)
+    lines = list(csv.DictReader(shown.stdout.splitlines()))
+    gone = int(re.search(r"the first (\d+) events are no longer there: the log was kept in parts \(--max-files\)", shown.stderr)[1])
+    assert gone > 1000 and int(lines[0]["event"]) == gone + 1 and int(lines[-1]["event"]) == gone + len(lines)
+    assert "the log ends here" not in shown.stderr
+    made = [line["size"] for line in lines if line["what"] == "alloc"]
+    assert made and made == [line["size"] for line in whole if line["what"] == "alloc"][-len(made):]
+    told = seep("events", "--totals", file).stdout
+    assert "Not compared with what was counted while recording: its first events are no longer in the log" in told
+    remarked = seep("export", "--to", "heaptrack", "-o", seen.folder / "heaptrack", file).stderr
+    assert "the first events are no longer in the log (--max-files)" in remarked
+
+
+def test_marks_that_are_gone_are_moments_all_the_same(compiler, recorder):
+    seen = recorder.record(compiler.build("steps.c"), "+red:1:10", "tag:early", "spin:200", "tag:late", "+green:3:77",
+                           options=["--events", "--max-file", "4k", "--max-files", "2"])
+    file = seen.folder / "out.seep"
+    assert "no longer there" in seep("events", file).stderr
+    assert [line["size"] for line in rows(file, "--from", "late") if line["size"] == "77"] == ["77"] * 3
+    assert len(rows(file, "--from", "early")) >= len(rows(file, "--from", "late")) > 0
+    assert rows(file, "--to", "early") == []
+
+
+@pytest.mark.parametrize("options,told", [(["--max-files", "3"], "--max-files without --max-file"), (["--max-file", "1M", "--max-files", "1"], "at least 2")])
+def test_parts_without_a_sense_are_refused(options, told):
+    assert told in seep("record", "--events", *options, "true", status=2).stderr
+
+
+def test_what_an_observer_that_was_killed_leaves_of_a_log_in_parts_can_be_read(compiler, recorder):
+    folder = recorder.folder()
+    side = folder / ".out.seep.events"
+    observer = subprocess.Popen([SEEP, "record", "-q", "--events", "--max-file", "4k", "--max-files", "2", "-o", folder / "out.seep",
+                                 compiler.build("steps.c"), "spin:300", "ready", "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                stderr=subprocess.DEVNULL, env=clean_environment())
+    try:
+        assert observer.stdout.readline().strip() == b"ready"
+        wait_until(lambda: side.stat().st_size > 20000, "some parts in the side file", process=observer)
+    finally:
+        end_process(observer, signal.SIGKILL)
+    observer.stdin.close()
+    shown = seep("events", "--csv", side)
+    assert len(shown.stdout.splitlines()) > 100 and "the first events are no longer there" in shown.stderr
+
+
 def test_a_log_that_cannot_be_written_ends_and_everything_else_goes_on(compiler, recorder):
     """The name of the file beside the recording is taken by a directory."""
     folder = recorder.folder()

@@ -20,6 +20,7 @@ static char place[64], path[96], side[96];
 static struct specimen ledger;
 static struct view view;
 static struct journal *journal;
+static uint32_t max_parts; /* for start() */
 
 static void start(uint64_t max_bytes)
 {
@@ -32,7 +33,7 @@ static void start(uint64_t max_bytes)
         specimen_open(&ledger);
         is_equal(fcntl(ledger.fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
         view = specimen_view(&ledger);
-        journal = journal_open(&view, 0, path, max_bytes);
+        journal = journal_open(&view, 0, path, (struct journal_bound){ max_bytes, max_parts });
 }
 
 static uint64_t ring_room(void)
@@ -203,6 +204,39 @@ TEST(a_log_that_may_not_grow_ends_and_the_program_is_told)
         clean(&p, log);
 }
 
+/* Values count up, so that the last event of the log must be the last that was put, and those before it follow each other. */
+TEST(a_log_in_parts_has_the_last_of_them_and_knows_what_is_gone)
+{
+        struct ledger_event e, last = { 0 };
+        struct events_log *log;
+        struct profile p;
+        uint64_t count = 0;
+        bool good = true;
+        struct stat st;
+
+        max_parts = 3;
+        start(4000);
+        max_parts = 0;
+        for (uint64_t i = 0; i < 200000; i++)
+                good &= put(1, i, true);
+        is_equal(stat(side, &st), 0);
+        log = finish(&p);
+        is_true(good && events_log_headless(log) && events_log_dropped(log) > 0);
+        is_true(events_log_size(log).bytes <= 3 * (4000 + 2000));
+        while (events_log_next(log, &e)) {
+                if (count && e.type == last.type && e.address != last.address + 1)
+                        break;
+                last = e;
+                count++;
+        }
+        is_equal(count + events_log_dropped(log), 200000);
+        is_equal(last.address, 199999);
+        is_true(st.st_size > 65536 && st.st_blocks * 512 < st.st_size / 2 + 4096); /* what is gone takes no room */
+        is_text(events_log_why(log), NULL);
+        is_equal(p.meta.warning_count, 0);
+        clean(&p, log);
+}
+
 TEST(a_place_that_cannot_be_written_ends_the_log_at_once)
 {
         char keep[sizeof path];
@@ -261,5 +295,6 @@ TEST(a_ring_that_promises_too_much_does_no_harm)
 TAP_MAIN(more_events_than_the_ring_holds_arrive_in_order, eight_threads_lose_nothing_and_each_keeps_its_order,
          entries_that_a_killed_thread_left_unfinished_are_passed_over_and_told,
          an_entry_that_nobody_finishes_does_not_hold_up_the_others_for_ever, a_log_that_may_not_grow_ends_and_the_program_is_told,
+         a_log_in_parts_has_the_last_of_them_and_knows_what_is_gone,
          a_place_that_cannot_be_written_ends_the_log_at_once, what_a_dead_observer_leaves_can_be_read,
          a_ring_that_promises_too_much_does_no_harm)
