@@ -17,6 +17,7 @@
 #include "agent/life.h"
 #include "agent/limit.h"
 #include "agent/object.h"
+#include "agent/quarantine.h"
 #include "agent/queue.h"
 #include "agent/real.h"
 #include "agent/rule.h"
@@ -195,7 +196,8 @@ static bool start_recording(uint64_t mask)
         agent.head->wait_offset = (int64_t)((uint64_t)&signal_wait - arch_thread_pointer());
         agent.head->off = agent.flags & WIRE_F_START_OFF ? 1 : 0;
         agent.head->sample_bytes = agent.sample;
-        agent.special = (agent.head->off ? SPECIAL_OFF : 0) | (agent.sample ? SPECIAL_SAMPLE : 0);
+        agent.special = (agent.head->off ? SPECIAL_OFF : 0) | (agent.sample ? SPECIAL_SAMPLE : 0) |
+                        (agent.fill ? SPECIAL_FILL : 0) | (quarantine_start() ? SPECIAL_QUARANTINE : 0);
         shadow_start();
         good = arena_commit(LEDGER_STRINGS, 1) && arena_commit(LEDGER_THREADS, sizeof(struct ledger_thread)) && tree_start() &&
                rule_start() && queue_start() && journal_start() && object_start() && hello_send(agent.socket, fd, WIRE_HELLO_START);

@@ -31,7 +31,9 @@ enum special {
         SPECIAL_LIMIT = 8,   /* live bytes are compared with a limit after each allocation */
         SPECIAL_REFUSE = 16, /* ... and before */
         SPECIAL_POOLS = 32,  /* the program told of blocks of its own inside others */
-        SPECIAL_SAMPLE = 64  /* a few blocks stand for all (sample.h); none of the others but OFF and ERAS */
+        SPECIAL_SAMPLE = 64, /* a few blocks stand for all (sample.h); none of the others but OFF and ERAS */
+        SPECIAL_QUARANTINE = 128, /* freed blocks are kept back for a while (quarantine.h) */
+        SPECIAL_FILL = 256        /* fresh and freed memory is overwritten (fill.h) */
 };
 
 struct agent {

@@ -4,12 +4,22 @@
  *
  * Room:   inside; any context, with the thread THREAD_ACTIVE.
  * Keeps:  one entry per distinct (type, releasing stack, allocating site); the table is short and searched from the front.
+ *
+ * What is no live block for us may be one for the allocator: code that calls it past us (RTLD_DEEPBIND, functions found by
+ * dlsym in the C library) allocates what the program releases through us.  Such a release is counted, not judged.  With glibc the
+ * words around a block tell whether it is one; elsewhere, and for a block that we saw freed, the evidence is that releases
+ * were missed before.
  */
 #include "agent/fault.h"
 
 #include "agent/arena.h"
 #include "agent/journal.h"
+#include "agent/pool.h"
+#include "agent/quarantine.h"
+#include "agent/real.h"
+#include "agent/record.h"
 #include "agent/stack.h"
+#include "agent/sys.h"
 
 #include "agent/guest.h"
 
@@ -17,36 +27,220 @@
 
 static bool same(const struct ledger_error *e, const struct ledger_error *f)
 {
-        return e->type == f->type && e->node == f->node && e->alloc_site == f->alloc_site && e->release == f->release;
+        return e->type == f->type && e->node == f->node && e->alloc_site == f->alloc_site && e->release == f->release &&
+               e->wrong == f->wrong && e->given == f->given;
+}
+
+/* ---- is it one of the allocator's? ---- */
+
+#define CHUNK_MAPPED 2u
+#define CHUNK_OTHER_ARENA 4u
+#define CHUNK_FLAGS 7u
+#define CHUNK_LEAST 32u
+#define ARENA_HEAP_SPAN (64ull << 20) /* glibc: heaps of threads begin at multiples of this */
+
+/* COUNT words at ADDRESS, wherever that points; false when there is no memory. */
+static bool read_words(uint64_t address, uint64_t *words, size_t count)
+{
+        struct {
+                uint64_t base, size;
+        } to = { (uint64_t)words, count * sizeof *words }, from = { address, count * sizeof *words };
+
+        return arch_syscall(SYS_process_vm_readv, agent.pid, (long)&to, 1, (long)&from, 1, 0) == (long)to.size;
+}
+
+static bool is_chunk_size(uint64_t size)
+{
+        return size >= CHUNK_LEAST && size % 16 == 0 && size < LEDGER_SIZE_MAX;
+}
+
+/* Is ADDRESS the start of a block in use, as glibc keeps them?  In front of it is its size with flags; behind it the next
+ * block, whose flags say that the one in front is in use. */
+static bool is_glibc_block(uint64_t address)
+{
+        uint64_t chunk = address - 16, head[2], next[2], size;
+
+        if (address % 16 || !read_words(chunk, head, 2))
+                return false;
+        size = head[1] & ~(uint64_t)CHUNK_FLAGS;
+        if (!is_chunk_size(size))
+                return false;
+        if (head[1] & CHUNK_MAPPED)
+                return (chunk - head[0]) % SYS_PAGE == 0 && (head[0] + size) % SYS_PAGE == 0;
+        if (!read_words(chunk + size, next, 2) || !(next[1] & 1) || (next[1] & ~(uint64_t)CHUNK_FLAGS) < 16)
+                return false;
+        if (head[1] & CHUNK_OTHER_ARENA)
+                return read_words(address & ~(ARENA_HEAP_SPAN - 1), head, 1) && head[0] && head[0] % 16 == 0;
+        return shadow_entry(address, 0) != NULL; /* near others that we know */
+}
+
+#define CHUNK_FAST 128u /* freed ones up to here may look as if they were in use */
+
+/* What glibc writes behind the first word of a freed block that waits in its cache for the next one of that size; found out by
+ * freeing one.  0: it does not. */
+static uint64_t cache_key(void)
+{
+        uint64_t *probe = real.malloc_(24), key[2] = { 0, 0 };
+
+        if (!probe)
+                return 0;
+        probe[1] = 0;
+        real.free_(probe);
+        read_words((uint64_t)probe, key, 2);
+        return key[1];
+}
+
+/* Has the block at ADDRESS, which we saw freed, been handed out again past us?  Small ones cannot be told. */
+static bool is_in_use_again(uint64_t address)
+{
+        uint64_t words[4], key;
+
+        if (agent.spread || quarantine_freed_by(address) || !is_glibc_block(address) || !read_words(address - 16, words, 4))
+                return false;
+        if ((words[1] & ~(uint64_t)CHUNK_FLAGS) <= CHUNK_FAST)
+                return false;
+        key = cache_key();
+        return key && words[3] != key;
+}
+
+/* Other allocators' blocks, and those that we saw freed, can be told by experience only. */
+static bool is_bypassed(void)
+{
+        const struct ledger_head *h = agent.head;
+
+        return h->missed_frees || h->unseen_blocks || h->deepbind_kept;
+}
+
+/* A release that may be right although we know of no such block. */
+static bool is_doubtful(const struct ledger_block *block, const struct pool_block *around, uint64_t address)
+{
+        if (block)
+                return is_bypassed() || is_in_use_again(address);
+        if (agent.head->lost_events)
+                return true; /* its allocation may be the one that was lost */
+        if (around->site)
+                return false;
+        return agent.spread ? is_bypassed() && address % 8 == 0 : is_glibc_block(address);
+}
+
+/* ---- noting ---- */
+
+static void note(struct thread *t, struct ledger_error *f, struct arch_state caller)
+{
+        struct ledger_error *all = arena_at(LEDGER_ERRORS);
+        uint32_t count = __atomic_load_n(&agent.head->error_count, __ATOMIC_ACQUIRE);
+
+        if (agent.flags & WIRE_F_NO_STACKS ? stack_none(t) : stack_capture_whole(t, caller))
+                f->node = stack_node(t);
+        f->thread = t->record;
+        f->first_ms = agent_now_ms();
+        f->count = 1;
+        journal_put(t, LEDGER_EVENT_BAD_FREE, (uint8_t)f->type, f->node, f->address, caller.pc);
+        t->last = 0;
+        for (uint32_t i = 0; i < count && i < FAULTS_MAX; i++)
+                if (same(&all[i], f)) {
+                        __atomic_add_fetch(&all[i].count, 1, __ATOMIC_RELAXED);
+                        return;
+                }
+        if (count >= FAULTS_MAX - 64 || !arena_commit(LEDGER_ERRORS, FAULTS_MAX * sizeof *f)) {
+                __atomic_add_fetch(&agent.head->faults_not_kept, 1, __ATOMIC_RELAXED);
+                return;
+        }
+        count = __atomic_fetch_add(&agent.head->error_count, 1, __ATOMIC_ACQ_REL);
+        if (count < FAULTS_MAX)
+                all[count] = *f;
+}
+
+static struct ledger_error error_of(enum ledger_error_type type, const struct ledger_block *block, uint64_t address,
+                                    uint32_t family)
+{
+        return (struct ledger_error){ .type = type,
+                                      .address = address,
+                                      .release = family,
+                                      .alloc_site = block ? LEDGER_BLOCK_SITE(*block) : 0,
+                                      .size = block ? LEDGER_BLOCK_SIZE(*block) : 0 };
 }
 
 void fault_note(struct thread *t, enum ledger_error_type type, const struct ledger_block *block, uint64_t address,
                 uint32_t family, struct arch_state caller)
 {
-        struct ledger_error *all = arena_at(LEDGER_ERRORS);
-        struct ledger_error f = { .type = type, .address = address, .release = family, .thread = t->record };
-        uint32_t count = __atomic_load_n(&agent.head->error_count, __ATOMIC_ACQUIRE);
+        struct ledger_error f = error_of(type, block, address, family);
 
-        if (agent.flags & WIRE_F_NO_STACKS ? stack_none(t) : stack_capture_whole(t, caller))
-                f.node = stack_node(t);
-        f.alloc_site = block ? LEDGER_BLOCK_SITE(*block) : 0;
-        f.size = block ? LEDGER_BLOCK_SIZE(*block) : 0;
-        f.first_ms = agent_now_ms();
-        journal_put(t, LEDGER_EVENT_BAD_FREE, type, f.node, address, caller.pc);
-        t->last = 0;
-        if (type == LEDGER_ERROR_UNKNOWN_FREE && agent.head->lost_events)
-                return; /* its allocation may be the one that was lost */
-        for (uint32_t i = 0; i < count && i < FAULTS_MAX; i++)
-                if (same(&all[i], &f)) {
-                        __atomic_add_fetch(&all[i].count, 1, __ATOMIC_RELAXED);
-                        return;
-                }
-        if (count >= FAULTS_MAX - 64 || !arena_commit(LEDGER_ERRORS, FAULTS_MAX * sizeof f)) {
-                __atomic_add_fetch(&agent.head->faults_not_kept, 1, __ATOMIC_RELAXED);
+        note(t, &f, caller);
+}
+
+bool fault_release(struct thread *t, const struct ledger_block *block, uint64_t address, uint32_t family,
+                   struct arch_state caller)
+{
+        struct ledger_error f =
+                error_of(block ? LEDGER_ERROR_DOUBLE_FREE : LEDGER_ERROR_UNKNOWN_FREE, block, address, family);
+        struct pool_block around = { 0, 0, 0 };
+
+        if (!block)
+                around = pool_around(t, address);
+        if (is_doubtful(block, &around, address)) {
+                __atomic_add_fetch(&agent.head->unseen_blocks, 1, __ATOMIC_RELAXED);
+                t->last = 0;
+                return true;
+        }
+        if (around.site) { /* into the middle of it */
+                f.alloc_site = around.site;
+                f.size = around.size;
+                f.given = address - around.start;
+        }
+        f.first_free = block ? quarantine_freed_by(address) : 0;
+        note(t, &f, caller);
+        if (!(agent.flags & WIRE_F_KEEP_GOING))
+                return true;
+        __atomic_add_fetch(&agent.head->held_back, 1, __ATOMIC_RELAXED);
+        return false;
+}
+
+static uint8_t log2_of(uint64_t alignment)
+{
+        return alignment ? (uint8_t)(63 - __builtin_clzll(alignment)) : 0;
+}
+
+#define ALIGNMENT_MOST (1ull << 15) /* more is kept as this (LEDGER_KIND_ALIGNMENT) */
+
+/* The alignment that R names, as far as it can be compared; 0 none. */
+static uint64_t alignment_of(const struct record_release *r)
+{
+        if (!r->aligned)
+                return 0;
+        return r->align < ALIGNMENT_MOST ? r->align : ALIGNMENT_MOST;
+}
+
+/* The kind that the site of BLOCK has, with its alignment. */
+static uint32_t whole_kind(const struct ledger_block *block)
+{
+        return agent.sites[LEDGER_BLOCK_SITE(*block)].kind;
+}
+
+/* Was BLOCK made with an alignment that its release has to name?  What memalign and its kin gave may go by plain free. */
+static bool has_alignment(const struct ledger_block *block, const struct record_release *r)
+{
+        return LEDGER_KIND_HAS_ALIGNMENT(whole_kind(block)) && (r->family != LEDGER_FAMILY_C || r->sized);
+}
+
+void fault_mismatch(struct thread *t, const struct ledger_block *block, uint64_t address, const struct record_release *r,
+                    struct arch_state caller)
+{
+        uint32_t kind = whole_kind(block);
+        uint64_t own = has_alignment(block, r) ? LEDGER_KIND_ALIGNMENT(kind) : 0, size = LEDGER_BLOCK_SIZE(*block);
+        struct ledger_error f = error_of(LEDGER_ERROR_MISMATCHED, block, address, r->family);
+
+        f.alignment = log2_of(own);
+        if (record_family(LEDGER_KIND_PLAIN(kind)) != r->family) {
+                f.wrong = LEDGER_WRONG_FAMILY;
+        } else if (alignment_of(r) != own) {
+                f.wrong = LEDGER_WRONG_ALIGNMENT;
+                f.given = r->aligned ? r->align : 0;
+        } else if (r->sized && r->size != size) {
+                f.wrong = LEDGER_WRONG_SIZE;
+                f.given = r->size;
+        } else {
                 return;
         }
-        count = __atomic_fetch_add(&agent.head->error_count, 1, __ATOMIC_ACQ_REL);
-        f.count = 1;
-        if (count < FAULTS_MAX)
-                all[count] = f;
+        note(t, &f, caller);
 }

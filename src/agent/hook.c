@@ -6,6 +6,7 @@
  */
 #include "agent/hook.h"
 
+#include "agent/quarantine.h"
 #include "agent/record.h"
 
 #include "agent/guest.h"
@@ -46,6 +47,14 @@ void hook_leave_slow(struct thread *t)
 {
         thread_self = t->owner;
         thread_return(t);
+}
+
+void hook_kept(struct thread *t, struct arch_state caller)
+{
+        if (!(agent.special & SPECIAL_QUARANTINE))
+                return;
+        hook_call(t, caller);
+        quarantine_drain();
 }
 
 /* The state of a thread that is inside a real function, made ACTIVE; NULL: not inside one. */

@@ -44,6 +44,18 @@ static inline void hook_call(struct thread *t, struct arch_state caller)
         compiler_barrier();
 }
 
+/* A release was not passed on: others may be due instead (quarantine.h). */
+void hook_kept(struct thread *t, struct arch_state caller);
+
+/* The kind of an aligned allocation: BASE and the power of two.  What is none is refused by the real function. */
+static inline uint32_t hook_aligned_kind(uint32_t base, uint64_t align)
+{
+        uint32_t power = align ? 63 - (uint32_t)__builtin_clzll(align) : 0;
+
+        agent.head->aligned_kinds = 1;
+        return base + (power < 15 ? power : 15);
+}
+
 /* The agent is about to work. */
 static inline void hook_work(struct thread *t)
 {

@@ -5,8 +5,10 @@
  * Room:   inside; called by the program.  The exported names are asm labels, so guest.h holds here too.
  * Keeps:  result and errno are the real function's; the agent itself never touches errno.
  */
+#include "agent/fill.h"
 #include "agent/hook.h"
 #include "agent/limit.h"
+#include "agent/quarantine.h"
 #include "agent/record.h"
 #include "agent/sys.h"
 
@@ -71,7 +73,7 @@ void *hook_calloc(size_t count, size_t size)
 
 void *hook_aligned_alloc(size_t align, size_t size)
 {
-        ALLOCATE(LEDGER_KIND_ALIGNED_ALLOC, real.aligned_alloc_(align, size), size);
+        ALLOCATE(hook_aligned_kind(LEDGER_KIND_ALIGNED_ALLOC_BY, align), real.aligned_alloc_(align, size), size);
 }
 
 void *hook_memalign(size_t align, size_t size)
@@ -120,20 +122,90 @@ static bool failed(const void *result, size_t bytes)
         return bytes != 0 || (real.errno_location && *real.errno_location() == SYS_ENOMEM);
 }
 
+/* realloc of what is no block, which must not be passed on: as if there were no memory. */
+static void *refuse(struct thread *t)
+{
+        hook_leave(t);
+        if (real.errno_location)
+                *real.errno_location() = SYS_ENOMEM;
+        return NULL;
+}
+
+/* What realloc keeps of a block: all that the allocator gave, because programs may ask how much that is and use it. */
+static size_t usable(void *p)
+{
+        return real.malloc_usable_size ? real.malloc_usable_size(p) : SIZE_MAX;
+}
+
+struct request {
+        void *old;
+        size_t bytes;
+        bool array;
+};
+
+static bool can_move(const struct record_taken *taken)
+{
+        return taken->entry && LEDGER_BLOCK_SIZE(taken->block) <= agent.quarantine && real.malloc_usable_size;
+}
+
+/* realloc of the block TAKEN with a quarantine: always a new block, so that the old one can be kept back. */
+static void *move(struct thread *t, struct arch_state caller, const struct record_taken *taken, struct request q)
+{
+        size_t size = q.bytes, kept;
+        struct record_release r = { .family = LEDGER_FAMILY_C };
+        void *p;
+
+        LIMIT_SIZE(t, size, record_growth(taken, q.bytes));
+        hook_call(t, caller);
+        p = real.malloc_(size);
+        hook_work(t);
+        if (!p) {
+                record_put_back(t, taken);
+                hook_leave(t);
+                return NULL;
+        }
+        kept = usable(q.old);
+        arch_copy(p, q.old, kept < q.bytes ? kept : q.bytes);
+        if (agent.special & SPECIAL_FILL) {
+                fill_grown(p, kept, q.bytes);
+                fill_gone((uint64_t)q.old, LEDGER_BLOCK_SIZE(taken->block));
+        }
+        record_taken(t, taken, q.old);
+        record_alloc(t, p, q.bytes, q.array ? LEDGER_KIND_REALLOCARRAY : LEDGER_KIND_REALLOC, caller);
+        t->moving = false;
+        t->slot->moving = 0;
+        if (quarantine_put(t, &taken->block, (uint64_t)q.old, &r, caller)) {
+                hook_call(t, caller);
+                quarantine_drain();
+        } else {
+                hook_call(t, caller);
+                real.free_(q.old);
+        }
+        hook_leave(t);
+        return p;
+}
+
 /* Both forms of realloc of a block; COUNT 1 for realloc itself. */
 static void *resize(struct thread *t, struct arch_state caller, void *old, size_t count, size_t size, bool array)
 {
         size_t bytes = count * size;
-        int *error = bytes == 0 && real.errno_location ? real.errno_location() : NULL, kept = 0;
+        int *error = bytes == 0 && real.errno_location ? real.errno_location() : NULL, before = 0;
         struct record_taken taken;
+        size_t kept = 0; /* of the old block, by fill_grown */
         bool bad;
         void *p;
 
         hook_work(t);
         taken = record_take(t, old, caller);
+        if (unlikely(taken.refused))
+                return refuse(t);
+        if (unlikely(agent.special & SPECIAL_QUARANTINE) && can_move(&taken) && bytes)
+                return move(t, caller, &taken, (struct request){ old, bytes, array });
         LIMIT_SIZE(t, size, record_growth(&taken, bytes));
+        if (unlikely(agent.special & SPECIAL_FILL) && taken.entry)
+                kept = usable(old);
         if (error) {
-                kept = *error;
+                before = *error;
                 *error = 0;
         }
         hook_call(t, caller);
@@ -145,13 +217,15 @@ static void *resize(struct thread *t, struct arch_state caller, void *old, size_
         }
         bad = failed(p, bytes);
         if (error && *error == 0)
-                *error = kept;
+                *error = before;
         if (taken.entry && LEDGER_BLOCK_KIND(taken.block) != LEDGER_KIND_MALLOC)
                 bytes -= own_entry(caller);
         if (bad) {
                 record_put_back(t, &taken);
         } else {
                 record_taken(t, &taken, old);
+                if (p && kept)
+                        fill_grown(p, kept, bytes);
                 if (p)
                         record_alloc(t, p, bytes, array ? LEDGER_KIND_REALLOCARRAY : LEDGER_KIND_REALLOC, caller);
                 t->moving = false;
@@ -211,7 +285,7 @@ void *hook_reallocarray(void *old, size_t count, size_t size)
 }
 
 /* A releasing hook: recorded before the address can be reused. */
-#define RELEASE(FAMILY, CALL)                                                  \
+#define RELEASE(R, CALL)                                                       \
         struct arch_state caller;                                              \
         struct thread *t;                                                      \
                                                                                \
@@ -223,28 +297,36 @@ void *hook_reallocarray(void *old, size_t count, size_t size)
                 return;                                                        \
         }                                                                      \
         hook_work(t);                                                          \
-        record_free(t, p, FAMILY, caller);                                     \
-        hook_call(t, caller);                                                  \
-        CALL;                                                                  \
+        if (likely(record_free(t, p, R, caller))) {                            \
+                hook_call(t, caller);                                          \
+                CALL;                                                          \
+        } else {                                                               \
+                hook_kept(t, caller);                                          \
+        }                                                                      \
         hook_leave(t);
+
+#define PLAIN ((struct record_release){ .family = LEDGER_FAMILY_C })
+#define SIZED ((struct record_release){ .family = LEDGER_FAMILY_C, .sized = true, .size = size })
+#define ALIGNED \
+        ((struct record_release){ .family = LEDGER_FAMILY_C, .sized = true, .aligned = true, .size = size, .align = align })
 
 void hook_free(void *p)
 {
-        RELEASE(LEDGER_FAMILY_C, real.free_(p))
+        RELEASE(PLAIN, real.free_(p))
 }
 
 /* Libraries that lack one of these get a plain free: that is what they are. */
 void hook_cfree(void *p)
 {
-        RELEASE(LEDGER_FAMILY_C, (real.cfree_ ? real.cfree_ : real.free_)(p))
+        RELEASE(PLAIN, (real.cfree_ ? real.cfree_ : real.free_)(p))
 }
 
 void hook_free_sized(void *p, size_t size)
 {
-        RELEASE(LEDGER_FAMILY_C, real.free_sized_ ? real.free_sized_(p, size) : real.free_(p))
+        RELEASE(SIZED, real.free_sized_ ? real.free_sized_(p, size) : real.free_(p))
 }
 
 void hook_free_aligned_sized(void *p, size_t align, size_t size)
 {
-        RELEASE(LEDGER_FAMILY_C, real.free_aligned_sized_ ? real.free_aligned_sized_(p, align, size) : real.free_(p))
+        RELEASE(ALIGNED, real.free_aligned_sized_ ? real.free_aligned_sized_(p, align, size) : real.free_(p))
 }

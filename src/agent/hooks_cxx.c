@@ -42,7 +42,7 @@ static inline __attribute__((always_inline)) struct thread *cxx_enter(struct arc
                 return p;                                                      \
         }
 
-#define DELETE(NAME, SYMBOL, FAMILY, PARAMETERS, ARGUMENTS)                    \
+#define DELETE(NAME, SYMBOL, R, PARAMETERS, ARGUMENTS)                         \
         void hook_##NAME PARAMETERS HOOK(SYMBOL);                              \
         void hook_##NAME PARAMETERS                                            \
         {                                                                      \
@@ -56,41 +56,61 @@ static inline __attribute__((always_inline)) struct thread *cxx_enter(struct arc
                         return;                                                \
                 }                                                              \
                 hook_work(t);                                                  \
-                record_free(t, p, FAMILY, caller);                             \
-                hook_call(t, caller);                                          \
-                REAL(NAME##_) ARGUMENTS;                                       \
+                if (likely(record_free(t, p, (struct record_release)R, caller))) { \
+                        hook_call(t, caller);                                  \
+                        REAL(NAME##_) ARGUMENTS;                               \
+                } else {                                                       \
+                        hook_kept(t, caller);                                  \
+                }                                                              \
                 hook_leave(t);                                                 \
         }
 
 #define ONE LEDGER_KIND_NEW
 #define ARRAY LEDGER_KIND_NEW_ARRAY
+#define ONE_BY hook_aligned_kind(LEDGER_KIND_NEW_ALIGNED, align)
+#define ARRAY_BY hook_aligned_kind(LEDGER_KIND_NEW_ARRAY_ALIGNED, align)
 
 NEW(new, "_Znwm", ONE, (size_t size), (size))
 NEW(new_array, "_Znam", ARRAY, (size_t size), (size))
 NEW(new_nothrow, "_ZnwmRKSt9nothrow_t", ONE, (size_t size, const void *tag), (size, tag))
 NEW(new_array_nothrow, "_ZnamRKSt9nothrow_t", ARRAY, (size_t size, const void *tag), (size, tag))
-NEW(new_aligned, "_ZnwmSt11align_val_t", ONE, (size_t size, size_t align), (size, align))
-NEW(new_array_aligned, "_ZnamSt11align_val_t", ARRAY, (size_t size, size_t align), (size, align))
-NEW(new_aligned_nothrow, "_ZnwmSt11align_val_tRKSt9nothrow_t", ONE, (size_t size, size_t align, const void *tag),
+NEW(new_aligned, "_ZnwmSt11align_val_t", ONE_BY, (size_t size, size_t align), (size, align))
+NEW(new_array_aligned, "_ZnamSt11align_val_t", ARRAY_BY, (size_t size, size_t align), (size, align))
+NEW(new_aligned_nothrow, "_ZnwmSt11align_val_tRKSt9nothrow_t", ONE_BY, (size_t size, size_t align, const void *tag),
     (size, align, tag))
-NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t", ARRAY, (size_t size, size_t align, const void *tag),
-    (size, align, tag))
+NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t", ARRAY_BY,
+    (size_t size, size_t align, const void *tag), (size, align, tag))
 
 #undef ONE
 #undef ARRAY
-#define ONE LEDGER_FAMILY_NEW
-#define ARRAY LEDGER_FAMILY_NEW_ARRAY
+#undef ONE_BY
+#undef ARRAY_BY
+#define ONE .family = LEDGER_FAMILY_NEW
+#define ARRAY .family = LEDGER_FAMILY_NEW_ARRAY
+#define SIZED .sized = true, .size = size
+#define BY .aligned = true, .align = align
 
-DELETE(delete, "_ZdlPv", ONE, (void *p), (p))
-DELETE(delete_array, "_ZdaPv", ARRAY, (void *p), (p))
-DELETE(delete_nothrow, "_ZdlPvRKSt9nothrow_t", ONE, (void *p, const void *tag), (p, tag))
-DELETE(delete_array_nothrow, "_ZdaPvRKSt9nothrow_t", ARRAY, (void *p, const void *tag), (p, tag))
-DELETE(delete_sized, "_ZdlPvm", ONE, (void *p, size_t size), (p, size))
-DELETE(delete_array_sized, "_ZdaPvm", ARRAY, (void *p, size_t size), (p, size))
-DELETE(delete_aligned, "_ZdlPvSt11align_val_t", ONE, (void *p, size_t align), (p, align))
-DELETE(delete_array_aligned, "_ZdaPvSt11align_val_t", ARRAY, (void *p, size_t align), (p, align))
-DELETE(delete_aligned_nothrow, "_ZdlPvSt11align_val_tRKSt9nothrow_t", ONE, (void *p, size_t align, const void *tag), (p, align, tag))
-DELETE(delete_array_aligned_nothrow, "_ZdaPvSt11align_val_tRKSt9nothrow_t", ARRAY, (void *p, size_t align, const void *tag),
+#define PLAIN_ONE { ONE }
+#define PLAIN_ARRAY { ARRAY }
+#define SIZED_ONE { ONE, SIZED }
+#define SIZED_ARRAY { ARRAY, SIZED }
+#define ONE_BY { ONE, BY }
+#define ARRAY_BY { ARRAY, BY }
+#define SIZED_ONE_BY { ONE, SIZED, BY }
+#define SIZED_ARRAY_BY { ARRAY, SIZED, BY }
+
+DELETE(delete, "_ZdlPv", PLAIN_ONE, (void *p), (p))
+DELETE(delete_array, "_ZdaPv", PLAIN_ARRAY, (void *p), (p))
+DELETE(delete_nothrow, "_ZdlPvRKSt9nothrow_t", PLAIN_ONE, (void *p, const void *tag), (p, tag))
+DELETE(delete_array_nothrow, "_ZdaPvRKSt9nothrow_t", PLAIN_ARRAY, (void *p, const void *tag), (p, tag))
+DELETE(delete_sized, "_ZdlPvm", SIZED_ONE, (void *p, size_t size), (p, size))
+DELETE(delete_array_sized, "_ZdaPvm", SIZED_ARRAY, (void *p, size_t size), (p, size))
+DELETE(delete_aligned, "_ZdlPvSt11align_val_t", ONE_BY, (void *p, size_t align), (p, align))
+DELETE(delete_array_aligned, "_ZdaPvSt11align_val_t", ARRAY_BY, (void *p, size_t align), (p, align))
+DELETE(delete_aligned_nothrow, "_ZdlPvSt11align_val_tRKSt9nothrow_t", ONE_BY, (void *p, size_t align, const void *tag),
        (p, align, tag))
-DELETE(delete_sized_aligned, "_ZdlPvmSt11align_val_t", ONE, (void *p, size_t size, size_t align), (p, size, align))
-DELETE(delete_array_sized_aligned, "_ZdaPvmSt11align_val_t", ARRAY, (void *p, size_t size, size_t align), (p, size, align))
+DELETE(delete_array_aligned_nothrow, "_ZdaPvSt11align_val_tRKSt9nothrow_t", ARRAY_BY,
+       (void *p, size_t align, const void *tag), (p, align, tag))
+DELETE(delete_sized_aligned, "_ZdlPvmSt11align_val_t", SIZED_ONE_BY, (void *p, size_t size, size_t align), (p, size, align))
+DELETE(delete_array_sized_aligned, "_ZdaPvmSt11align_val_t", SIZED_ARRAY_BY, (void *p, size_t size, size_t align),
+       (p, size, align))

@@ -5,6 +5,7 @@
  * Room:   inside; called by the program.
  * Keeps:  the C library's own mappings (malloc's arenas, thread stacks, libraries) do not come through here.
  */
+#include "agent/arena.h"
 #include "agent/fatal.h"
 #include "agent/hook.h"
 #include "agent/journal.h"
@@ -25,6 +26,7 @@ void *hook_mmap64(void *at, size_t size, int protection, int flags, int fd, long
 int hook_munmap(void *at, size_t size) HOOK("munmap");
 void *hook_mremap(void *at, size_t old_size, size_t size, int flags, void *to) HOOK("mremap");
 int hook_madvise(void *at, size_t size, int advice) HOOK("madvise");
+void *hook_dlopen(const char *path, int flags) HOOK("dlopen");
 int hook_dlclose(void *handle) HOOK("dlclose");
 int hook_fork(void) HOOK("fork");
 
@@ -138,6 +140,33 @@ int hook_madvise(void *at, size_t size, int advice)
         if (unlikely(advice == MADV_WIPEONFORK) && agent_on())
                 agent.head->wipes = 1;
         return REAL(madvise_)(at, size, advice);
+}
+
+#define DEEPBIND 8 /* RTLD_DEEPBIND, glibc's alone */
+
+/* A library that is bound to itself and what it needs before all others calls the C library's malloc past us. */
+static int without_deepbind(const char *path, int flags)
+{
+        struct ledger_head *h = agent.head;
+
+        if (!agent_on() || !real.gnu_get_libc_version)
+                return flags;
+        if (agent.flags & WIRE_F_DEEPBIND) {
+                h->deepbind_kept++;
+                return flags;
+        }
+        if (!h->deepbind_taken++ && path)
+                h->deepbind_name = arena_string(path);
+        return flags & ~DEEPBIND;
+}
+
+/* The real function looks at its return address: the library is searched for as its caller's own paths say.  So this ends in a
+ * jump, and the program's address stays where it is; test_lifetimes.py holds it. */
+void *hook_dlopen(const char *path, int flags)
+{
+        if (unlikely(flags & DEEPBIND))
+                flags = without_deepbind(path, flags);
+        return REAL(dlopen_)(path, flags);
 }
 
 int hook_dlclose(void *handle)

@@ -75,6 +75,13 @@ static struct arena find_arena(struct thread *t, uint64_t address)
         return found;
 }
 
+struct pool_block pool_around(struct thread *t, uint64_t address)
+{
+        struct arena a = find_arena(t, address);
+
+        return (struct pool_block){ a.start, a.end - a.start, a.site };
+}
+
 /* ---- counting ---- */
 
 /* BYTES of the arena are its own no more (or again, when negative). */

@@ -20,4 +20,12 @@ void pool_free(struct thread *t, uint64_t address, struct arch_state caller);
 /* [START, END) is released: a block of malloc of SITE, or a mapping (0). */
 void pool_range_gone(struct thread *t, uint64_t start, uint64_t end, uint32_t site, struct arch_state caller);
 
+/* The live block that ADDRESS lies in: its start, its size, its site; site 0: none. */
+struct pool_block {
+        uint64_t start, size;
+        uint32_t site;
+};
+
+struct pool_block pool_around(struct thread *t, uint64_t address);
+
 #endif

@@ -38,6 +38,7 @@ static const struct {
 #include "agent/hooks.def"
 #undef X
         { "__errno_location", offsetof(struct real, errno_location) },
+        { "malloc_usable_size", offsetof(struct real, malloc_usable_size) },
         { "backtrace", offsetof(struct real, backtrace) },
         { "__cxa_atexit", offsetof(struct real, cxa_atexit) },
         { "__cxa_at_quick_exit", offsetof(struct real, cxa_at_quick_exit) },

@@ -17,6 +17,7 @@ struct real {
 #include "agent/hooks.def"
 #undef X
         int *(*errno_location)(void);
+        size_t (*malloc_usable_size)(void *);
         int (*backtrace)(void **, int);
         int (*cxa_atexit)(void (*)(void *), void *, void *);
         int (*cxa_at_quick_exit)(void (*)(void *), void *);

@@ -6,8 +6,11 @@
  */
 #include "agent/record.h"
 
+#include "agent/fill.h"
 #include "agent/limit.h"
 #include "agent/pool.h"
+#include "agent/quarantine.h"
+#include "agent/real.h"
 #include "agent/tree.h"
 #include "agent/verify.h"
 
@@ -91,6 +94,44 @@ struct ledger_counter *record_counter(struct thread *t, uint32_t kind, uint64_t 
         return t->last_counter;
 }
 
+static void note_death(const struct ledger_block *b)
+{
+        if (agent.special & SPECIAL_ERAS)
+                death_note(LEDGER_BLOCK_SITE(*b), LEDGER_BLOCK_BIRTH_MS(*b), 1, LEDGER_BLOCK_SIZE(*b));
+}
+
+/* The tree node of CALLER's stack, for the log; 0 unless wanted. */
+static uint32_t release_node(struct thread *t, struct arch_state caller)
+{
+        if (!(agent.flags & WIRE_F_FREE_STACKS) || (agent.flags & WIRE_F_NO_STACKS))
+                return 0;
+        return stack_capture_whole(t, caller) ? stack_node(t) : 0;
+}
+
+static void special_free(struct thread *t, const struct ledger_block *b, uint64_t address, enum ledger_event_type type,
+                         struct arch_state caller)
+{
+        if (agent.special & SPECIAL_POOLS)
+                pool_range_gone(t, address, address + LEDGER_BLOCK_SIZE(*b), LEDGER_BLOCK_SITE(*b), caller);
+        if (agent.special & SPECIAL_JOURNAL)
+                journal_write(t, type, record_kind(b), release_node(t, caller), address, caller.pc);
+        if (type == LEDGER_EVENT_FREE)
+                note_death(b);
+        t->moving = type == LEDGER_EVENT_TAKE;
+}
+
+/* Where memory is overwritten or kept back: is the block at ADDRESS another one than we know, got past us?  Then it is smaller, as
+ * far as it can be told.  True: it has been counted, and what we knew is corrected. */
+static bool is_another(struct thread *t, struct ledger_block *b, uint64_t address)
+{
+        if (!(agent.special & (SPECIAL_FILL | SPECIAL_QUARANTINE)) || !real.malloc_usable_size ||
+            real.malloc_usable_size((void *)address) >= LEDGER_BLOCK_SIZE(*b))
+                return false;
+        record_missed(t, b, address);
+        __atomic_add_fetch(&agent.head->unseen_blocks, 1, __ATOMIC_RELAXED);
+        return true;
+}
+
 struct record_taken record_take(struct thread *t, void *address, struct arch_state caller)
 {
         bool unknown = (agent.special & SPECIAL_SAMPLE) && !sample_knows((uint64_t)address);
@@ -100,19 +141,20 @@ struct record_taken record_take(struct thread *t, void *address, struct arch_sta
         if (unlikely((agent.special & SPECIAL_SAMPLE) && (!b || !LEDGER_BLOCK_LIVE(*b))))
                 return taken;
         if (unlikely(!b || !LEDGER_BLOCK_LIVE(*b))) {
-                fault_note(t, b ? LEDGER_ERROR_DOUBLE_FREE : LEDGER_ERROR_UNKNOWN_FREE, b, (uint64_t)address, LEDGER_FAMILY_C,
-                           caller);
+                taken.refused = !fault_release(t, b, (uint64_t)address, LEDGER_FAMILY_C, caller);
                 return taken;
         }
         if (unlikely(!LEDGER_BLOCK_SITE(*b))) { /* an allocator's own block after all */
                 *b = (struct ledger_block){ 0 };
                 return taken;
         }
-        taken = (struct record_taken){ b, *b };
+        if (unlikely(is_another(t, b, (uint64_t)address)))
+                return taken;
+        taken = (struct record_taken){ b, *b, false };
         if (unlikely(agent.special & (SPECIAL_JOURNAL | SPECIAL_POOLS)))
-                record_special_free(t, b, (uint64_t)address, LEDGER_EVENT_TAKE, caller);
+                special_free(t, b, (uint64_t)address, LEDGER_EVENT_TAKE, caller);
         if (unlikely(record_family(LEDGER_BLOCK_KIND(*b)) != LEDGER_FAMILY_C))
-                fault_note(t, LEDGER_ERROR_MISMATCHED, b, (uint64_t)address, LEDGER_FAMILY_C, caller);
+                fault_mismatch(t, b, (uint64_t)address, &(struct record_release){ .family = LEDGER_FAMILY_C }, caller);
         shadow_bury(b, agent_now_ms());
         t->slot->moving_bytes = LEDGER_BLOCK_SIZE(taken.block);
         t->slot->moving = (uint64_t)address;
@@ -136,12 +178,6 @@ void record_taken(struct thread *t, const struct record_taken *taken, void *addr
                 record_gone(t, &taken->block, (uint64_t)address);
 }
 
-static void note_death(const struct ledger_block *b)
-{
-        if (agent.special & SPECIAL_ERAS)
-                death_note(LEDGER_BLOCK_SITE(*b), LEDGER_BLOCK_BIRTH_MS(*b), 1, LEDGER_BLOCK_SIZE(*b));
-}
-
 void record_gone(struct thread *t, const struct ledger_block *b, uint64_t address)
 {
         if (agent.special & SPECIAL_SAMPLE) {
@@ -152,19 +188,13 @@ void record_gone(struct thread *t, const struct ledger_block *b, uint64_t addres
         record_count_free(t, b, address);
 }
 
-/* The tree node of CALLER's stack, for the log; 0 unless wanted. */
-static uint32_t release_node(struct thread *t, struct arch_state caller)
-{
-        if (!(agent.flags & WIRE_F_FREE_STACKS) || (agent.flags & WIRE_F_NO_STACKS))
-                return 0;
-        return stack_capture_whole(t, caller) ? stack_node(t) : 0;
-}
-
 /* A block that is nobody's business but may come back to us, or hold pointers to others. */
 static void note_unrecorded(struct thread *t, void *address, size_t size)
 {
         struct ledger_block *b = agent.special & SPECIAL_SAMPLE ? NULL : shadow_new(t, (uint64_t)address);
 
+        if (b && LEDGER_BLOCK_LIVE(*b))
+                record_missed(t, b, (uint64_t)address);
         if (b)
                 shadow_write(b, (uint64_t)address, size < LEDGER_SIZE_MAX ? size : LEDGER_SIZE_MAX, 0, LEDGER_KIND_NONE, 0, 0);
 }
@@ -186,22 +216,41 @@ void record_alloc_special(struct thread *t, void *address, size_t size, uint32_t
         record_plain_alloc(t, address, size, kind, caller);
         if (!t->last)
                 return; /* the event is lost */
-        journal_put(t, t->moving ? LEDGER_EVENT_MOVE : LEDGER_EVENT_ALLOC, kind, t->last_site, (uint64_t)address, size);
+        if (agent.special & SPECIAL_FILL)
+                fill_fresh(address, size, kind);
+        journal_put(t, t->moving ? LEDGER_EVENT_MOVE : LEDGER_EVENT_ALLOC, LEDGER_KIND_PLAIN(kind), t->last_site, (uint64_t)address, size);
         t->moving = false;
         if (agent.special & SPECIAL_LIMIT)
                 limit_check(t);
 }
 
-void record_special_free(struct thread *t, const struct ledger_block *b, uint64_t address, enum ledger_event_type type,
+bool record_free_special(struct thread *t, struct ledger_block *b, uint64_t address, const struct record_release *r,
                          struct arch_state caller)
 {
-        if (agent.special & SPECIAL_POOLS)
-                pool_range_gone(t, address, address + LEDGER_BLOCK_SIZE(*b), LEDGER_BLOCK_SITE(*b), caller);
-        if (agent.special & SPECIAL_JOURNAL)
-                journal_write(t, type, LEDGER_BLOCK_KIND(*b), release_node(t, caller), address, caller.pc);
-        if (type == LEDGER_EVENT_FREE)
-                note_death(b);
-        t->moving = type == LEDGER_EVENT_TAKE;
+        struct ledger_block gone;
+
+        if (is_another(t, b, address))
+                return true;
+        special_free(t, b, address, LEDGER_EVENT_FREE, caller);
+        if (agent.special & SPECIAL_FILL)
+                fill_gone(address, LEDGER_BLOCK_SIZE(*b));
+        gone = *b;
+        shadow_bury(b, agent_now_ms());
+        record_count_free(t, &gone, address);
+        return !(agent.special & SPECIAL_QUARANTINE) || !quarantine_put(t, &gone, address, r, caller);
+}
+
+void record_missed(struct thread *t, struct ledger_block *b, uint64_t address)
+{
+        struct ledger_block gone = *b;
+
+        if (!LEDGER_BLOCK_SITE(gone))
+                return; /* not recorded, so its release is not missed */
+        __atomic_add_fetch(&agent.head->missed_frees, 1, __ATOMIC_RELAXED);
+        agent.sites[LEDGER_BLOCK_SITE(gone)].missed = 1;
+        shadow_bury(b, agent_now_ms());
+        journal_put(t, LEDGER_EVENT_FREE, record_kind(&gone), 0, address, 0);
+        record_gone(t, &gone, address);
 }
 
 void record_inner(struct thread *t, void *address)
@@ -219,7 +268,7 @@ void record_inner_gone(struct thread *t, void *address)
                 struct ledger_block gone = *b;
 
                 shadow_bury(b, agent_now_ms());
-                journal_put(t, LEDGER_EVENT_FREE, LEDGER_BLOCK_KIND(gone), 0, (uint64_t)address, 0);
+                journal_put(t, LEDGER_EVENT_FREE, record_kind(&gone), 0, (uint64_t)address, 0);
                 record_gone(t, &gone, (uint64_t)address);
         } else {
                 *b = (struct ledger_block){ 0 };

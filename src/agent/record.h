@@ -31,6 +31,7 @@ struct ledger_counter *record_counter(struct thread *t, uint32_t kind, uint64_t 
 struct record_taken {
         struct ledger_block *entry; /* NULL: unknown block */
         struct ledger_block block;
+        bool refused; /* known to be no block: realloc must not see it (--keep-going) */
 };
 
 /* How many bytes more than the taken block BYTES are. */
@@ -50,16 +51,34 @@ static inline uint32_t record_family(uint32_t kind)
         return kind < LEDGER_KIND_NEW ? LEDGER_FAMILY_C : kind - LEDGER_KIND_NEW + LEDGER_FAMILY_NEW;
 }
 
+/* The kind of block B, as readers know it. */
+static inline uint32_t record_kind(const struct ledger_block *b)
+{
+        uint32_t kind = LEDGER_BLOCK_KIND(*b);
+
+        return kind == LEDGER_KIND_SEE_SITE ? LEDGER_KIND_PLAIN(agent.sites[LEDGER_BLOCK_SITE(*b)].kind) : kind;
+}
+
 /* The class of a size or an age: ledger_slot. */
 static inline uint32_t record_class(uint64_t value)
 {
         return value ? 64 - (uint32_t)__builtin_clzll(value) : 0;
 }
 
-/* What few runs want (agent.special): around an allocation, and before a release. */
+/* How a block is released: by which functions, and what the call says about it. */
+struct record_release {
+        uint32_t family; /* enum ledger_family */
+        bool sized, aligned;
+        uint64_t size, align;
+};
+
+/* What few runs want (agent.special): an allocation, and a release.  False: the release is not to be passed on now. */
 void record_alloc_special(struct thread *t, void *address, size_t size, uint32_t kind, struct arch_state caller);
-void record_special_free(struct thread *t, const struct ledger_block *b, uint64_t address, enum ledger_event_type type,
+bool record_free_special(struct thread *t, struct ledger_block *b, uint64_t address, const struct record_release *r,
                          struct arch_state caller);
+
+/* B at ADDRESS is live, and the allocator hands the address out again: its release was not seen. */
+void record_missed(struct thread *t, struct ledger_block *b, uint64_t address);
 
 static inline __attribute__((always_inline)) void record_plain_alloc(struct thread *t, void *address, size_t size, uint32_t kind,
                                                                      struct arch_state caller)
@@ -76,6 +95,8 @@ static inline __attribute__((always_inline)) void record_plain_alloc(struct thre
         b = shadow_new(t, (uint64_t)address);
         if (unlikely(!c || !b))
                 return;
+        if (unlikely(b->b & SHADOW_LIVE))
+                record_missed(t, b, (uint64_t)address);
         peak_before_alloc(c);
         c->allocs++;
         c->alloc_bytes += size;
@@ -128,35 +149,44 @@ void record_gone(struct thread *t, const struct ledger_block *b, uint64_t addres
 void record_inner(struct thread *t, void *address);
 void record_inner_gone(struct thread *t, void *address);
 
-/* ADDRESS is about to be released by a function of FAMILY. */
-static inline __attribute__((always_inline)) void record_free(struct thread *t, void *address, uint32_t family,
+/* Does the block B fit a release of R?  Only its own kind tells whether aligned new made it (LEDGER_KIND_SEE_SITE). */
+static inline __attribute__((always_inline)) bool record_fits(const struct ledger_block *b, struct record_release r)
+{
+        uint32_t kind = LEDGER_BLOCK_KIND(*b);
+
+        if (r.sized && r.family == LEDGER_FAMILY_C && kind == LEDGER_KIND_ALIGNED_ALLOC)
+                return false; /* not by free_sized */
+        return record_family(kind) == r.family && !r.aligned && (!r.sized || LEDGER_BLOCK_SIZE(*b) == r.size);
+}
+
+/* ADDRESS is about to be released.  False: it must not be passed on, because it is wrong (--keep-going) or kept back. */
+static inline __attribute__((always_inline)) bool record_free(struct thread *t, void *address, struct record_release r,
                                                               struct arch_state caller)
 {
         struct ledger_block *b, gone;
 
         if (unlikely(agent.special & SPECIAL_SAMPLE)) {
                 if (sample_knows((uint64_t)address))
-                        sample_free(t, address, family, caller);
+                        sample_free(t, address, r.family, caller);
                 else
                         t->last = 0;
-                return;
+                return true;
         }
         b = shadow_find(t, (uint64_t)address);
-        if (unlikely(!b || !LEDGER_BLOCK_LIVE(*b))) {
-                fault_note(t, b ? LEDGER_ERROR_DOUBLE_FREE : LEDGER_ERROR_UNKNOWN_FREE, b, (uint64_t)address, family, caller);
-                return;
-        }
+        if (unlikely(!b || !LEDGER_BLOCK_LIVE(*b)))
+                return fault_release(t, b, (uint64_t)address, r.family, caller);
         if (unlikely(!LEDGER_BLOCK_SITE(*b))) { /* an allocator's own block after all */
                 *b = (struct ledger_block){ 0 };
-                return;
+                return true;
         }
-        if (unlikely(record_family(LEDGER_BLOCK_KIND(*b)) != family))
-                fault_note(t, LEDGER_ERROR_MISMATCHED, b, (uint64_t)address, family, caller);
+        if (unlikely(!record_fits(b, r)))
+                fault_mismatch(t, b, (uint64_t)address, &r, caller);
         if (unlikely(agent.special))
-                record_special_free(t, b, (uint64_t)address, LEDGER_EVENT_FREE, caller);
+                return record_free_special(t, b, (uint64_t)address, &r, caller);
         gone = *b;
         shadow_bury(b, agent_now_ms());
         record_count_free(t, &gone, (uint64_t)address);
+        return true;
 }
 
 #endif

@@ -75,7 +75,8 @@ static inline struct ledger_block *shadow_find(struct thread *t, uint64_t addres
 {
         struct ledger_block *b = shadow_at(t, address);
 
-        return likely(b && b->b && LEDGER_BLOCK_SUB(*b) == shadow_sub(address)) ? b : NULL;
+        /* The place in the granule to the byte: what is inside of a block is no block. */
+        return likely(b && b->b && (b->b >> 51 & 24u) == address % LEDGER_SHADOW_GRANULE) ? b : NULL;
 }
 
 /* The entry to write a new block at ADDRESS into; NULL: cannot be kept. */
@@ -86,11 +87,19 @@ static inline struct ledger_block *shadow_new(struct thread *t, uint64_t address
         return likely(b != NULL) ? b : shadow_make(address, agent.spread ? 1 + shadow_sub(address) : 0);
 }
 
+/* A block has four bits for its kind; the site has the rest. */
+static inline uint32_t shadow_kind(uint32_t kind)
+{
+        if (kind < LEDGER_KIND_SEE_SITE)
+                return kind;
+        return kind < LEDGER_KIND_TYPE_FIRST ? LEDGER_KIND_ALIGNED_ALLOC : LEDGER_KIND_SEE_SITE;
+}
+
 static inline void shadow_write(struct ledger_block *b, uint64_t address, uint64_t size, uint32_t site, uint32_t kind,
                                 uint32_t thread, uint32_t now_ms)
 {
         b->a = (uint64_t)site | size << 32;
-        b->b = (uint64_t)now_ms | (uint64_t)thread << 32 | (uint64_t)kind << 48 | 1ull << 53 |
+        b->b = (uint64_t)now_ms | (uint64_t)thread << 32 | (uint64_t)shadow_kind(kind) << 48 | 1ull << 53 |
                (uint64_t)shadow_sub(address) << 54 | size >> 32 << 56;
 }
 

@@ -56,6 +56,8 @@
           "child processes: none, exec (those that run a program) or all (all)", "none|exec|all")                       \
         X(CHECK_NO_CXX, "no-cxx", 0, NULL, "see new and delete as the malloc and free that they call")                  \
         X(CHECK_USER, "user", 0, "NAME", "run the program as this user (for root)")                                     \
+        X(CHECK_HEAD_GUARD, NULL, 0, NULL, "on in a check, off in 'seep record':")                                        \
+        RECORD_GUARD_OPTIONS(X, CHECK)                                                                                  \
         X(CHECK_VERBOSE, "verbose", 'v', NULL, "say what is done")                                                      \
         X(CHECK_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                    \
         NAMES_OPTIONS(X, CHECK)                                                                                         \

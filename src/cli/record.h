@@ -14,6 +14,16 @@
 #include "report/suppress.h"
 #include "serve/push.h"
 
+/* What `check` does unless told otherwise, and `record` when asked: it changes the program. */
+#define RECORD_GUARD_OPTIONS(X, prefix)                                                                         \
+        X(prefix##_KEEP_GOING, "keep-going", 0, NULL, "do not pass an invalid free on, so that the program goes on")    \
+        X(prefix##_NO_KEEP_GOING, "no-keep-going", 0, NULL, "pass invalid frees on, as they come")              \
+        X(prefix##_QUARANTINE, "quarantine", 0, "SIZE",                                                         \
+          "keep freed blocks back until they take SIZE, so that a second free is seen; 0 none")                 \
+        X(prefix##_FILL, "fill", 0, "[BYTE]", "overwrite fresh memory (0xa5) and clear freed memory")           \
+        X(prefix##_NO_FILL, "no-fill", 0, NULL, "leave memory as it is")                                        \
+        X(prefix##_DEEPBIND, "deepbind", 0, NULL, "leave RTLD_DEEPBIND to dlopen; such libraries allocate unseen")
+
 #define RECORD_OPTIONS(X)                                                                                       \
         X(RECORD_OUTPUT, "output", 'o', "FILE",                                                                 \
           "where to (%p pid, %e program, %n number; PROGRAM.PID.seep)")                                         \
@@ -45,6 +55,8 @@
           "leaks that are not told at the end, as LSan or Valgrind write it (may be repeated)")                 \
         X(RECORD_KEEP_GRAPH, "keep-graph", 0, NULL, "keep who points to whom also above 1 million blocks, for seep why") \
         X(RECORD_UNALIGNED, "unaligned", 0, NULL, "search for pointers at every byte, not only at multiples of 8") \
+        X(RECORD_HEAD_GUARD, NULL, 0, NULL, "invalid frees and stale pointers; these change what the program does:") \
+        RECORD_GUARD_OPTIONS(X, RECORD)                                                                         \
         X(RECORD_HEAD_EVENTS, NULL, 0, NULL, "event log:")                                                      \
         X(RECORD_EVENTS, "events", 0, NULL, "keep every allocation and release, in order (see seep events)")    \
         X(RECORD_MAX_FILE, "max-file", 0, "SIZE", "end the event log when it takes SIZE, like 1G")              \
@@ -77,6 +89,9 @@ struct record {
 };
 
 void record_start(struct record *r);
+
+/* What `seep check` begins with: a run that is made to show faults. */
+void record_guard(struct record *r);
 void record_free(struct record *r);
 
 /* Take one option.  0, or, after a message, the status to exit with. */

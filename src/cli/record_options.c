@@ -20,6 +20,9 @@
 
 #define RECORD_EVERY_MIN_MS 10u /* the observer's own clock is no finer */
 #define RECORD_PUSH_MIN_MS 1000u
+#define RECORD_QUARANTINE_USUAL_BYTES (16u << 20)
+#define RECORD_QUARANTINE_MOST (64ull << 30)
+#define RECORD_FILL_USUAL "0xa5" /* eight of them are no address */
 #define RECORD_SAMPLE_USUAL "512K"
 #define RECORD_SAMPLE_USUAL_BYTES (512u << 10)
 
@@ -28,6 +31,13 @@ const struct option_entry record_options[] = { RECORD_OPTIONS(OPTION_ENTRY) OPTI
 void record_start(struct record *r)
 {
         *r = (struct record){ .session = { .follow = SESSION_FOLLOW_EXEC, .signal = SIGUSR1, .flags = WIRE_F_LEAK_SCAN } };
+}
+
+void record_guard(struct record *r)
+{
+        r->session.flags |= WIRE_F_KEEP_GOING;
+        r->session.quarantine_bytes = RECORD_QUARANTINE_USUAL_BYTES;
+        r->session.fill = 256 + 0xa5;
 }
 
 void record_free(struct record *r)
@@ -114,6 +124,29 @@ static int take_sample(struct record *r, const char *value)
         return 0;
 }
 
+static int take_quarantine(struct record *r, const char *value)
+{
+        uint64_t bytes = 0;
+
+        if (strcmp(value, "0") != 0 && take_size(RECORD_QUARANTINE, value, &bytes) != 0)
+                return ERR_EXIT_USAGE;
+        if (bytes > RECORD_QUARANTINE_MOST)
+                return message_usage("record", "--quarantine %s: 64G is the most", value);
+        r->session.quarantine_bytes = bytes;
+        return 0;
+}
+
+static int take_fill(struct record *r, const char *value)
+{
+        char *end;
+        unsigned long byte = strtoul(value, &end, 0);
+
+        if (*end || end == value || byte > 255)
+                return message_usage("record", "--fill needs a byte like 0xa5 or 0, not '%s'", value);
+        r->session.fill = 256 + (uint32_t)byte;
+        return 0;
+}
+
 /* Options that do nothing but set a flag of the agent's. */
 static uint32_t flag_of(int which)
 {
@@ -121,6 +154,7 @@ static uint32_t flag_of(int which)
                 [RECORD_NO_MMAP] = WIRE_F_NO_MMAP,         [RECORD_NO_CXX] = WIRE_F_NO_CXX,
                 [RECORD_START_OFF] = WIRE_F_START_OFF,     [RECORD_TRACK_FDS] = WIRE_F_TRACK_FDS,
                 [RECORD_FREE_STACKS] = WIRE_F_FREE_STACKS, [RECORD_EVENTS] = WIRE_F_EVENTS,
+                [RECORD_KEEP_GOING] = WIRE_F_KEEP_GOING,   [RECORD_DEEPBIND] = WIRE_F_DEEPBIND,
         };
 
         return flags[which];
@@ -171,6 +205,10 @@ static int take_value(struct record *r, int which, const char *value)
                 return take_action(r, value);
         case RECORD_SAMPLE:
                 return take_sample(r, value);
+        case RECORD_QUARANTINE:
+                return take_quarantine(r, value);
+        case RECORD_FILL:
+                return take_fill(r, value);
         case RECORD_PUSH:
                 r->push = value;
                 break;
@@ -192,10 +230,11 @@ static int take_value(struct record *r, int which, const char *value)
 
 int record_take(struct record *r, int which, const char *value)
 {
-        if (value || which == RECORD_SAMPLE)
-                return take_value(r, which, value ? value : RECORD_SAMPLE_USUAL);
+        if (value || which == RECORD_SAMPLE || which == RECORD_FILL)
+                return take_value(r, which, value ? value : which == RECORD_FILL ? RECORD_FILL_USUAL : RECORD_SAMPLE_USUAL);
         r->session.flags |= flag_of(which);
-        r->session.flags &= which == RECORD_NO_SCAN ? ~WIRE_F_LEAK_SCAN : ~0u;
+        r->session.flags &= which == RECORD_NO_SCAN ? ~WIRE_F_LEAK_SCAN : which == RECORD_NO_KEEP_GOING ? ~WIRE_F_KEEP_GOING : ~0u;
+        r->session.fill = which == RECORD_NO_FILL ? 0 : r->session.fill;
         r->session.scan_flags |= which == RECORD_KEEP_GRAPH ? WIRE_SCAN_GRAPH : which == RECORD_UNALIGNED ? WIRE_SCAN_UNALIGNED : 0;
         r->force = r->force || which == RECORD_FORCE;
         r->no_summary = r->no_summary || which == RECORD_NO_SUMMARY;
@@ -211,7 +250,11 @@ static const char *what_samples_cannot(const struct session_options *o)
                 return "--events";
         if (o->limit_bytes)
                 return "--limit-heap";
-        return o->snapshot_heap_bytes ? "--snapshot-at-heap" : NULL;
+        if (o->snapshot_heap_bytes)
+                return "--snapshot-at-heap";
+        if (o->flags & WIRE_F_KEEP_GOING)
+                return "--keep-going";
+        return o->quarantine_bytes ? "--quarantine" : o->fill ? "--fill" : NULL;
 }
 
 static int settle_sampling(struct record *r)

@@ -171,6 +171,7 @@ static void put_errors(struct sqlite_parts *m)
                 rows_some(&m->rows, error->thread);
                 rows_some(&m->rows, whole_stack(m, error->node));
                 rows_some(&m->rows, origin ? whole_stack(m, m->p->sites[origin].node) : 0);
+                rows_some(&m->rows, whole_stack(m, error->free_node));
                 rows_next(&m->rows);
         }
         rows_end(&m->rows);

@@ -23,6 +23,7 @@ static void meet_frames(struct sqlite_parts *m)
                 uint32_t origin = errors_origin(m->p, &m->p->errors[i]);
 
                 frames_meet(&m->frames, m->whole, m->p->errors[i].node);
+                frames_meet(&m->frames, m->whole, m->p->errors[i].free_node);
                 if (origin)
                         frames_meet(&m->frames, m->whole, m->p->sites[origin].node);
         }
@@ -141,6 +142,7 @@ static void put_all_stacks(struct sqlite_parts *m)
                 uint32_t origin = errors_origin(m->p, &m->p->errors[i]);
 
                 put_stack(m, m->whole, m->whole_ends, m->p->errors[i].node);
+                put_stack(m, m->whole, m->whole_ends, m->p->errors[i].free_node);
                 put_stack(m, m->whole, m->whole_ends, origin ? m->p->sites[origin].node : 0);
         }
         rows_end(&m->rows);

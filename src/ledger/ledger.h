@@ -99,8 +99,26 @@ enum ledger_kind {
 #define LEDGER_KIND_TYPE_FIRST 32u
 #define LEDGER_TYPES_MAX 192u
 #define LEDGER_KIND_IS_MAPPED(kind) ((kind) == LEDGER_KIND_MMAP || (kind) == LEDGER_KIND_MREMAP)
-#define LEDGER_KIND_IS_RESOURCE(kind) ((kind) >= LEDGER_KIND_TYPE_FIRST)
+#define LEDGER_KIND_IS_RESOURCE(kind) ((kind) >= LEDGER_KIND_TYPE_FIRST && (kind) < LEDGER_KIND_NEW_ALIGNED)
 #define LEDGER_KIND_IS_HEAP(kind) (!LEDGER_KIND_IS_MAPPED(kind) && !LEDGER_KIND_IS_RESOURCE(kind))
+
+/*
+ * Kinds with an alignment, in sites of the ledger only: readers make ALIGNED_ALLOC, NEW and NEW_ARRAY of them
+ * (LEDGER_KIND_PLAIN).  A kind of its own for each power of two, because the release must name the same one, and a
+ * block has no bits left to keep it.  A block of aligned new has LEDGER_KIND_SEE_SITE.
+ */
+#define LEDGER_KIND_SEE_SITE 15u
+#define LEDGER_KIND_ALIGNED_ALLOC_BY 16u /* + log2 of the alignment, at most 15 */
+#define LEDGER_KIND_NEW_ALIGNED 224u     /* + log2; from 240 on the same for new[] */
+#define LEDGER_KIND_NEW_ARRAY_ALIGNED 240u
+#define LEDGER_KIND_ALIGNMENT(kind) (1ull << ((kind) & 15u))
+#define LEDGER_KIND_HAS_ALIGNMENT(kind) \
+        ((kind) >= LEDGER_KIND_NEW_ALIGNED || ((kind) >= LEDGER_KIND_ALIGNED_ALLOC_BY && (kind) < LEDGER_KIND_TYPE_FIRST))
+#define LEDGER_KIND_PLAIN(kind)                                                \
+        (!LEDGER_KIND_HAS_ALIGNMENT(kind)           ? (kind)                   \
+         : (kind) >= LEDGER_KIND_NEW_ARRAY_ALIGNED  ? LEDGER_KIND_NEW_ARRAY    \
+         : (kind) >= LEDGER_KIND_NEW_ALIGNED        ? LEDGER_KIND_NEW          \
+                                                    : LEDGER_KIND_ALIGNED_ALLOC)
 
 /* Why the agent stopped recording; the program went on in every case. */
 #define LEDGER_STOPS(X)                                                        \
@@ -188,6 +206,15 @@ struct ledger_head {
         uint32_t own_count;
         uint32_t root_count;
         uint32_t roots_not_kept;
+        uint32_t aligned_kinds;   /* 1: there are sites with LEDGER_KIND_HAS_ALIGNMENT: several may be one for readers */
+        uint64_t missed_frees;    /* blocks that were handed out again while they were live here: their release was not seen */
+        uint64_t unseen_blocks;   /* releases of blocks that the allocator knows and that were allocated past us */
+        uint32_t deepbind_taken;  /* libraries whose RTLD_DEEPBIND was taken away from dlopen ... */
+        uint32_t deepbind_name;   /* ... the first of them, in STRINGS */
+        uint32_t deepbind_kept;   /* ... or left, as asked */
+        uint32_t quarantine_from_ms; /* the oldest block in the quarantine was freed then */
+        uint64_t quarantine_blocks, quarantine_bytes; /* in it now */
+        uint64_t held_back;       /* wrong releases that were not passed on (--keep-going) */
 
         /* A thread wants a search for leaks, and waits for it.  One at a time: whoever sets scan_holder. */
         uint32_t scan_asked;  /* raised with each request ... */
@@ -245,7 +272,7 @@ struct ledger_site {
         uint32_t node;
         uint32_t next;
         uint32_t kind;
-        uint32_t reserved;
+        uint32_t missed; /* 1: the release of one of its blocks was not seen: nothing is judged that rests on it */
 };
 
 /* What one slot saw at one site.  live = alloc - free, summed over all slots (one slot alone may be negative:
@@ -303,7 +330,7 @@ struct ledger_thread {
  * 8-byte places inside them the block starts at is in `sub`.
  *
  *   a   bits  0-31 site   32-63 size, low half
- *   b   bits  0-31 birth in ms   32-47 thread   48-51 kind   52 ignored   53 live   54-55 sub   56-63 size, high byte
+ *   b   bits  0-31 birth in ms   32-47 thread   48-51 kind (15: see the site)   52 ignored   53 live   54-55 sub   56-63 size, high byte
  *
  * a = b = 0: never used.  live = 0: a tombstone, the rest describes the block that was freed here last, with its death in the place of its birth.
  * site = 0: a block that is not recorded (an allocator's own, or got while recording was off).  ignored: SEEP_IGNORE.
@@ -395,7 +422,19 @@ struct ledger_error {
         uint32_t release;    /* enum ledger_family of the release */
         uint32_t thread;
         uint64_t size;
-        uint64_t reserved[2];
+        uint32_t first_free; /* node: of a double free, the stack of the first one; 0 unknown */
+        uint8_t wrong;       /* enum ledger_wrong, of a mismatch */
+        uint8_t alignment;   /* of the block: log2, 0 none */
+        uint16_t reserved;
+        uint64_t given; /* the size or the alignment that the release named; of an unknown address: how far it is inside a block */
+};
+
+/* What does not fit, when a block is released in another way than it was made. */
+enum ledger_wrong {
+        LEDGER_WRONG_FAMILY,    /* new with free, new[] with delete, ... */
+        LEDGER_WRONG_SIZE,      /* sized delete or free_sized of another size */
+        LEDGER_WRONG_ALIGNMENT, /* aligned release of another alignment, or one of the two has none (given 0, alignment 0) */
+        LEDGER_WRONG_COUNT
 };
 
 /* A moment that the program or the user marked.  Mark i ends era i and begins era i + 1; era 0 is before the first.  A block was born in

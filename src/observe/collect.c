@@ -243,6 +243,10 @@ static void read_errors(const struct view *v, struct stacks *stacks, const uint3
                         .size = raw[i].size,
                         .count = raw[i].count,
                         .first_ms = raw[i].first_ms,
+                        .free_node = raw[i].first_free ? stacks_node(stacks, raw[i].first_free) : 0,
+                        .wrong = raw[i].wrong < LEDGER_WRONG_COUNT ? raw[i].wrong : LEDGER_WRONG_FAMILY,
+                        .alignment = raw[i].alignment && raw[i].alignment < 64 ? 1ull << raw[i].alignment : 0,
+                        .given = raw[i].given,
                 };
                 count_error(&p->totals, to);
                 p->error_count++;
@@ -310,6 +314,12 @@ static void read_totals(const struct view *v, struct profile *p)
                 t->mmap_live_bytes += p->regions[i].end - p->regions[i].start;
         read_peak(p, h);
         counters_histograms(v, t);
+        t->missed_frees = h->missed_frees;
+        t->unseen_blocks = h->unseen_blocks;
+        t->held_back = h->held_back;
+        t->quarantine_blocks = h->quarantine_blocks;
+        t->quarantine_bytes = h->quarantine_bytes;
+        t->quarantine_ms = h->quarantine_from_ms;
         t->truncated_stacks = h->truncated_captures;
         t->verify_captures = h->verify_captures;
         t->verify_differences = h->verify_differences;

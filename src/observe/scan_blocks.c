@@ -14,6 +14,14 @@
 
 /* ---- reading ---- */
 
+/* The release of a block from the same place was not seen, so this one may be free as well: nothing is said about it. */
+static bool is_doubtful(const struct scan_entries *e, const struct ledger_block *b)
+{
+        uint32_t site = LEDGER_BLOCK_SITE(*b);
+
+        return site < e->site_count && e->sites[site].missed;
+}
+
 static void take(void *context, const struct ledger_block *b, uint64_t address)
 {
         struct scan_entries *e = context;
@@ -31,7 +39,7 @@ static void take(void *context, const struct ledger_block *b, uint64_t address)
                 .size = size,
                 .ms = LEDGER_BLOCK_BIRTH_MS(*b),
                 .flags = (live ? SCAN_ENTRY_LIVE : 0) | (recorded ? SCAN_ENTRY_RECORDED : 0) |
-                         (LEDGER_BLOCK_IGNORED(*b) ? SCAN_ENTRY_IGNORED : 0) |
+                         (LEDGER_BLOCK_IGNORED(*b) || is_doubtful(e, b) ? SCAN_ENTRY_IGNORED : 0) |
                          (LEDGER_BLOCK_KIND(*b) == LEDGER_KIND_POOL ? SCAN_ENTRY_POOL : 0),
         };
 }
@@ -59,6 +67,10 @@ void scan_entries_read(struct scan_entries *e, const struct view *v, uint32_t si
         struct shadow_visitor visitor = { .context = e, .take = take, .dead = since_ms != UINT32_MAX };
 
         *e = (struct scan_entries){ .since_ms = since_ms };
+        if (v->head.missed_frees) {
+                e->site_count = v->head.site_count;
+                e->sites = view_table(v, LEDGER_SITES, &e->site_count, sizeof *e->sites);
+        }
         shadow_walk(v, &visitor);
         sort(e);
 }
@@ -66,6 +78,7 @@ void scan_entries_read(struct scan_entries *e, const struct view *v, uint32_t si
 void scan_entries_free(struct scan_entries *e)
 {
         free(e->at);
+        free(e->sites);
         *e = (struct scan_entries){ 0 };
 }
 

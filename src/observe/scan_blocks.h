@@ -29,6 +29,8 @@ struct scan_entry {
 struct scan_entries {
         struct scan_entry *at; /* by address, of equal ones the larger first */
         uint64_t count, room;
+        struct ledger_site *sites; /* when releases were missed: which sites they are of */
+        uint32_t site_count;
         uint32_t since_ms; /* tombstones of this moment or later are kept; UINT32_MAX: none */
 };
 

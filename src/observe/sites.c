@@ -42,7 +42,7 @@ static bool is_kind(const struct profile *p, uint32_t kind)
 {
         if (LEDGER_KIND_IS_RESOURCE(kind))
                 return kind - LEDGER_KIND_TYPE_FIRST < p->type_count;
-        return kind > LEDGER_KIND_NONE && kind < LEDGER_KIND_COUNT;
+        return LEDGER_KIND_HAS_ALIGNMENT(kind) ? kind < 256 : kind > LEDGER_KIND_NONE && kind < LEDGER_KIND_COUNT;
 }
 
 static uint32_t list_pairs(const struct view *v, struct stacks *stacks, const struct profile *p, struct pair *pairs,
@@ -53,7 +53,7 @@ static uint32_t list_pairs(const struct view *v, struct stacks *stacks, const st
 
         for (uint32_t i = 1; i < count; i++)
                 if (is_kind(p, raw[i].kind))
-                        pairs[used++] = (struct pair){ stacks_node(stacks, raw[i].node), raw[i].kind, i };
+                        pairs[used++] = (struct pair){ stacks_node(stacks, raw[i].node), LEDGER_KIND_PLAIN(raw[i].kind), i };
         free(raw);
         return used;
 }
@@ -70,7 +70,7 @@ static uint32_t *take_sites(const struct view *v, struct stacks *stacks, struct 
                 if (!is_kind(p, raw[i].kind))
                         continue;
                 p->sites[p->site_count].node = stacks_node(stacks, raw[i].node);
-                p->sites[p->site_count].kind = raw[i].kind;
+                p->sites[p->site_count].kind = LEDGER_KIND_PLAIN(raw[i].kind);
                 map[i] = p->site_count++;
         }
         free(raw);
@@ -232,7 +232,7 @@ uint32_t *sites_read(const struct view *v, struct stacks *stacks, struct profile
         uint32_t *map;
 
         *count = counters_sites(v);
-        map = stacks->alone ? take_sites(v, stacks, p, *count) : merge_sites(v, stacks, p, *count);
+        map = stacks->alone && !v->head.aligned_kinds ? take_sites(v, stacks, p, *count) : merge_sites(v, stacks, p, *count);
         s.map = map;
         s.map_count = *count;
         counters_each(v, add_chunk, &s);

@@ -8,9 +8,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "observe/collect.h"
 #include "observe/counters.h"
+#include "observe/marks.h"
 #include "profile/unseen.h"
 #include "wire/hello.h"
 
@@ -80,11 +82,27 @@ static void warn_about_unseen(struct profile *p)
         str_free(&text);
 }
 
+static void warn_about_deepbind(const struct view *v, struct profile *p)
+{
+        char *name = marks_text(v, v->head.deepbind_name, 256);
+        uint32_t others = v->head.deepbind_taken - 1;
+
+        collect_warn(p, "dlopen was asked for RTLD_DEEPBIND for %s%s: taken away, so that its allocations are seen; --deepbind leaves it",
+                     *name ? name : "a library", others ? " and others" : "");
+        free(name);
+}
+
 void warnings_ledger(const struct view *v, uint64_t senseless, struct profile *p)
 {
         const struct ledger_head *h = &v->head;
 
         warn_about_unseen(p);
+        if (h->deepbind_taken)
+                warn_about_deepbind(v, p);
+        if (h->held_back)
+                collect_warn(p, "%" PRIu64 " invalid free%s not passed on, so that the program could go on (--no-keep-going "
+                                "passes them on)",
+                             h->held_back, h->held_back == 1 ? " was" : "s were");
         if (senseless && !(h->parent_start_monotonic_ns && h->several))
                 collect_warn(p, "%" PRIu64 " block entries were damaged and left out (the program overwrote them?)",
                              senseless);

@@ -365,7 +365,7 @@ void page_write_errors(struct page *g)
         struct str what = { 0 };
         struct grid t;
 
-        grid_start(&t, "type address times first_ms size site release_node thread what");
+        grid_start(&t, "type address times first_ms size site release_node first_node thread what");
         for (uint32_t i = 0; i < g->p->error_count; i++) {
                 const struct profile_error *error = &g->p->errors[i];
 
@@ -375,7 +375,7 @@ void page_write_errors(struct page *g)
                 errors_what(g->p, error, &what);
                 GRID_ROW(&t, lexicon_of(&g->lexicon, errors_word(error->type)), lexicon_address(&g->lexicon, error->address), (int64_t)error->count,
                           (int64_t)error->first_ms, (int64_t)error->size, page_row(g, errors_origin(g->p, error)),
-                          calls_node(&g->calls, error->node), error->thread, lexicon_of(&g->lexicon, str_get(&what)));
+                          calls_node(&g->calls, error->node), error->free_node ? calls_node(&g->calls, error->free_node) : 0, error->thread, lexicon_of(&g->lexicon, str_get(&what)));
         }
         page_table(g, "errors", &t);
         str_free(&what);

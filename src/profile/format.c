@@ -81,6 +81,10 @@ static const struct format_column errors_columns[] = {
         PLAIN(profile_error, size),
         PLAIN(profile_error, count),
         PLAIN(profile_error, first_ms),
+        REFER(profile_error, free_node, PLAIN, NODES),
+        PLAIN(profile_error, wrong),
+        PLAIN(profile_error, alignment),
+        PLAIN(profile_error, given),
 };
 
 static const struct format_column slices_columns[] = {
@@ -257,7 +261,7 @@ const struct format_table format_tables[FORMAT_ARRAY_COUNT] = {
                            offsetof(struct profile, node_count), WIDTH(profile, node_count), FORMAT_PIECE, NULL, 0, 0 },
         TABLE(SITES, sites, struct profile_site, site_count, FORMAT_PIECE, sites_columns),
         TABLE(THREADS, threads, struct profile_thread, thread_count, FORMAT_TEXT_PIECE, threads_columns),
-        TABLE(ERRORS, errors, struct profile_error, error_count, FORMAT_PIECE, errors_columns),
+        GROWN(ERRORS, errors, struct profile_error, error_count, FORMAT_PIECE, errors_columns, 4),
         TABLE(SLICES, slices, struct profile_slice, slice_count, FORMAT_PIECE, slices_columns),
         TABLE(CHANGES, changes, struct profile_change, change_count, FORMAT_PIECE, changes_columns),
         TABLE(REGIONS, regions, struct profile_region, region_count, FORMAT_PIECE, regions_columns),

@@ -57,6 +57,11 @@ struct profile_totals {
         uint64_t mmap_calls, mmap_bytes, mmap_live_bytes;
         uint64_t rss_peak_bytes;
         uint64_t mappings_ms;  /* when the mappings were looked at last */
+        uint64_t missed_frees;   /* blocks handed out again while they were live here: their releases bypassed us */
+        uint64_t unseen_blocks;  /* releases of blocks whose allocations bypassed us */
+        uint64_t held_back;      /* invalid frees that were not passed on (--keep-going) */
+        uint64_t quarantine_blocks, quarantine_bytes; /* kept back at the end ... */
+        uint64_t quarantine_ms;  /* ... and what was freed since then is among them */
         uint64_t sample_bytes; /* not 0: all counts are estimates, made from one block in so many bytes (ledger/weight.h) */
         uint64_t sizes[LEDGER_SIZE_CLASSES], lifetimes[LEDGER_LIFETIME_CLASSES]; /* as in ledger_slot, of the whole process */
         uint64_t truncated_stacks, lost_events, untracked_blocks, forks_not_followed;
@@ -218,6 +223,10 @@ struct profile_error {
         uint32_t release; /* enum ledger_family */
         uint32_t thread;
         uint64_t address, size, count, first_ms;
+        uint32_t free_node; /* of a double free: stack of the first one; 0 unknown */
+        uint32_t wrong;     /* of a mismatch: enum ledger_wrong */
+        uint64_t alignment; /* of the block; 0 none */
+        uint64_t given;     /* size or alignment that the release named; how far an unknown address was inside of a block of alloc_site */
 };
 
 /* Names found earlier and stored with the recording (seep symbolize).  Sorted by (module, address). */

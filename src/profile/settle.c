@@ -138,6 +138,8 @@ static void settle_numbers(struct profile *p)
                         p->errors[i].type = LEDGER_ERROR_NONE;
                 if (p->errors[i].release > LEDGER_FAMILY_POOL)
                         p->errors[i].release = LEDGER_FAMILY_NONE;
+                if (p->errors[i].wrong >= LEDGER_WRONG_COUNT)
+                        p->errors[i].wrong = LEDGER_WRONG_FAMILY;
         }
         for (uint32_t i = 0; i < p->mark_count; i++)
                 if (p->marks[i].type > LEDGER_MARK_OUTSIDE)

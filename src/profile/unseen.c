@@ -61,6 +61,24 @@ static void say_untracked(const struct profile *p, struct str *out)
                    count == 1 ? "" : "s");
 }
 
+static void say_missed(const struct profile *p, struct str *out)
+{
+        bool one = p->totals.missed_frees == 1;
+
+        str_format(out, "%" PRIu64 " block%s handed out again although seep had not seen %s release: something calls the allocator "
+                        "past it; the numbers were corrected, and leaks from there are not told",
+                   p->totals.missed_frees, one ? " was" : "s were", one ? "its" : "their");
+}
+
+static void say_past(const struct profile *p, struct str *out)
+{
+        bool one = p->totals.unseen_blocks == 1;
+
+        str_format(out, "%" PRIu64 " release%s of memory whose allocation seep had not seen: something calls the allocator past it "
+                        "(a library loaded with RTLD_DEEPBIND, or a function of the C library found by dlsym)",
+                   p->totals.unseen_blocks, one ? "" : "s");
+}
+
 static void say_sampled(const struct profile *p, struct str *out)
 {
         uint64_t bytes = p->totals.sample_bytes;
@@ -83,6 +101,8 @@ static void say_cut(const struct profile *p, struct str *out)
         X(LOST, p->totals.lost_events, say_lost)                               \
         X(FORKS, p->totals.forks_not_followed, say_forks)                      \
         X(UNTRACKED, p->totals.untracked_blocks, say_untracked)                \
+        X(MISSED, p->totals.missed_frees, say_missed)                          \
+        X(PAST, p->totals.unseen_blocks, say_past)                             \
         X(SAMPLED, p->totals.sample_bytes, say_sampled)                        \
         X(CUT, p->truncated, say_cut)
 

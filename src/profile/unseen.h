@@ -21,6 +21,8 @@ enum unseen {
         UNSEEN_LOST,       /* events without a place in the ledger */
         UNSEEN_FORKS,      /* children that were not followed */
         UNSEEN_UNTRACKED,  /* blocks at odd addresses */
+        UNSEEN_MISSED,     /* releases past us: blocks were handed out again that were live here */
+        UNSEEN_PAST,       /* allocations past us: blocks were released that we did not know */
         UNSEEN_SAMPLED,    /* a few blocks stand for all */
         UNSEEN_CUT,        /* the file is not whole */
         UNSEEN_COUNT

@@ -28,19 +28,45 @@ static bool is_known(const struct profile *p, const struct profile_error *error)
         return error->alloc_site && error->alloc_site < p->site_count;
 }
 
-const struct profile_block *errors_around(const struct profile *p, const struct profile_error *error)
+/* The agent has told it, unless the recording is older than that: then the blocks of its end are asked. */
+struct errors_block errors_around(const struct profile *p, const struct profile_error *error)
 {
-        const struct profile_block *block = error->type == LEDGER_ERROR_UNKNOWN_FREE ? profile_block_around(p, error->address) : NULL;
+        const struct profile_block *block;
 
-        return block && block->birth_ms <= error->first_ms && block->address != error->address ? block : NULL;
+        if (error->type != LEDGER_ERROR_UNKNOWN_FREE)
+                return (struct errors_block){ 0 };
+        if (is_known(p, error))
+                return (struct errors_block){ error->address - error->given, error->size, error->alloc_site };
+        block = profile_block_around(p, error->address);
+        if (!block || block->birth_ms > error->first_ms || block->address == error->address)
+                return (struct errors_block){ 0 };
+        return (struct errors_block){ block->address, block->size, block->site };
 }
 
 uint32_t errors_origin(const struct profile *p, const struct profile_error *error)
 {
-        const struct profile_block *block = is_known(p, error) ? NULL : errors_around(p, error);
-        uint32_t site = block ? block->site : error->alloc_site;
+        uint32_t site = is_known(p, error) ? error->alloc_site : errors_around(p, error).site;
 
         return site < p->site_count ? site : 0;
+}
+
+/* "memory of new, 124 bytes, released by delete as 4 bytes" */
+static void errors_mismatch(const struct profile *p, const struct profile_error *error, struct str *out)
+{
+        str_format(out, "memory of %s", is_known(p, error) ? profile_kind_name(p, p->sites[error->alloc_site].kind) : "?");
+        if (error->wrong == LEDGER_WRONG_SIZE)
+                str_format(out, ", %" PRIu64 " byte%s,", error->size, error->size == 1 ? "" : "s");
+        if (error->wrong == LEDGER_WRONG_ALIGNMENT && error->alignment)
+                str_format(out, ", aligned to %" PRIu64 ",", error->alignment);
+        else if (error->wrong == LEDGER_WRONG_ALIGNMENT)
+                str_text(out, ", without an alignment,");
+        str_format(out, " released by %s", release_name(error->release));
+        if (error->wrong == LEDGER_WRONG_SIZE)
+                str_format(out, " of %" PRIu64 " byte%s", error->given, error->given == 1 ? "" : "s");
+        if (error->wrong == LEDGER_WRONG_ALIGNMENT && error->given)
+                str_format(out, " with alignment %" PRIu64, error->given);
+        else if (error->wrong == LEDGER_WRONG_ALIGNMENT)
+                str_text(out, " without an alignment");
 }
 
 void errors_what(const struct profile *p, const struct profile_error *error, struct str *out)
@@ -50,9 +76,7 @@ void errors_what(const struct profile *p, const struct profile_error *error, str
                 str_text(out, "double free");
                 break;
         case LEDGER_ERROR_MISMATCHED:
-                str_format(out, "memory of %s released by %s",
-                           is_known(p, error) ? profile_kind_name(p, p->sites[error->alloc_site].kind) : "?",
-                           release_name(error->release));
+                errors_mismatch(p, error, out);
                 break;
         default:
                 str_text(out, "release of memory that was not allocated");
@@ -61,14 +85,14 @@ void errors_what(const struct profile *p, const struct profile_error *error, str
 
 static void errors_inside(const struct profile *p, const struct profile_error *error, struct str *out)
 {
-        const struct profile_block *block = errors_around(p, error);
+        struct errors_block block = errors_around(p, error);
 
-        if (!block)
+        if (!block.site)
                 return;
         str_text(out, "  it is ");
-        text_count(out, (int64_t)(error->address - block->address), "byte");
-        str_format(out, " into the block at 0x%" PRIx64 " of ", block->address);
-        text_count(out, (int64_t)block->size, "byte");
+        text_count(out, (int64_t)(error->address - block.address), "byte");
+        str_format(out, " into the block at 0x%" PRIx64 " of ", block.address);
+        text_count(out, (int64_t)block.size, "byte");
         str_char(out, '\n');
 }
 
@@ -80,7 +104,7 @@ static void errors_head(const struct profile *p, const struct profile_error *err
         str_text(out, error->count == 1 ? ", at " : ", first at ");
         text_time(out, error->first_ms);
         str_format(out, ": address 0x%" PRIx64, error->address);
-        if (is_known(p, error)) {
+        if (is_known(p, error) && error->type != LEDGER_ERROR_UNKNOWN_FREE) {
                 str_text(out, ", ");
                 text_number(out, (int64_t)error->size);
                 str_text(out, " B");
@@ -107,6 +131,10 @@ static void errors_entry(const struct selection *sel, struct symbols *s, const s
         errors_inside(p, error, out);
         str_text(out, "  released by\n");
         stack_write_site(&whole, s, error->node, "    ", out);
+        if (error->free_node) {
+                str_text(out, "  first released by\n");
+                stack_write_site(&whole, s, error->free_node, "    ", out);
+        }
         if (origin) {
                 str_text(out, "  allocated by\n");
                 stack_write_site(&whole, s, p->sites[origin].node, "    ", out);

@@ -24,8 +24,13 @@ void errors_write(const struct selection *sel, struct symbols *s, const struct e
 /* Append "double free", "memory of new released by free or realloc". */
 void errors_what(const struct profile *p, const struct profile_error *error, struct str *out);
 
-/* A live block that an address, which is no block's, was in when it was released; NULL: there is none. */
-const struct profile_block *errors_around(const struct profile *p, const struct profile_error *error);
+/* The live block that an address, which is no block's, was in when it was released; site 0: there is none. */
+struct errors_block {
+        uint64_t address, size;
+        uint32_t site;
+};
+
+struct errors_block errors_around(const struct profile *p, const struct profile_error *error);
 
 /* The site that allocated what was released, or the block that an unknown address is in the middle of; 0: it is not known. */
 uint32_t errors_origin(const struct profile *p, const struct profile_error *error);

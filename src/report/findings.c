@@ -334,7 +334,7 @@ static void add_releases(struct findings *f, const struct findings_request *r, s
 
         for (uint32_t i = 0; i < p->error_count; i++) {
                 const struct profile_error *error = &p->errors[i];
-                const struct profile_block *around = errors_around(p, error);
+                struct errors_block around = errors_around(p, error);
                 bool known = l->forgiven && l->forgiven[i];
                 struct str what = { 0 };
                 struct finding *made;
@@ -344,13 +344,15 @@ static void add_releases(struct findings *f, const struct findings_request *r, s
                         errors_what(p, error, &what);
                         made->text = findings_keep(f, &what);
                         made->count = error->count;
-                        made->bytes = error->size;
+                        made->bytes = error->wrong == LEDGER_WRONG_SIZE ? 0 : error->size; /* which the text has told */
                         made->address = error->address;
                         made->thread = error->thread;
-                        if (around) {
-                                made->bytes = around->size;
-                                made->offset = error->address - around->address;
+                        if (around.site) {
+                                made->bytes = around.size;
+                                made->offset = error->address - around.address;
                         }
+                        if (error->free_node)
+                                made->first = findings_stack(f, r, recording, error->free_node);
                         if (errors_origin(p, error))
                                 made->origin = findings_stack(f, r, recording, p->sites[errors_origin(p, error)].node);
                         made->origin_print = findings_fingerprint(&made->origin);
@@ -528,6 +530,7 @@ static void free_finding(struct finding *finding)
 {
         free(finding->stack.frames);
         free(finding->origin.frames);
+        free(finding->first.frames);
 }
 
 static void join(struct finding *to, struct finding *from)

@@ -106,6 +106,10 @@ static void write_finding(const struct findings *f, uint32_t index, struct str *
                 write_stack(&finding->origin, out);
         else
                 str_text(out, "null");
+        if (finding->first.count) {
+                str_text(out, ", \"first_free_stack\": ");
+                write_stack(&finding->first, out);
+        }
         str_char(out, '}');
         str_free(&text);
 }

@@ -80,6 +80,10 @@ static void write_finding(const struct findings *f, const struct finding *findin
                 str_format(out, ", in pid %" PRIu32, f->processes[finding->process].pid);
         str_char(out, '\n');
         write_stack(&finding->stack, o, out);
+        if (finding->first.count) {
+                str_text(out, "   first released by\n");
+                write_stack(&finding->first, o, out);
+        }
         if (finding->origin.count) {
                 str_text(out, "   allocated by\n");
                 write_stack(&finding->origin, o, out);

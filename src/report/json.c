@@ -358,6 +358,19 @@ static void json_error(const struct profile *p, const struct profile_error *erro
                 str_text(out, "null");
         str_text(out, ", \"stack\": ");
         frames_stack(f, &whole, error->node, out);
+        str_text(out, ", \"first_free_stack\": ");
+        if (error->free_node)
+                frames_stack(f, &whole, error->free_node, out);
+        else
+                str_text(out, "null");
+        if (errors_around(p, error).site)
+                json_field(out, ", \"", "offset", error->address - errors_around(p, error).address);
+        if (error->wrong == LEDGER_WRONG_SIZE)
+                json_field(out, ", \"", "given_size", error->given);
+        if (error->wrong == LEDGER_WRONG_ALIGNMENT) {
+                json_field(out, ", \"", "alignment", error->alignment);
+                json_field(out, ", \"", "given_alignment", error->given);
+        }
         str_char(out, '}');
 }
 

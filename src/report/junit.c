@@ -154,6 +154,8 @@ static void put_stacks(struct str *out, const struct finding *finding)
                 return;
         }
         put_stack(out, finding_is_release(finding->kind) ? "released by" : "allocated by", &finding->stack);
+        if (finding->first.count)
+                put_stack(out, "first released by", &finding->first);
         if (finding->origin.count)
                 put_stack(out, "allocated by", &finding->origin);
 }

@@ -142,6 +142,10 @@ static void write_stacks(const struct finding *finding, struct str *out)
                 return;
         str_text(out, ",\n   \"stacks\": [");
         write_stack(&finding->stack, finding_is_release(finding->kind) ? "released" : "allocated", out);
+        if (finding->first.count) {
+                str_text(out, ", ");
+                write_stack(&finding->first, "first released", out);
+        }
         if (finding->origin.count) {
                 str_text(out, ", ");
                 write_stack(&finding->origin, "allocated", out);

@@ -215,6 +215,24 @@ void summary_free(struct summary *m, uint32_t lines)
         str_free(&text);
 }
 
+/* Within its reach, a second free is seen for what it is. */
+static void summary_quarantine(struct summary *m)
+{
+        const struct profile_totals *t = &m->p->totals;
+
+        if (!t->quarantine_blocks)
+                return;
+        summary_size(m, "quarantine", t->quarantine_bytes);
+        str_text(m->out, "  ");
+        text_count(m->out, (int64_t)t->quarantine_blocks, "freed block");
+        str_text(m->out, " kept back, all since ");
+        if (t->quarantine_ms)
+                text_time(m->out, t->quarantine_ms);
+        else
+                str_text(m->out, "the start");
+        str_char(m->out, '\n');
+}
+
 static void summary_numbers(struct summary *m)
 {
         const struct profile_totals *t = &m->p->totals;
@@ -227,6 +245,7 @@ static void summary_numbers(struct summary *m)
         summary_calls(m);
         summary_rss(m);
         summary_free(m, m->p->meta.warning_count > 1 ? 1 : 3);
+        summary_quarantine(m);
 }
 
 static void summary_error(struct str *out, uint64_t count, const char *one, const char *many)

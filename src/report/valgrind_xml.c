@@ -124,6 +124,8 @@ static void write_release(const struct finding *finding, uint32_t unique, struct
         write_stack(&finding->stack, out);
         say_address(finding, &about);
         xml_element(out, "  ", "auxwhat", str_get(&about));
+        if (finding->first.count)
+                write_stack(&finding->first, out);
         if (finding->origin.count && finding->kind == FINDING_DOUBLE_FREE)
                 xml_element(out, "  ", "auxwhat", "Block was alloc'd at");
         if (finding->origin.count)

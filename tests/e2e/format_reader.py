@@ -27,7 +27,8 @@ TOTALS_FIELDS = """allocations frees bytes_allocated live_blocks live_bytes peak
     rss_peak_bytes truncated_stacks lost_events untracked_blocks forks_not_followed verify_captures
     verify_differences verify_backtraces verify_backtrace_differences""".split()
 TOTALS_LISTS = "sizes lifetimes".split()
-TOTALS_LATE = "sample_bytes mappings_ms own_malloc forked".split()
+TOTALS_LATE = """sample_bytes mappings_ms own_malloc forked missed_frees unseen_blocks held_back quarantine_blocks
+    quarantine_bytes quarantine_ms""".split()
 META_TEXTS = "program exe cwd host engine version".split()
 META_NUMBERS = """pid ppid start_realtime_ns duration_ms end exit_code exit_signal flags complete stop_reason depth
     word_bytes""".split()
@@ -42,7 +43,7 @@ COLUMNS = {
     "threads": """tid:delta32 name:text start_ms:delta end_ms:delta allocations:plain bytes_allocated:plain
         live_blocks:plain live_bytes:plain""",
     "errors": """type:plain32 node:plain32>nodes alloc_site:plain32>sites release:plain32 thread:plain32>threads
-        address:plain size:plain count:plain first_ms:plain""",
+        address:plain size:plain count:plain first_ms:plain free_node:plain32>nodes? wrong:plain32? alignment:plain? given:plain?""",
     "slices": """ms:delta live_bytes:delta live_blocks:delta allocs:delta alloc_bytes:delta frees:delta
         rss_bytes:delta change_first:delta32 change_count:plain32""",
     "changes": "site:delta32>sites live_bytes:last live_blocks:last allocs:last alloc_bytes:last",

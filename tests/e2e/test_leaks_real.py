@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Programs of the distribution, searched at their end: what seep calls definitely lost is what Memcheck calls so.
 
-Memcheck knows which memory was never written and takes no pointer from there.  So malloc is told to fill new blocks (MALLOC_PERTURB_):
-what is left in them from their last owner does not hold anything then.
+Memcheck knows which memory was never written and takes no pointer from there.  So new blocks are filled (--fill): what is left in them
+from their last owner does not hold anything then.
 """
 import os
 import re
@@ -16,7 +16,6 @@ from harness import DEADLINE, GIT_ALONE, SEEP, clean_environment, end_process, f
 from leaks import MEMCHECK, function_name, leaks_json, memcheck_records
 from test_real_programs import NGINX, answers, fetches
 
-FILLED = {"MALLOC_PERTURB_": "165"}
 ONE_PROCESS = [*MEMCHECK, "--child-silent-after-fork=yes"]
 STARTUP = {"below main", "libc_start_call_main", "libc_start_main_impl", "libc_start_main", "start"}
 
@@ -60,11 +59,10 @@ def seep_lost(file):
 
 def check_same(recorder, *argv, env=None, **how):
     """Returns what is definitely lost."""
-    env = {**FILLED, **(env or {})}
     folder = recorder.folder()
     bare = run(argv, folder=folder, env=env, **how)
     checked = run([*ONE_PROCESS, f"--xml-file={folder}/memcheck.xml", *argv], folder=folder, env=env, timeout=240, **how)
-    seen = run([SEEP, "record", "-q", "-o", folder / "out.seep", "--", *argv], folder=folder, env=env, **how)
+    seen = run([SEEP, "record", "-q", "--fill", "-o", folder / "out.seep", "--", *argv], folder=folder, env=env, **how)
     assert (seen.status, seen.stdout, seen.stderr) == (bare.status, bare.stdout, bare.stderr)
     assert (checked.status, checked.stdout) == (bare.status, bare.stdout)
     assert seep_lost(folder / "out.seep") == memcheck_lost(folder / "memcheck.xml")
@@ -147,7 +145,7 @@ def test_openssl(recorder, need, what):
 def served(folder, *command):
     """A server of which the end is awaited; its output in a file."""
     with open(folder / "log", "wb") as log:
-        server = subprocess.Popen(list(map(str, command)), env=clean_environment(FILLED), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+        server = subprocess.Popen(list(map(str, command)), env=clean_environment(), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                   cwd=folder)
         try:
             yield server
@@ -160,7 +158,7 @@ def server_lost(recorder, work):
     """WORK(folder, prefix) lets the server do something and ends it.  Returns what seep and what Memcheck say."""
     memcheck, seep = recorder.folder(), recorder.folder()
     work(memcheck, [*ONE_PROCESS, f"--xml-file={memcheck}/memcheck.xml"])
-    work(seep, [SEEP, "record", "-q", "-o", seep / "out.seep", "--"])
+    work(seep, [SEEP, "record", "-q", "--fill", "-o", seep / "out.seep", "--"])
     return seep_lost(seep / "out.seep"), memcheck_lost(memcheck / "memcheck.xml")
 
 

@@ -96,7 +96,8 @@ static void dump_totals(const struct profile_totals *r, struct str *out)
         NUMBER(verify_backtraces) NUMBER(verify_backtrace_differences)
         numbers(out, "sizes", r->sizes, sizeof r->sizes / sizeof *r->sizes);
         numbers(out, "lifetimes", r->lifetimes, sizeof r->lifetimes / sizeof *r->lifetimes);
-        NUMBER(sample_bytes) NUMBER(mappings_ms) NUMBER(own_malloc) NUMBER(forked)
+        NUMBER(sample_bytes) NUMBER(mappings_ms) NUMBER(own_malloc) NUMBER(forked) NUMBER(missed_frees)
+        NUMBER(unseen_blocks) NUMBER(held_back) NUMBER(quarantine_blocks) NUMBER(quarantine_bytes) NUMBER(quarantine_ms)
         str_char(out, '}');
 }
 
@@ -129,7 +130,8 @@ static void dump_rest(const struct profile *p, struct str *out)
         ARRAY(regions, region_count, profile_region, NUMBER(start) NUMBER(end) NUMBER(site) NUMBER(thread)
               NUMBER(birth_ms))
         ARRAY(errors, error_count, profile_error, NUMBER(type) NUMBER(node) NUMBER(alloc_site) NUMBER(release)
-              NUMBER(thread) NUMBER(address) NUMBER(size) NUMBER(count) NUMBER(first_ms))
+              NUMBER(thread) NUMBER(address) NUMBER(size) NUMBER(count) NUMBER(first_ms) NUMBER(free_node)
+              NUMBER(wrong) NUMBER(alignment) NUMBER(given))
 }
 
 static void dump_marks(const struct profile *p, struct str *out)

@@ -202,7 +202,8 @@ static void fill_blocks(struct profile *p, uint64_t *r, uint32_t size)
                 p->errors[i] = (struct profile_error){ (uint32_t)below(r, 4), (uint32_t)below(r, p->node_count),
                                                        (uint32_t)below(r, p->site_count), (uint32_t)below(r, 5),
                                                        (uint32_t)below(r, p->thread_count), number(r), number(r),
-                                                       number(r), number(r) };
+                                                       number(r), number(r), (uint32_t)below(r, p->node_count),
+                                                       (uint32_t)below(r, LEDGER_WRONG_COUNT), number(r), number(r) };
 }
 
 static void fill_marks(struct profile *p, uint64_t *r, uint32_t size)

@@ -15,6 +15,7 @@
  *   ARCH_SIGRETURN(name)       defines what a handler returns to
  *   arch_follows_call(pc)      whether a call instruction ends at PC
  *   arch_thread_pointer()      start of the thread's own data
+ *   arch_fill, arch_copy       overwriting and copying memory at the speed of the machine
  *   ARCH_CODE_MAX              no code lies above this address
  */
 #ifndef SEEP_AGENT_ARCH_ARCH_H

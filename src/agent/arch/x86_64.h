@@ -52,6 +52,16 @@ static inline long arch_syscall(long number, long a, long b, long c, long d, lon
         return result;
 }
 
+static inline void arch_fill(void *to, uint8_t byte, uint64_t count)
+{
+        __asm__ volatile("rep stosb" : "+D"(to), "+c"(count) : "a"(byte) : "memory");
+}
+
+static inline void arch_copy(void *to, const void *from, uint64_t count)
+{
+        __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(count) : : "memory");
+}
+
 /* Callee-saved registers, stack pointer and program counter of the function that calls this. */
 static inline __attribute__((always_inline)) void arch_registers(uint64_t *r)
 {

@@ -254,6 +254,7 @@ function wrongDetail(context, i) {
       'div',
       { class: 'columns' },
       stackPart(context, Math.max(0, errors.release_node[i]), 'Released by'),
+      errors.first_node[i] > 0 && stackPart(context, errors.first_node[i], 'First released by'),
       site >= 0
         ? stackPart(context, recording.sites.node[site], 'Allocated by')
         : h('div', { class: 'part' }, h('h3', null, 'Allocated by'), h('p', null, 'Not known: no recorded call gave this address.')),

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * quarantine.c -- freed blocks that are kept back for a while, oldest out first.
+ *
+ * Room:   inside; any context.
+ */
+#include "agent/quarantine.h"
+
+#include "agent/arena.h"
+#include "agent/real.h"
+#include "agent/record.h"
+
+#include "agent/guest.h"
+
+#define RING_LEAST_BITS 10u
+#define RING_MOST_BITS 22u
+#define RING_BYTES_PER_PLACE 64u /* with smaller blocks the ring is full before its bytes are reached */
+#define RING_SPARE 8u            /* places that stay free, for those who are about to put a block in */
+
+/* One place.  TURN: 2 * lap while it is free for that lap, one more while it is taken. */
+struct held {
+        uint64_t turn;
+        uint64_t address, size, align;
+        uint32_t node, ms;
+        uint32_t family, reserved;
+};
+
+static struct {
+        struct held *ring;
+        uint32_t bits;
+        _Alignas(64) uint64_t in;
+        _Alignas(64) uint64_t out;
+} quarantine;
+
+bool quarantine_start(void)
+{
+        quarantine.bits = RING_LEAST_BITS;
+        while (quarantine.bits < RING_MOST_BITS && RING_BYTES_PER_PLACE << quarantine.bits < agent.quarantine)
+                quarantine.bits++;
+        quarantine.ring = agent.quarantine && !agent.sample ? arena_private(sizeof *quarantine.ring << quarantine.bits) : NULL;
+        return quarantine.ring != NULL;
+}
+
+static uint64_t turn_of(uint64_t place)
+{
+        return place >> quarantine.bits << 1;
+}
+
+static struct held *place_at(uint64_t place)
+{
+        return &quarantine.ring[place & ((1u << quarantine.bits) - 1)];
+}
+
+/* Take the next place behind *END for a change from TURN + FROM; NULL: the ring is full, or empty. */
+static struct held *take_place(uint64_t *end, uint64_t from, uint64_t *place)
+{
+        *place = __atomic_load_n(end, __ATOMIC_RELAXED);
+        for (;;) {
+                struct held *h = place_at(*place);
+                uint64_t turn = __atomic_load_n(&h->turn, __ATOMIC_ACQUIRE), wanted = turn_of(*place) + from;
+
+                if (turn < wanted)
+                        return NULL;
+                if (turn > wanted)
+                        *place = __atomic_load_n(end, __ATOMIC_RELAXED);
+                else if (__atomic_compare_exchange_n(end, place, *place + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+                        return h;
+        }
+}
+
+bool quarantine_put(struct thread *t, const struct ledger_block *gone, uint64_t address, const struct record_release *r,
+                    struct arch_state caller)
+{
+        uint64_t size = LEDGER_BLOCK_SIZE(*gone), place;
+        uint32_t kind = agent.sites[LEDGER_BLOCK_SITE(*gone)].kind, node = 0;
+        struct held *h;
+
+        if (size > agent.quarantine)
+                return false;
+        if (!(agent.flags & WIRE_F_NO_STACKS) && stack_capture_whole(t, caller))
+                node = stack_node(t);
+        h = take_place(&quarantine.in, 0, &place);
+        if (!h)
+                return false;
+        h->address = address;
+        h->size = size;
+        h->align = LEDGER_KIND_HAS_ALIGNMENT(kind) ? LEDGER_KIND_ALIGNMENT(kind) : 0;
+        h->family = r->family;
+        h->node = node;
+        h->ms = agent_now_ms();
+        __atomic_add_fetch(&agent.head->quarantine_bytes, size, __ATOMIC_RELAXED);
+        __atomic_add_fetch(&agent.head->quarantine_blocks, 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&h->turn, turn_of(place) + 1, __ATOMIC_RELEASE);
+        return true;
+}
+
+uint32_t quarantine_freed_by(uint64_t address)
+{
+        uint64_t in = __atomic_load_n(&quarantine.in, __ATOMIC_ACQUIRE), out = __atomic_load_n(&quarantine.out, __ATOMIC_RELAXED);
+
+        while (quarantine.ring && in-- > out) {
+                const struct held *h = place_at(in);
+
+                if (h->address == address && __atomic_load_n(&h->turn, __ATOMIC_ACQUIRE) == turn_of(in) + 1)
+                        return h->node;
+        }
+        return 0;
+}
+
+static void release(const struct held *h)
+{
+        void *p = (void *)h->address;
+
+        if (h->family == LEDGER_FAMILY_NEW && h->align)
+                REAL(delete_aligned_)(p, h->align);
+        else if (h->family == LEDGER_FAMILY_NEW_ARRAY && h->align)
+                REAL(delete_array_aligned_)(p, h->align);
+        else if (h->family == LEDGER_FAMILY_NEW)
+                REAL(delete_)(p);
+        else if (h->family == LEDGER_FAMILY_NEW_ARRAY)
+                REAL(delete_array_)(p);
+        else
+                real.free_(p);
+}
+
+void quarantine_drain(void)
+{
+        struct ledger_head *head = agent.head;
+        struct held *h, gone;
+        uint64_t place;
+
+        while (__atomic_load_n(&head->quarantine_bytes, __ATOMIC_RELAXED) > agent.quarantine ||
+               __atomic_load_n(&quarantine.in, __ATOMIC_RELAXED) - __atomic_load_n(&quarantine.out, __ATOMIC_RELAXED) >
+                       (1u << quarantine.bits) - RING_SPARE) {
+                h = take_place(&quarantine.out, 1, &place);
+                if (!h)
+                        return;
+                gone = *h;
+                head->quarantine_from_ms = gone.ms;
+                __atomic_store_n(&h->turn, turn_of(place) + 2, __ATOMIC_RELEASE);
+                __atomic_sub_fetch(&head->quarantine_bytes, gone.size, __ATOMIC_RELAXED);
+                __atomic_sub_fetch(&head->quarantine_blocks, 1, __ATOMIC_RELAXED);
+                release(&gone);
+        }
+}
