@@ -208,7 +208,7 @@ static const struct {
 } views[] = {
         { REPORT_TREE, FOLLOWS_ALL, true, write_tree },
         { REPORT_FLAT, FOLLOWS_ALL, true, write_flat },
-        { REPORT_GROWTH, FOLLOWS_STACKS, true, write_flat },
+        { REPORT_GROWTH, FOLLOWS_STACKS | REPORT_FOLLOWS_AT | REPORT_FOLLOWS_RANGE, true, write_flat },
         { REPORT_CALLERS, FOLLOWS_ALL, true, write_callers },
         { REPORT_SOURCE, FOLLOWS_ALL, true, write_source },
         { REPORT_TIMELINE, FOLLOWS_STACKS | REPORT_FOLLOWS_RANGE, false, write_timeline },

@@ -459,11 +459,15 @@ static struct scanner_order scan_order(struct recording *r)
 static void serve_scans(struct recording *r)
 {
         struct scanner_order order = scan_order(r);
+        uint64_t now_ms = elapsed_ms(r, clock_now_ns());
         bool idle = !r->scanner.worker;
 
+        view_tick(&r->view, now_ms); /* which the search has its moment from */
         scanner_start(&r->scanner, &order);
-        if (idle && r->scanner.worker && PROFILE_SCAN_IS_LAST(r->scanner.when))
-                resident_look(&r->resident, (struct keepers_process){ r->pid, &r->view }, elapsed_ms(r, clock_now_ns())); /* it waits, with all that it has */
+        if (!idle || !r->scanner.worker || !PROFILE_SCAN_IS_LAST(r->scanner.when))
+                return;
+        scanner_over(&r->scanner, now_ms);
+        resident_look(&r->resident, (struct keepers_process){ r->pid, &r->view }, now_ms); /* it waits, with all that it has */
 }
 
 void recording_ask_scan(struct recording *r, uint32_t flags, int asker)
@@ -586,9 +590,11 @@ void recording_tick(struct recording *r, uint64_t now_ns)
         uint64_t now_ms = elapsed_ms(r, now_ns);
         struct err e;
 
-        view_tick(&r->view, now_ms < UINT32_MAX ? (uint32_t)now_ms : UINT32_MAX);
+        view_tick(&r->view, now_ms);
         serve_marks(r, now_ms);
         serve_scans(r);
+        if (scanner_is_over(&r->scanner))
+                return;
         take_own_snapshots(r, now_ms);
         if (!slices_due(&r->slices, now_ms))
                 return;
@@ -666,7 +672,7 @@ static void find_leaks(struct recording *r, const struct recording_end *end, str
 
 void recording_finish(struct recording *r, const struct recording_end *end, uint64_t now_ns, struct profile *p)
 {
-        uint64_t now_ms = elapsed_ms(r, now_ns);
+        uint64_t now_ms = slices_end_ms(&r->slices, scanner_end_ms(&r->scanner, end->end, elapsed_ms(r, now_ns)));
         struct err e;
 
         wait_for_writers(r);
@@ -677,6 +683,7 @@ void recording_finish(struct recording *r, const struct recording_end *end, uint
         raise_peak(r, without_ledger(r, end->rss_peak_bytes));
         if (view_refresh(&r->view, &e))
                 cut_last(r, end, now_ms);
+        now_ms = slices_end_ms(&r->slices, now_ms);
         fill_profile(r, end, FOR_GOOD, now_ms, p);
         settle_rss(r, end, &p->totals);
         find_leaks(r, end, p);

@@ -296,6 +296,22 @@ static bool fits_end(uint32_t when, uint32_t end)
         return end == PROFILE_END_EXIT || end == PROFILE_END_GONE || (end == PROFILE_END_EXEC && when == PROFILE_SCAN_EXEC);
 }
 
+void scanner_over(struct scanner *s, uint64_t ms)
+{
+        s->over_ms = ms;
+        s->over_when = s->when;
+}
+
+bool scanner_is_over(const struct scanner *s)
+{
+        return s->over_ms && (s->over_when == PROFILE_SCAN_EXIT || s->worker);
+}
+
+uint64_t scanner_end_ms(const struct scanner *s, uint32_t end, uint64_t now_ms)
+{
+        return s->over_ms && fits_end(s->over_when, end) ? s->over_ms : now_ms;
+}
+
 #define SCANNER_ADVICE "; 'seep leaks PID' searches it while it runs"
 
 /* Signals by which people end a program that works. */

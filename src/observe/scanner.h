@@ -44,6 +44,8 @@ struct scanner {
         struct scanner_file last;  /* the recording that the last search at the end of the program made */
         uint32_t last_when;
         char last_trouble[1024];   /* ... or why there is none */
+        uint64_t over_ms;   /* since when the program only waits for the search at its end; 0: not yet ... */
+        uint32_t over_when; /* ... and which end that is */
         struct scanner_file known; /* struct scan_lost[]: what is known to be lost */
 };
 
@@ -69,6 +71,15 @@ bool scanner_done(struct scanner *s, const struct view *v, struct scanner_words 
 
 /* The process ended (END, profile_end): put what is known about its leaks into P.  Waits for a search that is still being written. */
 void scanner_finish(struct scanner *s, const struct view *v, struct profile *p);
+
+/* The program waits for a search at its end: the course is over at MS. */
+void scanner_over(struct scanner *s, uint64_t ms);
+
+/* Whether that is so now: what takes time is the search, not the program.  From an exec that fails it comes back. */
+bool scanner_is_over(const struct scanner *s);
+
+/* When the process came to its END, which was noticed at NOW_MS: when it began to wait for the search that belongs to this end. */
+uint64_t scanner_end_ms(const struct scanner *s, uint32_t end, uint64_t now_ms);
 
 /* It goes on without us: one search now, and what it finds goes into P. */
 void scanner_last(struct scanner *s, const struct scanner_order *o, struct profile *p);

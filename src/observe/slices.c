@@ -369,3 +369,12 @@ void slices_mark(struct slices *s, const struct view *v, uint64_t now_ms, uint64
                 add_mark(s, &marks[i]);
         finish(s, now_ms, begin_ns);
 }
+
+uint64_t slices_end_ms(const struct slices *s, uint64_t ms)
+{
+        uint64_t slice_ms = s->slice_count ? s->slice[s->slice_count - 1].ms : 0;
+        uint64_t mark_ms = s->mark_count ? s->mark[s->mark_count - 1].ms : 0;
+
+        ms = slice_ms > ms ? slice_ms : ms;
+        return mark_ms > ms ? mark_ms : ms;
+}

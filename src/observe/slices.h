@@ -59,6 +59,9 @@ void slices_cut(struct slices *s, const struct view *v, uint64_t now_ms, uint64_
 void slices_mark(struct slices *s, const struct view *v, uint64_t now_ms, uint64_t rss_bytes, struct profile_mark *marks,
                  uint32_t count);
 
+/* MS, unless the course goes on after it: each mark has a time of its own, which may be ahead of the clock. */
+uint64_t slices_end_ms(const struct slices *s, uint64_t ms);
+
 /* Move the slices and marks into P; S has none afterwards.  SITE_MAP gives the site of P for each of the SITE_COUNT sites of the
  * ledger, 0 for none; several may share one. */
 void slices_store(struct slices *s, const uint32_t *site_map, uint32_t site_count, struct profile *p);

@@ -193,10 +193,10 @@ static void view_put(const struct view *v, size_t at, uint32_t value)
 }
 
 /* The program raises it too, at a mark. */
-void view_tick(const struct view *v, uint32_t tick_ms)
+void view_tick(const struct view *v, uint64_t now_ms)
 {
         size_t at = offsetof(struct ledger_head, tick_ms);
-        uint32_t now = 0;
+        uint32_t now = 0, tick_ms = now_ms < UINT32_MAX ? (uint32_t)now_ms : UINT32_MAX;
 
         if (v->shared) {
                 now = __atomic_load_n(&v->shared->tick_ms, __ATOMIC_RELAXED);

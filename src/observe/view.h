@@ -54,7 +54,7 @@ uint64_t view_next(const struct view *v, enum ledger_part part, uint64_t at, uin
 struct ledger_head *view_shared(const struct view *v);
 
 /* Tell the program what time it is (never turned back), and who watches (0: nobody any more). */
-void view_tick(const struct view *v, uint32_t tick_ms);
+void view_tick(const struct view *v, uint64_t now_ms);
 void view_observer(const struct view *v, uint32_t pid);
 
 /* The clock is set on by one at least, and told: what happens from now on has this time or a later one. */

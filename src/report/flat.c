@@ -581,9 +581,15 @@ static struct flat_sizes *flat_sizes_of(const struct selection *sel)
 
 struct growth *flat_judge(const struct selection *sel)
 {
-        if (sel->moment != SELECT_OF_RUN && sel->moment != SELECT_OF_PEAK)
+        struct growth_span span = { 0, UINT64_MAX };
+
+        if (sel->moment == SELECT_OF_THREADS)
                 return NULL;
-        return growth_judge(sel->profile, sel->leaders);
+        if (sel->moment == SELECT_OF_RANGE)
+                span = (struct growth_span){ moment_ms(sel->profile, &sel->from), moment_ms(sel->profile, &sel->to) };
+        else if (sel->moment != SELECT_OF_RUN)
+                span.to_ms = moment_ms(sel->profile, &sel->at);
+        return growth_judge_span(sel->profile, sel->leaders, span);
 }
 
 /* Releases of memory that no known stack allocated: all that is known of them is who released it. */

@@ -22,7 +22,8 @@ enum {
         GROWTH_LOST = 4,     /* of what was gained at most a quarter may be lost again */
         GROWTH_NOISE = 16,   /* a gain with losses is at least a sixteenth of the most */
         GROWTH_ONCE_PART = 8, /* of the run */
-        GROWTH_TIDY_PART = 8
+        GROWTH_TIDY_PART = 8,
+        GROWTH_LEFT = 4 /* at most such a part of what was freed */
 };
 
 /* One leader's course. */
@@ -40,7 +41,7 @@ struct growth_judge {
         struct growth_course *courses;
         struct profile_change *before; /* by site */
         uint32_t slice_count; /* without those of tidying up at the end */
-        uint64_t end_ms, warm_ms;
+        uint64_t start_ms, end_ms, warm_ms;
 };
 
 static uint32_t judge_leader(const struct growth_judge *j, uint32_t site)
@@ -81,7 +82,7 @@ static void judge_change(struct growth_judge *j, uint32_t slice, const struct pr
                 course_catch_up(c, judge_window(j, ms), c->live);
                 c->touched = slice + 1;
         }
-        if (now->allocs != before->allocs) {
+        if (now->allocs != before->allocs && ms >= j->start_ms) {
                 c->last_ms = ms;
                 if (c->first_ms == UINT64_MAX)
                         c->first_ms = ms;
@@ -96,7 +97,7 @@ static void judge_level(struct growth_judge *j, uint32_t slice, uint32_t site)
         struct growth_course *c = &j->courses[judge_leader(j, site)];
         int window = judge_window(j, j->p->slices[slice].ms);
 
-        if (c->live > c->most)
+        if (c->live > c->most && j->p->slices[slice].ms >= j->start_ms)
                 c->most = c->live;
         if (window >= 0)
                 course_catch_up(c, window, c->live);
@@ -117,11 +118,13 @@ static void judge_slice(struct growth_judge *j, uint32_t slice)
 
 static bool judge_can_tell(const struct growth_judge *j)
 {
-        uint32_t late = 0;
+        uint32_t all = 0, late = 0;
 
-        for (uint32_t i = 0; i < j->slice_count; i++)
+        for (uint32_t i = 0; i < j->slice_count; i++) {
+                all += j->p->slices[i].ms >= j->start_ms;
                 late += judge_window(j, j->p->slices[i].ms) >= 0;
-        return j->slice_count >= GROWTH_SLICES && late >= GROWTH_LATE_SLICES;
+        }
+        return all >= GROWTH_SLICES && late >= GROWTH_LATE_SLICES;
 }
 
 static bool course_grows(const struct growth_course *c, uint64_t *gain)
@@ -151,10 +154,10 @@ static struct growth judge_course(const struct growth_judge *j, struct growth_co
 
         course_catch_up(c, GROWTH_WINDOWS - 1, c->live); /* it stayed as it was to the end */
         if (course_grows(c, &gain))
-                return (struct growth){ GROWTH_GROWS, (double)gain / between_s };
-        if (c->first_ms == UINT64_MAX || c->last_ms - c->first_ms <= j->end_ms / GROWTH_ONCE_PART)
-                return (struct growth){ GROWTH_ONCE, 0 };
-        return (struct growth){ GROWTH_BOUNDED, 0 };
+                return (struct growth){ GROWTH_GROWS, (double)gain / between_s, j->end_ms, c->live };
+        if (c->first_ms == UINT64_MAX || c->last_ms - c->first_ms <= (j->end_ms - j->start_ms) / GROWTH_ONCE_PART)
+                return (struct growth){ .class = GROWTH_ONCE };
+        return (struct growth){ .class = GROWTH_BOUNDED };
 }
 
 /* How many slices there are before the program tidies up: before the last ones in which the heap does not rise, unless
@@ -172,14 +175,29 @@ static uint32_t judge_end(const struct profile *p)
 
 struct growth *growth_judge(const struct profile *p, const uint32_t *leaders)
 {
+        return growth_judge_span(p, leaders, (struct growth_span){ 0, UINT64_MAX });
+}
+
+bool growth_was_freed(const struct profile *p, uint32_t site, const struct growth *grew)
+{
+        return grew->class == GROWTH_GROWS && p->meta.end != PROFILE_END_UNKNOWN &&
+               p->sites[site].live_bytes <= grew->live_bytes / GROWTH_LEFT;
+}
+
+struct growth *growth_judge_span(const struct profile *p, const uint32_t *leaders, struct growth_span span)
+{
         struct growth *verdicts = heap_zero(p->site_count, sizeof *verdicts);
-        struct growth_judge j = { .p = p, .leaders = leaders };
+        struct growth_judge j = { .p = p, .leaders = leaders, .start_ms = span.from_ms };
 
         if (!p->slice_count)
                 return verdicts;
         j.slice_count = judge_end(p);
+        while (j.slice_count && p->slices[j.slice_count - 1].ms > span.to_ms)
+                j.slice_count--;
+        if (!j.slice_count || p->slices[j.slice_count - 1].ms <= j.start_ms)
+                return verdicts;
         j.end_ms = p->slices[j.slice_count - 1].ms;
-        j.warm_ms = j.end_ms / GROWTH_WARM_UP;
+        j.warm_ms = j.start_ms + (j.end_ms - j.start_ms) / GROWTH_WARM_UP;
         if (!judge_can_tell(&j))
                 return verdicts;
         j.courses = heap_zero(p->site_count, sizeof *j.courses);

@@ -16,11 +16,12 @@
  *   unknown   fewer than 16 slices, or fewer than 8 after the warm-up: the run was too short to tell
  *
  * Programs tidy up when they end: the last slices in which the whole heap does not rise are not looked at, if they are
- * within an eighth of the run.
+ * within an eighth of the run.  What grew until then and is freed now still grew.
  */
 #ifndef SEEP_REPORT_GROWTH_H
 #define SEEP_REPORT_GROWTH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/str.h"
@@ -30,12 +31,23 @@ enum growth_class { GROWTH_UNKNOWN, GROWTH_ONCE, GROWTH_BOUNDED, GROWTH_GROWS, G
 
 struct growth {
         enum growth_class class;
-        double bytes_per_s; /* of what grows, else 0 */
+        double bytes_per_s;  /* of what grows, else 0 */
+        uint64_t until_ms;   /* of what grows: until when that was looked at ... */
+        uint64_t live_bytes; /* ... and what was live then */
 };
 
 /* One entry per site, to be freed.  LEADERS gives for each site the one whose entry it is summed into; NULL: each its
  * own.  Entries of sites that are not leaders say nothing. */
 struct growth *growth_judge(const struct profile *p, const uint32_t *leaders);
+
+/* The same for a part of the run, as if it were all. */
+struct growth_span {
+        uint64_t from_ms, to_ms;
+};
+struct growth *growth_judge_span(const struct profile *p, const uint32_t *leaders, struct growth_span span);
+
+/* Whether what SITE held and GREW was freed when the program ended: at most a quarter of it is left. */
+bool growth_was_freed(const struct profile *p, uint32_t site, const struct growth *grew);
 
 /* "grows", "bounded", "once" or "". */
 const char *growth_word(enum growth_class class);

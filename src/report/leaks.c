@@ -253,7 +253,7 @@ static int compare_rows(const void *a, const void *b, void *key)
 /* What is lost and grows no more has only stopped: nothing bounds it. */
 struct growth leaks_growth(const struct growth *g)
 {
-        return g->class == GROWTH_BOUNDED ? (struct growth){ GROWTH_UNKNOWN, 0 } : *g;
+        return g->class == GROWTH_BOUNDED ? (struct growth){ .class = GROWTH_UNKNOWN } : *g;
 }
 
 static void finish_rows(struct leaks_row *rows, uint32_t count, enum leaks_key key, const struct growth *growth)

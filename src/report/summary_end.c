@@ -47,6 +47,10 @@ void summary_find_top(struct summary *m)
                         continue;
                 if (!m->lost && site->live_blocks)
                         summary_rank(m, i);
+                if (growth_was_freed(m->p, i, &m->growth[i])) {
+                        m->grown_more += m->grown != 0;
+                        m->grown = m->grown && m->growth[m->grown].bytes_per_s >= m->growth[i].bytes_per_s ? m->grown : i;
+                }
                 if (site->peak_bytes > (m->peak_site ? m->p->sites[m->peak_site].peak_bytes : 0))
                         m->peak_site = i;
         }
@@ -54,6 +58,8 @@ void summary_find_top(struct summary *m)
 
 bool summary_grows(const struct summary *m)
 {
+        if (m->grown)
+                return true;
         for (uint32_t i = 0; i < m->top_count; i++)
                 if (m->growth[m->top[i].site].class == GROWTH_GROWS)
                         return true;
@@ -104,6 +110,26 @@ void summary_site(struct summary *m, uint32_t number)
         str_free(&size);
         str_free(&count);
         str_free(&course);
+}
+
+/* "grew 1.4 MiB/s until 24.8 s, freed at exit: parse a.c:10 <- main" */
+void summary_grown(struct summary *m)
+{
+        size_t start = m->out->length;
+
+        if (!m->grown)
+                return;
+        str_text(m->out, "  grew ");
+        growth_rate(m->growth[m->grown].bytes_per_s, m->out);
+        str_text(m->out, " until ");
+        text_time(m->out, m->growth[m->grown].until_ms);
+        str_text(m->out, ", freed at exit");
+        if (m->grown_more)
+                str_format(m->out, " (and %u more)", m->grown_more);
+        str_text(m->out, ": ");
+        summary_stack(m, m->p->sites[m->grown].node, start, 0);
+        text_cut(m->out, start, SUMMARY_COLUMNS);
+        str_char(m->out, '\n');
 }
 
 void summary_amount(struct summary *m, const char *before, const struct leaks_sum *sum, const char *behind)
@@ -188,7 +214,7 @@ void summary_all_freed(struct summary *m)
 /* Lines left for stacks when everything else has its place. */
 static uint32_t summary_room(const struct summary *m, uint32_t below)
 {
-        uint32_t used = 1 + summary_rest_lines(m) + below; /* the heading */
+        uint32_t used = 1 + summary_rest_lines(m) + (m->grown != 0) + below; /* the heading */
 
         for (size_t i = m->start; i < m->out->length; i++)
                 used += m->out->data[i] == '\n';
@@ -205,6 +231,7 @@ void summary_end(struct summary *m, uint32_t below)
                 str_text(m->out, "  ");
                 summary_all_freed(m);
                 str_char(m->out, '\n');
+                summary_grown(m);
                 return;
         }
         if (m->lost)
@@ -213,5 +240,6 @@ void summary_end(struct summary *m, uint32_t below)
                 summary_not_freed(m);
         for (uint32_t i = 0; i < m->top_count && i < room; i++)
                 summary_site(m, i);
+        summary_grown(m);
         summary_rest(m);
 }

@@ -32,6 +32,8 @@ struct summary {
         uint32_t top_count;
         uint32_t peak_site;    /* with the largest part of the peak; 0 none */
         struct growth *growth; /* by site */
+        uint32_t grown;        /* the site that grew fastest and was freed at the end; 0 none ... */
+        uint32_t grown_more;   /* ... and how many other ones */
         bool resources;        /* some were not released */
         bool lost;             /* leaks are what is told */
         struct selection sel;  /* for the leaks */
@@ -66,6 +68,7 @@ void summary_lost(struct summary *m);
 void summary_not_freed(struct summary *m);
 void summary_all_freed(struct summary *m); /* as far as a sample can tell */
 void summary_site(struct summary *m, uint32_t number); /* of the stacks to be named */
+void summary_grown(struct summary *m); /* what grew and was freed at the end */
 
 /* Append BEFORE, "12.0 KiB in 3 blocks" and BEHIND. */
 void summary_amount(struct summary *m, const char *before, const struct leaks_sum *sum, const char *behind);

@@ -129,6 +129,8 @@ static void add_resources(struct summary_verdicts *v, struct summary *m)
 static void add_all(struct summary_verdicts *v, struct summary *m)
 {
         add_left(v, m);
+        summary_grown(m);
+        add_verdict(v, m, (struct summary_verdict){ SUMMARY_WARN, SUMMARY_ABOUT_GROWTH, m->grown, NULL });
         add_rest(v, m);
         summary_errors(m);
         add_verdict(v, m, (struct summary_verdict){ SUMMARY_BAD, SUMMARY_ABOUT_ERRORS, 0, NULL });
