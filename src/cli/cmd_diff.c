@@ -39,6 +39,7 @@
         X(DIFF_SORT, "sort", 's', "KEY", "largest change first of live-bytes live-blocks peak-bytes alloc-bytes allocs", \
           "live-bytes|live-blocks|peak-bytes|alloc-bytes|allocs")                                                      \
         X(DIFF_LONG, "long", 'L', NULL, "the program or library of every frame, and whole names")                      \
+        X(DIFF_ABS, "abs", 0, NULL, "--memlog by size, whether it grew or shrank, not by growth")                      \
         X(DIFF_ALL_FRAMES, "all-frames", 0, NULL, "also xmalloc, operator new, std::allocator and other wrappers")     \
         X(DIFF_HIDE, "hide", 0, "RE", "such functions at the inner end of stacks are wrappers too (may be repeated)") \
         X(DIFF_DEPTH_MERGE, "depth-merge", 0, "N", "stacks equal in their N innermost frames are one")                 \
@@ -110,6 +111,8 @@ static int settle(struct side *side)
         if (r->sort_set && !diff_key_known(r->sort))
                 return message_usage("diff", "--sort: one of live-bytes, live-blocks, peak-bytes, alloc-bytes, allocs "
                                              "is expected");
+        if (r->abs && r->view != REPORT_MEMLOG)
+                return message_usage("diff", "--abs is an order of --memlog");
         r->request.filter = &r->filter;
         if (!r->all_frames && !r->csv && r->view == REPORT_FLAT)
                 r->request.wrappers = &r->wrappers;
@@ -214,7 +217,8 @@ static bool show(struct side sides[MATCH_SIDES], struct err *e)
         struct deliver how = { r->output, r->force, r->no_pager || r->view == REPORT_JSON || r->csv };
         struct diff_options options = { { sides[MATCH_OLD].operand, sides[MATCH_NEW].operand },
                                         r->limit,
-                                        deliver_color(&how, r->color) };
+                                        deliver_color(&how, r->color),
+                                        r->abs };
         struct str out = { 0 };
         struct diff d;
         bool good;

@@ -70,6 +70,7 @@
           "live-bytes|live-blocks|peak-bytes|alloc-bytes|allocs|temporary|leaked-bytes|leaked-blocks|average|age|"     \
           "last|largest|bad-frees|mismatched")                                                                                      \
         X(REPORT_LONG, "long", 'L', NULL, "the program or library of every frame, and whole names")                    \
+        X(REPORT_ABS, "abs", 0, NULL, "--memlog by size, whether it grew or shrank, not by growth")                     \
         X(REPORT_ALL_FRAMES, "all-frames", 0, NULL, "also xmalloc, std::allocator and other wrappers")                 \
         X(REPORT_HIDE, "hide", 0, "RE",                                                                                \
           "such functions at the inner end of stacks are wrappers too (may be repeated)")                              \
@@ -95,7 +96,7 @@ struct report {
         int view; /* REPORT_TREE ... REPORT_JSON */
         const char *view_value; /* of --callers, --source and --retained */
         bool json; /* another view than --json, for programs */
-        bool view_set, cost_set, all_frames, by_stack, sort_set, force, no_pager, quiet, inverted, csv;
+        bool view_set, cost_set, all_frames, by_stack, sort_set, force, no_pager, quiet, inverted, csv, abs;
         struct select_request request;
         const char *at_word, *range_word; /* NULL: not given */
         struct filter filter;

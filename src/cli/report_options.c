@@ -160,6 +160,7 @@ static int take_shape(struct report *r, int which, const char *value)
         default:
                 r->all_frames |= which == REPORT_ALL_FRAMES;
                 r->csv |= which == REPORT_CSV;
+                r->abs |= which == REPORT_ABS;
                 r->force |= which == REPORT_FORCE;
                 r->no_pager |= which == REPORT_NO_PAGER;
                 r->quiet |= which == REPORT_QUIET;

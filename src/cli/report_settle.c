@@ -74,6 +74,8 @@ static int check_view(const struct report *r)
                                                "--%s", view);
         if (r->view == REPORT_RETAINED && (r->cost_set || r->request.depth_merge))
                 return message_usage(r->command, "--retained is of the blocks not freed, one by one: it knows no --cost and no --depth-merge");
+        if (r->abs && r->view != REPORT_MEMLOG)
+                return message_usage(r->command, "--abs is an order of --memlog");
         if (r->inverted && (r->view != REPORT_TREE || r->group != GROUP_STACK))
                 return message_usage(r->command, "--inverted is for the tree only");
         return check_group(r);

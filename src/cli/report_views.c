@@ -135,7 +135,7 @@ static bool write_blocks(struct scene *c)
 
 static bool write_memlog(struct scene *c)
 {
-        memlog_selection(c->sel, c->s, c->r->limit, c->out);
+        memlog_selection(c->sel, c->s, &(struct memlog_options){ c->r->limit, c->r->abs }, c->out);
         return true;
 }
 

@@ -174,7 +174,7 @@ static int by_stack(const void *a, const void *b)
 static int by_key(const void *a, const void *b)
 {
         const struct diff_row *x = a, *y = b;
-        int order = memlog_order(x->key, y->key);
+        int order = memlog_order_abs(x->key, y->key);
 
         return order ? order : by_stack(a, b);
 }

@@ -72,6 +72,7 @@ struct diff_options {
         const char *names[MATCH_SIDES]; /* what the user called the two */
         uint32_t limit;                 /* 0: all */
         int color;
+        bool abs;                       /* memlog: the larger change first, whichever way it goes */
 };
 
 /* What all leaks changed by, by class: negative ones as they wrap. */

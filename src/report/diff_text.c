@@ -189,8 +189,16 @@ static int by_key(const void *a, const void *b)
         return order ? order : by_id(a, b);
 }
 
+static int by_size(const void *a, const void *b)
+{
+        const struct diff_row *x = a, *y = b;
+        int order = memlog_order_abs(x->key, y->key);
+
+        return order ? order : by_id(a, b);
+}
+
 /* The heap's rows with their chosen cost as the key, one per stack whatever the kind. */
-static struct diff_row *rows_by_stack(const struct diff *d, uint32_t *count)
+static struct diff_row *rows_by_stack(const struct diff *d, bool abs, uint32_t *count)
 {
         struct diff_row *rows = heap_zero(d->count, sizeof *rows);
         uint32_t all = 0;
@@ -209,20 +217,23 @@ static struct diff_row *rows_by_stack(const struct diff *d, uint32_t *count)
                 else
                         rows[(*count)++] = rows[i];
         }
-        qsort(rows, *count, sizeof *rows, by_key);
+        qsort(rows, *count, sizeof *rows, abs ? by_size : by_key);
         return rows;
 }
 
 void diff_memlog(const struct diff *d, const struct diff_options *options, struct str *out)
 {
-        uint32_t count;
-        struct diff_row *rows = rows_by_stack(d, &count);
+        uint32_t count, told = 0;
+        struct diff_row *rows = rows_by_stack(d, options->abs, &count);
         struct stack_writer w[MATCH_SIDES];
 
         for (int side = 0; side < MATCH_SIDES; side++)
                 memlog_start(&w[side], d->sel[side], d->symbols[side], out);
-        for (uint32_t i = 0; i < count && rows[i].key && (!options->limit || i < options->limit); i++)
-                memlog_add(&w[rows[i].shown], rows[i].from, rows[i].key);
+        for (uint32_t i = 0; i < count && (!options->limit || told < options->limit); i++)
+                if (rows[i].key) {
+                        memlog_add(&w[rows[i].shown], rows[i].from, rows[i].key);
+                        told++;
+                }
         for (int side = 0; side < MATCH_SIDES; side++)
                 stack_end(&w[side]);
         free(rows);

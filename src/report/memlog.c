@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memlog.c -- signed bytes per call stack, innermost frame first, largest first: the format of MTrace's reports.
+ * memlog.c -- signed bytes per call stack, innermost frame first, largest growth first: the format of MTrace's reports.
  *
  * Room:   outside.
  */
@@ -78,9 +78,14 @@ int64_t memlog_sum(int64_t x, int64_t y)
 
 int memlog_order(int64_t x, int64_t y)
 {
+        return x > y ? -1 : x < y;
+}
+
+int memlog_order_abs(int64_t x, int64_t y)
+{
         if (magnitude(x) != magnitude(y))
                 return magnitude(x) > magnitude(y) ? -1 : 1;
-        return x > y ? -1 : x < y;
+        return memlog_order(x, y);
 }
 
 static int by_weight(const void *a, const void *b)
@@ -91,8 +96,16 @@ static int by_weight(const void *a, const void *b)
         return order ? order : by_node(a, b);
 }
 
+static int by_size(const void *a, const void *b)
+{
+        const struct memlog_row *x = a, *y = b;
+        int order = memlog_order_abs(x->weight, y->weight);
+
+        return order ? order : by_node(a, b);
+}
+
 /* One entry per stack, whatever the kinds; those that come to nothing are dropped.  Returns how many are left. */
-static uint32_t memlog_merge(struct memlog_row *entries, uint32_t count)
+static uint32_t memlog_merge(struct memlog_row *entries, uint32_t count, bool abs)
 {
         uint32_t merged = 0, kept = 0;
 
@@ -106,11 +119,11 @@ static uint32_t memlog_merge(struct memlog_row *entries, uint32_t count)
         for (uint32_t i = 0; i < merged; i++)
                 if (entries[i].weight)
                         entries[kept++] = entries[i];
-        qsort(entries, kept, sizeof *entries, by_weight);
+        qsort(entries, kept, sizeof *entries, abs ? by_size : by_weight);
         return kept;
 }
 
-void memlog_selection(const struct selection *sel, struct symbols *s, uint32_t limit, struct str *out)
+void memlog_selection(const struct selection *sel, struct symbols *s, const struct memlog_options *options, struct str *out)
 {
         struct memlog_row *entries = heap_zero(sel->heap.count, sizeof *entries);
         uint32_t count = sel->heap.count;
@@ -121,9 +134,9 @@ void memlog_selection(const struct selection *sel, struct symbols *s, uint32_t l
 
                 entries[i] = (struct memlog_row){ { row->node, row->level }, select_weight(sel, row->bytes, row->count) };
         }
-        count = memlog_merge(entries, count);
+        count = memlog_merge(entries, count, options->abs);
         memlog_start(&w, sel, s, out);
-        for (uint32_t i = 0; i < count && (!limit || i < limit); i++)
+        for (uint32_t i = 0; i < count && (!options->limit || i < options->limit); i++)
                 memlog_add(&w, entries[i].from, entries[i].weight);
         stack_end(&w);
         free(entries);
@@ -154,6 +167,6 @@ void memlog_write(const struct profile *p, struct symbols *s, const struct memlo
                         rows[sel.heap.count] = rows[i]; /* at most i: nothing unread is lost */
                         rows[sel.heap.count++].node = p->sites[i].node;
                 }
-        memlog_selection(&sel, s, 0, out);
+        memlog_selection(&sel, s, &(struct memlog_options){ 0 }, out);
         select_free(&sel);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memlog.h -- signed bytes per call stack, innermost frame first, largest first: the format of MTrace's reports.
+ * memlog.h -- signed bytes per call stack, innermost frame first, largest growth first: the format of MTrace's reports.
  *
  * Room:   outside.  Called by cli/ for `report --memlog`, `diff --memlog` and the PROGRAM-PID-SEQ.memlog files.
  *
@@ -11,6 +11,7 @@
 #ifndef SEEP_REPORT_MEMLOG_H
 #define SEEP_REPORT_MEMLOG_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/str.h"
@@ -28,8 +29,9 @@ struct memlog_range {
 /* Append how the live bytes of the heap changed between two slices.  Stacks that did not change are left out. */
 void memlog_write(const struct profile *p, struct symbols *s, const struct memlog_range *range, struct str *out);
 
-/* For qsort: the larger change first, up before down. */
+/* For qsort.  What grew most first, what shrank most last; or, ABS, the larger change first, up before down. */
 int memlog_order(int64_t x, int64_t y);
+int memlog_order_abs(int64_t x, int64_t y);
 
 /* As all numbers of selections, wrapping. */
 int64_t memlog_sum(int64_t x, int64_t y);
@@ -39,7 +41,12 @@ int64_t memlog_sum(int64_t x, int64_t y);
 void memlog_start(struct stack_writer *w, const struct selection *sel, struct symbols *s, struct str *out);
 void memlog_add(struct stack_writer *w, struct wrapper_frame from, int64_t number);
 
-/* Append the chosen cost of the heap's stacks in SEL, at most LIMIT of them (0: all). */
-void memlog_selection(const struct selection *sel, struct symbols *s, uint32_t limit, struct str *out);
+struct memlog_options {
+        uint32_t limit; /* 0: all */
+        bool abs;       /* by memlog_order_abs() */
+};
+
+/* Append the chosen cost of the heap's stacks in SEL. */
+void memlog_selection(const struct selection *sel, struct symbols *s, const struct memlog_options *options, struct str *out);
 
 #endif

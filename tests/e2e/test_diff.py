@@ -112,8 +112,10 @@ def test_memlog_of_each_cost(steps, recorder, cost):
     wanted = {name: after[name][word] - before[name][word] for name in after}
     entries = parse_memlog(diff("--memlog", "--cost", cost, a, b))
     assert sum_by_function(entries) == {name: amount for name, amount in wanted.items() if amount}
-    sizes = [abs(amount) for amount, _ in entries]
-    assert sizes == sorted(sizes, reverse=True)
+    amounts = [amount for amount, _ in entries]
+    assert amounts == sorted(amounts, reverse=True)
+    by_size = parse_memlog(diff("--memlog", "--abs", "--cost", cost, a, b))
+    assert sorted(by_size) == sorted(entries) and [abs(n) for n, _ in by_size] == sorted(map(abs, amounts), reverse=True)
     assert diff("--memlog", "--sort", COSTS[cost][1], "--cost", cost, a, b) == diff("--memlog", "--cost", cost, a, b)
 
 
@@ -163,7 +165,7 @@ def test_filters_limit_and_merged_stacks(steps, recorder):
     assert b"no stack matches" in answer("--module", "no_such_module", a, b).stderr
     assert len(parse_memlog(diff("--memlog", "-n", "1", a, b))) == 1
     merged = parse_memlog(diff("--memlog", "--depth-merge", "1", a, b))
-    assert [(amount, len(stack)) for amount, stack in merged] == [(-300, 1), (-21, 1)]
+    assert [(amount, len(stack)) for amount, stack in merged] == [(-21, 1), (-300, 1)]
     by_blocks = diff("-s", "live-blocks", a, b)
     assert by_blocks.index(" red ") < by_blocks.index(" blue ")
 

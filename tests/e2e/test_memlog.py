@@ -48,7 +48,7 @@ def test_the_format_is_mtraces(steps, recorder):
     lines = report(file, "--memlog").splitlines()
     assert lines and all(AMOUNT.fullmatch(line) or FRAME.fullmatch(line) for line in lines)
     amounts = [int(line) for line in lines if AMOUNT.fullmatch(line)]
-    assert amounts == sorted(amounts, key=abs, reverse=True)
+    assert amounts == sorted(amounts, reverse=True)
     for _, stack in parse_memlog(report(file, "--memlog")):
         assert [name for name, _, _ in stack] == [stack[0][0], "shelf_put", "allocate", "step", "main"]
         assert {module for _, module, _ in stack} == {str(steps)}

@@ -239,7 +239,7 @@ def test_a_wrong_expression_is_pointed_at(recording, option):
 
 
 @pytest.mark.parametrize("words,told", [("--summary -i leak", "--summary cannot follow -i"), ("--lifetimes --at=1ms", "--lifetimes cannot follow --at"),
-                                        ("--timeline --thread=x", "--timeline cannot follow --thread"), ("--growth --at=peak", "--growth cannot"),
+                                        ("--timeline --thread=x", "--timeline cannot follow --thread"),
                                         ("--callers=nobody", "no function in these stacks"),
                                         ("--source=nothing.c", "no line of a file 'nothing.c'"), ("--sizes --timeline", "two views"),
                                         ("--group-by=size --at=50ms", "--group-by size cannot follow --at"),

@@ -66,7 +66,7 @@ TEST(any_moment_of_any_recording_can_be_shown)
                         if (!choose(&sel, &p, s, &random, false))
                                 continue;
                         shown++;
-                        memlog_selection(&sel, s, i, &out);
+                        memlog_selection(&sel, s, &(struct memlog_options){ .limit = i }, &out);
                         csv_write(&sel, s, &(struct flat_options){ .key = (enum flat_key)(i % FLAT_KEY_COUNT) }, &out);
                         if (choose(&resources, &p, s, &random, true)) {
                                 resources_write(&resources, s, i, &out);
@@ -85,7 +85,7 @@ TEST(any_moment_of_any_recording_can_be_shown)
 
 static void compare(const struct selection *const sel[MATCH_SIDES], struct symbols *const s[MATCH_SIDES], struct str *out)
 {
-        struct diff_options options = { { "old", "new" }, 0, 0 };
+        struct diff_options options = { .names = { "old", "new" } };
         struct diff d;
 
         diff_make(&d, sel, s, FLAT_LIVE_BYTES);

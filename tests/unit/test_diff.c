@@ -172,7 +172,7 @@ TEST(the_text_begins_with_the_totals_and_lists_the_largest_change_first)
         program(&q.p[MATCH_OLD], &first, "old_only", 100);
         program(&q.p[MATCH_NEW], &rebuilt, "new_only", 500);
         compare(&q, 0);
-        diff_text(&q.d, &(struct diff_options){ { "a", "b" }, 0, 0 }, &out);
+        diff_text(&q.d, &(struct diff_options){ .names = { "a", "b" } }, &out);
         has_text(str_get(&out), "from a to b\nheap: +400 B, 203 B to 603 B live, 0 blocks, 0 calls\n"
                                 "stacks: 1 new, 1 gone, 1 grown, 0 shrunk, 1 unchanged\n\n   1. +400 B");
         has_text(str_get(&out), "new, by calloc\n      0 B to 33 B live, +1 block, +1 call\n        new_only [/src/p.c:32]\n"
@@ -180,7 +180,7 @@ TEST(the_text_begins_with_the_totals_and_lists_the_largest_change_first)
         has_text(str_get(&out), "gone, by calloc\n      33 B to 0 B live, -1 block, -1 call\n        old_only [/src/p.c:31]\n");
         is_true(!strstr(str_get(&out), "keep"));
         str_clear(&out);
-        diff_text(&q.d, &(struct diff_options){ { "a", "b" }, 1, 0 }, &out);
+        diff_text(&q.d, &(struct diff_options){ .names = { "a", "b" }, .limit = 1 }, &out);
         has_text(str_get(&out), "2 more stacks (-n 1)\n");
         end(&q);
         str_free(&out);
@@ -194,12 +194,12 @@ TEST(memlog_and_csv_are_signed)
         program(&q.p[MATCH_OLD], &first, "old_only", 100);
         program(&q.p[MATCH_NEW], &rebuilt, "new_only", 500);
         compare(&q, 0);
-        diff_memlog(&q.d, &(struct diff_options){ { "a", "b" }, 0, 0 }, &out);
+        diff_memlog(&q.d, &(struct diff_options){ .names = { "a", "b" } }, &out);
         is_text(str_get(&out), "+400\n\tgrow\t(/opt/p)\t/src/p.c:12\n\tmain\t(/opt/p)\t/src/p.c:3\n"
                                "+33\n\tnew_only\t(/opt/p)\t/src/p.c:32\n\tmain\t(/opt/p)\t/src/p.c:3\n"
                                "-33\n\told_only\t(/bin/p)\t/src/p.c:31\n\tmain\t(/bin/p)\t/src/p.c:2\n");
         str_clear(&out);
-        diff_csv(&q.d, &(struct diff_options){ { "a", "b" }, 0, 0 }, &out);
+        diff_csv(&q.d, &(struct diff_options){ .names = { "a", "b" } }, &out);
         has_text(str_get(&out), "\r\ngrown,malloc,400,0,0,0,400,0,0,0,\"grow [/src/p.c:12];main [/src/p.c:3]\",end,end\r\n");
         has_text(str_get(&out), "\r\ngone,calloc,-33,-1,0,0,-33,-1,0,0,\"old_only [/src/p.c:31];main [/src/p.c:2]\",end,end\r\n");
         is_true(!strstr(str_get(&out), "keep"));

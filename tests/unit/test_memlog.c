@@ -118,7 +118,7 @@ TEST(a_selection_is_written_by_its_cost_up_to_a_limit)
         forge_usual(&p);
         s = forge_symbols(&p);
         is_true(select_make(&sel, &p, s, &request, &e));
-        memlog_selection(&sel, s, 2, &out);
+        memlog_selection(&sel, s, &(struct memlog_options){ .limit = 2 }, &out);
         is_true(strncmp(str_get(&out), "+6\n\tparse\t(/usr/bin/prog)\t/src/a.c:10\n", 37) == 0);
         has_text(str_get(&out), "\n+3\n");
         is_true(!strstr(str_get(&out), "tiny"));
