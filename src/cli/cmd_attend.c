@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,6 +136,7 @@ static int take_options(struct attend *a)
         char **argv;
 
         record_start(&a->wishes);
+        a->wishes.session.signal = SIGUSR1; /* nobody can type a command for it; under `record`, signals are the program's own */
         a->words = config_options(command_find("record"), NULL, &count);
         if (!a->words)
                 return ERR_EXIT_USAGE;

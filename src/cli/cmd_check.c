@@ -104,7 +104,6 @@ int cmd_check(int argc, char **argv)
         record_start(&c.record);
         record_guard(&c.record);
         c.record.session.follow = SESSION_FOLLOW_ALL; /* a test that forks is no less a test */
-        c.record.session.signal = 0; /* nobody reads reports of a check: signals are the program's own */
         argc = split(&c, argc, argv);
         option_start(&parser, "check", check_options, argc, argv);
         while (!status && !help && (which = option_next(&parser)) >= 0) {

@@ -41,7 +41,7 @@
           "record one block in SIZE bytes that are allocated, each for many; for production (512K; 0: every block)") \
         X(RECORD_USER, "user", 0, "NAME", "run the program as this user (for root)")                            \
         X(RECORD_HEAD_SNAPSHOTS, NULL, 0, NULL, "snapshots; those asked for also write a report, PROGRAM-PID-N.memlog:") \
-        X(RECORD_SIGNAL, "signal", 0, "SIG", "the signal that asks for one, or none (USR1)")                    \
+        X(RECORD_SIGNAL, "signal", 0, "SIG", "a signal that asks for one, like USR1 (none; plain LD_PRELOAD: USR1)")                    \
         X(RECORD_EVERY, "snapshot-every", 0, "TIME", "take one each TIME, like 10s")                            \
         X(RECORD_AT_RSS, "snapshot-at-rss", 0, "SIZE", "take one when SIZE is resident, like 2G; once")         \
         X(RECORD_AT_HEAP, "snapshot-at-heap", 0, "SIZE", "take one when SIZE is allocated, like 500M; once")    \

@@ -30,7 +30,7 @@ const struct option_entry record_options[] = { RECORD_OPTIONS(OPTION_ENTRY) OPTI
 
 void record_start(struct record *r)
 {
-        *r = (struct record){ .session = { .follow = SESSION_FOLLOW_EXEC, .signal = SIGUSR1, .flags = WIRE_F_LEAK_SCAN } };
+        *r = (struct record){ .session = { .follow = SESSION_FOLLOW_EXEC, .flags = WIRE_F_LEAK_SCAN } };
 }
 
 void record_guard(struct record *r)

@@ -107,7 +107,7 @@ def test_no_thread_of_several_is_disturbed(idle, recorder, call):
 def test_under_record_the_call_goes_on_too(idle, recorder, call):
     bare = bare_words(idle, recorder, call)
     folder = recorder.folder()
-    with start_recorded(folder, idle, call) as program:
+    with start_recorded(folder, idle, call, options=["--signal=USR1"]) as program:
         program.said(b"ready\n")
         pid = child_of(program)
         for seq in (1, 2):
@@ -143,7 +143,7 @@ def test_a_thousand_signals_while_all_threads_allocate(compiler, recorder):
 
 def test_a_thousand_signals_lose_no_event(compiler, recorder):
     folder = recorder.folder()
-    with start_recorded(folder, compiler.build("hammer.c"), "4") as program:
+    with start_recorded(folder, compiler.build("hammer.c"), "4", options=["--signal=USR1"]) as program:
         program.said(b"ready\n")
         pid = child_of(program)
         for _ in range(1000):

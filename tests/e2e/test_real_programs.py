@@ -99,10 +99,10 @@ def test_compilers_complain_the_same(recorder, tmp_path):
     assert seen.status == 1
 
 
-def start_recorded(folder, *argv):
+def start_recorded(folder, *argv, options=()):
     """A server under the tool, its output in a file; the caller ends it."""
     log = open(folder / "log", "wb")
-    return subprocess.Popen([SEEP, "record", "-q", "-o", folder / "out.seep", "--", *map(str, argv)], env=clean_environment(),
+    return subprocess.Popen([SEEP, "record", "-q", *options, "-o", folder / "out.seep", "--", *map(str, argv)], env=clean_environment(),
                             stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder)
 
 
@@ -148,7 +148,7 @@ def test_redis_answers_after_reports_on_demand(recorder, need):
     folder = recorder.folder()
     path = folder / "redis.sock"
     server = start_recorded(folder, "redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--appendonly", "no",
-                            "--dir", folder)
+                            "--dir", folder, options=["--signal=USR1"])
     try:
         wait_until(answers(path, b"PING\r\n", b"PONG"), "redis answers", process=server)
         pid = int((Path("/proc") / str(server.pid) / "task" / str(server.pid) / "children").read_text().split()[0])

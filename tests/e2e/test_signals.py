@@ -129,6 +129,14 @@ def test_a_forked_child_has_the_signal_for_itself(signalling, recorder, steps):
     check_same(signalling, recorder, *steps)
 
 
+def test_under_record_the_signal_is_the_programs_own(signalling, recorder):
+    """Only the library alone takes it without having been asked to."""
+    script = 'kill -USR1 $$; exit 5'
+    assert recorder.record("/bin/sh", "-c", script, options=["-q"]).status == 128 + signal.SIGUSR1
+    assert recorder.record("/bin/sh", "-c", script, options=["-q", "--signal=USR1"]).status == 5
+    assert run_plain(recorder.folder(), "/bin/sh", "-c", script).status == 5
+
+
 def test_a_child_with_a_clean_environment_dies_of_it(signalling, recorder):
     script = recorder.folder() / "dies"
     script.write_text("#!/bin/sh\nkill -USR1 $$\nexit 5\n")
@@ -205,18 +213,17 @@ BASH = ('trap "echo usr1" USR1; trap "echo term" TERM; trap "echo bye" EXIT; kil
 
 
 def test_bash_traps_and_job_control_work(recorder, need):
-    """With --follow=none: a followed shell does not die of the signal."""
     need("bash")
     bare = run(["bash", "-c", BASH], folder=recorder.folder())
-    seen = recorder.record("bash", "-c", BASH, options=["-q", "--follow=none"])
+    seen = recorder.record("bash", "-c", BASH, options=["-q"])
     assert (seen.stdout, seen.status) == (bare.stdout, bare.status)
     assert bare.status == 7
 
 
 def test_a_recorded_program_says_that_it_has_its_own_handler(signalling, recorder):
-    seen = recorder.record(signalling, "sigaction", "self", "until:1")
+    seen = recorder.record(signalling, "sigaction", "self", "until:1", options=["--signal=USR1"])
     assert len(mentions(seen.stderr)) == 1
-    quiet = recorder.record(signalling, "keep")
+    quiet = recorder.record(signalling, "keep", options=["--signal=USR1"])
     assert mentions(quiet.stderr) == []
     other = recorder.record(signalling, "sigaction", "self", "until:1", options=["--signal=none"])
-    assert mentions(other.stderr) == []
+    assert mentions(other.stderr) == mentions(recorder.record(signalling, "sigaction", "self", "until:1").stderr) == []
