@@ -32,6 +32,12 @@ void fill_grown(void *address, size_t old, size_t size)
                 arch_fill((uint8_t *)address + old, (uint8_t)agent.fill, size - old);
 }
 
+void fill_kept(uint64_t address, uint64_t size)
+{
+        if (is_mapping((void *)address))
+                arch_fill((void *)address, 0, size);
+}
+
 void fill_gone(uint64_t address, uint64_t size)
 {
         if (!is_mapping((void *)address))

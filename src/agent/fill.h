@@ -20,6 +20,11 @@ void fill_fresh(void *address, size_t size, uint32_t kind);
 /* realloc made SIZE bytes at ADDRESS of OLD bytes, which are kept. */
 void fill_grown(void *address, size_t old, size_t size);
 
+/* The block of SIZE bytes at ADDRESS was freed and is kept back.  If it has a mapping of its own, that
+ * stays without a block in it; a search for leaks takes such memory for the program's and would
+ * follow what it holds.  With and without --fill. */
+void fill_kept(uint64_t address, uint64_t size);
+
 /* SIZE bytes at ADDRESS are about to be freed. */
 void fill_gone(uint64_t address, uint64_t size);
 

@@ -7,6 +7,7 @@
 #include "agent/quarantine.h"
 
 #include "agent/arena.h"
+#include "agent/fill.h"
 #include "agent/real.h"
 #include "agent/record.h"
 
@@ -82,6 +83,7 @@ bool quarantine_put(struct thread *t, const struct ledger_block *gone, uint64_t 
         h = take_place(&quarantine.in, 0, &place);
         if (!h)
                 return false;
+        fill_kept(address, size);
         h->address = address;
         h->size = size;
         h->align = LEDGER_KIND_HAS_ALIGNMENT(kind) ? LEDGER_KIND_ALIGNMENT(kind) : 0;

@@ -137,6 +137,11 @@ def test_fill_shows_what_stale_pointers_hide(recorder, invalid, options, hidden)
     assert found <= 2 if hidden else found == 30  # two words of a freed block are the allocator's
 
 
+@pytest.mark.parametrize("options", [(), ("--quarantine", "16M"), GUARDED])
+def test_a_mapping_that_is_kept_back_holds_nothing(recorder, invalid, options):
+    assert leaks(recorder.record(invalid, "mapped", options=options).profile)["definite"] == 30
+
+
 def test_a_check_fills_unless_told_not_to(check, invalid):
     assert b"30 blocks lost" in check("--", invalid, "hidden").stdout
     assert b"30 blocks lost" not in check("--no-fill", "--quarantine", "0", "--", invalid, "hidden").stdout

@@ -155,6 +155,15 @@ static void hidden()
         keep = (char *)by_malloc(256); /* and never written */
 }
 
+/* The same in a table that has a mapping of its own. */
+static void mapped()
+{
+        void *volatile *table = (void *volatile *)by_malloc(1 << 20);
+        for (int i = 0; i < 30; i++)
+                table[1000 * i] = lost(50);
+        to_free((void *)table);
+}
+
 /* Some programs ask how much they got, and use it. */
 static void usable()
 {
@@ -270,6 +279,8 @@ int main(int argc, char **argv)
                 alignments();
         else if (!strcmp(which, "hidden"))
                 hidden();
+        else if (!strcmp(which, "mapped"))
+                mapped();
         else if (!strcmp(which, "usable"))
                 usable();
         else if (!strcmp(which, "fresh"))
