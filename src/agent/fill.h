@@ -6,7 +6,7 @@
  * them.  Only what the program asked for is overwritten; nothing else of a block is ever searched.
  *
  * Room:   inside; any context, with the thread THREAD_ACTIVE.
- * Cost:   about 32 bytes per nanosecond.
+ * Cost:   about 15 ns for a block of 64 bytes, filled and cleared (bench: loop, 10 frames deep).
  */
 #ifndef SEEP_AGENT_FILL_H
 #define SEEP_AGENT_FILL_H
