@@ -240,14 +240,14 @@ TEST(rates_are_told_in_a_unit_that_fits)
 {
         struct str out = { 0 };
 
-        growth_write(&(struct growth){ GROWTH_GROWS, 2048 }, &out);
+        growth_write(&(struct growth){ .class = GROWTH_GROWS, .bytes_per_s = 2048 }, &out);
         str_char(&out, '|');
-        growth_write(&(struct growth){ GROWTH_GROWS, 2 }, &out);
+        growth_write(&(struct growth){ .class = GROWTH_GROWS, .bytes_per_s = 2 }, &out);
         str_char(&out, '|');
-        growth_write(&(struct growth){ GROWTH_GROWS, 0.01 }, &out);
+        growth_write(&(struct growth){ .class = GROWTH_GROWS, .bytes_per_s = 0.01 }, &out);
         str_char(&out, '|');
-        growth_write(&(struct growth){ GROWTH_BOUNDED, 0 }, &out);
-        growth_write(&(struct growth){ GROWTH_UNKNOWN, 0 }, &out);
+        growth_write(&(struct growth){ .class = GROWTH_BOUNDED, .bytes_per_s = 0 }, &out);
+        growth_write(&(struct growth){ .class = GROWTH_UNKNOWN, .bytes_per_s = 0 }, &out);
         is_text(str_get(&out), "grows 2.0 KiB/s|grows 120 B/min|grows 36 B/h|bounded");
         str_free(&out);
 }
