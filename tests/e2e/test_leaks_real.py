@@ -4,6 +4,7 @@
 Memcheck knows which memory was never written and takes no pointer from there.  So new blocks are filled (--fill): what is left in them
 from their last owner does not hold anything then.
 """
+import json
 import os
 import re
 import signal
@@ -12,7 +13,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from harness import DEADLINE, GIT_ALONE, SEEP, clean_environment, end_process, free_port, run, wait_until
+from harness import BUILD, DEADLINE, GIT_ALONE, ROOT, SEEP, clean_environment, end_process, free_port, run, wait_until
 from leaks import MEMCHECK, function_name, leaks_json, memcheck_records
 from test_real_programs import NGINX, answers, fetches
 
@@ -210,3 +211,17 @@ def test_nginx(recorder, need):
     found, wanted = server_lost(recorder, nginx)
     assert group_sums(found) == group_sums(wanted)
     assert found["definite"]
+
+
+def test_all_classes_of_short_runs(recorder, need):
+    """Some of the runs of bench/memcheck, which compares all classes of many programs; docs/LEAKS.md has its table."""
+    need("sort", "sqlite3", "xmllint", "git", "cc")
+    out = recorder.folder() / "pairs.json"
+    names = ["sqlite3", "sort", "xmllint", "git log"]
+    done = subprocess.run([ROOT / "bench" / "memcheck", "--build", BUILD, "--json", out, "--only", *names], capture_output=True, text=True,
+                          env=clean_environment(), timeout=2 * DEADLINE)
+    assert done.returncode == 0, done.stderr
+    pairs = json.loads(out.read_text())
+    assert len(pairs) == 5
+    for pair in pairs:
+        assert pair["apart"] <= sum(pair["memcheck"][0].values()) / 200, pair

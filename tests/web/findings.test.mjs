@@ -40,7 +40,7 @@ function claim(name, [which, hash], steps) {
   });
 }
 
-const wait = (page, condition, ...words) => page.waitForFunction(condition, { timeout: 20_000 }, ...words);
+const wait = (page, condition, ...words) => page.waitForFunction(condition, { timeout: 120_000 }, ...words);
 const chosen = (page, pattern) => wait(page, (source) => new RegExp(source).test(decodeURIComponent(window.location.hash)), pattern.source);
 const shown = (page, selector = 'main') => page.$eval(selector, (element) => element.innerText.replace(/\s+/g, ' '));
 const focused = (page) => page.evaluate(() => document.activeElement?.dataset?.keep ?? '');
