@@ -37,7 +37,7 @@ static volatile uint32_t gate_at_rest;
 
 struct agent agent = { .gate = &gate_at_rest };
 
-static char session[256];
+static char session[WIRE_SESSION_MAX];
 static bool invited; /* by the environment, not by the tool that we started */
 
 /* What is known of the variable being read. */
@@ -78,7 +78,18 @@ static bool read_session(const char *name, char *out, size_t room)
         return s.found;
 }
 
-/* "5:FOLLOW:FLAGS:SIGNAL:LIMIT:SNAPSHOT:OBSERVER:SAMPLE:QUARANTINE:FILL:PATH" */
+/* "LENGTH:EXPRESSION:" at P: what to leave out.  Returns what follows; NULL: it is not that. */
+static const char *parse_omit(const char *p)
+{
+        uint64_t length = bytes_hex(&p);
+
+        if (*p++ != ':' || length > MATCH_MAX || strlen(p) <= length || p[length] != ':')
+                return NULL;
+        memcpy(agent.omit, p, length);
+        return p + length + 1;
+}
+
+/* "5:FOLLOW:FLAGS:SIGNAL:LIMIT:SNAPSHOT:OBSERVER:SAMPLE:QUARANTINE:FILL:[LENGTH:OMIT:]PATH" */
 static bool parse_session(const char *p)
 {
         static const char *const words[] = { "none:", "exec:", "all:" };
@@ -105,8 +116,8 @@ static bool parse_session(const char *p)
         agent.sample = numbers[5] < WEIGHT_MEAN_MAX ? numbers[5] : WEIGHT_MEAN_MAX;
         agent.quarantine = numbers[6];
         agent.fill = (uint32_t)numbers[7];
-        agent.socket = rest;
-        return true;
+        agent.socket = agent.flags & WIRE_F_OMIT ? parse_omit(rest) : rest;
+        return agent.socket != NULL;
 }
 
 /* Field 28 of /proc/self/stat: where the main thread's stack begins. */
@@ -197,11 +208,13 @@ static bool start_recording(uint64_t mask)
         agent.head->off = agent.flags & WIRE_F_START_OFF ? 1 : 0;
         agent.head->sample_bytes = agent.sample;
         agent.special = (agent.head->off ? SPECIAL_OFF : 0) | (agent.sample ? SPECIAL_SAMPLE : 0) |
-                        (agent.fill ? SPECIAL_FILL : 0) | (quarantine_start() ? SPECIAL_QUARANTINE : 0);
+                        (agent.fill ? SPECIAL_FILL : 0) | (quarantine_start() ? SPECIAL_QUARANTINE : 0) |
+                        (agent.omit[0] ? SPECIAL_OMIT : 0);
         shadow_start();
         good = arena_commit(LEDGER_STRINGS, 1) && arena_commit(LEDGER_THREADS, sizeof(struct ledger_thread)) && tree_start() &&
                rule_start() && queue_start() && journal_start() && object_start() && hello_send(agent.socket, fd, WIRE_HELLO_START);
         sys_close(fd);
+        agent.head->omit = good && agent.omit[0] ? arena_string(agent.omit) : 0;
         agent.head->own_module = good ? object_find((uint64_t)agent_wake) + 1 : 0;
         if (!good || !open_gate())
                 return false;

@@ -33,7 +33,8 @@ enum special {
         SPECIAL_POOLS = 32,  /* the program told of blocks of its own inside others */
         SPECIAL_SAMPLE = 64, /* a few blocks stand for all (sample.h); none of the others but OFF and ERAS */
         SPECIAL_QUARANTINE = 128, /* freed blocks are kept back for a while (quarantine.h) */
-        SPECIAL_FILL = 256        /* fresh and freed memory is overwritten (fill.h) */
+        SPECIAL_FILL = 256,       /* fresh and freed memory is overwritten (fill.h) */
+        SPECIAL_OMIT = 512        /* blocks of some callers are not recorded (omit.h) */
 };
 
 struct agent {
@@ -61,6 +62,7 @@ struct agent {
         uint64_t stack_start; /* of the main thread, as the kernel gave it */
         uint64_t loader, loader_bytes; /* glibc's loader: where its code is; 0 none */
         const char *socket;
+        char omit[MATCH_MAX + 1]; /* objects whose path matches are left out; "" none */
 };
 
 extern struct agent agent;

@@ -30,7 +30,7 @@
 /* The program's: the copy in the executable, if it has one, else the C library's. */
 extern char **environ __attribute__((weak));
 
-static char session_variable[sizeof SESSION + 256];
+static char session_variable[sizeof SESSION + WIRE_SESSION_MAX];
 static char filler_variable[] = FILLER;
 
 /* The environment that the program has while environment_lend() is in force. */

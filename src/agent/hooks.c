@@ -211,7 +211,7 @@ static void *resize(struct thread *t, struct arch_state caller, void *old, size_
         hook_call(t, caller);
         p = array ? real.reallocarray_(old, count, size) : real.realloc_(old, size);
         hook_work(t);
-        if (p && taken.entry) { /* what was in the block is there now, and nobody knows yet */
+        if (p && (taken.entry || taken.unrecorded)) { /* what was in the block is there now, and nobody knows yet */
                 t->slot->moving_bytes = bytes;
                 t->slot->moving = (uint64_t)p;
         }

@@ -7,6 +7,7 @@
  *         operators may be loaded long after us, hence REAL().
  */
 #include "agent/hook.h"
+#include "agent/limit.h"
 #include "agent/record.h"
 
 #include "agent/guest.h"
@@ -31,7 +32,7 @@ static inline __attribute__((always_inline)) struct thread *cxx_enter(struct arc
                 t = cxx_enter(caller);                                         \
                 if (unlikely(!t))                                              \
                         return REAL(NAME##_) ARGUMENTS;                        \
-                t->refusing = agent.special & SPECIAL_REFUSE;                  \
+                t->refusing = unlikely(agent.special & SPECIAL_REFUSE) && limit_holds_for(caller.pc); \
                 hook_call(t, caller);                                          \
                 p = REAL(NAME##_) ARGUMENTS;                                   \
                 hook_work(t);                                                  \

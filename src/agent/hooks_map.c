@@ -61,7 +61,8 @@ static void pool_unmapped(struct thread *t, void *at, size_t size, struct arch_s
         if (p != FAILED) {                                                                     \
                 if (flags & MAP_FIXED)                                                         \
                         region_remove(t, (uint64_t)p, size, ticket);                           \
-                region_add(t, (uint64_t)p, size, LEDGER_KIND_MMAP, caller);                    \
+                if (!region_add(t, (uint64_t)p, size, LEDGER_KIND_MMAP, caller) && (flags & MAP_FIXED)) \
+                        region_leaves(t, (uint64_t)p, size); /* the log: what was there is gone */ \
         }                                                                                      \
         hook_leave(t);                                                                         \
         return p
@@ -127,7 +128,8 @@ void *hook_mremap(void *at, size_t old_size, size_t size, int flags, void *to)
                 }
                 if (flags & MREMAP_FIXED)
                         region_remove(t, (uint64_t)p, size, ticket);
-                region_add(t, (uint64_t)p, size, LEDGER_KIND_MREMAP, caller);
+                if (!region_add(t, (uint64_t)p, size, LEDGER_KIND_MREMAP, caller) && (flags & MREMAP_FIXED))
+                        region_leaves(t, (uint64_t)p, size);
         } else {
                 region_stays(t);
         }

@@ -7,6 +7,7 @@
 #include "agent/limit.h"
 
 #include "agent/mark.h"
+#include "agent/omit.h"
 #include "agent/signal.h"
 #include "agent/sys.h"
 
@@ -67,7 +68,7 @@ void limit_check(struct thread *t)
         }
 }
 
-bool limit_refuses(struct thread *t, size_t size)
+static bool refuses(struct thread *t, size_t size)
 {
         if (!size || size > LEDGER_SIZE_MAX || live_bytes(t) + size <= agent.limit)
                 return false;
@@ -76,9 +77,19 @@ bool limit_refuses(struct thread *t, size_t size)
         return true;
 }
 
+bool limit_holds_for(uint64_t pc)
+{
+        return !omit_caller(pc);
+}
+
+bool limit_refuses(struct thread *t, size_t size, uint64_t pc)
+{
+        return limit_holds_for(pc) && refuses(t, size);
+}
+
 size_t limit_inner_size(size_t size)
 {
         struct thread *t = thread_self;
 
-        return t && t->refusing && t->inside > THREAD_ACTIVE && limit_refuses(t, size) ? LIMIT_IMPOSSIBLE : size;
+        return t && t->refusing && t->inside > THREAD_ACTIVE && refuses(t, size) ? LIMIT_IMPOSSIBLE : size;
 }

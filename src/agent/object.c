@@ -17,6 +17,7 @@
 #include "agent/journal.h"
 #include "agent/ehindex.h"
 #include "agent/maps.h"
+#include "agent/omit.h"
 #include "agent/sys.h"
 
 #include "agent/guest.h"
@@ -188,6 +189,7 @@ static uint32_t object_add(const struct maps_line *line, uint64_t start, bool ha
         *o = (struct object){ .start = start, .code = line->start, .end = line->end, .dev = line->dev, .ino = line->ino };
         m->end = line->end;
         o->has_header = has_header;
+        o->omitted = omit_path(line->path);
         m->start = start;
         m->path = arena_string(line->path);
         m->load_ms = agent_now_ms();

@@ -27,6 +27,7 @@ struct object {
         uint32_t gone;
         uint32_t ready;        /* bias and tables were read */
         bool has_header;
+        bool omitted;          /* its allocations are not recorded */
 };
 
 /* Allocate the tables and read the map for the first time.  False: no memory or no /proc. */

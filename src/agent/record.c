@@ -8,6 +8,7 @@
 
 #include "agent/fill.h"
 #include "agent/limit.h"
+#include "agent/omit.h"
 #include "agent/pool.h"
 #include "agent/quarantine.h"
 #include "agent/real.h"
@@ -132,6 +133,13 @@ static bool is_another(struct thread *t, struct ledger_block *b, uint64_t addres
         return true;
 }
 
+/* What realloc has in hand may hold pointers, and is in no table meanwhile. */
+static void hold(struct thread *t, const struct record_taken *taken, uint64_t address)
+{
+        t->slot->moving_bytes = LEDGER_BLOCK_SIZE(taken->block);
+        t->slot->moving = address;
+}
+
 struct record_taken record_take(struct thread *t, void *address, struct arch_state caller)
 {
         bool unknown = (agent.special & SPECIAL_SAMPLE) && !sample_knows((uint64_t)address);
@@ -144,26 +152,31 @@ struct record_taken record_take(struct thread *t, void *address, struct arch_sta
                 taken.refused = !fault_release(t, b, (uint64_t)address, LEDGER_FAMILY_C, caller);
                 return taken;
         }
-        if (unlikely(!LEDGER_BLOCK_SITE(*b))) { /* an allocator's own block after all */
+        if (unlikely(!LEDGER_BLOCK_SITE(*b))) { /* an allocator's own block after all, or one that was left out */
+                taken = (struct record_taken){ .unrecorded = b, .block = *b };
                 *b = (struct ledger_block){ 0 };
+                hold(t, &taken, (uint64_t)address);
                 return taken;
         }
         if (unlikely(is_another(t, b, (uint64_t)address)))
                 return taken;
-        taken = (struct record_taken){ b, *b, false };
+        taken = (struct record_taken){ .entry = b, .block = *b };
         if (unlikely(agent.special & (SPECIAL_JOURNAL | SPECIAL_POOLS)))
                 special_free(t, b, (uint64_t)address, LEDGER_EVENT_TAKE, caller);
         if (unlikely(record_family(LEDGER_BLOCK_KIND(*b)) != LEDGER_FAMILY_C))
                 fault_mismatch(t, b, (uint64_t)address, &(struct record_release){ .family = LEDGER_FAMILY_C }, caller);
         shadow_bury(b, agent_now_ms());
-        t->slot->moving_bytes = LEDGER_BLOCK_SIZE(taken.block);
-        t->slot->moving = (uint64_t)address;
+        hold(t, &taken, (uint64_t)address);
         return taken;
 }
 
 void record_put_back(struct thread *t, const struct record_taken *taken)
 {
         t->last = 0;
+        if (taken->unrecorded) {
+                *taken->unrecorded = taken->block;
+                t->slot->moving = 0;
+        }
         if (!taken->entry)
                 return;
         *taken->entry = taken->block;
@@ -204,6 +217,13 @@ void record_alloc_special(struct thread *t, void *address, size_t size, uint32_t
         if (agent.special & SPECIAL_OFF) { /* not recorded, but its release will be no fault */
                 t->last = 0;
                 t->moving = false;
+                note_unrecorded(t, address, size);
+                return;
+        }
+        if (omit_caller(caller.pc)) {
+                t->moving = false;
+                t->slot->omitted++;
+                t->slot->omitted_bytes += size;
                 note_unrecorded(t, address, size);
                 return;
         }

@@ -29,7 +29,8 @@ struct ledger_counter *record_counter(struct thread *t, uint32_t kind, uint64_t 
 /* A block is set aside while realloc has it, so that whoever gets the address meanwhile starts clean.  Afterwards either
  * record_put_back (realloc failed) or record_taken (the block is gone) must follow. */
 struct record_taken {
-        struct ledger_block *entry; /* NULL: unknown block */
+        struct ledger_block *entry;      /* NULL: unknown block, or ... */
+        struct ledger_block *unrecorded; /* ... the entry of one that is known and not recorded */
         struct ledger_block block;
         bool refused; /* known to be no block: realloc must not see it (--keep-going) */
 };

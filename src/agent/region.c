@@ -11,6 +11,7 @@
 #include "agent/arena.h"
 #include "agent/bytes.h"
 #include "agent/journal.h"
+#include "agent/omit.h"
 #include "agent/peak.h"
 #include "agent/queue.h"
 #include "agent/sys.h"
@@ -118,18 +119,25 @@ static uint64_t page_up(uint64_t size)
         return (size + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
 }
 
-void region_add(struct thread *t, uint64_t start, uint64_t size, uint32_t kind, struct arch_state caller)
+bool region_add(struct thread *t, uint64_t start, uint64_t size, uint32_t kind, struct arch_state caller)
 {
-        struct operation *o = agent.special & SPECIAL_OFF ? NULL : queue_new_at(t, kind, caller);
+        bool off = agent.special & SPECIAL_OFF, omitted = !off && omit_caller(caller.pc);
+        struct operation *o = off || omitted ? NULL : queue_new_at(t, kind, caller);
 
+        if (omitted) {
+                t->slot->omitted_maps++;
+                t->slot->omitted_map_bytes += page_up(size);
+                return false;
+        }
         t->last = 0;
         if (!o)
-                return;
+                return false;
         o->apply = apply_add;
         o->first = start;
         o->second = start + page_up(size);
         journal_put(t, LEDGER_EVENT_MAP, kind, o->site, start, page_up(size));
         queue_submit(t, o);
+        return true;
 }
 
 void region_remove(struct thread *t, uint64_t start, uint64_t size, uint64_t ticket)

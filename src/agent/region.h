@@ -15,8 +15,8 @@
 uint64_t region_leaves(struct thread *t, uint64_t start, uint64_t size);
 void region_stays(struct thread *t);
 
-/* [START, START + SIZE) was mapped for CALLER. */
-void region_add(struct thread *t, uint64_t start, uint64_t size, uint32_t kind, struct arch_state caller);
+/* [START, START + SIZE) was mapped for CALLER.  False: it is not recorded. */
+bool region_add(struct thread *t, uint64_t start, uint64_t size, uint32_t kind, struct arch_state caller);
 
 /* [START, START + SIZE) was unmapped; TICKET was taken before. */
 void region_remove(struct thread *t, uint64_t start, uint64_t size, uint64_t ticket);

@@ -55,6 +55,7 @@
         X(CHECK_FOLLOW, "follow", 0, "WHICH",                                                                           \
           "child processes: none, exec (those that run a program) or all (all)", "none|exec|all")                       \
         X(CHECK_NO_CXX, "no-cxx", 0, NULL, "see new and delete as the malloc and free that they call")                  \
+        RECORD_OMIT_OPTION(X, CHECK)                                                                                    \
         X(CHECK_USER, "user", 0, "NAME", "run the program as this user (for root)")                                     \
         X(CHECK_HEAD_GUARD, NULL, 0, NULL, "on in a check, off in 'seep record':")                                        \
         RECORD_GUARD_OPTIONS(X, CHECK)                                                                                  \

@@ -25,6 +25,7 @@ const struct info_flag info_flags[INFO_FLAG_COUNT] = {
         { WIRE_F_LIMIT_SNAPSHOT, "limit-snapshot", "a snapshot at the limit" },
         { WIRE_F_KEEP_GOING, "keep-going", "invalid frees not passed on" },
         { WIRE_F_DEEPBIND, "deepbind", "RTLD_DEEPBIND left to dlopen" },
+        { WIRE_F_OMIT, "omit", "without the allocations of some objects" },
         { WIRE_F_LEAK_SCAN, "leak-scan", "leaks searched for at the end" },
 };
 

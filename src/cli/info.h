@@ -86,7 +86,7 @@ struct info_flag {
         uint32_t flag;
         const char *word, *text;
 };
-#define INFO_FLAG_COUNT 14
+#define INFO_FLAG_COUNT 15
 extern const struct info_flag info_flags[INFO_FLAG_COUNT];
 
 #endif

@@ -24,6 +24,10 @@
         X(prefix##_NO_FILL, "no-fill", 0, NULL, "leave memory as it is")                                        \
         X(prefix##_DEEPBIND, "deepbind", 0, NULL, "leave RTLD_DEEPBIND to dlopen; such libraries allocate unseen")
 
+#define RECORD_OMIT_OPTION(X, prefix)                                                                           \
+        X(prefix##_OMIT, "omit", 0, "RE",                                                                       \
+          "leave out what a program or library allocates whose path matches, like libfoo (may be repeated)")
+
 #define RECORD_OPTIONS(X)                                                                                       \
         X(RECORD_OUTPUT, "output", 'o', "FILE",                                                                 \
           "where to (%p pid, %e program, %n number; PROGRAM.PID.seep)")                                         \
@@ -35,6 +39,7 @@
         X(RECORD_START_OFF, "start-off", 0, NULL, "record nothing before the program calls SEEP_ENABLE()")      \
         X(RECORD_NO_MMAP, "no-mmap", 0, NULL, "do not record mmap, munmap and mremap")                          \
         X(RECORD_NO_CXX, "no-cxx", 0, NULL, "see new and delete as the malloc and free that they call")         \
+        RECORD_OMIT_OPTION(X, RECORD)                                                                           \
         X(RECORD_TRACK_FDS, "track-fds", 0, NULL, "record file descriptors too: open, socket, dup, close, ...") \
         X(RECORD_FREE_STACKS, "free-stacks", 0, NULL, "record the call stack of each release too")              \
         X(RECORD_SAMPLE, "sample", 0, "[SIZE]",                                                                 \

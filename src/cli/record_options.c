@@ -7,6 +7,7 @@
 #include "cli/record.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -147,6 +148,25 @@ static int take_fill(struct record *r, const char *value)
         return 0;
 }
 
+/* One more expression; together they are alternatives of one. */
+static int take_omit(struct session_options *o, const char *value)
+{
+        size_t length = strlen(o->omit);
+        uint32_t at = 0, columns = 0;
+        const char *why = match_fault(value, &at);
+
+        if (!why && length + 1 + strlen(value) > MATCH_MAX)
+                return message_usage("record", "--omit: all expressions together may have %u bytes", MATCH_MAX);
+        for (uint32_t i = 0; i < at; i++)
+                columns += ((unsigned char)value[i] & 0xc0) != 0x80;
+        if (why)
+                return message_usage("record", "--omit: %s, at character %u\n    %.*s\n    %*s^", why, columns + 1, (int)MATCH_MAX,
+                                     value, (int)columns, "");
+        snprintf(o->omit + length, sizeof o->omit - length, "%s%s", length ? "|" : "", value);
+        o->flags |= WIRE_F_OMIT;
+        return 0;
+}
+
 /* Options that do nothing but set a flag of the agent's. */
 static uint32_t flag_of(int which)
 {
@@ -209,6 +229,8 @@ static int take_value(struct record *r, int which, const char *value)
                 return take_quarantine(r, value);
         case RECORD_FILL:
                 return take_fill(r, value);
+        case RECORD_OMIT:
+                return take_omit(o, value);
         case RECORD_PUSH:
                 r->push = value;
                 break;
@@ -254,6 +276,8 @@ static const char *what_samples_cannot(const struct session_options *o)
                 return "--snapshot-at-heap";
         if (o->flags & WIRE_F_KEEP_GOING)
                 return "--keep-going";
+        if (o->flags & WIRE_F_OMIT)
+                return "--omit";
         return o->quarantine_bytes ? "--quarantine" : o->fill ? "--fill" : NULL;
 }
 

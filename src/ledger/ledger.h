@@ -215,6 +215,7 @@ struct ledger_head {
         uint32_t quarantine_from_ms; /* the oldest block in the quarantine was freed then */
         uint64_t quarantine_blocks, quarantine_bytes; /* in it now */
         uint64_t held_back;       /* wrong releases that were not passed on (--keep-going) */
+        uint32_t omit;            /* record --omit, in STRINGS; 0 none */
 
         /* A thread wants a search for leaks, and waits for it.  One at a time: whoever sets scan_holder. */
         uint32_t scan_asked;  /* raised with each request ... */
@@ -306,7 +307,8 @@ struct ledger_slot {
         uint64_t allocs, alloc_bytes, frees, free_bytes; /* heap only, all sites, all threads this slot served */
         uint64_t flushed_bytes;                          /* of its live total: already in head->live_bytes */
         uint64_t moving, moving_bytes; /* a block that realloc has in hand just now, in no other table; 0 none */
-        uint64_t pad[7];
+        uint64_t omitted, omitted_bytes, omitted_maps, omitted_map_bytes; /* left out (record --omit): heap, mappings */
+        uint64_t pad[3];
         uint64_t sizes[LEDGER_SIZE_CLASSES];         /* allocations by size: class 0 is 0 bytes, class k is 2^(k-1) .. 2^k - 1 */
         uint64_t lifetimes[LEDGER_LIFETIME_CLASSES]; /* releases by age in ms, in the same classes */
         uint8_t fill[4096 - 128 - 8 * (LEDGER_SIZE_CLASSES + LEDGER_LIFETIME_CLASSES)];
@@ -333,7 +335,7 @@ struct ledger_thread {
  *   b   bits  0-31 birth in ms   32-47 thread   48-51 kind (15: see the site)   52 ignored   53 live   54-55 sub   56-63 size, high byte
  *
  * a = b = 0: never used.  live = 0: a tombstone, the rest describes the block that was freed here last, with its death in the place of its birth.
- * site = 0: a block that is not recorded (an allocator's own, or got while recording was off).  ignored: SEEP_IGNORE.
+ * site = 0: a block that is not recorded (an allocator's own, got while recording was off, or left out).  ignored: SEEP_IGNORE.
  */
 struct ledger_block {
         uint64_t a, b;

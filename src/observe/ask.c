@@ -102,12 +102,25 @@ bool ask_program(uint32_t *pid, struct err *e)
 
 /* ---- who records it ---- */
 
+/* VALUE behind "LENGTH:EXPRESSION:"; NULL: it does not begin so. */
+static const char *behind_omit(const char *value)
+{
+        char *end;
+        size_t length = strtoul(value, &end, 16);
+
+        if (end == value || *end != ':' || length > MATCH_MAX || strlen(end + 1) <= length || end[length + 1] != ':')
+                return NULL;
+        return end + length + 2;
+}
+
 const char *ask_session_path(const char *value)
 {
         for (int i = 0; i < ASK_SESSION_FIELDS && value; i++) {
                 value = strchr(value, ':');
                 value = value ? value + 1 : NULL;
         }
+        if (value && *value != '/')
+                value = behind_omit(value);
         return value && *value == '/' ? value : NULL;
 }
 

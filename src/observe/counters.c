@@ -38,14 +38,20 @@ static void counters_add(const struct view *v, uint64_t at, uint64_t *to, uint32
 void counters_histograms(const struct view *v, struct profile_totals *to)
 {
         uint32_t slots = counters_slots(v);
+        uint64_t omitted[4] = { 0 };
 
         _Static_assert(LEDGER_LIFETIME_CLASSES <= LEDGER_SIZE_CLASSES, "one buffer for both");
         for (uint32_t i = 0; i < slots; i++) {
                 uint64_t at = i * (uint64_t)sizeof(struct ledger_slot);
 
                 counters_add(v, at + offsetof(struct ledger_slot, sizes), to->sizes, LEDGER_SIZE_CLASSES);
+                counters_add(v, at + offsetof(struct ledger_slot, omitted), omitted, 4);
                 counters_add(v, at + offsetof(struct ledger_slot, lifetimes), to->lifetimes, LEDGER_LIFETIME_CLASSES);
         }
+        to->omitted = omitted[0];
+        to->omitted_bytes = omitted[1];
+        to->omitted_maps = omitted[2];
+        to->omitted_map_bytes = omitted[3];
 }
 
 uint32_t counters_sites(const struct view *v)

@@ -25,7 +25,7 @@ uint32_t counters_slots(const struct view *v);
 void counters_slot(const struct view *v, uint32_t slot, struct counters_slot *out);
 uint32_t counters_sites(const struct view *v);
 
-/* Add the sizes and lifetimes of all slots to those in TO. */
+/* Add the sizes and lifetimes of all slots to those in TO; and what was left out (record --omit). */
 void counters_histograms(const struct view *v, struct profile_totals *to);
 void counters_each(const struct view *v, counters_visit *visit, void *context);
 

@@ -52,7 +52,7 @@ struct session {
         int timer;
         bool ticking;
         uint32_t ticks;
-        char environment[sizeof((struct greeter *)0)->path + 80];
+        char environment[WIRE_SESSION_MAX];
 
         struct recording **recordings;
         uint32_t count, made;
@@ -149,9 +149,23 @@ static void make_plan(struct session *s)
         };
 }
 
-struct session *session_open(const struct session_options *o, struct err *e)
+_Static_assert(sizeof((struct greeter *)0)->path < WIRE_SESSION_MAX - MATCH_MAX - 128, "path and numbers fit");
+
+static void write_environment(struct session *s)
 {
         static const char *const follow[] = { "none", "exec", "all" };
+        const struct session_options *o = &s->o;
+        char omit[MATCH_MAX + 24] = "";
+
+        if (o->flags & WIRE_F_OMIT)
+                snprintf(omit, sizeof omit, "%zx:%s:", strlen(o->omit), o->omit);
+        snprintf(s->environment, sizeof s->environment, "%d:%s:%x:%x:%" PRIx64 ":%" PRIx64 ":%x:%" PRIx64 ":%" PRIx64 ":%x:%s%s",
+                 WIRE_SESSION_VERSION, follow[o->follow], o->flags, o->signal, o->limit_bytes, o->snapshot_heap_bytes,
+                 (unsigned)getpid(), o->sample_bytes, o->quarantine_bytes, o->fill, omit, s->greeter.path);
+}
+
+struct session *session_open(const struct session_options *o, struct err *e)
+{
         struct session *s = heap_zero(1, sizeof *s);
 
         s->o = *o;
@@ -172,11 +186,7 @@ struct session *session_open(const struct session_options *o, struct err *e)
                 session_close(s);
                 return NULL;
         }
-        snprintf(s->environment, sizeof s->environment, "%d:%s:%x:%x:%" PRIx64 ":%" PRIx64 ":%x:%" PRIx64 ":%" PRIx64 ":%x:%s",
-                 WIRE_SESSION_VERSION,
-                 follow[o->follow], o->flags, o->signal, o->limit_bytes, o->snapshot_heap_bytes, (unsigned)getpid(), o->sample_bytes,
-                 o->quarantine_bytes, o->fill,
-                 s->greeter.path);
+        write_environment(s);
         return s;
 }
 

@@ -92,6 +92,24 @@ static void warn_about_deepbind(const struct view *v, struct profile *p)
         free(name);
 }
 
+/* It was asked for, so it is no fault; but whoever reads the numbers should know. */
+static void tell_omitted(const struct view *v, struct profile *p)
+{
+        const struct profile_totals *t = &p->totals;
+        char *expression = marks_text(v, v->head.omit, MATCH_MAX), maps[96] = "";
+
+        if (t->omitted_maps)
+                snprintf(maps, sizeof maps, ", %" PRIu64 " mapping%s of %" PRIu64 " bytes", t->omitted_maps,
+                         t->omitted_maps == 1 ? "" : "s", t->omitted_map_bytes);
+        if (t->omitted || t->omitted_maps)
+                collect_warn(p, "left out, as asked (--omit '%s'): %" PRIu64 " allocation%s of %" PRIu64 " bytes%s", expression, t->omitted,
+                             t->omitted == 1 ? "" : "s", t->omitted_bytes, maps);
+        else
+                collect_warn(p, "nothing was left out: no program or library whose path matches --omit '%s' allocated anything",
+                             expression);
+        free(expression);
+}
+
 void warnings_ledger(const struct view *v, uint64_t senseless, struct profile *p)
 {
         const struct ledger_head *h = &v->head;
@@ -99,6 +117,8 @@ void warnings_ledger(const struct view *v, uint64_t senseless, struct profile *p
         warn_about_unseen(p);
         if (h->deepbind_taken)
                 warn_about_deepbind(v, p);
+        if (h->omit)
+                tell_omitted(v, p);
         if (h->held_back)
                 collect_warn(p, "%" PRIu64 " invalid free%s not passed on, so that the program could go on (--no-keep-going "
                                 "passes them on)",

@@ -173,7 +173,8 @@ bool format_is_modelled(uint32_t type);
 /* ... and what came later: */
 #define FORMAT_TOTALS_LATE(X) \
         X(sample_bytes) X(mappings_ms) X(own_malloc) X(forked) X(missed_frees) X(unseen_blocks)          \
-        X(held_back) X(quarantine_blocks) X(quarantine_bytes) X(quarantine_ms)
+        X(held_back) X(quarantine_blocks) X(quarantine_bytes) X(quarantine_ms)                         \
+        X(omitted) X(omitted_bytes) X(omitted_maps) X(omitted_map_bytes)
 
 /* CRC-32 (IEEE 802.3, as in zlib and PNG). */
 uint32_t format_crc(const void *bytes, size_t count);

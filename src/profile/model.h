@@ -62,6 +62,7 @@ struct profile_totals {
         uint64_t held_back;      /* invalid frees that were not passed on (--keep-going) */
         uint64_t quarantine_blocks, quarantine_bytes; /* kept back at the end ... */
         uint64_t quarantine_ms;  /* ... and what was freed since then is among them */
+        uint64_t omitted, omitted_bytes, omitted_maps, omitted_map_bytes; /* left out (record --omit): heap, mappings */
         uint64_t sample_bytes; /* not 0: all counts are estimates, made from one block in so many bytes (ledger/weight.h) */
         uint64_t sizes[LEDGER_SIZE_CLASSES], lifetimes[LEDGER_LIFETIME_CLASSES]; /* as in ledger_slot, of the whole process */
         uint64_t truncated_stacks, lost_events, untracked_blocks, forks_not_followed;

@@ -141,6 +141,17 @@ static bool json_is_then(const struct selection *sel, uint64_t start_ms, uint64_
 
 /* ---- totals ---- */
 
+/* Only where something was to be left out (record --omit). */
+static void json_omitted(const struct profile_totals *t, struct str *out)
+{
+        if (!t->omitted && !t->omitted_maps)
+                return;
+        json_field(out, ",\n  \"", "omitted", t->omitted);
+        json_field(out, ", \"", "omitted_bytes", t->omitted_bytes);
+        json_field(out, ", \"", "omitted_maps", t->omitted_maps);
+        json_field(out, ", \"", "omitted_map_bytes", t->omitted_map_bytes);
+}
+
 void json_total_numbers(const struct profile *p, struct str *out)
 {
         const struct profile_totals *t = &p->totals;
@@ -173,6 +184,7 @@ void json_total_numbers(const struct profile *p, struct str *out)
         }
         json_field(out, ",\n  \"", "truncated_stacks", t->truncated_stacks);
         json_field(out, ", \"", "lost_events", t->lost_events);
+        json_omitted(t, out);
 }
 
 static struct select_row json_sums(const struct select_part *part)

@@ -7,10 +7,11 @@
  *         agent connects, sends one struct wire_hello with the memfd of its ledger attached (SCM_RIGHTS), closes
  *         both descriptors and never waits for an answer.  No descriptor stays open in the program.
  *
- * SEEP_SESSION is "5:FOLLOW:FLAGS:SIGNAL:LIMIT:SNAPSHOT:OBSERVER:SAMPLE:QUARANTINE:FILL:PATH": protocol version,
+ * SEEP_SESSION is "5:FOLLOW:FLAGS:SIGNAL:LIMIT:SNAPSHOT:OBSERVER:SAMPLE:QUARANTINE:FILL:[LENGTH:OMIT:]PATH": protocol version,
  * follow mode (none, exec, all), WIRE_F_ flags, number of the signal that asks for a snapshot (0 none),
  * --limit-heap and --snapshot-at-heap in bytes (0 none), process that observes, --sample and --quarantine in
- * bytes (0 none), --fill as 256 + the byte (0 none), all in hex; path of the socket (the rest of the string).
+ * bytes (0 none), --fill as 256 + the byte (0 none), all in hex; with WIRE_F_OMIT the length of an expression in hex, and that
+ * expression (match.h); path of the socket (the rest of the string), which begins with a slash.
  *
  * The agent takes SEEP_SESSION, and itself in LD_PRELOAD, out of the environment before the program sees it, and puts them into that
  * of programs that it starts.  They are always two entries that are not the program's own (agent/environment.c): SEEP_FILLER is the second
@@ -29,9 +30,12 @@
 
 #include <stdint.h>
 
+#include "wire/match.h"
+
 #define WIRE_SESSION_ENV "SEEP_SESSION"
 #define WIRE_FILLER_ENV "SEEP_FILLER"
 #define WIRE_SESSION_VERSION 5
+#define WIRE_SESSION_MAX (256 + MATCH_MAX)
 
 #define WIRE_F_NO_MMAP 1u
 #define WIRE_F_NO_CXX 2u      /* operator new and delete are seen as the malloc and free that they call */
@@ -47,6 +51,7 @@
 #define WIRE_F_LEAK_SCAN 2048u /* wait at exit and before exec until leaks have been searched for */
 #define WIRE_F_KEEP_GOING 4096u  /* releases known to be wrong are not passed on */
 #define WIRE_F_DEEPBIND 8192u    /* dlopen keeps RTLD_DEEPBIND */
+#define WIRE_F_OMIT (1u << 19)   /* allocations of some objects are left out */
 
 #define WIRE_HELLO_MAGIC 0x6f6c6c6548ull /* "Hello" */
 

@@ -98,6 +98,7 @@ static void dump_totals(const struct profile_totals *r, struct str *out)
         numbers(out, "lifetimes", r->lifetimes, sizeof r->lifetimes / sizeof *r->lifetimes);
         NUMBER(sample_bytes) NUMBER(mappings_ms) NUMBER(own_malloc) NUMBER(forked) NUMBER(missed_frees)
         NUMBER(unseen_blocks) NUMBER(held_back) NUMBER(quarantine_blocks) NUMBER(quarantine_bytes) NUMBER(quarantine_ms)
+        NUMBER(omitted) NUMBER(omitted_bytes) NUMBER(omitted_maps) NUMBER(omitted_map_bytes)
         str_char(out, '}');
 }
 
