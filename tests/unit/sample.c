@@ -88,12 +88,13 @@ static void fill_meta(struct profile_meta *m, uint64_t *r)
         m->word_bytes = half(r);
 }
 
-static void fill_totals(struct profile_totals *t, uint64_t *r)
+/* From numbers of their own, so that one more total does not change the rest of every sample. */
+static void fill_totals(struct profile_totals *t, uint64_t r)
 {
         uint64_t *words = (uint64_t *)t;
 
         for (size_t i = 0; i < sizeof *t / sizeof *words; i++)
-                words[i] = number(r);
+                words[i] = number(&r);
 }
 
 static void fill_tree(struct profile *p, uint64_t *r, uint32_t size)
@@ -265,7 +266,7 @@ void sample_profile(struct profile *p, uint64_t seed, uint32_t size)
 
         memset(p, 0, sizeof *p);
         fill_meta(&p->meta, &r);
-        fill_totals(&p->totals, &r);
+        fill_totals(&p->totals, r);
         fill_tree(p, &r, size);
         fill_sites(p, &r, size);
         fill_slices(p, &r, size);

@@ -506,14 +506,14 @@ static size_t find_section(const struct str *file, unsigned type)
         return 0;
 }
 
-/* Read seed 8 with one byte of the section of ARRAY wrong. */
+/* Read seed 11 with one byte of the section of ARRAY wrong. */
 static void read_without(struct profile *q, unsigned array)
 {
         struct str file = { 0 };
         struct err e = { 0 };
         size_t at;
 
-        make_image(&file, 8, 30, IMAGE_PLAIN);
+        make_image(&file, 11, 30, IMAGE_PLAIN);
         at = find_section(&file, array + FORMAT_FIRST_ARRAY);
         is_true(at);
         file.data[at + FORMAT_SECTION_BYTES] ^= 1;
@@ -571,8 +571,8 @@ TEST(a_damaged_section_head_costs_only_its_section)
         struct profile p, q;
         struct err e = { 0 };
 
-        sample_profile(&p, 8, 30);
-        make_image(&file, 8, 30, IMAGE_PLAIN);
+        sample_profile(&p, 11, 30);
+        make_image(&file, 11, 30, IMAGE_PLAIN);
         file.data[find_section(&file, FORMAT_SITES + FORMAT_FIRST_ARRAY) + 8] ^= 4; /* its length */
         is_true(read_copy(&q, &file, file.length, &e));
         is_true(q.truncated && q.site_count == 1 && q.node_count == p.node_count && q.block_count == p.block_count);
@@ -598,7 +598,7 @@ TEST(a_profile_that_contradicts_itself_is_not_written)
         struct err e = { 0 };
         struct str out = { 0 };
 
-        sample_profile(&p, 8, 30);
+        sample_profile(&p, 11, 30);
         is_true(p.site_count > 1);
         p.nodes[1].parent = 1;
         is_true(!image_write(&p, IMAGE_PACKED, &out, &e));
