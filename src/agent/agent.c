@@ -198,6 +198,8 @@ static bool start_recording(uint64_t mask)
         fd = arena_create();
         if (fd < 0)
                 return false;
+        if (real_has_own_operators())
+                agent.flags |= WIRE_F_NO_CXX;
         describe(agent.head);
         agent.stack_start = read_stack_start();
         real_find_loader();

@@ -228,15 +228,28 @@ void real_find(void)
         }
 }
 
-bool real_is_bypassed(void)
+static bool comes_before_ours(const char *name)
 {
         for (const struct link_map *map = real_list(); map && map->l_ld != _DYNAMIC; map = map->l_next) {
                 struct real_object o;
 
                 real_object(map, &o);
-                if (real_in_object(&o, "malloc"))
+                if (real_in_object(&o, name))
                         return true;
         }
+        return false;
+}
+
+bool real_is_bypassed(void)
+{
+        return comes_before_ours("malloc");
+}
+
+bool real_has_own_operators(void)
+{
+        for (size_t i = 0; i < REAL_NAMES; i++)
+                if (bytes_after(real_names[i].symbol, "_Z") && comes_before_ours(real_names[i].symbol))
+                        return true;
         return false;
 }
 

@@ -197,6 +197,16 @@ def test_the_paths_of_the_caller_are_those_of_dlopen(compiler, recorder, tmp_pat
         assert (seen.status, seen.stdout) == (0, b"end\n")
 
 
+@pytest.mark.parametrize("front", [0, 16])
+@pytest.mark.parametrize("guarded", [(), GUARDED])
+def test_operators_of_the_program_are_not_mixed_with_ours(compiler, recorder, front, guarded):
+    """The library's sized delete calls the program's plain one: what we see of it must be of one kind."""
+    seen = recorder.record(compiler.build("own_operators.cpp"), front, options=guarded)
+    assert (seen.status, seen.stdout) == (0, b"0\n")
+    assert seen.profile.errors == [] and leaks(seen.profile)["definite"] == 0
+    assert "had not seen" not in " ".join(seen.profile.json["warnings"])
+
+
 @pytest.mark.parametrize("words", [("--fill=256",), ("--fill=x",), ("--quarantine", "lots"), ("--quarantine", "1000G"),
                                    ("--keep-going", "--sample"), ("--fill", "--sample"), ("--quarantine", "1M", "--sample")])
 def test_wrong_words_are_told(recorder, invalid, words):
