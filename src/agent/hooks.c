@@ -143,35 +143,23 @@ struct request {
         bool array;
 };
 
-static bool can_move(const struct record_taken *taken)
+/* To size 0, glibc frees; what others do is theirs to do. */
+static bool can_move(const struct record_taken *taken, size_t bytes)
 {
-        return taken->entry && LEDGER_BLOCK_SIZE(taken->block) <= agent.quarantine && real.malloc_usable_size;
+        return taken->entry && LEDGER_BLOCK_SIZE(taken->block) <= agent.quarantine && real.malloc_usable_size &&
+               (bytes || !agent.spread);
 }
 
-/* realloc of the block TAKEN with a quarantine: always a new block, so that the old one can be kept back. */
-static void *move(struct thread *t, struct arch_state caller, const struct record_taken *taken, struct request q)
+/* The block TAKEN has been resized to P, or freed if that is NULL: keep it back. */
+static void *leave_behind(struct thread *t, struct arch_state caller, const struct record_taken *taken, struct request q, void *p)
 {
-        size_t size = q.bytes, kept;
         struct record_release r = { .family = LEDGER_FAMILY_C };
-        void *p;
 
-        LIMIT_SIZE(t, size, record_growth(taken, q.bytes));
-        hook_call(t, caller);
-        p = real.malloc_(size);
-        hook_work(t);
-        if (!p) {
-                record_put_back(t, taken);
-                hook_leave(t);
-                return NULL;
-        }
-        kept = usable(q.old);
-        arch_copy(p, q.old, kept < q.bytes ? kept : q.bytes);
-        if (agent.special & SPECIAL_FILL) {
-                fill_grown(p, kept, q.bytes);
+        if (agent.special & SPECIAL_FILL)
                 fill_gone((uint64_t)q.old, LEDGER_BLOCK_SIZE(taken->block));
-        }
         record_taken(t, taken, q.old);
-        record_alloc(t, p, q.bytes, q.array ? LEDGER_KIND_REALLOCARRAY : LEDGER_KIND_REALLOC, caller);
+        if (p)
+                record_alloc(t, p, q.bytes, q.array ? LEDGER_KIND_REALLOCARRAY : LEDGER_KIND_REALLOC, caller);
         t->moving = false;
         t->slot->moving = 0;
         if (quarantine_put(t, &taken->block, (uint64_t)q.old, &r, caller)) {
@@ -183,6 +171,30 @@ static void *move(struct thread *t, struct arch_state caller, const struct recor
         }
         hook_leave(t);
         return p;
+}
+
+/* realloc of the block TAKEN with a quarantine: always a new block, so that the old one can be kept back. */
+static void *move(struct thread *t, struct arch_state caller, const struct record_taken *taken, struct request q)
+{
+        size_t size = q.bytes, kept;
+        void *p;
+
+        if (!q.bytes)
+                return leave_behind(t, caller, taken, q, NULL);
+        LIMIT_SIZE(t, size, record_growth(taken, q.bytes));
+        hook_call(t, caller);
+        p = real.malloc_(size);
+        hook_work(t);
+        if (!p) {
+                record_put_back(t, taken);
+                hook_leave(t);
+                return NULL;
+        }
+        kept = usable(q.old);
+        arch_copy(p, q.old, kept < q.bytes ? kept : q.bytes);
+        if (agent.special & SPECIAL_FILL)
+                fill_grown(p, kept, q.bytes);
+        return leave_behind(t, caller, taken, q, p);
 }
 
 /* Both forms of realloc of a block; COUNT 1 for realloc itself. */
@@ -199,7 +211,7 @@ static void *resize(struct thread *t, struct arch_state caller, void *old, size_
         taken = record_take(t, old, caller);
         if (unlikely(taken.refused))
                 return refuse(t);
-        if (unlikely(agent.special & SPECIAL_QUARANTINE) && can_move(&taken) && bytes)
+        if (unlikely(agent.special & SPECIAL_QUARANTINE) && can_move(&taken, bytes))
                 return move(t, caller, &taken, (struct request){ old, bytes, array });
         LIMIT_SIZE(t, size, record_growth(&taken, bytes));
         if (unlikely(agent.special & SPECIAL_FILL) && taken.entry)

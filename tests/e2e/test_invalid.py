@@ -69,6 +69,13 @@ def test_an_address_that_was_handed_out_again_is_found_in_the_quarantine(recorde
     assert re.search(rb"quarantine +[\d.]+ \w+  \d+ freed blocks? kept back, all since the start", seen.stderr)
 
 
+def test_realloc_to_nothing_is_a_release_that_the_quarantine_knows(recorder, invalid):
+    seen = recorder.record(invalid, "emptied", options=GUARDED)
+    assert (seen.status, seen.stdout) == (0, b"innocent\n")
+    assert released_by(seen.profile) == [("double-free", "second")]
+    assert seen.profile.names(seen.profile.errors[0]["first_free_stack"])[0] == "emptied"
+
+
 def test_a_small_quarantine_lets_the_oldest_go(recorder, invalid):
     seen = recorder.record(invalid, "threads", options=["--quarantine", "64K"])
     assert seen.status == 0 and seen.profile.errors == []

@@ -62,6 +62,19 @@ static void again()
         to_free(q);
 }
 
+/* The same when realloc to size 0 was the first release. */
+static void emptied()
+{
+        char *p = (char *)by_malloc(48), *q;
+        if (realloc(p, 0))
+                return;
+        q = (char *)by_malloc(48);
+        strcpy(q, "innocent");
+        second(p);
+        tell("%s\n", q);
+        to_free(q);
+}
+
 /* The old pointer of a realloc that moved. */
 static void stale()
 {
@@ -269,6 +282,8 @@ int main(int argc, char **argv)
                 offset(atoi(more), argc > 3 ? argv[3] : "free");
         else if (!strcmp(which, "again"))
                 again();
+        else if (!strcmp(which, "emptied"))
+                emptied();
         else if (!strcmp(which, "stale"))
                 stale();
         else if (!strcmp(which, "all"))
