@@ -278,7 +278,12 @@ int cmd_attend(int argc, char **argv)
                 return message_usage("record", "attend is what LD_PRELOAD=libseep.so starts by itself; did you mean 'seep record'?");
         raise_limits();
         tool = is_tool(a.pid);
-        status = tool ? 0 : take_options(&a);
+        if (config_is_raised()) {
+                message("the program runs with raised rights, which are not for whoever starts it to use");
+                status = ERR_EXIT_CANNOT_TRACE;
+        } else {
+                status = tool ? 0 : take_options(&a);
+        }
         if (status)
                 message("nothing is recorded");
         if (status || tool || is_not_followed(&a))

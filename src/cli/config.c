@@ -3,8 +3,9 @@
  * config.c -- options that stand nowhere on the command line: configuration files and SEEP_OPTIONS.
  *
  * Room:   outside, cli/ only.
- * Keeps:  ./.seeprc may be a stranger's trap: it is read only when it is the user's own or root's, and nobody else can write to it.
- *         Each line is parsed alone first, so that a mistake is told with its place.
+ * Keeps:  ./.seeprc may be a stranger's trap, as it comes with a cloned directory: it is read only when it is the user's own or root's
+ *         and nobody else can write to it, and only what is listed here as harmless may stand in it.  With raised rights the caller's
+ *         files and environment are a stranger's too.  Each line is parsed alone first, so that a mistake is told with its place.
  */
 #include "cli/config.h"
 
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,7 +31,34 @@ struct config {
         char **words; /* found so far; ended by NULL */
         int count;
         struct str places; /* where they came from: "FILE:3, FILE:8" */
+        bool project;      /* what is being read is the file of a project, not of the user */
 };
+
+/* What may stand in a project's file, whatever the command: it changes what is seen and how it is shown, and nothing is written, sent, run
+ * or opened for it but rules to leave things out.  An option that is not here is refused, new ones too. */
+static const char *const config_harmless[] = {
+        /* views and forms */
+        "abs", "all", "all-frames", "batch", "blocks", "callers", "color", "csv", "depth-merge", "errors", "flat", "gen-suppressions",
+        "group-by", "growth", "inverted", "json", "lifetimes", "limit", "long", "memlog", "memtraq", "mmleak", "modules", "no-header",
+        "no-pager", "no-summary", "quiet", "resources", "retained", "schema", "sizes", "sort", "stacks", "summary", "symbols", "threads",
+        "threshold", "timeline", "totals", "tree", "verbose",
+        /* what is looked at */
+        "at", "cost", "exclude", "exclude-module", "hide", "include", "interval", "module", "new", "process", "range", "show",
+        "site", "thread",
+        /* what counts as a leak, and how much is too much */
+        "allow-unseen", "max-allocs", "max-bad-frees", "max-leaked", "max-leaks", "max-live", "max-peak", "no-alloc-in",
+        "no-builtin-suppressions", "no-idioms", "no-leak-scan", "suppressions", "unaligned",
+        /* what is recorded */
+        "depth", "duration", "follow", "free-stacks", "no-cxx", "no-mmap", "sample", "start-off", "track-fds",
+};
+
+static bool config_allows(const struct config *c, const struct option_entry *option)
+{
+        for (size_t i = 0; i < sizeof config_harmless / sizeof *config_harmless; i++)
+                if (option->name && strcmp(option->name, config_harmless[i]) == 0)
+                        return true;
+        return !c->project;
+}
 
 /* Are WORDS (the command's name first) options of the command and nothing else? */
 static bool config_check(const struct config *c, char **words, int count, const char *place)
@@ -41,10 +70,15 @@ static bool config_check(const struct config *c, char **words, int count, const 
         memcpy(copy, words, (size_t)count * sizeof *copy);
         option_start(&parser, c->command->name, c->command->options, count, copy);
         parser.with_config = true;
-        while ((which = option_next(&parser)) >= 0 && !option_is_config(&parser, which))
+        while ((which = option_next(&parser)) >= 0 && !option_is_config(&parser, which) &&
+               config_allows(c, &c->command->options[which]))
                 ;
         if (which == OPTION_WRONG)
                 message("that is in %s", place);
+        else if (which >= 0 && !option_is_config(&parser, which))
+                message("%s: --%s is refused in a project's file, which may be a stranger's: only what changes how things are selected "
+                        "and shown may stand there. Put it into ~/.config/seep/config, or say --config ./.seeprc if you trust that file",
+                        place, c->command->options[which].name);
         else if (which >= 0)
                 message("%s: --config is for the command line: a configuration has no parts in other files", place);
         else if (parser.first_operand < count)
@@ -143,6 +177,12 @@ static const char *config_objection(const struct stat *st)
         return NULL;
 }
 
+/* Programs with raised rights (setuid, file capabilities) are started by somebody who must not say what is done with these rights. */
+bool config_is_raised(void)
+{
+        return getauxval(AT_SECURE) || getuid() != geteuid() || getgid() != getegid();
+}
+
 /* A file that is not there is no mistake, nor is a home that belongs to somebody else (HOME stayed at a change of user); one
  * that cannot be used is told and left out. */
 static bool config_take_file(struct config *c, const char *path, bool careful)
@@ -189,6 +229,16 @@ static bool config_take_user_file(struct config *c)
         return ok;
 }
 
+static bool config_take_project_file(struct config *c)
+{
+        bool ok;
+
+        c->project = true;
+        ok = config_take_file(c, "./.seeprc", true);
+        c->project = false;
+        return ok;
+}
+
 static bool config_take_environment(struct config *c)
 {
         const char *options = getenv("SEEP_OPTIONS");
@@ -197,6 +247,10 @@ static bool config_take_environment(struct config *c)
 
         if (!options || c->command->run != cmd_record)
                 return true;
+        if (config_is_raised()) {
+                message("SEEP_OPTIONS is left out: seep runs with raised rights");
+                return true;
+        }
         str_format(&line, "record %s", options);
         ok = config_take(c, str_get(&line), "SEEP_OPTIONS");
         str_free(&line);
@@ -244,9 +298,11 @@ static bool config_take_files(struct config *c, char **line)
         const char **files = config_named(c->command, line);
         bool ok = files != NULL;
 
-        if (ok && !files[0])
-                ok = config_take_file(c, SEEP_SYSCONFDIR "/seep/config", false) && config_take_user_file(c) &&
-                     config_take_file(c, "./.seeprc", true);
+        if (ok && !files[0]) {
+                ok = config_take_file(c, SEEP_SYSCONFDIR "/seep/config", false);
+                if (!config_is_raised())
+                        ok = ok && config_take_user_file(c) && config_take_project_file(c);
+        }
         for (int i = 0; ok && files[i]; i++)
                 ok = config_take_named(c, files[i]);
         free(files);

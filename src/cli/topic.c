@@ -473,7 +473,14 @@ static const char config_text[] =
         "They are read in this order, then SEEP_OPTIONS (for record), then the command\n"
         "line; what comes later wins. A .seeprc that belongs to another user or that\n"
         "others can write to is left out, with a note. --config FILE takes the options\n"
-        "of FILE in place of all these files; it may be repeated.\n";
+        "of FILE in place of all these files; it may be repeated.\n"
+        "\n"
+        "A .seeprc may come with a directory that somebody else made. So it may hold only\n"
+        "options that change how things are selected and shown, what counts as a leak,\n"
+        "and what is recorded (depth, follow, sample and so on); all others (output,\n"
+        "force, push, user, sysroot, ...) are refused there. --config ./.seeprc says\n"
+        "that you trust it. With raised rights (setuid, file capabilities) seep takes\n"
+        "neither the user's files nor SEEP_OPTIONS.\n";
 
 #define TOPIC_ENTRY(name, purpose) { #name, purpose, name##_text },
 

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Options of configuration files: which files, which order, and what is refused."""
 import os
+import re
+import shutil
 import subprocess
 import tempfile
+from pathlib import Path
 
 import harness
 import pytest
@@ -47,13 +50,15 @@ def test_each_place_wins_over_the_ones_before_it(home, here):
     user_file(home, "record -o user.seep\n")
     assert seep(home, here, "echo", "hi").stdout == "hi\n"
     assert recordings(here) == ["user.seep"]
-    local_file(here, "record -o local.seep")
-    assert seep(home, here, "record", "echo", "hi").returncode == 0
-    assert recordings(here) == ["local.seep", "user.seep"]
+    user_file(home, "record -o user.seep\nreport --color=always\n")
+    assert "\x1b[" in seep(home, here, "report").stdout
+    local_file(here, "report --color=never")
+    assert "\x1b[" not in seep(home, here, "report").stdout
+    assert "\x1b[" in seep(home, here, "report", "--color=always").stdout
     environment = {"SEEP_OPTIONS": "-o environment.seep"}
     assert seep(home, here, "echo", "hi", env=environment).returncode == 0
     assert seep(home, here, "-o", "line.seep", "echo", "hi", env=environment).returncode == 0
-    assert recordings(here) == ["environment.seep", "line.seep", "local.seep", "user.seep"]
+    assert recordings(here) == ["environment.seep", "line.seep", "user.seep"]
 
 
 def test_the_directory_of_the_user_file_can_be_chosen(home, here, tmp_path):
@@ -138,6 +143,114 @@ def test_the_home_of_somebody_else_is_not_asked(home):
     assert done.returncode == 0 and (done.stdout, done.stderr) == ("hi\n", "")
 
 
+# Every option of every command that may stand in the file of a project.  What is new is refused until somebody adds it here and there.
+HARMLESS = set("""
+    abs all all-frames batch blocks callers color csv depth-merge errors flat gen-suppressions group-by growth inverted json lifetimes limit
+    long memlog memtraq mmleak modules no-header no-pager no-summary quiet resources retained schema sizes sort stacks summary symbols
+    threads threshold timeline totals tree verbose
+    at cost exclude exclude-module hide include interval module new process range show site thread
+    allow-unseen max-allocs max-bad-frees max-leaked max-leaks max-live max-peak no-alloc-in no-builtin-suppressions no-idioms
+    no-leak-scan suppressions unaligned
+    depth duration follow free-stacks no-cxx no-mmap sample start-off track-fds
+    """.split())
+
+COMMANDS = "record report html top leaks why diff snapshot check export sql events info symbolize".split()
+
+
+def options_of(command):
+    """Name and a value that will do, of each option in its help."""
+    text = subprocess.run([harness.SEEP, "help", command], capture_output=True, text=True, timeout=harness.DEADLINE, check=True).stdout
+    for found in re.finditer(r"^  (?:-.,|   ) --([a-z-]+)(\[=\w+\]| [A-Z]\S*)?", text, re.M):
+        yield found[1], "" if not found[2] or found[2][0] == "[" else "=1"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_project_s_file_holds_only_what_is_shown_and_selected(home, here, command):
+    names = list(options_of(command))
+    assert len(names) > 2
+    for name, value in names:
+        if name in HARMLESS or name == "config":
+            continue
+        local_file(here, f"{command} --{name}{value}")
+        done = seep(home, here, command, *(["echo", "hi"] if command == "record" else []))
+        told = [line for line in done.stderr.splitlines() if f"--{name}" in line]
+        assert (done.returncode, done.stdout) == (2, ""), name
+        assert told and ("refused" in told[0] or " is " in told[0]), name  # or a value that is wrong before that
+        assert "./.seeprc:1" in done.stderr
+    assert os.listdir(here) == [".seeprc"]
+
+
+def test_a_project_s_file_writes_over_nothing(home, here):
+    victim = home / ".bashrc"
+    victim.write_text("mine\n")
+    assert seep(home, here, "-o", "x.seep", "echo", "hi").returncode == 0
+    for line in (f"report --memlog -f -o {victim}", f"report --memlog -fo{victim}", f"report --memlog --forc --outp={victim}"):
+        local_file(here, line)
+        done = seep(home, here, "report", "x.seep")
+        assert done.returncode == 2 and "refused in a project's file" in done.stderr and "./.seeprc:1: " in done.stderr
+        assert victim.read_text() == "mine\n"
+    assert seep(home, here, "report", "x.seep", "--config", "./.seeprc").returncode == 0
+    assert victim.read_text() != "mine\n", "a file that the user names is trusted"
+
+
+def test_what_a_project_s_file_may_hold_works(home, here):
+    local_file(here, "record --depth 3 --follow=all --no-summary\nreport --flat -n 1 -x ^x --no-pager -q\nleaks --all-frames --json\n"
+                     "check --max-leaks 0\ntop --batch 1 --interval 1ms\n")
+    done = seep(home, here, "-o", "x.seep", "echo", "hi")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "hi\n", "")
+    assert seep(home, here, "report", "x.seep").returncode == 0
+    assert seep(home, here, "leaks", "x.seep").stdout.startswith("{")
+
+
+@pytest.fixture
+def shared():
+    """A directory where everybody can go, and set-user-id works."""
+    with tempfile.TemporaryDirectory() as made:
+        os.chmod(made, 0o777)
+        if os.geteuid() != 0 or os.statvfs(made).f_flag & os.ST_NOSUID:
+            pytest.skip("only root can give its rights away, and not on this file system")
+        yield Path(made)
+
+
+def as_stranger(shared, *words, env):
+    become = ["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups"]
+    if subprocess.run([*become, "true"], capture_output=True).returncode:
+        pytest.skip("nobody else can be become here")
+    return subprocess.run([*become, *words], cwd=shared, env=harness.clean_environment({"HOME": str(shared), **env}),
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=harness.DEADLINE)
+
+
+def test_a_tool_with_raised_rights_takes_no_options_of_others(shared):
+    tool = shared / "seep"
+    shutil.copy(harness.SEEP, tool)
+    tool.chmod(0o4755)
+    (shared / ".config" / "seep").mkdir(parents=True)
+    user_file(shared, "record --nonsense\n")
+    os.chown(shared / ".config" / "seep" / "config", 12345, 12345)
+    local_file(shared, "record --nonsense\n")
+    done = as_stranger(shared, tool, "record", "-o", "x.seep", "nowhere", env={"SEEP_OPTIONS": "-f -o /nowhere/else"})
+    assert "SEEP_OPTIONS is left out: seep runs with raised rights" in done.stderr
+    assert "nonsense" not in done.stderr and done.returncode == 127
+
+
+def test_a_program_with_raised_rights_is_not_recorded_for_others(shared):
+    """The library comes in where neither LD_PRELOAD nor the user brought it: linked to the program."""
+    (shared / "p.c").write_text("#include <stdlib.h>\n#include <stdio.h>\n"
+                                "int main(void) { char *p = malloc(10); printf(\"%d\\n\", p != 0); free(p); return 0; }\n")
+    agent = harness.BUILD / "src" / "agent" / "libseep.so"
+    subprocess.run(["cc", "-o", "p", "p.c", "-Wl,--no-as-needed", agent, f"-Wl,-rpath,{agent.parent}"], cwd=shared, check=True,
+                   timeout=harness.DEADLINE)
+    own = shared / "own"
+    own.mkdir()
+    assert subprocess.run([shared / "p"], cwd=own, timeout=harness.DEADLINE, capture_output=True,
+                          env=harness.clean_environment({"SEEP_OPTIONS": f"-o {own}/x.seep"})).stdout == b"1\n"
+    harness.wait_until(lambda: (own / "x.seep").exists(), "the recording")
+    (shared / "p").chmod(0o4755)
+    done = as_stranger(shared, shared / "p", env={"SEEP_OPTIONS": f"-f -o {shared}/trap.seep"})
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
+    assert sorted(os.listdir(shared)) == ["own", "p", "p.c"]
+
+
 def test_a_local_file_that_leads_elsewhere_is_left_out(home, here):
     (home / "rc").write_text("record -o trap.seep\n")
     (here / ".seeprc").symlink_to(home / "rc")
@@ -154,7 +267,7 @@ def test_a_local_file_that_is_no_file_is_left_out(home, here):
 
 def test_a_named_file_takes_the_place_of_the_others(home, here, tmp_path):
     user_file(home, "record -o user.seep\n")
-    local_file(here, "record --no-summary -o local.seep")
+    local_file(here, "record -v")
     one, two = tmp_path / "one", tmp_path / "two"
     one.write_text("record -o one.seep --no-summary\nreport --json\n")
     two.write_text("record -o two.seep\n")
