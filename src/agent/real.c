@@ -228,27 +228,46 @@ void real_find(void)
         }
 }
 
-static bool comes_before_ours(const char *name)
+bool real_is_bypassed(void)
 {
         for (const struct link_map *map = real_list(); map && map->l_ld != _DYNAMIC; map = map->l_next) {
                 struct real_object o;
 
                 real_object(map, &o);
-                if (real_in_object(&o, name))
+                if (real_in_object(&o, "malloc"))
                         return true;
         }
         return false;
 }
 
-bool real_is_bypassed(void)
+/* Whose operators hand out what malloc gave: an allocator's, and the run-time library's (libstdc++; libc++, which may have them apart). */
+static bool has_plain_operators(const struct real_object *o)
 {
-        return comes_before_ours("malloc");
+        return real_in_object(o, "malloc") || real_in_object(o, "__cxa_throw") || real_in_object(o, "_ZSt17__throw_bad_allocv");
+}
+
+static bool is_own_operator(const char *name)
+{
+        bool behind = false;
+
+        for (const struct link_map *map = real_list(); map; map = map->l_next) {
+                struct real_object o;
+
+                if (map->l_ld == _DYNAMIC) {
+                        behind = true;
+                        continue;
+                }
+                real_object(map, &o);
+                if (real_in_object(&o, name))
+                        return !behind || !has_plain_operators(&o);
+        }
+        return false;
 }
 
 bool real_has_own_operators(void)
 {
         for (size_t i = 0; i < REAL_NAMES; i++)
-                if (bytes_after(real_names[i].symbol, "_Z") && comes_before_ours(real_names[i].symbol))
+                if (bytes_after(real_names[i].symbol, "_Z") && is_own_operator(real_names[i].symbol))
                         return true;
         return false;
 }

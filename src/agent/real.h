@@ -34,8 +34,8 @@ void real_find(void);
 /* Whether the program has a malloc of its own that comes before ours: then no hook will ever be called for it. */
 bool real_is_bypassed(void);
 
-/* Whether the program has an operator new or delete of its own that comes before ours.  The library's other forms call it, so that
- * new and delete of one block may go through us, or past us, each on its own. */
+/* Whether the program has an operator new or delete of its own.  In front of ours, new and delete of one block may go through us or
+ * past us, each on its own, because the library's other forms call it.  Behind ours, in a library, it may hand out what malloc did not give. */
 bool real_has_own_operators(void);
 
 /* Whether malloc is glibc's own. */

@@ -206,9 +206,14 @@ def test_the_paths_of_the_caller_are_those_of_dlopen(compiler, recorder, tmp_pat
 
 @pytest.mark.parametrize("front", [0, 16])
 @pytest.mark.parametrize("guarded", [(), GUARDED])
-def test_operators_of_the_program_are_not_mixed_with_ours(compiler, recorder, front, guarded):
+@pytest.mark.parametrize("where", ["program", "library"])
+def test_operators_of_the_program_are_not_mixed_with_ours(compiler, recorder, front, guarded, where):
     """The library's sized delete calls the program's plain one: what we see of it must be of one kind."""
-    seen = recorder.record(compiler.build("own_operators.cpp"), front, options=guarded)
+    flags, libs = PLAIN, []
+    if where == "library":
+        operators = compiler.library("own_operators.cpp", cc="g++", flags=(*PLAIN, "-DLIBRARY"), name="liboperators.so")
+        flags, libs = (*PLAIN, "-DPROGRAM"), [str(operators), f"-Wl,-rpath,{operators.parent}"]
+    seen = recorder.record(compiler.build("own_operators.cpp", flags=flags, libs=libs), front, options=guarded)
     assert (seen.status, seen.stdout) == (0, b"0\n")
     assert seen.profile.errors == [] and leaks(seen.profile)["definite"] == 0
     assert "had not seen" not in " ".join(seen.profile.json["warnings"])

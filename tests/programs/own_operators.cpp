@@ -3,7 +3,8 @@
  * own_operators.cpp -- a correct program with operators new and delete of its own, the plain ones only: all other forms are the
  * library's, and call these.
  *
- * Room:   tests only.  argv[1]: so many bytes are in front of each block.
+ * Room:   tests only.  argv[1]: so many bytes are in front of each block.  With -DLIBRARY only the operators, with -DPROGRAM only
+ *         the rest.
  */
 #include <cstdio>
 #include <cstdlib>
@@ -11,8 +12,12 @@
 #include <new>
 #include <vector>
 
-static std::size_t front;
-static long live;
+#ifdef PROGRAM
+extern std::size_t front;
+extern long live;
+#else
+std::size_t front;
+long live;
 
 void *operator new(std::size_t size)
 {
@@ -32,6 +37,9 @@ void operator delete(void *p) noexcept
         std::free(static_cast<char *>(p) - front);
 }
 
+#endif
+
+#ifndef LIBRARY
 struct thing {
         int numbers[5];
         ~thing() { numbers[0] = 1; }
@@ -52,3 +60,4 @@ int main(int, char **argv)
         }
         std::printf("%ld\n", live - before);
 }
+#endif
