@@ -3,7 +3,9 @@
  * cache.c -- names found earlier, on disk, one file per build id.
  *
  * Room:   outside.
- * Keeps:  what a module with all its debug information says is final, its build id stands for it.  Without, better names
+ * Keeps:  what a module with all its debug information says is final, its build id stands for it, as long as the files that had that
+ *         id then are as they were: an id can be chosen (--build-id=0x...), and objcopy keeps it.  A file that is gone, or that is
+ *         another build by now, says nothing against the names of the old one.  Without debug information, better names
  *         may turn up any day (a debug package installed): the file then also holds a fingerprint of the places where
  *         they would be, and is used only while nothing changed there.  Directories and servers that the user named
  *         are asked again each time.
@@ -22,6 +24,7 @@
 #include "base/heap.h"
 #include "base/io.h"
 #include "base/str.h"
+#include "symbol/binary.h"
 #include "symbol/places.h"
 
 enum { CACHE_FILES = 512 }; /* kept; some ten to some thousand kilobytes each */
@@ -35,12 +38,14 @@ struct cache_head {
         uint32_t entry_count, frame_count, text_bytes;
         uint32_t build_id_bytes;
         uint8_t build_id[20];
+        uint64_t own_facts, source_facts; /* of the recorded path, and of the file that names came from: cache_mix_file() */
+        uint32_t source, unused;          /* path of that file: an offset of text; 0: none */
 };
 
-_Static_assert(sizeof(struct cache_head) == 64, "entries follow aligned");
+_Static_assert(sizeof(struct cache_head) % 8 == 0, "entries follow aligned");
 
 /* To be counted up whenever names are written in another way (symbol/demangle.c). */
-static const char cache_magic[8] = "SEEPSYM5";
+static const char cache_magic[8] = "SEEPSYM6";
 
 static uint64_t cache_mix(uint64_t hash, const void *bytes, size_t count)
 {
@@ -60,12 +65,14 @@ static uint64_t cache_mix(uint64_t hash, const void *bytes, size_t count)
 static uint64_t cache_mix_file(uint64_t hash, const char *path)
 {
         struct stat st;
-        uint64_t facts[3] = { 0 };
+        uint64_t facts[5] = { 0 };
 
         if (stat(path, &st) == 0) {
                 facts[0] = (uint64_t)st.st_mtim.tv_sec;
                 facts[1] = (uint64_t)st.st_mtim.tv_nsec;
                 facts[2] = (uint64_t)st.st_size;
+                facts[3] = (uint64_t)st.st_ctim.tv_sec; /* nobody can set it back */
+                facts[4] = (uint64_t)st.st_ctim.tv_nsec;
         }
         return cache_mix(hash, facts, sizeof facts);
 }
@@ -99,9 +106,32 @@ static uint64_t cache_fingerprint(const struct profile_module *recorded)
         return hash;
 }
 
-/* Whether C, which does not know everything, is as good as a new search. */
+static uint64_t cache_facts(const char *path)
+{
+        return cache_mix_file(1, path);
+}
+
+/* Whether PATH is the file that had these FACTS, or none that has to do with RECORDED any more. */
+static bool cache_same_file(const char *path, uint64_t facts, const struct profile_module *recorded)
+{
+        return cache_facts(path) == facts || binary_examine(path, recorded) < BINARY_NAMES;
+}
+
+/* The path of the file that names came from; "" none. */
+static const char *cache_source(const struct cache_head *h)
+{
+        const struct cache_entry *entries = (const void *)(h + 1);
+        const struct cache_frame *frames = (const void *)(entries + h->entry_count);
+
+        return (const char *)(frames + h->frame_count) + h->source;
+}
+
+/* Whether H, where it does not know everything, is as good as a new search. */
 static bool cache_suffices(const struct cache_head *h, const struct profile_module *recorded, const struct search *s)
 {
+        if (!cache_same_file(recorded->path, h->own_facts, recorded) ||
+            (h->source && !cache_same_file(cache_source(h), h->source_facts, recorded)))
+                return false;
         if (h->final)
                 return true;
         return !s->options.sysroot && !s->options.debug_path_count && !s->fetch &&
@@ -143,7 +173,7 @@ static bool cache_valid(const struct cache_head *h, size_t bytes, const struct p
                 return false;
         frames = (const void *)(entries + h->entry_count);
         text = (const char *)(frames + h->frame_count);
-        if (h->text_bytes == 0 || text[h->text_bytes - 1] != 0 || h->build_id_bytes != recorded->build_id_bytes)
+        if (h->text_bytes == 0 || h->source >= h->text_bytes || text[h->text_bytes - 1] != 0 || h->build_id_bytes != recorded->build_id_bytes)
                 return false;
         if (memcmp(h->build_id, recorded->build_id, h->build_id_bytes) != 0)
                 return false;
@@ -347,6 +377,20 @@ static void draft_assemble(const struct cache_draft *d, struct cache_head *h, st
         memcpy(out->data, h, sizeof *h);
 }
 
+/* Fresh answers come from the file of Q; without one the old ones are all there is. */
+static void draft_source(struct cache_draft *d, const struct cache *c, const char *file, struct cache_head *h)
+{
+        const struct cache_head *old = c->map;
+
+        if (file) {
+                h->source = draft_text(d, file);
+                h->source_facts = cache_facts(file);
+        } else if (old && old->source) {
+                h->source = draft_text(d, cache_source(old));
+                h->source_facts = old->source_facts;
+        }
+}
+
 static void cache_make_directory(const char *path)
 {
         struct str part = { 0 };
@@ -435,6 +479,8 @@ void cache_save(const struct cache *c, const struct profile_module *recorded, co
         str_char(&d.text, 0); /* offset 0 means unknown */
         memcpy(head.build_id, recorded->build_id, recorded->build_id_bytes);
         head.fingerprint = cache_fingerprint(recorded);
+        head.own_facts = cache_facts(recorded->path);
+        draft_source(&d, c, q->file, &head);
         for (uint32_t j = 0; j < c->entry_count; j++) {
                 for (; i < count && answers[i].address < c->entries[j].address; i++)
                         draft_answer(&d, &answers[i]);

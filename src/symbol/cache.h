@@ -48,10 +48,11 @@ struct cache_answer {
         uint32_t count;
 };
 
-/* How good the answers are. */
+/* How good the answers are, and where they are from. */
 struct cache_quality {
         bool has_lines;
-        bool lacking; /* a part of the debug information was not found */
+        bool lacking;     /* a part of the debug information was not found */
+        const char *file; /* NULL: none was found */
 };
 
 /* Write ANSWERS together with what C holds already.  ANSWERS are sorted by address and not in C. */

@@ -84,20 +84,18 @@ static Dwfl_Module *module_report_vdso(Dwfl *dwfl, const struct profile_module *
         return module_report_file(dwfl, "[vdso]", "[vdso]", fd);
 }
 
-static Dwfl_Module *module_report(Dwfl *dwfl, const struct profile_module *recorded, struct search *s)
+static Dwfl_Module *module_report(struct module *m, const struct profile_module *recorded, struct search *s)
 {
         Dwfl_Module *found = NULL;
-        char *path = NULL;
 
         if (!recorded->path || !recorded->path[0] || (recorded->flags & LEDGER_MODULE_ANONYMOUS))
                 return NULL;
-        dwfl_report_begin(dwfl);
+        dwfl_report_begin(m->dwfl);
         if (strcmp(recorded->path, "[vdso]") == 0)
-                found = module_report_vdso(dwfl, recorded);
-        else if (search_find(s, recorded, &path) >= BINARY_NAMES)
-                found = module_report_file(dwfl, recorded->path, path, binary_open(path));
-        dwfl_report_end(dwfl, NULL, NULL);
-        free(path);
+                found = module_report_vdso(m->dwfl, recorded);
+        else if (search_find(s, recorded, &m->path) >= BINARY_NAMES)
+                found = module_report_file(m->dwfl, recorded->path, m->path, binary_open(m->path));
+        dwfl_report_end(m->dwfl, NULL, NULL);
         return found;
 }
 
@@ -157,7 +155,7 @@ void module_open(struct module *m, const struct profile_module *recorded, struct
         *m = (struct module){ 0 };
         elf_version(EV_CURRENT);
         m->dwfl = dwfl_begin(&module_callbacks);
-        m->dwfl_module = m->dwfl ? module_report(m->dwfl, recorded, s) : NULL;
+        m->dwfl_module = m->dwfl ? module_report(m, recorded, s) : NULL;
         if (!m->dwfl_module) {
                 module_close(m);
                 return;
@@ -179,6 +177,7 @@ void module_close(struct module *m)
 {
         debug_free(m->debug);
         splits_free(m->splits);
+        free(m->path);
         table_free(&m->table);
         if (m->dwfl)
                 dwfl_end(m->dwfl);

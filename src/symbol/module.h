@@ -20,6 +20,7 @@
 struct module {
         Dwfl *dwfl; /* NULL: not found */
         Dwfl_Module *dwfl_module;
+        char *path; /* of the file; NULL: not found, or none on disk */
         Dwarf *supplement; /* the file with what dwz moved out; NULL none */
         int supplement_fd; /* of that */
         struct table table;

@@ -485,7 +485,7 @@ static void symbols_save_module(struct symbols *s, uint32_t index)
         }
         qsort(fresh, count, sizeof *fresh, answer_compare);
         cache_save(&m->cache, &s->profile->modules[index], &s->search,
-                   &(struct cache_quality){ m->file.debug != NULL, module_lacking(&m->file) }, fresh, count);
+                   &(struct cache_quality){ m->file.debug != NULL, module_lacking(&m->file), m->file.path }, fresh, count);
         free(fresh);
 }
 

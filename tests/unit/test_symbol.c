@@ -391,6 +391,24 @@ TEST(answers_are_kept_by_build_id_and_damage_is_harmless)
         free_truth(&t);
 }
 
+/* Whoever makes a file chooses its build id, and tools that edit one keep it: names are from the file that is there. */
+TEST(answers_of_a_file_that_changed_under_its_build_id_are_not_used)
+{
+        static const struct symbol_options cached = { .no_debuginfod = true };
+        struct truth t;
+
+        is_equal(shell("rm -rf %s%s", "seep", ""), 0);
+        build("same", "-g");
+        read_truth(&t, "same");
+        check_inlined(&t, &cached);
+        is_equal(shell("objcopy --strip-debug --redefine-sym outer=other %s %s.new && "
+                       "touch -r same same.new && mv -f same.new same", "same", "same"), 0);
+        check_name(&t, &cached, 2, "other:0");
+        check_name(&t, &cached, 2, "other:0"); /* from the cache again */
+        is_equal(shell("rm %s%s", "same", ""), 0);
+        free_truth(&t);
+}
+
 TEST(the_cache_does_not_grow_for_ever)
 {
         static const struct symbol_options cached = { .no_debuginfod = true };
@@ -479,6 +497,7 @@ TAP_MAIN(make_directory, inlined_frames_come_innermost_first_with_the_lines_of_t
          clang_writes_no_aranges_and_is_understood, separate_debug_files_are_found_by_link_and_by_build_id,
          a_stripped_program_has_the_names_it_exports_and_no_others, names_are_read_from_a_packed_symbol_table,
          a_program_that_was_rebuilt_is_not_used, a_sysroot_comes_before_this_machine,
-         answers_are_kept_by_build_id_and_damage_is_harmless, the_cache_does_not_grow_for_ever,
+         answers_are_kept_by_build_id_and_damage_is_harmless,
+         answers_of_a_file_that_changed_under_its_build_id_are_not_used, the_cache_does_not_grow_for_ever,
          a_debug_file_that_appears_later_is_seen_through_the_cache, the_vdso_has_names,
          a_node_without_a_module_has_one_nameless_frame, remove_directory)
