@@ -364,7 +364,7 @@ static const char snapshots_text[] =
         "A snapshot is a named moment of a run whose state is kept. It is taken by\n"
         "\n"
         "  seep snapshot PID [LABEL]          from another terminal\n"
-        "  kill -USR1 PID                     by a signal (seep help signal)\n"
+        "  kill -USR1 PID                     with --signal=USR1 (seep help signal)\n"
         "  SEEP_SNAPSHOT(\"label\")             by the program itself (seep help tags)\n"
         "  seep --snapshot-every 10s PROGRAM  by the clock\n"
         "  seep --snapshot-at-rss 2G PROGRAM  when so much is resident (once), or\n"
