@@ -208,6 +208,8 @@ static void note_unrecorded(struct thread *t, void *address, size_t size)
 
         if (b && LEDGER_BLOCK_LIVE(*b))
                 record_missed(t, b, (uint64_t)address);
+        if (b && size)
+                agent.head->unrecorded = 1;
         if (b)
                 shadow_write(b, (uint64_t)address, size < LEDGER_SIZE_MAX ? size : LEDGER_SIZE_MAX, 0, LEDGER_KIND_NONE, 0, 0);
 }

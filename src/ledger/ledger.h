@@ -216,6 +216,7 @@ struct ledger_head {
         uint64_t quarantine_blocks, quarantine_bytes; /* in it now */
         uint64_t held_back;       /* wrong releases that were not passed on (--keep-going) */
         uint32_t omit;            /* record --omit, in STRINGS; 0 none */
+        uint32_t unrecorded;      /* 1: there may be blocks that the program has and that are not recorded */
 
         /* A thread wants a search for leaks, and waits for it.  One at a time: whoever sets scan_holder. */
         uint32_t scan_asked;  /* raised with each request ... */

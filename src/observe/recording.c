@@ -461,12 +461,14 @@ static void serve_scans(struct recording *r)
         struct scanner_order order = scan_order(r);
         uint64_t now_ms = elapsed_ms(r, clock_now_ns());
         bool idle = !r->scanner.worker;
+        struct err e = { 0 };
 
         view_tick(&r->view, now_ms); /* which the search has its moment from */
         scanner_start(&r->scanner, &order);
         if (!idle || !r->scanner.worker || !PROFILE_SCAN_IS_LAST(r->scanner.when))
                 return;
         scanner_over(&r->scanner, now_ms);
+        view_refresh(&r->view, &e); /* an earlier copy of the head will do */
         resident_look(&r->resident, (struct keepers_process){ r->pid, &r->view }, now_ms); /* it waits, with all that it has */
 }
 

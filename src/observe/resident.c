@@ -16,6 +16,7 @@
 #include "base/io.h"
 #include "base/str.h"
 #include "observe/process.h"
+#include "observe/shadow.h"
 
 static void free_mappings(struct profile_mapping *mappings, uint32_t count)
 {
@@ -102,6 +103,38 @@ uint32_t resident_parse(const char *text, struct profile_mapping **out)
         return count;
 }
 
+/* ---- blocks that are not recorded ---- */
+
+struct unrecorded {
+        struct profile_mapping *at, *end; /* sorted; blocks come nearly so */
+        struct profile_mapping *first;
+};
+
+static void add_unrecorded(void *context, const struct ledger_block *b, uint64_t address)
+{
+        struct unrecorded *u = context;
+
+        if (LEDGER_BLOCK_SITE(*b) || !LEDGER_BLOCK_SIZE(*b))
+                return;
+        if (u->at > u->first && address < u->at[-1].end)
+                u->at = u->first;
+        while (u->at < u->end && u->at->end <= address)
+                u->at++;
+        if (u->at == u->end || address < u->at->start)
+                return;
+        u->at->unrecorded_blocks++;
+        u->at->unrecorded_bytes += LEDGER_BLOCK_SIZE(*b);
+}
+
+/* What nobody recorded is not free for that. */
+static void find_unrecorded(const struct view *v, struct profile_mapping *mappings, uint32_t count)
+{
+        struct unrecorded u = { .at = mappings, .first = mappings, .end = mappings + count };
+
+        if (v && v->head.unrecorded)
+                shadow_walk(v, &(struct shadow_visitor){ .context = &u, .take = add_unrecorded });
+}
+
 void resident_look(struct resident *r, struct keepers_process of, uint64_t now_ms)
 {
         uint64_t begin_ns = clock_now_ns(), took_ms;
@@ -118,6 +151,7 @@ void resident_look(struct resident *r, struct keepers_process of, uint64_t now_m
                 r->count = count;
                 r->ms = now_ms;
                 keepers_find(&r->keepers, of, mappings, count);
+                find_unrecorded(of.view, mappings, count);
         }
         str_free(&text);
         took_ms = (clock_now_ns() - begin_ns) * RESIDENT_SHARE / 1000000u;

@@ -94,12 +94,16 @@ static void add_heap(struct mapping_walk *w, const struct profile_mapping *m, co
 {
         uint64_t held = k->live_bytes < k->bytes ? k->live_bytes : k->bytes, spare = k->bytes - held;
         uint64_t headers = k->headers_bytes < spare ? k->headers_bytes : spare;
-        uint64_t free = spare - headers > k->rest_bytes ? spare - headers - k->rest_bytes : 0;
+        uint64_t others = k->rest_bytes + k->unrecorded_bytes;
+        uint64_t free = spare - headers > others ? spare - headers - others : 0;
 
         if (k->blocks || k->live_bytes)
                 ADD_ROW(w, "heap", kept_name(w, "blocks in", k->keeper), m->start, held, k->used_bytes, k->blocks);
         if (headers)
                 ADD_ROW(w, "allocator overhead", kept_name(w, "headers and rounding in", k->keeper), 0, headers, k->overhead_bytes, 0);
+        if (k->unrecorded_bytes)
+                ADD_ROW(w, "other", kept_name(w, "blocks that are not recorded, in", k->keeper), m->start, k->unrecorded_bytes,
+                        k->unrecorded_bytes, 0);
         if (k->free_bytes || free)
                 ADD_ROW(w, "allocator free", kept_name(w, "free in", k->keeper), m->start, free, k->free_bytes, 0);
 }

@@ -247,6 +247,8 @@ static const struct format_column mappings_columns[] = {
         PLAIN(profile_mapping, offset),
         PLAIN(profile_mapping, device),
         PLAIN(profile_mapping, inode),
+        PLAIN(profile_mapping, unrecorded_blocks),
+        PLAIN(profile_mapping, unrecorded_bytes),
 };
 
 #define GROWN(array, member, record, counter, size, list, late)                                         \
@@ -280,7 +282,7 @@ const struct format_table format_tables[FORMAT_ARRAY_COUNT] = {
         TABLE(FRAMES, frames, struct profile_frame, frame_count, FORMAT_PIECE, frames_columns),
         TABLE(HOLDS, holds, struct profile_hold, hold_count, FORMAT_PIECE, holds_columns),
         TABLE(POINTERS, pointers, struct profile_pointer, pointer_count, FORMAT_PIECE, pointers_columns),
-        GROWN(MAPPINGS, mappings, struct profile_mapping, mapping_count, FORMAT_TEXT_PIECE, mappings_columns, 3),
+        GROWN(MAPPINGS, mappings, struct profile_mapping, mapping_count, FORMAT_TEXT_PIECE, mappings_columns, 5),
 };
 
 /* The list of arrays gives the section numbers; they must run in step with the enum. */

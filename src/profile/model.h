@@ -187,6 +187,7 @@ struct profile_mapping {
         char *name;               /* a path, "[heap]", "[stack]", ...; "" none */
         uint64_t offset;          /* where it begins in the file */
         uint64_t device, inode;   /* as in modules */
+        uint64_t unrecorded_blocks, unrecorded_bytes; /* live blocks in it that are not recorded: got while off, or left out */
 };
 
 #define PROFILE_MAPPING_READ 1u

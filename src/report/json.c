@@ -567,6 +567,8 @@ static void json_kept(const struct residence_part *part, struct str *out)
         json_field(out, ", \"", "live_blocks", part->blocks);
         json_field(out, ", \"", "live_bytes", part->live_bytes);
         json_field(out, ", \"", "overhead_bytes", part->overhead_bytes);
+        if (part->unrecorded_bytes)
+                json_field(out, ", \"", "unrecorded_bytes", part->unrecorded_bytes);
         json_field(out, ", \"", "free_bytes", part->free_bytes);
         if (part->guessed)
                 str_text(out, ", \"whole_page_bytes\": null");

@@ -65,6 +65,7 @@ static uint64_t taken_by(uint32_t keeper, uint64_t size)
 struct content {
         uint64_t blocks, bytes, taken;
         uint64_t whole; /* pages between blocks */
+        uint64_t unrecorded; /* bytes that blocks take which are in no list */
         bool chunks; /* each block begins where one with a mapping of its own does */
 };
 
@@ -97,6 +98,9 @@ static struct content look_into(struct residence *r, const struct profile_mappin
                         end = b->address + taken;
         }
         c.whole += whole_pages(end, m->end);
+        if (m->unrecorded_blocks)
+                c.unrecorded = m->unrecorded_blocks *
+                               taken_by(keeper, m->unrecorded_bytes / m->unrecorded_blocks);
         return c;
 }
 
@@ -107,7 +111,7 @@ static void share_out(struct residence *r, const struct residence_part *part, st
         double before = (double)r->unknown_before / all,
                after = before + (double)part->rss_bytes / all;
 
-        *c = (struct content){ 0 };
+        *c = (struct content){ .unrecorded = c->unrecorded };
         before = before < 1 ? before : 1;
         after = after < 1 ? after : 1;
         if (part->keeper == PROFILE_KEEPER_CHUNK) {
@@ -304,6 +308,8 @@ static void divide(struct residence_part *out, const struct content *c)
         out->used_bytes = least(c->bytes, out->rss_bytes);
         out->overhead_bytes = least(out->headers_bytes, out->rss_bytes - out->used_bytes);
         out->free_bytes = out->rss_bytes - out->used_bytes - out->overhead_bytes;
+        out->unrecorded_bytes = least(c->unrecorded, out->free_bytes);
+        out->free_bytes -= out->unrecorded_bytes;
         if (out->keeper == PROFILE_KEEPER_CHUNK || !out->keeper) {
                 out->rest_bytes = out->free_bytes;
                 out->free_bytes = 0;
@@ -358,6 +364,7 @@ static void add_part(struct residence_part *to, const struct residence_part *par
         to->overhead_bytes += part->overhead_bytes;
         to->free_bytes += part->free_bytes;
         to->whole_bytes += part->whole_bytes;
+        to->unrecorded_bytes += part->unrecorded_bytes;
         to->rest_bytes += part->rest_bytes;
         to->headers_bytes += part->headers_bytes;
 }

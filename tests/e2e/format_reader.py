@@ -67,7 +67,7 @@ COLUMNS = {
     "holds": "at:delta from:delta32>roots to:delta32>blocks flags:plain32",
     "pointers": "from:delta32>blocks to:near32=from>blocks at:delta flags:plain32",
     "mappings": """start:delta end:near=start rss_bytes:plain anonymous_bytes:plain flags:plain32 name:text offset:plain?
-        device:plain? inode:plain?""",
+        device:plain? inode:plain? unrecorded_blocks:plain? unrecorded_bytes:plain?""",
 }
 
 

@@ -143,6 +143,16 @@ def test_without_omit_the_library_leaks_too(recorder, omit, library):
     assert leaks(recorder.record(omit, library, "leaks").profile)["definite"] == 3
 
 
+@pytest.mark.parametrize("options", [(), ("--no-leak-scan",)], ids=["searched", "not-searched"])
+def test_memory_of_blocks_left_out_is_not_free(recorder, omit, library, options):
+    seen = recorder.record(omit, library, "much", options=["--omit", NAME, *options])
+    assert b"malloc_trim" not in seen.stderr
+    if not options:  # then the process was looked at while it waited at its end
+        kept = seen.profile.json["resident"]["allocator"]
+        found = sum(k.get("unrecorded_bytes", 0) for k in kept)  # recorded blocks count as resident before them
+        assert 10000 * 2016 - seen.profile.totals["live_bytes"] <= found <= 10000 * 2016
+
+
 def test_a_limit_does_not_hold_for_what_is_left_out(recorder, omit, library):
     limit = ["--limit-heap", "1M", "--limit-action", "enomem"]
     seen = recorder.record(omit, library, "limited", options=limit)

@@ -144,7 +144,7 @@ static void dump_marks(const struct profile *p, struct str *out)
         ARRAY(jit, jit_count, profile_jit, NUMBER(start) NUMBER(bytes) TEXT(name))
         ARRAY(mappings, mapping_count, profile_mapping,
               NUMBER(start) NUMBER(end) NUMBER(rss_bytes) NUMBER(anonymous_bytes) NUMBER(flags) TEXT(name) NUMBER(offset)
-              NUMBER(device) NUMBER(inode))
+              NUMBER(device) NUMBER(inode) NUMBER(unrecorded_blocks) NUMBER(unrecorded_bytes))
         key(out, "types");
         str_char(out, '[');
         for (uint32_t i = 0; i < p->type_count; i++) {

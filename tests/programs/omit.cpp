@@ -248,10 +248,18 @@ static void limited(void)
         tell("new %s\n", ::operator new(4u << 20, std::nothrow) ? "memory" : "none");
 }
 
+static void much(void)
+{
+        for (int i = 0; i < 10000; i++)
+                memset(theirs(2000), 1, 2000);
+        tell_all();
+}
+
 int main(int argc, char **argv)
 {
         static const struct { const char *name; void (*run)(void); } all[] = {
                 { "numbers", numbers }, { "threads", threads }, { "forks", forks }, { "leaks", leaks }, { "limited", limited },
+                { "much", much },
         };
         if (argc < 3)
                 truth_die("omit: LIBRARY WHAT\n");

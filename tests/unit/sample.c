@@ -244,7 +244,7 @@ static void fill_handles(struct profile *p, uint64_t *r, uint32_t size)
         for (uint32_t i = 0; i < p->mapping_count; i++) {
                 start += below(r, 1ull << 40);
                 p->mappings[i] = (struct profile_mapping){ start, start + below(r, 1ull << 40), number(r), number(r), half(r), 0, text(r),
-                                                           ~start, start * 3, start * 5 };
+                                                           ~start, start * 3, start * 5, start * 7, start * 9 };
         }
 }
 

@@ -57,6 +57,28 @@ static struct residence_sums sums_of(struct profile *p)
         return s;
 }
 
+TEST(blocks_that_are_not_recorded_are_not_free)
+{
+        struct profile p = { 0 };
+        struct profile_mapping m = mapping(HEAP_AT, 40 * MIB, KEPT(HEAP), "[heap]");
+        struct residence_sums s;
+
+        put_mapping(&p, m);
+        put_block(&p, HEAP_AT + 16, 1000);
+        s = sums_of(&p);
+        is_true(residence_wasted(&s) != NULL);
+        p.mappings[0].unrecorded_blocks = 19000;
+        p.mappings[0].unrecorded_bytes = 19000 * 2000;
+        s = sums_of(&p);
+        is_equal(s.parts[PROFILE_KEEPER_HEAP].unrecorded_bytes, 19000 * 2016);
+        is_equal(s.free_bytes, 40 * MIB - 19000 * 2016 - 1008);
+        is_true(!residence_wasted(&s));
+        p.mappings[0].unrecorded_blocks = UINT64_MAX; /* of a damaged file */
+        s = sums_of(&p);
+        is_true(s.parts[PROFILE_KEEPER_HEAP].unrecorded_bytes <= 40 * MIB - 1008);
+        profile_free(&p);
+}
+
 TEST(what_is_resident_is_live_overhead_or_free)
 {
         struct profile p = { 0 };
@@ -206,7 +228,7 @@ TEST(the_advice_is_about_the_allocator_that_keeps_the_memory)
         advises(PROFILE_KEEPER_MIMALLOC, MIB, "MIMALLOC_PURGE_DELAY");
 }
 
-TAP_MAIN(what_is_resident_is_live_overhead_or_free,
+TAP_MAIN(blocks_that_are_not_recorded_are_not_free, what_is_resident_is_live_overhead_or_free,
          a_block_with_a_mapping_of_its_own_leaves_nothing_free,
          a_heap_that_nobody_could_read_is_known_by_its_place,
          memory_of_the_program_where_an_allocator_had_some_is_the_programs,
