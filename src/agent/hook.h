@@ -15,7 +15,8 @@
 #include "agent/stack.h"
 #include "agent/thread.h"
 
-#define HOOK(symbol) __asm__(symbol) __attribute__((visibility("default")))
+/* Protected: a program may have the same name, but what we call ourselves is ours (tests/lint/imports.py). */
+#define HOOK(symbol) __asm__(symbol) __attribute__((visibility("protected")))
 
 /* The rare ways in: first event of a thread, inside another hook, inside the agent (signal handler). */
 struct thread *hook_enter_slow(struct arch_state caller);

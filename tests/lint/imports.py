@@ -26,6 +26,17 @@ library = sys.argv[1]
 imported = {line.split()[-1] for line in tool("nm", "-D", "--undefined-only", library).splitlines()}
 known = allowed()
 dynamic = tool("readelf", "-dW", library).splitlines()
+defined = {line.split()[-1].split("@")[0] for line in tool("nm", "-D", "--defined-only", library).splitlines()}
+
+
+
+def bound_outside():
+    """Names of ours that the loader would look up: when the program has the same name, it would get our calls."""
+    for line in tool("readelf", "-rW", library).splitlines():
+        words = line.split()
+        if len(words) > 4 and words[2].startswith("R_") and words[4].split("@")[0] in defined:
+            yield f"{words[2]} {words[4]}"
+
 
 tap = Tap()
 tap.claim("every import is allowed", [f"{name} is imported, but not in imports.allow"
@@ -34,6 +45,7 @@ tap.claim("every allowed import is used", [f"{name} is in imports.allow, but not
                                            for name in sorted(set(known) - {i.split("@")[0] for i in imported})])
 tap.claim("every allowed import has a reason", [name for name, reason in known.items() if not reason])
 tap.claim("no import has a version", [name for name in sorted(imported) if "@" in name])
+tap.claim("what the agent defines is bound to itself", list(bound_outside()))
 tap.claim("no library is needed", [line.strip() for line in dynamic if "(NEEDED)" in line])
 tap.claim("no versions are needed", [line.strip() for line in dynamic if "(VERNEED)" in line])
 tap.claim("no text relocations", [line.strip() for line in dynamic if "TEXTREL" in line])
