@@ -42,11 +42,7 @@ static bool same(const struct ledger_error *e, const struct ledger_error *f)
 /* COUNT words at ADDRESS, wherever that points; false when there is no memory. */
 static bool read_words(uint64_t address, uint64_t *words, size_t count)
 {
-        struct {
-                uint64_t base, size;
-        } to = { (uint64_t)words, count * sizeof *words }, from = { address, count * sizeof *words };
-
-        return arch_syscall(SYS_process_vm_readv, agent.pid, (long)&to, 1, (long)&from, 1, 0) == (long)to.size;
+        return sys_peek(agent.pid, address, words, count * sizeof *words);
 }
 
 static bool is_chunk_size(uint64_t size)

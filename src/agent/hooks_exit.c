@@ -13,6 +13,7 @@
 #include "agent/hook.h"
 #include "agent/journal.h"
 #include "agent/real.h"
+#include "agent/region.h"
 #include "agent/scan.h"
 
 #include "agent/guest.h"
@@ -31,14 +32,25 @@ int hook_seccomp_load(void *filter) HOOK("seccomp_load");
                 attend_exit();                                                 \
         } while (0)
 
+/* The recording of the end has the stacks that are there. */
+#define LOOK()                                                                 \
+        do {                                                                   \
+                struct arch_state caller_;                                     \
+                                                                               \
+                ARCH_FRAME(caller_);                                           \
+                region_look_for(caller_, REGION_LOOK_ALL);                     \
+        } while (0)
+
 void hook_exit_now(int status)
 {
+        LOOK();
         LEAVE();
         REAL(exit_now_)(status);
 }
 
 void hook_exit_now_c(int status)
 {
+        LOOK();
         LEAVE();
         REAL(exit_now_c_)(status);
 }
@@ -113,6 +125,7 @@ __attribute__((destructor)) static void register_exit(void)
 {
         if (agent_on())
                 journal_look();
+        LOOK();
         if (!(agent.flags & (WIRE_F_ATTENDED | WIRE_F_LEAK_SCAN)))
                 return;
         if (!real.gnu_get_libc_version || !real.cxa_atexit || real.cxa_atexit(leave, NULL, NULL) != 0)

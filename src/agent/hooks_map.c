@@ -3,7 +3,8 @@
  * hooks_map.c -- mmap and its relatives, and the calls that change what code is mapped or who we are.
  *
  * Room:   inside; called by the program.
- * Keeps:  the C library's own mappings (malloc's arenas, thread stacks, libraries) do not come through here.
+ * Keeps:  the C library's own mappings (malloc's arenas, thread stacks, libraries) do not come through here; for stacks see
+ *         hooks_thread.c.
  */
 #include "agent/arena.h"
 #include "agent/fatal.h"

@@ -16,6 +16,7 @@ struct operation {
         uint64_t first, second, ticket; /* first, second: as APPLY means them */
         uint32_t site, thread, birth_ms;
         uint32_t used;
+        uint32_t flags; /* as APPLY means them */
         struct operation *next;
 };
 

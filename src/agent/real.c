@@ -44,6 +44,7 @@ static const struct {
         { "__cxa_at_quick_exit", offsetof(struct real, cxa_at_quick_exit) },
         { "fileno", offsetof(struct real, fileno_) },
         { "dirfd", offsetof(struct real, dirfd_) },
+        { "pthread_attr_getstack", offsetof(struct real, attr_getstack) },
         { "gnu_get_libc_version", offsetof(struct real, gnu_get_libc_version) },
 };
 

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct real {
 #define X(name, symbol, result, parameters) result(*name) parameters;
@@ -23,6 +24,7 @@ struct real {
         int (*cxa_at_quick_exit)(void (*)(void *), void *);
         int (*fileno_)(void *);
         int (*dirfd_)(void *);
+        int (*attr_getstack)(const void *, uint64_t *, uint64_t *);
         const char *(*gnu_get_libc_version)(void);
 };
 

@@ -10,6 +10,7 @@
 
 #include "agent/arena.h"
 #include "agent/bytes.h"
+#include "agent/hook.h"
 #include "agent/journal.h"
 #include "agent/omit.h"
 #include "agent/peak.h"
@@ -17,6 +18,10 @@
 #include "agent/sys.h"
 
 #include "agent/guest.h"
+
+#define REGION_STEPS 64u /* regions passed over per stack that is looked at */
+
+static bool any_stacks;
 
 static struct ledger_region *regions(void)
 {
@@ -102,11 +107,24 @@ static void apply_remove(struct thread *t, const struct operation *o)
                 at = regions()[at].ticket < o->ticket ? cut_region(t, at, o) : at + 1;
 }
 
+/* The kernel gave [O->first, O->second) anew: stacks that were there are gone. */
+static void cut_stacks(struct thread *t, const struct operation *o)
+{
+        uint32_t at = region_at(o->first);
+
+        while (at < agent.head->region_count && regions()[at].start < o->second) {
+                bool gone = regions()[at].flags & LEDGER_REGION_STACK && regions()[at].ticket < o->ticket;
+
+                at = gone ? cut_region(t, at, o) : at + 1;
+        }
+}
+
 static void apply_add(struct thread *t, const struct operation *o)
 {
-        struct ledger_region r = { o->first, o->second, o->ticket, o->site, o->birth_ms, o->thread, 0 };
+        struct ledger_region r = { o->first, o->second, o->ticket, o->site, o->birth_ms, o->thread, o->flags };
         struct ledger_counter *c = thread_counter(t, o->site);
 
+        cut_stacks(t, o);
         if (!c || !region_insert(region_at(o->first), &r))
                 return;
         peak_before_free(c);
@@ -114,30 +132,115 @@ static void apply_add(struct thread *t, const struct operation *o)
         c->alloc_bytes += o->second - o->first;
 }
 
+static bool is_gone(const struct ledger_region *r)
+{
+        return !descriptor_is_there(&(struct descriptor_stack){ r->start, r->end - LEDGER_REGION_UNUSED(r->flags) });
+}
+
+/* Forget region AT if it is unmapped.  Asked twice: whoever maps something there after the event has his own behind it.  Returns the index
+ * to go on with. */
+static uint32_t drop_gone(struct thread *t, uint32_t at)
+{
+        struct ledger_region *r = &regions()[at];
+        const struct operation whole = { .first = r->start, .second = r->end };
+
+        if (!is_gone(r))
+                return at + 1;
+        journal_put(t, LEDGER_EVENT_UNMAP, 0, 0, r->start, r->end - r->start);
+        if (is_gone(r))
+                return cut_region(t, at, &whole);
+        journal_put(t, LEDGER_EVENT_UNMAP_FAILED, 0, 0, 0, 0);
+        return at + 1;
+}
+
+/* Look at O->first stacks, from where the last look ended. */
+static void apply_look(struct thread *t, const struct operation *o)
+{
+        static uint64_t from;
+        uint32_t at = region_at(from), steps = agent.head->region_count;
+        uint64_t looks = o->first;
+
+        if (looks < REGION_LOOK_ALL && steps > looks * REGION_STEPS)
+                steps = (uint32_t)looks * REGION_STEPS;
+        for (; steps && looks && agent.head->region_count; steps--) {
+                if (at >= agent.head->region_count)
+                        at = 0;
+                from = regions()[at].end;
+                if (!(regions()[at].flags & LEDGER_REGION_STACK)) {
+                        at++;
+                        continue;
+                }
+                at = drop_gone(t, at);
+                looks--;
+        }
+}
+
 static uint64_t page_up(uint64_t size)
 {
         return (size + SYS_PAGE - 1) & ~(SYS_PAGE - 1);
 }
 
-bool region_add(struct thread *t, uint64_t start, uint64_t size, uint32_t kind, struct arch_state caller)
+/* An operation for BYTES that CALLER got; NULL: they are not recorded. */
+static struct operation *operation_at(struct thread *t, uint32_t kind, uint64_t bytes, struct arch_state caller)
 {
-        bool off = agent.special & SPECIAL_OFF, omitted = !off && omit_caller(caller.pc);
-        struct operation *o = off || omitted ? NULL : queue_new_at(t, kind, caller);
-
-        if (omitted) {
+        if (agent.special & SPECIAL_OFF) {
+                t->last = 0;
+                return NULL;
+        }
+        if (omit_caller(caller.pc)) {
                 t->slot->omitted_maps++;
-                t->slot->omitted_map_bytes += page_up(size);
-                return false;
+                t->slot->omitted_map_bytes += bytes;
+                return NULL;
         }
         t->last = 0;
+        return queue_new_at(t, kind, caller);
+}
+
+bool region_add(struct thread *t, uint64_t start, uint64_t size, uint32_t kind, struct arch_state caller)
+{
+        struct operation *o = operation_at(t, kind, page_up(size), caller);
+
         if (!o)
                 return false;
         o->apply = apply_add;
+        o->flags = 0;
         o->first = start;
         o->second = start + page_up(size);
         journal_put(t, LEDGER_EVENT_MAP, kind, o->site, start, page_up(size));
         queue_submit(t, o);
         return true;
+}
+
+void region_add_stack(struct thread *t, const struct descriptor_stack *stack, uint64_t ticket, struct arch_state caller)
+{
+        uint64_t bytes = page_up(stack->end) - stack->start;
+        struct operation *o;
+
+        region_remove(t, stack->start, bytes, ticket);
+        o = operation_at(t, LEDGER_KIND_MMAP, bytes, caller);
+        if (!o) {
+                region_leaves(t, stack->start, bytes); /* the log: what was there is gone */
+                return;
+        }
+        any_stacks = true;
+        o->apply = apply_add;
+        o->first = stack->start;
+        o->second = stack->start + bytes;
+        o->flags = LEDGER_REGION_STACK | (uint32_t)(o->second - stack->end) << 12;
+        journal_put(t, LEDGER_EVENT_MAP, LEDGER_KIND_MMAP, o->site, o->first, bytes);
+        queue_submit(t, o);
+}
+
+void region_look(struct thread *t, uint32_t looks)
+{
+        struct operation *o = any_stacks && !agent.sandboxed ? queue_new() : NULL;
+
+        if (!o)
+                return;
+        o->apply = apply_look;
+        o->first = looks;
+        o->ticket = queue_ticket();
+        queue_submit(t, o);
 }
 
 void region_remove(struct thread *t, uint64_t start, uint64_t size, uint64_t ticket)
@@ -152,6 +255,17 @@ void region_remove(struct thread *t, uint64_t start, uint64_t size, uint64_t tic
         o->second = start + page_up(size);
         o->ticket = ticket;
         queue_submit(t, o);
+}
+
+void region_look_for(struct arch_state caller, uint32_t looks)
+{
+        struct thread *t = any_stacks ? hook_enter(caller) : NULL;
+
+        if (!t)
+                return;
+        hook_work(t);
+        region_look(t, looks);
+        hook_leave(t);
 }
 
 uint64_t region_leaves(struct thread *t, uint64_t start, uint64_t size)

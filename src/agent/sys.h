@@ -77,6 +77,14 @@ static inline long sys_advise(void *at, size_t size, int advice)
         return sys_call3(SYS_madvise, (long)at, (long)size, advice);
 }
 
+/* BYTES of memory of the process PID, ourselves, from wherever AT points; false when there is none. */
+static inline bool sys_peek(uint32_t pid, uint64_t at, void *to, uint64_t bytes)
+{
+        uint64_t local[2] = { (uint64_t)to, bytes }, remote[2] = { at, bytes };
+
+        return arch_syscall(SYS_process_vm_readv, pid, (long)local, 1, (long)remote, 1, 0) == (long)bytes;
+}
+
 static inline uint32_t sys_pid(void)
 {
         return (uint32_t)sys_call3(SYS_getpid, 0, 0, 0);

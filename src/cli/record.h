@@ -37,7 +37,7 @@
           "child processes: none, exec (those that run a program) or all (exec)", "none|exec|all")              \
         X(RECORD_DURATION, "duration", 0, "TIME", "stop recording after TIME; the program goes on")             \
         X(RECORD_START_OFF, "start-off", 0, NULL, "record nothing before the program calls SEEP_ENABLE()")      \
-        X(RECORD_NO_MMAP, "no-mmap", 0, NULL, "do not record mmap, munmap and mremap")                          \
+        X(RECORD_NO_MMAP, "no-mmap", 0, NULL, "do not record mmap, munmap, mremap and stacks of threads")       \
         X(RECORD_NO_CXX, "no-cxx", 0, NULL, "see new and delete as the malloc and free that they call")         \
         RECORD_OMIT_OPTION(X, RECORD)                                                                           \
         X(RECORD_TRACK_FDS, "track-fds", 0, NULL, "record file descriptors too: open, socket, dup, close, ...") \

@@ -71,6 +71,7 @@ static void put_regions(struct sqlite_parts *m)
                 rows_number(&m->rows, m->sel->leaders[r->site]);
                 rows_some(&m->rows, r->thread);
                 rows_number(&m->rows, r->birth_ms);
+                rows_number(&m->rows, r->stack);
                 rows_next(&m->rows);
         }
         rows_end(&m->rows);

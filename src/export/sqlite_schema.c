@@ -34,7 +34,7 @@ const char sqlite_tables[] =
         " thread INTEGER REFERENCES thread, birth_ms INTEGER, class TEXT, head INTEGER REFERENCES block, is_new INTEGER, suppressed INTEGER,"
         " content BLOB);"
         "CREATE TABLE region(id INTEGER PRIMARY KEY, start INTEGER, stop INTEGER, site INTEGER REFERENCES site,"
-        " thread INTEGER REFERENCES thread, birth_ms INTEGER);"
+        " thread INTEGER REFERENCES thread, birth_ms INTEGER, stack INTEGER);"
         "CREATE TABLE mapping(id INTEGER PRIMARY KEY, start INTEGER, stop INTEGER, rss_bytes INTEGER, anonymous_bytes INTEGER, permissions TEXT,"
         " name TEXT, kind TEXT, live_blocks INTEGER, live_bytes INTEGER, overhead_bytes INTEGER, free_bytes INTEGER,"
         " whole_page_bytes INTEGER);"

@@ -19,7 +19,7 @@
  *   SHADOW   chunks of struct ledger_block, one entry per 32 bytes of address space
  *   THREADS  struct ledger_thread[]   everyone who ever allocated; thread 0 is "unknown"
  *   MODULES  struct ledger_module[]   every object ever mapped
- *   REGIONS  struct ledger_region[]   what mmap gave, sorted by address
+ *   REGIONS  struct ledger_region[]   what mmap gave, and stacks of threads; sorted by address
  *   ERRORS   struct ledger_error[]    releases that went wrong
  *   STRINGS  NUL-terminated paths and names; offset 0 is ""
  *   MARKS    struct ledger_mark[]     tags, snapshots and other named moments, in order
@@ -392,8 +392,11 @@ struct ledger_region {
         uint32_t site;
         uint32_t birth_ms;
         uint32_t thread;
-        uint32_t reserved;
+        uint32_t flags; /* LEDGER_REGION_* */
 };
+
+#define LEDGER_REGION_STACK 1u /* of a thread; mapped, and some day unmapped, by the C library */
+#define LEDGER_REGION_UNUSED(flags) ((flags) >> 12) /* of a stack: bytes of its last page that are not in it */
 
 /* In each thread.  WAITING: it is in a call that goes on with the time that is left when it fails with EINTR and INTERRUPTED was set by us. */
 struct ledger_wait {

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/mappings.h"
+#include "attach/procfs.h"
 #include "base/heap.h"
 #include "observe/blocks.h"
 #include "observe/counters.h"
@@ -204,9 +206,60 @@ static void read_regions(const struct view *v, const uint32_t *site_map, uint32_
                         .site = site,
                         .thread = raw[i].thread < p->thread_count ? raw[i].thread : 0,
                         .birth_ms = raw[i].birth_ms,
+                        .stack = (raw[i].flags & LEDGER_REGION_STACK) != 0,
                 };
         }
         free(raw);
+}
+
+/* ---- stacks of threads ---- */
+
+static bool has_stacks(const struct profile *p)
+{
+        for (uint32_t i = 0; i < p->region_count; i++)
+                if (p->regions[i].stack)
+                        return true;
+        return false;
+}
+
+static bool is_mapped(const struct mappings *maps, const struct profile_region *r)
+{
+        const struct mapping *low = mappings_find(maps, r->start), *high = mappings_find(maps, r->end - 1);
+
+        return low && high && low->writable && high->writable;
+}
+
+static void count_gone(struct profile_site *s, uint64_t bytes)
+{
+        s->live_blocks -= s->live_blocks != 0;
+        s->live_bytes -= s->live_bytes < bytes ? s->live_bytes : bytes;
+        s->frees += s->frees < s->allocs;
+}
+
+/* The C library unmaps stacks unseen, and the agent finds out when the next thread is made or joined.  Who looks in between sees what the kernel
+ * has. */
+static void drop_gone_stacks(uint32_t pid, struct profile *p)
+{
+        struct str text = { 0 };
+        struct mappings maps;
+        uint32_t left = 0;
+
+        if (!has_stacks(p) || !procfs_text((pid_t)pid, (pid_t)pid, "maps", &text)) {
+                str_free(&text);
+                return;
+        }
+        mappings_parse(&maps, str_get(&text));
+        for (uint32_t i = 0; i < p->region_count; i++) {
+                struct profile_region r = p->regions[i];
+
+                if (!maps.count || !r.stack || is_mapped(&maps, &r))
+                        p->regions[left++] = r;
+                else
+                        count_gone(&p->sites[r.site], r.end - r.start);
+        }
+        p->region_count = left;
+        mappings_free(&maps);
+        str_free(&text);
 }
 
 /* ---- errors ---- */
@@ -383,6 +436,8 @@ static uint64_t read_things(const struct collect_input *in, const uint32_t *site
 
         add_live_to_threads(p);
         read_regions(in->view, site_map, site_count, p);
+        if (in->pid && !in->ended)
+                drop_gone_stacks(in->pid, p);
         resources_handles(in->view, site_map, site_count, p);
         marks_deaths(in->view, site_map, site_count, p);
         return senseless;

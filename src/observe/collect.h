@@ -26,6 +26,7 @@ struct collect_input {
         struct slices *slices;       /* moved into the profile; may be NULL */
         const struct collect_name *names; /* by thread of the ledger */
         uint32_t name_count;
+        uint32_t pid;     /* of the process, while it runs; 0 it does not, or is out of reach */
         uint32_t depth;   /* innermost frames to keep, 0 all */
         struct events_ids *ids; /* for an event log: filled; NULL: there is none */
         bool ended;       /* the process is gone: the sums must agree, and are checked */

@@ -260,6 +260,7 @@ static void fill_profile(struct recording *r, const struct recording_end *end, e
                 .slices = &r->slices,
                 .names = r->names,
                 .name_count = r->name_count,
+                .pid = r->pid,
                 .depth = r->plan->depth,
                 .ended = end->end != PROFILE_END_UNKNOWN,
                 .ids = r->journal && purpose == FOR_GOOD ? &r->ids : NULL,

@@ -236,6 +236,8 @@ static void put_regions(struct work *w)
         for (uint32_t i = 0; i < p->region_count; i++) {
                 const struct profile_region *r = &p->regions[i];
 
+                if (r->stack) /* as far as a thread uses it: put_stacks() */
+                        continue;
                 if (is_allocators(w, r) || is_bookkeeping(w, r))
                         segments_erase(&w->segments, r->start, r->end);
                 else

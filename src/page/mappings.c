@@ -53,11 +53,11 @@ static void add_row(struct mapping_walk *w, const char *class, const char *name,
 #define ADD_ROW(w, class, name, address, bytes, rss, blocks) \
         add_row(w, class, name, (const int64_t[4]){ (int64_t)(address), (int64_t)(bytes), (int64_t)(rss), (int64_t)(blocks) })
 
-/* The thread whose stack is in M; NULL none. */
-static const struct profile_root *stack_in(const struct profile *p, const struct profile_mapping *m)
+/* The thread whose stack is in [START, END); NULL none. */
+static const struct profile_root *stack_in(const struct profile *p, uint64_t start, uint64_t end)
 {
         for (uint32_t i = 0; i < p->root_count; i++)
-                if (p->roots[i].kind == PROFILE_ROOT_STACK && p->roots[i].start >= m->start && p->roots[i].start < m->end)
+                if (p->roots[i].kind == PROFILE_ROOT_STACK && p->roots[i].start >= start && p->roots[i].start < end)
                         return &p->roots[i];
         return NULL;
 }
@@ -108,10 +108,23 @@ static void add_heap(struct mapping_walk *w, const struct profile_mapping *m, co
                 ADD_ROW(w, "allocator free", kept_name(w, "free in", k->keeper), m->start, free, k->free_bytes, 0);
 }
 
+static const char *class_of(const struct profile_region *region)
+{
+        return region->stack ? "stack" : "mmap";
+}
+
+static void name_region(struct mapping_walk *w, const struct profile_region *region)
+{
+        str_clear(&w->name);
+        if (region->stack)
+                str_text(&w->name, "a thread made by ");
+        maker_write(w->g->p, maker_of(w->g->p, w->g->s, region->site), 0, &w->name);
+}
+
 /* Memory from no file, with a name of the kernel's ("[heap]") or none. */
 static void add_anonymous(struct mapping_walk *w, const struct profile_mapping *m, const struct mapping_content *c)
 {
-        const struct profile_root *stack = stack_in(w->g->p, m);
+        const struct profile_root *stack = stack_in(w->g->p, m->start, m->end);
         uint64_t bytes = m->end - m->start, rss = m->rss_bytes;
 
         if (stack || strcmp(m->name, "[stack]") == 0) {
@@ -126,9 +139,8 @@ static void add_anonymous(struct mapping_walk *w, const struct profile_mapping *
         if (!rss && c->part.keeper)
                 return;
         if (c->region) {
-                str_clear(&w->name);
-                maker_write(w->g->p, maker_of(w->g->p, w->g->s, c->region->site), 0, &w->name);
-                ADD_ROW(w, "mmap", str_get(&w->name), m->start, bytes, rss, c->part.keeper ? 0 : c->part.blocks);
+                name_region(w, c->region);
+                ADD_ROW(w, class_of(c->region), str_get(&w->name), m->start, bytes, rss, c->part.keeper ? 0 : c->part.blocks);
         } else {
                 ADD_ROW(w, "other", m->name[0] ? m->name : "anonymous memory", m->start, bytes, rss, 0);
         }
@@ -160,9 +172,12 @@ static void add_known(struct mapping_walk *w)
         if (p->totals.live_blocks)
                 ADD_ROW(w, "heap", "blocks that the program asked for", 0, p->totals.live_bytes, GRID_NONE, p->totals.live_blocks);
         for (uint32_t i = 0; i < p->region_count; i++) {
-                str_clear(&w->name);
-                maker_write(p, maker_of(p, w->g->s, p->regions[i].site), 0, &w->name);
-                ADD_ROW(w, "mmap", str_get(&w->name), p->regions[i].start, p->regions[i].end - p->regions[i].start, GRID_NONE, 0);
+                const struct profile_region *r = &p->regions[i];
+
+                if (r->stack && stack_in(p, r->start, r->end))
+                        continue; /* named by its thread, below */
+                name_region(w, r);
+                ADD_ROW(w, class_of(r), str_get(&w->name), r->start, r->end - r->start, GRID_NONE, 0);
         }
         for (uint32_t i = 0; i < p->root_count; i++)
                 if (p->roots[i].kind == PROFILE_ROOT_STACK) {

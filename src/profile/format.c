@@ -113,6 +113,7 @@ static const struct format_column regions_columns[] = {
         REFER(profile_region, site, PLAIN, SITES),
         REFER(profile_region, thread, PLAIN, THREADS),
         DELTA(profile_region, birth_ms),
+        PLAIN(profile_region, stack),
 };
 
 static const struct format_column symbols_columns[] = {
@@ -266,7 +267,7 @@ const struct format_table format_tables[FORMAT_ARRAY_COUNT] = {
         GROWN(ERRORS, errors, struct profile_error, error_count, FORMAT_PIECE, errors_columns, 4),
         TABLE(SLICES, slices, struct profile_slice, slice_count, FORMAT_PIECE, slices_columns),
         TABLE(CHANGES, changes, struct profile_change, change_count, FORMAT_PIECE, changes_columns),
-        TABLE(REGIONS, regions, struct profile_region, region_count, FORMAT_PIECE, regions_columns),
+        GROWN(REGIONS, regions, struct profile_region, region_count, FORMAT_PIECE, regions_columns, 1),
         TABLE(SYMBOLS, symbols, struct profile_symbol, symbol_count, FORMAT_TEXT_PIECE, symbols_columns),
         TABLE(SHARES, shares, struct profile_share, share_count, FORMAT_PIECE, shares_columns),
         TABLE(BLOCKS, blocks, struct profile_block, block_count, FORMAT_PIECE, blocks_columns),

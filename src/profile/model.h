@@ -175,6 +175,7 @@ struct profile_region {
         uint64_t start, end;
         uint32_t site, thread;
         uint64_t birth_ms;
+        uint64_t stack; /* 1: of a thread, mapped by the C library; SITE made the thread */
 };
 
 /* A mapping of the process as it was at totals.mappings_ms: where resident memory is.  Sorted by start. */

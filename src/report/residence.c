@@ -165,7 +165,8 @@ static bool is_allocators(const struct residence *r, const struct profile_region
                p->nodes[node].pc < r->serves_to;
 }
 
-/* The keeper of mapping I, before its blocks are known. */
+/* The keeper of mapping I, before its blocks are known.  Beside the stack of a thread, in the same
+ * mapping, may be anything of the C library's. */
 static uint32_t keeper_of(const struct residence *r, uint32_t i,
                           const struct profile_region *region)
 {
@@ -173,6 +174,8 @@ static uint32_t keeper_of(const struct residence *r, uint32_t i,
         uint32_t keeper = PROFILE_MAPPING_KEEPER(m->flags);
         bool has = r->block < r->p->block_count && r->p->blocks[r->block].address < m->end;
 
+        if (region && region->stack)
+                region = NULL;
         if (!is_anonymous(m))
                 return PROFILE_KEEPER_NONE;
         if (keeper >= PROFILE_KEEPER_COUNT)

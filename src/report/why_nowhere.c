@@ -32,7 +32,7 @@ static bool tell_region(const struct profile *p, struct symbols *s, uint64_t add
 {
         for (uint32_t i = 0; i < p->region_count; i++)
                 if (address >= p->regions[i].start && address < p->regions[i].end) {
-                        str_text(out, "it is in memory mapped by ");
+                        str_text(out, p->regions[i].stack ? "it is in the stack of a thread made by " : "it is in memory mapped by ");
                         maker_write(p, maker_of(p, s, p->regions[i].site), 0, out);
                         return true;
                 }

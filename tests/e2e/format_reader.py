@@ -47,7 +47,7 @@ COLUMNS = {
     "slices": """ms:delta live_bytes:delta live_blocks:delta allocs:delta alloc_bytes:delta frees:delta
         rss_bytes:delta change_first:delta32 change_count:plain32""",
     "changes": "site:delta32>sites live_bytes:last live_blocks:last allocs:last alloc_bytes:last",
-    "regions": "start:delta end:near=start site:plain32>sites thread:plain32>threads birth_ms:delta",
+    "regions": "start:delta end:near=start site:plain32>sites thread:plain32>threads birth_ms:delta stack:plain?",
     "symbols": "module:delta32>modules inline_depth:plain32 address:delta function:text file:text line:plain32",
     "shares": """site:delta32>sites thread:plain32>threads allocs:plain alloc_bytes:plain frees:near=allocs
         free_bytes:near=alloc_bytes temporary:plain""",

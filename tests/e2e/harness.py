@@ -75,7 +75,7 @@ class Truth:
         self.total, self.sites, self.kinds, self.facts = None, {}, {}, {}
         self.stacks, self.mismatches, self.children = [], [], []
         self.moments, self.since, self.held, self._now = {}, {}, [], {}
-        self.leaks, self.graph = {}, []
+        self.leaks, self.graph, self.mapped = {}, [], []
         self.paths, self.types = {}, {}
         for line in text.splitlines():
             word, *rest = line.split()
@@ -125,6 +125,9 @@ class Truth:
 
     def _stack(self, rest):
         self.stacks.append((int(rest[0]), rest[1:]))
+
+    def _mapped(self, rest):
+        self.mapped.append((int(rest[0]), int(rest[1])))
 
     def _caller(self, rest):
         self.facts["caller " + rest[0]] = int(rest[1])

@@ -195,7 +195,7 @@ static void fill_blocks(struct profile *p, uint64_t *r, uint32_t size)
 
                 p->regions[i] = (struct profile_region){ start, start + (number(r) >> 1),
                                                          (uint32_t)below(r, p->site_count),
-                                                         (uint32_t)below(r, p->thread_count), number(r) };
+                                                         (uint32_t)below(r, p->thread_count), number(r), below(r, 2) };
         }
         p->error_count = (uint32_t)below(r, size);
         p->errors = heap_zero(p->error_count, sizeof *p->errors);

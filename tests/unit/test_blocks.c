@@ -28,7 +28,7 @@ static void forge_blocks(struct profile *p)
         forge_block(p, 0x1000, 4, FORGE_SITE_TINY, 1, 1000);
         forge_block(p, 0x2000, 600, FORGE_SITE_PARSE, 2, 8500);
         p->regions = heap_zero(1, sizeof *p->regions);
-        p->regions[0] = (struct profile_region){ 0x7000, 0x8000, FORGE_SITE_MMAP, 1, 0 };
+        p->regions[0] = (struct profile_region){ 0x7000, 0x8000, FORGE_SITE_MMAP, 1, 0, 0 };
         p->region_count = 1;
 }
 

@@ -3,6 +3,7 @@
  * test_collect.c -- from ledger to profile: forged ledgers with known contents.
  */
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +18,16 @@ static void collect_depth(const struct specimen *f, uint32_t depth, struct profi
 {
         struct view v = specimen_view(f);
         struct collect_input in = { .view = &v, .depth = depth, .ended = true };
+
+        collect(&in, p);
+        view_close(&v);
+}
+
+/* As somebody who looks at the process PID while it runs. */
+static void collect_running(const struct specimen *f, uint32_t pid, struct profile *p)
+{
+        struct view v = specimen_view(f);
+        struct collect_input in = { .view = &v, .pid = pid };
 
         collect(&in, p);
         view_close(&v);
@@ -276,6 +287,46 @@ static struct profile_totals peak_with(struct peak_case k)
         profile_free(&p);
         specimen_close(&f);
         return totals;
+}
+
+/* The agent has not seen yet that the C library unmapped the second and the third: the one is gone, in the place of the other is code. */
+TEST(stacks_of_threads_that_are_gone_are_no_regions_of_a_running_process)
+{
+        const uint64_t page = 4096;
+        char *stack = mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        uint64_t start = (uint64_t)stack, code = (uint64_t)&collect / page * page;
+        struct specimen f;
+        struct profile p;
+        struct ledger_region *r;
+        struct ledger_counter *c;
+
+        specimen_open(&f);
+        specimen_slot(&f, 0);
+        c = specimen_counter(&f, 0, specimen_site(&f, specimen_node(&f, 0, 0x100), LEDGER_KIND_MMAP));
+        c->allocs = 4;
+        c->alloc_bytes = 8 * page;
+        r = specimen_part(&f, LEDGER_REGIONS);
+        r[0] = (struct ledger_region){ .start = start, .end = start + 4 * page, .site = 1, .flags = LEDGER_REGION_STACK };
+        r[1] = (struct ledger_region){ .start = page, .end = 2 * page, .site = 1, .flags = LEDGER_REGION_STACK };
+        r[2] = (struct ledger_region){ .start = code, .end = code + page, .site = 1, .flags = LEDGER_REGION_STACK };
+        r[3] = (struct ledger_region){ .start = 2 * page, .end = 4 * page, .site = 1 };
+        f.head->region_count = 4;
+        collect_running(&f, (uint32_t)getpid(), &p);
+        is_equal(p.region_count, 2);
+        is_equal(p.regions[0].start, start);
+        is_equal(p.regions[0].stack, 1);
+        is_equal(p.regions[1].stack, 0);
+        is_equal(p.totals.mmap_live_bytes, 6 * page);
+        is_equal(p.sites[1].live_bytes, 6 * page);
+        is_equal(p.sites[1].live_blocks, 2);
+        is_equal(p.sites[1].frees, 2);
+        profile_free(&p);
+        collect_all(&f, &p); /* of one that has ended the kernel knows nothing */
+        is_equal(p.region_count, 4);
+        is_equal(p.sites[1].live_blocks, 4);
+        profile_free(&p);
+        specimen_close(&f);
+        munmap(stack, 4 * page);
 }
 
 TEST(the_peak_is_what_sites_saved_or_what_they_still_are)
@@ -577,7 +628,8 @@ TEST(what_the_agent_did_not_see_is_a_warning)
 TAP_MAIN(nodes_met_twice_become_one_and_so_do_their_sites, one_stack_with_two_kinds_is_two_sites, a_random_tree_keeps_every_stack,
          the_tree_of_one_thread_is_taken_as_it_is, a_depth_keeps_the_innermost_frames,
          stacks_without_an_outer_end_stay_marked, a_block_freed_by_another_thread_leaves_nothing,
-         mmap_is_counted_apart_from_the_heap, the_peak_is_what_sites_saved_or_what_they_still_are,
+         mmap_is_counted_apart_from_the_heap, stacks_of_threads_that_are_gone_are_no_regions_of_a_running_process,
+         the_peak_is_what_sites_saved_or_what_they_still_are,
          the_peak_of_several_threads_is_that_of_the_sites_with_the_bound_of_the_agents_maximum,
          a_heap_above_its_noted_peak_is_the_peak, a_slot_that_served_two_threads_is_divided_between_them,
          a_name_seen_by_the_kernel_wins_over_the_ledgers, live_blocks_come_sorted_from_all_chunks_and_planes,
