@@ -134,15 +134,26 @@ void summary_calls(struct summary *m)
         str_free(&number);
 }
 
-/* What mmap may have had in the peak of RSS: at the heap's peak or at the end, other moments are not known. */
-static uint64_t summary_mapped(const struct profile *p)
+/* Of what is mapped at the end. */
+static uint64_t summary_stacks(const struct profile *p)
 {
         uint64_t bytes = 0;
+
+        for (uint32_t i = 0; i < p->region_count; i++)
+                bytes += p->regions[i].stack ? p->regions[i].end - p->regions[i].start : 0;
+        return bytes;
+}
+
+/* What mmap may have had in the peak of RSS: at the heap's peak or at the end, other moments are not known.  Of a stack little is resident. */
+static uint64_t summary_mapped(const struct profile *p)
+{
+        uint64_t bytes = 0, stacks = summary_stacks(p);
 
         for (uint32_t i = 1; i < p->site_count; i++)
                 if (LEDGER_KIND_IS_MAPPED(p->sites[i].kind))
                         bytes += p->sites[i].peak_bytes;
-        return bytes > p->totals.mmap_live_bytes ? bytes : p->totals.mmap_live_bytes;
+        bytes = bytes > p->totals.mmap_live_bytes ? bytes : p->totals.mmap_live_bytes;
+        return bytes > stacks ? bytes - stacks : 0;
 }
 
 static void summary_rss_above(struct summary *m, uint64_t above)
@@ -165,12 +176,18 @@ static void summary_rss_above(struct summary *m, uint64_t above)
 void summary_rss(struct summary *m)
 {
         const struct profile_totals *t = &m->p->totals;
+        uint64_t stacks = summary_stacks(m->p);
 
         if (t->mmap_live_bytes) {
                 summary_size(m, "mapped", t->mmap_live_bytes);
                 str_text(m->out, "  by mmap at the end (");
                 text_count(m->out, (int64_t)t->mmap_calls, "call");
-                str_text(m->out, ")\n");
+                str_char(m->out, ')');
+                if (stacks) {
+                        str_text(m->out, ", stacks ");
+                        text_size(m->out, (int64_t)stacks);
+                }
+                str_char(m->out, '\n');
         }
         if (!t->rss_peak_bytes)
                 return;

@@ -90,6 +90,28 @@ TEST(mapped_memory_is_named_where_it_explains_the_resident_set)
         profile_free(&p);
 }
 
+/* Mapped with their whole size, of which little is resident. */
+TEST(stacks_of_threads_are_named_apart_and_do_not_explain_the_resident_set)
+{
+        struct profile p;
+        char *text;
+
+        forge_usual(&p);
+        p.totals.rss_peak_bytes = 20u << 20;
+        p.totals.mmap_calls = 2;
+        p.totals.mmap_live_bytes = 12u << 20;
+        p.regions = heap_zero(2, sizeof *p.regions);
+        p.region_count = 2;
+        p.regions[0] = (struct profile_region){ .start = 8u << 20, .end = 16u << 20, .site = FORGE_SITE_MMAP, .stack = 1 };
+        p.regions[1] = (struct profile_region){ .start = 32u << 20, .end = 36u << 20, .site = FORGE_SITE_MMAP };
+        text = summary_of(&p, "prog.1.seep");
+        has_text(text, "  mapped          12.0 MiB  by mmap at the end (2 calls), stacks 8.0 MiB\n");
+        has_text(text, "  peak RSS        20.0 MiB  20.0 MiB above the heap, 4.0 MiB of it by mmap\n");
+        fits_a_screen(text);
+        free(text);
+        profile_free(&p);
+}
+
 /* 64 MiB that KEEPER has, nothing else. */
 static void add_free_memory(struct profile *p, uint32_t keeper)
 {
@@ -483,6 +505,7 @@ TEST(a_run_without_a_search_says_why)
 
 TAP_MAIN(leaks_are_told_first_and_what_is_reachable_apart, suppressed_leaks_are_only_summed, a_run_without_a_search_says_why,
          a_long_path_of_the_program_is_cut_at_its_front, stacks_that_grow_are_marked, numbers_and_the_largest_sites_are_told, mapped_memory_is_named_where_it_explains_the_resident_set,
+         stacks_of_threads_are_named_apart_and_do_not_explain_the_resident_set,
          free_memory_that_is_most_of_what_is_resident_is_told_with_what_helps,
          what_was_not_seen_is_not_called_free_of_leaks, the_worst_case_still_fits_a_screen, a_single_warning_is_whole, nothing_recorded_is_explained,
          all_freed_is_said, commands_work_as_printed_also_for_odd_names, library_machinery_is_passed_over,
