@@ -121,8 +121,11 @@ static bool parse_session(const char *p)
         return agent.socket != NULL;
 }
 
-/* Field 28 of /proc/self/stat: where the main thread's stack begins. */
-static uint64_t read_stack_start(void)
+#define STAT_STACK_START 28
+#define STAT_HEAP_START 47
+
+/* A number in /proc/self/stat; fields count from 1. */
+static uint64_t read_stat(int wanted)
 {
         char text[1024];
         long fd = sys_open("/proc/self/stat"), got, at = 0;
@@ -135,7 +138,7 @@ static uint64_t read_stack_start(void)
         for (long i = 0; i < got; i++)
                 if (text[i] == ')')
                         at = i;
-        for (int field = 2; at < got && field < 28; at++)
+        for (int field = 2; at < got && field < wanted; at++)
                 field += text[at] == ' ';
         for (; at < got && text[at] >= '0' && text[at] <= '9'; at++)
                 value = value * 10 + (uint64_t)(text[at] - '0');
@@ -221,7 +224,8 @@ static bool start_recording(uint64_t mask)
         if (real_has_own_operators())
                 agent.flags |= WIRE_F_NO_CXX;
         describe(agent.head);
-        agent.stack_start = read_stack_start();
+        agent.stack_start = read_stat(STAT_STACK_START);
+        agent.heap_start = read_stat(STAT_HEAP_START);
         real_find_loader();
         agent.spread = !real_is_glibc();
         agent.head->own_malloc = real_is_bypassed();

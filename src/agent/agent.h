@@ -59,6 +59,7 @@ struct agent {
         uint64_t sample; /* one block in so many bytes is recorded; 0 all */
         uint64_t quarantine; /* bytes of freed blocks to keep back; 0 none */
         uint32_t fill;       /* 256 + the byte for fresh and freed memory; 0 none */
+        uint64_t heap_start;  /* where brk() began */
         uint64_t stack_start; /* of the main thread, as the kernel gave it */
         uint64_t loader, loader_bytes; /* glibc's loader: where its code is; 0 none */
         const char *socket;

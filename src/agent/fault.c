@@ -42,12 +42,20 @@ static bool same(const struct ledger_error *e, const struct ledger_error *f)
 /* COUNT words at ADDRESS, wherever that points; false when there is no memory. */
 static bool read_words(uint64_t address, uint64_t *words, size_t count)
 {
+        if (agent.sandboxed) /* which may not let us ask */
+                return false;
         return sys_peek(agent.pid, address, words, count * sizeof *words);
 }
 
 static bool is_chunk_size(uint64_t size)
 {
         return size >= CHUNK_LEAST && size % 16 == 0 && size < LEDGER_SIZE_MAX;
+}
+
+/* The memory that malloc gets from brk(): from where the kernel began it to where it is now. */
+static bool is_in_heap(uint64_t address)
+{
+        return address >= agent.heap_start && address < (uint64_t)sys_call3(SYS_brk, 0, 0, 0);
 }
 
 /* Is ADDRESS the start of a block in use, as glibc keeps them?  In front of it is its size with flags; behind it the next
@@ -67,7 +75,7 @@ static bool is_glibc_block(uint64_t address)
                 return false;
         if (head[1] & CHUNK_OTHER_ARENA)
                 return read_words(address & ~(ARENA_HEAP_SPAN - 1), head, 1) && head[0] && head[0] % 16 == 0;
-        return shadow_entry(address, 0) != NULL; /* near others that we know */
+        return shadow_entry(address, 0) || is_in_heap(address);
 }
 
 #define CHUNK_FAST 128u /* freed ones up to here may look as if they were in use */
@@ -107,16 +115,32 @@ static bool is_bypassed(void)
         return h->missed_frees || h->unseen_blocks || h->deepbind_kept;
 }
 
+/* Other allocators have functions of their own (mallocx), and what those gave may go by free: an address among blocks, in none of
+ * them, may be such a one. */
+static bool is_among_blocks(uint64_t address)
+{
+        for (uint32_t plane = 1; plane < SHADOW_POOL; plane++)
+                if (shadow_entry(address, plane))
+                        return true;
+        return false;
+}
+
+/* Forked while other threads were at work: what they did just then is half in our ledger (life.c). */
+static bool is_of_parent(const struct ledger_block *block)
+{
+        return agent.head->fork_several && (!block || LEDGER_BLOCK_BIRTH_MS(*block) <= agent.head->fork_ms);
+}
+
 /* A release that may be right although we know of no such block. */
 static bool is_doubtful(const struct ledger_block *block, const struct pool_block *around, uint64_t address)
 {
         if (block)
-                return is_bypassed() || is_in_use_again(address);
+                return is_bypassed() || is_of_parent(block) || is_in_use_again(address);
         if (agent.head->lost_events)
                 return true; /* its allocation may be the one that was lost */
         if (around->site)
                 return false;
-        return agent.spread ? is_bypassed() && address % 8 == 0 : is_glibc_block(address);
+        return agent.spread ? address % 8 == 0 && (is_bypassed() || is_among_blocks(address)) : is_glibc_block(address);
 }
 
 /* ---- noting ---- */
@@ -147,6 +171,11 @@ static void note(struct thread *t, struct ledger_error *f, struct arch_state cal
                 all[count] = *f;
 }
 
+void fault_prepare(void)
+{
+        arena_commit(LEDGER_ERRORS, FAULTS_MAX * sizeof(struct ledger_error));
+}
+
 static struct ledger_error error_of(enum ledger_error_type type, const struct ledger_block *block, uint64_t address,
                                     uint32_t family)
 {
@@ -175,7 +204,8 @@ bool fault_release(struct thread *t, const struct ledger_block *block, uint64_t 
         if (!block)
                 around = pool_around(t, address);
         if (is_doubtful(block, &around, address)) {
-                __atomic_add_fetch(&agent.head->unseen_blocks, 1, __ATOMIC_RELAXED);
+                if (!is_of_parent(block))
+                        __atomic_add_fetch(&agent.head->unseen_blocks, 1, __ATOMIC_RELAXED);
                 t->last = 0;
                 return true;
         }

@@ -11,6 +11,9 @@
 
 struct record_release;
 
+/* Get what is needed while it can be had: system calls may be forbidden from now on. */
+void fault_prepare(void);
+
 /* Count a fault of TYPE at ADDRESS; BLOCK is what is (or was last) known there, NULL nothing. */
 void fault_note(struct thread *t, enum ledger_error_type type, const struct ledger_block *block, uint64_t address,
                 uint32_t family, struct arch_state caller);

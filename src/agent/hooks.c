@@ -28,6 +28,14 @@ void hook_cfree(void *p) HOOK("cfree");
 void hook_free_sized(void *p, size_t size) HOOK("free_sized");
 void hook_free_aligned_sized(void *p, size_t align, size_t size) HOOK("free_aligned_sized");
 
+#define ROOM_MOST (1ull << 40) /* nobody has so much: asked for in order to fail */
+
+/* There is no memory, but blocks are kept back: true when they were released, so that it can be tried again. */
+static bool make_room(size_t size)
+{
+        return agent.special & SPECIAL_QUARANTINE && size < ROOM_MOST && quarantine_empty();
+}
+
 /* An allocating hook: CALL is the real call, BYTES what the program asked for. */
 #define ALLOCATE(KIND, CALL, BYTES)                                            \
         struct arch_state caller;                                              \
@@ -39,11 +47,14 @@ void hook_free_aligned_sized(void *p, size_t align, size_t size) HOOK("free_alig
         if (unlikely(!t)) {                                                    \
                 if (unlikely(agent.special & SPECIAL_REFUSE))                  \
                         size = limit_inner_size(size);                         \
-                return hook_inner(CALL);                                       \
+                p = CALL;                                                      \
+                return hook_inner(p || !make_room(size) ? p : CALL);           \
         }                                                                      \
         LIMIT_SIZE(t, size, BYTES);                                            \
         hook_call(t, caller);                                                  \
         p = CALL;                                                              \
+        if (unlikely(!p) && make_room(size))                                   \
+                p = CALL;                                                      \
         hook_work(t);                                                          \
         if (likely(p != NULL))                                                 \
                 record_alloc(t, p, BYTES, KIND, caller);                       \
@@ -159,7 +170,9 @@ static void *leave_behind(struct thread *t, struct arch_state caller, const stru
                 fill_gone((uint64_t)q.old, LEDGER_BLOCK_SIZE(taken->block));
         record_taken(t, taken, q.old);
         if (p)
-                record_alloc(t, p, q.bytes, q.array ? LEDGER_KIND_REALLOCARRAY : LEDGER_KIND_REALLOC, caller);
+                if (LEDGER_BLOCK_KIND(taken->block) != LEDGER_KIND_MALLOC)
+                q.bytes -= own_entry(caller);
+        record_alloc(t, p, q.bytes, q.array ? LEDGER_KIND_REALLOCARRAY : LEDGER_KIND_REALLOC, caller);
         t->moving = false;
         t->slot->moving = 0;
         if (quarantine_put(t, &taken->block, (uint64_t)q.old, &r, caller)) {
@@ -184,6 +197,8 @@ static void *move(struct thread *t, struct arch_state caller, const struct recor
         LIMIT_SIZE(t, size, record_growth(taken, q.bytes));
         hook_call(t, caller);
         p = real.malloc_(size);
+        if (!p && make_room(size))
+                p = real.malloc_(size);
         hook_work(t);
         if (!p) {
                 record_put_back(t, taken);

@@ -10,6 +10,7 @@
 #include "agent/agent.h"
 #include "agent/attend.h"
 #include "agent/fatal.h"
+#include "agent/fault.h"
 #include "agent/hook.h"
 #include "agent/journal.h"
 #include "agent/real.h"
@@ -65,8 +66,10 @@ int hook_daemon(int stay, int keep_open)
 /* A signal must not lead to calls that will be forbidden. */
 static void enter_sandbox(void)
 {
-        if (agent_on())
+        if (agent_on()) {
                 fatal_withdraw();
+                fault_prepare();
+        }
         agent.sandboxed = 1;
 }
 

@@ -13,6 +13,7 @@
 #include "agent/life.h"
 #include "agent/object.h"
 #include "agent/pool.h"
+#include "agent/quarantine.h"
 #include "agent/queue.h"
 #include "agent/region.h"
 #include "agent/signal.h"
@@ -172,6 +173,21 @@ void *hook_dlopen(const char *path, int flags)
         return REAL(dlopen_)(path, flags);
 }
 
+/* What is kept back may have come from an operator new of the library that goes. */
+static void release_kept(void)
+{
+        struct arch_state caller;
+        struct thread *t;
+
+        ARCH_FRAME(caller);
+        t = hook_enter(caller);
+        if (!t)
+                return;
+        hook_call(t, caller);
+        quarantine_empty();
+        hook_leave(t);
+}
+
 int hook_dlclose(void *handle)
 {
         bool on = agent_on();
@@ -179,6 +195,8 @@ int hook_dlclose(void *handle)
 
         if (on)
                 journal_look();
+        if (on && agent.special & SPECIAL_QUARANTINE)
+                release_kept();
         result = real.dlclose_(handle);
 
         if (on) {

@@ -52,6 +52,8 @@ static bool life_adopt(long copy)
         head->ppid = head->pid;
         head->pid = agent.pid;
         head->parent_start_monotonic_ns = head->start_monotonic_ns;
+        head->fork_several = head->several;
+        head->fork_ms = agent_now_ms();
         head->observer = 0;
         head->forks_followed = 0;
         head->journal_read = head->journal_reserved; /* what the parent did is in its own log */

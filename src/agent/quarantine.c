@@ -26,8 +26,11 @@ struct held {
         uint32_t family, reserved;
 };
 
+#define WAYS 8u /* places that an address may be found by */
+
 static struct {
         struct held *ring;
+        uint32_t *index; /* by address: 1 + the place in the ring of a block that was put there, newest first come */
         uint32_t bits;
         _Alignas(64) uint64_t in;
         _Alignas(64) uint64_t out;
@@ -38,7 +41,10 @@ bool quarantine_start(void)
         quarantine.bits = RING_LEAST_BITS;
         while (quarantine.bits < RING_MOST_BITS && RING_BYTES_PER_PLACE << quarantine.bits < agent.quarantine)
                 quarantine.bits++;
-        quarantine.ring = agent.quarantine && !agent.sample ? arena_private(sizeof *quarantine.ring << quarantine.bits) : NULL;
+        if (!agent.quarantine || agent.sample)
+                return false;
+        quarantine.index = arena_private(sizeof *quarantine.index << (quarantine.bits + 1));
+        quarantine.ring = quarantine.index ? arena_private(sizeof *quarantine.ring << quarantine.bits) : NULL;
         return quarantine.ring != NULL;
 }
 
@@ -69,6 +75,29 @@ static struct held *take_place(uint64_t *end, uint64_t from, uint64_t *place)
         }
 }
 
+/* The WAYS entries of the index for ADDRESS. */
+static uint32_t *ways_of(uint64_t address)
+{
+        uint64_t hash = address * 0x9e3779b97f4a7c15ull >> (64 - quarantine.bits - 1);
+
+        return &quarantine.index[hash & ~(uint64_t)(WAYS - 1)];
+}
+
+static bool is_taken(const struct held *h)
+{
+        return __atomic_load_n(&h->turn, __ATOMIC_ACQUIRE) & 1;
+}
+
+/* An entry that leads nowhere any more is used again; where there is none, one is lost, and the first free with it. */
+static void note_place(uint64_t address, uint64_t place)
+{
+        uint32_t *ways = ways_of(address), at = (uint32_t)(place & ((1u << quarantine.bits) - 1)), way = 0;
+
+        while (way < WAYS - 1 && ways[way] && is_taken(&quarantine.ring[ways[way] - 1]))
+                way++;
+        ways[way] = at + 1;
+}
+
 bool quarantine_put(struct thread *t, const struct ledger_block *gone, uint64_t address, const struct record_release *r,
                     struct arch_state caller)
 {
@@ -93,17 +122,18 @@ bool quarantine_put(struct thread *t, const struct ledger_block *gone, uint64_t 
         __atomic_add_fetch(&agent.head->quarantine_bytes, size, __ATOMIC_RELAXED);
         __atomic_add_fetch(&agent.head->quarantine_blocks, 1, __ATOMIC_RELAXED);
         __atomic_store_n(&h->turn, turn_of(place) + 1, __ATOMIC_RELEASE);
+        note_place(address, place);
         return true;
 }
 
 uint32_t quarantine_freed_by(uint64_t address)
 {
-        uint64_t in = __atomic_load_n(&quarantine.in, __ATOMIC_ACQUIRE), out = __atomic_load_n(&quarantine.out, __ATOMIC_RELAXED);
+        const uint32_t *ways = quarantine.ring ? ways_of(address) : NULL;
 
-        while (quarantine.ring && in-- > out) {
-                const struct held *h = place_at(in);
+        for (uint32_t way = 0; ways && way < WAYS; way++) {
+                const struct held *h = ways[way] ? &quarantine.ring[ways[way] - 1] : NULL;
 
-                if (h->address == address && __atomic_load_n(&h->turn, __ATOMIC_ACQUIRE) == turn_of(in) + 1)
+                if (h && is_taken(h) && h->address == address)
                         return h->node;
         }
         return 0;
@@ -125,23 +155,44 @@ static void release(const struct held *h)
                 real.free_(p);
 }
 
-void quarantine_drain(void)
+/* Release the oldest one; false: there is none that can be had. */
+static bool release_oldest(void)
 {
         struct ledger_head *head = agent.head;
         struct held *h, gone;
         uint64_t place;
 
-        while (__atomic_load_n(&head->quarantine_bytes, __ATOMIC_RELAXED) > agent.quarantine ||
-               __atomic_load_n(&quarantine.in, __ATOMIC_RELAXED) - __atomic_load_n(&quarantine.out, __ATOMIC_RELAXED) >
-                       (1u << quarantine.bits) - RING_SPARE) {
-                h = take_place(&quarantine.out, 1, &place);
-                if (!h)
-                        return;
-                gone = *h;
-                head->quarantine_from_ms = gone.ms;
-                __atomic_store_n(&h->turn, turn_of(place) + 2, __ATOMIC_RELEASE);
-                __atomic_sub_fetch(&head->quarantine_bytes, gone.size, __ATOMIC_RELAXED);
-                __atomic_sub_fetch(&head->quarantine_blocks, 1, __ATOMIC_RELAXED);
-                release(&gone);
-        }
+        h = take_place(&quarantine.out, 1, &place);
+        if (!h)
+                return false;
+        gone = *h;
+        head->quarantine_from_ms = gone.ms;
+        __atomic_store_n(&h->turn, turn_of(place) + 2, __ATOMIC_RELEASE);
+        __atomic_sub_fetch(&head->quarantine_bytes, gone.size, __ATOMIC_RELAXED);
+        __atomic_sub_fetch(&head->quarantine_blocks, 1, __ATOMIC_RELAXED);
+        release(&gone);
+        return true;
+}
+
+static bool is_full(void)
+{
+        uint64_t in = __atomic_load_n(&quarantine.in, __ATOMIC_RELAXED), out = __atomic_load_n(&quarantine.out, __ATOMIC_RELAXED);
+
+        return __atomic_load_n(&agent.head->quarantine_bytes, __ATOMIC_RELAXED) > agent.quarantine ||
+               in - out > (1u << quarantine.bits) - RING_SPARE;
+}
+
+void quarantine_drain(void)
+{
+        while (is_full() && release_oldest())
+                ;
+}
+
+bool quarantine_empty(void)
+{
+        bool any = false;
+
+        while (release_oldest())
+                any = true;
+        return any;
 }

@@ -29,4 +29,8 @@ uint32_t quarantine_freed_by(uint64_t address);
 /* Release what is too much.  With the thread inside a real function (hook_call). */
 void quarantine_drain(void);
 
+/* The same with all of it: before a library goes whose operator delete may be wanted, or when there is no memory left.
+ * True: something was released. */
+bool quarantine_empty(void);
+
 #endif

@@ -268,8 +268,10 @@ void record_missed(struct thread *t, struct ledger_block *b, uint64_t address)
 
         if (!LEDGER_BLOCK_SITE(gone))
                 return; /* not recorded, so its release is not missed */
-        __atomic_add_fetch(&agent.head->missed_frees, 1, __ATOMIC_RELAXED);
-        agent.sites[LEDGER_BLOCK_SITE(gone)].missed = 1;
+        if (!agent.head->fork_several || LEDGER_BLOCK_BIRTH_MS(gone) > agent.head->fork_ms) {
+                __atomic_add_fetch(&agent.head->missed_frees, 1, __ATOMIC_RELAXED);
+                agent.sites[LEDGER_BLOCK_SITE(gone)].missed = 1;
+        }
         shadow_bury(b, agent_now_ms());
         journal_put(t, LEDGER_EVENT_FREE, record_kind(&gone), 0, address, 0);
         record_gone(t, &gone, address);

@@ -206,6 +206,8 @@ struct ledger_head {
         uint32_t own_count;
         uint32_t root_count;
         uint32_t roots_not_kept;
+        uint32_t fork_several; /* 1: copied from a process with several threads, which went on meanwhile: of blocks that are not younger ... */
+        uint32_t fork_ms;      /* ... than this, some may be there that are not, and the reverse */
         uint32_t aligned_kinds;   /* 1: there are sites with LEDGER_KIND_HAS_ALIGNMENT: several may be one for readers */
         uint64_t missed_frees;    /* blocks that were handed out again while they were live here: their release was not seen */
         uint64_t unseen_blocks;   /* releases of blocks that the allocator knows and that were allocated past us */

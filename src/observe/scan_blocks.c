@@ -14,11 +14,14 @@
 
 /* ---- reading ---- */
 
-/* The release of a block from the same place was not seen, so this one may be free as well: nothing is said about it. */
+/* Nothing is said about a block when the release of another one from the same place was not seen, or when it is from before a fork that
+ * other threads did not wait for: it may be free. */
 static bool is_doubtful(const struct scan_entries *e, const struct ledger_block *b)
 {
         uint32_t site = LEDGER_BLOCK_SITE(*b);
 
+        if (e->fork_several && LEDGER_BLOCK_BIRTH_MS(*b) <= e->fork_ms)
+                return true;
         return site < e->site_count && e->sites[site].missed;
 }
 
@@ -66,7 +69,9 @@ void scan_entries_read(struct scan_entries *e, const struct view *v, uint32_t si
 {
         struct shadow_visitor visitor = { .context = e, .take = take, .dead = since_ms != UINT32_MAX };
 
-        *e = (struct scan_entries){ .since_ms = since_ms };
+        *e = (struct scan_entries){
+                .since_ms = since_ms, .fork_several = v->head.fork_several != 0, .fork_ms = v->head.fork_ms
+        };
         if (v->head.missed_frees) {
                 e->site_count = v->head.site_count;
                 e->sites = view_table(v, LEDGER_SITES, &e->site_count, sizeof *e->sites);

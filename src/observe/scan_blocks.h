@@ -31,6 +31,8 @@ struct scan_entries {
         uint64_t count, room;
         struct ledger_site *sites; /* when releases were missed: which sites they are of */
         uint32_t site_count;
+        bool fork_several;  /* copied from a process with several threads ... */
+        uint32_t fork_ms;   /* ... at this moment */
         uint32_t since_ms; /* tombstones of this moment or later are kept; UINT32_MAX: none */
 };
 

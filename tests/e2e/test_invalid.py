@@ -195,6 +195,36 @@ def test_calls_past_us_are_counted_and_nothing_is_judged_by_them(recorder, inval
     assert totals["live_blocks"] == sum(s["live_blocks"] for s in seen.profile.heap_sites())
 
 
+def test_what_was_got_past_us_is_no_invalid_free_from_the_first_block_on(recorder, invalid):
+    seen = recorder.record(invalid, "first_past", options=GUARDED)
+    assert (seen.status, seen.stdout) == (0, b"end\n") and seen.profile.errors == []
+
+
+def test_operators_of_a_plug_in_are_called_before_it_goes(compiler, recorder, invalid):
+    plug = compiler.library("invalid_operators.cpp", cc="g++", name="liboperators.so")
+    for options in ((), GUARDED):
+        seen = recorder.record(invalid, "plugin", plug, options=options)
+        assert (seen.status, seen.stdout) == (0, b"end\n") and seen.profile.errors == []
+
+
+def test_children_of_a_busy_program_have_lost_nothing(check, invalid):
+    """What other threads do during a fork is half in the child's ledger."""
+    done = check("--", invalid, "forked")
+    assert done.status == 0, done.stdout.decode()
+
+
+def test_many_double_frees_are_all_counted(recorder, invalid):
+    seen = recorder.record(invalid, "many", 20000, options=GUARDED)
+    assert (seen.status, seen.stdout) == (0, b"end\n")
+    assert seen.profile.totals["double_frees"] == 20000
+    assert {tuple(seen.profile.names(e["first_free_stack"])[:2]) for e in seen.profile.errors} == {("first", "many")}
+
+
+def test_the_quarantine_makes_room_before_memory_is_out(recorder, invalid):
+    seen = recorder.record(invalid, "tight", options=["--quarantine", "1G"])
+    assert (seen.status, seen.stdout) == (0, b"end\n")
+
+
 def test_the_paths_of_the_caller_are_those_of_dlopen(compiler, recorder, tmp_path, library):
     """dlopen looks at who calls it: DT_RUNPATH of the program, not of ours."""
     (tmp_path / "libfar.so").write_bytes(library.read_bytes())

@@ -11,6 +11,8 @@
 #include <malloc.h>
 #include <new>
 #include <pthread.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 
 #define SHOP __attribute__((noinline)) static void *
 #define BIN __attribute__((noinline)) static void
@@ -273,6 +275,93 @@ static void past()
         tell("end\n");
 }
 
+extern "C" void *__libc_malloc(size_t);
+
+/* The same without anything that we have seen before. */
+static void first_past()
+{
+        void *held[20];
+        for (auto &p : held)
+                p = __libc_malloc(300);
+        for (auto &p : held)
+                to_free(p);
+        tell("end\n");
+}
+
+/* Libraries with operators of their own come and go. */
+static void plugin(const char *path)
+{
+        for (int i = 0; i < 3; i++) {
+                void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+                ((void (*)())dlsym(library, "plug_work"))();
+                dlclose(library);
+                for (int k = 0; k < 1000; k++)
+                        to_free(by_malloc(100));
+        }
+        tell("end\n");
+}
+
+static void *slots[512];
+static volatile int churning = 1;
+
+static void *churn_slots(void *)
+{
+        for (unsigned i = 0; churning; i++) {
+                free(slots[i * 7919 % 512]);
+                slots[i * 7919 % 512] = malloc(16 + i % 100);
+        }
+        return nullptr;
+}
+
+/* Children are forked while another thread is at work, and do nothing. */
+static void forked()
+{
+        pthread_t t;
+        pthread_create(&t, nullptr, churn_slots, nullptr);
+        for (int i = 0; i < 5; i++) {
+                int status;
+                pid_t child = fork();
+                if (child == 0)
+                        _exit(0);
+                waitpid(child, &status, 0);
+        }
+        churning = 0;
+        pthread_join(t, nullptr);
+        tell("end\n");
+}
+
+/* Each of N blocks is freed twice. */
+static void many(int n)
+{
+        void **held = (void **)by_malloc((size_t)n * sizeof *held);
+        for (int i = 0; i < n; i++)
+                held[i] = by_malloc(40);
+        for (int i = 0; i < n; i++)
+                first(held[i]);
+        for (int i = 0; i < n; i++)
+                second(held[i]);
+        to_free(held);
+        tell("end\n");
+}
+
+/* As much as there may be, again and again. */
+static void tight()
+{
+        struct rlimit limit = { 700u << 20, 700u << 20 };
+        setrlimit(RLIMIT_AS, &limit);
+        for (int round = 0; round < 5; round++) {
+                void *held[64];
+                int got = 0;
+                for (auto &p : held)
+                        got += (p = by_malloc(4u << 20)) != nullptr;
+                for (auto &p : held)
+                        to_free(p);
+                if (got != 64)
+                        tell("no memory\n");
+        }
+        tell("end\n");
+}
+
 int main(int argc, char **argv)
 {
         const char *which = argc > 1 ? argv[1] : "", *more = argc > 2 ? argv[2] : "0";
@@ -302,6 +391,16 @@ int main(int argc, char **argv)
                 fresh(more);
         else if (!strcmp(which, "threads"))
                 threads();
+        else if (!strcmp(which, "first_past"))
+                first_past();
+        else if (!strcmp(which, "plugin"))
+                plugin(more);
+        else if (!strcmp(which, "forked"))
+                forked();
+        else if (!strcmp(which, "many"))
+                many(atoi(more));
+        else if (!strcmp(which, "tight"))
+                tight();
         else if (!strcmp(which, "deepbind"))
                 deepbind(more);
         else if (!strcmp(which, "past"))
