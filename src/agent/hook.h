@@ -15,8 +15,9 @@
 #include "agent/stack.h"
 #include "agent/thread.h"
 
-/* Protected: a program may have the same name, but what we call ourselves is ours (tests/lint/imports.py). */
-#define HOOK(symbol) __asm__(symbol) __attribute__((visibility("protected")))
+/* A program may have the same name, but what we call ourselves is ours: -Bsymbolic-functions, see tests/lint/imports.py.  Not by
+ * visibility "protected": glibc would print a warning where a program takes such a function's address. */
+#define HOOK(symbol) __asm__(symbol) __attribute__((visibility("default")))
 
 /* The rare ways in: first event of a thread, inside another hook, inside the agent (signal handler). */
 struct thread *hook_enter_slow(struct arch_state caller);

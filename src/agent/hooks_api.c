@@ -14,7 +14,7 @@
 
 #include "agent/guest.h"
 
-#define API __attribute__((visibility("protected")))
+#define API __attribute__((visibility("default")))
 
 void seep_tag(const char *name) API;
 void seep_snapshot(const char *label) API;

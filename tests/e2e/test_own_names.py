@@ -55,3 +55,12 @@ def test_all_names_with_the_library_alone(build, recorder):
     program, folder = build(ALL), recorder.folder()
     bare, seen = recorder.bare(program), recorder.bare(program, env={"LD_PRELOAD": str(AGENT)}, cwd=folder)
     assert (seen.status, seen.stdout) == (bare.status, bare.stdout)
+
+
+def test_addresses_of_functions_in_a_program_without_pic(compiler, recorder):
+    program = compiler.build("own_address.c", flags=(*PLAIN, "-fno-pic", "-no-pie"))
+    bare, folder = recorder.bare(program), recorder.folder()
+    seen = recorder.record(program, options=["-q"])
+    alone = recorder.bare(program, env={"LD_PRELOAD": str(AGENT), "SEEP_OPTIONS": "-q"}, cwd=folder)
+    for run in (seen, alone):
+        assert (run.status, run.stdout, run.stderr) == (bare.status, bare.stdout, bare.stderr)

@@ -46,6 +46,8 @@ tap.claim("every allowed import is used", [f"{name} is in imports.allow, but not
 tap.claim("every allowed import has a reason", [name for name, reason in known.items() if not reason])
 tap.claim("no import has a version", [name for name in sorted(imported) if "@" in name])
 tap.claim("what the agent defines is bound to itself", list(bound_outside()))
+tap.claim("nothing is protected, which glibc warns of",
+          [line.strip() for line in tool("readelf", "--dyn-syms", "-W", library).splitlines() if " PROTECTED " in line])
 tap.claim("no library is needed", [line.strip() for line in dynamic if "(NEEDED)" in line])
 tap.claim("no versions are needed", [line.strip() for line in dynamic if "(VERNEED)" in line])
 tap.claim("no text relocations", [line.strip() for line in dynamic if "TEXTREL" in line])
