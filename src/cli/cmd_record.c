@@ -4,9 +4,11 @@
  *
  * Room:   outside, cli/ only.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -32,8 +34,9 @@ static int say_help(void)
                        "the end. The word record may be left out.\n\n");
         option_help(record_options, &out);
         str_text(&out, "\nOptions stand before PROGRAM; what follows it belongs to the program.\n"
-                       "Exit status: the program's own, 128+N when signal N killed it; 2 wrong use,\n"
-                       "3 cannot be recorded, 126 not executable, 127 not found.\n");
+                       "Exit status: the program's own; when a signal killed it, seep ends by the same\n"
+                       "one, after its report (--exit-code: 128+N). 2 wrong use, 3 cannot be recorded,\n"
+                       "126 not executable, 127 not found.\n");
         fputs(str_get(&out), stdout);
         str_free(&out);
         return 0;
@@ -92,6 +95,22 @@ static void conclude(struct run *r, const struct session_end *end)
                 summarize(r, &choice);
 }
 
+/* By the signal that killed the program, so that whoever waits for us sees what it would have seen.  The core is the program's.
+ * Comes back where a signal cannot end us: as the first process of a container. */
+static void end_by(int number)
+{
+        struct rlimit none = { 0, 0 };
+        sigset_t only;
+
+        setrlimit(RLIMIT_CORE, &none);
+        prctl(PR_SET_DUMPABLE, 0); /* a core that goes to a program knows no limit */
+        signal(number, SIG_DFL);
+        sigemptyset(&only);
+        sigaddset(&only, number);
+        raise(number);
+        sigprocmask(SIG_UNBLOCK, &only, NULL);
+}
+
 int cmd_record(int argc, char **argv)
 {
         struct record wishes;
@@ -119,5 +138,7 @@ int cmd_record(int argc, char **argv)
         status = run_program(&r);
         roster_free(&r.roster);
         record_free(&wishes);
+        if (r.killed_by && !wishes.exit_code)
+                end_by(r.killed_by);
         return status;
 }

@@ -45,6 +45,7 @@
         X(RECORD_SAMPLE, "sample", 0, "[SIZE]",                                                                 \
           "record one block in SIZE bytes that are allocated, each for many; for production (512K; 0: every block)") \
         X(RECORD_USER, "user", 0, "NAME", "run the program as this user (for root)")                            \
+        X(RECORD_EXIT_CODE, "exit-code", 0, NULL, "when signal N killed the program, exit with 128+N, not by N") \
         X(RECORD_HEAD_SNAPSHOTS, NULL, 0, NULL, "snapshots; those asked for also write a report, PROGRAM-PID-N.memlog:") \
         X(RECORD_SIGNAL, "signal", 0, "SIG", "a signal that asks for one, like USR1 (none; plain LD_PRELOAD: USR1)")                    \
         X(RECORD_EVERY, "snapshot-every", 0, "TIME", "take one each TIME, like 10s")                            \
@@ -88,7 +89,7 @@ struct record {
         uint64_t push_every_ms;
         const char **push_labels;
         uint32_t push_label_count;
-        bool force, quiet, no_summary, action_given;
+        bool force, quiet, no_summary, action_given, exit_code;
         struct suppressions *suppressions; /* NULL: none given */
         struct session_options session; /* all but the callbacks, the program and the place */
 };

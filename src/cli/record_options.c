@@ -261,6 +261,7 @@ int record_take(struct record *r, int which, const char *value)
         r->force = r->force || which == RECORD_FORCE;
         r->no_summary = r->no_summary || which == RECORD_NO_SUMMARY;
         r->quiet = r->quiet || which == RECORD_QUIET;
+        r->exit_code = r->exit_code || which == RECORD_EXIT_CODE;
         r->session.verbose += which == RECORD_VERBOSE;
         return 0;
 }

@@ -3,6 +3,7 @@
 import os
 import pty
 import re
+import resource
 import select
 import shutil
 import signal
@@ -260,7 +261,7 @@ def test_ctrl_c_ends_the_program_and_still_reports(compiler, tmp_path):
         _, status = os.waitpid(pid, 0)
     finally:
         os.close(terminal)
-    assert os.waitstatus_to_exitcode(status) == 128 + signal.SIGINT
+    assert os.waitstatus_to_exitcode(status) == -signal.SIGINT
     profile = Profile(tmp_path / "out.seep")
     assert profile.totals["live_blocks"] == 100
     assert profile.json["exit"]["signal"] == signal.SIGINT
@@ -274,10 +275,41 @@ def test_a_signal_to_the_tool_reaches_the_program(compiler, tmp_path, sig):
     try:
         read_until(tool.stdout.fileno(), b"ready")
         tool.send_signal(sig)
-        assert tool.wait(DEADLINE) == 128 + sig
+        assert tool.wait(DEADLINE) == -sig
     finally:
         end_process(tool)
     assert Profile(tmp_path / "out.seep").json["exit"]["signal"] == sig
+
+
+def wait_status(*argv, cwd):
+    """As a parent sees it, with the bit for a core file; cores are allowed."""
+    unlimited = (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2
+    process = subprocess.Popen(argv, cwd=cwd, env=clean_environment(), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, unlimited))
+    said = process.stderr.read()
+    process.stderr.close()
+    _, status = os.waitpid(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return status, said
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGPIPE,
+                                    signal.SIGUSR1, signal.SIGRTMIN, signal.SIGRTMAX])
+def test_the_tool_ends_by_the_signal_that_killed_the_program(tmp_path, number):
+    program = ["/bin/sh", "-c", f"kill -{int(number)} $$"]
+    bare, _ = wait_status(*program, cwd=tmp_path)
+    status, said = wait_status(SEEP, "record", "-o", "out.seep", *program, cwd=tmp_path)
+    assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == os.WTERMSIG(bare) == number
+    assert not os.WCOREDUMP(status)
+    assert b"seep report out.seep" in said
+    assert Profile(tmp_path / "out.seep").json["exit"]["signal"] == number
+
+
+def test_the_tool_exits_with_a_number_when_asked(tmp_path):
+    program = ["/bin/sh", "-c", "kill -9 $$"]
+    for words in (["record", "-q", "--exit-code"], ["check", "--allow-unseen", "--max-peak", "1G"]):
+        status, _ = wait_status(SEEP, *words, "--", *program, cwd=tmp_path)
+        assert os.waitstatus_to_exitcode(status) == 128 + signal.SIGKILL
 
 
 def test_when_the_tool_is_killed_the_program_goes_on_to_its_end(compiler, tmp_path):
