@@ -58,7 +58,7 @@ static void say_to_program(const struct attend *a, const char *text)
         int fd = open_errors(a), none = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
 
         if (fd >= 0 && none >= 0 && dup2(fd, STDERR_FILENO) >= 0) {
-                message("%s", text);
+                message_sentence(text);
                 dup2(none, STDERR_FILENO);
         }
         if (none >= 0)
@@ -76,7 +76,7 @@ static void on_say(void *context, enum session_level level, const char *text)
         if (a->withdrawn)
                 say_to_program(a, text);
         else
-                message("%s", text);
+                message_sentence(text);
 }
 
 static void on_done(void *context, struct profile *p, const char *path, bool written, bool is_main)

@@ -41,7 +41,7 @@ static int say_help(void)
 
 static bool show(const struct check *c, struct err *e)
 {
-        struct deliver how = { .plain = true };
+        struct deliver how = { .plain = true, .raw = c->json };
         struct findings_text_options options = { c->limit, pager_columns(), c->quiet, deliver_color(&how, c->color) };
         struct str out = { 0 };
         bool good;

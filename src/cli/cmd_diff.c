@@ -117,6 +117,7 @@ static int settle(struct side *side)
         if (!r->all_frames && !r->csv && r->view == REPORT_FLAT)
                 r->request.wrappers = &r->wrappers;
         names_settle(&r->names, r->quiet);
+        r->names.options.raw = r->view == REPORT_JSON;
         return 0;
 }
 
@@ -214,7 +215,8 @@ static bool show(struct side sides[MATCH_SIDES], struct err *e)
         const struct report *r = &sides[MATCH_NEW].asked;
         const struct selection *sel[] = { &sides[MATCH_OLD].sel, &sides[MATCH_NEW].sel };
         struct symbols *symbols[] = { sides[MATCH_OLD].symbols, sides[MATCH_NEW].symbols };
-        struct deliver how = { r->output, r->force, r->no_pager || r->view == REPORT_JSON || r->csv };
+        struct deliver how = { r->output, r->force, r->no_pager || r->view == REPORT_JSON || r->csv,
+                               r->view == REPORT_JSON || r->csv };
         struct diff_options options = { { sides[MATCH_OLD].operand, sides[MATCH_NEW].operand },
                                         r->limit,
                                         deliver_color(&how, r->color),

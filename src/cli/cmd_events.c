@@ -261,6 +261,7 @@ static void tell_begin(const struct events *v)
 
 static bool print(struct events *v, struct err *e)
 {
+        v->deliver.raw = v->form == EVENTS_CSV; /* it escapes in its own way */
         if (!deliver_begin(&v->stream, &v->deliver, e))
                 return false;
         tell_begin(v);

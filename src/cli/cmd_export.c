@@ -302,6 +302,7 @@ static bool convert(struct wish *w, const struct profile *p, struct str *out, st
 
         if (!report_resolve(r, p, e))
                 return false;
+        r->names.options.raw = true; /* each form escapes in its own way */
         w->input.symbols = symbols_new(p, &r->names.options);
         progress_start(&line, "finding names", r->quiet);
         r->request.progress = line.terminal ? &line.progress : NULL;
@@ -354,7 +355,7 @@ static bool write_form(struct wish *w, const struct profile *p, const struct del
 static int show(struct wish *w)
 {
         struct report *r = &w->asked;
-        struct deliver how = { r->output, r->force, true };
+        struct deliver how = { r->output, r->force, .plain = true, .raw = true };
         struct profile p = { 0 };
         struct err e = { 0 };
         int status = 0;

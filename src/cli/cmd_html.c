@@ -193,7 +193,7 @@ static void show_page(const struct html *h)
 
 static bool write_page(const struct html *h, const struct str *page, struct err *e)
 {
-        struct deliver to_stdout = { .plain = true };
+        struct deliver to_stdout = { .plain = true, .raw = true };
 
         if (!h->output)
                 return deliver_text(&to_stdout, page, e);
@@ -338,6 +338,7 @@ static int run(struct html *h, char **operands, int count)
         for (int i = 0; i < count; i++)
                 h->operands[i] = operands[i];
         names_settle(&h->asked.names, h->asked.quiet);
+        h->asked.names.options.raw = true;
         status = check(h);
         if (status)
                 return status;

@@ -15,6 +15,7 @@
 #include "cli/names.h"
 #include "cli/newest.h"
 #include "cli/option.h"
+#include "profile/plain.h"
 
 #define INFO_OPTIONS(X)                                                                                 \
         X(INFO_JSON, "json", 0, NULL, "machine-readable output")                                        \
@@ -41,10 +42,10 @@ static int say_help(void)
 /* For each module: ask for some of its frames.  More would take long and tell nothing new. */
 #define INFO_FRAMES_ASKED 64u
 
-static void look_for_names(struct info *info)
+static void look_for_names(struct info *info, bool raw)
 {
         const struct profile *p = &info->profile;
-        struct symbol_options options = { .listener = &names_listener };
+        struct symbol_options options = { .listener = &names_listener, .raw = raw };
         struct symbols *symbols = symbols_new(p, &options);
 
         info->names = heap_zero(p->module_count, sizeof *info->names);
@@ -69,7 +70,9 @@ static int show(struct info *info, bool json, bool names)
         int status = info->profile.truncated ? ERR_EXIT_FINDINGS : 0;
 
         if (names)
-                look_for_names(info);
+                look_for_names(info, json);
+        if (!json)
+                profile_plain(&info->profile);
         if (json)
                 info_json(info, &out);
         else

@@ -214,6 +214,7 @@ static int settle(struct wishes *w)
         w->request.reachable = w->options.show >> PROFILE_LEAK_REACHABLE & 1;
         w->options.limit = r->limit;
         names_settle(&r->names, r->quiet);
+        r->names.options.raw = w->json;
         return 0;
 }
 
@@ -298,7 +299,7 @@ static bool show(struct wishes *w, const struct profile *p, struct str *out, int
 
 static int show_all(struct wishes *w, const struct profile *p)
 {
-        struct deliver how = { w->asked.output, w->asked.force, w->asked.no_pager || w->json || w->gen };
+        struct deliver how = { w->asked.output, w->asked.force, w->asked.no_pager || w->json || w->gen, w->json };
         struct str out = { 0 };
         struct err e = { 0 };
         int status = 0;
@@ -377,7 +378,7 @@ static void say_nothing_new(const struct profile *p, struct str *out)
 /* Status of one round; -1: the process has gone. */
 static int one_round(struct wishes *w, bool first)
 {
-        struct deliver how = { .plain = true };
+        struct deliver how = { .plain = true, .raw = w->json };
         struct profile p = { 0 };
         struct str out = { 0 };
         struct err e = { 0 };

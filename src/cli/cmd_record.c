@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/plain.h"
 #include "base/str.h"
 #include "cli/command.h"
 #include "cli/message.h"
@@ -63,6 +64,7 @@ static void summarize(const struct run *r, const struct roster_choice *choice)
         symbols_free(symbols);
         roster_list(&r->roster, &out);
         roster_list_reports(&r->roster, &out);
+        plain_output(&out, 0, true);
         io_write(STDERR_FILENO, str_get(&out), out.length);
         str_free(&out);
 }

@@ -42,10 +42,12 @@ static int show(struct report *r, const char *file)
         struct profile p = { 0 };
         struct str out = { 0 };
         struct err e = { 0 };
-        struct deliver how = { r->output, r->force, r->no_pager || r->view == REPORT_JSON || r->json || r->csv };
+        struct deliver how = { r->output, r->force, r->no_pager || r->view == REPORT_JSON || r->json || r->csv,
+                               r->view == REPORT_JSON || r->json || r->csv };
         bool color = deliver_color(&how, r->color);
         int status = 0;
 
+        r->names.options.raw = how.raw && !r->csv;
         if (!load_recording(&p, file, r->quiet, &e))
                 return message_error(&e);
         if (report_view_lost(r, &p))

@@ -296,6 +296,7 @@ static int take(struct sql *q, int which, const char *value)
         q->result.no_header |= which == SQL_NO_HEADER;
         q->schema |= which == SQL_SCHEMA;
         q->to.force |= which == SQL_FORCE;
+        q->to.raw |= which == SQL_CSV || which == SQL_JSON;
         q->to.plain |= which == SQL_NO_PAGER || which == SQL_CSV || which == SQL_JSON;
         q->quiet |= which == SQL_QUIET;
         if (which == SQL_OUTPUT)
@@ -356,6 +357,7 @@ int cmd_sql(int argc, char **argv)
         if (!status && which == OPTION_WRONG)
                 status = ERR_EXIT_USAGE;
         names_settle(&q.names, q.quiet);
+        q.names.options.raw = true; /* each form of a result escapes in its own way */
         if (!status)
                 status = take_operands(&q, argc - parser.first_operand, argv + parser.first_operand);
         if (!status)

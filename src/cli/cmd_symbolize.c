@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/plain.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/names.h"
@@ -82,6 +83,7 @@ static void tell(const struct profile *p, const struct symbol_tally *tally)
         if (lacking.length)
                 str_format(&out, "debug files of these would tell more:\n  addresses      named      lines  module\n%s",
                            str_get(&lacking));
+        plain_output(&out, 0, false);
         fputs(str_get(&out), stdout);
         str_free(&out);
         str_free(&lacking);
@@ -137,6 +139,7 @@ int cmd_symbolize(int argc, char **argv)
         int which, status = 0;
 
         names_init(&z.names);
+        z.names.options.raw = true;
         option_start(&parser, "symbolize", symbolize_options, argc, argv);
         while (!status && (which = option_next(&parser)) >= 0) {
                 if (which == SYMBOLIZE_HELP)

@@ -106,6 +106,7 @@ static int take_shape(struct question *q, int which, const char *value)
                 q->all |= which == WHY_ALL;
                 q->json |= which == WHY_JSON;
                 q->how.force |= which == WHY_FORCE;
+                q->how.raw |= which == WHY_JSON;
                 q->how.plain |= which == WHY_NO_PAGER || which == WHY_JSON;
                 q->quiet |= which == WHY_QUIET;
                 return 0;
@@ -154,6 +155,7 @@ static int take_operands(struct question *q, int count, char **words)
         q->source = count ? words[0] : NULL;
         newest_is_process(q->source, &q->pid);
         names_settle(&q->names, q->quiet);
+        q->names.options.raw = q->how.raw;
         return 0;
 }
 

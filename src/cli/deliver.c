@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/plain.h"
 #include "profile/format.h"
 
 static bool is_file(const struct deliver *d)
@@ -85,11 +86,25 @@ static bool save(const struct deliver *d, const struct str *text, struct err *e)
         return good || err_sys(e, ERR_EXIT_FINDINGS, "cannot write %s", d->output);
 }
 
-bool deliver_text(const struct deliver *d, const struct str *text, struct err *e)
+static bool deliver_as_is(const struct deliver *d, const struct str *text, struct err *e)
 {
         if (is_file(d))
                 return save(d, text, e);
         return pager_show(text, d->plain) || err_sys(e, ERR_EXIT_FINDINGS, "cannot write the result");
+}
+
+bool deliver_text(const struct deliver *d, const struct str *text, struct err *e)
+{
+        struct str fit = { 0 };
+        bool good;
+
+        if (d->raw || plain_is_output(text))
+                return deliver_as_is(d, text, e);
+        str_bytes(&fit, text->data, text->length);
+        plain_output(&fit, 0, true);
+        good = deliver_as_is(d, &fit, e);
+        str_free(&fit);
+        return good;
 }
 
 bool deliver_color(const struct deliver *d, enum pager_color wanted)
@@ -117,6 +132,8 @@ bool deliver_begin(struct deliver_stream *s, const struct deliver *d, struct err
 /* What is there goes out.  false: the reader has gone, or it cannot be written. */
 static bool send(struct deliver_stream *s)
 {
+        if (!s->to->raw)
+                plain_output(&s->text, 0, true);
         if (!s->failure && s->text.length && !io_write(s->fd, s->text.data, s->text.length))
                 s->failure = errno;
         str_clear(&s->text);

@@ -17,6 +17,7 @@ struct deliver {
         const char *output; /* NULL or "-": stdout */
         bool force;         /* an existing file is replaced */
         bool plain;         /* no pager */
+        bool raw;           /* a form that escapes what strangers wrote; else nothing that a terminal would obey goes out (base/plain.h) */
 };
 
 bool deliver_text(const struct deliver *d, const struct str *text, struct err *e);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/plain.h"
 #include "cli/info.h"
 #include "ledger/ledger.h"
 #include "report/text.h"
@@ -228,14 +229,6 @@ static void put_modules(struct str *out, const struct info *info)
         }
 }
 
-/* A recording may come from anywhere; its strings shall not steer the terminal. */
-static void blank_controls(struct str *out)
-{
-        for (size_t i = 0; i < out->length; i++)
-                if (((unsigned char)out->data[i] < 0x20 && out->data[i] != '\n') || out->data[i] == 0x7f)
-                        out->data[i] = '?';
-}
-
 void info_text(const struct info *info, struct str *out)
 {
         const struct profile_meta *m = &info->profile.meta;
@@ -260,5 +253,5 @@ void info_text(const struct info *info, struct str *out)
         put_sections(out, &info->layout);
         if (info->profile.module_count)
                 put_modules(out, info);
-        blank_controls(out);
+        plain_output(out, 0, false);
 }

@@ -16,6 +16,7 @@
 
 #include "base/heap.h"
 #include "base/io.h"
+#include "base/plain.h"
 #include "base/str.h"
 
 #define PREFIX "seep: "
@@ -65,6 +66,7 @@ static void put_lines(const char *text)
                 message_line(text, length, &out);
                 text += length + (text[length] == '\n');
         }
+        plain_output(&out, 0, false);
         fflush(stdout);
         /* Nobody is left to tell when stderr itself cannot be written. */
         (void)io_write(STDERR_FILENO, str_get(&out), out.length);
@@ -88,6 +90,15 @@ void message(const char *format, ...)
         va_start(args, format);
         put_format(format, args);
         va_end(args);
+}
+
+void message_sentence(const char *text)
+{
+        char *line = heap_text(text);
+
+        plain_name(line);
+        put_lines(line);
+        free(line);
 }
 
 int message_error(const struct err *e)

@@ -14,6 +14,9 @@
 
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* TEXT, which has names of strangers in it, as one line whatever they are. */
+void message_sentence(const char *text);
+
 /* Append "seep: ", TEXT and a newline to what will be written to stderr, in lines that fit if it is a terminal. */
 void message_line(const char *text, size_t length, struct str *out);
 

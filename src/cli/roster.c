@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/plain.h"
 #include "cli/message.h"
 #include "report/text.h"
 
@@ -77,6 +78,7 @@ void roster_add(struct roster *r, struct profile *p, const char *path, bool is_m
         r->rows = heap_grow(r->rows, r->count, sizeof *r->rows);
         r->rows[row] = (struct roster_row){ heap_text(p->meta.program), heap_text(path), p->meta.pid, count_snapshots(p),
                                             p->totals.allocations, p->totals.peak_bytes, false, was_replaced(p) };
+        plain_name(r->rows[row].program);
         if (!is_main) {
                 offer(r, p, row);
                 return;

@@ -12,6 +12,7 @@
 
 #include "attach/program.h"
 #include "attach/spawn.h"
+#include "base/plain.h"
 #include "base/quantity.h"
 #include "cli/message.h"
 #include "observe/output.h"
@@ -28,7 +29,7 @@ static void on_say(void *context, enum session_level level, const char *text)
         bool wanted = r->session.verbose >= least || (level == SESSION_NOTE && isatty(STDERR_FILENO));
 
         if (wanted && (!r->quiet || level == SESSION_TROUBLE))
-                message("%s", text);
+                message_sentence(text);
 }
 
 static void on_done(void *context, struct profile *p, const char *path, bool written, bool is_main)
@@ -63,6 +64,7 @@ void record_write_report(void *context, const struct profile *p, uint32_t from, 
 
         (void)context;
         memlog_write(p, symbols, &range, out);
+        plain_output(out, 0, false);
         symbols_free(symbols);
 }
 

@@ -23,7 +23,7 @@ enum {
 
 static int64_t lost_bytes(const struct profile *p)
 {
-        const struct symbol_options options = { .no_debuginfod = true };
+        const struct symbol_options options = { .no_debuginfod = true, .raw = true };
         const struct select_request request = { .cost = SELECT_LIVE, .each_site = true };
         struct symbols *s = symbols_new(p, &options);
         struct selection sel;

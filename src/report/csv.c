@@ -10,23 +10,53 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/plain.h"
 #include "report/label.h"
 
+/* What a spreadsheet would compute is text to it behind an apostrophe. */
+static bool csv_computes(const char *text)
+{
+        return *text && strchr("=+-@\t\r", *text);
+}
+
+static bool csv_is_number(const char *text)
+{
+        char *end;
+
+        strtod(text, &end);
+        return end != text && !*end;
+}
+
+/* An apostrophe in front of what begins at byte START. */
+static void csv_shield(struct str *out, size_t start)
+{
+        str_char(out, 0);
+        memmove(out->data + start + 1, out->data + start, out->length - start - 1);
+        out->data[start] = '\'';
+}
+
+/* Line breaks and tabs stay, as quotes are around them. */
 void csv_text(struct str *out, const char *text)
 {
+        size_t start = out->length;
         bool quoted = text && strpbrk(text, ",\"\r\n");
 
+        if (quoted)
+                str_char(out, '"');
+        if (text && csv_computes(text) && !csv_is_number(text))
+                str_char(out, '\'');
         if (!quoted) {
                 str_text(out, text ? text : "");
+                plain_output(out, start, false);
                 str_char(out, ',');
                 return;
         }
-        str_char(out, '"');
         for (; *text; text++) {
                 if (*text == '"')
                         str_char(out, '"');
                 str_char(out, *text);
         }
+        plain_output(out, start, false);
         str_text(out, "\",");
 }
 
@@ -50,6 +80,9 @@ static void csv_line(const struct stack_writer *w, uint32_t node, const struct s
         char *quote;
 
         label_frame(w->sel->profile, node, frame, w->out);
+        plain_output(w->out, start, false);
+        if (csv_computes(str_get(w->out) + start)) /* any frame may be the first of a cell */
+                csv_shield(w->out, start);
         str_text(w->out, frame->inlined ? " (inlined);" : ";");
         quote = memchr(w->out->data + start, '"', w->out->length - start);
         if (quote) {

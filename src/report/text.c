@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/plain.h"
+
 /* The digits of VALUE before END; where they begin. */
 static char *text_digits(char *end, uint64_t value)
 {
@@ -194,12 +196,11 @@ void text_plain(struct str *out, int color)
 
 void text_name(struct str *out, const char *name)
 {
-        size_t i = out->length;
+        size_t start = out->length;
 
         str_text(out, name ? name : "?");
-        for (; i < out->length; i++)
-                if ((unsigned char)out->data[i] < ' ' || out->data[i] == 127)
-                        out->data[i] = ' ';
+        if (plain_name(out->data + start))
+                out->length = start + strlen(out->data + start);
 }
 
 void text_fold(struct str *out, const char *indent, const char *text, size_t columns)

@@ -142,7 +142,7 @@ static void text_what(struct transactions *t, const struct transaction *x, struc
                 str_format(out, "tid %" PRIu64, e->address);
                 break;
         case LEDGER_EVENT_THREAD_NAME:
-                str_text(out, thread_name(e, name));
+                text_name(out, thread_name(e, name));
                 break;
         case LEDGER_EVENT_ACQUIRE:
         case LEDGER_EVENT_RELEASE:

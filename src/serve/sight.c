@@ -19,7 +19,7 @@ static void forget_profile(struct sight *s)
 
 void sight_take(struct sight *s, struct profile *p, const struct symbol_options *names)
 {
-        static const struct symbol_options usual = { .no_debuginfod = true };
+        static const struct symbol_options usual = { .no_debuginfod = true, .raw = true };
 
         if (!s->symbols || !symbols_follow(s->symbols, p)) {
                 symbols_free(s->symbols);

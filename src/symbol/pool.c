@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/plain.h"
 
 enum { POOL_CHUNK = 64 * 1024 };
 
@@ -66,14 +67,12 @@ static char *pool_copy(struct pool *p, const char *text, size_t bytes)
         return copy;
 }
 
-const char *pool_text(struct pool *p, const char *text)
+static const char *pool_find(struct pool *p, const char *text)
 {
         size_t length;
         uint64_t hash;
         char *copy;
 
-        if (!text)
-                return NULL;
         if (p->count * 2 >= p->room)
                 pool_widen(p);
         hash = pool_hash(text, &length);
@@ -84,6 +83,29 @@ const char *pool_text(struct pool *p, const char *text)
         pool_place(p, copy, hash);
         p->count++;
         return copy;
+}
+
+/* Whether TEXT may have something in it that is not plain. */
+static bool pool_odd(const char *text)
+{
+        for (; *text; text++)
+                if ((unsigned char)(*text - ' ') > '~' - ' ')
+                        return true;
+        return false;
+}
+
+const char *pool_text(struct pool *p, const char *text)
+{
+        const char *found;
+        char *copy;
+
+        if (!text || !p->plain || !pool_odd(text))
+                return text ? pool_find(p, text) : NULL;
+        copy = heap_text(text);
+        p->changed |= plain_name(copy);
+        found = pool_find(p, copy);
+        free(copy);
+        return found;
 }
 
 void pool_free(struct pool *p)

@@ -7,6 +7,7 @@
 #ifndef SEEP_SYMBOL_POOL_H
 #define SEEP_SYMBOL_POOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,8 @@ struct pool {
         size_t chunk_left;
         char **chunks;
         size_t chunk_count;
+        bool plain;   /* to be set: texts are made plain (base/plain.h) ... */
+        bool changed; /* ... and one was not */
 };
 
 /* The pool's copy of TEXT, valid until pool_free(); NULL for NULL. */

@@ -14,6 +14,7 @@
 
 #include "base/heap.h"
 #include "base/str.h"
+#include "profile/plain.h"
 #include "symbol/cache.h"
 #include "symbol/debug.h"
 #include "symbol/demangle.h"
@@ -69,6 +70,9 @@ struct symbols *symbols_new(const struct profile *p, const struct symbol_options
         s->search.recorded_ns = p->meta.start_realtime_ns;
         s->modules = heap_zero(p->module_count, sizeof *s->modules);
         s->chunk_used = SYMBOL_CHUNK;
+        s->pool.plain = !s->search.options.raw;
+        if (s->pool.plain)
+                profile_plain(p);
         return s;
 }
 
@@ -100,6 +104,8 @@ bool symbols_follow(struct symbols *s, const struct profile *p)
         s->modules = heap_grow(s->modules, p->module_count + 1, sizeof *s->modules);
         memset(s->modules + before, 0, (p->module_count - before) * sizeof *s->modules);
         s->profile = p;
+        if (s->pool.plain)
+                profile_plain(p);
         return true;
 }
 
@@ -495,7 +501,7 @@ void symbols_free(struct symbols *s)
                 return;
         variables_free(s->variables);
         for (uint32_t i = 0; i < s->profile->module_count; i++) {
-                if (s->modules[i].fresh_count)
+                if (s->modules[i].fresh_count && !s->pool.changed) /* others may want the names as they are */
                         symbols_save_module(s, i);
                 cache_close(&s->modules[i].cache);
                 module_close(&s->modules[i].file);

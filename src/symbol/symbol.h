@@ -36,12 +36,14 @@ struct symbol_options {
         const char **debug_paths;  /* directories with unstripped files */
         uint32_t debug_path_count;
         bool no_debuginfod, no_cache;
+        bool raw;                  /* names as they are, control characters and all: for forms that escape them */
         const struct symbol_listener *listener; /* NULL nobody */
 };
 
 struct symbols; /* the resolver of one profile */
 
-/* Never fails: what cannot be opened simply has no names.  P must outlive the result. */
+/* Never fails: what cannot be opened simply has no names.  P must outlive the result.  Unless raw names are asked for, those that P has
+ * are made plain in place (profile/plain.h), and so is every name that comes from here: no view can forget it. */
 struct symbols *symbols_new(const struct profile *p, const struct symbol_options *options);
 void symbols_free(struct symbols *s);
 

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/plain.h"
 #include "report/label.h"
 #include "report/text.h"
 #include "top/figure.h"
@@ -241,6 +242,9 @@ static void fit(struct screen_line *line, const struct screen_input *in)
 {
         struct str plain = { 0 };
 
+        plain_output(&line->text, 0, false);
+        if (plain_name(line->text.data)) /* a line is one */
+                line->text.length = strlen(line->text.data);
         text_cut(&line->text, 0, in->columns);
         while (text_columns(&line->text, 0) > in->columns) /* too narrow for an ellipsis */
                 line->text.data[--line->text.length] = 0;

@@ -107,7 +107,7 @@ TEST(names_give_a_terminal_nothing_to_obey)
         str_clear(&out);
         text_name(&out, "a\033[2Jb\nc\x7f\xc3\xa4");
         text_name(&out, NULL);
-        is_text(str_get(&out), "a [2Jb c \xc3\xa4?");
+        is_text(str_get(&out), "a?[2Jb c?\xc3\xa4?");
         str_free(&out);
 }
 

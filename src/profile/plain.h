@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plain.h -- the texts of a recording, made fit to be shown.
+ *
+ * Room:   outside.
+ */
+#ifndef SEEP_PROFILE_PLAIN_H
+#define SEEP_PROFILE_PLAIN_H
+
+#include "profile/model.h"
+
+/* Names of modules, threads, marks, types, mappings, and what the program was called, each in one line (base/plain.h), in place.  Not
+ * those of functions: symbol/ has them. */
+void profile_plain(const struct profile *p);
+
+#endif
