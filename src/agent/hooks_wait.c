@@ -33,7 +33,7 @@ static uint64_t now_ns(void)
 /* When a wait of SPAN that begins now must end; 0: no limit, or nobody will ask. */
 static uint64_t deadline_of(const struct span *s)
 {
-        return s && agent.signal ? now_ns() + (uint64_t)s->seconds * NS_PER_S + (uint64_t)s->ns : 0;
+        return s && agent.head ? now_ns() + (uint64_t)s->seconds * NS_PER_S + (uint64_t)s->ns : 0;
 }
 
 static uint64_t left_ns(uint64_t deadline)
@@ -54,7 +54,7 @@ static struct span left_span(uint64_t deadline)
 
 static uint64_t deadline_of_ms(int ms)
 {
-        return ms > 0 && agent.signal ? now_ns() + (uint64_t)ms * NS_PER_MS : 0;
+        return ms > 0 && agent.head ? now_ns() + (uint64_t)ms * NS_PER_MS : 0;
 }
 
 static int left_ms(uint64_t deadline, int ms)

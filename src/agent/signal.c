@@ -103,6 +103,8 @@ bool signal_only_ours(uint32_t before)
 
         if (signal_wait.interrupted)
                 return true;
+        if (!agent.signal)
+                return false;
         for (int i = 0; i < (before ? NAPS : NAPS_FIRST) && !signal_program_handles; i++) {
                 if (__atomic_load_n(&signal_arrivals, __ATOMIC_ACQUIRE) != before)
                         return true;

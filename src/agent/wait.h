@@ -15,7 +15,7 @@
 /* Run CALL, which gives RESULT; again, after AGAIN, as long as only our signal ended it (FAILED says that it failed). */
 #define RETRY(result, CALL, FAILED, AGAIN)                                     \
         do {                                                                   \
-                int *error_ = agent.signal && real.errno_location ? real.errno_location() : NULL; \
+                int *error_ = agent.head && real.errno_location ? real.errno_location() : NULL; \
                 int before_ = error_ ? *error_ : 0;                            \
                 bool outer_ = signal_wait.waiting, retried_ = false;           \
                 uint32_t arrivals_;                                            \

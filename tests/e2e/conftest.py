@@ -2,6 +2,7 @@
 """Fixtures: a compiler that builds each target program once, and a recorder with a folder per run."""
 import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -12,6 +13,13 @@ pytest.register_assert_rewrite("exporter", "harness", "leaks", "readers")
 import exporter  # noqa: E402
 import harness  # noqa: E402  (its asserts are rewritten too)
 import readers  # noqa: E402
+
+
+def pytest_configure(config):
+    """What starts programs in the background may have told them to ignore these, and programs under test would inherit it."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGALRM, signal.SIGUSR1, signal.SIGUSR2):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
 def pytest_report_header(config):

@@ -215,11 +215,12 @@ static long do_mq_timedreceive(int i)
 static long do_waitpid(int i) { (void)i; return waitpid(child, NULL, 0) == child; }
 static long do_flock(int i) { (void)i; return flock(open("lock", O_RDWR), LOCK_EX); }
 
-/* A signal of the program's own ends the call, as ever: its handler is not one that lets calls go on. */
+/* A signal of the program's own ends the call, as ever: its handler is not one that lets calls go on.  It comes again until it has: one that
+ * arrives in the very moment in which a call begins, or begins anew, ends nothing, with or without a tool. */
 static void alarm_soon(void)
 {
         struct sigaction act = {.sa_handler = nothing};
-        struct itimerval soon = {{0, 0}, {0, ALARM_MS * 1000}};
+        struct itimerval soon = {{0, ALARM_MS * 1000}, {0, ALARM_MS * 1000}};
         sigaction(SIGALRM, &act, NULL);
         setitimer(ITIMER_REAL, &soon, NULL);
 }
