@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import DEADLINE, SEEP, Profile, end_process, free_port, run, wait_until
+from harness import DEADLINE, SEEP, Profile, end_process, free_port, run, shell_status, wait_until
 from ingest import Server
 from plain import Started
 from readers import ask, pprof
@@ -330,5 +330,5 @@ def test_interrupting_the_program_loses_no_interval(push, steps):
         seep.said(b"ready")
         for pid in (*children_of(seep.pid), seep.pid):  # as a terminal does it
             os.kill(pid, signal.SIGINT)
-        assert seep.process.wait(DEADLINE) == 130
+        assert shell_status(seep.process.wait(DEADLINE)) == 130
         assert sums(server.of())["red"]["alloc_space"] == 160
