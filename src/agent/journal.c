@@ -8,13 +8,17 @@
 
 #include "agent/arena.h"
 #include "agent/object.h"
+#include "agent/patience.h"
 #include "agent/sys.h"
 
 #include "agent/guest.h"
 
 #define LOOK_MS 100u /* a look takes some 100 us */
 #define STEP_NS 50000000l
-#define DEAF_STEPS 60u /* so many steps without any tick: nobody reads any more */
+#define DEAF_STEPS 60u  /* so many steps without any tick: nobody reads any more */
+#define END_S 60u
+#define WAITING_MAX (1ull << 22) /* more than there can be threads, each with one event that waits */
+#define IDLE_STEPS 200u /* so many without anything read: the reader is somewhere else */
 
 static uint64_t room; /* entries of the ring */
 
@@ -41,18 +45,23 @@ static void journal_end(void)
 static bool wait_for_room(uint64_t index)
 {
         struct ledger_head *h = agent.head;
-        long step[2] = { 0, STEP_NS };
-        uint32_t quiet = 0, tick = agent_now_ms(), wake;
+        struct patience p = { .work = (const uint32_t *)&h->journal_read, .quiet_steps = DEAF_STEPS, .idle_steps = IDLE_STEPS,
+                              .end_s = END_S };
+        long step[2] = { 0, STEP_NS }, result;
+        bool lasts = true;
+        uint32_t wake;
 
+        if (index - __atomic_load_n(&h->journal_read, __ATOMIC_ACQUIRE) >= room + WAITING_MAX)
+                return false; /* a damaged head: nobody will ever get there */
         __atomic_add_fetch(&h->journal_waiting, 1, __ATOMIC_ACQ_REL);
+        patience_begin(&p);
         while (wake = __atomic_load_n(&h->journal_wake, __ATOMIC_ACQUIRE),
-               index - __atomic_load_n(&h->journal_read, __ATOMIC_ACQUIRE) >= room && !h->journal_closed && quiet < DEAF_STEPS) {
-                arch_syscall(SYS_futex, (long)&h->journal_wake, SYS_FUTEX_WAIT, (long)wake, (long)step, 0, 0);
-                quiet = tick == agent_now_ms() ? quiet + 1 : 0;
-                tick = agent_now_ms();
+               index - __atomic_load_n(&h->journal_read, __ATOMIC_ACQUIRE) >= room && !h->journal_closed && lasts) {
+                result = arch_syscall(SYS_futex, (long)&h->journal_wake, SYS_FUTEX_WAIT, (long)wake, (long)step, 0, 0);
+                lasts = patience_lasts(&p, result);
         }
         __atomic_sub_fetch(&h->journal_waiting, 1, __ATOMIC_ACQ_REL);
-        return !h->journal_closed && quiet < DEAF_STEPS;
+        return !h->journal_closed && lasts;
 }
 
 /* Libraries come without a word: the map is looked at now and then, and by whoever knows that one may go. */

@@ -11,6 +11,7 @@
 #include "agent/arena.h"
 #include "agent/bytes.h"
 #include "agent/hello.h"
+#include "agent/patience.h"
 #include "agent/sys.h"
 #include "agent/thread.h"
 
@@ -20,6 +21,8 @@
 #define STEP_NS 100000000l         /* between looks whether somebody still observes */
 #define DEAF_STEPS 30u             /* so many of them without a tick: nobody does ... */
 #define REFUSED_STEPS 3u           /* ... or so many, when nobody opened either */
+#define IDLE_STEPS 100u            /* so many without work on it: what we asked for is not known outside */
+#define END_S 1800u                /* a search in a very large heap on a busy machine */
 #define WAIT_FREE_NS 200000000ull  /* tags may wait so long altogether, ... */
 #define WAIT_SHARE 20u             /* ... and one part in so many of the time */
 
@@ -135,21 +138,23 @@ bool mark_may_wait(void)
 bool mark_wait_word(uint32_t *word, uint32_t passed)
 {
         static uint32_t deaf_tick = UINT32_MAX; /* the clock when nobody answered */
-        uint32_t tick = agent_now_ms(), quiet = 0, now, patience;
-        long step[2] = { 0, STEP_NS };
+        struct patience p = { .work = &agent.head->working, .idle_steps = IDLE_STEPS, .end_s = END_S };
+        long step[2] = { 0, STEP_NS }, result = 0;
+        uint32_t now;
 
-        if (tick == deaf_tick || agent.sandboxed)
+        if (agent_now_ms() == deaf_tick || agent.sandboxed)
                 return false;
-        patience = hello_knock(agent.socket) ? DEAF_STEPS : REFUSED_STEPS;
-        while ((now = __atomic_load_n(word, __ATOMIC_ACQUIRE)) <= passed && quiet < patience) {
-                if (arch_syscall(SYS_futex, (long)word, SYS_FUTEX_WAIT, (long)now, (long)step, 0, 0) == -SYS_EINTR)
-                        continue; /* a signal: no time has passed */
-                quiet = tick == agent_now_ms() ? quiet + 1 : 0;
-                tick = agent_now_ms();
-        }
-        if (quiet >= patience)
-                deaf_tick = tick;
-        return now > passed;
+        p.quiet_steps = hello_knock(agent.socket) ? DEAF_STEPS : REFUSED_STEPS;
+        patience_begin(&p);
+        do {
+                now = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+                if (now > passed)
+                        return true;
+                result = arch_syscall(SYS_futex, (long)word, SYS_FUTEX_WAIT, (long)now, (long)step, 0, 0);
+        } while (patience_lasts(&p, result));
+        if (p.quiet >= p.quiet_steps)
+                deaf_tick = p.tick;
+        return __atomic_load_n(word, __ATOMIC_ACQUIRE) > passed;
 }
 
 void mark_wait(uint32_t mark)

@@ -11,6 +11,7 @@
 #include "agent/agent.h"
 #include "agent/arena.h"
 #include "agent/mark.h"
+#include "agent/patience.h"
 #include "agent/shadow.h"
 #include "agent/sys.h"
 
@@ -19,6 +20,8 @@
 #define STEP_NS 10000000l
 #define LOST_STEPS 20u /* so long nothing is being answered: whoever holds the turn is not coming back */
 #define DEAF_STEPS 300u /* so many of them without a tick: nobody observes (mark.c) */
+#define IDLE_STEPS 1000u /* so many without any search */
+#define END_S 1800u
 #define FUTEX_WAKE 1
 
 bool scan_wanted(enum ledger_scan reason)
@@ -30,24 +33,25 @@ bool scan_wanted(enum ledger_scan reason)
         return sys_pid() == agent.pid; /* not in a child of vfork */
 }
 
-/* Wait until no other thread waits for a search.  False: nobody observes any more. */
+/* Wait until no other thread waits for a search.  False: nobody observes any more, or nobody searches. */
 static bool take_turn(struct ledger_head *h, uint32_t tid)
 {
-        uint32_t tick = agent_now_ms(), quiet = 0;
-        long step[2] = { 0, STEP_NS };
+        struct patience p = { .work = &h->working, .quiet_steps = DEAF_STEPS, .idle_steps = IDLE_STEPS, .end_s = END_S };
+        long step[2] = { 0, STEP_NS }, result;
+        uint32_t holder, steps = 0;
 
-        for (uint32_t steps = 0; quiet < DEAF_STEPS; steps++) {
-                uint32_t holder = 0;
+        patience_begin(&p);
+        do {
+                holder = 0;
 
                 if (__atomic_compare_exchange_n(&h->scan_holder, &holder, tid, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
                         return true;
                 if ((holder == tid || (steps > LOST_STEPS && __atomic_load_n(&h->scan_asked, __ATOMIC_ACQUIRE) == h->scan_done)) &&
                     __atomic_compare_exchange_n(&h->scan_holder, &holder, tid, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
                         return true;
-                arch_syscall(SYS_futex, (long)&h->scan_holder, SYS_FUTEX_WAIT, (long)holder, (long)step, 0, 0);
-                quiet = tick == agent_now_ms() ? quiet + 1 : 0;
-                tick = agent_now_ms();
-        }
+                result = arch_syscall(SYS_futex, (long)&h->scan_holder, SYS_FUTEX_WAIT, (long)holder, (long)step, 0, 0);
+                steps++;
+        } while (patience_lasts(&p, result));
         return false;
 }
 
@@ -74,7 +78,9 @@ size_t scan_wait(enum ledger_scan reason, uint64_t stack, const void *context)
         h->scan_reason = reason;
         h->scan_sp = stack;
         h->scan_context = (uint64_t)context;
-        asked = __atomic_add_fetch(&h->scan_asked, 1, __ATOMIC_ACQ_REL);
+        do /* 0 would be no request; a damaged head may lead there */
+                asked = __atomic_add_fetch(&h->scan_asked, 1, __ATOMIC_ACQ_REL);
+        while (!asked);
         if (mark_wait_word(&h->scan_done, asked - 1))
                 definite = __atomic_load_n(&h->scan_definite, __ATOMIC_RELAXED);
         h->scan_sp = 0;

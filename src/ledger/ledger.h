@@ -234,6 +234,7 @@ struct ledger_head {
         uint32_t served; /* marks [0, served) are done with: snapshot taken, report written.  Agents wait on it (futex) */
         uint32_t scan_done;     /* requests up to this one are answered: futex */
         uint64_t scan_definite; /* blocks found to be definitely lost by the last one */
+        uint32_t working;       /* the time of the last tick at which a search or a report was under way: who waits for it waits on */
 
         /* The ring of events.  RESERVED counts all events ever; event i is entry i % (part size / 32).  READ is the observer's. */
         _Alignas(64) uint64_t journal_reserved;

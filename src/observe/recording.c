@@ -464,7 +464,7 @@ static void serve_scans(struct recording *r)
         bool idle = !r->scanner.worker;
         struct err e = { 0 };
 
-        view_tick(&r->view, now_ms); /* which the search has its moment from */
+        view_tick(&r->view, now_ms, !idle); /* which the search has its moment from */
         scanner_start(&r->scanner, &order);
         if (!idle || !r->scanner.worker || !PROFILE_SCAN_IS_LAST(r->scanner.when))
                 return;
@@ -593,7 +593,7 @@ void recording_tick(struct recording *r, uint64_t now_ns)
         uint64_t now_ms = elapsed_ms(r, now_ns);
         struct err e;
 
-        view_tick(&r->view, now_ms);
+        view_tick(&r->view, now_ms, r->reporter > 0);
         serve_marks(r, now_ms);
         serve_scans(r);
         if (scanner_is_over(&r->scanner))

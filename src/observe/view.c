@@ -193,11 +193,13 @@ static void view_put(const struct view *v, size_t at, uint32_t value)
 }
 
 /* The program raises it too, at a mark. */
-void view_tick(const struct view *v, uint64_t now_ms)
+void view_tick(const struct view *v, uint64_t now_ms, bool working)
 {
         size_t at = offsetof(struct ledger_head, tick_ms);
         uint32_t now = 0, tick_ms = now_ms < UINT32_MAX ? (uint32_t)now_ms : UINT32_MAX;
 
+        if (working)
+                view_put(v, offsetof(struct ledger_head, working), tick_ms);
         if (v->shared) {
                 now = __atomic_load_n(&v->shared->tick_ms, __ATOMIC_RELAXED);
                 while (now < tick_ms && !__atomic_compare_exchange_n(&v->shared->tick_ms, &now, tick_ms, true,

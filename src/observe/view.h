@@ -53,8 +53,9 @@ uint64_t view_next(const struct view *v, enum ledger_part part, uint64_t at, uin
  * time: one atomic load or store per word, nothing else. */
 struct ledger_head *view_shared(const struct view *v);
 
-/* Tell the program what time it is (never turned back), and who watches (0: nobody any more). */
-void view_tick(const struct view *v, uint64_t now_ms);
+/* Tell the program what time it is (never turned back), and who watches (0: nobody any more).
+ * WORKING: a search or a report is under way, and whoever waits for it waits on. */
+void view_tick(const struct view *v, uint64_t now_ms, bool working);
 void view_observer(const struct view *v, uint32_t pid);
 
 /* The clock is set on by one at least, and told: what happens from now on has this time or a later one. */

@@ -50,13 +50,14 @@ static void check_clock(bool sealed)
         if (sealed)
                 is_equal(fcntl(f.fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
         v = specimen_view(&f);
-        view_tick(&v, 100);
+        view_tick(&v, 100, false);
         is_equal(f.head->tick_ms, 100);
         f.head->tick_ms = 120; /* the program, at a mark */
-        view_tick(&v, 110);
+        view_tick(&v, 110, true);
         is_equal(f.head->tick_ms, 120);
-        view_tick(&v, 121);
+        view_tick(&v, 121, false);
         is_equal(f.head->tick_ms, 121);
+        is_equal(f.head->working, 110);
         view_observer(&v, 4711);
         view_served(&v, 3);
         is_equal(f.head->observer, 4711);
