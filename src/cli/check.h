@@ -120,9 +120,6 @@ bool check_run(struct check *c, int *status);
 /* The baseline, the suppressions and the places of files, before anything is run.  0, or the status. */
 int check_prepare(struct check *c);
 
-/* Judge one recording; process filters apply.  false with E filled: it cannot be read or used. */
-bool check_recording(struct check *c, const char *path, struct err *e);
-
 /* Reports that were asked for. */
 bool check_may_write(const struct check *c, struct err *e);
 bool check_write_files(const struct check *c, struct err *e);

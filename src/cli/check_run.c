@@ -46,14 +46,9 @@ static bool judge(struct check *c, struct findings *f, const struct findings_req
         return good;
 }
 
-/* A child that was forked to run another program is judged as that one.  Until then it has what its parent has, which is judged as the
- * parent's. */
-static bool is_passage(const struct check *c, const struct profile *p)
-{
-        return c->program_argv && p->totals.forked && p->meta.end == PROFILE_END_EXEC;
-}
-
-bool check_recording(struct check *c, const char *path, struct err *e)
+/* Judge one recording; process filters apply.  A child that was forked and BECAME another program is judged as that one: until then it has
+ * what its parent has, which is judged as the parent's. */
+static bool judge_file(struct check *c, const char *path, bool became, struct err *e)
 {
         struct findings_request request = { .budgets = &c->budgets,
                                             .baseline = c->baseline_file ? &c->baseline : NULL,
@@ -65,7 +60,7 @@ bool check_recording(struct check *c, const char *path, struct err *e)
         struct profile p = { 0 };
         bool good = file_read(&p, path, e);
 
-        if (good && !is_passage(c, &p) && (!c->processes.count || expressions_match(&c->processes, p.meta.program)))
+        if (good && !(became && p.totals.forked) && (!c->processes.count || expressions_match(&c->processes, p.meta.program)))
                 good = judge(c, &c->findings, &request, &p, path, e);
         profile_free(&p);
         return good;
@@ -147,13 +142,13 @@ static bool judge_files(struct check *c, int *status)
 {
         struct err e = { 0 };
         char *newest = NULL;
-        bool good = c->recording_count || (newest_recording(&newest, &e) && check_recording(c, newest, &e));
+        bool good = c->recording_count || (newest_recording(&newest, &e) && judge_file(c, newest, false, &e));
 
         if (!good)
                 *status = message_error(&e);
         free(newest);
         for (int i = 0; i < c->recording_count && good; i++) {
-                good = check_recording(c, c->recordings[i], &e);
+                good = judge_file(c, c->recordings[i], false, &e);
                 if (good)
                         continue;
                 *status = message_error(&e);
@@ -250,6 +245,15 @@ static bool is_continued(const struct roster *roster, uint32_t at)
         return false;
 }
 
+/* Whether its process has two recordings: it was two programs, however short the second was. */
+static bool has_sibling(const struct roster *roster, uint32_t at)
+{
+        for (uint32_t i = 0; i < roster->count; i++)
+                if (i != at && roster->rows[i].pid == roster->rows[at].pid)
+                        return true;
+        return false;
+}
+
 static void tell_replaced(const struct check *c, const struct roster *roster)
 {
         for (uint32_t i = 0; i < roster->count && !c->quiet; i++)
@@ -271,7 +275,7 @@ static bool judge_roster(struct check *c, const struct roster *roster, struct er
                 if (row->missing)
                         return err_set(e, ERR_EXIT_CANNOT_TRACE, "the recording of %s (pid %u) could not be written, so it cannot be judged",
                                        row->program, row->pid);
-                if (!check_recording(c, row->path, e))
+                if (!judge_file(c, row->path, row->replaced || has_sibling(roster, i), e))
                         return false;
         }
         tell_replaced(c, roster);
