@@ -36,7 +36,7 @@ static const char *const names[] = {
         "constructor",
         "n1: 5 0x1: f (a.c:1)",
         "a, b, c",
-        "\x1b]0;title\x07\x1b[2J\xc2\x9b;9;1H\x7f",
+        ("\x1b]0;title\x07\x1b[2J\xc2\x9b" "9;1H\x7f"),
         "back\xe2\x80\xaewards\xe2\x81\xa6 and \xd8\x9c\xe2\x80\x8f",
         "+1+cmd|'/c calc'!A0",
         "@SUM(1)",
