@@ -135,17 +135,22 @@ static bool is_heap_info(const struct heap_info *h, uint64_t at)
                (h->arena - behind == at) == (h->previous == 0);
 }
 
+#define KEEPERS_MISSES 4u /* places without a heap: a mapping of terabytes must not use up all looks */
+
 /* Whether most of M is heaps: neighbours that are full are one mapping. */
 static bool is_arena(struct search *s, const struct profile_mapping *m)
 {
         uint64_t at = (m->start + KEEPERS_HEAP - 1) / KEEPERS_HEAP * KEEPERS_HEAP, covered = 0;
+        uint32_t misses = 0;
 
-        for (; at >= m->start && at < m->end && s->looks; at += KEEPERS_HEAP) {
+        for (; at >= m->start && at < m->end && s->looks && misses < KEEPERS_MISSES; at += KEEPERS_HEAP) {
                 struct heap_info h;
 
                 s->looks--;
                 if (memory_read(&s->memory, at, &h, sizeof h) == sizeof h && is_heap_info(&h, at))
                         covered += h.writable < m->end - at ? h.writable : m->end - at;
+                else
+                        misses++;
         }
         return covered > (m->end - m->start) / 2;
 }
