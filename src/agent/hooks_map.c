@@ -165,7 +165,7 @@ static int without_deepbind(const char *path, int flags)
 }
 
 /* The real function looks at its return address: the library is searched for as its caller's own paths say.  So this ends in a
- * jump, and the program's address stays where it is; test_lifetimes.py holds it. */
+ * jump, and the program's address stays where it is; test_invalid.py holds it. */
 void *hook_dlopen(const char *path, int flags)
 {
         if (unlikely(flags & DEEPBIND))
