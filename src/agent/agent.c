@@ -90,14 +90,14 @@ static const char *parse_omit(const char *p)
         return p + length + 1;
 }
 
-/* "5:FOLLOW:FLAGS:SIGNAL:LIMIT:SNAPSHOT:OBSERVER:SAMPLE:QUARANTINE:FILL:[LENGTH:OMIT:]PATH" */
+/* "6:FOLLOW:FLAGS:SIGNAL:LIMIT:SNAPSHOT:OBSERVER:SAMPLE:QUARANTINE:FILL:[LENGTH:OMIT:]PATH" */
 static bool parse_session(const char *p)
 {
         static const char *const words[] = { "none:", "exec:", "all:" };
         const char *rest = NULL;
         uint64_t numbers[8];
 
-        p = bytes_after(p, "5:");
+        p = bytes_after(p, "6:");
         for (uint32_t i = 0; p && !rest && i < 3; i++) {
                 rest = bytes_after(p, words[i]);
                 agent.follow = i;

@@ -36,7 +36,7 @@
 #include <stdint.h>
 
 #define LEDGER_MAGIC 0x3172676450454553ull /* "SEEPdgr1" */
-#define LEDGER_VERSION 5u
+#define LEDGER_VERSION 6u
 
 enum ledger_part {
         LEDGER_HEAD,

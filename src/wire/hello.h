@@ -7,7 +7,7 @@
  *         agent connects, sends one struct wire_hello with the memfd of its ledger attached (SCM_RIGHTS), closes
  *         both descriptors and never waits for an answer.  No descriptor stays open in the program.
  *
- * SEEP_SESSION is "5:FOLLOW:FLAGS:SIGNAL:LIMIT:SNAPSHOT:OBSERVER:SAMPLE:QUARANTINE:FILL:[LENGTH:OMIT:]PATH": protocol version,
+ * SEEP_SESSION is "6:FOLLOW:FLAGS:SIGNAL:LIMIT:SNAPSHOT:OBSERVER:SAMPLE:QUARANTINE:FILL:[LENGTH:OMIT:]PATH": protocol version,
  * follow mode (none, exec, all), WIRE_F_ flags, number of the signal that asks for a snapshot (0 none),
  * --limit-heap and --snapshot-at-heap in bytes (0 none), process that observes, --sample and --quarantine in
  * bytes (0 none), --fill as 256 + the byte (0 none), all in hex; with WIRE_F_OMIT the length of an expression in hex, and that
@@ -34,7 +34,7 @@
 
 #define WIRE_SESSION_ENV "SEEP_SESSION"
 #define WIRE_FILLER_ENV "SEEP_FILLER"
-#define WIRE_SESSION_VERSION 5
+#define WIRE_SESSION_VERSION 6
 #define WIRE_SESSION_MAX (256 + MATCH_MAX)
 
 #define WIRE_F_NO_MMAP 1u
