@@ -29,9 +29,7 @@
 
 #define RECORDING_NAMES_EVERY_MS 1000u
 #define RECORDING_NAMES_AT_ONCE 256u
-#define RECORDING_CHECKPOINT_MS 10000u
 #define RECORDING_INTERPRETER_WORDS 8u /* interpreters may be scripts: four of them, each with an option */
-#define RECORDING_CHECKPOINT_SHARE 100u /* a checkpoint may take one part in so many of the time */
 #define RECORDING_PATIENCE_MS 30000u    /* a program that waits for its report waits no longer */
 #define RECORDING_RSS_DOUBT (1u << 20)  /* bytes of heap beyond what was seen to be resident */
 
@@ -79,7 +77,7 @@ struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, c
         exe = process_link(pid, "exe");
         r->exe_doubtful = *exe && strcmp(exe, r->view.head.exe) != 0;
         free(exe);
-        r->checkpoint_due_ms = *path ? RECORDING_CHECKPOINT_MS : UINT64_MAX;
+        checkpoint_init(&r->checkpoint, *path);
         view_observer(&r->view, (uint32_t)getpid());
         if (r->view.head.flags & WIRE_F_EVENTS && *path)
                 r->journal = journal_open(&r->view, pid, path, plan->log);
@@ -276,32 +274,27 @@ static void fill_profile(struct recording *r, const struct recording_end *end, e
 }
 
 /* In a process of its own, so that the clock and the slices go on meanwhile. */
-static void start_checkpoint(struct recording *r, uint64_t now_ms)
+static void write_checkpoint(struct recording *r, uint64_t now_ms)
 {
+        struct checkpoint_state state = { now_ms, r->view.present_bytes, r->plan->recordings };
+        enum checkpoint_kind kind = checkpoint_due(&r->checkpoint, &state);
         struct recording_end end = { .end = PROFILE_END_UNKNOWN };
         struct profile p;
         struct err e;
+        pid_t pid;
 
-        r->checkpoint_due_ms = UINT64_MAX;
-        r->writer = fork();
-        if (r->writer != 0) {
-                if (r->writer < 0)
-                        r->checkpoint_due_ms = now_ms + RECORDING_CHECKPOINT_MS;
-                r->writer = r->writer < 0 ? 0 : r->writer;
+        if (kind == CHECKPOINT_NONE || !view_refresh(&r->view, &e))
+                return;
+        pid = fork();
+        if (pid != 0) {
+                checkpoint_begun(&r->checkpoint, pid, kind, now_ms);
                 return;
         }
-        fill_profile(r, &end, FOR_CHECKPOINT, now_ms, &p);
+        slices_cut(&r->slices, &r->view, now_ms, r->rss_last_bytes, true);
+        fill_profile(r, &end, kind == CHECKPOINT_WHOLE ? FOR_CHECKPOINT : FOR_LOOK, now_ms, &p);
+        if (kind == CHECKPOINT_LIGHT)
+                collect_warn(&p, "seep ended before the program; the list of single blocks is missing, because it was too long to be written every few seconds");
         _exit(output_write(r->plan->output, &p, &r->path, false, &e) ? 0 : 1);
-}
-
-static void checkpoint_done(struct recording *r, int status, uint64_t cpu_ns)
-{
-        uint64_t wait_ms = cpu_ns * RECORDING_CHECKPOINT_SHARE / 1000000u;
-
-        r->writer = 0;
-        r->checkpoint_failed = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
-        r->checkpoint_due_ms =
-                elapsed_ms(r, clock_now_ns()) + (wait_ms > RECORDING_CHECKPOINT_MS ? wait_ms : RECORDING_CHECKPOINT_MS);
 }
 
 /* ---- snapshots and their reports ---- */
@@ -535,8 +528,8 @@ bool recording_child_ended(struct recording *r, pid_t pid, int status, uint64_t 
                 look_done(r, status);
         else if (r->reporter == pid)
                 reports_done(r, status);
-        else if (r->writer == pid)
-                checkpoint_done(r, status, cpu_ns);
+        else if (r->checkpoint.writer == pid)
+                checkpoint_done(&r->checkpoint, status, cpu_ns);
         else
                 return false;
         return true;
@@ -599,6 +592,7 @@ void recording_tick(struct recording *r, uint64_t now_ns)
         if (scanner_is_over(&r->scanner))
                 return;
         take_own_snapshots(r, now_ms);
+        write_checkpoint(r, now_ms);
         if (!slices_due(&r->slices, now_ms))
                 return;
         if (!view_refresh(&r->view, &e))
@@ -613,8 +607,6 @@ void recording_tick(struct recording *r, uint64_t now_ns)
         }
         if (now_ms >= r->resident.due_ms)
                 resident_look(&r->resident, (struct keepers_process){ r->pid, &r->view }, now_ms);
-        if (now_ms >= r->checkpoint_due_ms)
-                start_checkpoint(r, now_ms);
 }
 
 /* ---- the end ---- */
@@ -623,9 +615,9 @@ static void wait_for_writers(struct recording *r)
 {
         int status = 0;
 
-        if (r->writer)
-                waitpid(r->writer, NULL, 0);
-        r->writer = 0;
+        if (r->checkpoint.writer)
+                waitpid(r->checkpoint.writer, NULL, 0);
+        r->checkpoint.writer = 0;
         if (r->looks.worker && waitpid(r->looks.worker, &status, 0) > 0)
                 looks_done(&r->looks, status);
         if (!r->reporter)

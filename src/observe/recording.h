@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "observe/checkpoint.h"
 #include "observe/collect.h"
 #include "observe/jit.h"
 #include "observe/journal.h"
@@ -33,6 +34,7 @@ struct recording_plan {
         struct journal_bound log;                       /* of the event log */
         uint32_t scan_flags;                            /* WIRE_SCAN_*, for all searches for leaks */
         struct output *output;
+        uint32_t recordings; /* that are made just now */
         bool attended; /* plain LD_PRELOAD: a last report at the end, unless the program asked for one itself; after exec the new
                         * program says nothing to us */
         struct reports_author author;
@@ -92,9 +94,7 @@ struct recording {
         struct scanner scanner;
         struct looks looks;
 
-        pid_t writer; /* the process that writes a checkpoint now; 0 none */
-        uint64_t checkpoint_due_ms;
-        bool checkpoint_failed;
+        struct checkpoint checkpoint;
 };
 
 /* How it ended, in the words of profile/model.h. */

@@ -262,6 +262,7 @@ static void finish(struct session *s, uint32_t index, const struct recording_end
         bool written;
 
         s->recordings[index] = s->recordings[--s->count];
+        s->plan.recordings = s->count;
         recording_finish(r, end, clock_now_ns(), &p);
         tidings_end(&s->o, r, end);
         tell_signal(s, r);
@@ -390,6 +391,7 @@ static void welcome(struct session *s, struct greeting *g)
         r = recording_new(&g->view, g->pid, g->pidfd, heap_text(program), recording_name(s, program, g->pid, is_main), &s->plan);
         s->recordings = heap_grow(s->recordings, s->count + 1, sizeof *s->recordings);
         s->recordings[s->count++] = r;
+        s->plan.recordings = s->count;
         say(s, first && !s->o.attended ? SESSION_NOTE : SESSION_DETAIL, "recording %s (pid %u) by preload, to %s", program, g->pid,
             *r->path ? r->path : "reports only");
         tidings_begin(&s->o, r, g->hello.reason == WIRE_HELLO_FORK);
@@ -529,9 +531,9 @@ static void writer_ended(struct session *s, pid_t pid, int status, const struct 
 
         for (uint32_t i = 0; i < s->count; i++) {
                 struct recording *r = s->recordings[i];
-                bool failed_before = r->checkpoint_failed;
+                bool failed_before = r->checkpoint.failed;
 
-                if (recording_child_ended(r, pid, status, cpu_ns) && r->checkpoint_failed && !failed_before)
+                if (recording_child_ended(r, pid, status, cpu_ns) && r->checkpoint.failed && !failed_before)
                         say(s, SESSION_TROUBLE, "cannot write to %s now (disk full?); going on, and trying again", r->path);
         }
 }
