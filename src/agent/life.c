@@ -59,6 +59,7 @@ static bool life_adopt(long copy)
         head->journal_read = head->journal_reserved; /* what the parent did is in its own log */
         head->journal_waiting = 0;
         head->served = head->mark_count; /* the same with its marks */
+        head->reclaims &= ~1u; /* what the parent's observer is about to take away is the parent's */
         head->scan_done = head->scan_asked;
         head->scan_holder = 0;
         agent_let_in();

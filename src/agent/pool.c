@@ -141,7 +141,7 @@ void pool_alloc(struct thread *t, uint64_t address, size_t size, struct arch_sta
         peak_before_alloc(c);
         c->allocs++;
         c->alloc_bytes += size;
-        shadow_write(b, address, size, t->last_site, LEDGER_KIND_POOL, t->record, agent_now_ms());
+        shadow_write(t, b, shadow_block(address, size, LEDGER_KIND_POOL, agent_now_ms()));
         t->slot->allocs++;
         t->slot->alloc_bytes += size;
         t->slot->sizes[record_class(size)]++;

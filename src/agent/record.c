@@ -174,12 +174,12 @@ void record_put_back(struct thread *t, const struct record_taken *taken)
 {
         t->last = 0;
         if (taken->unrecorded) {
-                *taken->unrecorded = taken->block;
+                shadow_put(t, taken->unrecorded, taken->block);
                 t->slot->moving = 0;
         }
         if (!taken->entry)
                 return;
-        *taken->entry = taken->block;
+        shadow_put(t, taken->entry, taken->block);
         t->slot->moving = 0;
         t->moving = false;
         journal_put(t, LEDGER_EVENT_PUT_BACK, 0, 0, 0, 0);
@@ -211,7 +211,7 @@ static void note_unrecorded(struct thread *t, void *address, size_t size)
         if (b && size)
                 agent.head->unrecorded = 1;
         if (b)
-                shadow_write(b, (uint64_t)address, size < LEDGER_SIZE_MAX ? size : LEDGER_SIZE_MAX, 0, LEDGER_KIND_NONE, 0, 0);
+                shadow_put(t, b, shadow_block((uint64_t)address, size < LEDGER_SIZE_MAX ? size : LEDGER_SIZE_MAX, LEDGER_KIND_NONE, 0));
 }
 
 void record_alloc_special(struct thread *t, void *address, size_t size, uint32_t kind, struct arch_state caller)

@@ -101,7 +101,7 @@ static inline __attribute__((always_inline)) void record_plain_alloc(struct thre
         peak_before_alloc(c);
         c->allocs++;
         c->alloc_bytes += size;
-        shadow_write(b, (uint64_t)address, size, t->last_site, kind, t->record, agent_now_ms());
+        shadow_write(t, b, shadow_block((uint64_t)address, size, kind, agent_now_ms()));
         slot->allocs++;
         slot->alloc_bytes += size;
         slot->sizes[record_class(size)]++;

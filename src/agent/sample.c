@@ -62,7 +62,7 @@ void sample_alloc(struct thread *t, void *address, size_t size, uint32_t kind, s
         if (!c || !b)
                 return;
         peak_before_alloc(c);
-        shadow_write(b, at, size, t->last_site, kind, t->record, agent_now_ms());
+        shadow_write(t, b, shadow_block(at, size, kind, agent_now_ms()));
         times = weight(b, at);
         filter_change(at, 1);
         c->allocs += times;

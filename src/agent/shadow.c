@@ -103,6 +103,66 @@ struct ledger_block *shadow_make(uint64_t address, uint32_t plane)
         return plane < SHADOW_PLANES ? shadow_entry(address, plane) : shadow_pool_entry(address);
 }
 
+/* ---- the observer takes shadow away ---- */
+
+#define KEEP_LOOKS (1u << 22)
+#define KEEP_YIELDS 1000u
+#define KEEP_WAITS 200u /* of 10 ms */
+
+static bool is_taken(const uint32_t *state)
+{
+        return __atomic_load_n(state, __ATOMIC_ACQUIRE) == LEDGER_RECLAIM_TAKEN;
+}
+
+/* The observer is just about to punch a hole, which takes some microseconds.  Where it has no end the observer is gone. */
+static void await(uint32_t *state)
+{
+        static const uint64_t step[2] = { 0, 10000000 };
+
+        for (uint32_t i = 0; is_taken(state) && agent.sandboxed && i < KEEP_LOOKS; i++)
+                ;
+        for (uint32_t i = 0; is_taken(state) && !agent.sandboxed && i < KEEP_YIELDS; i++)
+                sys_call3(SYS_sched_yield, 0, 0, 0);
+        for (uint32_t i = 0; is_taken(state) && !agent.sandboxed && i < KEEP_WAITS; i++)
+                arch_syscall(SYS_futex, (long)state, SYS_FUTEX_WAIT, LEDGER_RECLAIM_TAKEN, (long)step, 0, 0);
+        if (is_taken(state))
+                __atomic_store_n(state, LEDGER_RECLAIM_GONE, __ATOMIC_RELEASE);
+}
+
+/* The page of B is not taken away any more, or has been. */
+static void claim(const struct ledger_block *b)
+{
+        uint64_t page = (uint64_t)((const uint8_t *)b - agent.shadow) / LEDGER_RECLAIM_PAGE;
+
+        for (uint32_t i = 0; i < LEDGER_RECLAIMS; i++) {
+                struct ledger_reclaim *r = &agent.head->reclaim[i];
+                uint32_t was = LEDGER_RECLAIM_WANTED;
+
+                if (page < r->first || page >= r->end)
+                        continue;
+                if (!__atomic_compare_exchange_n(&r->state, &was, LEDGER_RECLAIM_KEPT, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) &&
+                    was == LEDGER_RECLAIM_TAKEN)
+                        await(&r->state);
+        }
+}
+
+/* The observer raises head->reclaims, has every processor pass a memory barrier (membarrier), and looks at the entries only then.  So a
+ * thread that wrote an entry and sees the number unchanged needs no barrier of its own: the observer will see the entry. */
+void shadow_keep(struct thread *t, struct ledger_block *b, struct ledger_block what)
+{
+        uint32_t reclaims;
+
+        do {
+                reclaims = __atomic_load_n(&agent.head->reclaims, __ATOMIC_ACQUIRE);
+                if (reclaims & 1)
+                        claim(b);
+                __atomic_store_n(&b->a, what.a, __ATOMIC_RELAXED);
+                __atomic_store_n(&b->b, what.b, __ATOMIC_RELEASE);
+                compiler_barrier();
+        } while (__atomic_load_n(&agent.head->reclaims, __ATOMIC_RELAXED) != reclaims);
+        t->reclaims = reclaims & ~1u; /* while it is odd every entry must be looked at */
+}
+
 uint32_t shadow_pool_plane(uint64_t address)
 {
         return SHADOW_POOL + 4 * (uint32_t)(address & 7) + shadow_sub(address);

@@ -95,12 +95,32 @@ static inline uint32_t shadow_kind(uint32_t kind)
         return kind < LEDGER_KIND_TYPE_FIRST ? LEDGER_KIND_ALIGNED_ALLOC : LEDGER_KIND_SEE_SITE;
 }
 
-static inline void shadow_write(struct ledger_block *b, uint64_t address, uint64_t size, uint32_t site, uint32_t kind,
-                                uint32_t thread, uint32_t now_ms)
+/* What an entry says about a live block at ADDRESS. */
+static inline struct ledger_block shadow_block(uint64_t address, uint64_t size, uint32_t kind, uint32_t now_ms)
 {
-        b->a = (uint64_t)site | size << 32;
-        b->b = (uint64_t)now_ms | (uint64_t)thread << 32 | (uint64_t)shadow_kind(kind) << 48 | 1ull << 53 |
-               (uint64_t)shadow_sub(address) << 54 | size >> 32 << 56;
+        return (struct ledger_block){ size << 32, (uint64_t)now_ms | (uint64_t)shadow_kind(kind) << 48 | 1ull << 53 |
+                                                          (uint64_t)shadow_sub(address) << 54 | size >> 32 << 56 };
+}
+
+/* The observer takes shadow away, or has done so since T last looked: make sure that B is and stays what was written. */
+__attribute__((cold)) void shadow_keep(struct thread *t, struct ledger_block *b, struct ledger_block what);
+
+/* B is from now on the entry of a live block. */
+static inline void shadow_put(struct thread *t, struct ledger_block *b, struct ledger_block what)
+{
+        b->a = what.a;
+        b->b = what.b;
+        compiler_barrier();
+        if (unlikely(agent.head->reclaims != t->reclaims))
+                shadow_keep(t, b, what);
+}
+
+/* ... allocated by T, at the site that it used last. */
+static inline void shadow_write(struct thread *t, struct ledger_block *b, struct ledger_block what)
+{
+        what.a |= t->last_site;
+        what.b |= (uint64_t)t->record << 32;
+        shadow_put(t, b, what);
 }
 
 #define SHADOW_LIVE (1ull << 53)

@@ -88,6 +88,7 @@ struct thread {
         uint32_t last_kind;      /* ... this the site and counters below are the same */
         uint32_t last_site;
         struct ledger_counter *last_counter;
+        uint32_t reclaims;   /* head->reclaims when it last looked, if nothing was being taken away */
         uint32_t generation; /* of the code, when the stack was kept */
         uint32_t root;       /* of the kept stack: LEDGER_NODE_ROOT or _CUT */
         bool moving;         /* inside realloc, whose block has been taken */

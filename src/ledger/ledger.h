@@ -144,6 +144,23 @@ struct ledger_extent {
 
 /* Flags given to the agent at the start (wire/hello.h: WIRE_F_*), kept here for the reader. */
 
+/* Bytes [first, end) of SHADOW, in pages, that the observer is about to take away: whoever changes STATE from _WANTED first decides. */
+struct ledger_reclaim {
+        uint32_t first, end;
+        uint32_t state; /* enum ledger_reclaim_state */
+};
+
+enum ledger_reclaim_state {
+        LEDGER_RECLAIM_NONE,
+        LEDGER_RECLAIM_WANTED,
+        LEDGER_RECLAIM_KEPT,  /* by the program: there is a block again */
+        LEDGER_RECLAIM_TAKEN, /* by the observer: what is written now may be lost */
+        LEDGER_RECLAIM_GONE   /* what is written now stays */
+};
+
+#define LEDGER_RECLAIMS 64u
+#define LEDGER_RECLAIM_PAGE 4096u
+
 struct ledger_head {
         uint64_t magic;
         uint32_t version;
@@ -234,6 +251,11 @@ struct ledger_head {
         uint32_t served; /* marks [0, served) are done with: snapshot taken, report written.  Agents wait on it (futex) */
         uint32_t scan_done;     /* requests up to this one are answered: futex */
         uint64_t scan_definite; /* blocks found to be definitely lost by the last one */
+        /* Shadow of addresses that hold no block any more is given back (observe/reclaim.h).  RECLAIMS is raised by the observer when it
+         * begins, to an odd number, and when it is done.  A thread that has written an entry looks whether its own copy of it is still right: if
+         * not, it goes and makes sure that the entry stays (agent/shadow.c). */
+        uint32_t reclaims;
+        struct ledger_reclaim reclaim[LEDGER_RECLAIMS];
         uint32_t working;       /* the time of the last tick at which a search or a report was under way: who waits for it waits on */
 
         /* The ring of events.  RESERVED counts all events ever; event i is entry i % (part size / 32).  READ is the observer's. */

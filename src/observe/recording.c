@@ -137,9 +137,9 @@ static uint64_t elapsed_ms(const struct recording *r, uint64_t now_ns)
 /* ---- what the kernel knows ---- */
 
 /* Resident memory as it would be without us: the ledger is mapped by the program, so the kernel counts it there. */
-static uint64_t without_ledger(const struct recording *r, uint64_t bytes)
+static uint64_t without(uint64_t ledger_bytes, uint64_t bytes)
 {
-        return bytes > r->view.present_bytes ? bytes - r->view.present_bytes : 0;
+        return bytes > ledger_bytes ? bytes - ledger_bytes : 0;
 }
 
 static void raise_peak(struct recording *r, uint64_t bytes)
@@ -157,17 +157,17 @@ static void read_rss_now(struct recording *r)
 
         text[n > 0 ? n : 0] = 0;
         if (sscanf(text, "%*u %llu", &pages) == 1 && pages)
-                r->rss_last_bytes = without_ledger(r, pages * (uint64_t)sysconf(_SC_PAGESIZE));
+                r->rss_last_bytes = without(r->view.present_bytes, pages * (uint64_t)sysconf(_SC_PAGESIZE));
         raise_peak(r, r->rss_last_bytes);
 }
 
-/* The same, and at its highest. */
+/* The same, and at its highest.  How large the ledger was then is not known: not larger than at most. */
 static void read_rss(struct recording *r, uint64_t now_ms)
 {
         uint64_t peak_bytes = process_peak_rss(r->pid);
 
         read_rss_now(r);
-        raise_peak(r, without_ledger(r, peak_bytes));
+        raise_peak(r, without(r->view.most_bytes, peak_bytes));
         if (peak_bytes)
                 r->rss_ms = now_ms;
 }
@@ -528,6 +528,8 @@ bool recording_child_ended(struct recording *r, pid_t pid, int status, uint64_t 
                 look_done(r, status);
         else if (r->reporter == pid)
                 reports_done(r, status);
+        else if (r->reclaim.worker == pid)
+                reclaim_done(&r->reclaim, &r->view, elapsed_ms(r, clock_now_ns()));
         else if (r->checkpoint.writer == pid)
                 checkpoint_done(&r->checkpoint, status, cpu_ns);
         else
@@ -593,6 +595,7 @@ void recording_tick(struct recording *r, uint64_t now_ns)
                 return;
         take_own_snapshots(r, now_ms);
         write_checkpoint(r, now_ms);
+        reclaim_tick(&r->reclaim, &r->view, now_ms);
         if (!slices_due(&r->slices, now_ms))
                 return;
         if (!view_refresh(&r->view, &e))
@@ -618,6 +621,9 @@ static void wait_for_writers(struct recording *r)
         if (r->checkpoint.writer)
                 waitpid(r->checkpoint.writer, NULL, 0);
         r->checkpoint.writer = 0;
+        if (r->reclaim.worker)
+                waitpid(r->reclaim.worker, NULL, 0);
+        r->reclaim.worker = 0;
         if (r->looks.worker && waitpid(r->looks.worker, &status, 0) > 0)
                 looks_done(&r->looks, status);
         if (!r->reporter)
@@ -675,7 +681,7 @@ void recording_finish(struct recording *r, const struct recording_end *end, uint
                 journal_finish(r->journal, end->end != PROFILE_END_UNKNOWN);
         if (end->end == PROFILE_END_UNKNOWN)
                 read_rss(r, now_ms);
-        raise_peak(r, without_ledger(r, end->rss_peak_bytes));
+        raise_peak(r, without(r->view.most_bytes, end->rss_peak_bytes));
         if (view_refresh(&r->view, &e))
                 cut_last(r, end, now_ms);
         now_ms = slices_end_ms(&r->slices, now_ms);

@@ -17,6 +17,7 @@
 #include "observe/journal.h"
 #include "observe/looks.h"
 #include "observe/output.h"
+#include "observe/reclaim.h"
 #include "observe/reports.h"
 #include "observe/resident.h"
 #include "observe/scanner.h"
@@ -95,6 +96,7 @@ struct recording {
         struct looks looks;
 
         struct checkpoint checkpoint;
+        struct reclaim reclaim;
 };
 
 /* How it ended, in the words of profile/model.h. */

@@ -66,6 +66,8 @@ bool view_refresh(struct view *v, struct err *e)
         for (int i = 0; i < LEDGER_PARTS; i++)
                 view_check_extent(&h->part[i], (uint64_t)st.st_size);
         v->present_bytes = (uint64_t)st.st_blocks * 512;
+        if (v->present_bytes > v->most_bytes)
+                v->most_bytes = v->present_bytes;
         h->exe[sizeof h->exe - 1] = 0;
         h->command[sizeof h->command - 1] = 0;
         if (h->command_bytes > sizeof h->command)

@@ -22,6 +22,7 @@
 struct view {
         int fd;
         uint64_t present_bytes;  /* memory behind the file; holes do not count */
+        uint64_t most_bytes;     /* the most that was seen of it */
         struct ledger_head head; /* a checked copy: extents lie inside the file, texts end */
         struct ledger_head *shared; /* the program's own, see view_shared() */
 };

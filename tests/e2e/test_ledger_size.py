@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""The ledger is in proportion to the heap that it describes, also when that has shrunk."""
+import ctypes
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness import DEADLINE, SEEP, Profile, clean_environment, end_process, wait_until
+
+MIB = 1 << 20
+SYS_MEMBARRIER, QUERY, GLOBAL = 324, 0, 1
+
+
+def ledger_bytes(tool):
+    """Memory behind the ledger that TOOL reads; 0 while it has none."""
+    for link in Path(f"/proc/{tool.pid}/fd").iterdir():
+        try:
+            if "memfd:seep" in os.readlink(link):
+                return os.stat(link).st_blocks * 512
+        except FileNotFoundError:
+            continue
+    return 0
+
+
+def can_fence():
+    """Without this call the kernel has no way to do it safely."""
+    commands = ctypes.CDLL(None).syscall(SYS_MEMBARRIER, QUERY, 0, 0)
+    return commands > 0 and commands & GLOBAL
+
+
+@pytest.mark.skipif(not can_fence(), reason="the kernel has no membarrier(2) here")
+def test_the_ledger_shrinks_with_the_heap(compiler, tmp_path):
+    program = compiler.build("shrinking.c")
+    tool = subprocess.Popen([SEEP, "record", "-q", "-o", "out.seep", program], cwd=tmp_path, env=clean_environment(),
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        assert tool.stdout.readline() == b"small\n"
+        assert ledger_bytes(tool) > 40 * MIB
+        wait_until(lambda: ledger_bytes(tool) < 16 * MIB, "what describes no block is given back", process=tool)
+        _, said = tool.communicate(b"\n", timeout=DEADLINE)
+    finally:
+        end_process(tool)
+    assert tool.returncode == 0, said
+    profile = Profile(tmp_path / "out.seep")
+    totals = profile.json["totals"]
+    assert totals["allocations"] - totals["frees"] == totals["live_blocks"]
+    assert totals["allocations"] >= 2 * 800000 + 100
+    assert not profile.json.get("errors")
+    assert totals["live_blocks"] < 5  # what stdio keeps
