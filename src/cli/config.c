@@ -49,7 +49,7 @@ static const char *const config_harmless[] = {
         "allow-unseen", "max-allocs", "max-bad-frees", "max-leaked", "max-leaks", "max-live", "max-peak", "no-alloc-in",
         "no-builtin-suppressions", "no-idioms", "no-leak-scan", "suppressions", "unaligned",
         /* what is recorded */
-        "depth", "duration", "follow", "free-stacks", "no-cxx", "no-mmap", "sample", "start-off", "track-fds",
+        "depth", "duration", "follow", "free-stacks", "no-cxx", "no-mmap", "sample", "start-off", "track-fds", "wait",
 };
 
 static bool config_allows(const struct config *c, const struct option_entry *option)

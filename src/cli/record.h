@@ -35,6 +35,8 @@
         X(RECORD_DEPTH, "depth", 'd', "N", "keep the N innermost frames of each stack; 0 none (all)")           \
         X(RECORD_FOLLOW, "follow", 0, "WHICH",                                                                  \
           "child processes: none, exec (those that run a program) or all (exec)", "none|exec|all")              \
+        X(RECORD_WAIT, "wait", 0, "WHOM",                                                                       \
+          "when the program has ended, wait for what it started: program (no), all, or at most TIME (--follow=all: all, else program)") \
         X(RECORD_DURATION, "duration", 0, "TIME", "stop recording after TIME; the program goes on")             \
         X(RECORD_START_OFF, "start-off", 0, NULL, "record nothing before the program calls SEEP_ENABLE()")      \
         X(RECORD_NO_MMAP, "no-mmap", 0, NULL, "do not record mmap, munmap, mremap and stacks of threads")       \
@@ -84,7 +86,7 @@ enum { RECORD_OPTIONS(OPTION_ENUM) RECORD_COUNT };
 struct record {
         const char *pattern; /* NULL: not given */
         const char *user;
-        bool sample_given;
+        bool sample_given, wait_given;
         const char *push;     /* URL; NULL none */
         uint64_t push_every_ms;
         const char **push_labels;

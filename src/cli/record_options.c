@@ -17,6 +17,7 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "ledger/weight.h"
+#include "observe/lingering.h"
 #include "wire/hello.h"
 
 #define RECORD_EVERY_MIN_MS 10u /* the observer's own clock is no finer */
@@ -148,6 +149,18 @@ static int take_fill(struct record *r, const char *value)
         return 0;
 }
 
+/* For whom to wait when the program has ended. */
+static int take_wait(struct record *r, const char *value)
+{
+        uint64_t *wait_ms = &r->session.wait_ms;
+
+        r->wait_given = true;
+        *wait_ms = strcmp(value, "all") == 0 ? LINGERING_ALL : 0;
+        if (*wait_ms || strcmp(value, "program") == 0 || (quantity_time(value, wait_ms) && *wait_ms > 0))
+                return 0;
+        return message_usage("record", "--wait needs program, all or a time like 10s, not '%s'", value);
+}
+
 /* One more expression; together they are alternatives of one. */
 static int take_omit(struct session_options *o, const char *value)
 {
@@ -208,6 +221,8 @@ static int take_value(struct record *r, int which, const char *value)
         case RECORD_FOLLOW:
                 o->follow = (enum session_follow)option_choice(record_options[RECORD_FOLLOW].values, value);
                 break;
+        case RECORD_WAIT:
+                return take_wait(r, value);
         case RECORD_DURATION:
                 return take_time(which, value, &o->duration_ms);
         case RECORD_SIGNAL:
@@ -304,6 +319,10 @@ int record_settle(struct record *r)
                 return message_usage("record", "%s without --push: send what where?", r->push_every_ms ? "--every" : "--label");
         if (settle_sampling(r) != 0)
                 return ERR_EXIT_USAGE;
+        if (r->wait_given && r->session.wait_ms && r->session.follow == SESSION_FOLLOW_NONE)
+                return message_usage("record", "--wait for processes that --follow=none does not record");
+        if (!r->wait_given)
+                r->session.wait_ms = r->session.follow == SESSION_FOLLOW_ALL ? LINGERING_ALL : 0;
         if (r->action_given && !r->session.limit_bytes)
                 return message_usage("record", "--limit-action without --limit-heap: which limit?");
         if (r->session.max_file_bytes && !(r->session.flags & WIRE_F_EVENTS))

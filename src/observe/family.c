@@ -40,21 +40,63 @@ bool family_has_agent(pid_t pid)
         return file_mentions(pid, "maps", FAMILY_AGENT);
 }
 
-pid_t family_find(const char *session)
+/* The first process but us that is WANTED; 0 none. */
+static pid_t find(bool (*wanted)(void *context, pid_t pid), void *context)
 {
-        struct str variable = { 0 };
         DIR *proc = opendir("/proc");
         pid_t found = 0;
 
-        str_format(&variable, "%s=%s", WIRE_SESSION_ENV, session);
         for (struct dirent *d; proc && !found && (d = readdir(proc));) {
                 pid_t pid = (pid_t)strtol(d->d_name, NULL, 10);
 
-                if (pid > 0 && pid != getpid() && file_mentions(pid, "environ", str_get(&variable)) && family_has_agent(pid))
+                if (pid > 0 && pid != getpid() && wanted(context, pid))
                         found = pid;
         }
         if (proc)
                 closedir(proc);
+        return found;
+}
+
+struct wanted {
+        const char *variable; /* of the session */
+        bool (*known)(void *context, pid_t pid);
+        void *context;
+};
+
+static bool is_of_session(void *context, pid_t pid)
+{
+        const struct wanted *w = context;
+
+        return file_mentions(pid, "environ", w->variable) && family_has_agent(pid);
+}
+
+/* Programs that change their title overwrite their environment: then nothing of ours is in it. */
+static bool may_be_of_session(void *context, pid_t pid)
+{
+        const struct wanted *w = context;
+
+        return !w->known(w->context, pid) && (file_mentions(pid, "environ", w->variable) || !family_has_preload(pid)) &&
+               family_has_agent(pid);
+}
+
+static pid_t find_wanted(const char *session, bool (*is_wanted)(void *context, pid_t pid), struct wanted *w)
+{
+        struct str variable = { 0 };
+        pid_t found;
+
+        str_format(&variable, "%s=%s", WIRE_SESSION_ENV, session);
+        w->variable = str_get(&variable);
+        found = find(is_wanted, w);
         str_free(&variable);
         return found;
+}
+
+pid_t family_find(const char *session)
+{
+        return find_wanted(session, is_of_session, &(struct wanted){ 0 });
+}
+
+pid_t family_other(const char *session, bool (*known)(void *context, pid_t pid), void *context)
+{
+        return find_wanted(session, may_be_of_session, &(struct wanted){ NULL, known, context });
 }

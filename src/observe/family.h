@@ -2,7 +2,7 @@
 /*
  * family.h -- processes that belong to a session, found without their help.
  *
- * Room:   outside.  Called by observe/session.c, observe/silence.c and observe/ask.c.
+ * Room:   outside.  Called by observe/session.c, observe/lingering.c, observe/silence.c and observe/ask.c.
  */
 #ifndef SEEP_OBSERVE_FAMILY_H
 #define SEEP_OBSERVE_FAMILY_H
@@ -19,5 +19,9 @@ bool family_has_agent(pid_t pid);
 /* A running process with the agent in it whose environment names the session SESSION; 0 when there is none.  A forked
  * child says hello at its first event, so it may be here before it is heard of. */
 pid_t family_find(const char *session);
+
+/* A running process with the agent in it that is not KNOWN and may be of SESSION, also when it has overwritten its environment; 0 when
+ * there is none. */
+pid_t family_other(const char *session, bool (*known)(void *context, pid_t pid), void *context);
 
 #endif

@@ -26,6 +26,7 @@
 #include "observe/door.h"
 #include "observe/family.h"
 #include "observe/greeter.h"
+#include "observe/lingering.h"
 #include "observe/process.h"
 #include "observe/recording.h"
 #include "observe/relay.h"
@@ -36,7 +37,6 @@
 #include "wire/hello.h"
 
 #define SESSION_TICK_MS 10
-#define SESSION_CHILDREN_MS 2000   /* at most, for a child that was announced */
 #define SESSION_FAMILY_MS 100      /* between looks for processes that have not said hello yet */
 #define SESSION_SLOW_TICKS 16u     /* what need not be done at each tick is done at each such */
 #define SESSION_SILENCE_TICKS 100u /* a silent program is looked at for a second, then once a second */
@@ -65,11 +65,11 @@ struct session {
         char *main_path;        /* where the recording of the last of them should go */
         int status;
         uint64_t own_rss_bytes, main_rss_bytes; /* the latter 0: not known to be its own */
-        bool stop, told_waiting, told_stranger, told_elsewhere, told_failed, told_starved;
+        struct lingering lingering;
+        bool stop, told_stranger, told_elsewhere, told_failed, told_starved;
         uint64_t begin_ns;
         struct silence silence;
         uint64_t children_announced, children_come; /* forked ones, with --follow=all */
-        uint64_t children_deadline_ns;
 };
 
 static void say(struct session *s, enum session_level level, const char *format, ...)
@@ -169,6 +169,7 @@ struct session *session_open(const struct session_options *o, struct err *e)
         struct session *s = heap_zero(1, sizeof *s);
 
         s->o = *o;
+        s->lingering.wait_ms = o->wait_ms;
         s->begin_ns = clock_now_ns();
         s->visitors = (struct visitors){ .context = s, .hear = listen_to };
         make_plan(s);
@@ -571,42 +572,38 @@ static void take_signals(struct session *s)
 
 /* ---- the loop ---- */
 
-/* A forked child says hello soon after its birth; its parent, which may be dead by now, announced it before.  One that was killed
- * first is waited for in vain, hence the deadline. */
-static bool children_on_the_way(struct session *s)
+static struct lingering_among among(const struct session *s)
 {
-        if (s->children_come >= s->children_announced)
-                return false;
-        if (!s->children_deadline_ns)
-                s->children_deadline_ns = clock_now_ns() + SESSION_CHILDREN_MS * 1000000ull;
-        return clock_now_ns() < s->children_deadline_ns;
+        return (struct lingering_among){ s->recordings, s->count, s->environment, s->children_announced, s->children_come };
 }
 
 static bool wait_for_attended(struct session *s)
 {
+        struct lingering_among left = among(s);
         bool gone = s->main_id && kill((pid_t)s->main_id, 0) < 0 && errno == ESRCH;
 
         if (s->made == 0)
                 return !gone && clock_now_ns() < s->begin_ns + SESSION_HELLO_MS * 1000000ull;
-        return s->count > 0 || (s->o.follow == SESSION_FOLLOW_ALL && children_on_the_way(s));
+        return s->count > 0 || (s->o.follow == SESSION_FOLLOW_ALL && lingering_children(&s->lingering, &left));
 }
 
 static bool wait_for_more(struct session *s)
 {
+        struct lingering_among left = among(s);
+        char *names;
+
         if (s->stop)
                 return false;
         if (s->main_pid)
                 return true;
         if (s->o.attended)
                 return wait_for_attended(s);
-        if (s->o.follow != SESSION_FOLLOW_ALL)
+        if (!lingering_lasts(&s->lingering, &left))
                 return false;
-        if (s->count == 0 && !children_on_the_way(s) && !family_find(s->environment))
-                return false;
-        if (!s->told_waiting)
-                say(s, SESSION_NOTE, "%s has ended; waiting for processes that it started (Ctrl-C ends the recording)",
-                    s->o.program);
-        s->told_waiting = true;
+        names = lingering_news(&s->lingering, &left);
+        if (names)
+                say(s, SESSION_NOTE, "%s has ended; waiting for what it started: %s (Ctrl-C or --wait=program: no waiting)", s->o.program, names);
+        free(names);
         return true;
 }
 

@@ -33,6 +33,7 @@ struct session_options {
         uint64_t limit_bytes, snapshot_heap_bytes; /* 0 none */
         const char *limit_text;                    /* as typed */
         uint64_t snapshot_every_ms, snapshot_rss_bytes, duration_ms; /* 0 none */
+        uint64_t wait_ms; /* for others when the program has ended (observe/lingering.h) */
         uint64_t sample_bytes;   /* one block in so many is recorded; 0 all */
         uint64_t quarantine_bytes; /* of freed blocks that are kept back; 0 none */
         uint32_t fill;             /* 256 + the byte for fresh and freed memory; 0 none */

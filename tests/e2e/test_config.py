@@ -151,7 +151,7 @@ HARMLESS = set("""
     at cost exclude exclude-module hide include interval module new process range show site thread
     allow-unseen max-allocs max-bad-frees max-leaked max-leaks max-live max-peak no-alloc-in no-builtin-suppressions no-idioms
     no-leak-scan suppressions unaligned
-    depth duration follow free-stacks no-cxx no-mmap sample start-off track-fds
+    depth duration follow free-stacks no-cxx no-mmap sample start-off track-fds wait
     """.split())
 
 COMMANDS = "record report html top leaks why diff snapshot check export sql events info symbolize".split()
