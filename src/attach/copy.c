@@ -20,6 +20,7 @@
 #include "attach/procfs.h"
 #include "attach/remote.h"
 #include "attach/sandbox.h"
+#include "base/room.h"
 
 #define COPY_PATIENCE_NS 5000000000ull
 #define COPY_LOST "it has ended, or does not answer (a frozen cgroup)"
@@ -210,7 +211,9 @@ pid_t copy_make(struct hold *h, const struct mappings *maps, struct err *e)
                 remote_end(&r);
         }
         ptrace(PTRACE_SETOPTIONS, t->tid, 0, PTRACE_O_TRACESYSGOOD);
-        if (!copy)
+        if (copy)
+                room_offer(copy); /* it comes to take memory when the program goes on writing */
+        else
                 refuse(e, h->pid, trouble);
         return copy;
 }

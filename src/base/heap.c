@@ -10,10 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void (*heap_empty)(void);
+
 static void *heap_check(void *p, size_t count, size_t size)
 {
         if (p)
                 return p;
+        if (heap_empty)
+                heap_empty();
         fprintf(stderr, "seep: out of memory (%zu items of %zu bytes)\n", count, size);
         _Exit(3);
 }
@@ -26,6 +30,11 @@ void *heap_zero(size_t count, size_t size)
 void *heap_grow(void *p, size_t count, size_t size)
 {
         return heap_check(reallocarray(p, count ? count : 1, size ? size : 1), count, size);
+}
+
+void heap_when_empty(void (*act)(void))
+{
+        heap_empty = act;
 }
 
 char *heap_text(const char *text)

@@ -15,6 +15,9 @@ void *heap_zero(size_t count, size_t size);
 /* P resized to COUNT elements of SIZE bytes; what is new is not cleared. */
 void *heap_grow(void *p, size_t count, size_t size);
 
+/* What is done when there is no memory, instead of a message and the end; it must not return. */
+void heap_when_empty(void (*act)(void));
+
 /* A copy of TEXT; NULL for NULL. */
 char *heap_text(const char *text);
 

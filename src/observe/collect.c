@@ -467,6 +467,6 @@ void collect(const struct collect_input *in, struct profile *p)
         read_totals(in->view, p);
         warnings_ledger(in->view, senseless, p);
         warnings_marks(in->view, marks_lost, p);
-        if (in->ended && !p->totals.sample_bytes)
+        if (in->ended && !in->no_blocks && !p->totals.sample_bytes)
                 warnings_books(in->view, p);
 }

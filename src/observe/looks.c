@@ -16,6 +16,7 @@
 #include "base/heap.h"
 #include "observe/answers.h"
 #include "observe/greeter.h"
+#include "observe/helper.h"
 #include "profile/file.h"
 #include "wire/hello.h"
 
@@ -66,6 +67,7 @@ static void make(const struct looks *l, const struct looks_order *o)
         struct profile p;
         struct err e;
 
+        helper_begin(o->pid, NULL, NULL);
         o->collect(o->context, l->askers[0].flags, &p);
         _exit(file_put(&p, l->image, &e) ? 0 : 1);
 }

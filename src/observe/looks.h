@@ -27,6 +27,7 @@ struct looks {
 };
 
 struct looks_order {
+        pid_t pid; /* of the recorded process */
         void *context;
         void (*collect)(void *context, uint32_t flags, struct profile *p); /* in the worker */
 };

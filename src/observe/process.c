@@ -169,6 +169,15 @@ bool process_is_childless(uint32_t pid)
         return at && sscanf(at, "%*c %*d %*d %*d %*d %*d %*u %*u %llu %*u %llu", &minor, &major) == 2 && !minor && !major;
 }
 
+uint64_t process_anonymous(uint32_t pid)
+{
+        char text[4096], *at;
+        unsigned long long kib = 0;
+
+        at = read_start(pid, "status", text, sizeof text) ? strstr(text, "RssAnon:") : NULL;
+        return at && sscanf(at, "RssAnon: %llu", &kib) == 1 ? kib * 1024 : 0;
+}
+
 uint64_t process_peak_rss(uint32_t pid)
 {
         char text[4096], *at;

@@ -45,6 +45,9 @@ bool process_is_childless(uint32_t pid);
 /* The most that was ever resident. */
 uint64_t process_peak_rss(uint32_t pid);
 
+/* What is resident and in no file. */
+uint64_t process_anonymous(uint32_t pid);
+
 bool process_thread_name(uint32_t pid, uint32_t tid, char out[PROCESS_NAME_BYTES]);
 
 #endif

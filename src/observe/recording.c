@@ -24,12 +24,13 @@
 #include "observe/answers.h"
 #include "observe/counters.h"
 #include "observe/family.h"
+#include "observe/helper.h"
 #include "observe/process.h"
+#include "observe/typed.h"
 #include "wire/hello.h"
 
 #define RECORDING_NAMES_EVERY_MS 1000u
 #define RECORDING_NAMES_AT_ONCE 256u
-#define RECORDING_INTERPRETER_WORDS 8u /* interpreters may be scripts: four of them, each with an option */
 #define RECORDING_PATIENCE_MS 30000u    /* a program that waits for its report waits no longer */
 #define RECORDING_RSS_DOUBT (1u << 20)  /* bytes of heap beyond what was seen to be resident */
 
@@ -203,32 +204,6 @@ static void refresh_names(struct recording *r)
 
 /* ---- checkpoints ---- */
 
-/* PROGRAM as typed, or as PATH led to it. */
-static bool is_program_word(const char *word, const char *program)
-{
-        const char *slash = strrchr(word, '/');
-
-        return strcmp(word, program) == 0 || (slash && !strchr(program, '/') && strcmp(slash + 1, program) == 0);
-}
-
-/* For a script the kernel puts the interpreter and its option in front of the command line: show it as it was typed.
- * Programs that were not typed are named after their file. */
-static void drop_interpreter(struct profile_meta *m)
-{
-        uint32_t at = 1;
-
-        if (m->arg_count == 0 || strcmp(m->program, m->exe) == 0 || strcmp(m->program, m->args[0]) == 0)
-                return;
-        while (at < m->arg_count && at <= RECORDING_INTERPRETER_WORDS && !is_program_word(m->args[at], m->program))
-                at++;
-        if (at >= m->arg_count || at > RECORDING_INTERPRETER_WORDS)
-                return;
-        for (uint32_t i = 0; i < at; i++)
-                free(m->args[i]);
-        m->arg_count -= at;
-        memmove(m->args, m->args + at, m->arg_count * sizeof *m->args);
-}
-
 static void fill_meta(struct recording *r, const struct recording_end *end, uint64_t now_ms, struct profile *p)
 {
         struct profile_meta *m = &p->meta;
@@ -245,11 +220,20 @@ static void fill_meta(struct recording *r, const struct recording_end *end, uint
         m->exit_code = end->code;
         m->exit_signal = end->signal;
         p->totals.rss_peak_bytes = r->rss_peak_bytes;
-        drop_interpreter(m);
+        typed_arguments(m);
 }
 
 /* What a profile is for. */
 enum purpose { FOR_REPORTS, FOR_CHECKPOINT, FOR_SEARCH, FOR_LOOK, FOR_BLOCKS, FOR_GOOD };
+
+/* Whether a list of blocks may be made; false: R->unlisted says why not.  One for a search is part of what that takes. */
+static bool may_list(struct recording *r, enum purpose purpose)
+{
+        *r->unlisted = 0;
+        if (purpose == FOR_LOOK || purpose == FOR_REPORTS || purpose == FOR_SEARCH)
+                return purpose == FOR_SEARCH;
+        return helper_may_list(&r->view, (pid_t)r->pid, r->unlisted);
+}
 
 static void fill_profile(struct recording *r, const struct recording_end *end, enum purpose purpose, uint64_t now_ms, struct profile *p)
 {
@@ -262,7 +246,7 @@ static void fill_profile(struct recording *r, const struct recording_end *end, e
                 .depth = r->plan->depth,
                 .ended = end->end != PROFILE_END_UNKNOWN,
                 .ids = r->journal && purpose == FOR_GOOD ? &r->ids : NULL,
-                .no_blocks = purpose == FOR_LOOK,
+                .no_blocks = !may_list(r, purpose),
                 .brief = purpose == FOR_REPORTS || (!*r->path && purpose != FOR_SEARCH && purpose != FOR_LOOK && purpose != FOR_BLOCKS),
         };
 
@@ -270,6 +254,8 @@ static void fill_profile(struct recording *r, const struct recording_end *end, e
         fill_meta(r, end, now_ms, p);
         if (!in.brief)
                 resident_store(&r->resident, p);
+        if (!in.brief && *r->unlisted)
+                collect_warn(p, "the live blocks are not in here one by one: a list of them takes %s", r->unlisted);
         jit_read(&r->jit, p);
 }
 
@@ -290,6 +276,7 @@ static void write_checkpoint(struct recording *r, uint64_t now_ms)
                 checkpoint_begun(&r->checkpoint, pid, kind, now_ms);
                 return;
         }
+        helper_begin((pid_t)r->pid, NULL, NULL);
         slices_cut(&r->slices, &r->view, now_ms, r->rss_last_bytes, true);
         fill_profile(r, &end, kind == CHECKPOINT_WHOLE ? FOR_CHECKPOINT : FOR_LOOK, now_ms, &p);
         if (kind == CHECKPOINT_LIGHT)
@@ -332,6 +319,7 @@ static void write_reports(struct recording *r, uint64_t now_ms)
         struct profile p;
         bool good = true;
 
+        helper_begin((pid_t)r->pid, NULL, NULL);
         fill_profile(r, &end, FOR_REPORTS, now_ms, &p);
         for (uint32_t i = 0; i < r->snapshots.due_count && good; i++) {
                 write_report(r, &p, &r->snapshots.due[i], &result);
@@ -447,7 +435,7 @@ static void collect_for_scan(void *context, struct profile *p)
 
 static struct scanner_order scan_order(struct recording *r)
 {
-        return (struct scanner_order){ (pid_t)r->pid, &r->view, r->plan->scan_flags, r, collect_for_scan };
+        return (struct scanner_order){ (pid_t)r->pid, &r->view, r->plan->scan_flags, "", r, collect_for_scan };
 }
 
 static void serve_scans(struct recording *r)
@@ -494,7 +482,7 @@ static void collect_for_look(void *context, uint32_t flags, struct profile *p)
 
 static void serve_looks(struct recording *r)
 {
-        looks_start(&r->looks, &(struct looks_order){ r, collect_for_look });
+        looks_start(&r->looks, &(struct looks_order){ (pid_t)r->pid, r, collect_for_look });
 }
 
 void recording_ask_look(struct recording *r, uint32_t flags, int asker)
@@ -511,11 +499,11 @@ static void look_done(struct recording *r, int status)
 
 /* ---- children of ours ---- */
 
-static void scan_done(struct recording *r)
+static void scan_done(struct recording *r, int status)
 {
         struct scanner_words words;
 
-        if (scanner_done(&r->scanner, &r->view, &words))
+        if (scanner_done(&r->scanner, &r->view, status, &words))
                 r->plan->scanned(r->plan->context, r, &words);
         serve_scans(r);
 }
@@ -523,7 +511,7 @@ static void scan_done(struct recording *r)
 bool recording_child_ended(struct recording *r, pid_t pid, int status, uint64_t cpu_ns)
 {
         if (r->scanner.worker == pid)
-                scan_done(r);
+                scan_done(r, status);
         else if (r->looks.worker == pid)
                 look_done(r, status);
         else if (r->reporter == pid)
@@ -665,10 +653,11 @@ static void find_leaks(struct recording *r, const struct recording_end *end, str
 
         if (!*r->path)
                 return;
+        order.unlisted = r->unlisted;
         if (end->end == PROFILE_END_UNKNOWN)
                 scanner_last(&r->scanner, &order, p);
         else
-                scanner_finish(&r->scanner, &r->view, p);
+                scanner_finish(&r->scanner, &order, p);
 }
 
 void recording_finish(struct recording *r, const struct recording_end *end, uint64_t now_ns, struct profile *p)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/room.h"
 #include "observe/checkpoint.h"
 #include "observe/collect.h"
 #include "observe/jit.h"
@@ -89,6 +90,7 @@ struct recording {
 
         pid_t reporter;            /* the process that writes reports now; 0 none */
         int results;               /* what it tells us: struct reports_result[] */
+        char unlisted[ROOM_WHY_BYTES]; /* why the last profile has no list of live blocks; "" it has, or nobody wanted one */
         uint32_t reports_begun;    /* how many of snapshots.due it has */
         uint64_t reports_since_ms; /* since when the oldest one is due */
 

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/heap.h"
 #include "leak/search.h"
+#include "observe/helper.h"
 #include "observe/roots.h"
 #include "observe/scan_blocks.h"
 #include "observe/scan_origin.h"
@@ -336,6 +337,17 @@ static void clean_up(struct scan *s)
         scan_entries_free(&s->now);
         free(s->blocks);
         free(s->moving);
+}
+
+#define NEED_BASE (8u << 20)
+#define NEED_GRAPH 32u /* a block in the lists of leak/search.h, with one pointer to it */
+
+uint64_t scan_need(const struct view *v)
+{
+        uint64_t block = sizeof(struct scan_entry) + sizeof(struct search_block) + sizeof(struct profile_block) +
+                         sizeof(struct profile_verdict) + NEED_GRAPH;
+
+        return NEED_BASE + helper_blocks(v) * block;
 }
 
 void scan_trouble(struct profile *p, const char *why)

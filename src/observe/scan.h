@@ -43,6 +43,9 @@ struct scan_order {
  * is what collect() gave, with scans[0].trouble. */
 bool scan_run(const struct scan_order *o, struct profile *p, struct err *e);
 
+/* How much memory a search for leaks takes at the least, as far as it can be told before. */
+uint64_t scan_need(const struct view *v);
+
 /* A search that did not happen, for this reason. */
 void scan_trouble(struct profile *p, const char *why);
 

@@ -18,9 +18,12 @@
 
 #include "base/heap.h"
 #include "base/io.h"
+#include "base/room.h"
 #include "base/signals.h"
 #include "observe/answers.h"
 #include "observe/greeter.h"
+#include "observe/helper.h"
+#include "observe/process.h"
 #include "observe/scan.h"
 #include "observe/scan_merge.h"
 #include "profile/file.h"
@@ -67,7 +70,10 @@ void scanner_ask(struct scanner *s, int asker, uint32_t flags)
 struct work {
         struct scanner *s;
         const struct scanner_order *o;
+        struct room room;
 };
+
+static struct work *at_work; /* in the process that searches */
 
 static void collect_for(void *context, struct profile *p)
 {
@@ -123,6 +129,56 @@ static bool write_lost(const struct profile *p, int fd)
         return good;
 }
 
+static _Noreturn void end_with(const struct work *w, const struct scanner_words *words)
+{
+        _exit(io_write(w->s->words.fd, words, sizeof *words) ? 0 : 1);
+}
+
+/* Nothing is found, for this reason. */
+static _Noreturn void end_without(struct work *w, const char *why)
+{
+        struct scanner_words words = { 0 };
+
+        snprintf(words.trouble, sizeof words.trouble, "%.1000s", why);
+        tell_program(w, 0);
+        end_with(w, &words);
+}
+
+static void out_of_memory(void)
+{
+        char why[ROOM_WHY_BYTES];
+
+        snprintf(why, sizeof why, "it takes more memory than the %u MiB that %s leaves", (unsigned)(at_work->room.bytes >> 20),
+                 at_work->room.limit);
+        end_without(at_work, why);
+}
+
+/* A copy of the program shares its memory until one of both writes: it may come to be there twice. */
+static bool has_room_for_copy(const struct work *w, uint64_t need)
+{
+        uint64_t own = process_anonymous((uint32_t)w->o->pid);
+
+        return w->room.bytes == UINT64_MAX || (need < w->room.bytes && own < w->room.bytes - need);
+}
+
+/* The program comes first: what it needs is not taken.  Returns flags for the search. */
+static uint32_t begin(struct work *w)
+{
+        char why[ROOM_WHY_BYTES] = "", text[ROOM_WHY_BYTES + 16];
+        uint64_t need;
+        struct err e;
+
+        at_work = w;
+        helper_begin(w->o->pid, &w->room, out_of_memory);
+        view_refresh(w->o->view, &e); /* an earlier copy of the head will do */
+        need = scan_need(w->o->view);
+        if (!room_allows(&w->room, need, why)) {
+                snprintf(text, sizeof text, "it takes %s", why);
+                end_without(w, text);
+        }
+        return has_room_for_copy(w, need) ? 0 : WIRE_SCAN_HOLD;
+}
+
 /* In a process of its own, which ends here. */
 static void search(struct work *w, uint32_t flags)
 {
@@ -133,6 +189,7 @@ static void search(struct work *w, uint32_t flags)
         struct profile p;
         struct err e = { 0 };
 
+        order.flags |= begin(w);
         order.lost = map_known(s, &order.lost_count);
         words.good = scan_run(&order, &p, &e);
         snprintf(words.trouble, sizeof words.trouble, "%.1000s", e.text);
@@ -140,7 +197,7 @@ static void search(struct work *w, uint32_t flags)
                 tell_program(w, 0);
         add_words(&p, &words);
         words.good = words.good && write_lost(&p, s->lost.fd) && file_put(&p, s->image.fd, &e);
-        _exit(io_write(s->words.fd, &words, sizeof words) ? 0 : 1);
+        end_with(w, &words);
 }
 
 static uint32_t reason_when(uint32_t reason)
@@ -177,6 +234,7 @@ static bool launch(struct work *w, uint32_t flags)
 
         if (!open_file(&s->image, "seep-scan") || !open_file(&s->words, "seep-words") || !open_file(&s->lost, "seep-lost"))
                 return false;
+        s->kills = room_kills();
         s->worker = fork();
         if (s->worker == 0)
                 search(w, flags);
@@ -200,7 +258,7 @@ static void give_up(struct scanner *s, const struct view *v)
 
 void scanner_start(struct scanner *s, const struct scanner_order *o)
 {
-        struct work w = { s, o };
+        struct work w = { .s = s, .o = o };
         uint32_t flags = 0;
 
         if (s->worker)
@@ -220,12 +278,26 @@ void scanner_start(struct scanner *s, const struct scanner_order *o)
 
 /* ---- the answer ---- */
 
-static void read_words(const struct scanner *s, struct scanner_words *w)
+/* It could not say so itself. */
+static void tell_why_dead(const struct scanner *s, int status, struct scanner_words *w)
 {
-        if (s->words.fd < 0 || pread(s->words.fd, w, sizeof *w, 0) != (ssize_t)sizeof *w) {
-                *w = (struct scanner_words){ 0 };
+        char name[SIGNALS_NAME_BYTES];
+
+        *w = (struct scanner_words){ 0 };
+        if (!WIFSIGNALED(status)) {
                 snprintf(w->trouble, sizeof w->trouble, "the process that searched ended early");
+        } else if (WTERMSIG(status) == SIGKILL && room_kills() > s->kills) {
+                snprintf(w->trouble, sizeof w->trouble, "the kernel ended the search for lack of memory");
+        } else {
+                signals_name((uint32_t)WTERMSIG(status), name);
+                snprintf(w->trouble, sizeof w->trouble, "the process that searched was ended by %s", name);
         }
+}
+
+static void read_words(const struct scanner *s, int status, struct scanner_words *w)
+{
+        if (s->words.fd < 0 || pread(s->words.fd, w, sizeof *w, 0) != (ssize_t)sizeof *w)
+                tell_why_dead(s, status, w);
         w->trouble[sizeof w->trouble - 1] = 0;
 }
 
@@ -255,11 +327,11 @@ static void keep_last(struct scanner *s, const struct scanner_words *w)
         s->image.fd = -1;
 }
 
-bool scanner_done(struct scanner *s, const struct view *v, struct scanner_words *words)
+bool scanner_done(struct scanner *s, const struct view *v, int status, struct scanner_words *words)
 {
         bool told = s->when == PROFILE_SCAN_API;
 
-        read_words(s, words);
+        read_words(s, status, words);
         s->worker = 0;
         if (s->request) /* it told so itself, unless it was killed */
                 view_scanned(v, s->request, words->blocks[PROFILE_LEAK_DEFINITE]);
@@ -278,12 +350,13 @@ bool scanner_done(struct scanner *s, const struct view *v, struct scanner_words 
 static void wait_for_worker(struct scanner *s, const struct view *v)
 {
         struct scanner_words words;
+        int status = 0;
 
         if (!s->worker)
                 return;
-        while (waitpid(s->worker, NULL, 0) < 0 && errno == EINTR)
+        while (waitpid(s->worker, &status, 0) < 0 && errno == EINTR)
                 ;
-        scanner_done(s, v, &words);
+        scanner_done(s, v, status, &words);
 }
 
 /* ---- the end ---- */
@@ -357,18 +430,29 @@ static bool merge_last(struct scanner *s, struct profile *p)
         return good;
 }
 
-void scanner_finish(struct scanner *s, const struct view *v, struct profile *p)
+/* What it found is about blocks that are not listed. */
+static void forget_search(const struct scanner_order *o, struct profile *p)
 {
-        wait_for_worker(s, v);
+        char why[ROOM_WHY_BYTES + 64];
+
+        snprintf(why, sizeof why, "a list of all blocks takes %s", o->unlisted);
+        scan_trouble(p, why);
+}
+
+void scanner_finish(struct scanner *s, const struct scanner_order *o, struct profile *p)
+{
+        wait_for_worker(s, o->view);
         if (!(p->meta.flags & WIRE_F_LEAK_SCAN))
                 return;
-        if (!fits_end(s->last_when, p->meta.end) || !merge_last(s, p))
+        if (*o->unlisted)
+                forget_search(o, p);
+        else if (!fits_end(s->last_when, p->meta.end) || !merge_last(s, p))
                 explain(s, p);
 }
 
 void scanner_last(struct scanner *s, const struct scanner_order *o, struct profile *p)
 {
-        struct work w = { s, o };
+        struct work w = { .s = s, .o = o };
 
         wait_for_worker(s, o->view);
         if (!(p->meta.flags & WIRE_F_LEAK_SCAN))
@@ -377,12 +461,15 @@ void scanner_last(struct scanner *s, const struct scanner_order *o, struct profi
         s->request = 0;
         if (launch(&w, 0)) {
                 struct scanner_words words;
+                int status = 0;
 
-                while (waitpid(s->worker, NULL, 0) < 0 && errno == EINTR)
+                while (waitpid(s->worker, &status, 0) < 0 && errno == EINTR)
                         ;
-                scanner_done(s, o->view, &words);
+                scanner_done(s, o->view, status, &words);
                 keep_last(s, &words);
         }
-        if (!merge_last(s, p))
+        if (*o->unlisted)
+                forget_search(o, p);
+        else if (!merge_last(s, p))
                 scan_trouble(p, s->last_trouble);
 }

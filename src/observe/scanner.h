@@ -34,6 +34,7 @@ struct scanner_file {
 
 struct scanner {
         pid_t worker;     /* 0 none */
+        uint64_t kills;   /* room_kills() when it was started */
         uint32_t when;    /* of the search that it makes: enum profile_scan_when */
         uint32_t request; /* of the program (ledger_head.scan_asked) that it answers; 0 none */
         struct scanner_file image, words, lost; /* what it writes */
@@ -53,6 +54,7 @@ struct scanner_order {
         pid_t pid;
         struct view *view;
         uint32_t flags; /* WIRE_SCAN_*, wanted by the user for all searches */
+        const char *unlisted; /* at the end: why the profile has no list of blocks, after "it takes"; "" it has */
         void *context;
         void (*collect)(void *context, struct profile *p);
 };
@@ -66,11 +68,11 @@ void scanner_ask(struct scanner *s, int asker, uint32_t flags);
 /* Start what is wanted, by the program or by askers. */
 void scanner_start(struct scanner *s, const struct scanner_order *o);
 
-/* The worker ended.  *WORDS tells what it found; false: it was a search that nobody needs a word about. */
-bool scanner_done(struct scanner *s, const struct view *v, struct scanner_words *words);
+/* The worker ended, with STATUS of waitpid().  *WORDS tells what it found; false: it was a search that nobody needs a word about. */
+bool scanner_done(struct scanner *s, const struct view *v, int status, struct scanner_words *words);
 
 /* The process ended (END, profile_end): put what is known about its leaks into P.  Waits for a search that is still being written. */
-void scanner_finish(struct scanner *s, const struct view *v, struct profile *p);
+void scanner_finish(struct scanner *s, const struct scanner_order *o, struct profile *p);
 
 /* The program waits for a search at its end: the course is over at MS. */
 void scanner_over(struct scanner *s, uint64_t ms);

@@ -21,6 +21,7 @@
 
 #include "base/clock.h"
 #include "base/heap.h"
+#include "base/room.h"
 #include "profile/file.h"
 #include "serve/push_http.h"
 #include "serve/push_target.h"
@@ -68,6 +69,7 @@ static void run(const struct push_request *r, const struct push_target *t, int f
         struct push_http *http;
 
         settle_process(r, fd);
+        room_offer(0);
         fd = STDERR_FILENO + 1;
         http = push_http_new(&e);
         if (send(fd, &e, sizeof e, MSG_NOSIGNAL) < 0 || !http)

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * typed.h -- the command line as it was typed.
+ *
+ * Room:   outside.  Called by observe/recording.c.
+ */
+#ifndef SEEP_OBSERVE_TYPED_H
+#define SEEP_OBSERVE_TYPED_H
+
+#include "profile/model.h"
+
+/* Take what the kernel put in front of the arguments of a script out of M. */
+void typed_arguments(struct profile_meta *m);
+
+#endif

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""Where memory is limited, seep does not take what the program needs: it says what it did without."""
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from checker import Checker
+from harness import DEADLINE, SEEP, clean_environment, run, wait_until
+
+BLOCKS = 1000000  # a search takes more than the program and its ledger together
+
+
+class Limits:
+    """A command in front of another one, which then has so much memory: by a cgroup where we may make one, else by a limit on data."""
+
+    def __init__(self):
+        self.group = None
+        for place in ("/sys/fs/cgroup/memory", "/sys/fs/cgroup"):
+            group = Path(place) / f"seep-test-{os.getpid()}"
+            try:
+                group.mkdir()
+            except OSError:
+                continue
+            self.file = next((f for f in (group / "memory.max", group / "memory.limit_in_bytes") if os.access(f, os.W_OK)), None)
+            if self.file:
+                self.group = group
+                return
+            group.rmdir()
+
+    def cgroup(self, mib):
+        if not self.group:
+            return self.data(mib)
+        self.file.write_text(f"{mib << 20}")
+        return ["sh", "-c", f'echo $$ > {self.group}/cgroup.procs && exec "$@"', "sh"]
+
+    def data(self, mib):
+        return ["sh", "-c", f'ulimit -d {mib << 10} && exec "$@"', "sh"]
+
+    def remove(self):
+        if self.group:
+            wait_until(lambda: not (self.group / "cgroup.procs").read_text(), "the processes of the group have ended")
+            self.group.rmdir()
+
+
+@pytest.fixture(scope="module")
+def limits():
+    limits = Limits()
+    yield limits
+    limits.remove()
+
+
+@pytest.fixture
+def crammed(compiler):
+    return compiler.build("crammed.c", flags=("-O2", "-g"))
+
+
+def record(folder, limited, *command, options=()):
+    return run([*limited, SEEP, "record", "-f", "-o", folder / "out.seep", *options, "--", *map(str, command)], cwd=folder)
+
+
+def info(folder):
+    return json.loads(run([SEEP, "info", "--json", folder / "out.seep"], cwd=folder).stdout)
+
+
+def check_recorded(done, folder, why):
+    """The program came to its own end, all is in the recording, and every form tells why nothing was searched."""
+    assert (done.status, done.stdout) == (3, f"{BLOCKS} blocks\n".encode())
+    facts = info(folder)
+    report = json.loads(run([SEEP, "report", "--json", folder / "out.seep"], cwd=folder).stdout)
+    assert report["totals"]["live_bytes"] >= BLOCKS * 24 + 1000
+    assert report["totals"]["live_blocks"] >= BLOCKS + 1
+    said = " ".join(done.stderr.decode().split())
+    assert "not searched for leaks" in said and why in said, said
+    assert why in facts["leak_search"]["trouble"]
+    leaks = run([SEEP, "leaks", folder / "out.seep"], cwd=folder)
+    assert why in " ".join((leaks.stdout + leaks.stderr).decode().split())
+
+
+def test_a_cgroup_too_small_for_the_search_does_not_cost_the_program_its_life(crammed, limits, tmp_path):
+    done = record(tmp_path, limits.cgroup(90), crammed, BLOCKS, 24)
+    check_recorded(done, tmp_path, "the memory limit of the cgroup /" if limits.group else "ulimit -d")
+
+
+def test_a_limit_on_data_is_kept_to(crammed, limits, tmp_path):
+    done = record(tmp_path, limits.data(64), crammed, BLOCKS, 24)
+    check_recorded(done, tmp_path, "the limit on data (ulimit -d)")
+
+
+def test_a_check_that_wants_leaks_fails_when_none_were_looked_for(crammed, limits, tmp_path):
+    check = Checker(tmp_path, None)
+    done = run([*limits.data(64), SEEP, "check", "--max-leaks=0", "--", str(crammed), str(BLOCKS), "24"], cwd=tmp_path,
+               env={"TMPDIR": str(check.temporary)})
+    assert done.status not in (0, 3)
+    assert b"the limit on data (ulimit -d)" in done.stdout + done.stderr
+
+
+def test_with_enough_memory_the_leak_is_found(crammed, limits, tmp_path):
+    done = record(tmp_path, limits.cgroup(900), crammed, 100000, 24)
+    assert done.status == 3
+    assert b"1 block definitely lost" in done.stderr.replace(b"\n", b" "), done.stderr
+
+
+def searcher_of(seep):
+    """The process that the kernel would end first."""
+    children = Path(f"/proc/{seep}/task/{seep}/children")
+    for child in children.read_text().split():
+        try:
+            if Path(f"/proc/{child}/oom_score_adj").read_text() == "1000\n":
+                return int(child)
+        except OSError:
+            continue
+    return 0
+
+
+def test_a_search_that_is_killed_leaves_program_and_recording_whole(crammed, tmp_path):
+    seep = subprocess.Popen([SEEP, "record", "-f", "-o", "out.seep", "--", crammed, str(BLOCKS), "24"], cwd=tmp_path,
+                            env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with seep:
+        while not (found := searcher_of(seep.pid)) and seep.poll() is None:
+            pass
+        assert found, "nothing was searched"
+        os.kill(found, 9)
+        out, err = seep.communicate(timeout=DEADLINE)
+    done = type("Done", (), {"status": seep.returncode, "stdout": out, "stderr": err})
+    check_recorded(done, tmp_path, "was ended by SIGKILL")
