@@ -29,7 +29,7 @@ static const uint64_t arena_sizes[LEDGER_PARTS] = {
         [LEDGER_SHADOW] = 256ull << 30,
         [LEDGER_THREADS] = (LEDGER_THREADS_MAX + 1) * sizeof(struct ledger_thread),
         [LEDGER_MODULES] = 32768 * sizeof(struct ledger_module),
-        [LEDGER_REGIONS] = 64ull << 20,
+        [LEDGER_REGIONS] = 256ull << 20,
         [LEDGER_ERRORS] = 4096 * sizeof(struct ledger_error),
         [LEDGER_STRINGS] = 64ull << 20,
         [LEDGER_MARKS] = LEDGER_MARKS_MAX * sizeof(struct ledger_mark),
@@ -38,6 +38,7 @@ static const uint64_t arena_sizes[LEDGER_PARTS] = {
         [LEDGER_JOURNAL] = 16ull << 20,
         [LEDGER_OWN] = 16ull << 20,
         [LEDGER_ROOTS] = LEDGER_ROOTS_MAX * sizeof(struct ledger_range),
+        [LEDGER_ORDER] = 256ull << 20,
 };
 
 static uint64_t arena_part_size(enum ledger_part part, unsigned shift)
@@ -45,7 +46,8 @@ static uint64_t arena_part_size(enum ledger_part part, unsigned shift)
         uint64_t size = arena_sizes[part];
 
         if (part == LEDGER_NODES || part == LEDGER_SITES || part == LEDGER_SLOTS || part == LEDGER_COUNTERS ||
-            part == LEDGER_SHADOW || part == LEDGER_REGIONS || part == LEDGER_STRINGS || part == LEDGER_MODULES || part == LEDGER_HANDLES)
+            part == LEDGER_SHADOW || part == LEDGER_REGIONS || part == LEDGER_STRINGS || part == LEDGER_MODULES || part == LEDGER_HANDLES ||
+            part == LEDGER_ORDER)
                 size >>= shift;
         if (part == LEDGER_SLOTS && size < 256 * sizeof(struct ledger_slot))
                 size = 256 * sizeof(struct ledger_slot);
@@ -275,7 +277,7 @@ long arena_copy(void)
         if (good)
                 arena_seal(fd);
         for (int part = 0; good && part < LEDGER_PARTS; part++)
-                good = part == LEDGER_JOURNAL || arena_copy_part(fd, part, resident);
+                good = part == LEDGER_JOURNAL || part == LEDGER_ORDER || arena_copy_part(fd, part, resident);
         if (resident)
                 sys_unmap(resident, COPY_STEP / SYS_PAGE);
         if (good || fd < 0)

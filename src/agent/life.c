@@ -15,6 +15,7 @@
 #include "agent/object.h"
 #include "agent/peak.h"
 #include "agent/queue.h"
+#include "agent/region.h"
 #include "agent/rule.h"
 #include "agent/sys.h"
 #include "agent/thread.h"
@@ -68,6 +69,7 @@ static bool life_adopt(long copy)
         rule_forked();
         tree_forked();
         queue_forked();
+        region_forked();
         thread_forked();
         peak_forked();
         return hello_send(agent.socket, copy, WIRE_HELLO_FORK);

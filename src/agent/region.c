@@ -1,69 +1,154 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * region.c -- what mmap gave: a sorted list of address ranges.
+ * region.c -- what mmap gave: a table of address ranges, and their order.
  *
  * Room:   inside; any context.
- * Keeps:  the list is changed by the holder of the queue's lock only (queue.h).
- * Cost:   a binary search and moving the entries behind; always beside a system call.
+ * Keeps:  table and order are changed by the holder of the queue's lock only (queue.h).  A region stays at its place in the table and is there
+ *         as long as its end is not 0, which is written last and cleared first: whoever reads the table while it changes, or after we were
+ *         killed, may miss a region and sees no wrong one.  The order is for ourselves (order.h); a forked child makes its own.
+ * Cost:   logarithmic; always beside a system call.
  */
 #include "agent/region.h"
 
 #include "agent/arena.h"
-#include "agent/bytes.h"
 #include "agent/hook.h"
 #include "agent/journal.h"
 #include "agent/omit.h"
+#include "agent/order.h"
 #include "agent/peak.h"
 #include "agent/queue.h"
 #include "agent/sys.h"
 
 #include "agent/guest.h"
 
-#define REGION_STEPS 64u /* regions passed over per stack that is looked at */
+/* Regions of one order do not overlap.  Stacks have their own: they may be gone already, with others in their place. */
+enum { PLAIN, STACKS, ORDERS };
 
 static bool any_stacks;
+static bool stale;      /* the order is that of another process */
+static uint32_t unused; /* places in the table that are not in use, a list; 1 + the first one */
 
-static struct ledger_region *regions(void)
+static bool more_nodes(uint32_t count)
 {
-        return arena_at(LEDGER_REGIONS);
+        return arena_commit(LEDGER_ORDER, (uint64_t)count * sizeof(struct order_node));
 }
 
-/* Index of the first region that ends behind ADDRESS. */
-static uint32_t region_at(uint64_t address)
+static struct order_room room = { .more = more_nodes };
+static struct order orders[ORDERS] = { { .room = &room }, { .room = &room } };
+
+static struct ledger_region *region_at(uint32_t place)
 {
-        uint32_t low = 0, high = agent.head->region_count;
+        return (struct ledger_region *)arena_at(LEDGER_REGIONS) + place;
+}
 
-        while (low < high) {
-                uint32_t middle = (low + high) / 2;
+static struct order *order_of(const struct ledger_region *r)
+{
+        return &orders[r->flags & LEDGER_REGION_STACK ? STACKS : PLAIN];
+}
 
-                if (regions()[middle].end <= address)
-                        low = middle + 1;
-                else
-                        high = middle;
+static void region_lost(void)
+{
+        __atomic_add_fetch(&agent.head->lost_events, 1, __ATOMIC_RELAXED);
+}
+
+/* 1 + a place in the table; 0 it is full. */
+static uint32_t place_new(void)
+{
+        uint32_t place = unused;
+
+        if (place) {
+                unused = (uint32_t)region_at(place - 1)->start;
+                return place;
         }
-        return low;
+        place = agent.head->region_count + 1;
+        if (!arena_commit(LEDGER_REGIONS, (uint64_t)place * sizeof(struct ledger_region)))
+                return 0;
+        __atomic_store_n(&agent.head->region_count, place, __ATOMIC_RELEASE);
+        return place;
 }
 
-static bool region_insert(uint32_t at, const struct ledger_region *r)
+static void place_put_back(uint32_t place)
 {
-        uint32_t count = agent.head->region_count;
+        struct ledger_region *r = region_at(place);
 
-        if (!arena_commit(LEDGER_REGIONS, (count + 1ull) * sizeof *r)) {
-                __atomic_add_fetch(&agent.head->lost_events, 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&r->end, 0, __ATOMIC_RELEASE);
+        __atomic_store_n(&r->start, unused, __ATOMIC_RELEASE);
+        unused = place + 1;
+}
+
+static bool region_insert(const struct ledger_region *r)
+{
+        uint32_t place = place_new();
+        struct ledger_region *to = region_at(place - 1);
+
+        if (!place || !order_insert(order_of(r), r->start, place - 1)) {
+                if (place)
+                        place_put_back(place - 1);
+                region_lost();
                 return false;
         }
-        memmove(&regions()[at + 1], &regions()[at], (count - at) * sizeof *r);
-        regions()[at] = *r;
-        agent.head->region_count = count + 1;
+        to->start = r->start;
+        to->ticket = r->ticket;
+        to->site = r->site;
+        to->birth_ms = r->birth_ms;
+        to->thread = r->thread;
+        to->flags = r->flags;
+        __atomic_store_n(&to->end, r->end, __ATOMIC_RELEASE);
         return true;
 }
 
-static void region_delete(uint32_t at)
+/* The first region of O that ends behind START and begins before END; NULL none.  PLACE: where it is. */
+static struct ledger_region *region_in(const struct order *o, uint64_t start, uint64_t end, uint32_t *place)
 {
-        uint32_t count = --agent.head->region_count;
+        struct order_entry found;
 
-        memmove(&regions()[at], &regions()[at + 1], (count - at) * sizeof(struct ledger_region));
+        if (!order_floor(o, start, &found) || region_at(found.value)->end <= start)
+                if (!order_ceiling(o, start, &found) || found.key >= end)
+                        return NULL;
+        *place = found.value;
+        return region_at(found.value);
 }
+
+/* ---- a forked child ---- */
+
+void region_forked(void)
+{
+        stale = true;
+}
+
+static bool is_free(const struct ledger_region *r)
+{
+        uint32_t place;
+
+        return !region_in(order_of(r), r->start, r->end, &place);
+}
+
+/* From the table: it was copied before the fork, while other threads may have changed it, and our order is that of the fork. */
+static void order_again(void)
+{
+        uint32_t count = agent.head->region_count;
+
+        unused = 0;
+        room.made = room.unused = 0;
+        for (int i = 0; i < ORDERS; i++)
+                orders[i] = (struct order){ .room = &room };
+        for (uint32_t place = 0; place < count; place++) {
+                const struct ledger_region *r = region_at(place);
+
+                if (r->start >= r->end || !is_free(r) || !order_insert(order_of(r), r->start, place))
+                        place_put_back(place);
+        }
+        stale = false;
+}
+
+static void orders_ready(void)
+{
+        room.nodes = arena_at(LEDGER_ORDER);
+        if (unlikely(stale))
+                order_again();
+}
+
+/* ---- changes ---- */
 
 static void count_removed(struct thread *t, uint32_t site, uint64_t bytes, bool whole)
 {
@@ -76,56 +161,73 @@ static void count_removed(struct thread *t, uint32_t site, uint64_t bytes, bool 
         c->frees += whole;
 }
 
-/* Cut [O->first, O->second) out of region AT.  Returns the index to go on with. */
-static uint32_t cut_region(struct thread *t, uint32_t at, const struct operation *o)
+/* R now begins at START, further on. */
+static void move_start(struct ledger_region *r, uint32_t place, uint64_t start)
 {
-        struct ledger_region *r = &regions()[at], tail = *r;
+        order_remove(order_of(r), r->start);
+        if (order_insert(order_of(r), start, place)) {
+                __atomic_store_n(&r->start, start, __ATOMIC_RELEASE);
+                return;
+        }
+        place_put_back(place);
+        region_lost();
+}
+
+/* Cut [O->first, O->second) out of the region at PLACE. */
+static void cut_region(struct thread *t, uint32_t place, const struct operation *o)
+{
+        struct ledger_region *r = region_at(place), tail = *r;
         uint64_t start = o->first > r->start ? o->first : r->start, end = o->second < r->end ? o->second : r->end;
         bool head_left = start > r->start, tail_left = end < r->end;
 
         count_removed(t, r->site, end - start, !head_left && !tail_left);
-        if (!head_left && !tail_left) {
-                region_delete(at);
-                return at;
-        }
-        if (head_left)
-                r->end = start;
-        else
-                r->start = end;
-        if (head_left && tail_left) {
+        if (head_left) {
+                __atomic_store_n(&r->end, start, __ATOMIC_RELEASE);
                 tail.start = end;
-                region_insert(at + 1, &tail);
+                if (tail_left)
+                        region_insert(&tail);
+        } else if (tail_left) {
+                move_start(r, place, end);
+        } else {
+                order_remove(order_of(r), r->start);
+                place_put_back(place);
         }
-        return at + 1;
+}
+
+/* Cut [O->first, O->second) out of all regions of FROM that are older than BEFORE. */
+static void cut_older(struct thread *t, const struct order *from, const struct operation *o, uint64_t before)
+{
+        uint64_t at = o->first;
+        struct ledger_region *r;
+        uint32_t place;
+
+        while (at < o->second && (r = region_in(from, at, o->second, &place))) {
+                at = r->end;
+                if (r->ticket < before)
+                        cut_region(t, place, o);
+        }
 }
 
 static void apply_remove(struct thread *t, const struct operation *o)
 {
-        uint32_t at = region_at(o->first);
-
-        while (at < agent.head->region_count && regions()[at].start < o->second)
-                at = regions()[at].ticket < o->ticket ? cut_region(t, at, o) : at + 1;
+        orders_ready();
+        for (int i = 0; i < ORDERS; i++)
+                cut_older(t, &orders[i], o, o->ticket);
 }
 
-/* The kernel gave [O->first, O->second) anew: stacks that were there are gone. */
-static void cut_stacks(struct thread *t, const struct operation *o)
-{
-        uint32_t at = region_at(o->first);
-
-        while (at < agent.head->region_count && regions()[at].start < o->second) {
-                bool gone = regions()[at].flags & LEDGER_REGION_STACK && regions()[at].ticket < o->ticket;
-
-                at = gone ? cut_region(t, at, o) : at + 1;
-        }
-}
-
+/* The kernel gave the range anew, so what else was there is gone: a stack, unseen, or a region whose unmapping is not here yet. */
 static void apply_add(struct thread *t, const struct operation *o)
 {
         struct ledger_region r = { o->first, o->second, o->ticket, o->site, o->birth_ms, o->thread, o->flags };
         struct ledger_counter *c = thread_counter(t, o->site);
 
-        cut_stacks(t, o);
-        if (!c || !region_insert(region_at(o->first), &r))
+        orders_ready();
+        if (unused)
+                __builtin_prefetch(region_at(unused - 1), 1);
+        if (order_of(&r) != &orders[STACKS])
+                cut_older(t, &orders[STACKS], o, o->ticket);
+        cut_older(t, order_of(&r), o, UINT64_MAX);
+        if (!c || !region_insert(&r))
                 return;
         peak_before_free(c);
         c->allocs++;
@@ -137,41 +239,41 @@ static bool is_gone(const struct ledger_region *r)
         return !descriptor_is_there(&(struct descriptor_stack){ r->start, r->end - LEDGER_REGION_UNUSED(r->flags) });
 }
 
-/* Forget region AT if it is unmapped.  Asked twice: whoever maps something there after the event has his own behind it.  Returns the index
- * to go on with. */
-static uint32_t drop_gone(struct thread *t, uint32_t at)
+/* Forget the region at PLACE if it is unmapped.  Asked twice: whoever maps something there after the event has his own behind it. */
+static void drop_gone(struct thread *t, uint32_t place)
 {
-        struct ledger_region *r = &regions()[at];
+        struct ledger_region *r = region_at(place);
         const struct operation whole = { .first = r->start, .second = r->end };
 
         if (!is_gone(r))
-                return at + 1;
+                return;
         journal_put(t, LEDGER_EVENT_UNMAP, 0, 0, r->start, r->end - r->start);
         if (is_gone(r))
-                return cut_region(t, at, &whole);
-        journal_put(t, LEDGER_EVENT_UNMAP_FAILED, 0, 0, 0, 0);
-        return at + 1;
+                cut_region(t, place, &whole);
+        else
+                journal_put(t, LEDGER_EVENT_UNMAP_FAILED, 0, 0, 0, 0);
 }
 
-/* Look at O->first stacks, from where the last look ended. */
+/* Look at O->first stacks, from where the last look ended, each at most once. */
 static void apply_look(struct thread *t, const struct operation *o)
 {
         static uint64_t from;
-        uint32_t at = region_at(from), steps = agent.head->region_count;
-        uint64_t looks = o->first;
+        uint64_t began = from;
+        bool round = false;
+        uint32_t place;
 
-        if (looks < REGION_LOOK_ALL && steps > looks * REGION_STEPS)
-                steps = (uint32_t)looks * REGION_STEPS;
-        for (; steps && looks && agent.head->region_count; steps--) {
-                if (at >= agent.head->region_count)
-                        at = 0;
-                from = regions()[at].end;
-                if (!(regions()[at].flags & LEDGER_REGION_STACK)) {
-                        at++;
-                        continue;
+        orders_ready();
+        for (uint64_t looks = o->first; looks; looks--) {
+                const struct ledger_region *r = region_in(&orders[STACKS], from, UINT64_MAX, &place);
+
+                if (!r && !round) {
+                        round = true;
+                        r = region_in(&orders[STACKS], 0, began, &place);
                 }
-                at = drop_gone(t, at);
-                looks--;
+                if (!r || (round && r->start >= began))
+                        return;
+                from = r->end;
+                drop_gone(t, place);
         }
 }
 

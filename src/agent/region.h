@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * region.h -- what mmap gave: a sorted list of address ranges, kept right under threads and signals without waiting.
+ * region.h -- what mmap gave: address ranges in their order, kept right under threads and signals without waiting.
  *
  * Room:   inside; any context.
  * Keeps:  every operation has a ticket: an unmapping takes it before the system call, a mapping after it.  An unmapping touches only
@@ -27,6 +27,9 @@ void region_add_stack(struct thread *t, const struct descriptor_stack *stack, ui
 void region_look(struct thread *t, uint32_t looks);
 void region_look_for(struct arch_state caller, uint32_t looks);
 #define REGION_LOOK_ALL UINT32_MAX
+
+/* In the child of a fork, with a ledger of its own. */
+void region_forked(void);
 
 /* [START, START + SIZE) was unmapped; TICKET was taken before. */
 void region_remove(struct thread *t, uint64_t start, uint64_t size, uint64_t ticket);

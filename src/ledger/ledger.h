@@ -19,7 +19,7 @@
  *   SHADOW   chunks of struct ledger_block, one entry per 32 bytes of address space
  *   THREADS  struct ledger_thread[]   everyone who ever allocated; thread 0 is "unknown"
  *   MODULES  struct ledger_module[]   every object ever mapped
- *   REGIONS  struct ledger_region[]   what mmap gave, and stacks of threads; sorted by address
+ *   REGIONS  struct ledger_region[]   what mmap gave, and stacks of threads; in no order, with unused ones between
  *   ERRORS   struct ledger_error[]    releases that went wrong
  *   STRINGS  NUL-terminated paths and names; offset 0 is ""
  *   MARKS    struct ledger_mark[]     tags, snapshots and other named moments, in order
@@ -28,6 +28,7 @@
  *   JOURNAL  struct ledger_event[]    ring of events, with record --events
  *   OWN      struct ledger_range[]    the agent's private memory, which is none of the program's
  *   ROOTS    struct ledger_range[]    memory that holds pointers, as the program told (SEEP_ROOT)
+ *   ORDER    the agent's alone: the order of REGIONS (agent/order.h)
  */
 #ifndef SEEP_LEDGER_LEDGER_H
 #define SEEP_LEDGER_LEDGER_H
@@ -57,6 +58,7 @@ enum ledger_part {
         LEDGER_JOURNAL,
         LEDGER_OWN,
         LEDGER_ROOTS,
+        LEDGER_ORDER,
         LEDGER_PARTS
 };
 
@@ -184,8 +186,8 @@ struct ledger_head {
         uint32_t module_count;
         uint32_t error_count;
         uint32_t string_bytes;
-        uint32_t region_count;
-        uint32_t region_seq; /* odd while the region list is being changed */
+        uint32_t region_count; /* entries of REGIONS, unused ones too */
+        uint32_t region_seq; /* odd while REGIONS or HANDLES are being changed */
         uint32_t stop_reason;
 
         uint64_t truncated_captures; /* stacks whose outer end could not be reached */
@@ -412,7 +414,7 @@ struct ledger_module {
 #define LEDGER_MODULE_NO_CFI 2u
 
 struct ledger_region {
-        uint64_t start, end;
+        uint64_t start, end; /* an end of 0: not in use.  It is written last and cleared first */
         uint64_t ticket; /* order of birth, against races between threads */
         uint32_t site;
         uint32_t birth_ms;

@@ -24,7 +24,7 @@
 #include "observe/warnings.h"
 #include "wire/hello.h"
 
-#define COLLECT_REGION_TRIES 100
+#define COLLECT_REGION_TRIES 10
 #define COLLECT_MODULES_MAX 0x7fffu /* what a node's 15 bits can name, less the number for "none" */
 
 void collect_warn(struct profile *p, const char *format, ...)
@@ -171,22 +171,57 @@ static uint32_t region_seq(const struct view *v)
         return seq;
 }
 
-/* The list as it was between two changes.  A process that died inside one leaves the sequence odd for ever. */
+static struct ledger_region *table_of_regions(const struct view *v, uint32_t *count)
+{
+        view_read(v, LEDGER_HEAD, offsetof(struct ledger_head, region_count), count, sizeof *count);
+        return view_table(v, LEDGER_REGIONS, count, sizeof(struct ledger_region));
+}
+
+/* What R was before it is now: the same region, of which parts may have been cut off. */
+static bool is_same_region(const struct ledger_region *was, const struct ledger_region *r)
+{
+        return was->ticket == r->ticket && was->site == r->site && was->start <= r->start && r->end <= was->end;
+}
+
+/* Regions that are there in both of two readings were all there between them. */
+static void keep_same(const struct ledger_region *was, uint32_t was_count, struct ledger_region *now, uint32_t count)
+{
+        for (uint32_t i = 0; i < count; i++)
+                if (i >= was_count || !is_same_region(&was[i], &now[i]))
+                        now[i].end = 0;
+}
+
+/* The table as it was at one moment.  A process that died inside a change leaves the sequence odd for ever, and one that maps all the time
+ * never leaves enough between two of them. */
 static struct ledger_region *stable_regions(const struct view *v, uint32_t *count)
 {
-        struct ledger_region *raw = NULL;
+        struct ledger_region *was = NULL, *now;
+        uint32_t was_count = 0, before;
 
-        for (int try = 0; try < COLLECT_REGION_TRIES; try++) {
-                uint32_t before = region_seq(v), claimed = 0;
-
-                free(raw);
-                view_read(v, LEDGER_HEAD, offsetof(struct ledger_head, region_count), &claimed, sizeof claimed);
-                *count = claimed;
-                raw = view_table(v, LEDGER_REGIONS, count, sizeof *raw);
+        for (int try = 1;; try++) {
+                before = region_seq(v);
+                now = table_of_regions(v, count);
                 if (before % 2 == 0 && region_seq(v) == before)
                         break;
+                if (try == COLLECT_REGION_TRIES) {
+                        keep_same(was, was_count, now, *count);
+                        break;
+                }
+                free(was);
+                was = now;
+                was_count = *count;
         }
-        return raw;
+        free(was);
+        return now;
+}
+
+static int compare_regions(const void *a, const void *b)
+{
+        const struct profile_region *x = a, *y = b;
+
+        if (x->start != y->start)
+                return x->start < y->start ? -1 : 1;
+        return (x->end > y->end) - (x->end < y->end);
 }
 
 static void read_regions(const struct view *v, const uint32_t *site_map, uint32_t site_count, struct profile *p)
@@ -210,6 +245,7 @@ static void read_regions(const struct view *v, const uint32_t *site_map, uint32_
                 };
         }
         free(raw);
+        qsort(p->regions, p->region_count, sizeof *p->regions, compare_regions);
 }
 
 /* ---- stacks of threads ---- */

@@ -31,6 +31,7 @@ static const uint64_t sizes[LEDGER_PARTS] = {
         [LEDGER_JOURNAL] = 64 << 10,
         [LEDGER_OWN] = 64 << 10,
         [LEDGER_ROOTS] = 64 << 10,
+        [LEDGER_ORDER] = 64 << 10,
 };
 
 static void must(int good, const char *what)

@@ -254,6 +254,34 @@ TEST(mmap_is_counted_apart_from_the_heap)
         specimen_close(&f);
 }
 
+/* A program that was killed inside a change leaves the sequence odd. */
+TEST(regions_in_no_order_and_amid_a_change_are_read_in_order)
+{
+        struct specimen f;
+        struct profile p;
+        struct ledger_region *r;
+
+        specimen_open(&f);
+        specimen_slot(&f, 0);
+        specimen_counter(&f, 0, specimen_site(&f, specimen_node(&f, 0, 0x100), LEDGER_KIND_MMAP))->allocs = 3;
+        r = specimen_part(&f, LEDGER_REGIONS);
+        r[0] = (struct ledger_region){ .start = 0x50000, .end = 0x51000, .site = 1, .ticket = 1 };
+        r[1] = (struct ledger_region){ .start = 3, .site = 1, .ticket = 2 }; /* not in use */
+        r[2] = (struct ledger_region){ .start = 0x10000, .end = 0x14000, .site = 1, .ticket = 3 };
+        r[3] = (struct ledger_region){ .start = 0x30000, .end = 0x34000, .site = 1, .ticket = 4 };
+        f.head->region_count = 4;
+        for (f.head->region_seq = 6; f.head->region_seq < 8; f.head->region_seq++) {
+                collect_all(&f, &p);
+                is_equal(p.region_count, 3);
+                is_equal(p.regions[0].start, 0x10000);
+                is_equal(p.regions[1].start, 0x30000);
+                is_equal(p.regions[2].start, 0x50000);
+                is_equal(p.totals.mmap_live_bytes, 0x9000);
+                profile_free(&p);
+        }
+        specimen_close(&f);
+}
+
 struct peak_case {
         uint32_t counter_epoch, head_epoch, at_peak, several;
         uint64_t saved, head_peak, head_error;
@@ -313,9 +341,9 @@ TEST(stacks_of_threads_that_are_gone_are_no_regions_of_a_running_process)
         f.head->region_count = 4;
         collect_running(&f, (uint32_t)getpid(), &p);
         is_equal(p.region_count, 2);
-        is_equal(p.regions[0].start, start);
-        is_equal(p.regions[0].stack, 1);
-        is_equal(p.regions[1].stack, 0);
+        is_equal(p.regions[0].stack, 0);
+        is_equal(p.regions[1].start, start);
+        is_equal(p.regions[1].stack, 1);
         is_equal(p.totals.mmap_live_bytes, 6 * page);
         is_equal(p.sites[1].live_bytes, 6 * page);
         is_equal(p.sites[1].live_blocks, 2);
@@ -628,7 +656,7 @@ TEST(what_the_agent_did_not_see_is_a_warning)
 TAP_MAIN(nodes_met_twice_become_one_and_so_do_their_sites, one_stack_with_two_kinds_is_two_sites, a_random_tree_keeps_every_stack,
          the_tree_of_one_thread_is_taken_as_it_is, a_depth_keeps_the_innermost_frames,
          stacks_without_an_outer_end_stay_marked, a_block_freed_by_another_thread_leaves_nothing,
-         mmap_is_counted_apart_from_the_heap, stacks_of_threads_that_are_gone_are_no_regions_of_a_running_process,
+         mmap_is_counted_apart_from_the_heap, regions_in_no_order_and_amid_a_change_are_read_in_order, stacks_of_threads_that_are_gone_are_no_regions_of_a_running_process,
          the_peak_is_what_sites_saved_or_what_they_still_are,
          the_peak_of_several_threads_is_that_of_the_sites_with_the_bound_of_the_agents_maximum,
          a_heap_above_its_noted_peak_is_the_peak, a_slot_that_served_two_threads_is_divided_between_them,

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""Thousands of mappings, changed at random: what is left of them is known to the page."""
+import pytest
+
+import format_reader
+from harness import check_clean
+
+MAKERS = ("reserve", "place", "anywhere", "move_to")
+
+
+def regions_of(path):
+    """Of one recording: (start, end) of all that is no stack."""
+    return sorted((r["start"], r["end"]) for r in format_reader.read(path).arrays["regions"] if not r["stack"])
+
+
+def overlapping(regions):
+    return [(a, b) for a, b in zip(regions, regions[1:]) if a[1] > b[0]]
+
+
+def left_by(profile):
+    """Bytes by the function that mapped them."""
+    left = {}
+    for site in profile.json["sites"]:
+        if site["kind"] in ("mmap", "mremap"):
+            left[profile.innermost(site)] = left.get(profile.innermost(site), 0) + site["live_bytes"]
+    return left
+
+
+def check_makers(seen):
+    left = left_by(seen.profile)
+    assert {name: left.get(name, 0) for name in MAKERS} == {name: seen.truth.facts[name] for name in MAKERS}
+
+
+@pytest.fixture
+def maze(compiler):
+    return compiler.build("mapping_maze.c")
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_what_is_left_of_random_mappings_is_exact(maze, recorder, seed):
+    seen = recorder.record(maze, "alone", 20000, seed)
+    assert seen.status == 0
+    found = regions_of(seen.folder / "out.seep")
+    assert len(found) > 3000 and found == sorted(seen.truth.mapped)
+    check_makers(seen)
+    check_clean(seen.profile)
+
+
+def test_four_threads_at_once_are_exact(maze, recorder):
+    seen = recorder.record(maze, "threads", 5000, 4)
+    assert seen.status == 0
+    assert regions_of(seen.folder / "out.seep") == sorted(seen.truth.mapped)
+    check_makers(seen)
+    check_clean(seen.profile)
+
+
+def test_a_forked_child_goes_on_with_mappings_of_its_own(maze, recorder):
+    seen = recorder.record(maze, "forked", 6000, 5, options=["--follow=all"])
+    assert seen.status == 0
+    assert regions_of(seen.folder / "out.seep") == sorted(seen.truth.mapped)
+    child, = (f for f in seen.files() if f.name != "out.seep")
+    found = regions_of(child)
+    assert not overlapping(found)
+    assert (len(found), sum(b - a for a, b in found)) == (seen.truth.facts["child_pieces"], seen.truth.facts["child_bytes"])
+
+
+@pytest.mark.parametrize("seed", range(6, 12))
+def test_killed_in_a_change_no_mapping_is_wrong(maze, recorder, seed):
+    seen = recorder.record(maze, "killed", 3000, seed)
+    assert seen.status == 137
+    found = regions_of(seen.folder / "out.seep")
+    assert not overlapping(found)
+    assert len(seen.truth.mapped) > 1000 and set(seen.truth.mapped) <= set(found)
