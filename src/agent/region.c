@@ -180,10 +180,11 @@ static void cut_region(struct thread *t, uint32_t place, const struct operation 
         uint64_t start = o->first > r->start ? o->first : r->start, end = o->second < r->end ? o->second : r->end;
         bool head_left = start > r->start, tail_left = end < r->end;
 
-        count_removed(t, r->site, end - start, !head_left && !tail_left);
+        count_removed(t, r->site, end - start, !head_left && !tail_left && !(r->flags & LEDGER_REGION_PIECE));
         if (head_left) {
                 __atomic_store_n(&r->end, start, __ATOMIC_RELEASE);
                 tail.start = end;
+                tail.flags |= LEDGER_REGION_PIECE;
                 if (tail_left)
                         region_insert(&tail);
         } else if (tail_left) {

@@ -423,6 +423,7 @@ struct ledger_region {
 };
 
 #define LEDGER_REGION_STACK 1u /* of a thread; mapped, and some day unmapped, by the C library */
+#define LEDGER_REGION_PIECE 2u /* behind a part that was unmapped: the mapping is counted with what is before */
 #define LEDGER_REGION_UNUSED(flags) ((flags) >> 12) /* of a stack: bytes of its last page that are not in it */
 
 /* In each thread.  WAITING: it is in a call that goes on with the time that is left when it fails with EINTR and INTERRUPTED was set by us. */

@@ -46,6 +46,13 @@ def test_what_is_left_of_random_mappings_is_exact(maze, recorder, seed):
     check_clean(seen.profile)
 
 
+def test_what_was_unmapped_piece_by_piece_was_unmapped_once(maze, recorder):
+    seen = recorder.record(maze, "emptied", 5000, 4)
+    assert seen.status == 0 and not seen.truth.mapped
+    made = [s for s in seen.profile.json["sites"] if s["kind"] in ("mmap", "mremap") and seen.profile.innermost(s) in MAKERS]
+    assert len(made) >= 4 and all(s["allocations"] == s["frees"] and s["live_bytes"] == 0 for s in made)
+
+
 def test_four_threads_at_once_are_exact(maze, recorder):
     seen = recorder.record(maze, "threads", 5000, 4)
     assert seen.status == 0

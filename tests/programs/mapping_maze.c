@@ -131,6 +131,17 @@ static void step(struct area *a, int holes)
         }
 }
 
+static void take_all(struct area *a)
+{
+        take(a->base, a->pages);
+        owns(a, 0, a->pages, NOBODY);
+        for (uint32_t i = 0; i < OUTSIDE; i++)
+                if (a->outside[i].at) {
+                        take(a->outside[i].at, a->outside[i].pages);
+                        a->outside[i].at = NULL;
+                }
+}
+
 static uint64_t left[MAKERS];
 
 static void tell_piece(char *start, uint64_t pages, uint32_t maker, int all)
@@ -248,7 +259,7 @@ int main(int argc, char **argv)
 
         areas[0].seed = seed;
         reserve(&areas[0], !strcmp(what, "threads") ? PAGES / 4 : PAGES);
-        if (!strcmp(what, "alone"))
+        if (!strcmp(what, "alone") || !strcmp(what, "emptied"))
                 alone(steps);
         else if (!strcmp(what, "threads"))
                 threads(steps, seed);
@@ -256,6 +267,8 @@ int main(int argc, char **argv)
                 forked(steps);
         else if (!strcmp(what, "killed"))
                 killed(steps, seed);
+        if (!strcmp(what, "emptied"))
+                take_all(&areas[0]);
         for (uint32_t i = 0; i < THREADS; i++)
                 tell_area(&areas[i], 1);
         tell_makers();
