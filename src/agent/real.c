@@ -152,21 +152,22 @@ static const struct link_map *real_list_by_name(void)
 /* The loader's list hangs on the DT_DEBUG entry of the program, found through the auxiliary vector. */
 static const struct link_map *real_list(void)
 {
-        uint64_t pair[2], headers = 0, count = 0, bias = 0;
+        uint64_t pairs[64][2], headers = 0, count = 0, bias = 0;
         const ElfW(Phdr) *h;
         const ElfW(Dyn) *d = NULL;
-        long fd = sys_open("/proc/self/auxv");
+        long fd = sys_open("/proc/self/auxv"), got;
         bool placed = false;
 
         if (fd < 0)
                 return real_list_by_name();
-        while (sys_read(fd, pair, sizeof pair) == sizeof pair && pair[0] != AT_NULL) {
-                if (pair[0] == AT_PHDR)
-                        headers = pair[1];
-                if (pair[0] == AT_PHNUM)
-                        count = pair[1];
-        }
+        got = sys_read(fd, pairs, sizeof pairs);
         sys_close(fd);
+        for (long i = 0; i < got / (long)sizeof *pairs && pairs[i][0] != AT_NULL; i++) {
+                if (pairs[i][0] == AT_PHDR)
+                        headers = pairs[i][1];
+                if (pairs[i][0] == AT_PHNUM)
+                        count = pairs[i][1];
+        }
         h = (const void *)headers;
         for (uint64_t i = 0; i < count; i++)
                 if (h[i].p_type == PT_PHDR) {

@@ -154,8 +154,8 @@ void pass_run(struct sift *s)
         const struct search_input *in = s->in;
         struct pass p = { .sift = s, .memory = &in->memory, .all = pass_measure(s) };
 
-        p.buffer = heap_zero(PASS_PIECE, 1);
-        p.spans = heap_zero(PASS_SPANS, sizeof *p.spans);
+        p.buffer = heap_grow(NULL, PASS_PIECE, 1);
+        p.spans = heap_grow(NULL, PASS_SPANS, sizeof *p.spans);
         for (uint32_t i = 0; i < in->root_count; i++) {
                 if (in->roots[i].words)
                         pass_words(&p, &in->roots[i], i);

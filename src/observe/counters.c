@@ -86,7 +86,7 @@ static void counters_each_of_slot(const struct view *v, uint32_t slot, struct le
 
 void counters_each(const struct view *v, counters_visit *visit, void *context)
 {
-        struct ledger_counter *c = heap_zero(LEDGER_COUNTERS_PER_CHUNK, sizeof *c);
+        struct ledger_counter *c = heap_grow(NULL, LEDGER_COUNTERS_PER_CHUNK, sizeof *c);
         uint32_t slots = counters_slots(v);
 
         for (uint32_t i = 0; i < slots; i++)

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #define GREETER_BACKLOG 4096
+#define GREETER_PLENTY 65536 /* descriptors: a limit above this is not reached by chance */
 #define GREETER_DESCRIPTORS 8 /* connection, ledger, pidfd, files in /proc, the output file, and some */
 #define GREETER_DEAD_SECONDS 60
 
@@ -136,10 +138,25 @@ bool greeter_alias(struct greeter *g, const char *file, struct err *e)
                        file);
 }
 
+/* Whether NUMBER, the lowest that is free, is so far from the limit that there is no need to try. */
+static bool greeter_has_plenty(int number)
+{
+        struct rlimit limit;
+
+        return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > GREETER_PLENTY && (rlim_t)number < limit.rlim_cur / 2;
+}
+
 bool greeter_has_room(void)
 {
         int fds[GREETER_DESCRIPTORS], count = 0;
 
+        fds[count] = open("/", O_PATH | O_CLOEXEC);
+        if (fds[count] < 0)
+                return false;
+        if (greeter_has_plenty(fds[count++])) {
+                close(fds[0]);
+                return true;
+        }
         while (count < GREETER_DESCRIPTORS && (fds[count] = open("/", O_PATH | O_CLOEXEC)) >= 0)
                 count++;
         for (int i = 0; i < count; i++)

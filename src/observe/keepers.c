@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "attach/elf.h"
@@ -24,6 +25,7 @@
 #define KEEPERS_PAGE 4096u
 #define KEEPERS_HEAP (64ull << 20) /* glibc's HEAP_MAX_SIZE: heaps lie at multiples of it */
 #define KEEPERS_ENTRIES 512u /* of the shadow, read at once */
+#define KEEPERS_KNOWN 16u /* files that are remembered */
 #define KEEPERS_GUARD (1u << 20) /* a guard below a stack is smaller */
 
 /* As it is in memory; what follows is of no interest. */
@@ -68,19 +70,50 @@ static uint32_t named(const char *name)
         return PROFILE_KEEPER_NONE;
 }
 
-static struct elf_facts facts_of(uint32_t pid, const char *path)
+/* What is known of a file; of a session's processes nearly all have malloc from the same one. */
+struct known {
+        struct stat file;
+        const char *allocator;
+};
+
+static bool is_same(const struct stat *a, const struct stat *b)
 {
-        struct elf_facts facts = { 0 };
+        return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+               a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* Whose malloc the open file FD has, as elf_look() tells. */
+static const char *allocator_in(int fd)
+{
+        static struct known known[KEEPERS_KNOWN];
+        static uint32_t next;
+        struct known one = { 0 };
+        struct elf_facts facts;
+
+        if (fstat(fd, &one.file) < 0)
+                return NULL;
+        for (uint32_t i = 0; i < KEEPERS_KNOWN; i++)
+                if (known[i].file.st_ino && is_same(&known[i].file, &one.file))
+                        return known[i].allocator;
+        if (elf_look(fd, &facts))
+                one.allocator = facts.allocator;
+        known[next++ % KEEPERS_KNOWN] = one;
+        return one.allocator;
+}
+
+static const char *allocator_of(uint32_t pid, const char *path)
+{
+        const char *allocator = NULL;
         char seen[4200];
         int fd = -1;
 
         if (snprintf(seen, sizeof seen, "/proc/%u/root%s", pid, path) < (int)sizeof seen)
                 fd = open(seen, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
         if (fd >= 0) {
-                elf_look(fd, &facts);
+                allocator = allocator_in(fd);
                 close(fd);
         }
-        return facts;
+        return allocator;
 }
 
 /* PATH: the file with malloc in it.  Its name is the allocator's mostly; one that is linked into
@@ -88,15 +121,14 @@ static struct elf_facts facts_of(uint32_t pid, const char *path)
 static void identify(struct keepers *k, uint32_t pid, const char *path)
 {
         const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-        struct elf_facts facts;
+        const char *allocator;
 
         k->serving = named(name);
         if (k->serving)
                 return;
-        facts = facts_of(pid, path);
-        k->serving = facts.allocator ? named(facts.allocator) : PROFILE_KEEPER_NONE;
-        k->glibc = facts.allocator ? strcmp(facts.allocator, "glibc") == 0
-                                   : strncmp(name, "libc.so.6", 9) == 0;
+        allocator = allocator_of(pid, path);
+        k->serving = allocator ? named(allocator) : PROFILE_KEEPER_NONE;
+        k->glibc = allocator ? strcmp(allocator, "glibc") == 0 : strncmp(name, "libc.so.6", 9) == 0;
         if (!k->serving)
                 k->serving = k->glibc || strncmp(name, "ld-musl", 7) == 0 ||
                                              strncmp(name, "libc", 4) == 0

@@ -18,6 +18,7 @@
 
 #define MODULE_PAGE 4096u
 #define MODULE_NOTES 4096u /* bytes of notes that are looked at */
+#define MODULE_START 4096u /* bytes of a file that are read at once */
 
 static int open_same(const char *path, uint64_t inode)
 {
@@ -41,9 +42,19 @@ static int open_file(const char *path, struct module_file file)
         return fd >= 0 ? fd : open_same(path, file.inode);
 }
 
-static bool read_at(int fd, void *out, size_t bytes, uint64_t at)
+/* A file, and its first bytes: headers and notes are there mostly, and a call for each would take most of the time. */
+struct look {
+        int fd;
+        uint8_t start[MODULE_START];
+        size_t start_bytes;
+};
+
+static bool read_at(const struct look *l, void *out, size_t bytes, uint64_t at)
 {
-        return pread(fd, out, bytes, (off_t)at) == (ssize_t)bytes;
+        if (at > l->start_bytes || bytes > l->start_bytes - at)
+                return pread(l->fd, out, bytes, (off_t)at) == (ssize_t)bytes;
+        memcpy(out, l->start + at, bytes);
+        return true;
 }
 
 static void find_build_id(struct profile_module *m, const uint8_t *notes, size_t bytes)
@@ -68,27 +79,27 @@ static void find_build_id(struct profile_module *m, const uint8_t *notes, size_t
         }
 }
 
-static void read_notes(int fd, const Elf64_Phdr *h, struct profile_module *m)
+static void read_notes(const struct look *l, const Elf64_Phdr *h, struct profile_module *m)
 {
         uint8_t notes[MODULE_NOTES];
         size_t bytes = h->p_filesz < sizeof notes ? h->p_filesz : sizeof notes;
 
-        if (read_at(fd, notes, bytes, h->p_offset))
+        if (read_at(l, notes, bytes, h->p_offset))
                 find_build_id(m, notes, bytes);
 }
 
-static void read_headers(int fd, struct profile_module *m)
+static void read_headers(const struct look *l, struct profile_module *m)
 {
         uint64_t end = 0;
         Elf64_Ehdr e;
         Elf64_Phdr h;
 
-        if (!read_at(fd, &e, sizeof e, 0) || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 || e.e_ident[EI_CLASS] != ELFCLASS64 ||
+        if (!read_at(l, &e, sizeof e, 0) || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 || e.e_ident[EI_CLASS] != ELFCLASS64 ||
             e.e_phentsize != sizeof h)
                 return;
-        for (uint32_t i = 0; i < e.e_phnum && read_at(fd, &h, sizeof h, e.e_phoff + i * sizeof h); i++) {
+        for (uint32_t i = 0; i < e.e_phnum && read_at(l, &h, sizeof h, e.e_phoff + i * sizeof h); i++) {
                 if (h.p_type == PT_NOTE && !m->build_id_bytes)
-                        read_notes(fd, &h, m);
+                        read_notes(l, &h, m);
                 if (h.p_type != PT_LOAD)
                         continue;
                 if (!end)
@@ -101,13 +112,16 @@ static void read_headers(int fd, struct profile_module *m)
 
 void module_file_complete(struct profile_module *m, struct module_file file)
 {
-        int fd;
+        struct look l;
+        ssize_t got;
 
         if (m->bias || m->build_id_bytes || m->path[0] != '/' || m->flags & LEDGER_MODULE_ANONYMOUS)
                 return;
-        fd = open_file(m->path, file);
-        if (fd < 0)
+        l.fd = open_file(m->path, file);
+        if (l.fd < 0)
                 return;
-        read_headers(fd, m);
-        close(fd);
+        got = pread(l.fd, l.start, sizeof l.start, 0);
+        l.start_bytes = got > 0 ? (size_t)got : 0;
+        read_headers(&l, m);
+        close(l.fd);
 }

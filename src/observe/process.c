@@ -126,6 +126,15 @@ bool process_maps(uint32_t pid, uint64_t inode)
         return found;
 }
 
+uint32_t process_threads(uint32_t pid)
+{
+        char name[64];
+        struct stat st;
+
+        make_name(pid, "task", name, sizeof name);
+        return stat(name, &st) == 0 && st.st_nlink > 2 ? (uint32_t)st.st_nlink - 2 : 0;
+}
+
 uint32_t process_parent(uint32_t pid)
 {
         char text[1024];

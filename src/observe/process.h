@@ -28,6 +28,7 @@ uint64_t process_stack(uint32_t pid);
 /* Whether the file with INODE is mapped; true also when that cannot be seen. */
 bool process_maps(uint32_t pid, uint64_t inode);
 
+uint32_t process_threads(uint32_t pid); /* 0: it is gone */
 uint32_t process_parent(uint32_t pid);
 
 /* For how long it has existed; UINT64_MAX when that cannot be seen. */

@@ -447,11 +447,12 @@ static void serve_scans(struct recording *r)
 
         view_tick(&r->view, now_ms, !idle); /* which the search has its moment from */
         scanner_start(&r->scanner, &order);
-        if (!idle || !r->scanner.worker || !PROFILE_SCAN_IS_LAST(r->scanner.when))
+        if (!idle || !scanner_is_last(&r->scanner))
                 return;
         scanner_over(&r->scanner, now_ms);
         view_refresh(&r->view, &e); /* an earlier copy of the head will do */
         resident_look(&r->resident, (struct keepers_process){ r->pid, &r->view }, now_ms); /* it waits, with all that it has */
+        scanner_tell_nothing(&r->scanner, &order);
 }
 
 void recording_ask_scan(struct recording *r, uint32_t flags, int asker)

@@ -31,30 +31,41 @@ void resident_free(struct resident *r)
         *r = (struct resident){ 0 };
 }
 
-/* "55d0c0000000-55d0c0021000 rw-p 00000000 00:00 0    [heap]" of LENGTH bytes; false: another line.  What is before the name is copied:
- * sscanf() looks for the end of the whole text first, and that of a program with many mappings has megabytes. */
+/* A number to the BASE at *AT that UNTIL follows; *AT is then behind that, or NULL. */
+static uint64_t parse_field(const char **at, int base, char until)
+{
+        char *end = NULL;
+        uint64_t value = *at ? strtoull(*at, &end, base) : 0;
+
+        *at = end && end > *at && *end == until ? end + 1 : NULL;
+        return value;
+}
+
+/* "55d0c0000000-55d0c0021000 rw-p 00000000 00:00 0    [heap]" of LENGTH bytes; false: another line.  By hand: a third of the observer's time
+ * for a short-lived process went into sscanf(). */
 static bool parse_head(const char *line, size_t length, struct profile_mapping *out)
 {
-        unsigned long long start, end, offset, inode;
-        unsigned major, minor;
-        char head[128], rights[5];
-        int name = 0;
+        const char *at = line, *rights;
 
-        snprintf(head, sizeof head, "%.*s", (int)(length < sizeof head ? length : sizeof head - 1), line);
-        if (sscanf(head, "%llx-%llx %4s %llx %x:%x %llu %n", &start, &end, rights, &offset, &major, &minor, &inode, &name) != 7 ||
-            !name)
+        *out = (struct profile_mapping){ .start = parse_field(&at, 16, '-') };
+        out->end = parse_field(&at, 16, ' ');
+        rights = at;
+        if (!rights || strnlen(rights, 5) < 5 || rights[4] != ' ')
                 return false;
-        *out = (struct profile_mapping){
-                .start = start,
-                .end = end,
-                .flags = (rights[0] == 'r' ? PROFILE_MAPPING_READ : 0) | (rights[1] == 'w' ? PROFILE_MAPPING_WRITE : 0) |
-                         (rights[2] == 'x' ? PROFILE_MAPPING_EXECUTE : 0) | (rights[3] == 's' ? PROFILE_MAPPING_SHARED : 0),
-                .name = heap_zero(length - (size_t)name + 1, 1),
-        };
-        memcpy(out->name, line + name, length - (size_t)name);
-        out->offset = offset;
-        out->device = (uint64_t)major << 32 | minor;
-        out->inode = inode;
+        out->flags = (rights[0] == 'r' ? PROFILE_MAPPING_READ : 0) | (rights[1] == 'w' ? PROFILE_MAPPING_WRITE : 0) |
+                     (rights[2] == 'x' ? PROFILE_MAPPING_EXECUTE : 0) | (rights[3] == 's' ? PROFILE_MAPPING_SHARED : 0);
+        at = rights + 5;
+        out->offset = parse_field(&at, 16, ' ');
+        out->device = parse_field(&at, 16, ':') << 32;
+        out->device |= parse_field(&at, 16, ' ');
+        out->inode = parse_field(&at, 10, ' ');
+        if (!at || at > line + length)
+                return false;
+        while (*at == ' ')
+                at++;
+        length -= (size_t)(at - line);
+        out->name = heap_zero(length + 1, 1);
+        memcpy(out->name, at, length);
         return true;
 }
 

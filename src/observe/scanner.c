@@ -26,6 +26,7 @@
 #include "observe/process.h"
 #include "observe/scan.h"
 #include "observe/scan_merge.h"
+#include "observe/shadow.h"
 #include "profile/file.h"
 
 static void close_file(struct scanner_file *f)
@@ -256,6 +257,59 @@ static void give_up(struct scanner *s, const struct view *v)
         s->request = 0;
 }
 
+/* ---- no block, no search ---- */
+
+static void note_live(void *context, const struct ledger_block *b, uint64_t address)
+{
+        bool *found = context;
+
+        (void)address;
+        *found |= LEDGER_BLOCK_SITE(*b) != 0;
+}
+
+static bool is_found(void *context, uint64_t bytes)
+{
+        (void)bytes;
+        return *(bool *)context;
+}
+
+/* Many short programs have freed all that they had: a process for each of them would cost more than all the rest. */
+static bool has_nothing(struct view *v)
+{
+        bool found = false;
+        struct err e;
+
+        if (!view_refresh(v, &e))
+                return false;
+        shadow_walk(v, &(struct shadow_visitor){ .context = &found, .take = note_live, .enough = is_found });
+        return !found;
+}
+
+bool scanner_is_last(const struct scanner *s)
+{
+        return (s->worker || s->nothing) && PROFILE_SCAN_IS_LAST(s->when);
+}
+
+void scanner_tell_nothing(struct scanner *s, const struct scanner_order *o)
+{
+        if (!s->nothing)
+                return;
+        s->nothing = false;
+        close_file(&s->last);
+        s->last_when = s->when;
+        s->last_trouble[0] = 0;
+        s->last_nothing = (struct profile_scan){
+                .ms = view_moment(o->view),
+                .when = s->when,
+                .flags = PROFILE_SCAN_GRAPH | (s->known.fd >= 0 && ftruncate(s->known.fd, 0) == 0 ? PROFILE_SCAN_INCREMENT : 0),
+                .threads = process_threads((uint32_t)o->pid),
+                .trouble = "",
+                .suppressions = "",
+        };
+        view_scanned(o->view, s->request, 0);
+        s->request = 0;
+}
+
 void scanner_start(struct scanner *s, const struct scanner_order *o)
 {
         struct work w = { .s = s, .o = o };
@@ -272,7 +326,8 @@ void scanner_start(struct scanner *s, const struct scanner_order *o)
                 flags = s->askers[0].flags;
         for (s->served = 0; s->served < s->asker_count && s->askers[s->served].flags == flags; s->served++)
                 ;
-        if (!launch(&w, flags))
+        s->nothing = s->request && !s->served && PROFILE_SCAN_IS_LAST(s->when) && has_nothing(o->view);
+        if (!s->nothing && !launch(&w, flags))
                 give_up(s, o->view);
 }
 
@@ -319,6 +374,7 @@ static void keep_last(struct scanner *s, const struct scanner_words *w)
         if (!w->good && s->last.fd >= 0 && s->last_when == s->when)
                 return; /* it ended during a second one */
         close_file(&s->last);
+        s->last_nothing.trouble = NULL;
         s->last_when = s->when;
         snprintf(s->last_trouble, sizeof s->last_trouble, "%s", w->trouble);
         if (!w->good)
@@ -416,6 +472,16 @@ static void explain(const struct scanner *s, struct profile *p)
         }
 }
 
+static void merge_nothing(const struct scanner *s, struct profile *p)
+{
+        struct profile scanned = { .scans = heap_zero(1, sizeof *scanned.scans), .scan_count = 1 };
+
+        scanned.scans[0] = s->last_nothing;
+        scanned.scans[0].trouble = heap_text("");
+        scanned.scans[0].suppressions = heap_text("");
+        scan_merge(&scanned, p);
+}
+
 static bool merge_last(struct scanner *s, struct profile *p)
 {
         struct profile scanned;
@@ -423,6 +489,10 @@ static bool merge_last(struct scanner *s, struct profile *p)
         char path[32];
         bool good;
 
+        if (s->last_nothing.trouble) {
+                merge_nothing(s, p);
+                return true;
+        }
         snprintf(path, sizeof path, "/proc/self/fd/%d", s->last.fd);
         good = s->last.fd >= 0 && file_read(&scanned, path, &e);
         if (good)

@@ -42,7 +42,9 @@ struct scanner {
         struct scanner_asker *askers;
         uint32_t asker_count, served; /* the first SERVED are answered by the present search */
 
+        bool nothing;      /* no block is there at the end that the program comes to: what it waits for needs no search */
         struct scanner_file last;  /* the recording that the last search at the end of the program made */
+        struct profile_scan last_nothing; /* ... or this, when it had nothing; .trouble is NULL otherwise */
         uint32_t last_when;
         char last_trouble[1024];   /* ... or why there is none */
         uint64_t over_ms;   /* since when the program only waits for the search at its end; 0: not yet ... */
@@ -67,6 +69,12 @@ void scanner_ask(struct scanner *s, int asker, uint32_t flags);
 
 /* Start what is wanted, by the program or by askers. */
 void scanner_start(struct scanner *s, const struct scanner_order *o);
+
+/* Whether what was just started is the search at the end of the program, or is not needed because that has no block any more. */
+bool scanner_is_last(const struct scanner *s);
+
+/* When it is not needed: say so to the program, which goes on at once. */
+void scanner_tell_nothing(struct scanner *s, const struct scanner_order *o);
 
 /* The worker ended, with STATUS of waitpid().  *WORDS tells what it found; false: it was a search that nobody needs a word about. */
 bool scanner_done(struct scanner *s, const struct view *v, int status, struct scanner_words *words);

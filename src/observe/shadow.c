@@ -132,7 +132,7 @@ void shadow_walk(const struct view *v, const struct shadow_visitor *visitor)
         struct numbered_chunk *chunks;
         uint32_t count;
 
-        w.part = heap_zero(SHADOW_AT_ONCE, sizeof *w.part);
+        w.part = heap_grow(NULL, SHADOW_AT_ONCE, sizeof *w.part);
         find_stretches(&w);
         chunks = sorted_chunks(v, &count);
         for (uint32_t i = 0; i < count && !(visitor->enough && visitor->enough(visitor->context, w.looked_at_bytes)); i++)

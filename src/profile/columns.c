@@ -38,7 +38,7 @@ static void find_last(struct columns_state *s, const struct profile *p, uint64_t
         if (!s->last) {
                 s->last_count = p->site_count;
                 s->last = heap_zero(s->last_count, sizeof *s->last);
-                s->before = heap_zero(FORMAT_PIECE, sizeof *s->before);
+                s->before = heap_grow(NULL, FORMAT_PIECE, sizeof *s->before);
         }
         for (uint64_t i = 0; i < count; i++) {
                 uint32_t site = p->changes[first + i].site;

@@ -137,7 +137,7 @@ bool nodes_put(struct nodes_state *s, const struct profile *p, uint64_t first, u
         char *to;
 
         if (!s->frame_of)
-                s->frame_of = heap_zero(FORMAT_PIECE, sizeof *s->frame_of);
+                s->frame_of = heap_grow(NULL, FORMAT_PIECE, sizeof *s->frame_of);
         for (uint64_t i = first; i < first + count; i++) {
                 if (!check_node(p, i, e))
                         return false;

@@ -141,15 +141,24 @@ static bool add_all(struct writing *w)
         return true;
 }
 
+/* One for all files of this process: it takes as long to make as a small file does to compress. */
+static ZSTD_CCtx *packer(void)
+{
+        static ZSTD_CCtx *made;
+
+        if (!made)
+                made = ZSTD_createCCtx();
+        return made;
+}
+
 static bool write_all(struct writing *w)
 {
         bool good;
 
         for (unsigned array = 0; array < FORMAT_ARRAY_COUNT; array++)
                 w->columns.declared[array] = format_count(w->p, array);
-        w->zstd = ZSTD_createCCtx();
+        w->zstd = packer();
         good = w->zstd ? add_all(w) : err_set(w->e, ERR_EXIT_FINDINGS, "cannot compress the recording: no memory");
-        ZSTD_freeCCtx(w->zstd);
         str_free(&w->body);
         columns_state_free(&w->columns);
         nodes_state_free(&w->nodes);

@@ -130,3 +130,17 @@ def test_memcheck_agrees_about_children(compiler, recorder, need):
     parent, child = by_pid(*(memcheck_verdicts(r, functions) for r in reports))
     check_verdicts("memcheck", child, {**BOTH, **IN_CHILD})
     check_verdicts("memcheck", parent, {**BOTH, **IN_PARENT})
+
+
+def test_a_program_that_holds_nothing_needs_no_search(recorder):
+    """Its recording says that nothing is lost, and where its memory was at the end, as with a search."""
+    done = recorder.record("/bin/sh", "-c", "for i in 1 2 3 4 5 6 7 8; do /bin/true; done", options=["--follow=exec"])
+    assert done.status == 0
+    found = sorted(path for path in done.folder.glob("*.seep") if path.name != "out.seep")
+    assert len(found) == 8
+    for path in found:
+        made = Profile(path).json
+        leaks = made["leaks"]
+        assert leaks["scanned"] and leaks["scan"]["when"] == "exit" and leaks["scan"]["threads"] == 1
+        assert all(leaks[word] == {"blocks": 0, "bytes": 0} for word in ("definite", "indirect", "possible", "reachable"))
+        assert made["resident"]["rss_bytes"] and made["totals"]["allocations"] == made["totals"]["frees"]
