@@ -48,7 +48,12 @@ char *spawn_find_agent(struct err *e)
                         err_set(e, ERR_EXIT_CANNOT_TRACE, "no readable %s in SEEP_AGENT_DIR=%s", SPAWN_AGENT, chosen);
                 return agent;
         }
-        own[length > 0 ? length : 0] = 0;
+        if (length <= 0) {
+                err_sys(e, ERR_EXIT_CANNOT_TRACE, "nothing can be recorded without /proc, which tells where seep itself is (mount -t proc "
+                                                  "proc /proc): cannot read /proc/self/exe");
+                return NULL;
+        }
+        own[length] = 0;
         if (strrchr(own, '/'))
                 *strrchr(own, '/') = 0;
         for (size_t i = 0; i < sizeof below / sizeof *below && !agent; i++)

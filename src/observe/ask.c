@@ -263,6 +263,8 @@ static bool explain(uint32_t pid, struct err *e)
 {
         if (kill((pid_t)pid, 0) < 0 && errno == ESRCH)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE, "there is no process %u", pid);
+        if (access("/proc/self", F_OK) < 0)
+                return err_set(e, ERR_EXIT_CANNOT_TRACE, "process %u cannot be looked at: /proc is not mounted (mount -t proc proc /proc)", pid);
         if (family_has_agent((pid_t)pid))
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
                                "process %u is not being recorded; if a recorded program forked it, --follow=all records it too", pid);

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,7 +126,9 @@ bool recording_has_execed(const struct recording *r)
 
 bool recording_is_gone(const struct recording *r)
 {
-        return kill((pid_t)r->pid, 0) < 0 && errno == ESRCH;
+        struct pollfd p = { .fd = r->pidfd, .events = POLLIN };
+
+        return r->pidfd >= 0 ? poll(&p, 1, 0) == 1 : kill((pid_t)r->pid, 0) < 0 && errno == ESRCH;
 }
 
 static uint64_t elapsed_ms(const struct recording *r, uint64_t now_ns)
@@ -680,7 +683,9 @@ void recording_finish(struct recording *r, const struct recording_end *end, uint
         find_leaks(r, end, p);
         if (r->journal)
                 journal_give(r->journal, &r->ids, p);
-        if (end->end == PROFILE_END_UNKNOWN)
+        if (end->end == PROFILE_END_UNKNOWN && recording_is_gone(r))
+                p->meta.end = PROFILE_END_GONE; /* it ended in the very moment in which we did */
+        else if (end->end == PROFILE_END_UNKNOWN)
                 collect_warn(p, "the program was still running when the recording ended");
         write_last_reports(r, p, now_ms);
         if (end->end == PROFILE_END_UNKNOWN)

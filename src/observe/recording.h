@@ -133,7 +133,7 @@ void recording_ask_look(struct recording *r, uint32_t flags, int asker);
 /* The process runs another program now, which did not say hello (yet). */
 bool recording_has_execed(const struct recording *r);
 
-/* Is it over?  For processes without a pidfd. */
+/* Is it over? */
 bool recording_is_gone(const struct recording *r);
 
 /* A child of ours ended: it took CPU_NS and left with STATUS of waitpid().  false: it did not work for R. */

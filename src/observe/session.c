@@ -285,13 +285,6 @@ static void finish_all(struct session *s, enum profile_end how)
                 finish(s, s->count - 1, &end);
 }
 
-static bool pidfd_ended(const struct recording *r)
-{
-        struct pollfd p = { .fd = r->pidfd, .events = POLLIN };
-
-        return r->pidfd >= 0 ? poll(&p, 1, 0) == 1 : recording_is_gone(r);
-}
-
 /* The main process ended: the kernel told us how, and how much memory it had at most.  That number covers all
  * programs the process has been and our own image before the first, so it counts only when it can be no other's, or
  * when its only program was too quick to be measured. */
@@ -319,7 +312,7 @@ static void find_ended(struct session *s)
         struct recording_end end = { .end = PROFILE_END_GONE };
 
         for (uint32_t i = s->count; i-- > 0;)
-                if ((s->recordings[i]->pid != s->main_id || !s->main_pid) && pidfd_ended(s->recordings[i]))
+                if ((s->recordings[i]->pid != s->main_id || !s->main_pid) && recording_is_gone(s->recordings[i]))
                         finish(s, i, &end);
 }
 
@@ -332,7 +325,7 @@ static void finish_earlier_programs(struct session *s, uint32_t pid)
 
                 if (s->recordings[i]->pid != pid || pid == 0)
                         continue;
-                if (pidfd_ended(s->recordings[i]))
+                if (recording_is_gone(s->recordings[i]))
                         end.end = PROFILE_END_GONE; /* the number was given to another process meanwhile */
                 finish(s, i, &end);
         }

@@ -8,12 +8,31 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "attach/program.h"
 #include "observe/family.h"
+
+/* The soft limit can be raised. */
+static bool is_limited(pid_t pid, int resource)
+{
+        struct rlimit limit;
+
+        return prlimit(pid, resource, NULL, &limit) == 0 && limit.rlim_max != RLIM_INFINITY;
+}
+
+/* Why the library may have no ledger. */
+static const char *obstacle_to_ledger(const struct silence *s)
+{
+        if (s->files_limited && s->space_limited)
+                return "files, and its ledger with them, are limited (ulimit -f), or its address space is (ulimit -v)";
+        if (s->files_limited)
+                return "the size of files is limited (ulimit -f), and its ledger counts as one";
+        return s->space_limited ? "its address space is limited (ulimit -v)" : "a sandbox, or no memory for its ledger";
+}
 
 void silence_look(struct silence *s, pid_t pid, uid_t uid)
 {
@@ -35,6 +54,8 @@ void silence_look(struct silence *s, pid_t pid, uid_t uid)
         }
         s->has_preload = family_has_preload(pid);
         s->has_agent = family_has_agent(pid);
+        s->files_limited = is_limited(pid, RLIMIT_FSIZE);
+        s->space_limited = is_limited(pid, RLIMIT_AS);
 }
 
 void silence_explain(const struct silence *s, const char *program, int status, char *out, size_t room)
@@ -46,9 +67,7 @@ void silence_explain(const struct silence *s, const char *program, int status, c
         else if (s->obstacle)
                 snprintf(out, room, "%s runs as %s, which %s", program, s->exe, s->obstacle);
         else if (s->has_agent)
-                snprintf(out, room,
-                         "%s has our library, but it did not reach us: a sandbox, or no memory for its ledger (ulimit -v?)",
-                         program);
+                snprintf(out, room, "%s has our library, but it did not reach us: %s", program, obstacle_to_ledger(s));
         else if (s->seen && !s->has_preload)
                 snprintf(out, room, "%s was started with an environment that lacks LD_PRELOAD", replaced ? s->exe : program);
         else if (s->seen && !WIFSIGNALED(status))

@@ -16,6 +16,7 @@ struct silence {
         char first[1024];   /* what ran at the first */
         const char *obstacle; /* of exe, see program_obstacle() */
         bool seen, has_preload, has_agent;
+        bool files_limited, space_limited; /* ulimit -f, ulimit -v */
 };
 
 /* Look at PID, which runs as UID. */

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import DEADLINE, Profile, check_clean, clean_environment, run, wait_until
+from harness import DEADLINE, SEEP, Profile, check_clean, clean_environment, run, wait_until
 from plain import LIBRARY, Started, find_reports, live, own, preloaded, run_plain, seep, start_recorded, sum_of
 from test_lifetimes import LIMITS
 
@@ -211,3 +211,25 @@ def test_nothing_else_appears_beside_the_program(steps, recorder):
     folder = recorder.folder()
     subprocess.run(preloaded([steps, "+red:1:10", "usr1", "snapshot:x"]), cwd=folder, env=clean_environment(), check=True, timeout=DEADLINE)
     assert {p.suffix for p in folder.iterdir()} == {".memlog"}
+
+
+def test_a_hard_limit_on_file_sizes_is_named(tmp_path):
+    """The ledger is a file in memory, and the kernel counts it as one: the hint must not send the user elsewhere."""
+    seen = subprocess.run(["sh", "-c", 'ulimit -f 64; exec "$0" record -o out.seep true', SEEP], cwd=tmp_path,
+                          capture_output=True, text=True, timeout=DEADLINE, check=False)
+    assert seen.returncode == 0
+    assert "ulimit -f" in seen.stderr and "ulimit -v" not in seen.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
+def test_without_proc_it_is_said(tmp_path):
+    def inside(*words):
+        script = 'mount -t tmpfs none /proc && exec "$0" "$@"'
+        return subprocess.run(["unshare", "-m", "sh", "-c", script, SEEP, *words], cwd=tmp_path, capture_output=True, text=True,
+                              timeout=DEADLINE, check=False)
+    if subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/proc"], capture_output=True, check=False).returncode:
+        pytest.skip("no mount namespaces here")
+    recorded = inside("record", "true")
+    assert recorded.returncode == 3 and "without /proc" in recorded.stderr
+    asked = inside("snapshot", "1")
+    assert asked.returncode == 3 and "/proc is not mounted" in asked.stderr
