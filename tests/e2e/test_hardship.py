@@ -215,7 +215,7 @@ def test_nothing_else_appears_beside_the_program(steps, recorder):
 
 def test_a_hard_limit_on_file_sizes_is_named(tmp_path):
     """The ledger is a file in memory, and the kernel counts it as one: the hint must not send the user elsewhere."""
-    seen = subprocess.run(["sh", "-c", 'ulimit -f 64; exec "$0" record -o out.seep true', SEEP], cwd=tmp_path,
+    seen = subprocess.run(["sh", "-c", 'ulimit -f 64; exec "$0" record -o out.seep sleep 1', SEEP], cwd=tmp_path,
                           capture_output=True, text=True, timeout=DEADLINE, check=False)
     assert seen.returncode == 0
     assert "ulimit -f" in seen.stderr and "ulimit -v" not in seen.stderr
