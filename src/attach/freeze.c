@@ -95,11 +95,11 @@ static bool is_done_soon(struct freeze_state *s)
 {
         struct timespec until;
 
-        clock_gettime(CLOCK_REALTIME, &until);
+        clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_nsec += FREEZE_SOON_NS;
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
-        return sem_timedwait(&s->done, &until) == 0;
+        return sem_clockwait(&s->done, CLOCK_MONOTONIC, &until) == 0;
 }
 
 static bool tracer_do(struct freeze *f, tracer_job *job, struct err *e)

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/heap.h"
 #include "cli/message.h"
 #include "report/label.h"
@@ -35,10 +36,7 @@ static void say(const char *text)
 
 static double now_s(void)
 {
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+        return (double)clock_now_ns() / 1e9;
 }
 
 static void show_progress(const char *name, uint64_t done, uint64_t total, double elapsed_s)

@@ -7,17 +7,15 @@
 #include "cli/progress.h"
 
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 static const double progress_silence_s = 1, progress_interval_s = 0.1;
 
 static double now_s(void)
 {
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+        return (double)clock_now_ns() / 1e9;
 }
 
 static void progress_show(struct progress *p, uint64_t done, uint64_t all)

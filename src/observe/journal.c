@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/heap.h"
 #include "base/io.h"
 #include "observe/collect.h"
@@ -86,10 +87,7 @@ struct journal {
 
 static uint64_t now_ms(void)
 {
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t)t.tv_sec * 1000u + (uint64_t)t.tv_nsec / 1000000u;
+        return clock_now_ns() / 1000000u;
 }
 
 /* ---- the file ---- */

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/heap.h"
 #include "base/io.h"
 #include "base/str.h"
@@ -98,12 +99,10 @@ uint64_t process_stack(uint32_t pid)
 uint64_t process_age_ms(uint32_t pid)
 {
         unsigned long long ticks, tick_ms = 1000u / (unsigned long long)sysconf(_SC_CLK_TCK);
-        struct timespec now;
 
         if (!read_stat_number(pid, 19, &ticks))
                 return UINT64_MAX;
-        clock_gettime(CLOCK_BOOTTIME, &now);
-        return (uint64_t)now.tv_sec * 1000u + (uint64_t)now.tv_nsec / 1000000u - ticks * tick_ms;
+        return clock_ns(CLOCK_BOOTTIME) / 1000000u - ticks * tick_ms;
 }
 
 bool process_maps(uint32_t pid, uint64_t inode)

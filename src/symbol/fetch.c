@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/heap.h"
 #include "base/str.h"
 
@@ -65,10 +66,7 @@ static bool fetch_tell(const struct fetch *f, enum symbol_fetch step, long done,
 
 static time_t fetch_now(void)
 {
-        struct timespec now;
-
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return now.tv_sec;
+        return (time_t)(clock_now_ns() / 1000000000u);
 }
 
 /* Called by the client once a second or more often; not 0 ends the download. */

@@ -233,3 +233,14 @@ def test_without_proc_it_is_said(tmp_path):
     assert recorded.returncode == 3 and "without /proc" in recorded.stderr
     asked = inside("snapshot", "1")
     assert asked.returncode == 3 and "/proc is not mounted" in asked.stderr
+
+
+@pytest.mark.parametrize("around", ["tool", "program"])
+def test_a_faked_clock_changes_no_duration(tmp_path, need, around):
+    """faketime makes the C library tell another time; the agent asks the kernel, and so does the tool."""
+    need("faketime")
+    fake, tool = ["faketime", "2020-01-01 00:00:00"], [SEEP, "record", "-q", "-o", "out.seep", "--"]
+    command = [*fake, *tool, "date", "+%Y"] if around == "tool" else [*tool, *fake, "date", "+%Y"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=DEADLINE, check=False)
+    assert (done.returncode, done.stdout) == (0, "2020\n"), done.stderr
+    assert Profile(tmp_path / "out.seep").json["duration_ms"] < 1000 * DEADLINE
