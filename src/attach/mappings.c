@@ -63,7 +63,7 @@ void mappings_free(struct mappings *m)
         *m = (struct mappings){ 0 };
 }
 
-const struct mapping *mappings_find(const struct mappings *m, uint64_t address)
+uint32_t mappings_from(const struct mappings *m, uint64_t address)
 {
         uint32_t low = 0, high = m->count;
 
@@ -75,7 +75,14 @@ const struct mapping *mappings_find(const struct mappings *m, uint64_t address)
                 else
                         high = middle;
         }
-        return low < m->count && m->at[low].start <= address ? &m->at[low] : NULL;
+        return low;
+}
+
+const struct mapping *mappings_find(const struct mappings *m, uint64_t address)
+{
+        uint32_t i = mappings_from(m, address);
+
+        return i < m->count && m->at[i].start <= address ? &m->at[i] : NULL;
 }
 
 void mappings_compare(struct mappings *m, const struct mappings *copy)

@@ -30,6 +30,9 @@ void mappings_free(struct mappings *m);
 /* NULL: nothing is mapped there. */
 const struct mapping *mappings_find(const struct mappings *m, uint64_t address);
 
+/* Index of the first one that ends behind ADDRESS. */
+uint32_t mappings_from(const struct mappings *m, uint64_t address);
+
 /* Mark what COPY has not. */
 void mappings_compare(struct mappings *m, const struct mappings *copy);
 

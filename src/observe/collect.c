@@ -248,6 +248,21 @@ static void read_regions(const struct view *v, const uint32_t *site_map, uint32_
         qsort(p->regions, p->region_count, sizeof *p->regions, compare_regions);
 }
 
+uint32_t collect_regions_up_to(const struct profile *p, uint64_t address)
+{
+        uint32_t low = 0, high = p->region_count;
+
+        while (low < high) {
+                uint32_t middle = low + (high - low) / 2;
+
+                if (p->regions[middle].start <= address)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low;
+}
+
 /* ---- stacks of threads ---- */
 
 static bool has_stacks(const struct profile *p)

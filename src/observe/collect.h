@@ -38,6 +38,9 @@ struct collect_input {
  * version, duration_ms, end and exit status are the caller's to add. */
 void collect(const struct collect_input *in, struct profile *p);
 
+/* How many of P's regions, which are in order, begin up to ADDRESS. */
+uint32_t collect_regions_up_to(const struct profile *p, uint64_t address);
+
 /* Append a sentence for the user to P's warnings. */
 void collect_warn(struct profile *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -11,6 +11,7 @@
 
 #include "attach/mappings.h"
 #include "base/heap.h"
+#include "observe/collect.h"
 #include "observe/segments.h"
 #include "observe/tls.h"
 
@@ -57,11 +58,11 @@ static void note_used(struct work *w, uint64_t start, uint64_t end, bool tls)
 /* Only what is writable memory: the rest cannot hold a pointer to a block. */
 static void put_mapped(struct work *w, struct profile_root root)
 {
-        for (uint32_t i = 0; i < w->maps.count; i++) {
+        for (uint32_t i = mappings_from(&w->maps, root.start); i < w->maps.count && w->maps.at[i].start < root.end; i++) {
                 const struct mapping *l = &w->maps.at[i];
                 struct profile_root part = root;
 
-                if (l->end <= root.start || l->start >= root.end || !l->readable || !l->writable)
+                if (!l->readable || !l->writable)
                         continue;
                 part.start = root.start > l->start ? root.start : l->start;
                 part.end = root.end < l->end ? root.end : l->end;
@@ -323,10 +324,9 @@ static void put_modules(struct work *w)
 
 static const struct profile_region *region_at(const struct profile *p, uint64_t address)
 {
-        for (uint32_t i = 0; i < p->region_count; i++)
-                if (p->regions[i].start <= address && address < p->regions[i].end)
-                        return &p->regions[i];
-        return NULL;
+        uint32_t i = collect_regions_up_to(p, address);
+
+        return i && address < p->regions[i - 1].end ? &p->regions[i - 1] : NULL;
 }
 
 /* The part of a stack above the stack pointer.  One that lies in the heap is left to the block that it is in (add_registers), one in a
@@ -521,8 +521,8 @@ static void hand_over(struct work *w)
         uint64_t *words;
 
         r->at = heap_zero(w->segments.count + 2 * w->in->freeze->thread_count, sizeof *r->at);
-        if (w->segments.count)
-                memcpy(r->at, w->segments.at, w->segments.count * sizeof *r->at);
+        for (uint32_t i = 0; i < w->segments.count; i++)
+                r->at[i] = *segments_get(&w->segments, i);
         r->count = w->segments.count;
         add_registers(w);
         qsort(r->at, r->count, sizeof *r->at, by_kind);

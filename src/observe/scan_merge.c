@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "observe/collect.h"
 
 /* By block of ONE: 1 + the same block in P; 0: it is gone. */
 static uint32_t *match_blocks(const struct profile *one, const struct profile *p)
@@ -43,11 +44,9 @@ static uint32_t same_module(const struct profile *one, const struct profile *p, 
 static uint32_t same_region(const struct profile *one, const struct profile *p, uint32_t region)
 {
         const struct profile_region *r = region && region <= one->region_count ? &one->regions[region - 1] : NULL;
+        uint32_t i = r ? collect_regions_up_to(p, r->start) : 0;
 
-        for (uint32_t i = 0; r && i < p->region_count; i++)
-                if (p->regions[i].start == r->start)
-                        return i + 1;
-        return 0;
+        return i && p->regions[i - 1].start == r->start ? i : 0;
 }
 
 static void move_verdicts(const struct profile *one, const uint32_t *map, struct profile *p)

@@ -3,7 +3,7 @@
  * segments.c -- address space cut into ranges, the last word about each address counts.
  *
  * Room:   outside.
- * Cost:   a move of what lies behind, for each change: there are hundreds of segments, not millions.
+ * Cost:   a change moves what lies between it and the last change: those who come in the order of addresses cost nothing.
  */
 #include "observe/segments.h"
 
@@ -11,6 +11,16 @@
 #include <string.h>
 
 #include "base/heap.h"
+
+static struct profile_root *get(const struct segments *s, uint32_t i)
+{
+        return &s->at[i < s->before ? i : i + (s->room - s->count)];
+}
+
+const struct profile_root *segments_get(const struct segments *s, uint32_t i)
+{
+        return get(s, i);
+}
 
 /* The first segment that ends after ADDRESS. */
 static uint32_t find(const struct segments *s, uint64_t address)
@@ -20,7 +30,7 @@ static uint32_t find(const struct segments *s, uint64_t address)
         while (low < high) {
                 uint32_t middle = low + (high - low) / 2;
 
-                if (s->at[middle].end <= address)
+                if (get(s, middle)->end <= address)
                         low = middle + 1;
                 else
                         high = middle;
@@ -28,20 +38,35 @@ static uint32_t find(const struct segments *s, uint64_t address)
         return low;
 }
 
+/* Have the unused room before number INDEX. */
+static void open_at(struct segments *s, uint32_t index)
+{
+        uint32_t unused = s->room - s->count;
+
+        if (index < s->before)
+                memmove(s->at + index + unused, s->at + index, (s->before - index) * sizeof *s->at);
+        else if (index > s->before)
+                memmove(s->at + s->before, s->at + s->before + unused, (index - s->before) * sizeof *s->at);
+        s->before = index;
+}
+
 static void insert(struct segments *s, uint32_t index, struct profile_root r)
 {
         if (s->count == s->room) {
+                open_at(s, s->count);
                 s->room = s->room ? s->room * 2 : 64;
                 s->at = heap_grow(s->at, s->room, sizeof *s->at);
         }
-        memmove(s->at + index + 1, s->at + index, (s->count - index) * sizeof *s->at);
-        s->at[index] = r;
+        open_at(s, index);
+        s->at[s->before++] = r;
         s->count++;
 }
 
 static void drop(struct segments *s, uint32_t index, uint32_t count)
 {
-        memmove(s->at + index, s->at + index + count, (s->count - index - count) * sizeof *s->at);
+        if (!count)
+                return;
+        open_at(s, index);
         s->count -= count;
 }
 
@@ -51,21 +76,21 @@ void segments_erase(struct segments *s, uint64_t start, uint64_t end)
 
         if (start >= end)
                 return;
-        if (first < s->count && s->at[first].start < start && s->at[first].end > end) {
-                struct profile_root behind = s->at[first];
+        if (first < s->count && get(s, first)->start < start && get(s, first)->end > end) {
+                struct profile_root behind = *get(s, first);
 
                 behind.start = end;
-                s->at[first].end = start;
+                get(s, first)->end = start;
                 insert(s, first + 1, behind);
                 return;
         }
-        if (first < s->count && s->at[first].start < start)
-                s->at[first++].end = start;
-        for (last = first; last < s->count && s->at[last].end <= end; last++)
+        if (first < s->count && get(s, first)->start < start)
+                get(s, first++)->end = start;
+        for (last = first; last < s->count && get(s, last)->end <= end; last++)
                 ;
         drop(s, first, last - first);
-        if (first < s->count && s->at[first].start < end)
-                s->at[first].start = end;
+        if (first < s->count && get(s, first)->start < end)
+                get(s, first)->start = end;
 }
 
 void segments_put(struct segments *s, struct profile_root r)
@@ -80,7 +105,7 @@ uint32_t segments_kind(const struct segments *s, uint64_t address)
 {
         uint32_t i = find(s, address);
 
-        return i < s->count && s->at[i].start <= address ? s->at[i].kind : PROFILE_ROOT_COUNT;
+        return i < s->count && get(s, i)->start <= address ? get(s, i)->kind : PROFILE_ROOT_COUNT;
 }
 
 void segments_free(struct segments *s)

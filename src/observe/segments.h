@@ -13,9 +13,13 @@
 #include "profile/model.h"
 
 struct segments {
-        struct profile_root *at;
+        struct profile_root *at; /* with the unused room in between */
         uint32_t count, room;
+        uint32_t before; /* so many are before the unused room */
 };
+
+/* Number I of COUNT, by address. */
+const struct profile_root *segments_get(const struct segments *s, uint32_t i);
 
 /* [START, END) belongs to nobody. */
 void segments_erase(struct segments *s, uint64_t start, uint64_t end);
