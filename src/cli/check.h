@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/place.h"
 #include "base/err.h"
 #include "cli/names.h"
 #include "cli/option.h"
@@ -89,6 +90,8 @@ struct check {
         uint32_t suppression_count;
         struct expressions processes;
         const char *files[CHECK_FILE_COUNT]; /* NULL: not wanted */
+        struct place places[CHECK_FILE_COUNT + 1]; /* of those, and of the baseline; looked up before anything is run */
+        bool looked_up;
         const char *source_root;
         int error_status, annotate;
         bool json, force, quiet, error_status_set, allow_unseen;
@@ -121,7 +124,8 @@ bool check_run(struct check *c, int *status);
 int check_prepare(struct check *c);
 
 /* Reports that were asked for. */
-bool check_may_write(const struct check *c, struct err *e);
-bool check_write_files(const struct check *c, struct err *e);
+bool check_may_write(struct check *c, struct err *e);
+bool check_write_files(struct check *c, struct err *e);
+void check_drop_files(struct check *c);
 
 #endif

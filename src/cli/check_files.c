@@ -15,11 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/heap.h"
 #include "base/io.h"
 #include "cli/deliver.h"
 #include "cli/message.h"
-#include "observe/output.h"
 #include "profile/store.h"
 #include "report/github.h"
 #include "report/junit.h"
@@ -27,72 +25,6 @@
 #include "report/valgrind_xml.h"
 
 enum { CHECK_HEAD_BYTES = 256 };
-
-/* Whether PATH, which is a file, is empty or begins with HEAD. */
-static bool is_ours(const char *path, const char *head)
-{
-        char start[CHECK_HEAD_BYTES];
-        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        ssize_t got = fd < 0 ? -1 : read(fd, start, sizeof start);
-
-        if (fd >= 0)
-                close(fd);
-        return got == 0 || (got >= (ssize_t)strlen(head) && memcmp(start, head, strlen(head)) == 0);
-}
-
-/* A file is replaced by a new one in its folder, also where PATH is a link to it. */
-static bool is_in_writable_folder(const char *path)
-{
-        char *real = realpath(path, NULL), *folder = real ? real : heap_text(path), *slash = strrchr(folder, '/');
-        bool good;
-
-        if (slash)
-                slash[slash == folder] = 0;
-        good = access(slash ? folder : ".", W_OK | X_OK) == 0;
-        free(folder);
-        return good;
-}
-
-static bool may_write(const struct check *c, const char *path, const char *head, struct err *e)
-{
-        struct stat st;
-
-        if (!path)
-                return true;
-        if (c->force && !deliver_may_replace(path, e))
-                return false;
-        if (stat(path, &st) == 0) {
-                if (S_ISDIR(st.st_mode))
-                        return err_set(e, ERR_EXIT_USAGE, "cannot write %s: it is a directory", path);
-                if (S_ISREG(st.st_mode) && !c->force && !is_ours(path, head))
-                        return err_set(e, ERR_EXIT_USAGE, "%s exists already and is not from an earlier check: -f replaces it", path);
-                return !S_ISREG(st.st_mode) || is_in_writable_folder(path) || err_sys(e, ERR_EXIT_USAGE, "cannot replace %s", path);
-        }
-        return (errno == ENOENT && *path && is_in_writable_folder(path)) || err_sys(e, ERR_EXIT_USAGE, "cannot write '%s'", path);
-}
-
-/* Two reports in one file: the first would be lost. */
-static bool are_different(const struct check *c, struct err *e)
-{
-        const char *paths[CHECK_FILE_COUNT + 1] = { [CHECK_FILE_COUNT] = c->write_baseline };
-
-        memcpy(paths, c->files, sizeof c->files);
-        for (int i = 0; i <= CHECK_FILE_COUNT; i++)
-                for (int k = 0; k < i; k++)
-                        if (paths[i] && paths[k] && strcmp(paths[i], paths[k]) == 0 && strncmp(paths[i], "/dev/", 5) != 0)
-                                return err_set(e, ERR_EXIT_USAGE, "two reports in one file, %s: give each its own", paths[i]);
-        return true;
-}
-
-static bool write_file(const char *path, struct str *text, struct err *e)
-{
-        bool good = store_file(path, str_get(text), text->length, e);
-
-        if (good)
-                output_give_to_user(path);
-        str_free(text);
-        return good;
-}
 
 static void write_sarif(const struct check *c, struct str *out)
 {
@@ -118,17 +50,88 @@ static const struct {
         [CHECK_FILE_VALGRIND_XML] = { VALGRIND_XML_HEAD, write_valgrind_xml },
 };
 
-bool check_may_write(const struct check *c, struct err *e)
+/* Whether the file at P is empty or begins with HEAD. */
+static bool is_ours(const struct place *p, const char *head)
 {
-        bool good = are_different(c, e) && may_write(c, c->write_baseline, BASELINE_MARK, e);
+        char start[CHECK_HEAD_BYTES];
+        int fd = openat(p->directory, p->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+        ssize_t got = fd < 0 ? -1 : read(fd, start, sizeof start);
 
-        for (int i = 0; i < CHECK_FILE_COUNT && good; i++)
-                good = may_write(c, c->files[i], check_forms[i].head, e);
+        if (fd >= 0)
+                close(fd);
+        return got == 0 || (got >= (ssize_t)strlen(head) && memcmp(start, head, strlen(head)) == 0);
+}
+
+/* Report WHICH, or (CHECK_FILE_COUNT) the baseline. */
+static bool may_write(struct check *c, int which, struct err *e)
+{
+        const char *path = which < CHECK_FILE_COUNT ? c->files[which] : c->write_baseline;
+        const char *head = which < CHECK_FILE_COUNT ? check_forms[which].head : BASELINE_MARK;
+        struct place *p = &c->places[which];
+        struct stat st;
+
+        if (!path)
+                return true;
+        if (c->force && !deliver_may_replace(path, e))
+                return false;
+        if (!place_open(p, path, PLACE_NAMED))
+                return errno == EISDIR || errno == ELOOP ? place_refuse(path, ERR_EXIT_USAGE, e)
+                                                         : err_sys(e, ERR_EXIT_USAGE, "cannot write '%s'", path);
+        p->give = true;
+        if (p->device >= 0)
+                return true;
+        if (fstatat(p->directory, p->name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+                if (!c->force && !is_ours(p, head))
+                        return err_set(e, ERR_EXIT_USAGE, "%s exists already and is not from an earlier check: -f replaces it", path);
+                return faccessat(p->directory, ".", W_OK | X_OK, 0) == 0 || err_sys(e, ERR_EXIT_USAGE, "cannot replace %s", path);
+        }
+        return faccessat(p->directory, ".", W_OK | X_OK, 0) == 0 || err_sys(e, ERR_EXIT_USAGE, "cannot write '%s'", path);
+}
+
+/* Two reports in one file: the first would be lost. */
+static bool are_different(const struct check *c, struct err *e)
+{
+        const char *paths[CHECK_FILE_COUNT + 1] = { [CHECK_FILE_COUNT] = c->write_baseline };
+
+        memcpy(paths, c->files, sizeof c->files);
+        for (int i = 0; i <= CHECK_FILE_COUNT; i++)
+                for (int k = 0; k < i; k++)
+                        if (paths[i] && paths[k] && strcmp(paths[i], paths[k]) == 0 && strncmp(paths[i], "/dev/", 5) != 0)
+                                return err_set(e, ERR_EXIT_USAGE, "two reports in one file, %s: give each its own", paths[i]);
+        return true;
+}
+
+static bool write_file(struct place *to, struct str *text, struct err *e)
+{
+        bool good = store_at(to, &(struct store_part){ .bytes = str_get(text), .count = text->length }, 1, e);
+
+        str_free(text);
         return good;
 }
 
+bool check_may_write(struct check *c, struct err *e)
+{
+        bool good = are_different(c, e);
+
+        for (int i = 0; i <= CHECK_FILE_COUNT; i++)
+                c->places[i] = PLACE_NONE;
+        c->looked_up = true;
+        for (int i = CHECK_FILE_COUNT; i >= 0 && good; i--)
+                good = may_write(c, i, e);
+        for (int i = 0; i <= CHECK_FILE_COUNT && good && !c->quiet; i++)
+                deliver_warn(&c->places[i]);
+        return good;
+}
+
+void check_drop_files(struct check *c)
+{
+        for (int i = 0; c->looked_up && i <= CHECK_FILE_COUNT; i++)
+                place_close(&c->places[i]);
+        c->looked_up = false;
+}
+
 /* One that cannot be written does not keep the others from it; E has the first failure. */
-static bool write_reports(const struct check *c, struct err *e)
+static bool write_reports(struct check *c, struct err *e)
 {
         bool good = true;
 
@@ -139,13 +142,13 @@ static bool write_reports(const struct check *c, struct err *e)
                 if (!c->files[i])
                         continue;
                 check_forms[i].write(c, &text);
-                good &= write_file(c->files[i], &text, good ? e : &later);
+                good &= write_file(&c->places[i], &text, good ? e : &later);
         }
         return good;
 }
 
 /* Not from a process that nobody searched: its leaks would be new ones next time. */
-static bool write_baseline(const struct check *c, struct err *e)
+static bool write_baseline(struct check *c, struct err *e)
 {
         struct baseline found = { 0 };
         struct str text = { 0 };
@@ -162,7 +165,7 @@ static bool write_baseline(const struct check *c, struct err *e)
         baseline_write(&found, &text);
         places = found.count;
         baseline_free(&found);
-        good = write_file(c->write_baseline, &text, e);
+        good = write_file(&c->places[CHECK_FILE_COUNT], &text, e);
         if (good && !c->quiet)
                 message("%u %s written to %s", places, places == 1 ? "place" : "places", c->write_baseline);
         return good;
@@ -209,7 +212,7 @@ static bool annotate(const struct check *c, struct err *e)
         return append_summary(c, e);
 }
 
-bool check_write_files(const struct check *c, struct err *e)
+bool check_write_files(struct check *c, struct err *e)
 {
         struct err later = { 0 };
         bool good = annotate(c, e);

@@ -205,4 +205,5 @@ void check_free(struct check *c)
         baseline_free(&c->baseline);
         location_free(&c->root);
         findings_free(&c->findings);
+        check_drop_files(c);
 }

@@ -159,12 +159,12 @@ static bool judge_files(struct check *c, int *status)
 
 /* ---- recordings that are made ---- */
 
-struct place {
+struct scratch {
         char *directory; /* ours; NULL: -o says where */
         struct str pattern;
 };
 
-static bool make_place(struct place *place, struct err *e)
+static bool make_place(struct scratch *place, struct err *e)
 {
         const char *tmp = getenv("TMPDIR");
         struct str path = { 0 };
@@ -196,7 +196,7 @@ static bool is_broken(const struct findings *f, const char *path)
 }
 
 /* Recordings are elsewhere when there was no room. */
-static void clear_place(const struct place *place, const struct roster *roster, const struct findings *f)
+static void clear_place(const struct scratch *place, const struct roster *roster, const struct findings *f)
 {
         DIR *directory = opendir(place->directory);
         struct dirent *entry;
@@ -300,7 +300,7 @@ static bool judge_program(struct check *c, int *status)
 {
         struct run r = { .wishes = &c->record, .program_argv = c->program_argv, .recorded = on_recorded };
         bool own_place = !c->record.pattern, good;
-        struct place place = { 0 };
+        struct scratch place = { 0 };
         struct err e = { 0 };
 
         if (own_place && !make_place(&place, &e)) {

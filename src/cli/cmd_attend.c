@@ -158,9 +158,10 @@ static bool prepare_output(struct attend *a, struct err *e)
         if (!(w->pattern ? output_prepare(&a->output, w->pattern, true, e) : output_prepare_reports(&a->output, e)))
                 return false;
         a->output.force = w->force;
-        a->output.claim = !w->force;
         if (e->text[0])
                 message("%s", e->text);
+        if (a->output.exposed)
+                message("%s", OUTPUT_EXPOSED);
         if (!w->pattern && (w->session.flags & WIRE_F_EVENTS))
                 message("no event log: it is part of a recording, and there is one only with -o FILE in SEEP_OPTIONS");
         return true;

@@ -215,8 +215,8 @@ static bool show(struct side sides[MATCH_SIDES], struct err *e)
         const struct report *r = &sides[MATCH_NEW].asked;
         const struct selection *sel[] = { &sides[MATCH_OLD].sel, &sides[MATCH_NEW].sel };
         struct symbols *symbols[] = { sides[MATCH_OLD].symbols, sides[MATCH_NEW].symbols };
-        struct deliver how = { r->output, r->force, r->no_pager || r->view == REPORT_JSON || r->csv,
-                               r->view == REPORT_JSON || r->csv };
+        bool raw = r->view == REPORT_JSON || r->csv;
+        struct deliver how = { .output = r->output, .force = r->force, .plain = r->no_pager || raw, .raw = raw, .quiet = r->quiet };
         struct diff_options options = { { sides[MATCH_OLD].operand, sides[MATCH_NEW].operand },
                                         r->limit,
                                         deliver_color(&how, r->color),
@@ -225,6 +225,8 @@ static bool show(struct side sides[MATCH_SIDES], struct err *e)
         struct diff d;
         bool good;
 
+        if (!deliver_prepare(&how, e))
+                return false;
         diff_make(&d, sel, symbols, r->sort_set ? r->sort : flat_key_of(r->request.cost));
         if (!r->quiet)
                 tell_rebuilt(&d);

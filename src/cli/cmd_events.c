@@ -312,7 +312,7 @@ static int run(struct events *v)
         struct err e = { 0 };
         int status = 0;
 
-        if (!v->file && !newest_recording(&v->file, &e))
+        if ((!v->file && !newest_recording(&v->file, &e)) || !deliver_prepare(&v->deliver, &e))
                 return message_error(&e);
         if (load(v, &e)) {
                 prepare(v);
@@ -327,6 +327,7 @@ static int run(struct events *v)
         } else {
                 status = message_error(&e);
         }
+        deliver_drop(&v->deliver);
         events_log_close(v->log);
         profile_free(&v->profile);
         return status;

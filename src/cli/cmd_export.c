@@ -314,11 +314,11 @@ static bool convert(struct wish *w, const struct profile *p, struct str *out, st
         return good;
 }
 
-/* A long form goes out as it is made; nothing is opened before there is something to write. */
+/* A long form goes out as it is made; nothing is begun before there is something to write. */
 struct long_form {
         struct export_reader reader;
         struct deliver_stream stream;
-        const struct deliver *how;
+        struct deliver *how;
         struct err *e;
         bool begun;
 };
@@ -335,7 +335,7 @@ static bool take_piece(struct export_reader *reader, struct str *out)
         return deliver_more(&l->stream);
 }
 
-static bool write_form(struct wish *w, const struct profile *p, const struct deliver *how, struct err *e)
+static bool write_form(struct wish *w, const struct profile *p, struct deliver *how, struct err *e)
 {
         struct long_form l = { .reader = { take_piece }, .how = how, .e = e };
         struct str out = { 0 };
@@ -345,6 +345,8 @@ static bool write_form(struct wish *w, const struct profile *p, const struct del
         good = convert(w, p, &out, e) && !e->exit_code;
         if (l.begun) {
                 str_bytes(&l.stream.text, out.data, out.length);
+                if (!good)
+                        deliver_give_up(&l.stream);
                 good = deliver_end(&l.stream, e) && good;
         } else if (good)
                 good = deliver_text(how, &out, e);
@@ -355,17 +357,20 @@ static bool write_form(struct wish *w, const struct profile *p, const struct del
 static int show(struct wish *w)
 {
         struct report *r = &w->asked;
-        struct deliver how = { r->output, r->force, .plain = true, .raw = true };
+        struct deliver how = { .output = r->output, .force = r->force, .plain = true, .raw = true, .quiet = r->quiet };
         struct profile p = { 0 };
         struct err e = { 0 };
         int status = 0;
 
-        if (!load_recording(&p, w->input.file, r->quiet, &e))
+        if (!deliver_prepare(&how, &e) || !load_recording(&p, w->input.file, r->quiet, &e)) {
+                deliver_drop(&how);
                 return message_error(&e);
+        }
         if (report_view_lost(r, &p))
                 err_set(&e, ERR_EXIT_BAD_FILE, "%s: no call stack is in the part that can be read", w->input.file);
         if (e.exit_code || !write_form(w, &p, &how, &e))
                 status = message_error(&e);
+        deliver_drop(&how);
         profile_free(&p);
         return status;
 }

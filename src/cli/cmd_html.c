@@ -5,9 +5,9 @@
  * Room:   outside, cli/ only.
  * Keeps:  options that `seep report` has too mean the same here: they are handed to it by name.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/heap.h"
 #include "cli/browser.h"
@@ -66,6 +66,7 @@ struct html {
         struct profile profiles[HTML_SIDES];
         struct page_recording recordings[HTML_SIDES];
         char *output; /* NULL: stdout */
+        struct place place; /* of that; looked up before the work */
         struct progress_line line;
 };
 
@@ -160,16 +161,23 @@ static char *default_output(const struct html *h)
 static bool choose_output(struct html *h, struct err *e)
 {
         const struct report *r = &h->asked;
-        struct stat st;
+        enum place_rule rule = !r->force ? PLACE_NEW : r->output ? PLACE_NAMED : PLACE_OURS;
 
         if (r->output && strcmp(r->output, "-") == 0)
                 return true;
         h->output = r->output ? heap_text(r->output) : default_output(h);
+        h->place = PLACE_NONE;
         if (r->force && !deliver_may_replace(h->output, e))
                 return false;
-        if (r->force || lstat(h->output, &st) != 0 || S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode))
+        if (place_open(&h->place, h->output, rule)) {
+                if (!r->quiet)
+                        deliver_warn(&h->place);
                 return true;
-        return err_set(e, ERR_EXIT_USAGE, "%s exists already: -f replaces it, -o FILE writes elsewhere", h->output);
+        }
+        if (errno != EEXIST)
+                return place_refuse(h->output, ERR_EXIT_USAGE, e);
+        return err_set(e, ERR_EXIT_USAGE, r->force ? "%s is no file, or another user's: -o FILE writes elsewhere"
+                                                   : "%s exists already: -f replaces it, -o FILE writes elsewhere", h->output);
 }
 
 static void tell(const struct html *h, size_t bytes)
@@ -191,13 +199,13 @@ static void show_page(const struct html *h)
         str_free(&url);
 }
 
-static bool write_page(const struct html *h, const struct str *page, struct err *e)
+static bool write_page(struct html *h, const struct str *page, struct err *e)
 {
         struct deliver to_stdout = { .plain = true, .raw = true };
 
         if (!h->output)
                 return deliver_text(&to_stdout, page, e);
-        if (!store_file(h->output, page->data, page->length, e))
+        if (!store_at(&h->place, &(struct store_part){ .bytes = page->data, .count = page->length }, 1, e))
                 return false;
         if (!h->asked.quiet)
                 tell(h, page->length);
@@ -324,6 +332,8 @@ static void end(struct html *h)
                 profile_free(&h->profiles[i]);
                 free(h->files[i]);
         }
+        if (h->output)
+                place_close(&h->place);
         free(h->output);
         report_free(&h->asked);
 }

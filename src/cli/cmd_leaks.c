@@ -299,14 +299,16 @@ static bool show(struct wishes *w, const struct profile *p, struct str *out, int
 
 static int show_all(struct wishes *w, const struct profile *p)
 {
-        struct deliver how = { w->asked.output, w->asked.force, w->asked.no_pager || w->json || w->gen, w->json };
+        const struct report *r = &w->asked;
+        struct deliver how = { .output = r->output, .force = r->force, .plain = r->no_pager || w->json || w->gen, .raw = w->json, .quiet = r->quiet };
         struct str out = { 0 };
         struct err e = { 0 };
         int status = 0;
 
         w->options.color = deliver_color(&how, w->asked.color);
-        if (!show(w, p, &out, &status, &e) || !deliver_text(&how, &out, &e))
+        if (!deliver_prepare(&how, &e) || !show(w, p, &out, &status, &e) || !deliver_text(&how, &out, &e))
                 status = message_error(&e);
+        deliver_drop(&how);
         str_free(&out);
         return status;
 }

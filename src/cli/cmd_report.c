@@ -42,19 +42,24 @@ static int show(struct report *r, const char *file)
         struct profile p = { 0 };
         struct str out = { 0 };
         struct err e = { 0 };
-        struct deliver how = { r->output, r->force, r->no_pager || r->view == REPORT_JSON || r->json || r->csv,
-                               r->view == REPORT_JSON || r->json || r->csv };
+        bool raw = r->view == REPORT_JSON || r->json || r->csv;
+        struct deliver how = { .output = r->output, .force = r->force, .plain = r->no_pager || raw, .raw = raw, .quiet = r->quiet };
         bool color = deliver_color(&how, r->color);
         int status = 0;
 
         r->names.options.raw = how.raw && !r->csv;
-        if (!load_recording(&p, file, r->quiet, &e))
+        if (!deliver_prepare(&how, &e))
                 return message_error(&e);
+        if (!load_recording(&p, file, r->quiet, &e)) {
+                deliver_drop(&how);
+                return message_error(&e);
+        }
         if (report_view_lost(r, &p))
                 err_set(&e, ERR_EXIT_BAD_FILE, "%s: nothing of this view is in the part that can be read%s", file,
                         p.totals.allocations ? "; --summary shows the totals" : "");
         if (e.exit_code || !report_view_write(r, &p, file, color, &out, &e) || !deliver_text(&how, &out, &e))
                 status = message_error(&e);
+        deliver_drop(&how);
         str_free(&out);
         profile_free(&p);
         return status;

@@ -225,6 +225,8 @@ static int answer(struct sql *q)
         for (size_t i = 0; i < q->statement_count && !status && !stream.failure; i++)
                 if (!sql_result_write(&q->result, q->statements[i]))
                         status = say_wrong(q, NULL);
+        if (status)
+                deliver_give_up(&stream);
         if (!deliver_end(&stream, &e) && !status)
                 status = message_error(&e);
         return status;
@@ -260,8 +262,12 @@ static int run(struct sql *q)
         struct err e = { 0 };
         int status = 0;
 
-        if ((!q->file && !newest_recording(&q->file, &e)) || !load_recording(&p, q->file, q->quiet, &e))
+        q->to.quiet = q->quiet;
+        if (!deliver_prepare(&q->to, &e) || (!q->file && !newest_recording(&q->file, &e)) ||
+            !load_recording(&p, q->file, q->quiet, &e)) {
+                deliver_drop(&q->to);
                 return message_error(&e);
+        }
         if (!make_database(q, &p, &e))
                 status = message_error(&e);
         profile_free(&p);
@@ -278,6 +284,7 @@ static int run(struct sql *q)
                 sqlite3_finalize(q->statements[i]);
         free(q->statements);
         sqlite3_close(q->db);
+        deliver_drop(&q->to);
         return status;
 }
 

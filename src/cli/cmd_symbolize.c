@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/plain.h"
 #include "cli/command.h"
+#include "cli/deliver.h"
 #include "cli/message.h"
 #include "cli/names.h"
 #include "cli/option.h"
@@ -103,31 +103,38 @@ static void add_names(struct symbolize *z, struct profile *p)
         free(tally);
 }
 
-static bool check_target(const struct symbolize *z, const struct profile *p, struct err *e)
+/* A recording that the user named is replaced, another file only with -f. */
+static bool look_up_target(const struct symbolize *z, const struct profile *p, struct place *to, struct err *e)
 {
+        const char *path = z->output ? z->output : z->file;
+
         if (!z->output && p->truncated)
                 return err_set(e, ERR_EXIT_BAD_FILE,
                                "%s is not whole: it is left as it is; -o OUT writes what can be read to another file",
                                z->file);
-        if (z->output && !z->force && access(z->output, F_OK) == 0)
-                return err_set(e, ERR_EXIT_USAGE, "%s exists already: -f replaces it", z->output);
+        if (!place_open(to, path, z->output && !z->force ? PLACE_NEW : PLACE_NAMED))
+                return place_refuse(path, ERR_EXIT_USAGE, e);
+        if (!z->quiet)
+                deliver_warn(to);
         return true;
 }
 
 static int run(struct symbolize *z)
 {
+        struct place to = PLACE_NONE;
         struct profile p = { 0 };
         struct err e = { 0 };
         int status = 0;
 
         if (!file_read(&p, z->file, &e))
                 return message_error(&e);
-        if (check_target(z, &p, &e)) {
+        if (look_up_target(z, &p, &to, &e)) {
                 add_names(z, &p);
-                file_rewrite(&p, z->file, z->output ? z->output : z->file, &e);
+                file_rewrite(&p, z->file, &to, &e);
         }
         if (e.exit_code)
                 status = message_error(&e);
+        place_close(&to);
         profile_free(&p);
         return status;
 }

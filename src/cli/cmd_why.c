@@ -196,6 +196,9 @@ static int run(struct question *q)
         int status = 0;
         bool good;
 
+        q->how.quiet = q->quiet;
+        if (!deliver_prepare(&q->how, &e))
+                return message_error(&e);
         if (q->pid)
                 good = ask_program(&q->pid, &e) && ask_scan(q->pid, WIRE_SCAN_GRAPH, &p, &e);
         else
@@ -204,6 +207,7 @@ static int run(struct question *q)
                 message("the recording ends early: told is what is in the part that can be read");
         if (!good || !answer(q, &p, q->source ? q->source : newest, &status, &e))
                 status = message_error(&e);
+        deliver_drop(&q->how);
         profile_free(&p);
         free(newest);
         return status;

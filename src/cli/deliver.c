@@ -15,6 +15,7 @@
 
 #include "base/io.h"
 #include "base/plain.h"
+#include "cli/message.h"
 #include "profile/format.h"
 
 static bool is_file(const struct deliver *d)
@@ -28,13 +29,6 @@ static bool is_device(const char *path)
         struct stat st;
 
         return stat(path, &st) == 0 && (S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode));
-}
-
-static bool is_folder(const char *path)
-{
-        struct stat st;
-
-        return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 static bool is_recording(const char *path)
@@ -53,47 +47,70 @@ bool deliver_may_replace(const char *path, struct err *e)
         return !is_recording(path) || err_set(e, ERR_EXIT_USAGE, "%s is a recording: -f does not replace it; give another name", path);
 }
 
-/* -1: E tells why. */
-static int create(const struct deliver *d, struct err *e)
+void deliver_warn(const struct place *p)
 {
-        int how = is_device(d->output) ? 0 : O_CREAT | (d->force ? O_TRUNC : O_EXCL);
-        bool there;
-        int fd;
-
-        if (d->force && !deliver_may_replace(d->output, e))
-                return -1;
-        fd = open(d->output, O_WRONLY | O_CLOEXEC | how, 0666);
-        there = fd < 0 && errno == EEXIST;
-        if (there && is_folder(d->output))
-                err_set(e, ERR_EXIT_USAGE, "cannot write %s: it is a directory", d->output);
-        else if (there)
-                err_set(e, ERR_EXIT_USAGE, "%s exists already: -f replaces it", d->output);
-        else if (fd < 0)
-                err_sys(e, ERR_EXIT_USAGE, "cannot write %s", d->output);
-        return fd;
+        if (p->directory >= 0 && place_is_exposed(p->directory))
+                message("warning: everybody can write to the directory of %s, and it is not sticky: others can replace what is written there",
+                        p->path);
 }
 
-static bool save(const struct deliver *d, const struct str *text, struct err *e)
+bool deliver_prepare(struct deliver *d, struct err *e)
+{
+        if (!is_file(d) || d->looked_up)
+                return true;
+        if (d->force && !deliver_may_replace(d->output, e))
+                return false;
+        if (!place_open(&d->place, d->output, d->force ? PLACE_NAMED : PLACE_NEW)) {
+                place_refuse(d->output, ERR_EXIT_USAGE, e);
+                place_close(&d->place);
+                return false;
+        }
+        d->place.into = d->force;
+        d->looked_up = true;
+        if (!d->quiet)
+                deliver_warn(&d->place);
+        return true;
+}
+
+void deliver_drop(struct deliver *d)
+{
+        if (d->looked_up)
+                place_close(&d->place);
+        d->looked_up = false;
+}
+
+/* -1: E tells why. */
+static int create(struct deliver *d, struct err *e)
+{
+        if (!deliver_prepare(d, e))
+                return -1;
+        if (place_begin(&d->place) >= 0)
+                return d->place.fd;
+        err_sys(e, ERR_EXIT_USAGE, "cannot write %s", d->output);
+        deliver_drop(d);
+        return -1;
+}
+
+static bool save(struct deliver *d, const struct str *text, struct err *e)
 {
         int fd = create(d, e);
         bool good;
 
         if (fd < 0)
                 return false;
-        good = io_write(fd, str_get(text), text->length);
-        if (close(fd) != 0)
-                good = false;
-        return good || err_sys(e, ERR_EXIT_FINDINGS, "cannot write %s", d->output);
+        good = (io_write(fd, str_get(text), text->length) && place_end(&d->place)) || place_refuse(d->output, ERR_EXIT_FINDINGS, e);
+        deliver_drop(d);
+        return good;
 }
 
-static bool deliver_as_is(const struct deliver *d, const struct str *text, struct err *e)
+static bool deliver_as_is(struct deliver *d, const struct str *text, struct err *e)
 {
         if (is_file(d))
                 return save(d, text, e);
         return pager_show(text, d->plain) || err_sys(e, ERR_EXIT_FINDINGS, "cannot write the result");
 }
 
-bool deliver_text(const struct deliver *d, const struct str *text, struct err *e)
+bool deliver_text(struct deliver *d, const struct str *text, struct err *e)
 {
         struct str fit = { 0 };
         bool good;
@@ -114,7 +131,7 @@ bool deliver_color(const struct deliver *d, enum pager_color wanted)
 
 /* ---- as it comes ---- */
 
-bool deliver_begin(struct deliver_stream *s, const struct deliver *d, struct err *e)
+bool deliver_begin(struct deliver_stream *s, struct deliver *d, struct err *e)
 {
         *s = (struct deliver_stream){ .to = d, .fd = STDOUT_FILENO };
         if (is_file(d))
@@ -145,19 +162,28 @@ bool deliver_more(struct deliver_stream *s)
         return s->text.length < DELIVER_AT_ONCE ? !s->failure : send(s);
 }
 
+void deliver_give_up(struct deliver_stream *s)
+{
+        if (is_file(s->to) && !s->failure)
+                s->failure = EPIPE;
+}
+
 bool deliver_end(struct deliver_stream *s, struct err *e)
 {
         bool good = true;
 
         send(s);
         signal(SIGPIPE, s->before);
-        if (is_file(s->to) && close(s->fd) != 0 && !s->failure)
+        if (is_file(s->to) && !s->failure && !place_end(&s->to->place))
                 s->failure = errno;
+        if (is_file(s->to))
+                deliver_drop(s->to);
         if (s->paged && !pager_close(&s->pager))
                 good = err_set(e, ERR_EXIT_FINDINGS, "the pager could not be started: --no-pager does without");
         errno = s->failure;
         if (good && s->failure && s->failure != EPIPE)
-                good = err_sys(e, ERR_EXIT_FINDINGS, "cannot write %s", is_file(s->to) ? s->to->output : "the result");
+                good = is_file(s->to) ? place_refuse(s->to->output, ERR_EXIT_FINDINGS, e)
+                                      : err_sys(e, ERR_EXIT_FINDINGS, "cannot write the result");
         str_free(&s->text);
         return good;
 }

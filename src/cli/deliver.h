@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "base/place.h"
 #include "base/str.h"
 #include "cli/pager.h"
 
@@ -18,14 +19,26 @@ struct deliver {
         bool force;         /* an existing file is replaced */
         bool plain;         /* no pager */
         bool raw;           /* a form that escapes what strangers wrote; else nothing that a terminal would obey goes out (base/plain.h) */
+        bool quiet;         /* no warnings */
+        bool looked_up;
+        struct place place; /* of OUTPUT; looked up before the work, and never again */
 };
 
-bool deliver_text(const struct deliver *d, const struct str *text, struct err *e);
+/* Before the work: nobody waits for what cannot be written.  Done by the functions below, else.  It ends with the result, or with
+ * deliver_drop(). */
+bool deliver_prepare(struct deliver *d, struct err *e);
+void deliver_drop(struct deliver *d);
+
+/* A file appears whole or not at all. */
+bool deliver_text(struct deliver *d, const struct str *text, struct err *e);
+
+/* Tell about a directory where others can replace what is written. */
+void deliver_warn(const struct place *p);
 
 /* A result that is written while it is made, because it may be longer than memory. */
 struct deliver_stream {
         struct str text; /* to be appended to */
-        const struct deliver *to;
+        struct deliver *to;
         int fd, failure; /* errno */
         bool paged;
         struct pager pager;
@@ -34,10 +47,13 @@ struct deliver_stream {
 
 #define DELIVER_AT_ONCE (64u << 10)
 
-bool deliver_begin(struct deliver_stream *s, const struct deliver *d, struct err *e);
+bool deliver_begin(struct deliver_stream *s, struct deliver *d, struct err *e);
 
 /* After each piece of text.  false: there is no use in more, the reader has gone or nothing can be written. */
 bool deliver_more(struct deliver_stream *s);
+
+/* It will not become whole: what was written to a file so far goes away with deliver_end(). */
+void deliver_give_up(struct deliver_stream *s);
 
 /* A reader that goes away early is no error. */
 bool deliver_end(struct deliver_stream *s, struct err *e);

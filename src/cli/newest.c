@@ -38,6 +38,7 @@ static bool is_newer(const struct stat *st, const char *name, const struct stat 
         return !is_later(&best->st_mtim, &st->st_mtim) && strcmp(name, best_name) > 0;
 }
 
+/* An empty file is the name of a recording that is being made. */
 bool newest_recording(char **path, struct err *e)
 {
         DIR *directory = opendir(".");
@@ -49,7 +50,7 @@ bool newest_recording(char **path, struct err *e)
                 return err_sys(e, ERR_EXIT_USAGE, "cannot look for recordings in the working directory");
         while ((entry = readdir(directory))) {
                 if (!is_recording(entry->d_name) || fstatat(dirfd(directory), entry->d_name, &st, 0) ||
-                    !S_ISREG(st.st_mode) || !is_newer(&st, entry->d_name, &best, *path))
+                    !S_ISREG(st.st_mode) || !st.st_size || !is_newer(&st, entry->d_name, &best, *path))
                         continue;
                 free(*path);
                 *path = heap_text(entry->d_name);

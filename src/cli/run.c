@@ -169,6 +169,8 @@ int run_program(struct run *r)
             record_open_push(wishes, true, &r->push, &e)) {
                 if (e.text[0])
                         message("%s", e.text);
+                if (output.exposed)
+                        on_say(r, SESSION_ADVICE, OUTPUT_EXPOSED);
                 if (wishes->push && !wishes->sample_given)
                         on_say(r, SESSION_NOTE, "with --push one block in 512 KiB is recorded, for many; --sample=SIZE takes more, --sample=0 all");
                 options.uid = user.uid;

@@ -24,8 +24,8 @@
 #include "base/clock.h"
 #include "base/heap.h"
 #include "base/io.h"
+#include "base/place.h"
 #include "observe/collect.h"
-#include "observe/output.h"
 
 #define JOURNAL_STEP 8192u           /* events taken before the program is told that there is room */
 #define JOURNAL_BATCH_LEAST 64u      /* events, when the log is almost as long as it may be */
@@ -65,8 +65,8 @@ struct journal {
 
         struct events_encoder *encoder;
         struct str batch, section;
-        char *path;
-        int fd;
+        char *name; /* of the file, in the directory FOLDER */
+        int folder, fd;
         struct journal_bound bound;
         uint64_t head_bytes, bytes, events; /* of the file; bytes count parts that are gone, too; events are those in written batches */
         struct part *parts;                 /* that are there; the last one grows */
@@ -105,13 +105,12 @@ static void end_log(struct journal *j, enum events_end end, int failure)
 }
 
 /* The recording's name with a dot before it and .events behind; from the second TRY on with its number. */
-static char *side_path(const char *path, uint32_t try)
+static char *side_name(const char *path, uint32_t try)
 {
-        const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+        const char *slash = strrchr(path, '/');
         struct str name = { 0 };
 
-        str_bytes(&name, path, (size_t)(base - path));
-        str_format(&name, ".%s.", base);
+        str_format(&name, ".%s.", slash ? slash + 1 : path);
         if (try > 1)
                 str_format(&name, "%" PRIu32 ".", try);
         str_text(&name, "events");
@@ -125,26 +124,28 @@ static void open_side(struct journal *j, const char *path)
         struct stat st;
 
         for (uint32_t try = 1;; try++) {
-                j->path = side_path(path, try);
-                j->fd = open(j->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-                if (j->fd >= 0 || errno != EEXIST || try == JOURNAL_TRIES || lstat(j->path, &st) || !S_ISREG(st.st_mode))
+                j->name = side_name(path, try);
+                j->fd = openat(j->folder, j->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+                if (j->fd >= 0 || errno != EEXIST || try == JOURNAL_TRIES || fstatat(j->folder, j->name, &st, AT_SYMLINK_NOFOLLOW) ||
+                    !S_ISREG(st.st_mode))
                         break;
-                free(j->path);
+                free(j->name);
         }
 }
 
-static void open_file(struct journal *j, const char *path)
+static void open_file(struct journal *j, struct journal_place place)
 {
         struct str head = { 0 };
 
-        open_side(j, path);
+        j->folder = fcntl(place.folder, F_DUPFD_CLOEXEC, 0);
+        open_side(j, place.path);
         events_log_head(&head);
         j->head_bytes = head.length;
         if (j->fd < 0 || !io_write(j->fd, head.data, head.length))
                 end_log(j, EVENTS_END_FAILED, errno);
         str_free(&head);
         if (j->fd >= 0)
-                output_give_to_user(j->path);
+                place_give(j->fd);
 }
 
 static struct part *last_part(const struct journal *j)
@@ -475,7 +476,7 @@ static void start_thread(struct journal *j)
 
 /* ---- for the recording ---- */
 
-struct journal *journal_open(const struct view *v, uint32_t pid, const char *path, struct journal_bound bound)
+struct journal *journal_open(const struct view *v, uint32_t pid, struct journal_place place, struct journal_bound bound)
 {
         struct journal *j = heap_zero(1, sizeof *j);
 
@@ -483,7 +484,7 @@ struct journal *journal_open(const struct view *v, uint32_t pid, const char *pat
         j->head = view_shared(v);
         j->pid = pid;
         j->bound = bound;
-        open_file(j, path);
+        open_file(j, place);
         if (!map_ring(j, v) && !j->end)
                 end_log(j, EVENTS_END_FAILED, EACCES);
         if (j->end)
@@ -582,8 +583,10 @@ void journal_close(struct journal *j, bool keep)
         if (j->fd >= 0) {
                 close(j->fd);
                 if (!keep)
-                        unlink(j->path);
+                        unlinkat(j->folder, j->name, 0);
         }
+        if (j->folder >= 0)
+                close(j->folder);
         if (j->ring)
                 munmap((void *)j->ring, j->room * sizeof *j->ring);
         events_encoder_free(j->encoder);
@@ -594,6 +597,6 @@ void journal_close(struct journal *j, bool keep)
         free(j->step);
         free(j->running);
         free(j->parts);
-        free(j->path);
+        free(j->name);
         free(j);
 }

@@ -25,8 +25,14 @@ struct journal_bound {
         uint32_t parts; /* 0: the log ends there.  Else it goes on with a new part of as many bytes, and so many of them are kept */
 };
 
-/* Begin to take the events of V, which must outlive it, for the recording PATH. */
-struct journal *journal_open(const struct view *v, uint32_t pid, const char *path, struct journal_bound bound);
+/* Where the recording is to be. */
+struct journal_place {
+        const char *path;
+        int folder; /* the directory that it is in; the caller's */
+};
+
+/* Begin to take the events of V, which must outlive it, for a recording. */
+struct journal *journal_open(const struct view *v, uint32_t pid, struct journal_place place, struct journal_bound bound);
 
 /* Take what is there and take no more.  ENDED: the process is over; what it had begun to write is left out. */
 void journal_finish(struct journal *j, bool ended);

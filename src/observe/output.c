@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,37 +79,120 @@ static char *numbered(const char *path, uint32_t number)
         return out.data;
 }
 
-static bool is_taken(const struct output *o, const char *path)
-{
-        struct stat st;
+/* ---- claims ---- */
 
+static struct output_claim *find_claim(const struct output *o, const char *path)
+{
         for (uint32_t i = 0; i < o->used_count; i++)
-                if (strcmp(o->used[i], path) == 0)
-                        return true;
-        return !o->force && lstat(path, &st) == 0;
+                if (strcmp(o->used[i].path, path) == 0)
+                        return &o->used[i];
+        return NULL;
 }
 
-/* An empty file of that name is ours.  What else is wrong with the place shows when the recording is written. */
-static bool can_claim(const struct output *o, const char *path)
+static char *directory_of(const char *path)
 {
-        int fd = o->claim ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
+        const char *slash = strrchr(path, '/');
+        char *directory;
 
-        if (fd >= 0)
-                close(fd);
-        return !o->claim || fd >= 0 || errno != EEXIST;
+        if (!slash)
+                return heap_text(".");
+        directory = heap_text(path);
+        directory[slash == path ? 1 : slash - path] = 0;
+        return directory;
 }
 
-/* PATH, or the next free name beside it; from then on it is taken. */
-static char *reserve(struct output *o, char *path)
+/* DIRECTORY is looked up when it is needed first, and never again. */
+static int hold_folder(struct output *o, const char *directory)
 {
-        char *name = heap_text(path);
+        int fd;
 
-        for (uint32_t i = 2; is_taken(o, name) || !can_claim(o, name); i++) {
+        for (uint32_t i = 0; i < o->folder_count; i++)
+                if (strcmp(o->folders[i].path, directory) == 0)
+                        return o->folders[i].fd;
+        fd = place_folder(directory);
+        if (fd < 0)
+                return -1;
+        o->folders = heap_grow(o->folders, o->folder_count + 1, sizeof *o->folders);
+        o->folders[o->folder_count++] = (struct output_folder){ heap_text(directory), fd };
+        return fd;
+}
+
+static struct output_claim make_claim(struct output *o, const char *path)
+{
+        bool named = o->has_named && strcmp(path, o->pattern) == 0;
+        char *directory = directory_of(path);
+        struct output_claim c = {
+                .path = heap_text(path),
+                .name = heap_text(named ? o->named.name : base_name(path)),
+                .folder = named ? o->named.directory : hold_folder(o, directory),
+                .owner = named ? o->named.owner : (uid_t)-1,
+        };
+
+        free(directory);
+        return c;
+}
+
+static void free_claim(struct output_claim *c)
+{
+        free(c->path);
+        free(c->name);
+}
+
+static bool open_claim(const struct output *o, const struct output_claim *c, struct place *out)
+{
+        bool good = place_at(out, c->folder, c->name, c->made || o->force ? PLACE_OURS : PLACE_NEW);
+
+        out->owner = c->owner;
+        out->give = true;
+        free(out->path);
+        out->path = heap_text(c->path);
+        return good;
+}
+
+/* An empty file of that name is ours, or with -f a file that may be replaced.  What else is wrong with the place shows when the
+ * recording is written. */
+static bool take(const struct output *o, struct output_claim *c)
+{
+        struct place p;
+        bool good = true;
+
+        if (open_claim(o, c, &p)) {
+                c->made = place_claim(&p);
+                good = c->made || (errno == EEXIST ? o->force && place_check(&p) : errno != EISDIR);
+                c->owner = p.owner;
+        }
+        place_close(&p);
+        return good;
+}
+
+static void withdraw(const struct output *o, const struct output_claim *c)
+{
+        struct place p;
+
+        if (c->made && open_claim(o, c, &p))
+                place_withdraw(&p);
+        if (c->made)
+                place_close(&p);
+}
+
+/* PATH with the number FIRST (0: without one), or the next free name beside it; from then on it is taken. */
+static char *reserve(struct output *o, char *path, uint32_t first)
+{
+        char *name = first ? numbered(path, first) : heap_text(path);
+        struct output_claim c = { 0 };
+
+        for (uint32_t i = first ? first + 1 : 2;; i++) {
+                if (!find_claim(o, name)) {
+                        c = make_claim(o, name);
+                        if (take(o, &c))
+                                break;
+                        free_claim(&c);
+                }
                 free(name);
                 name = numbered(path, i);
         }
         o->used = heap_grow(o->used, o->used_count + 1, sizeof *o->used);
-        o->used[o->used_count++] = heap_text(name);
+        o->used[o->used_count++] = c;
         free(path);
         return name;
 }
@@ -146,16 +228,29 @@ static char *wanted_name(const struct output *o, const char *program, uint32_t p
 
 char *output_name(struct output *o, const char *program, uint32_t pid, uint32_t number, bool is_main)
 {
-        return reserve(o, wanted_name(o, program, pid, number, is_main));
+        return reserve(o, wanted_name(o, program, pid, number, is_main), 0);
 }
 
 static void release(struct output *o, const char *path)
 {
-        for (uint32_t i = o->used_count; i-- > 0;)
-                if (strcmp(o->used[i], path) == 0) {
-                        free(o->used[i]);
-                        o->used[i] = o->used[--o->used_count];
-                }
+        struct output_claim *c = find_claim(o, path);
+
+        if (!c)
+                return;
+        free_claim(c);
+        *c = o->used[--o->used_count];
+}
+
+/* The file of one claim gets the name of the other. */
+static bool move(struct output *o, const char *from, const char *to)
+{
+        const struct output_claim *a = find_claim(o, from), *b = find_claim(o, to);
+
+        if (a && b && a->folder >= 0 && b->folder >= 0 && renameat(a->folder, a->name, b->folder, b->name) == 0)
+                return true;
+        if (b)
+                withdraw(o, b);
+        return errno == ENOENT; /* it had to be written elsewhere */
 }
 
 char *output_make_room(struct output *o, const char *program, uint32_t pid, uint32_t number, const char *earlier)
@@ -163,15 +258,11 @@ char *output_make_room(struct output *o, const char *program, uint32_t pid, uint
         char *wanted = wanted_name(o, program, pid, number, true), *there = NULL;
 
         if (strcmp(wanted, earlier) == 0) {
-                there = numbered(wanted, 1);
-                for (uint32_t i = 2; is_taken(o, there); i++) {
-                        free(there);
-                        there = numbered(wanted, i);
-                }
-                there = reserve(o, there);
-                if (rename(wanted, there) == 0 || errno == ENOENT) { /* ENOENT: it had to be written elsewhere */
+                there = reserve(o, heap_text(wanted), 1);
+                if (move(o, wanted, there)) {
                         release(o, wanted);
                 } else {
+                        release(o, there);
                         free(there);
                         there = NULL;
                 }
@@ -187,47 +278,18 @@ void output_make_newest(const char *path)
 
         clock_gettime(CLOCK_REALTIME, &times[0]);
         times[1] = times[0];
-        if (utimensat(AT_FDCWD, path, times, 0) < 0)
+        if (utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW) < 0)
                 return; /* someone took it away already */
 }
 
 /* ---- places ---- */
 
-static char *directory_of(const char *path)
+/* Whether a file can be made and filled there. */
+static bool can_write(struct output *o, const char *directory)
 {
-        const char *slash = strrchr(path, '/');
-        char *directory;
+        int folder = hold_folder(o, directory);
 
-        if (!slash)
-                return heap_text(".");
-        directory = heap_text(path);
-        directory[slash == path ? 1 : slash - path] = 0;
-        return directory;
-}
-
-/* Whether a file can be made and filled there; the only answer that counts is to do it. */
-static bool can_write(const char *directory)
-{
-        char block[4096] = { 0 }, name[4200];
-        void (*before)(int);
-        bool good;
-        int fd, saved;
-
-        if (snprintf(name, sizeof name, "%s/.seep-XXXXXX", directory) >= (int)sizeof name) {
-                errno = ENAMETOOLONG;
-                return false;
-        }
-        fd = mkostemp(name, O_CLOEXEC);
-        if (fd < 0)
-                return false;
-        before = signal(SIGXFSZ, SIG_IGN); /* ulimit -f: an error to look at, not our end */
-        good = write(fd, block, sizeof block) == (ssize_t)sizeof block;
-        saved = errno;
-        signal(SIGXFSZ, before);
-        unlink(name);
-        close(fd);
-        errno = saved;
-        return good;
+        return folder >= 0 && place_takes_files(folder);
 }
 
 const char *output_fallback(int i)
@@ -250,7 +312,7 @@ static bool choose_directory(struct output *o, const char *wanted, const char *w
                 const char *directory = output_fallback(i);
                 size_t used = strlen(why->text);
 
-                if (!directory || !*directory || !can_write(directory))
+                if (!directory || !*directory || !can_write(o, directory))
                         continue;
                 o->directory = heap_text(directory);
                 snprintf(why->text + used, sizeof why->text - used, "; %s to %s", what, directory);
@@ -287,28 +349,46 @@ static bool check_directory(const char *directory, const char *pattern, struct e
         return err_set(why, ERR_EXIT_USAGE, "-o %s: there is no directory %s", pattern, directory);
 }
 
+/* A link in the place of the file is followed now, and never again. */
+static bool look_up(struct output *o, struct err *why)
+{
+        struct stat st;
+
+        if (!o->force && lstat(o->pattern, &st) == 0)
+                return err_set(why, ERR_EXIT_USAGE, "%s exists; -f replaces it", o->pattern);
+        o->has_named = place_open(&o->named, o->pattern, PLACE_NAMED);
+        if (!o->has_named && errno == ELOOP)
+                return place_refuse(o->pattern, ERR_EXIT_USAGE, why);
+        return true;
+}
+
 bool output_prepare(struct output *o, const char *pattern, bool force, struct err *why)
 {
+        bool fixed = !has_place(pattern, "pen"), good;
         char *directory;
-        bool good;
 
-        *o = (struct output){ .pattern = pattern, .force = force };
-        if (!check_pattern(pattern, !has_place(pattern, "pen"), why))
+        *o = (struct output){ .pattern = pattern, .force = force, .named = PLACE_NONE };
+        if (!check_pattern(pattern, fixed, why) || (fixed && !look_up(o, why)))
                 return false;
-        if (!has_place(pattern, "pen") && is_taken(o, pattern))
-                return err_set(why, ERR_EXIT_USAGE, "%s exists; -f replaces it", pattern);
         directory = directory_of(pattern);
         good = check_directory(directory, pattern, why);
-        if (good && !can_write(directory))
+        if (good && !(o->has_named ? place_takes_files(o->named.directory) : can_write(o, directory))) {
+                o->has_named = false;
                 good = choose_directory(o, directory, "the recording goes", why);
+        }
+        if (good)
+                o->exposed = place_is_exposed(output_folder(o, pattern));
         free(directory);
         return good;
 }
 
 bool output_prepare_reports(struct output *o, struct err *why)
 {
-        *o = (struct output){ .pattern = "" };
-        return can_write(".") || choose_directory(o, ".", "reports go", why);
+        *o = (struct output){ .pattern = "", .named = PLACE_NONE };
+        if (!can_write(o, ".") && !choose_directory(o, ".", "reports go", why))
+                return false;
+        o->exposed = place_is_exposed(output_folder(o, ""));
+        return true;
 }
 
 char *output_directory(const struct output *o, const char *path)
@@ -316,10 +396,33 @@ char *output_directory(const struct output *o, const char *path)
         return o->directory ? heap_text(o->directory) : directory_of(path);
 }
 
+int output_folder(struct output *o, const char *path)
+{
+        const struct output_claim *c = find_claim(o, path);
+        char *directory;
+        int folder;
+
+        if (c)
+                return c->folder;
+        if (o->has_named && strcmp(path, o->pattern) == 0)
+                return o->named.directory;
+        directory = output_directory(o, path);
+        folder = hold_folder(o, directory);
+        free(directory);
+        return folder;
+}
+
 void output_free(struct output *o)
 {
         for (uint32_t i = 0; i < o->used_count; i++)
-                free(o->used[i]);
+                free_claim(&o->used[i]);
+        for (uint32_t i = 0; i < o->folder_count; i++) {
+                close(o->folders[i].fd);
+                free(o->folders[i].path);
+        }
+        if (o->pattern)
+                place_close(&o->named);
+        free(o->folders);
         free(o->used);
         free(o->directory);
         *o = (struct output){ 0 };
@@ -327,43 +430,54 @@ void output_free(struct output *o)
 
 /* ---- writing ---- */
 
-void output_give_to_user(const char *path)
+/* TAKEN: somebody has put something else there since the name was claimed. */
+static bool write_to(struct output *o, const struct profile *p, const char *path, bool *taken, struct err *e)
 {
-        const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
+        const struct output_claim *c = find_claim(o, path);
+        struct place to;
+        bool good;
 
-        if (geteuid() != 0 || !uid || !gid)
-                return;
-        if (lchown(path, (uid_t)strtoul(uid, NULL, 10), (gid_t)strtoul(gid, NULL, 10)) < 0)
-                return; /* a file system without owners: readable all the same */
+        if (c && open_claim(o, c, &to))
+                good = file_write_at(p, &to, e);
+        else
+                good = err_sys(e, ERR_EXIT_FINDINGS, "cannot create %s", path);
+        *taken = c && !good && !place_check(&to) && errno == EEXIST;
+        if (c)
+                place_close(&to);
+        return good;
 }
 
-static bool write_to(const struct profile *p, const char *path, struct err *e)
+/* In DIRECTORY (NULL: the same one, under another name). */
+static bool write_elsewhere(struct output *o, const struct profile *p, char **path, const char *directory)
 {
-        if (!file_write(p, path, e))
-                return false;
-        output_give_to_user(path);
-        return true;
+        char *there = reserve(o, directory ? moved(directory, *path) : heap_text(*path), 0);
+        struct err later;
+        bool taken, good = write_to(o, p, there, &taken, &later);
+
+        if (!good)
+                withdraw(o, find_claim(o, there));
+        if (good) {
+                free(*path);
+                *path = heap_text(there);
+        }
+        free(there);
+        return good;
 }
 
 bool output_write(struct output *o, const struct profile *p, char **path, bool elsewhere, struct err *why)
 {
-        struct err later;
+        const struct output_claim *c = find_claim(o, *path);
+        bool taken, good = write_to(o, p, *path, &taken, why);
 
-        if (write_to(p, *path, why))
-                return true;
-        for (int i = 0; elsewhere && i < OUTPUT_FALLBACKS; i++) {
+        if (good || !elsewhere)
+                return good;
+        if (c)
+                withdraw(o, c);
+        good = taken && write_elsewhere(o, p, path, NULL);
+        for (int i = 0; !good && i < OUTPUT_FALLBACKS; i++) {
                 const char *directory = output_fallback(i);
-                char *there;
 
-                if (!directory || !*directory)
-                        continue;
-                there = reserve(o, moved(directory, *path));
-                if (write_to(p, there, &later)) {
-                        free(*path);
-                        *path = there;
-                        return true;
-                }
-                free(there);
+                good = directory && *directory && write_elsewhere(o, p, path, directory);
         }
-        return false;
+        return good;
 }

@@ -3,8 +3,8 @@
  * output.h -- where recordings go: names, and what happens when the place is not usable.
  *
  * Room:   outside.  Called by observe/recording.c, observe/session.c and cli/cmd_record.c.
- * Keeps:  no file that was there before is replaced unless asked to; no two recordings of a session share a name;
- *         what cannot be written where it should be is written elsewhere.
+ * Keeps:  no file that was there before is replaced unless asked to; a name is made sure of as soon as it is given, by an empty
+ *         file; no two recordings share one; what cannot be written where it should be is written elsewhere.
  */
 #ifndef SEEP_OBSERVE_OUTPUT_H
 #define SEEP_OBSERVE_OUTPUT_H
@@ -13,18 +13,38 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/place.h"
 #include "base/str.h"
 #include "profile/model.h"
 
 #define OUTPUT_DEFAULT "%e.%p.seep"
 #define OUTPUT_FALLBACKS 3
+#define OUTPUT_EXPOSED \
+        "warning: everybody can write to the directory of what is recorded, and it is not sticky: others can replace what is written there"
+
+/* A name that this session gave. */
+struct output_claim {
+        char *path, *name; /* the latter: in its directory */
+        int folder;        /* that directory, held open by the output; -1: it cannot be */
+        uid_t owner;       /* of the file that has the name; -1 unknown */
+        bool made;         /* an empty file of ours had it */
+};
+
+struct output_folder {
+        char *path;
+        int fd;
+};
 
 struct output {
         const char *pattern; /* %p pid, %e program, %n number of the recording, %% a percent sign */
         bool force;
-        bool claim;          /* names are made sure of at once, against other sessions that use the same pattern */
+        bool exposed;        /* everybody can replace what is written there */
         char *directory;     /* chosen instead of the pattern's, when that is not writable; NULL */
-        char **used;
+        bool has_named;
+        struct place named;  /* what the pattern names, when it is the name; looked up at the start */
+        struct output_folder *folders; /* each looked up once */
+        uint32_t folder_count;
+        struct output_claim *used;
         uint32_t used_count;
 };
 
@@ -55,13 +75,13 @@ bool output_prepare_reports(struct output *o, struct err *why);
 /* Where a report about the recording PATH ("": none is made) should go; the caller's to free(). */
 char *output_directory(const struct output *o, const char *path);
 
+/* That directory, or the one of a recording that has its name from here; -1: it cannot be used.  It stays the output's. */
+int output_folder(struct output *o, const char *path);
+
 /* The base name of PROGRAM, as part of a file's name. */
 void output_add_program(struct str *to, const char *program);
 
 /* Directory I (below OUTPUT_FALLBACKS) to try when the wanted one cannot be written to; may be NULL or "". */
 const char *output_fallback(int i);
-
-/* With sudo a file belongs to who typed it. */
-void output_give_to_user(const char *path);
 
 #endif

@@ -82,7 +82,7 @@ struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, c
         checkpoint_init(&r->checkpoint, *path);
         view_observer(&r->view, (uint32_t)getpid());
         if (r->view.head.flags & WIRE_F_EVENTS && *path)
-                r->journal = journal_open(&r->view, pid, path, plan->log);
+                r->journal = journal_open(&r->view, pid, (struct journal_place){ path, output_folder(plan->output, path) }, plan->log);
         return r;
 }
 
@@ -308,7 +308,7 @@ static void tell_served(struct recording *r, uint64_t now_ms)
 
 static void write_report(struct recording *r, const struct profile *p, const struct snapshots_due *due, struct reports_result *out)
 {
-        struct reports_place place = { output_directory(r->plan->output, r->path), r->program, r->pid };
+        struct reports_place place = { output_directory(r->plan->output, r->path), output_folder(r->plan->output, r->path), r->program, r->pid };
 
         reports_write(&r->plan->author, &place, p, &due->order, out);
         free(place.directory);

@@ -7,111 +7,78 @@
 #include "observe/reports.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/heap.h"
 #include "base/io.h"
+#include "base/place.h"
 #include "observe/output.h"
 
 #define REPORTS_SUFFIX ".memlog"
 #define REPORTS_NUMBERS_MAX 1000000u /* later than the first number that is tried */
 
-static void make_name(const struct reports_place *place, const char *directory, uint32_t number, struct str *out)
+static void make_name(const struct reports_place *place, uint32_t number, struct str *out)
 {
         str_clear(out);
-        str_format(out, "%s%s", directory, directory[strlen(directory) - 1] == '/' ? "" : "/");
         output_add_program(out, place->program);
         str_format(out, "-%u-%u" REPORTS_SUFFIX, place->pid, number);
 }
 
-/* A file without a name, filled before it gets one.  -1: this file system has none such, or no room. */
-static int fill_nameless(const char *directory, const struct str *text)
+/* NAME gets the name in FOLDER.  A name that is taken, by whatever it is, stays so. */
+static bool store_in(const struct reports_place *place, int folder, uint32_t seq, const struct str *text, struct str *name)
 {
-        int fd = open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
-        int saved;
-
-        if (fd < 0 || io_write(fd, str_get(text), text->length))
-                return fd;
-        saved = errno;
-        close(fd);
-        errno = saved;
-        return -1;
-}
-
-static bool fill_named(const char *name, const struct str *text)
-{
-        int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        int saved;
-        bool good;
-
-        if (fd < 0)
-                return false;
-        good = io_write(fd, str_get(text), text->length);
-        saved = errno;
-        close(fd);
-        if (!good)
-                unlink(name);
-        errno = saved;
-        return good;
-}
-
-/* NAMELESS may be -1. */
-static bool give_name(int nameless, const char *name, const struct str *text)
-{
-        char link[64];
-
-        snprintf(link, sizeof link, "/proc/self/fd/%d", nameless);
-        if (nameless >= 0 && linkat(AT_FDCWD, link, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0)
-                return true;
-        return !(nameless >= 0 && errno == EEXIST) && fill_named(name, text);
-}
-
-static bool store_in(const struct reports_place *place, const char *directory, uint32_t seq, const struct str *text, struct str *name)
-{
-        int nameless = fill_nameless(directory, text);
         uint32_t number = seq;
+        struct place to;
         bool good;
 
-        do {
-                make_name(place, directory, number, name);
-                good = give_name(nameless, name->data, text);
-        } while (!good && errno == EEXIST && number++ - seq < REPORTS_NUMBERS_MAX);
-        if (nameless >= 0) {
-                int saved = errno;
-
-                close(nameless);
-                errno = saved;
-        }
+        make_name(place, number, name);
+        good = place_at(&to, folder, name->data, PLACE_NEW) && place_begin(&to) >= 0 && io_write(to.fd, str_get(text), text->length);
+        to.give = true;
         if (good)
-                output_give_to_user(name->data);
+                while (!(good = place_end(&to)) && (errno == EEXIST || errno == EISDIR) && number++ - seq < REPORTS_NUMBERS_MAX) {
+                        make_name(place, number, name);
+                        place_rename(&to, name->data);
+                }
+        place_close(&to);
         return good;
 }
 
-static char *full_name(const char *name)
+static bool store_in_fallback(const struct reports_place *place, const char *directory, uint32_t seq, const struct str *text, struct str *name)
 {
-        char *full = realpath(name, NULL);
+        int folder = place_folder(directory);
+        bool good = folder >= 0 && store_in(place, folder, seq, text, name);
 
-        return full ? full : heap_text(name);
+        if (folder >= 0)
+                close(folder);
+        return good;
+}
+
+static char *full_name(const char *directory, const struct str *name)
+{
+        char *full = realpath(directory, NULL);
+        struct str out = { 0 };
+
+        str_format(&out, "%s%s%s", full ? full : directory, full && strcmp(full, "/") == 0 ? "" : "/", name->data);
+        free(full);
+        return out.data;
 }
 
 bool reports_store(const struct reports_place *place, uint32_t seq, const struct str *text, char **path, struct err *e)
 {
         struct str name = { 0 };
-        bool good = store_in(place, place->directory, seq, text, &name);
+        const char *directory = place->directory;
+        bool good = store_in(place, place->folder, seq, text, &name);
 
         if (!good)
                 err_sys(e, ERR_EXIT_FINDINGS, "cannot write a report to %s",
                         strcmp(place->directory, ".") == 0 ? "the current directory" : place->directory);
         for (int i = 0; !good && i < OUTPUT_FALLBACKS; i++) {
-                const char *directory = output_fallback(i);
-
-                good = directory && *directory && store_in(place, directory, seq, text, &name);
+                directory = output_fallback(i);
+                good = directory && *directory && store_in_fallback(place, directory, seq, text, &name);
         }
-        *path = good ? full_name(name.data) : NULL;
+        *path = good ? full_name(directory, &name) : NULL;
         str_free(&name);
         return good;
 }

@@ -27,6 +27,7 @@ struct reports_author {
 /* Whose report, and where it should go. */
 struct reports_place {
         char *directory;
+        int folder; /* the same, held open */
         const char *program;
         uint32_t pid;
 };

@@ -11,16 +11,20 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/place.h"
 #include "profile/model.h"
 
-/* Write P to PATH atomically: a temporary file beside it, then rename.  An existing PATH is replaced. */
+/* Write P to PATH, as the user wrote it: whole or not at all.  An existing PATH is replaced. */
 bool file_write(const struct profile *p, const char *path, struct err *e);
+
+/* The same at a place that was looked up before; it stays the caller's to close. */
+bool file_write_at(const struct profile *p, struct place *to, struct err *e);
 
 /* Write P, without its event log and uncompressed, to FD: for another process that reads it at once. */
 bool file_put(const struct profile *p, int fd, struct err *e);
 
-/* The same as file_write() to the path TO (may be FROM), and with what FROM holds besides the model: an event log. */
-bool file_rewrite(const struct profile *p, const char *from, const char *to, struct err *e);
+/* The same with what the file FROM (which may have that place) holds besides the model: an event log. */
+bool file_rewrite(const struct profile *p, const char *from, struct place *to, struct err *e);
 
 /* Fill P (any contents) from PATH.  A truncated or damaged file gives what was whole: true, P->truncated set, a warning
  * in P->meta.warnings, meta.complete 0.  false (exit code 4) when nothing can be read; P is then empty.

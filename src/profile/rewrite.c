@@ -86,7 +86,7 @@ static void keep_counts(struct format_header *h, const struct format_header *old
 }
 
 /* NEW is the file of the model alone, OLD the file that it was read from, with its header. */
-static bool join(struct str *new, const struct mapped *old, const struct format_header *old_header, const char *to, struct err *e)
+static bool join(struct str *new, const struct mapped *old, const struct format_header *old_header, struct place *to, struct err *e)
 {
         struct str end = { 0 };
         struct plan plan = { 0 };
@@ -102,13 +102,13 @@ static bool join(struct str *new, const struct mapped *old, const struct format_
         h.file_bytes = plan.bytes;
         h.crc = format_crc(&h, offsetof(struct format_header, crc));
         memcpy(new->data, &h, sizeof h);
-        good = store_parts(to, plan.parts, plan.count, e);
+        good = store_at(to, plan.parts, plan.count, e);
         free(plan.parts);
         str_free(&end);
         return good;
 }
 
-bool file_rewrite(const struct profile *p, const char *from, const char *to, struct err *e)
+bool file_rewrite(const struct profile *p, const char *from, struct place *to, struct err *e)
 {
         struct str new = { 0 };
         struct format_header h;

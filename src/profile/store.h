@@ -12,9 +12,10 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/place.h"
 
-/* Make PATH contain BYTES, whoever looks and whenever the machine stops: the old contents or the new ones.  A symbolic
- * link stays one.  What is no regular file (a pipe, /dev/null) is written into and stays what it is. */
+/* Make PATH, which the user wrote, contain BYTES, whoever looks and whenever the machine stops: the old contents or the new ones.  A
+ * symbolic link stays one.  What is no regular file (a pipe, /dev/null) is written into and stays what it is. */
 bool store_file(const char *path, const void *bytes, size_t count, struct err *e);
 
 /* COUNT bytes in memory, or (BYTES is NULL) of the file FD from OFFSET on. */
@@ -27,5 +28,8 @@ struct store_part {
 
 /* The same with PARTS one after the other. */
 bool store_parts(const char *path, const struct store_part *parts, size_t count, struct err *e);
+
+/* The same at a place that was looked up before. */
+bool store_at(struct place *place, const struct store_part *parts, size_t count, struct err *e);
 
 #endif

@@ -182,7 +182,7 @@ bool file_put(const struct profile *p, int fd, struct err *e)
         return good;
 }
 
-bool file_write(const struct profile *p, const char *path, struct err *e)
+bool file_write_at(const struct profile *p, struct place *to, struct err *e)
 {
         struct str out = { 0 };
         struct writing w = { .p = p, .packing = IMAGE_PACKED, .out = &out, .log = &p->log, .e = e };
@@ -195,7 +195,16 @@ bool file_write(const struct profile *p, const char *path, struct err *e)
                 { .bytes = str_get(&out) + w.end, .count = out.length - w.end },
         };
 
-        good = good && store_parts(path, parts, sizeof parts / sizeof *parts, e);
+        good = good && store_at(to, parts, sizeof parts / sizeof *parts, e);
         str_free(&out);
+        return good;
+}
+
+bool file_write(const struct profile *p, const char *path, struct err *e)
+{
+        struct place to;
+        bool good = place_open(&to, path, PLACE_NAMED) ? file_write_at(p, &to, e) : place_refuse(path, ERR_EXIT_FINDINGS, e);
+
+        place_close(&to);
         return good;
 }

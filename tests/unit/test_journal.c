@@ -2,6 +2,7 @@
 /*
  * test_journal.c -- events from a ring to a file, with the program's part played by threads of ours.
  */
+#include "base/place.h"
 #include "observe/journal.h"
 
 #include <fcntl.h>
@@ -24,6 +25,8 @@ static uint32_t max_parts; /* for start() */
 
 static void start(uint64_t max_bytes)
 {
+        int folder;
+
         if (!*place) {
                 strcpy(place, "/tmp/seep-journal-XXXXXX");
                 is_true(mkdtemp(place));
@@ -33,7 +36,9 @@ static void start(uint64_t max_bytes)
         specimen_open(&ledger);
         is_equal(fcntl(ledger.fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
         view = specimen_view(&ledger);
-        journal = journal_open(&view, 0, path, (struct journal_bound){ max_bytes, max_parts });
+        folder = place_folder(place);
+        journal = journal_open(&view, 0, (struct journal_place){ path, folder }, (struct journal_bound){ max_bytes, max_parts });
+        close(folder);
 }
 
 static uint64_t ring_room(void)

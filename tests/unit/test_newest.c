@@ -16,7 +16,7 @@ static void make(const char *name, time_t seconds, long ns)
         struct timespec times[2] = { { seconds, ns }, { seconds, ns } };
         int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
-        is_true(fd >= 0 && !futimens(fd, times));
+        is_true(fd >= 0 && write(fd, "x", 1) == 1 && !futimens(fd, times));
         close(fd);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/heap.h"
 #include "base/io.h"
+#include "base/place.h"
 #include "observe/reports.h"
 #include "tap.h"
 
@@ -32,7 +33,7 @@ static void leave(void)
 /* Store TEXT as report SEQ in the directory WHERE, and expect it in the file NAME of the test's own. */
 static void goes_to(const char *where, uint32_t seq, const char *text, const char *name)
 {
-        struct reports_place p = { (char *)where, "/usr/bin/thing", 12 };
+        struct reports_place p = { (char *)where, place_folder(where), "/usr/bin/thing", 12 };
         struct str body = { 0 }, read = { 0 };
         struct err e = { 0 };
         char *path = NULL, expected[128];
@@ -43,6 +44,7 @@ static void goes_to(const char *where, uint32_t seq, const char *text, const cha
         is_text(path, expected);
         is_true(io_read_file(name, &read));
         is_text(str_get(&read), text);
+        close(p.folder);
         free(path);
         str_free(&body);
         str_free(&read);
@@ -76,25 +78,27 @@ TEST(a_file_that_is_there_stays_and_the_next_number_is_taken)
 
 TEST(a_name_leads_to_no_other_directory)
 {
-        struct reports_place p = { ".", "/usr/bin/..", 3 };
+        struct reports_place p = { ".", -1, "/usr/bin/..", 3 };
         struct str body = { 0 };
         struct err e = { 0 };
         char *path = NULL;
 
         enter();
+        p.folder = place_folder(".");
         is_true(reports_store(&p, 1, &body, &path, &e));
         is_true(access("_.-3-1.memlog", F_OK) == 0);
         free(path);
         p.program = "a\nb/c\x1b[0m";
         is_true(reports_store(&p, 1, &body, &path, &e));
         is_true(path && !strpbrk(path, "\n\x1b"));
+        close(p.folder);
         free(path);
         leave();
 }
 
 TEST(what_cannot_be_written_there_goes_to_tmpdir_with_the_reason)
 {
-        struct reports_place p = { "no/such/place", "thing", 12 };
+        struct reports_place p = { "no/such/place", -1, "thing", 12 };
         struct str body = { 0 };
         struct err e = { 0 };
         char *path = NULL;
@@ -124,7 +128,7 @@ static const struct reports_author author = { NULL, write_range };
 
 static void tells(const struct profile *p, uint32_t from_seq, uint32_t seq, const char *expected)
 {
-        struct reports_place where = { place, "thing", 12 };
+        struct reports_place where = { place, place_folder(place), "thing", 12 };
         struct reports_order order = { seq, from_seq };
         struct reports_result result;
         struct str text = { 0 };
@@ -137,6 +141,7 @@ static void tells(const struct profile *p, uint32_t from_seq, uint32_t seq, cons
         else
                 is_true(result.why[0]);
         is_text(str_get(&text), expected ? expected : "");
+        close(where.folder);
         str_free(&text);
 }
 

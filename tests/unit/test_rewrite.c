@@ -75,6 +75,16 @@ static bool has_stranger(const void *body, size_t bytes)
         return found && h.back_count[FORMAT_ARRAYS_BACK - 1] == bytes;
 }
 
+/* P to PATH, with what FROM holds besides. */
+static bool rewrite(const struct profile *p, const char *from, struct err *e)
+{
+        struct place to;
+        bool good = place_open(&to, path, PLACE_NAMED) && file_rewrite(p, from, &to, e);
+
+        place_close(&to);
+        return good;
+}
+
 TEST(what_is_no_part_of_the_model_survives)
 {
         static const char body[] = "transactions of another age";
@@ -88,7 +98,7 @@ TEST(what_is_no_part_of_the_model_survives)
         is_true(!again.truncated);
         *names = (struct profile_symbol){ .function = heap_text("f"), .line = 3 };
         stored_replace(&again, names, 1);
-        is_true(file_rewrite(&again, path, path, &e));
+        is_true(rewrite(&again, path, &e));
         is_true(has_stranger(body, sizeof body));
         profile_free(&p);
         is_true(file_read(&p, path, &e));
@@ -108,13 +118,13 @@ TEST(a_file_that_is_not_ours_is_refused_and_stays)
 
         sample_profile(&p, 6, 5);
         is_true(store_file(path, "plain text", 10, &e));
-        is_true(!file_rewrite(&p, path, path, &e));
+        is_true(!rewrite(&p, path, &e));
         is_equal(e.exit_code, ERR_EXIT_BAD_FILE);
         is_true(io_read_file(path, &file));
         is_text(str_get(&file), "plain text");
         str_free(&file);
         e = (struct err){ 0 };
-        is_true(!file_rewrite(&p, "/nowhere/at/all", path, &e));
+        is_true(!rewrite(&p, "/nowhere/at/all", &e));
         is_equal(e.exit_code, ERR_EXIT_BAD_FILE);
         profile_free(&p);
         unlink(path);

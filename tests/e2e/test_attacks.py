@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: MIT
+"""Other users of the same machine: what they put in the way of files that seep writes, and who may speak to a session.
+
+The tests run as root, with another user as the attacker; docs/SECURITY.md says what each of them is about.
+"""
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import harness
+
+STRANGER = 12345
+BECOME = ["setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups"]
+MINE = "what is mine stays mine"
+
+
+def can_become():
+    return os.geteuid() == 0 and shutil.which("setpriv") and subprocess.run([*BECOME, "true"], capture_output=True).returncode == 0
+
+
+pytestmark = pytest.mark.skipif(not can_become(), reason="only root can become another user")
+
+
+def stranger(*words, **how):
+    done = subprocess.run([*BECOME, *map(str, words)], capture_output=True, text=True, timeout=harness.DEADLINE,
+                          stdin=subprocess.DEVNULL, **how)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def seep(*words, cwd, status=0, env=None):
+    done = subprocess.run([harness.SEEP, *map(str, words)], cwd=cwd, env=harness.clean_environment(env), capture_output=True, text=True,
+                          timeout=harness.DEADLINE, stdin=subprocess.DEVNULL)
+    assert done.returncode == status, done.stderr
+    return done
+
+
+@pytest.fixture
+def shared():
+    """A directory of the attacker's, where everybody can write."""
+    with tempfile.TemporaryDirectory() as made:
+        os.chmod(made, 0o777)
+        os.chown(made, STRANGER, STRANGER)
+        yield Path(made)
+        os.chown(made, 0, 0)
+
+
+@pytest.fixture
+def victim():
+    """A file of the victim's, where the attacker cannot go."""
+    with tempfile.TemporaryDirectory() as made:
+        path = Path(made) / "victim"
+        path.write_text(MINE)
+        yield path
+        assert path.read_text() == MINE and not path.is_symlink()
+        assert [p.name for p in path.parent.iterdir()] == ["victim"]
+
+
+def plant(shared, victim, *names):
+    script = ("import os, sys\nfor name in sys.argv[2:]:\n    if os.path.lexists(name): os.unlink(name)\n"
+              "    os.symlink(sys.argv[1], name)\n")
+    stranger("/usr/bin/python3", "-Sc", script, victim, *names, cwd=shared)
+
+
+def is_recording(path):
+    return not path.is_symlink() and path.read_bytes()[:4] not in (b"", MINE.encode()[:4]) and harness.Profile(path).json["complete"]
+
+
+@pytest.mark.parametrize("sticky", [0o1777, 0o777])
+def test_links_in_the_place_of_recordings_are_passed_over(steps, shared, victim, sticky):
+    """Names that were made up: by the pattern, and for children."""
+    shared.chmod(sticky)
+    plant(shared, victim, "1-steps.seep", "2-steps.seep", "2-steps.2.seep")
+    seep("record", "-q", "--follow=all", "-o", "%n-%e.seep", "--", steps, "+red:1:10", "fork", "+red:2:10", cwd=shared)
+    assert (shared / "1-steps.seep").is_symlink() and (shared / "2-steps.seep").is_symlink()
+    assert is_recording(shared / "1-steps.2.seep") and is_recording(shared / "2-steps.3.seep")
+    seep("record", "-q", "-f", "-o", "%n-%e.seep", "--", steps, "+red:1:10", cwd=shared)
+    assert (shared / "1-steps.seep").is_symlink() and is_recording(shared / "1-steps.2.seep")
+
+
+def test_a_link_in_the_place_of_the_default_name_is_passed_over(steps, shared, victim):
+    """Numbers of processes can be guessed."""
+    for _ in range(20):
+        last = int(Path("/proc/loadavg").read_text().split()[-1])
+        plant(shared, victim, *(f"steps.{last + i}.seep" for i in range(1, 1500)))
+        seep("record", "-q", "--", steps, "+red:1:10", cwd=shared)
+        made = [p for p in shared.glob("steps.*.seep") if not p.is_symlink()]
+        assert len(made) == 1 and is_recording(made[0])
+        if made[0].name.endswith(".2.seep"):
+            return
+        made[0].unlink()
+    pytest.skip("the number was never guessed")
+
+
+def test_the_name_that_the_user_wrote_is_no_trap(steps, shared, victim):
+    plant(shared, victim, "out.seep")
+    done = seep("record", "-q", "-o", "out.seep", "--", steps, cwd=shared, status=2)
+    assert "out.seep exists; -f replaces it" in done.stderr
+    done = seep("record", "-q", "-f", "-o", "out.seep", "--", steps, cwd=shared, status=2)
+    assert "a link that another user left" in done.stderr
+
+
+def test_a_link_of_the_users_own_is_followed(steps, shared, tmp_path):
+    there = tmp_path / "there.seep"
+    (shared / "out.seep").symlink_to(there)
+    seep("record", "-q", "-f", "-o", "out.seep", "--", steps, "+red:1:10", cwd=shared)
+    assert (shared / "out.seep").is_symlink() and is_recording(there)
+
+
+class Waiting:
+    """A recorded program that waits, so that something can be done meanwhile."""
+
+    def __init__(self, steps, shared, out, *options, after=("+red:1:10",)):
+        self.process = subprocess.Popen([harness.SEEP, "record", "-o", out, *options, "--", steps, "+red:1:10", "ready", "wait", *after], cwd=shared,
+                                        env=harness.clean_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+        assert self.process.stdout.readline() == "ready\n"
+        harness.wait_until((shared / out).exists, "the name is claimed", process=self.process)
+
+    def end(self):
+        out, err = self.process.communicate("go\n", timeout=harness.DEADLINE)
+        assert self.process.returncode == 0, err
+        return out, err
+
+
+@pytest.mark.parametrize("options", [(), ("--events",), ("-f",)])
+def test_a_link_that_is_planted_while_the_program_runs_is_not_followed(steps, shared, victim, options):
+    running = Waiting(steps, shared, "out.seep", *options)
+    if options == ("--events",):
+        harness.wait_until((shared / ".out.seep.events").exists, "the log is there", process=running.process)
+    plant(shared, victim, "out.seep", *((".out.seep.events",) if options == ("--events",) else ()))
+    err = running.end()[1]
+    assert "somebody else has put something there; the recording is in out.2.seep" in err
+    assert is_recording(shared / "out.2.seep") and (shared / "out.seep").is_symlink()
+
+
+def test_another_directory_in_the_place_of_the_first_does_not_matter(steps, shared, victim):
+    sub = shared / "sub"
+    sub.mkdir()
+    running = Waiting(steps, shared, "sub/victim", "-f", "--events", after=("+red:1:10", "snapshot:now", "+red:1:10"))
+    stranger("sh", "-c", f"mv sub moved && ln -s {victim.parent} sub", cwd=shared)
+    running.end()
+    moved = shared / "moved"
+    assert is_recording(moved / "victim")
+    assert len(list(moved.glob("steps-*.memlog"))) == 1
+    assert {p.suffix for p in moved.iterdir()} == {"", ".memlog"}
+
+
+def test_links_in_the_place_of_reports_are_passed_over(steps, shared, victim):
+    running = Waiting(steps, shared, "out.seep", "-q", after=("snapshot:a",))
+    pid = int(Path(f"/proc/{running.process.pid}/task/{running.process.pid}/children").read_text().split()[0])
+    plant(shared, victim, f"steps-{pid}-1.memlog")
+    running.end()
+    assert (shared / f"steps-{pid}-1.memlog").is_symlink()
+    assert "red" in (shared / f"steps-{pid}-2.memlog").read_text()
+
+
+def test_links_in_the_place_of_what_commands_write_are_refused(steps, shared, victim, tmp_path):
+    seep("record", "-q", "-o", tmp_path / "run.seep", "--", steps, "+red:1:10", cwd=tmp_path)
+    shutil.copy(tmp_path / "run.seep", shared)
+    plant(shared, victim, "out", "run.html")
+    seep("html", "run.seep", cwd=shared, status=2)
+    done = seep("html", "-f", "run.seep", cwd=shared, status=2)
+    assert "another user" in done.stderr
+    for command, *words in (("report", "run.seep"), ("leaks", "run.seep"), ("export", "--to", "pprof", "run.seep"), ("html", "run.seep"),
+                            ("export", "--to", "sqlite", "run.seep"), ("symbolize", "run.seep"), ("sql", "run.seep", "select 1"),
+                            ("diff", "run.seep", "run.seep"), ("events", "run.seep")):
+        for force in ((), ("-f",)):
+            done = seep(command, "-o", "out", *force, *words, cwd=shared, status=2)
+            assert "left where everybody can" in done.stderr, (command, done.stderr)
+    for option in ("--sarif", "--junit", "--valgrind-xml", "--write-baseline"):
+        done = seep("check", option, "out", "-f", "run.seep", cwd=shared, status=2)
+        assert "left where everybody can" in done.stderr, (option, done.stderr)
+
+
+def test_plain_preload_passes_links_over(steps, shared, victim):
+    agent = harness.BUILD / "src" / "agent" / "libseep.so"
+    plant(shared, victim, "1-steps.seep")
+    subprocess.run([steps, "+red:1:10"], cwd=shared, timeout=harness.DEADLINE, check=True,
+                   env=harness.clean_environment({"LD_PRELOAD": str(agent), "SEEP_OPTIONS": "-o %n-%e.seep"}))
+    assert (shared / "1-steps.seep").is_symlink()
+    made = shared / "1-steps.2.seep"
+    harness.wait_until(lambda: made.exists() and made.stat().st_size, "the recording is written")
+    assert is_recording(made)
+
+
+def test_a_directory_that_everybody_can_change_is_told_about(steps, shared, tmp_path):
+    text = "it is not sticky: others can replace"
+    assert text in seep("record", "-o", "a.seep", "--", steps, cwd=shared).stderr
+    assert text not in seep("record", "-q", "-o", "b.seep", "--", steps, cwd=shared).stderr
+    assert text in seep("html", "a.seep", cwd=shared).stderr
+    assert text in seep("report", "-o", "a.txt", "a.seep", cwd=shared).stderr
+    shared.chmod(0o1777)
+    assert text not in seep("record", "-o", "c.seep", "--", steps, cwd=shared).stderr
+    assert text not in seep("record", "-o", "c.seep", "--", steps, cwd=tmp_path).stderr
