@@ -236,7 +236,7 @@ bool place_check(const struct place *p)
         struct stat st;
 
         if (!*p->name || strcmp(p->name, ".") == 0 || strcmp(p->name, "..") == 0) {
-                errno = *p->name ? EISDIR : ENOENT;
+                errno = *p->path ? EISDIR : ENOENT;
                 return false;
         }
         if (look(p, &st))
@@ -505,6 +505,8 @@ bool place_end(struct place *p)
                 return close_file(p);
         if (!(p->durable ? is_flushed(p->fd) : is_kept(p->fd)))
                 return false;
+        if (p->owner == (uid_t)-1 && fstat(p->fd, &st) == 0)
+                p->owner = st.st_uid; /* a file system may have its own ideas about that */
         if (p->give)
                 place_give(p->fd);
         if (look(p, &st)) {
@@ -516,8 +518,6 @@ bool place_end(struct place *p)
         } else if (errno != ENOENT || !name_new(p)) {
                 return false;
         }
-        if (fstat(p->fd, &st) == 0)
-                p->owner = st.st_uid;
         if (p->durable)
                 sync_directory(p);
         return close_file(p);

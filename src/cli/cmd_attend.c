@@ -160,6 +160,7 @@ static bool prepare_output(struct attend *a, struct err *e)
         a->output.force = w->force;
         if (e->text[0])
                 message("%s", e->text);
+        a->output.claim = !w->force;
         if (a->output.exposed)
                 message("%s", OUTPUT_EXPOSED);
         if (!w->pattern && (w->session.flags & WIRE_F_EVENTS))

@@ -149,20 +149,29 @@ static bool open_claim(const struct output *o, const struct output_claim *c, str
         return good;
 }
 
-/* An empty file of that name is ours, or with -f a file that may be replaced.  What else is wrong with the place shows when the
- * recording is written. */
+/* The name is free, or with -f has a file that may be replaced.  What else is wrong with the place shows when the recording is
+ * written; so does that somebody has taken the name meanwhile, unless an empty file of ours holds it. */
 static bool take(const struct output *o, struct output_claim *c)
 {
         struct place p;
         bool good = true;
 
         if (open_claim(o, c, &p)) {
-                c->made = place_claim(&p);
-                good = c->made || (errno == EEXIST ? o->force && place_check(&p) : errno != EISDIR);
+                good = place_check(&p) || (errno != EEXIST && errno != EISDIR);
+                c->made = good && o->claim && place_claim(&p);
+                good = good && (c->made || !o->claim || errno != EEXIST);
                 c->owner = p.owner;
         }
         place_close(&p);
         return good;
+}
+
+void output_written(struct output *o, const char *path)
+{
+        struct output_claim *c = find_claim(o, path);
+
+        if (c)
+                c->made = true;
 }
 
 static void withdraw(const struct output *o, const struct output_claim *c)
@@ -430,10 +439,10 @@ void output_free(struct output *o)
 
 /* ---- writing ---- */
 
-/* TAKEN: somebody has put something else there since the name was claimed. */
+/* TAKEN: somebody has put something else there since the name was given. */
 static bool write_to(struct output *o, const struct profile *p, const char *path, bool *taken, struct err *e)
 {
-        const struct output_claim *c = find_claim(o, path);
+        struct output_claim *c = find_claim(o, path);
         struct place to;
         bool good;
 
@@ -442,6 +451,8 @@ static bool write_to(struct output *o, const struct profile *p, const char *path
         else
                 good = err_sys(e, ERR_EXIT_FINDINGS, "cannot create %s", path);
         *taken = c && !good && !place_check(&to) && errno == EEXIST;
+        if (good)
+                c->made = true;
         if (c)
                 place_close(&to);
         return good;

@@ -3,8 +3,9 @@
  * output.h -- where recordings go: names, and what happens when the place is not usable.
  *
  * Room:   outside.  Called by observe/recording.c, observe/session.c and cli/cmd_record.c.
- * Keeps:  no file that was there before is replaced unless asked to; a name is made sure of as soon as it is given, by an empty
- *         file; no two recordings share one; what cannot be written where it should be is written elsewhere.
+ * Keeps:  no file that was there before, or that somebody puts there meanwhile, is replaced unless asked to, and no link is followed but
+ *         one that the user named, at the start; no two recordings share a name; what cannot be written where it should be is
+ *         written elsewhere.
  */
 #ifndef SEEP_OBSERVE_OUTPUT_H
 #define SEEP_OBSERVE_OUTPUT_H
@@ -27,7 +28,7 @@ struct output_claim {
         char *path, *name; /* the latter: in its directory */
         int folder;        /* that directory, held open by the output; -1: it cannot be */
         uid_t owner;       /* of the file that has the name; -1 unknown */
-        bool made;         /* an empty file of ours had it */
+        bool made;         /* a file of ours has it */
 };
 
 struct output_folder {
@@ -38,6 +39,7 @@ struct output_folder {
 struct output {
         const char *pattern; /* %p pid, %e program, %n number of the recording, %% a percent sign */
         bool force;
+        bool claim;          /* names are held by empty files, against other sessions that use the same pattern */
         bool exposed;        /* everybody can replace what is written there */
         char *directory;     /* chosen instead of the pattern's, when that is not writable; NULL */
         bool has_named;
@@ -68,6 +70,9 @@ void output_make_newest(const char *path);
 /* Write P to *PATH and give it to the user behind sudo.  ELSEWHERE: try the other directories too, *PATH is then
  * replaced and WHY tells why.  false: nothing worked, WHY is the first reason. */
 bool output_write(struct output *o, const struct profile *p, char **path, bool elsewhere, struct err *why);
+
+/* Another process writes PATH for us, or has done so: from now on a file of ours that is there may be replaced. */
+void output_written(struct output *o, const char *path);
 
 /* For reports only, beside no recording: the current directory, or another one as in output_prepare(). */
 bool output_prepare_reports(struct output *o, struct err *why);

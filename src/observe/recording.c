@@ -277,6 +277,7 @@ static void write_checkpoint(struct recording *r, uint64_t now_ms)
         pid = fork();
         if (pid != 0) {
                 checkpoint_begun(&r->checkpoint, pid, kind, now_ms);
+                output_written(r->plan->output, r->path);
                 return;
         }
         helper_begin((pid_t)r->pid, NULL, NULL);

@@ -115,11 +115,12 @@ class Waiting:
     """A recorded program that waits, so that something can be done meanwhile."""
 
     def __init__(self, steps, shared, out, *options, after=("+red:1:10",)):
-        self.process = subprocess.Popen([harness.SEEP, "record", "-o", out, *options, "--", steps, "+red:1:10", "ready", "wait", *after], cwd=shared,
+        self.process = subprocess.Popen([harness.SEEP, "record", "-v", "-o", out, *options, "--", steps, "+red:1:10", "ready", "wait", *after], cwd=shared,
                                         env=harness.clean_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
         assert self.process.stdout.readline() == "ready\n"
-        harness.wait_until((shared / out).exists, "the name is claimed", process=self.process)
+        while "recording " not in self.process.stderr.readline():  # -v: the name is given
+            assert self.process.poll() is None
 
     def end(self):
         out, err = self.process.communicate("go\n", timeout=harness.DEADLINE)
@@ -151,7 +152,7 @@ def test_another_directory_in_the_place_of_the_first_does_not_matter(steps, shar
 
 
 def test_links_in_the_place_of_reports_are_passed_over(steps, shared, victim):
-    running = Waiting(steps, shared, "out.seep", "-q", after=("snapshot:a",))
+    running = Waiting(steps, shared, "out.seep", after=("snapshot:a",))
     pid = int(Path(f"/proc/{running.process.pid}/task/{running.process.pid}/children").read_text().split()[0])
     plant(shared, victim, f"steps-{pid}-1.memlog")
     running.end()
