@@ -30,7 +30,7 @@ extern void signal_return(void) __attribute__((visibility("hidden")));
 
 static inline long action_set(uint32_t number, const struct action *a, struct action *old)
 {
-        return arch_syscall(SYS_rt_sigaction, number, (long)a, (long)old, sizeof a->mask, 0, 0);
+        return sys_call6(SYS_rt_sigaction, number, (long)a, (long)old, sizeof a->mask, 0, 0);
 }
 
 static inline struct action action_of(uint32_t number)

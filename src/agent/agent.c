@@ -21,6 +21,7 @@
 #include "agent/queue.h"
 #include "agent/real.h"
 #include "agent/rule.h"
+#include "agent/sandbox.h"
 #include "agent/shadow.h"
 #include "agent/signal.h"
 #include "agent/sys.h"
@@ -39,6 +40,7 @@ static volatile uint32_t gate_at_rest;
 struct agent agent = { .gate = &gate_at_rest };
 
 static char session[WIRE_SESSION_MAX];
+static uint32_t filters_number;
 static bool invited; /* by the environment, not by the tool that we started */
 
 /* What is known of the variable being read. */
@@ -110,6 +112,7 @@ static bool parse_session(const char *p)
                         return false;
         }
         agent.flags = (uint32_t)numbers[0];
+        filters_number = (uint32_t)(numbers[0] >> 32);
         agent.signal = (uint32_t)numbers[1];
         agent.limit = numbers[2];
         agent.snapshot_at = numbers[3];
@@ -166,16 +169,12 @@ static void describe(struct ledger_head *head)
         }
 }
 
-/* A page that is zero in every forked child. */
-static bool open_gate(void)
+/* A page that is zero in every forked child; NULL: there is none. */
+static uint32_t *make_gate(void)
 {
         uint32_t *page = arena_private(SYS_PAGE);
 
-        if (!page || sys_failed(sys_advise(page, SYS_PAGE, MADV_WIPEONFORK)))
-                return false;
-        agent.gate = page;
-        *page = GATE_ON;
-        return true;
+        return page && !sys_failed(sys_advise(page, SYS_PAGE, MADV_WIPEONFORK)) ? page : NULL;
 }
 
 /* With rights that whoever started the program does not have (setuid, file capabilities), its environment commands nothing: neither which
@@ -201,16 +200,17 @@ static bool find_session(uint64_t mask)
 
         if (is_raised())
                 return false;
-        if (!named && !attend_start(session, sizeof session, mask))
+        if (!named && (!sandbox_is_common() || !attend_start(session, sizeof session, mask)))
                 return false;
         if (!parse_session(session))
                 return false;
         invited = named;
-        return true;
+        return sandbox_learn(agent.socket, agent.flags & WIRE_F_FILTERS, filters_number);
 }
 
 static bool start_recording(uint64_t mask)
 {
+        uint32_t *gate = NULL;
         bool good;
         long fd;
 
@@ -238,17 +238,25 @@ static bool start_recording(uint64_t mask)
                         (agent.omit[0] ? SPECIAL_OMIT : 0);
         shadow_start();
         good = arena_commit(LEDGER_STRINGS, 1) && arena_commit(LEDGER_THREADS, sizeof(struct ledger_thread)) && tree_start() &&
-               rule_start() && queue_start() && journal_start() && object_start() && hello_send(agent.socket, fd, WIRE_HELLO_START);
+               rule_start() && queue_start() && journal_start() && object_start() && (gate = make_gate()) && hello_send(agent.socket, fd, WIRE_HELLO_START);
         sys_close(fd);
         agent.head->omit = good && agent.omit[0] ? arena_string(agent.omit) : 0;
         agent.head->own_module = good ? object_find((uint64_t)agent_wake) + 1 : 0;
-        if (!good || !open_gate())
+        if (!good)
                 return false;
+        agent.gate = gate;
+        *gate = GATE_ON;
         limit_start();
         signal_start();
         fatal_start();
         agent_let_in();
+        sandbox_watch(&agent.head->filters);
         return true;
+}
+
+uint32_t sys_pid_known(void)
+{
+        return agent.pid;
 }
 
 static bool wake_first(void)
@@ -261,6 +269,7 @@ static bool wake_first(void)
                         sys_yield();
                 return *agent.gate == GATE_ON;
         }
+        sandbox_begin();
         old = sys_block_signals(~0ull);
         real_find();
         if (!start_recording(old)) {
@@ -269,7 +278,7 @@ static bool wake_first(void)
                         attend_failed();
         }
         __atomic_store_n(&agent.started, STARTED_DONE, __ATOMIC_RELEASE);
-        sys_block_signals(old);
+        sys_restore_signals(old);
         return *agent.gate == GATE_ON;
 }
 
@@ -293,6 +302,8 @@ void agent_stop(enum ledger_stop reason)
 {
         uint32_t none = LEDGER_STOP_NOT;
 
+        if (sandbox_refused_memory())
+                reason = LEDGER_STOP_SANDBOX;
         __atomic_compare_exchange_n(&agent.head->stop_reason, &none, reason, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
         *agent.gate = GATE_OFF;
 }

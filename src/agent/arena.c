@@ -15,8 +15,20 @@
 #include "agent/guest.h"
 
 #define ARENA_STEP (256ul << 10)
+#define ARENA_SPARE (64ul << 20)
+#define POPULATE_WRITE 23 /* MADV_, newer than some headers */
+#define OPEN_UNNAMED 020200202 /* O_TMPFILE | O_RDWR | O_EXCL */
 #define ARENA_NAME "seep-ledger"
 #define ARENA_LIMIT_FSIZE 1
+
+static bool unsure;  /* the ledger is in a file system that can be full: touching a page that it has no room for would be the end */
+static bool stocked; /* all of the ledger is writable */
+
+/* Private memory that was got before a filter of system calls forbade it. */
+static struct {
+        uint8_t *at;
+        uint64_t used;
+} spare;
 
 /* Reserved sizes; a smaller set is tried when address space is limited (ulimit -v). */
 static const uint64_t arena_sizes[LEDGER_PARTS] = {
@@ -78,17 +90,19 @@ static bool arena_resize(long fd, uint64_t size, bool may_raise)
         uint64_t limit[2] = { ~0ull, ~0ull }, raised[2];
         long result;
 
-        arch_syscall(SYS_prlimit64, 0, ARENA_LIMIT_FSIZE, 0, (long)limit, 0, 0);
+        sys_call6(SYS_prlimit64, 0, ARENA_LIMIT_FSIZE, 0, (long)limit, 0, 0);
         if (size > limit[0] && !may_raise)
                 return false;
         if (size > limit[1])
                 return false;
         raised[0] = raised[1] = limit[1];
-        if (size > limit[0] && sys_failed(arch_syscall(SYS_prlimit64, 0, ARENA_LIMIT_FSIZE, (long)raised, 0, 0, 0)))
+        if (size > limit[0] && sys_failed(sys_call6(SYS_prlimit64, 0, ARENA_LIMIT_FSIZE, (long)raised, 0, 0, 0)))
                 return false;
         result = sys_call3(SYS_ftruncate, fd, (long)size, 0);
+        if (result == -SYS_EPERM) /* by a filter of system calls */
+                result = sys_call6(SYS_pwrite64, fd, (long)"", 1, (long)(size - 1), 0, 0);
         if (size > limit[0])
-                arch_syscall(SYS_prlimit64, 0, ARENA_LIMIT_FSIZE, (long)limit, 0, 0, 0);
+                sys_call6(SYS_prlimit64, 0, ARENA_LIMIT_FSIZE, (long)limit, 0, 0, 0);
         return !sys_failed(result);
 }
 
@@ -133,9 +147,22 @@ static void arena_place(void)
         agent.shadow = arena_at(LEDGER_SHADOW);
 }
 
+/* Where a filter of system calls forbids a file in memory, there is one without a name in the folder for such. */
 static long arena_memfd(void)
 {
-        return sys_call3(SYS_memfd_create, (long)ARENA_NAME, 3 /* MFD_CLOEXEC | MFD_ALLOW_SEALING */, 0);
+        long fd = sys_call3(SYS_memfd_create, (long)ARENA_NAME, 3 /* MFD_CLOEXEC | MFD_ALLOW_SEALING */, 0);
+
+        if (fd != -SYS_EPERM)
+                return fd;
+        fd = sys_call6(SYS_openat, -100 /* AT_FDCWD */, (long)"/dev/shm", OPEN_UNNAMED | SYS_O_CLOEXEC, 0600, 0, 0);
+        unsure = unsure || fd >= 0;
+        return fd;
+}
+
+/* Make [AT, AT + SIZE) of the ledger writable. */
+static bool arena_unlock(void *at, uint64_t size)
+{
+        return !sys_failed(sys_protect(at, size, PROT_READ | PROT_WRITE)) && (!unsure || !sys_failed(sys_advise(at, size, POPULATE_WRITE)));
 }
 
 long arena_create(void)
@@ -151,7 +178,7 @@ long arena_create(void)
 
                 if (!p)
                         continue;
-                if (sys_failed(sys_protect(p, ARENA_STEP, PROT_READ | PROT_WRITE)))
+                if (!arena_unlock(p, ARENA_STEP))
                         break;
                 agent.head = p;
                 arena_write_head(size, shifts[i]);
@@ -173,7 +200,7 @@ bool arena_commit(enum ledger_part part, uint64_t bytes)
                 return true;
         if (want > extent->size)
                 return false;
-        if (sys_failed(sys_protect((uint8_t *)agent.head + extent->offset + have, want - have, PROT_READ | PROT_WRITE)))
+        if (!stocked && !arena_unlock((uint8_t *)agent.head + extent->offset + have, want - have))
                 return false;
         while (have < want && !__atomic_compare_exchange_n(&extent->committed, &have, want, false, __ATOMIC_RELEASE,
                                                            __ATOMIC_RELAXED))
@@ -191,13 +218,38 @@ static void note_own(uint64_t start, size_t size)
                         (struct ledger_range){ start, start + ((size + SYS_PAGE - 1) & ~(SYS_PAGE - 1)) };
 }
 
+/* From what was laid in; NULL when there is nothing left.  It is not given back. */
+static void *spare_take(size_t size)
+{
+        uint64_t whole = (size + SYS_PAGE - 1) & ~(SYS_PAGE - 1), at;
+
+        if (!spare.at || whole > ARENA_SPARE)
+                return NULL;
+        at = __atomic_fetch_add(&spare.used, whole, __ATOMIC_RELAXED);
+        return at <= ARENA_SPARE - whole ? spare.at + at : NULL;
+}
+
 void *arena_private(size_t size)
 {
         void *p = sys_memory(size);
 
-        if (p && agent.head)
+        if (!p)
+                return spare_take(size);
+        if (agent.head)
                 note_own((uint64_t)p, size);
         return p;
+}
+
+void arena_stock_up(void)
+{
+        bool good = !unsure;
+
+        if (stocked || spare.at)
+                return;
+        for (int part = 0; good && part < LEDGER_PARTS; part++)
+                good = arena_unlock((uint8_t *)agent.head + agent.head->part[part].offset, agent.head->part[part].size);
+        stocked = good;
+        spare.at = arena_private(ARENA_SPARE);
 }
 
 void arena_private_free(void *p, size_t size)
@@ -238,7 +290,7 @@ static bool arena_copy_extent(long fd, uint64_t offset, uint64_t size, uint8_t *
                 if (i == first)
                         continue;
                 for (uint64_t at = first * SYS_PAGE; at < i * SYS_PAGE;) {
-                        long put = arch_syscall(SYS_pwrite64, fd, (long)(base + offset + at), (long)(i * SYS_PAGE - at),
+                        long put = sys_call6(SYS_pwrite64, fd, (long)(base + offset + at), (long)(i * SYS_PAGE - at),
                                                 (long)(offset + at), 0, 0);
 
                         if (put <= 0)
@@ -310,8 +362,8 @@ bool arena_replace(long fd)
         if (!arena_reserve(fd, size, agent.head))
                 return false;
         good = true;
+        stocked = false;
         for (int part = 0; part < LEDGER_PARTS; part++)
-                good &= !sys_failed(sys_protect((uint8_t *)agent.head + parts[part].offset, parts[part].committed,
-                                                PROT_READ | PROT_WRITE));
+                good &= arena_unlock((uint8_t *)agent.head + parts[part].offset, parts[part].committed);
         return good;
 }

@@ -124,9 +124,9 @@ static void write_number(char *out, long value)
 
 /* ---- starting it ---- */
 
-static long clone_here(void)
+static inline __attribute__((always_inline)) long clone_here(void)
 {
-        return arch_syscall(SYS_clone, CLONE_VM | CLONE_VFORK, 0, 0, 0, 0, 0);
+        return sys_call6(SYS_clone, CLONE_VM | CLONE_VFORK, 0, 0, 0, 0, 0);
 }
 
 static void become_tool(const struct tool *t)
@@ -134,7 +134,7 @@ static void become_tool(const struct tool *t)
         sys_call3(SYS_close_range, 3, t->fd - 1, 0);
         sys_call3(SYS_close_range, t->fd + 1, ~0u, 0);
         sys_call3(SYS_fcntl, t->fd, SET_FD_FLAGS, 0);
-        sys_block_signals(t->mask);
+        sys_restore_signals(t->mask);
         sys_call3(SYS_execve, (long)t->path, (long)t->argv, (long)t->words);
         sys_call3(SYS_exit, 127, 0, 0);
 }
@@ -150,7 +150,7 @@ static __attribute__((noinline)) void start_tool(const struct tool *t)
                 sys_call3(SYS_exit, 0, 0, 0);
         }
         if (between > 0)
-                arch_syscall(SYS_wait4, between, 0, WAIT_CLONE, 0, 0, 0);
+                sys_call6(SYS_wait4, between, 0, WAIT_CLONE, 0, 0, 0);
 }
 
 static bool read_answer(long fd, char *out, size_t room)
@@ -184,7 +184,7 @@ bool attend_start(char *out, size_t room, uint64_t mask)
                 say("seep: the program seep is not beside this libseep.so; nothing is recorded\n");
                 return false;
         }
-        if (sys_failed(arch_syscall(SYS_socketpair, FAMILY_UNIX, SOCKET_SEQPACKET | SYS_O_CLOEXEC, 0, (long)ends, 0, 0))) {
+        if (sys_failed(sys_call6(SYS_socketpair, FAMILY_UNIX, SOCKET_SEQPACKET | SYS_O_CLOEXEC, 0, (long)ends, 0, 0))) {
                 say("seep: no descriptor is free to reach the observer (ulimit -n); nothing is recorded\n");
                 return false;
         }

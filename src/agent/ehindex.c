@@ -22,7 +22,7 @@ struct section {
 
 static bool read_at(long fd, void *to, uint64_t count, uint64_t offset)
 {
-        return arch_syscall(SYS_pread64, fd, (long)to, (long)count, (long)offset, 0, 0) == (long)count;
+        return sys_call6(SYS_pread64, fd, (long)to, (long)count, (long)offset, 0, 0) == (long)count;
 }
 
 /* The loaded section called .eh_frame. */

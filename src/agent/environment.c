@@ -201,6 +201,25 @@ void environment_hide(char **env, const char *session)
         close_gap(env + kept, hidden);
 }
 
+static void write_hex(char *to, uint64_t value)
+{
+        for (int shift = 8 * WIRE_FLAGS_DIGITS / 2 - 4; shift >= 0; shift -= 4)
+                *to++ = "0123456789abcdef"[value >> shift & 15];
+}
+
+/* FLAGS is the second field. */
+void environment_filters(uint32_t number)
+{
+        const char *end;
+        char *flags = session_variable;
+
+        for (int fields = 2; *flags && fields; flags++)
+                fields -= *flags == ':';
+        end = flags;
+        if (bytes_hex(&end) && end - flags == WIRE_FLAGS_DIGITS)
+                write_hex(flags, (uint64_t)number << 32 | agent.flags | WIRE_F_FILTERS);
+}
+
 /* ---- giving ---- */
 
 static bool is_followed(enum environment_who who)

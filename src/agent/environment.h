@@ -13,9 +13,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Take our variables out of ENV, which the kernel put on the stack.  SESSION is the value of the one that led us here. */
 void environment_hide(char **env, const char *session);
+
+/* Programs that this process becomes find what is known of its filters in file NUMBER (wire/filters.h). */
+void environment_filters(uint32_t number);
 
 /* Who becomes another program: this process (or a child of vfork, or a forked one), or a child that the call makes. */
 enum environment_who { ENVIRONMENT_EXEC, ENVIRONMENT_CHILD };

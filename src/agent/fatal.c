@@ -51,7 +51,7 @@ static void end_by_default(int number, void *information, void *context)
 
         action_set((uint32_t)number, &none, NULL);
         arch_sig_unblock(context, ACTION_BIT(number));
-        if (sys_failed(arch_syscall(SYS_rt_tgsigqueueinfo, pid, tid, number, (long)information, 0, 0)))
+        if (sys_failed(sys_call6(SYS_rt_tgsigqueueinfo, pid, tid, number, (long)information, 0, 0)))
                 sys_call3(SYS_tgkill, pid, tid, number);
 }
 
@@ -80,7 +80,7 @@ static void search(int number, void *context)
         if (scan_wanted(LEDGER_SCAN_SIGNAL) && !scan_is_last())
                 scan_wait(LEDGER_SCAN_SIGNAL, (uint64_t)__builtin_frame_address(0), context);
         attend_exit();
-        sys_block_signals(blocked);
+        sys_restore_signals(blocked);
 }
 
 /* Another thread has been told so first, and ends us both when its search is done. */
@@ -126,7 +126,7 @@ static void install(uint32_t number)
 /* The first process of a container is not ended by signals that it leaves at their default. */
 void fatal_start(void)
 {
-        if (!(agent.flags & WIRE_F_LEAK_SCAN) || agent.sample || agent.pid == 1)
+        if (!(agent.flags & WIRE_F_LEAK_SCAN) || agent.sample || agent.sandboxed || agent.pid == 1)
                 return;
         on = true;
         taken = FATAL & (agent.signal ? ~ACTION_BIT(agent.signal) : ~0ull);

@@ -96,7 +96,7 @@ bool hello_is_main(const char *path)
         if (s < 0)
                 return false;
         known = hello_connect(s, path, HELLO_TRIES) &&
-                !sys_failed(arch_syscall(SYS_getsockopt, s, LEVEL_SOCKET, PEER_CREDENTIALS, (long)&peer, (long)&size, 0));
+                !sys_failed(sys_call6(SYS_getsockopt, s, LEVEL_SOCKET, PEER_CREDENTIALS, (long)&peer, (long)&size, 0));
         sys_close(s);
         return known && peer.pid == (int)sys_call3(SYS_getppid, 0, 0, 0);
 }
@@ -110,7 +110,7 @@ bool hello_knock(const char *path)
         if (s < 0)
                 return false;
         good = hello_connect(s, path, 1) &&
-               arch_syscall(SYS_sendto, s, (long)&knock, sizeof knock, NO_SIGNAL, 0, 0) == sizeof knock;
+               sys_call6(SYS_sendto, s, (long)&knock, sizeof knock, NO_SIGNAL, 0, 0) == sizeof knock;
         sys_close(s);
         return good;
 }

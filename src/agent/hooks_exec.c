@@ -13,6 +13,7 @@
 #include "agent/agent.h"
 #include "agent/environment.h"
 #include "agent/hook.h"
+#include "agent/life.h"
 #include "agent/real.h"
 #include "agent/scan.h"
 #include "agent/sys.h"
@@ -53,10 +54,19 @@ static bool has_slash(const char *file)
 
 #define FOR_EXEC(env) ENVIRONMENT_FOR(ENVIRONMENT_EXEC, env)
 
+/* Whether the next program says hello or not, this one has not ended by itself. */
+#define BECOME(CALL)                                                           \
+        int result;                                                            \
+                                                                               \
+        life_leaving(true);                                                    \
+        result = CALL;                                                         \
+        life_leaving(false);                                                   \
+        return result
+
 int hook_execve(const char *path, char *const *argv, char *const *env)
 {
         LEAVE(is_there(path));
-        return REAL(execve_)(path, argv, FOR_EXEC(env));
+        BECOME(REAL(execve_)(path, argv, FOR_EXEC(env)));
 }
 
 int hook_execv(const char *path, char *const *argv)
@@ -68,7 +78,7 @@ int hook_execv(const char *path, char *const *argv)
 int hook_execvpe(const char *file, char *const *argv, char *const *env)
 {
         LEAVE(!has_slash(file) || is_there(file));
-        return REAL(execvpe_)(file, argv, FOR_EXEC(env));
+        BECOME(REAL(execvpe_)(file, argv, FOR_EXEC(env)));
 }
 
 int hook_execvp(const char *file, char *const *argv)
@@ -79,13 +89,13 @@ int hook_execvp(const char *file, char *const *argv)
 int hook_fexecve(int fd, char *const *argv, char *const *env)
 {
         LEAVE(fd >= 0);
-        return REAL(fexecve_)(fd, argv, FOR_EXEC(env));
+        BECOME(REAL(fexecve_)(fd, argv, FOR_EXEC(env)));
 }
 
 int hook_execveat(int fd, const char *path, char *const *argv, char *const *env, int flags)
 {
         LEAVE(true);
-        return REAL(execveat_)(fd, path, argv, FOR_EXEC(env), flags);
+        BECOME(REAL(execveat_)(fd, path, argv, FOR_EXEC(env), flags));
 }
 
 static size_t count_words(va_list words)

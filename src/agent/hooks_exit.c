@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks_exit.c -- the ways out of the program, for the search for leaks and the last report of plain LD_PRELOAD, the way into a sandbox,
- * and names of threads.
+ * hooks_exit.c -- the ways out of the program, for the search for leaks and the last report of plain LD_PRELOAD, and names of
+ * threads.
  *
  * Room:   inside.
  * Keeps:  after exit() both come behind all destructors: a function registered while they run is called when they are done (glibc;
@@ -9,8 +9,6 @@
  */
 #include "agent/agent.h"
 #include "agent/attend.h"
-#include "agent/fatal.h"
-#include "agent/fault.h"
 #include "agent/hook.h"
 #include "agent/journal.h"
 #include "agent/real.h"
@@ -22,9 +20,7 @@
 void hook_exit_now(int status) HOOK("_exit");
 void hook_exit_now_c(int status) HOOK("_Exit");
 int hook_daemon(int stay, int keep_open) HOOK("daemon");
-int hook_prctl(int option, long a, long b, long c, long d) HOOK("prctl");
 int hook_setname(void *thread, const char *name) HOOK("pthread_setname_np");
-int hook_seccomp_load(void *filter) HOOK("seccomp_load");
 
 /* The second of two threads that leave at once waits for the first one's search, which ends both. */
 #define LEAVE()                                                                \
@@ -63,31 +59,6 @@ int hook_daemon(int stay, int keep_open)
         return REAL(daemon_)(stay, keep_open);
 }
 
-/* A signal must not lead to calls that will be forbidden. */
-static void enter_sandbox(void)
-{
-        if (agent_on()) {
-                fatal_withdraw();
-                fault_prepare();
-        }
-        agent.sandboxed = 1;
-}
-
-#define SET_NAME 15
-#define SET_SECCOMP 22
-
-int hook_prctl(int option, long a, long b, long c, long d)
-{
-        int result;
-
-        if (option == SET_SECCOMP)
-                enter_sandbox();
-        result = REAL(prctl_)(option, a, b, c, d);
-        if (option == SET_NAME)
-                thread_renamed();
-        return result;
-}
-
 int hook_setname(void *thread, const char *name)
 {
         int result = REAL(pthread_setname_np_)(thread, name);
@@ -95,13 +66,6 @@ int hook_setname(void *thread, const char *name)
         if ((uint64_t)thread == arch_thread_pointer())
                 thread_renamed();
         return result;
-}
-
-/* libseccomp's; what it does inside is not seen. */
-int hook_seccomp_load(void *filter)
-{
-        enter_sandbox();
-        return REAL(seccomp_load_)(filter);
 }
 
 /* A second thread that leaves while the first one waits would end the process under the search: it finds this function again, and waits too. */

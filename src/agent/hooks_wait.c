@@ -215,7 +215,7 @@ bool wait_socket(int fd, int option, short events, uint32_t begin_ms)
         uint32_t size = sizeof limit, now_ms = (uint32_t)((now_ns() - agent.head->start_monotonic_ns) / NS_PER_MS);
         uint64_t passed = now_ms > begin_ms + TICK_MS ? now_ms - begin_ms - TICK_MS : 0, all;
 
-        if (sys_failed(arch_syscall(SYS_getsockopt, fd, SOCKET_LEVEL, option, (long)&limit, (long)&size, 0)))
+        if (sys_failed(sys_call6(SYS_getsockopt, fd, SOCKET_LEVEL, option, (long)&limit, (long)&size, 0)))
                 return true;
         all = (uint64_t)limit.seconds * 1000 + (uint64_t)limit.ns / 1000;
         if (!all)
@@ -223,7 +223,7 @@ bool wait_socket(int fd, int option, short events, uint32_t begin_ms)
         limit = (struct span){ (int64_t)((all > passed ? all - passed : 0) / 1000), (int64_t)((all > passed ? all - passed : 0) % 1000 * NS_PER_MS) };
         do { /* the kernel counts the limit down */
                 signal_wait.interrupted = false;
-                ready = arch_syscall(SYS_ppoll, (long)&one, 1, (long)&limit, 0, 0, 0);
+                ready = sys_call6(SYS_ppoll, (long)&one, 1, (long)&limit, 0, 0, 0);
         } while (ready == -SYS_EINTR && signal_wait.interrupted);
         if (ready == 0)
                 *real.errno_location() = SYS_EAGAIN;

@@ -57,7 +57,7 @@ static bool wait_for_room(uint64_t index)
         patience_begin(&p);
         while (wake = __atomic_load_n(&h->journal_wake, __ATOMIC_ACQUIRE),
                index - __atomic_load_n(&h->journal_read, __ATOMIC_ACQUIRE) >= room && !h->journal_closed && lasts) {
-                result = arch_syscall(SYS_futex, (long)&h->journal_wake, SYS_FUTEX_WAIT, (long)wake, (long)step, 0, 0);
+                result = sys_call6(SYS_futex, (long)&h->journal_wake, SYS_FUTEX_WAIT, (long)wake, (long)step, 0, 0);
                 lasts = patience_lasts(&p, result);
         }
         __atomic_sub_fetch(&h->journal_waiting, 1, __ATOMIC_ACQ_REL);

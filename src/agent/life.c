@@ -17,6 +17,7 @@
 #include "agent/queue.h"
 #include "agent/region.h"
 #include "agent/rule.h"
+#include "agent/sandbox.h"
 #include "agent/sys.h"
 #include "agent/thread.h"
 #include "agent/tree.h"
@@ -47,8 +48,11 @@ static bool life_adopt(long copy)
 
         if (head->several && !arena_copy_again(copy))
                 return false;
+        sandbox_watch(NULL);
         if (!arena_replace(copy))
                 return false;
+        head->filters = 0;
+        sandbox_watch(&head->filters);
         agent.pid = sys_pid();
         head->ppid = head->pid;
         head->pid = agent.pid;
@@ -73,6 +77,12 @@ static bool life_adopt(long copy)
         thread_forked();
         peak_forked();
         return hello_send(agent.socket, copy, WIRE_HELLO_FORK);
+}
+
+void life_leaving(bool on)
+{
+        if (*agent.gate == GATE_ON && sys_pid() == agent.pid)
+                agent.head->leaving = on;
 }
 
 bool life_child(long copy)

@@ -15,6 +15,9 @@ long life_before_fork(void);
 /* After fork(), in the parent: the copy is the child's now; FORKED: there is a child. */
 void life_parent(long copy, bool forked);
 
+/* The process is about to become another program; ON false: it did not. */
+void life_leaving(bool on);
+
 /* In a child, at its first event or right after fork(): go on with the ledger COPY (negative: make one now, as well as that can be
  * done), or stop.  True: record. */
 bool life_child(long copy);

@@ -150,7 +150,7 @@ bool mark_wait_word(uint32_t *word, uint32_t passed)
                 now = __atomic_load_n(word, __ATOMIC_ACQUIRE);
                 if (now > passed)
                         return true;
-                result = arch_syscall(SYS_futex, (long)word, SYS_FUTEX_WAIT, (long)now, (long)step, 0, 0);
+                result = sys_call6(SYS_futex, (long)word, SYS_FUTEX_WAIT, (long)now, (long)step, 0, 0);
         } while (patience_lasts(&p, result));
         if (p.quiet >= p.quiet_steps)
                 deaf_tick = p.tick;

@@ -110,7 +110,7 @@ static bool object_header(const struct object *o, long fd, int i, Elf64_Phdr *ou
                 memcpy(out, (const void *)(o->start + at), sizeof *out);
                 return true;
         }
-        return arch_syscall(SYS_pread64, fd, (long)out, sizeof *out, (long)at, 0, 0) == (long)sizeof *out;
+        return sys_call6(SYS_pread64, fd, (long)out, sizeof *out, (long)at, 0, 0) == (long)sizeof *out;
 }
 
 /* Bias, unwind table, build id and extent of O from its program headers.  False: they are not those of an object we can read. */

@@ -55,7 +55,7 @@ static uint32_t add_type(const char *name)
                 kind = LEDGER_KIND_TYPE_FIRST + count;
         }
         __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
-        sys_block_signals(mask);
+        sys_restore_signals(mask);
         return kind;
 }
 

@@ -49,7 +49,7 @@ static bool take_turn(struct ledger_head *h, uint32_t tid)
                 if ((holder == tid || (steps > LOST_STEPS && __atomic_load_n(&h->scan_asked, __ATOMIC_ACQUIRE) == h->scan_done)) &&
                     __atomic_compare_exchange_n(&h->scan_holder, &holder, tid, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
                         return true;
-                result = arch_syscall(SYS_futex, (long)&h->scan_holder, SYS_FUTEX_WAIT, (long)holder, (long)step, 0, 0);
+                result = sys_call6(SYS_futex, (long)&h->scan_holder, SYS_FUTEX_WAIT, (long)holder, (long)step, 0, 0);
                 steps++;
         } while (patience_lasts(&p, result));
         return false;

@@ -124,7 +124,7 @@ static void await(uint32_t *state)
         for (uint32_t i = 0; is_taken(state) && !agent.sandboxed && i < KEEP_YIELDS; i++)
                 sys_call3(SYS_sched_yield, 0, 0, 0);
         for (uint32_t i = 0; is_taken(state) && !agent.sandboxed && i < KEEP_WAITS; i++)
-                arch_syscall(SYS_futex, (long)state, SYS_FUTEX_WAIT, LEDGER_RECLAIM_TAKEN, (long)step, 0, 0);
+                sys_call6(SYS_futex, (long)state, SYS_FUTEX_WAIT, LEDGER_RECLAIM_TAKEN, (long)step, 0, 0);
         if (is_taken(state))
                 __atomic_store_n(state, LEDGER_RECLAIM_GONE, __ATOMIC_RELEASE);
 }

@@ -33,7 +33,7 @@ static void by_default(uint32_t number)
         uint64_t mask = 1ull << (number - 1);
 
         action_set(number, &none, NULL);
-        arch_syscall(SYS_rt_sigprocmask, UNBLOCK, (long)&mask, 0, sizeof mask, 0, 0);
+        sys_call6(SYS_rt_sigprocmask, UNBLOCK, (long)&mask, 0, sizeof mask, 0, 0);
         sys_call3(SYS_tgkill, sys_pid(), sys_tid(), number);
 }
 

@@ -15,8 +15,10 @@
 #include <sys/syscall.h>
 
 #include "agent/arch/arch.h"
+#include "agent/sandbox.h"
 
 #define SYS_O_CLOEXEC 02000000
+#define SYS_EPERM 1
 #define SYS_EINTR 4
 #define SYS_ESRCH 3
 #define SYS_EAGAIN 11
@@ -27,9 +29,17 @@
 #define SYS_CLOCK_MONO 1
 #define SYS_FUTEX_WAIT 0
 
+/* A filter of the program's that would object is spared the call (sandbox.h). */
+static inline __attribute__((always_inline)) long sys_call6(long n, long a, long b, long c, long d, long e, long f)
+{
+        const uint64_t arguments[] = { (uint64_t)a, (uint64_t)b, (uint64_t)c, (uint64_t)d, (uint64_t)e, (uint64_t)f };
+
+        return sandbox_allows(n, arguments) ? arch_syscall(n, a, b, c, d, e, f) : -SYS_EPERM;
+}
+
 static inline long sys_call3(long n, long a, long b, long c)
 {
-        return arch_syscall(n, a, b, c, 0, 0, 0);
+        return sys_call6(n, a, b, c, 0, 0, 0);
 }
 
 static inline bool sys_failed(long result)
@@ -39,7 +49,7 @@ static inline bool sys_failed(long result)
 
 static inline long sys_open(const char *path)
 {
-        return arch_syscall(SYS_openat, -100 /* AT_FDCWD */, (long)path, SYS_O_CLOEXEC, 0, 0, 0);
+        return sys_call6(SYS_openat, -100 /* AT_FDCWD */, (long)path, SYS_O_CLOEXEC, 0, 0, 0);
 }
 
 static inline long sys_read(long fd, void *to, size_t count)
@@ -59,7 +69,7 @@ static inline void sys_close(long fd)
 
 static inline void *sys_map(void *at, size_t size, int protection, int flags, long fd)
 {
-        return (void *)arch_syscall(SYS_mmap, (long)at, (long)size, protection, flags, fd, 0);
+        return (void *)sys_call6(SYS_mmap, (long)at, (long)size, protection, flags, fd, 0);
 }
 
 static inline long sys_unmap(void *at, size_t size)
@@ -82,17 +92,25 @@ static inline bool sys_peek(uint32_t pid, uint64_t at, void *to, uint64_t bytes)
 {
         uint64_t local[2] = { (uint64_t)to, bytes }, remote[2] = { at, bytes };
 
-        return arch_syscall(SYS_process_vm_readv, pid, (long)local, 1, (long)remote, 1, 0) == (long)bytes;
+        return sys_call6(SYS_process_vm_readv, pid, (long)local, 1, (long)remote, 1, 0) == (long)bytes;
 }
+
+/* Who may not ask is the process that it was. */
+uint32_t sys_pid_known(void);
 
 static inline uint32_t sys_pid(void)
 {
-        return (uint32_t)sys_call3(SYS_getpid, 0, 0, 0);
+        long pid = sys_call3(SYS_getpid, 0, 0, 0);
+
+        return pid > 0 ? (uint32_t)pid : sys_pid_known();
 }
 
+/* Who may not ask gets a number that no other thread of the process has, and that is none of the kernel's. */
 static inline uint32_t sys_tid(void)
 {
-        return (uint32_t)sys_call3(SYS_gettid, 0, 0, 0);
+        long tid = sys_call3(SYS_gettid, 0, 0, 0);
+
+        return tid > 0 ? (uint32_t)tid : 0x40000000u | ((uint32_t)(arch_thread_pointer() >> 6) & 0x3fffffffu);
 }
 
 static inline uint64_t sys_clock_ns(int clock)
@@ -108,19 +126,29 @@ static inline void sys_yield(void)
         sys_call3(SYS_sched_yield, 0, 0, 0);
 }
 
-/* Set the mask of blocked signals; the answer is the one before. */
+/* Set the mask of blocked signals; the answer is the one before.  SYS_NO_MASK: it was not to be had, and is as it was. */
+#define SYS_NO_MASK (~0ull) /* two signals are never blocked */
+
 static inline uint64_t sys_block_signals(uint64_t mask)
 {
-        uint64_t old = 0;
+        uint64_t old = SYS_NO_MASK;
 
-        arch_syscall(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, (long)&mask, (long)&old, sizeof old, 0, 0);
+        sys_call6(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, (long)&mask, (long)&old, sizeof old, 0, 0);
         return old;
 }
+
+static inline void sys_restore_signals(uint64_t old)
+{
+        if (old != SYS_NO_MASK)
+                sys_block_signals(old);
+}
+
+#define SYS_MEMORY_FLAGS (MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)
 
 /* Memory for a moment: private, zero, not in core files.  NULL when there is none.  What stays is got from arena_private(). */
 static inline void *sys_memory(size_t size)
 {
-        void *p = sys_map(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+        void *p = sys_map(NULL, size, PROT_READ | PROT_WRITE, SYS_MEMORY_FLAGS, -1);
 
         if (sys_failed((long)p))
                 return NULL;

@@ -62,7 +62,7 @@ static struct thread *state_new(uint32_t index)
 
 static bool dead(uint32_t tid)
 {
-        return arch_syscall(SYS_tgkill, agent.pid, tid, 0, 0, 0, 0) == -SYS_ESRCH;
+        return sys_call6(SYS_tgkill, agent.pid, tid, 0, 0, 0, 0) == -SYS_ESRCH;
 }
 
 static bool take(struct ledger_slot *slot, uint32_t was, uint32_t is)
@@ -75,12 +75,10 @@ struct name {
         uint64_t words[2];
 };
 
-static struct name own_name(void)
+static bool own_name(struct name *out)
 {
-        struct name name = { { 0, 0 } };
-
-        arch_syscall(SYS_prctl, PR_GET_NAME, (long)&name, 0, 0, 0, 0);
-        return name;
+        *out = (struct name){ { 0, 0 } };
+        return !sys_failed(sys_call6(SYS_prctl, PR_GET_NAME, (long)out, 0, 0, 0, 0));
 }
 
 static struct ledger_thread *record_of(uint32_t thread)
@@ -96,7 +94,8 @@ static bool suits(const struct ledger_slot *slot, uint32_t count)
 
         if (count >= SLOTS_BY_NAME || !slot->thread)
                 return true;
-        name = own_name();
+        if (!own_name(&name))
+                return true;
         memcpy(&other, record_of(slot->thread)->name, sizeof other);
         return name.words[0] == other.words[0] && name.words[1] == other.words[1];
 }
@@ -168,8 +167,9 @@ static struct thread *state_take(uint32_t tid, bool newborn)
 
 static void put_name(struct ledger_thread *r)
 {
-        struct name name = own_name();
+        struct name name;
 
+        own_name(&name);
         memcpy(r->name, &name, sizeof name);
 }
 
@@ -222,6 +222,8 @@ struct thread *thread_register(void)
         struct thread *t = state_take(tid, true);
 
         if (!t) {
+                if (sandbox_refused_memory())
+                        agent_stop(LEDGER_STOP_SANDBOX);
                 __atomic_add_fetch(&agent.head->lost_events, 1, __ATOMIC_RELAXED);
                 return NULL;
         }
@@ -241,9 +243,8 @@ void thread_renamed(void)
 {
         struct name name;
 
-        if (!thread_self || agent.sandboxed)
+        if (!thread_self || !own_name(&name))
                 return;
-        name = own_name();
         if (thread_self->record)
                 memcpy(record_of(thread_self->record)->name, &name, sizeof name);
         journal_put(thread_self, LEDGER_EVENT_THREAD_NAME, 0, 0, name.words[0], name.words[1]);

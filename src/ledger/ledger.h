@@ -130,7 +130,8 @@ enum ledger_kind {
         X(SITES_FULL, 3, "more distinct call stacks than the ledger can hold") \
         X(COUNTERS_FULL, 4, "more counters than the ledger can hold")          \
         X(SHADOW_FULL, 5, "more address space in use than the ledger can hold") \
-        X(BY_USER, 6, "switched off")
+        X(BY_USER, 6, "switched off")                                          \
+        X(SANDBOX, 7, "its sandbox (seccomp) lets us have no more memory")
 
 enum ledger_stop {
 #define LEDGER_STOP_ENUM(name, number, text) LEDGER_STOP_##name = number,
@@ -237,6 +238,7 @@ struct ledger_head {
         uint64_t quarantine_blocks, quarantine_bytes; /* in it now */
         uint64_t held_back;       /* wrong releases that were not passed on (--keep-going) */
         uint32_t omit;            /* record --omit, in STRINGS; 0 none */
+        uint32_t leaving;         /* 1: the process is about to become another program */
         uint32_t unrecorded;      /* 1: there may be blocks that the program has and that are not recorded */
 
         /* A thread wants a search for leaks, and waits for it.  One at a time: whoever sets scan_holder. */
@@ -259,6 +261,7 @@ struct ledger_head {
         uint32_t reclaims;
         struct ledger_reclaim reclaim[LEDGER_RECLAIMS];
         uint32_t working;       /* the time of the last tick at which a search or a report was under way: who waits for it waits on */
+        uint32_t filters;       /* of system calls (seccomp) that its first thread has */
 
         /* The ring of events.  RESERVED counts all events ever; event i is entry i % (part size / 32).  READ is the observer's. */
         _Alignas(64) uint64_t journal_reserved;

@@ -14,7 +14,7 @@
 
 #include "base/io.h"
 #include "base/str.h"
-#include "wire/hello.h"
+#include "observe/ask.h"
 
 #define FAMILY_AGENT "libseep.so"
 
@@ -84,7 +84,7 @@ static pid_t find_wanted(const char *session, bool (*is_wanted)(void *context, p
         struct str variable = { 0 };
         pid_t found;
 
-        str_format(&variable, "%s=%s", WIRE_SESSION_ENV, session);
+        str_format(&variable, ":%s", ask_session_path(session)); /* programs under filters have other flags in front of it */
         w->variable = str_get(&variable);
         found = find(is_wanted, w);
         str_free(&variable);

@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "observe/filters.h"
+
 #define GREETER_BACKLOG 4096
 #define GREETER_PLENTY 65536 /* descriptors: a limit above this is not reached by chance */
 #define GREETER_DESCRIPTORS 8 /* connection, ledger, pidfd, files in /proc, the output file, and some */
@@ -46,6 +48,7 @@ static void remove_if_dead(int place, const char *name)
             connect(fd, (struct sockaddr *)&address, sizeof address) < 0 && errno == ECONNREFUSED) {
                 for (size_t i = 0; i < sizeof files / sizeof *files; i++)
                         unlinkat(directory, files[i], 0);
+                filters_remove(directory);
                 unlinkat(place, name, AT_REMOVEDIR);
         }
         close(fd);
@@ -112,11 +115,18 @@ bool greeter_open(struct greeter *g, uid_t owner_uid, struct err *e)
 
 void greeter_close(struct greeter *g)
 {
+        int directory;
+
         if (g->fd >= 0)
                 close(g->fd);
         g->fd = -1;
         if (!g->directory[0] || g->owner != getpid())
                 return;
+        directory = open(g->directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (directory >= 0) {
+                filters_remove(directory);
+                close(directory);
+        }
         unlink(g->path);
         if (g->alias[0])
                 unlink(g->alias);

@@ -25,6 +25,7 @@
 #include "observe/answers.h"
 #include "observe/door.h"
 #include "observe/family.h"
+#include "observe/filters.h"
 #include "observe/greeter.h"
 #include "observe/lingering.h"
 #include "observe/process.h"
@@ -66,7 +67,7 @@ struct session {
         int status;
         uint64_t own_rss_bytes, main_rss_bytes; /* the latter 0: not known to be its own */
         struct lingering lingering;
-        bool stop, told_stranger, told_elsewhere, told_failed, told_starved;
+        bool stop, told_stranger, told_elsewhere, told_failed, told_starved, told_left;
         uint64_t begin_ns;
         struct silence silence;
         uint64_t children_announced, children_come; /* forked ones, with --follow=all */
@@ -112,22 +113,6 @@ static void tell_scan(void *context, const struct recording *r, const struct sca
         say(context, words->good ? SESSION_ADVICE : SESSION_TROUBLE, "%s", text);
 }
 
-/* The program has taken the signal that asks for snapshots: say so, once. */
-static void tell_signal(struct session *s, struct recording *r)
-{
-        uint32_t state = r->view.head.signal_state;
-        char text[512];
-
-        if (state == r->signal_state)
-                return;
-        r->signal_state = state;
-        if (r->told_signal || (state != LEDGER_SIGNAL_PROGRAM && state != LEDGER_SIGNAL_BEFORE))
-                return;
-        r->told_signal = true;
-        answers_signal(&s->o, r, text, sizeof text);
-        say(s, r->pid == s->main_id ? SESSION_ADVICE : SESSION_DETAIL, "%s", text);
-}
-
 /* ---- opening and closing ---- */
 
 static bool listen_to(void *context, int fd);
@@ -159,8 +144,8 @@ static void write_environment(struct session *s)
 
         if (o->flags & WIRE_F_OMIT)
                 snprintf(omit, sizeof omit, "%zx:%s:", strlen(o->omit), o->omit);
-        snprintf(s->environment, sizeof s->environment, "%d:%s:%x:%x:%" PRIx64 ":%" PRIx64 ":%x:%" PRIx64 ":%" PRIx64 ":%x:%s%s",
-                 WIRE_SESSION_VERSION, follow[o->follow], o->flags, o->signal, o->limit_bytes, o->snapshot_heap_bytes,
+        snprintf(s->environment, sizeof s->environment, "%d:%s:%0*" PRIx64 ":%x:%" PRIx64 ":%" PRIx64 ":%x:%" PRIx64 ":%" PRIx64 ":%x:%s%s",
+                 WIRE_SESSION_VERSION, follow[o->follow], WIRE_FLAGS_DIGITS, (uint64_t)o->flags, o->signal, o->limit_bytes, o->snapshot_heap_bytes,
                  (unsigned)getpid(), o->sample_bytes, o->quarantine_bytes, o->fill, omit, s->greeter.path);
 }
 
@@ -187,6 +172,7 @@ struct session *session_open(const struct session_options *o, struct err *e)
                 session_close(s);
                 return NULL;
         }
+        s->o.flags |= filters_tell(s->greeter.directory);
         write_environment(s);
         return s;
 }
@@ -266,7 +252,7 @@ static void finish(struct session *s, uint32_t index, const struct recording_end
         s->plan.recordings = s->count;
         recording_finish(r, end, clock_now_ns(), &p);
         tidings_end(&s->o, r, end);
-        tell_signal(s, r);
+        tidings_signal(&s->o, r, r->pid == s->main_id);
         s->children_announced += r->view.head.forks_followed;
         written = *wanted && output_write(s->o.output, &p, &r->path, true, &why);
         if (*wanted)
@@ -299,11 +285,21 @@ static void finish_main(struct session *s)
 
                 if (r->pid != s->main_id)
                         continue;
+                if ((s->silence.left |= view_is_leaving(&r->view)))
+                        end = (struct recording_end){ .end = PROFILE_END_EXEC };
                 end.rss_seen = s->main_programs == 1 && s->main_rss_bytes && s->main_rss_bytes <= s->own_rss_bytes;
                 if (s->main_programs == 1 && (r->rss_peak_bytes == 0 || s->main_rss_bytes > s->own_rss_bytes))
                         end.rss_peak_bytes = s->main_rss_bytes;
                 finish(s, i, &end);
         }
+}
+
+/* The recording of what it was before must not pass for that of what it became. */
+static void tell_left(struct session *s)
+{
+        if (s->silence.left && !s->told_left)
+                say(s, SESSION_TROUBLE, "%s", SILENCE_LEFT);
+        s->told_left = s->told_left || s->silence.left;
 }
 
 /* Other processes than the main one: how they ended is known to their parents only. */
@@ -382,6 +378,7 @@ static void welcome(struct session *s, struct greeting *g)
         s->made++;
         s->children_come += g->hello.reason == WIRE_HELLO_FORK;
         s->main_programs += is_main;
+        s->silence.left = s->silence.left && !is_main;
         r = recording_new(&g->view, g->pid, g->pidfd, heap_text(program), recording_name(s, program, g->pid, is_main), &s->plan);
         s->recordings = heap_grow(s->recordings, s->count + 1, sizeof *s->recordings);
         s->recordings[s->count++] = r;
@@ -397,8 +394,10 @@ static void find_execs(struct session *s)
         struct recording_end end = { .end = PROFILE_END_EXEC };
 
         for (uint32_t i = s->count; i-- > 0;)
-                if (recording_has_execed(s->recordings[i]))
+                if (recording_has_execed(s->recordings[i])) {
+                        s->silence.left = s->silence.left || s->recordings[i]->pid == s->main_id;
                         finish(s, i, &end);
+                }
 }
 
 /* Somebody waits for a mark.  PID 0: it cannot be told who.  A stranger who knocks has taken over a process of ours (observe/door.c). */
@@ -409,7 +408,7 @@ static void serve_knock(struct session *s, uint32_t pid)
         for (uint32_t i = 0; i < s->count; i++)
                 if (pid == 0 || s->recordings[i]->pid == pid) {
                         recording_knock(s->recordings[i], clock_now_ns());
-                        tell_signal(s, s->recordings[i]);
+                        tidings_signal(&s->o, s->recordings[i], s->recordings[i]->pid == s->main_id);
                         known = true;
                 }
         if (!known)
@@ -490,13 +489,15 @@ static void tick(struct session *s)
         for (uint32_t i = 0; i < s->count; i++) {
                 recording_tick(s->recordings[i], now);
                 tidings_look(&s->o, s->recordings[i]);
-                tell_signal(s, s->recordings[i]);
+                tidings_signal(&s->o, s->recordings[i], s->recordings[i]->pid == s->main_id);
         }
         if (s->o.duration_ms && now >= s->begin_ns + s->o.duration_ms * 1000000u)
                 s->stop = true;
         open_own_door(s);
         if (++s->ticks % (s->o.attended ? SESSION_EXEC_TICKS : SESSION_SLOW_TICKS) == 0)
                 find_execs(s);
+        if (s->count && s->ticks % SESSION_SLOW_TICKS == 0) /* one after the other */
+                filters_look(s->recordings[s->ticks / SESSION_SLOW_TICKS % s->count]);
         if (s->made == 0 && s->main_pid && (s->ticks < SESSION_SILENCE_TICKS || s->ticks % SESSION_SILENCE_TICKS == 0))
                 silence_look(&s->silence, s->main_pid, s->o.uid);
 }
@@ -514,6 +515,7 @@ static void main_changed(struct session *s, int status)
         do {
                 take_hellos(s); /* what it sent before it died */
                 finish_main(s);
+                tell_left(s);
                 find_ended(s);
         } while (s->visitors.starved && greeter_has_room());
 }

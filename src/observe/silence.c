@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "attach/program.h"
+#include "attach/sandbox.h"
 #include "observe/family.h"
 
 /* The soft limit can be raised. */
@@ -52,6 +53,7 @@ void silence_look(struct silence *s, pid_t pid, uid_t uid)
                 strcpy(s->exe, exe);
                 s->obstacle = program_obstacle(link, &user);
         }
+        s->is_filtered = !sandbox_is_ours(pid);
         s->has_preload = family_has_preload(pid);
         s->has_agent = family_has_agent(pid);
         s->files_limited = is_limited(pid, RLIMIT_FSIZE);
@@ -66,6 +68,10 @@ void silence_explain(const struct silence *s, const char *program, int status, c
                 snprintf(out, room, "%s was replaced by %s, which %s", program, s->exe, s->obstacle);
         else if (s->obstacle)
                 snprintf(out, room, "%s runs as %s, which %s", program, s->exe, s->obstacle);
+        else if (s->has_agent && s->is_filtered)
+                snprintf(out, room,
+                         "%s runs under a filter of system calls (seccomp) that forbids what recording needs, or that was loaded unseen",
+                         program);
         else if (s->has_agent)
                 snprintf(out, room, "%s has our library, but it did not reach us: %s", program, obstacle_to_ledger(s));
         else if (s->seen && !s->has_preload)

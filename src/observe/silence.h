@@ -15,9 +15,14 @@ struct silence {
         char exe[1024];     /* what runs, at the last look */
         char first[1024];   /* what ran at the first */
         const char *obstacle; /* of exe, see program_obstacle() */
-        bool seen, has_preload, has_agent;
+        bool seen, has_preload, has_agent, is_filtered;
         bool files_limited, space_limited; /* ulimit -f, ulimit -v */
+        bool left; /* the program became another one, of which nothing was heard */
 };
+
+#define SILENCE_LEFT                                                           \
+        "the program became another one, of which nothing is recorded: it cannot have our library (statically linked?), or it runs " \
+        "under a filter of system calls (seccomp) that forbids what recording needs"
 
 /* Look at PID, which runs as UID. */
 void silence_look(struct silence *s, pid_t pid, uid_t uid);

@@ -13,6 +13,7 @@
 #include "base/heap.h"
 #include "base/signals.h"
 #include "base/str.h"
+#include "observe/answers.h"
 
 /* "PROGRAM (pid N) " in front. */
 static void tell(const struct session_options *o, enum session_level level, const struct recording *r, struct str *what)
@@ -168,4 +169,19 @@ void tidings_end(const struct session_options *o, struct recording *r, const str
                 str_text(&what, "goes on without being recorded");
         }
         tell(o, SESSION_DETAIL, r, &what);
+}
+
+void tidings_signal(const struct session_options *o, struct recording *r, bool is_main)
+{
+        uint32_t state = r->view.head.signal_state;
+        char text[512];
+
+        if (state == r->signal_state)
+                return;
+        r->signal_state = state;
+        if (r->told_signal || (state != LEDGER_SIGNAL_PROGRAM && state != LEDGER_SIGNAL_BEFORE))
+                return;
+        r->told_signal = true;
+        answers_signal(o, r, text, sizeof text);
+        o->say(o->context, is_main ? SESSION_ADVICE : SESSION_DETAIL, text);
 }

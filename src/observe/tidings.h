@@ -19,6 +19,9 @@ void tidings_begin(const struct session_options *o, const struct recording *r, b
 /* What is new in the ledger of R, as its head was read last. */
 void tidings_look(const struct session_options *o, struct recording *r);
 
+/* The program has taken the signal that asks for snapshots: say so, once. */
+void tidings_signal(const struct session_options *o, struct recording *r, bool is_main);
+
 /* R has ended; its last look is done. */
 void tidings_end(const struct session_options *o, struct recording *r, const struct recording_end *end);
 

@@ -218,6 +218,18 @@ void view_observer(const struct view *v, uint32_t pid)
         view_put(v, offsetof(struct ledger_head, observer), pid);
 }
 
+bool view_is_leaving(const struct view *v)
+{
+        uint32_t leaving = 0;
+
+        return view_pread(v->fd, &leaving, sizeof leaving, offsetof(struct ledger_head, leaving)) == sizeof leaving && leaving == 1;
+}
+
+void view_filters(const struct view *v, uint32_t count)
+{
+        view_put(v, offsetof(struct ledger_head, filters), count);
+}
+
 void view_served(const struct view *v, uint32_t served)
 {
         view_put(v, offsetof(struct ledger_head, served), served);

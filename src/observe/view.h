@@ -68,4 +68,10 @@ void view_scanned(const struct view *v, uint32_t asked, uint64_t definite);
 /* Marks [0, SERVED) are done with: wake whoever waits for that. */
 void view_served(const struct view *v, uint32_t served);
 
+/* Whether the process was about to become another program when it was last heard of. */
+bool view_is_leaving(const struct view *v);
+
+/* Its process has COUNT filters of system calls. */
+void view_filters(const struct view *v, uint32_t count);
+
 #endif

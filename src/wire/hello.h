@@ -8,7 +8,7 @@
  *         both descriptors and never waits for an answer.  No descriptor stays open in the program.
  *
  * SEEP_SESSION is "6:FOLLOW:FLAGS:SIGNAL:LIMIT:SNAPSHOT:OBSERVER:SAMPLE:QUARANTINE:FILL:[LENGTH:OMIT:]PATH": protocol version,
- * follow mode (none, exec, all), WIRE_F_ flags, number of the signal that asks for a snapshot (0 none),
+ * follow mode (none, exec, all), WIRE_F_ flags in the lower half of 64 bits (filters.h tells of the upper one; always 16 digits), number of the signal that asks for a snapshot (0 none),
  * --limit-heap and --snapshot-at-heap in bytes (0 none), process that observes, --sample and --quarantine in
  * bytes (0 none), --fill as 256 + the byte (0 none), all in hex; with WIRE_F_OMIT the length of an expression in hex, and that
  * expression (match.h); path of the socket (the rest of the string), which begins with a slash.
@@ -52,6 +52,9 @@
 #define WIRE_F_KEEP_GOING 4096u  /* releases known to be wrong are not passed on */
 #define WIRE_F_DEEPBIND 8192u    /* dlopen keeps RTLD_DEEPBIND */
 #define WIRE_F_OMIT (1u << 19)   /* allocations of some objects are left out */
+#define WIRE_F_FILTERS (1u << 21) /* there is a file about filters of system calls (filters.h) */
+
+#define WIRE_FLAGS_DIGITS 16 /* of FLAGS */
 
 #define WIRE_HELLO_MAGIC 0x6f6c6c6548ull /* "Hello" */
 

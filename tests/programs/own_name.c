@@ -41,11 +41,24 @@ static const char *const names[] = {
 static function *next[OWN_COUNT];
 static unsigned *counts; /* shared with children */
 
+/* Without syscall(), which may be the one. */
+static long raw_call(long number, const long *a)
+{
+        register long d __asm__("r10") = a[3], e __asm__("r8") = a[4], f __asm__("r9") = a[5];
+        long result;
+
+        __asm__ volatile("syscall"
+                         : "=a"(result)
+                         : "a"(number), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(d), "r"(e), "r"(f)
+                         : "rcx", "r11", "memory");
+        return result;
+}
+
 /* Before any child. */
 __attribute__((constructor)) static unsigned *shared(void)
 {
         if (!counts)
-                counts = (unsigned *)syscall(SYS_mmap, 0, 1 << 16, 3, 0x21, -1, 0);
+                counts = (unsigned *)raw_call(SYS_mmap, (const long[6]){ 0, 1 << 16, 3, 0x21, -1, 0 });
         return counts;
 }
 
@@ -91,6 +104,6 @@ void own_tell(void)
         for (int i = 0; i < OWN_COUNT; i++) {
                 char line[100];
 
-                syscall(SYS_write, 1, line, snprintf(line, sizeof line, "own %s %u\n", names[i], seen[i]));
+                raw_call(SYS_write, (const long[6]){ 1, (long)line, snprintf(line, sizeof line, "own %s %u\n", names[i], seen[i]) });
         }
 }

@@ -6,6 +6,7 @@
  *
  * A port gives:
  *   arch_syscall(n, a..f)      raw system call: result or negative errno
+ *   ARCH_AUDIT                 what filters of system calls know the processor by
  *   ARCH_FRAME(caller)         in a hook built with a frame pointer: the state of the hook's caller
  *   arch_registers(r)          all registers a generic unwind starts from, taken in the calling function
  *   ARCH_REG_*                 DWARF numbers of the stack pointer, frame pointer, return address; ARCH_REGS

@@ -38,6 +38,8 @@ struct arch_state {
                 (caller).sp = (uint64_t)(arch_fp + 2);                         \
         } while (0)
 
+#define ARCH_AUDIT 0xc000003eu /* AUDIT_ARCH_X86_64 */
+
 static inline long arch_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
         register long r10 __asm__("r10") = d; /* the 4th argument of a system call is r10, not rcx */
