@@ -32,6 +32,9 @@ asan: deps-test           ## the outside code's tests under ASan and UBSan
 lint: build               ## the rules of the code: layers, imports, exports, map, sizes ...
 	@meson test -C $(BUILD) --suite lint --print-errorlogs
 
+stress: product           ## tests of scale: a million mappings, 200,000 threads, ten gigabytes of heap; NAMES= for some of them
+	@SEEP_BUILD=$(abspath $(BUILD)) $(PYTHON) tests/stress/run.py $(NAMES)
+
 bench: deps-bench build   ## measure seep against no tracing, an empty interposer and heaptrack
 	@$(PYTHON) bench/run --build $(BUILD) $(BENCH)
 
@@ -62,4 +65,4 @@ clean:                    ## remove all build directories
 help:                     ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: all product build demo check asan lint bench install portable deb deps-build deps-test deps-package deps-bench clean help
+.PHONY: all product build demo check asan lint stress bench install portable deb deps-build deps-test deps-package deps-bench clean help
