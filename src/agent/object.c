@@ -246,15 +246,29 @@ static void object_drop_unseen(void)
                 __atomic_add_fetch(&agent.generation, 1, __ATOMIC_RELEASE);
 }
 
+/* Index of the first range that ends behind ADDRESS. */
+static uint32_t range_behind(const struct ranges *r, uint64_t address)
+{
+        uint32_t low = 0, high = r->count;
+
+        while (low < high) {
+                uint32_t middle = (low + high) / 2;
+
+                if (address < r->at[middle].end)
+                        high = middle;
+                else
+                        low = middle + 1;
+        }
+        return low;
+}
+
 void object_range_unmapped(uint64_t start, uint64_t end)
 {
         const struct ranges *r = table.ranges[__atomic_load_n(&table.published, __ATOMIC_ACQUIRE) & 1];
+        uint32_t i = range_behind(r, start);
 
-        for (uint32_t i = 0; i < r->count; i++)
-                if (r->at[i].start < end && start < r->at[i].end) {
-                        object_unmapped();
-                        return;
-                }
+        if (i < r->count && r->at[i].start < end)
+                object_unmapped();
 }
 
 void object_unmapped(void)
@@ -306,22 +320,13 @@ static bool object_rescan(void)
 static uint32_t object_search(uint64_t pc)
 {
         const struct ranges *r;
-        uint32_t published, low, high, found;
+        uint32_t published, i, found;
 
         do {
                 published = __atomic_load_n(&table.published, __ATOMIC_ACQUIRE);
                 r = table.ranges[published & 1];
-                low = 0;
-                high = r->count;
-                while (low < high) {
-                        uint32_t middle = (low + high) / 2;
-
-                        if (pc < r->at[middle].end)
-                                high = middle;
-                        else
-                                low = middle + 1;
-                }
-                found = low < r->count && pc >= r->at[low].start ? r->at[low].object : OBJECT_NONE;
+                i = range_behind(r, pc);
+                found = i < r->count && pc >= r->at[i].start ? r->at[i].object : OBJECT_NONE;
         } while (__atomic_load_n(&table.published, __ATOMIC_ACQUIRE) - published > 1);
         return found;
 }

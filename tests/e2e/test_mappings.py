@@ -71,6 +71,17 @@ def test_a_forked_child_goes_on_with_mappings_of_its_own(maze, recorder):
     assert (len(found), sum(b - a for a, b in found)) == (seen.truth.facts["child_pieces"], seen.truth.facts["child_bytes"])
 
 
+@pytest.mark.parametrize("seed", [21, 22, 23])
+def test_a_child_forked_amid_the_changes_of_other_threads(maze, recorder, seed):
+    seen = recorder.record(maze, "forked_amid", 2000, seed, options=["--follow=all"])
+    assert seen.status == 0
+    child, = (f for f in seen.files() if f.name != "out.seep")
+    found = regions_of(child)
+    assert not overlapping(found)
+    area = range(seen.truth.facts["area"], seen.truth.facts["area_end"])
+    assert len(seen.truth.mapped) > 500 and [r for r in found if r[0] in area] == sorted(seen.truth.mapped)
+
+
 @pytest.mark.parametrize("seed", range(6, 12))
 def test_killed_in_a_change_no_mapping_is_wrong(maze, recorder, seed):
     seen = recorder.record(maze, "killed", 3000, seed)

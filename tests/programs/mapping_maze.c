@@ -234,19 +234,46 @@ static void forked(long steps)
         alone(steps);
 }
 
-/* All of area 0 stays as it is told; threads are busy in others and in its holes when the end comes. */
-static void killed(long steps, uint64_t seed)
+static void busy_threads(uint64_t seed)
 {
         pthread_t made;
 
-        alone(steps);
-        tell_area(&areas[0], 1);
         for (uint32_t i = 1; i < THREADS; i++) {
                 areas[i].seed = seed + 1000 * i;
                 reserve(&areas[i], PAGES / 4);
                 pthread_create(&made, NULL, work, &areas[i]);
         }
         __atomic_store_n(&go, UINT32_MAX, __ATOMIC_RELEASE);
+}
+
+/* The same while threads are busy elsewhere.  The child tells of area 0, in which there are no holes for others. */
+static void forked_amid(long steps, uint64_t seed)
+{
+        pid_t child;
+
+        busy_threads(seed);
+        for (long i = 0; i < steps; i++)
+                step(&areas[0], 0);
+        child = fork();
+        if (child == 0) {
+                for (long i = 0; i < steps; i++)
+                        step(&areas[0], 0);
+                memset(areas[0].outside, 0, sizeof areas[0].outside);
+                tell_area(&areas[0], 1);
+                truth_say("fact area=%lu area_end=%lu\n", (unsigned long)areas[0].base,
+                          (unsigned long)(areas[0].base + areas[0].pages * PAGE));
+        } else {
+                waitpid(child, NULL, 0);
+        }
+        _exit(0);
+}
+
+/* All of area 0 stays as it is told; threads are busy in others and in its holes when the end comes. */
+static void killed(long steps, uint64_t seed)
+{
+        alone(steps);
+        tell_area(&areas[0], 1);
+        busy_threads(seed);
         usleep(1000 + (unsigned)(seed * 7919 % 5000)); /* any moment will do */
         kill(getpid(), SIGKILL);
 }
@@ -265,6 +292,8 @@ int main(int argc, char **argv)
                 threads(steps, seed);
         else if (!strcmp(what, "forked"))
                 forked(steps);
+        else if (!strcmp(what, "forked_amid"))
+                forked_amid(steps, seed);
         else if (!strcmp(what, "killed"))
                 killed(steps, seed);
         if (!strcmp(what, "emptied"))
