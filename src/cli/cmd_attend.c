@@ -253,9 +253,9 @@ static int observe(struct attend *a, int fd)
 
         if (!prepare_output(a, &e) || !record_open_push(&a->wishes, false, &a->push, &e) || !(s = session_open(&options, &e))) {
                 push_close(a->push);
-                answer(fd, "-");
                 status = message_error(&e);
                 message("nothing is recorded");
+                answer(fd, "-"); /* the program goes on: what is to be said has been */
                 return status;
         }
         if (a->pid)

@@ -365,7 +365,8 @@ static void answer_askers(struct scanner *s, const struct scanner_words *w)
                 greeter_reply_file(s->askers[i].fd, &reply, w->good ? s->image.fd : -1);
         }
         s->asker_count -= s->served;
-        memmove(s->askers, s->askers + s->served, s->asker_count * sizeof *s->askers);
+        if (s->asker_count)
+                memmove(s->askers, s->askers + s->served, s->asker_count * sizeof *s->askers);
         s->served = 0;
 }
 

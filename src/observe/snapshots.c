@@ -120,7 +120,8 @@ void snapshots_take(struct snapshots *s, const struct snapshots_moment *now, enu
 void snapshots_forget(struct snapshots *s, uint32_t count)
 {
         s->due_count -= count;
-        memmove(s->due, s->due + count, s->due_count * sizeof *s->due);
+        if (s->due_count)
+                memmove(s->due, s->due + count, s->due_count * sizeof *s->due);
 }
 
 uint32_t snapshots_served(const struct snapshots *s)
