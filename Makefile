@@ -5,6 +5,8 @@ PREFIX ?= /usr/local
 PYTHON ?= /usr/bin/python3
 # Options for bench/run, e.g. make bench BENCH='--only sqlite'.
 BENCH ?=
+# Options and targets for tests/fuzz/run.py.
+FUZZ ?=
 
 all: product              ## build the tool and the agent in build/
 
@@ -34,6 +36,9 @@ lint: build               ## the rules of the code: layers, imports, exports, ma
 
 stress: product           ## tests of scale: a million mappings, 200,000 threads, ten gigabytes of heap; NAMES= for some of them
 	@SEEP_BUILD=$(abspath $(BUILD)) $(PYTHON) tests/stress/run.py $(NAMES)
+
+fuzz: deps-test product    ## search for inputs that break a reader: make fuzz FUZZ='--runs 1000000 --time 60 cfi'
+	@$(PYTHON) tests/fuzz/run.py $(FUZZ)
 
 bench: deps-bench build   ## measure seep against no tracing, an empty interposer and heaptrack
 	@$(PYTHON) bench/run --build $(BUILD) $(BENCH)
@@ -65,4 +70,4 @@ clean:                    ## remove all build directories
 help:                     ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: all product build demo check asan lint stress bench install portable deb deps-build deps-test deps-package deps-bench clean help
+.PHONY: all product build demo check asan lint fuzz stress bench install portable deb deps-build deps-test deps-package deps-bench clean help

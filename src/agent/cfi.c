@@ -5,13 +5,16 @@
  * Room:   inside; any context.
  * Cost:   paid once per address: every result is kept by rule.c.
  *
+ * Keeps:  no byte is believed: every read is inside of the object's readable memory (object_area), every program ends after so many
+ *         operations.  What lies or is not known gives no row.
+ *
  * .eh_frame_hdr holds a table sorted by address that leads to an FDE; the FDE names its CIE; both carry a small program
  * whose run up to the address gives the row.
  */
 #include "agent/cfi.h"
 
-#include "agent/agent.h"
 #include "agent/bytes.h"
+#include "agent/cfi_bytes.h"
 #include "agent/ehindex.h"
 #include "agent/object.h"
 
@@ -30,12 +33,16 @@ enum {
         PE_S8 = 0x0c,
         PE_PCREL = 0x10,
         PE_DATAREL = 0x30,
+        PE_ALIGNED = 0x50,
         PE_OMIT = 0xff
 };
 
+/* More than any function needs; a table that lies must not hold the program up. */
+#define OPERATIONS_MAX 65536u
+
 /* A CIE with one FDE of it. */
 struct entry {
-        const uint8_t *cie_program, *cie_end, *fde_program, *fde_end;
+        struct cfi_bytes cie_program, fde_program;
         uint64_t code_align, start, size;
         int64_t data_align;
         uint32_t return_register;
@@ -43,179 +50,180 @@ struct entry {
         bool signal_frame, augmented;
 };
 
-static uint64_t read_uleb(const uint8_t **p)
+/* A pointer in ENCODING; HDR is what PE_DATAREL counts from.  What is not known here (indirect ones among them, which nobody needs for code)
+ * makes the bytes bad. */
+static uint64_t read_pointer(struct cfi_bytes *b, uint8_t encoding, const uint8_t *hdr)
 {
-        uint64_t value = 0;
-        unsigned shift = 0;
-        uint8_t byte;
+        uint64_t at = (uint64_t)b->p, value;
 
-        do {
-                byte = *(*p)++;
-                if (shift < 64)
-                        value |= (uint64_t)(byte & 0x7f) << shift;
-                shift += 7;
-        } while (byte & 0x80);
-        return value;
-}
-
-static int64_t read_sleb(const uint8_t **p)
-{
-        int64_t value = 0;
-        unsigned shift = 0;
-        uint8_t byte;
-
-        do {
-                byte = *(*p)++;
-                if (shift < 64)
-                        value |= (int64_t)((uint64_t)(byte & 0x7f) << shift);
-                shift += 7;
-        } while (byte & 0x80);
-        if (shift < 64 && (byte & 0x40))
-                value |= -(int64_t)(1ull << shift);
-        return value;
-}
-
-static uint64_t read_fixed(const uint8_t **p, unsigned bytes)
-{
-        uint64_t value = 0;
-
-        __builtin_memcpy(&value, *p, bytes);
-        *p += bytes;
-        return value;
-}
-
-/* A pointer in ENCODING; HDR is what PE_DATAREL counts from. */
-static uint64_t read_pointer(const uint8_t **p, uint8_t encoding, const uint8_t *hdr)
-{
-        uint64_t at = (uint64_t)*p, value;
-
-        if (encoding == PE_OMIT)
-                return 0;
         switch (encoding & 0x0f) {
         case PE_ABSOLUTE:
         case PE_U8:
-        case PE_S8: value = read_fixed(p, 8); break;
-        case PE_ULEB: value = read_uleb(p); break;
-        case PE_U2: value = read_fixed(p, 2); break;
-        case PE_U4: value = read_fixed(p, 4); break;
-        case PE_SLEB: value = (uint64_t)read_sleb(p); break;
-        case PE_S2: value = (uint64_t)(int64_t)(int16_t)read_fixed(p, 2); break;
-        case PE_S4: value = (uint64_t)(int64_t)(int32_t)read_fixed(p, 4); break;
-        default: return 0;
+        case PE_S8: value = cfi_fixed(b, 8); break;
+        case PE_ULEB: value = cfi_uleb(b); break;
+        case PE_U2: value = cfi_fixed(b, 2); break;
+        case PE_U4: value = cfi_fixed(b, 4); break;
+        case PE_SLEB: value = (uint64_t)cfi_sleb(b); break;
+        case PE_S2: value = (uint64_t)(int64_t)(int16_t)cfi_fixed(b, 2); break;
+        case PE_S4: value = (uint64_t)(int64_t)(int32_t)cfi_fixed(b, 4); break;
+        default: b->bad = true; return 0;
         }
-        if ((encoding & 0x70) == PE_PCREL)
-                value += at;
-        if ((encoding & 0x70) == PE_DATAREL)
-                value += (uint64_t)hdr;
-        return value;
+        switch (encoding & 0xf0) {
+        case PE_ABSOLUTE: return value;
+        case PE_PCREL: return value + at;
+        case PE_DATAREL: b->bad |= !hdr; return value + (uint64_t)hdr;
+        default: b->bad = true; return 0;
+        }
 }
 
-/* Length field of a CIE or FDE; *END is set behind the entry. */
-static bool read_length(const uint8_t **p, const uint8_t **end)
+/* Pass over a pointer whose value nobody asks for; it may be of kinds that read_pointer does not know. */
+static void skip_pointer(struct cfi_bytes *b, uint8_t encoding)
 {
-        uint64_t length = read_fixed(p, 4);
-
-        if (length == 0xffffffff)
-                length = read_fixed(p, 8);
-        *end = *p + length;
-        return length != 0;
+        if (encoding == PE_OMIT)
+                return;
+        if (encoding == PE_ALIGNED)
+                cfi_skip(b, -(uint64_t)b->p & 7);
+        read_pointer(b, encoding & 0x0f, NULL);
 }
 
-static bool read_augmentation(const uint8_t **p, const char *letters, struct entry *e)
+/* What follows the length field at P: the CIE or FDE itself, if it lies in the readable memory of O as a whole. */
+static struct cfi_bytes read_length(const struct object *o, uint64_t p)
 {
-        const uint8_t *end;
+        const struct object_area *a = object_area(o, p, 4);
+        struct cfi_bytes b = { 0 };
         uint64_t length;
 
-        if (*letters != 'z')
-                return *letters == 0;
-        e->augmented = true;
-        length = read_uleb(p);
-        end = *p + length;
-        for (letters++; *letters; letters++) {
-                uint8_t encoding;
-
-                switch (*letters) {
-                case 'R': e->encoding = *(*p)++; break;
-                case 'L': ++*p; break;
-                case 'S': e->signal_frame = true; break;
-                case 'P':
-                        encoding = *(*p)++;
-                        read_pointer(p, encoding, NULL);
-                        break;
-                default: break; /* the length says where it ends */
-                }
-        }
-        *p = end;
-        return true;
+        if (!a)
+                return (struct cfi_bytes){ .bad = true };
+        b = (struct cfi_bytes){ .p = (const uint8_t *)p, .end = (const uint8_t *)a->high };
+        length = cfi_fixed(&b, 4);
+        if (length == 0xffffffff)
+                length = cfi_fixed(&b, 8);
+        return cfi_part(&b, length);
 }
 
-static bool read_cie(const uint8_t *p, struct entry *e)
+static void read_augmentation(struct cfi_bytes *b, const char *letters, struct entry *e)
 {
+        struct cfi_bytes data;
+
+        if (*letters != 'z') {
+                b->bad |= *letters != 0;
+                return;
+        }
+        e->augmented = true;
+        data = cfi_part(b, cfi_uleb(b));
+        for (letters++; *letters; letters++) {
+                switch (*letters) {
+                case 'R': e->encoding = (uint8_t)cfi_fixed(&data, 1); break;
+                case 'L': cfi_skip(&data, 1); break;
+                case 'S': e->signal_frame = true; break;
+                case 'P': skip_pointer(&data, (uint8_t)cfi_fixed(&data, 1)); break;
+                default: return; /* what it stands for is not known; the length says where it ends */
+                }
+        }
+        b->bad |= data.bad;
+}
+
+static bool read_cie(const struct object *o, uint64_t p, struct entry *e)
+{
+        struct cfi_bytes b = read_length(o, p);
         const char *letters;
         uint8_t version;
 
-        if (!read_length(&p, &e->cie_end))
+        if (cfi_fixed(&b, 4) != 0) /* it is none */
                 return false;
-        p += 4;
-        version = *p++;
-        letters = (const char *)p;
-        p += strlen(letters) + 1;
+        version = (uint8_t)cfi_fixed(&b, 1);
+        if (version != 1 && version != 3 && version != 4)
+                return false;
+        letters = (const char *)b.p;
+        while (cfi_fixed(&b, 1))
+                ;
         if (version == 4)
-                p += 2; /* address size, segment size */
-        e->code_align = read_uleb(&p);
-        e->data_align = read_sleb(&p);
-        e->return_register = version == 1 ? *p++ : (uint32_t)read_uleb(&p);
-        if (!read_augmentation(&p, letters, e))
+                cfi_skip(&b, 2); /* address size, segment size */
+        if (b.bad)
                 return false;
-        e->cie_program = p;
-        return true;
+        e->code_align = cfi_uleb(&b);
+        e->data_align = cfi_sleb(&b);
+        e->return_register = version == 1 ? (uint32_t)cfi_fixed(&b, 1) : (uint32_t)cfi_uleb(&b);
+        read_augmentation(&b, letters, e);
+        e->cie_program = b;
+        return !b.bad;
 }
 
-static bool read_fde(const uint8_t *p, struct entry *e)
+static bool read_fde(const struct object *o, uint64_t p, struct entry *e)
 {
-        const uint8_t *at;
-        uint32_t back;
+        struct cfi_bytes b = read_length(o, p);
+        uint64_t at = (uint64_t)b.p, back = cfi_fixed(&b, 4);
 
-        if (!read_length(&p, &e->fde_end))
+        if (!back || b.bad || !read_cie(o, at - back, e))
                 return false;
-        at = p;
-        back = (uint32_t)read_fixed(&p, 4);
-        if (!back || !read_cie(at - back, e))
-                return false;
-        e->start = read_pointer(&p, e->encoding, NULL);
-        e->size = read_pointer(&p, e->encoding & 0x0f, NULL);
-        if (e->augmented) {
-                uint64_t length = read_uleb(&p);
-
-                p += length;
-        }
-        e->fde_program = p;
-        return true;
+        e->start = read_pointer(&b, e->encoding, NULL);
+        e->size = read_pointer(&b, e->encoding & 0x0f, NULL);
+        if (e->augmented)
+                cfi_skip(&b, cfi_uleb(&b));
+        e->fde_program = b;
+        return !b.bad;
 }
 
-/* Binary search of the sorted table; the usual form only (signed 32-bit, relative to the header). */
-static const uint8_t *find_fde(const uint8_t *hdr, uint64_t pc)
+static struct cfi_bytes header_bytes(const struct object *o)
 {
-        const uint8_t *p = hdr + 4;
-        const int32_t *table;
+        const struct object_area *a = object_area(o, (uint64_t)o->eh_hdr, 4);
+
+        if (!a)
+                return (struct cfi_bytes){ .bad = true };
+        return (struct cfi_bytes){ .p = o->eh_hdr, .end = (const uint8_t *)a->high };
+}
+
+/* Number I of a table of 32-bit numbers, relative to HDR. */
+static uint64_t table_at(const uint8_t *hdr, const uint8_t *table, uint64_t i)
+{
+        int32_t value;
+
+        __builtin_memcpy(&value, table + 4 * i, sizeof value);
+        return (uint64_t)hdr + (uint64_t)(int64_t)value;
+}
+
+/* Open the sorted table behind the header: the usual form only (signed 32-bit, relative to the header). */
+static const uint8_t *open_table(const struct object *o, uint64_t *count)
+{
+        struct cfi_bytes b = header_bytes(o);
+        uint8_t version = (uint8_t)cfi_fixed(&b, 1), frame = (uint8_t)cfi_fixed(&b, 1);
+        uint8_t counted = (uint8_t)cfi_fixed(&b, 1), table = (uint8_t)cfi_fixed(&b, 1);
+
+        if (b.bad || version != 1 || counted == PE_OMIT || table != (PE_DATAREL | PE_S4))
+                return NULL;
+        skip_pointer(&b, frame);
+        *count = read_pointer(&b, counted, o->eh_hdr);
+        if (b.bad || *count > (uint64_t)(b.end - b.p) / 8)
+                return NULL;
+        return b.p;
+}
+
+bool cfi_has_table(const struct object *o)
+{
+        uint64_t count;
+
+        return open_table(o, &count) != NULL;
+}
+
+/* Binary search of the sorted table; 0: nothing. */
+static uint64_t find_fde(const struct object *o, uint64_t pc)
+{
+        const uint8_t *hdr = o->eh_hdr, *table;
         uint64_t count, low = 0;
 
-        if (hdr[0] != 1 || hdr[3] != (PE_DATAREL | PE_S4))
-                return NULL;
-        read_pointer(&p, hdr[1], hdr);
-        count = read_pointer(&p, hdr[2], hdr);
-        table = (const int32_t *)p;
-        if (!count || pc < (uint64_t)(hdr + table[0]))
-                return NULL;
+        table = open_table(o, &count);
+        if (!table || !count || pc < table_at(hdr, table, 0))
+                return 0;
         for (uint64_t high = count; high - low > 1;) {
                 uint64_t middle = (low + high) / 2;
 
-                if (pc < (uint64_t)(hdr + table[2 * middle]))
+                if (pc < table_at(hdr, table, 2 * middle))
                         high = middle;
                 else
                         low = middle;
         }
-        return hdr + table[2 * low + 1];
+        return table_at(hdr, table, 2 * low + 1);
 }
 
 static void set_register(struct cfi_row *row, uint64_t reg, uint8_t how, int64_t offset)
@@ -224,12 +232,19 @@ static void set_register(struct cfi_row *row, uint64_t reg, uint8_t how, int64_t
                 row->registers[reg] = (struct cfi_rule){ .how = how, .offset = offset };
 }
 
-static void set_expression(struct cfi_rule *rule, uint8_t how, const uint8_t **p)
+static void set_expression(struct cfi_rule *rule, uint8_t how, struct cfi_bytes *b)
 {
-        uint64_t bytes = read_uleb(p);
+        struct cfi_bytes e = cfi_part(b, cfi_uleb(b));
+        uint64_t bytes = (uint64_t)(e.end - e.p);
 
-        *rule = (struct cfi_rule){ .how = how, .expression_bytes = (uint16_t)bytes, .expression = *p };
-        *p += bytes;
+        b->bad |= bytes > UINT16_MAX;
+        *rule = (struct cfi_rule){ .how = how, .expression_bytes = (uint16_t)bytes, .expression = e.p };
+}
+
+/* A number of the table in units of ALIGN. */
+static int64_t aligned(uint64_t number, int64_t align)
+{
+        return (int64_t)(number * (uint64_t)align);
 }
 
 /* State of a run: where in the code, and what was remembered. */
@@ -237,7 +252,7 @@ struct run {
         struct cfi_work *work;
         const struct entry *entry;
         uint64_t location;
-        uint32_t depth;
+        uint32_t depth, operations;
 };
 
 static bool run_remember(struct run *r, bool restore)
@@ -259,85 +274,89 @@ static bool run_remember(struct run *r, bool restore)
 static void run_cfa_register(struct cfi_row *row, uint64_t reg)
 {
         row->cfa.how = CFI_REGISTER;
-        row->cfa_register = (uint32_t)reg;
+        row->cfa_register = reg < ARCH_REGS ? (uint32_t)reg : ARCH_REGS;
 }
 
 /* Operations 0x00-0x3f.  The table of them is the DWARF standard's. */
-static bool run_extended(struct run *r, uint8_t op, const uint8_t **p)
+static bool run_extended(struct run *r, uint8_t op, struct cfi_bytes *b)
 {
         struct cfi_row *row = &r->work->row;
         int64_t align = r->entry->data_align;
         uint64_t reg;
 
         switch (op) {
-        case 0x00: return true;                                                            /* nop */
-        case 0x01: r->location = read_pointer(p, r->entry->encoding, NULL); return true;   /* set_loc */
-        case 0x02: r->location += read_fixed(p, 1) * r->entry->code_align; return true;    /* advance_loc1 */
-        case 0x03: r->location += read_fixed(p, 2) * r->entry->code_align; return true;    /* advance_loc2 */
-        case 0x04: r->location += read_fixed(p, 4) * r->entry->code_align; return true;    /* advance_loc4 */
-        case 0x05: reg = read_uleb(p);                                                     /* offset_extended */
-                   set_register(row, reg, CFI_AT_CFA, (int64_t)read_uleb(p) * align); return true;
-        case 0x06: reg = read_uleb(p);                                                     /* restore_extended */
+        case 0x00: return true;                                                         /* nop */
+        case 0x01: r->location = read_pointer(b, r->entry->encoding, NULL); return true; /* set_loc */
+        case 0x02: r->location += cfi_fixed(b, 1) * r->entry->code_align; return true;  /* advance_loc1 */
+        case 0x03: r->location += cfi_fixed(b, 2) * r->entry->code_align; return true;  /* advance_loc2 */
+        case 0x04: r->location += cfi_fixed(b, 4) * r->entry->code_align; return true;  /* advance_loc4 */
+        case 0x05: reg = cfi_uleb(b);                                                   /* offset_extended */
+                   set_register(row, reg, CFI_AT_CFA, aligned(cfi_uleb(b), align)); return true;
+        case 0x06: reg = cfi_uleb(b);                                                   /* restore_extended */
                    if (reg < ARCH_REGS) row->registers[reg] = r->work->initial.registers[reg];
                    return true;
-        case 0x07: set_register(row, read_uleb(p), CFI_UNDEFINED, 0); return true;         /* undefined */
-        case 0x08: set_register(row, read_uleb(p), CFI_SAME, 0); return true;              /* same_value */
-        case 0x09: reg = read_uleb(p);                                                     /* register */
-                   set_register(row, reg, CFI_REGISTER, (int64_t)read_uleb(p)); return true;
+        case 0x07: set_register(row, cfi_uleb(b), CFI_UNDEFINED, 0); return true;       /* undefined */
+        case 0x08: set_register(row, cfi_uleb(b), CFI_SAME, 0); return true;            /* same_value */
+        case 0x09: reg = cfi_uleb(b);                                                   /* register */
+                   set_register(row, reg, CFI_REGISTER, (int64_t)cfi_uleb(b)); return true;
         case 0x0a: return run_remember(r, false);
         case 0x0b: return run_remember(r, true);
-        case 0x0c: run_cfa_register(row, read_uleb(p));                                    /* def_cfa */
-                   row->cfa.offset = (int64_t)read_uleb(p); return true;
-        case 0x0d: run_cfa_register(row, read_uleb(p)); return true;                       /* def_cfa_register */
-        case 0x0e: row->cfa.offset = (int64_t)read_uleb(p); return true;                   /* def_cfa_offset */
-        case 0x0f: set_expression(&row->cfa, CFI_VALUE, p); return true;                   /* def_cfa_expression */
-        case 0x10: reg = read_uleb(p);                                                     /* expression */
+        case 0x0c: run_cfa_register(row, cfi_uleb(b));                                  /* def_cfa */
+                   row->cfa.offset = (int64_t)cfi_uleb(b); return true;
+        case 0x0d: run_cfa_register(row, cfi_uleb(b)); return true;                     /* def_cfa_register */
+        case 0x0e: row->cfa.offset = (int64_t)cfi_uleb(b); return true;                 /* def_cfa_offset */
+        case 0x0f: set_expression(&row->cfa, CFI_VALUE, b); return true;                /* def_cfa_expression */
+        case 0x10: reg = cfi_uleb(b);                                                   /* expression */
                    if (reg >= ARCH_REGS) return false;
-                   set_expression(&row->registers[reg], CFI_EXPRESSION, p); return true;
-        case 0x11: reg = read_uleb(p);                                                     /* offset_extended_sf */
-                   set_register(row, reg, CFI_AT_CFA, read_sleb(p) * align); return true;
-        case 0x12: run_cfa_register(row, read_uleb(p));                                    /* def_cfa_sf */
-                   row->cfa.offset = read_sleb(p) * align; return true;
-        case 0x13: row->cfa.offset = read_sleb(p) * align; return true;                    /* def_cfa_offset_sf */
-        case 0x14: reg = read_uleb(p);                                                     /* val_offset */
-                   set_register(row, reg, CFI_IS_CFA, (int64_t)read_uleb(p) * align); return true;
-        case 0x15: reg = read_uleb(p);                                                     /* val_offset_sf */
-                   set_register(row, reg, CFI_IS_CFA, read_sleb(p) * align); return true;
-        case 0x16: reg = read_uleb(p);                                                     /* val_expression */
+                   set_expression(&row->registers[reg], CFI_EXPRESSION, b); return true;
+        case 0x11: reg = cfi_uleb(b);                                                   /* offset_extended_sf */
+                   set_register(row, reg, CFI_AT_CFA, aligned((uint64_t)cfi_sleb(b), align)); return true;
+        case 0x12: run_cfa_register(row, cfi_uleb(b));                                  /* def_cfa_sf */
+                   row->cfa.offset = aligned((uint64_t)cfi_sleb(b), align); return true;
+        case 0x13: row->cfa.offset = aligned((uint64_t)cfi_sleb(b), align); return true; /* def_cfa_offset_sf */
+        case 0x14: reg = cfi_uleb(b);                                                   /* val_offset */
+                   set_register(row, reg, CFI_IS_CFA, aligned(cfi_uleb(b), align)); return true;
+        case 0x15: reg = cfi_uleb(b);                                                   /* val_offset_sf */
+                   set_register(row, reg, CFI_IS_CFA, aligned((uint64_t)cfi_sleb(b), align)); return true;
+        case 0x16: reg = cfi_uleb(b);                                                   /* val_expression */
                    if (reg >= ARCH_REGS) return false;
-                   set_expression(&row->registers[reg], CFI_VALUE, p); return true;
-        case 0x2e: read_uleb(p); return true;                                              /* GNU_args_size */
+                   set_expression(&row->registers[reg], CFI_VALUE, b); return true;
+        case 0x2e: cfi_uleb(b); return true;                                            /* GNU_args_size */
         default: return false;
         }
 }
 
-static bool run_program(struct run *r, const uint8_t *p, const uint8_t *end, uint64_t pc)
+static bool run_program(struct run *r, struct cfi_bytes b, uint64_t pc)
 {
-        while (p < end && r->location <= pc) {
-                uint8_t op = *p++;
+        while (b.p < b.end && r->location <= pc) {
+                uint8_t op = (uint8_t)cfi_fixed(&b, 1);
 
+                if (++r->operations > OPERATIONS_MAX)
+                        return false;
                 switch (op & 0xc0) {
                 case 0x40: r->location += (op & 0x3f) * r->entry->code_align; break;
                 case 0x80:
-                        set_register(&r->work->row, op & 0x3f, CFI_AT_CFA, (int64_t)read_uleb(&p) * r->entry->data_align);
+                        set_register(&r->work->row, op & 0x3f, CFI_AT_CFA, aligned(cfi_uleb(&b), r->entry->data_align));
                         break;
                 case 0xc0:
                         if ((op & 0x3f) < ARCH_REGS)
                                 r->work->row.registers[op & 0x3f] = r->work->initial.registers[op & 0x3f];
                         break;
                 default:
-                        if (!run_extended(r, op, &p))
+                        if (!run_extended(r, op, &b))
                                 return false;
                 }
+                if (b.bad)
+                        return false;
         }
         return true;
 }
 
-bool cfi_fde_start(const uint8_t *p, uint64_t *start)
+bool cfi_fde_start(const struct object *o, const uint8_t *p, uint64_t *start)
 {
         struct entry e = { 0 };
 
-        if (!read_fde(p, &e))
+        if (!read_fde(o, (uint64_t)p, &e))
                 return false;
         *start = e.start;
         return e.size != 0;
@@ -347,20 +366,20 @@ bool cfi_find(const struct object *o, uint64_t pc, struct cfi_work *w)
 {
         struct entry e = { 0 };
         struct run r = { .work = w, .entry = &e };
-        const uint8_t *fde = NULL;
+        uint64_t fde = 0;
 
         if (o->eh_hdr)
-                fde = find_fde(o->eh_hdr, pc);
+                fde = find_fde(o, pc);
         else if (o->index)
-                fde = ehindex_find(o->index, pc);
+                fde = (uint64_t)ehindex_find(o->index, pc);
 
-        if (!fde || !read_fde(fde, &e) || pc - e.start >= e.size || e.return_register != ARCH_REG_RETURN)
+        if (!fde || !read_fde(o, fde, &e) || pc - e.start >= e.size || e.return_register != ARCH_REG_RETURN)
                 return false;
         memset(&w->row, 0, sizeof w->row);
         w->row.signal_frame = e.signal_frame;
-        if (!run_program(&r, e.cie_program, e.cie_end, ~0ull))
+        if (!run_program(&r, e.cie_program, ~0ull))
                 return false;
         w->initial = w->row;
         r.location = e.start;
-        return run_program(&r, e.fde_program, e.fde_end, pc);
+        return run_program(&r, e.fde_program, pc) && w->row.registers[ARCH_REG_RETURN].how != CFI_SAME; /* else nothing leads back */
 }

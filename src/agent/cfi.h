@@ -44,16 +44,26 @@ struct cfi_work {
 };
 
 struct object;
+struct thread;
 
 /* Find the row for PC (the address of an instruction, so return address - 1) in the tables of O.  The result is
  * in W->row.  False: nothing is said about PC, or it is said in a way not known here. */
 bool cfi_find(const struct object *o, uint64_t pc, struct cfi_work *w);
 
-/* The address of the code that the FDE at P is about. */
-bool cfi_fde_start(const uint8_t *p, uint64_t *start);
+/* Whether the .eh_frame_hdr of O has a table of the kind that is known here. */
+bool cfi_has_table(const struct object *o);
 
-/* Value of a DWARF expression; REGISTERS as the frame has them, FIRST pushed before it starts.  False: an
- * operation not known here. */
-bool cfi_evaluate(const struct cfi_rule *r, const uint64_t *registers, bool push_first, uint64_t first, uint64_t *value);
+/* The address of the code that the FDE at P is about. */
+bool cfi_fde_start(const struct object *o, const uint8_t *p, uint64_t *start);
+
+/* What an expression may ask for. */
+struct cfi_frame {
+        const uint64_t *registers; /* as the frame has them */
+        const uint64_t *first;     /* is pushed before it starts; NULL nothing */
+        struct thread *thread;     /* whose memory it may read; NULL none */
+};
+
+/* Value of a DWARF expression.  False: an operation not known here, or memory that is not there. */
+bool cfi_evaluate(const struct cfi_rule *r, const struct cfi_frame *frame, uint64_t *value);
 
 #endif

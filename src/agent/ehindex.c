@@ -3,7 +3,8 @@
  * ehindex.c -- a table of unwind entries for objects that were linked without one.
  *
  * Room:   inside; when an object is first seen.
- * Keeps:  only the section headers are read from the file; the entries themselves are read where the loader mapped them.
+ * Keeps:  only the section headers are read from the file; the entries themselves are read where the loader mapped them, inside of
+ *         what is readable there.
  */
 #include "agent/ehindex.h"
 
@@ -12,6 +13,7 @@
 #include "agent/arena.h"
 #include "agent/bytes.h"
 #include "agent/cfi.h"
+#include "agent/object.h"
 #include "agent/sys.h"
 
 #include "agent/guest.h"
@@ -40,8 +42,7 @@ static bool find_section(long fd, struct section *out)
                         return false;
                 if (!(s.sh_flags & SHF_ALLOC) || s.sh_type == SHT_NOBITS || !read_at(fd, name, sizeof name, names.sh_offset + s.sh_name))
                         continue;
-                name[9] = 0;
-                if (!bytes_same_text(name, ".eh_frame"))
+                if (memcmp(name, ".eh_frame", sizeof name))
                         continue;
                 *out = (struct section){ s.sh_addr, s.sh_size };
                 return true;
@@ -49,20 +50,21 @@ static bool find_section(long fd, struct section *out)
         return false;
 }
 
-/* Call for each FDE in [P, END); with OUT, write it there.  Returns how many. */
-static uint64_t walk(const uint8_t *p, const uint8_t *end, struct ehindex *out)
+/* The FDEs of O in S, at most MOST; with OUT, write them there.  Returns how many. */
+static uint64_t walk(const struct object *o, struct section s, struct ehindex *out, uint64_t most)
 {
+        const uint8_t *p = (const uint8_t *)s.address, *end = p + s.size;
         uint64_t count = 0;
 
-        while (p + 8 <= end) {
+        while (end - p >= 8 && count < most) {
                 uint32_t length, id;
                 uint64_t start;
 
                 __builtin_memcpy(&length, p, 4);
                 __builtin_memcpy(&id, p + 4, 4);
-                if (length == 0 || length == 0xffffffff || p + 4 + length > end)
+                if (length == 0 || length == 0xffffffff || length > (uint64_t)(end - p) - 4)
                         break;
-                if (id && cfi_fde_start(p, &start)) {
+                if (id && cfi_fde_start(o, p, &start)) {
                         if (out)
                                 out->at[count] = (struct ehindex_entry){ start, p };
                         count++;
@@ -86,21 +88,26 @@ static void sort(struct ehindex *x)
                 }
 }
 
-const struct ehindex *ehindex_build(long fd, uint64_t bias)
+const struct ehindex *ehindex_build(long fd, const struct object *o)
 {
-        struct section s;
+        const struct object_area *a;
         struct ehindex *x = NULL;
-        const uint8_t *start;
+        struct section s;
         uint64_t count;
 
-        if (find_section(fd, &s)) {
-                start = (const uint8_t *)(bias + s.address);
-                count = walk(start, start + s.size, NULL);
-                x = count ? arena_private(sizeof *x + count * sizeof x->at[0]) : NULL;
-                if (x) {
-                        x->count = walk(start, start + s.size, x);
-                        sort(x);
-                }
+        if (!find_section(fd, &s))
+                return NULL;
+        s.address += o->bias;
+        a = object_area(o, s.address, 8);
+        if (!a)
+                return NULL;
+        if (s.size > a->high - s.address)
+                s.size = a->high - s.address;
+        count = walk(o, s, NULL, UINT64_MAX);
+        x = count ? arena_private(sizeof *x + count * sizeof x->at[0]) : NULL;
+        if (x) {
+                x->count = walk(o, s, x, count);
+                sort(x);
         }
         return x;
 }

@@ -17,8 +17,10 @@ struct ehindex {
         } at[];
 };
 
-/* Look into the object file FD for its .eh_frame, which lies in memory at BIAS, and sort what is there.  NULL: none. */
-const struct ehindex *ehindex_build(long fd, uint64_t bias);
+struct object;
+
+/* Look into the object file FD for its .eh_frame, which lies in the memory of O, and sort what is there.  NULL: none. */
+const struct ehindex *ehindex_build(long fd, const struct object *o);
 
 /* The last entry that starts at or before PC; NULL none. */
 const uint8_t *ehindex_find(const struct ehindex *x, uint64_t pc);

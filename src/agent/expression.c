@@ -3,18 +3,20 @@
  * expression.c -- the little stack machine of DWARF expressions, as unwind tables use it.
  *
  * Room:   inside; any context.  Called by rule.c and unwind.c through cfi.h.
+ * Keeps:  it reads its own bytes and, where it may, memory that was asked for (reach.h); it never goes back, so it ends.
  */
 #include "agent/cfi.h"
 
-#include "agent/agent.h"
+#include "agent/cfi_bytes.h"
+#include "agent/reach.h"
 
 #include "agent/guest.h"
 
 #define DEPTH 16
 
 struct machine {
-        const uint8_t *p, *end;
-        const uint64_t *registers;
+        struct cfi_bytes code;
+        const struct cfi_frame *frame;
         uint64_t stack[DEPTH];
         uint32_t depth;
 };
@@ -32,31 +34,10 @@ static bool put(struct machine *m, uint64_t value)
         return true;
 }
 
-static uint64_t fixed(struct machine *m, unsigned bytes)
+/* The one quotient that does not fit is an exception of the processor. */
+static uint64_t divide(int64_t a, int64_t b)
 {
-        uint64_t value = 0;
-
-        for (unsigned i = 0; i < bytes; i++)
-                value |= (uint64_t)m->p[i] << 8 * i;
-        m->p += bytes;
-        return value;
-}
-
-static int64_t leb(struct machine *m, bool is_signed)
-{
-        uint64_t value = 0;
-        unsigned shift = 0;
-        uint8_t byte;
-
-        do {
-                byte = *m->p++;
-                if (shift < 64)
-                        value |= (uint64_t)(byte & 0x7f) << shift;
-                shift += 7;
-        } while (byte & 0x80);
-        if (is_signed && shift < 64 && (byte & 0x40))
-                value |= ~0ull << shift;
-        return (int64_t)value;
+        return b == -1 ? -(uint64_t)a : (uint64_t)(a / b);
 }
 
 /* Operations with two operands: 0x1a-0x27 (and, minus, ...) and 0x29-0x2e (comparisons). */
@@ -66,7 +47,7 @@ static bool two_operands(struct machine *m, uint8_t op)
 
         switch (op) {
         case 0x1a: return put(m, a & b);
-        case 0x1b: return b && put(m, (uint64_t)((int64_t)a / (int64_t)b));
+        case 0x1b: return b && put(m, divide((int64_t)a, (int64_t)b));
         case 0x1c: return put(m, a - b);
         case 0x1d: return b && put(m, a % b);
         case 0x1e: return put(m, a * b);
@@ -86,24 +67,23 @@ static bool two_operands(struct machine *m, uint8_t op)
         }
 }
 
-static bool deref(struct machine *m, unsigned bytes)
+static bool deref(struct machine *m, uint64_t bytes)
 {
-        uint64_t at = take(m), value = 0;
+        uint64_t value;
 
-        if (at < 4096 || at > ARCH_CODE_MAX)
+        if (!m->frame->thread || !bytes || bytes > 8 || !reach_word(m->frame->thread, take(m), &value))
                 return false;
-        __builtin_memcpy(&value, (const void *)at, bytes <= 8 ? bytes : 8);
-        return put(m, value);
+        return put(m, value & ~0ull >> (64 - 8 * bytes));
 }
 
 static bool branch(struct machine *m, bool taken)
 {
-        int16_t distance = (int16_t)fixed(m, 2);
+        int16_t distance = (int16_t)cfi_fixed(&m->code, 2);
 
         if (taken && distance < 0) /* no loops: none is needed, and none can hang us */
                 return false;
         if (taken)
-                m->p += distance;
+                cfi_skip(&m->code, (uint64_t)distance);
         return true;
 }
 
@@ -114,44 +94,44 @@ static bool step(struct machine *m, uint8_t op)
         if (op >= 0x30 && op <= 0x4f)
                 return put(m, op - 0x30u);
         if (op >= 0x70 && op <= 0x70 + ARCH_REGS - 1)
-                return put(m, m->registers[op - 0x70] + (uint64_t)leb(m, true));
+                return put(m, m->frame->registers[op - 0x70] + (uint64_t)cfi_sleb(&m->code));
         switch (op) {
-        case 0x03: return put(m, fixed(m, 8));                              /* addr */
+        case 0x03: return put(m, cfi_fixed(&m->code, 8));                     /* addr */
         case 0x06: return deref(m, 8);
-        case 0x08: return put(m, fixed(m, 1));                              /* const1u */
-        case 0x09: return put(m, (uint64_t)(int64_t)(int8_t)fixed(m, 1));
-        case 0x0a: return put(m, fixed(m, 2));
-        case 0x0b: return put(m, (uint64_t)(int64_t)(int16_t)fixed(m, 2));
-        case 0x0c: return put(m, fixed(m, 4));
-        case 0x0d: return put(m, (uint64_t)(int64_t)(int32_t)fixed(m, 4));
+        case 0x08: return put(m, cfi_fixed(&m->code, 1));                     /* const1u */
+        case 0x09: return put(m, (uint64_t)(int64_t)(int8_t)cfi_fixed(&m->code, 1));
+        case 0x0a: return put(m, cfi_fixed(&m->code, 2));
+        case 0x0b: return put(m, (uint64_t)(int64_t)(int16_t)cfi_fixed(&m->code, 2));
+        case 0x0c: return put(m, cfi_fixed(&m->code, 4));
+        case 0x0d: return put(m, (uint64_t)(int64_t)(int32_t)cfi_fixed(&m->code, 4));
         case 0x0e:
-        case 0x0f: return put(m, fixed(m, 8));
-        case 0x10: return put(m, (uint64_t)leb(m, false));                  /* constu */
-        case 0x11: return put(m, (uint64_t)leb(m, true));                   /* consts */
-        case 0x12: a = take(m); return put(m, a) && put(m, a);              /* dup */
-        case 0x13: take(m); return true;                                    /* drop */
-        case 0x16: b = take(m); a = take(m); return put(m, b) && put(m, a); /* swap */
-        case 0x1f: return put(m, -take(m));                                 /* neg */
-        case 0x20: return put(m, ~take(m));                                 /* not */
-        case 0x23: a = take(m); return put(m, a + (uint64_t)leb(m, false)); /* plus_uconst */
-        case 0x28: return branch(m, take(m) != 0);                          /* bra */
-        case 0x2f: return branch(m, true);                                  /* skip */
-        case 0x94: return deref(m, (unsigned)fixed(m, 1));                  /* deref_size */
-        case 0x96: return true;                                             /* nop */
+        case 0x0f: return put(m, cfi_fixed(&m->code, 8));
+        case 0x10: return put(m, cfi_uleb(&m->code));                         /* constu */
+        case 0x11: return put(m, (uint64_t)cfi_sleb(&m->code));               /* consts */
+        case 0x12: a = take(m); return put(m, a) && put(m, a);                /* dup */
+        case 0x13: take(m); return true;                                      /* drop */
+        case 0x16: b = take(m); a = take(m); return put(m, b) && put(m, a);   /* swap */
+        case 0x1f: return put(m, -take(m));                                   /* neg */
+        case 0x20: return put(m, ~take(m));                                   /* not */
+        case 0x23: a = take(m); return put(m, a + cfi_uleb(&m->code));        /* plus_uconst */
+        case 0x28: return branch(m, take(m) != 0);                            /* bra */
+        case 0x2f: return branch(m, true);                                    /* skip */
+        case 0x94: return deref(m, cfi_fixed(&m->code, 1));                   /* deref_size */
+        case 0x96: return true;                                               /* nop */
         default: return two_operands(m, op);
         }
 }
 
-bool cfi_evaluate(const struct cfi_rule *r, const uint64_t *registers, bool push_first, uint64_t first, uint64_t *value)
+bool cfi_evaluate(const struct cfi_rule *r, const struct cfi_frame *frame, uint64_t *value)
 {
-        struct machine m = { .p = r->expression, .end = r->expression + r->expression_bytes, .registers = registers };
+        struct machine m = { .code = { r->expression, r->expression + r->expression_bytes, false }, .frame = frame };
 
-        if (push_first)
-                put(&m, first);
-        while (m.p < m.end)
-                if (!step(&m, *m.p++))
+        if (frame->first)
+                put(&m, *frame->first);
+        while (m.code.p < m.code.end)
+                if (!step(&m, (uint8_t)cfi_fixed(&m.code, 1)) || m.code.bad)
                         return false;
-        if (!m.depth)
+        if (!m.depth || m.code.bad)
                 return false;
         *value = m.stack[m.depth - 1];
         return true;

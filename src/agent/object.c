@@ -14,6 +14,7 @@
 #include "agent/agent.h"
 #include "agent/arena.h"
 #include "agent/bytes.h"
+#include "agent/cfi.h"
 #include "agent/journal.h"
 #include "agent/ehindex.h"
 #include "agent/maps.h"
@@ -25,7 +26,9 @@
 #define OBJECTS_MAX 32767u
 #define RANGES_MAX 8192u
 #define MISSES 16u
+#define MISS_MS 100u
 #define LOCK_TRIES 10000u
+#define HEADERS_MAX 1170u /* of an executable; the kernel takes no more */
 
 struct range {
         uint64_t start, end;
@@ -40,7 +43,9 @@ struct ranges {
 /* The file whose mappings are being read. */
 struct candidate {
         uint64_t dev, ino, start, last_end;
+        uint32_t first_range; /* of its code */
         bool known;
+        struct object_area areas[OBJECT_AREAS];
 };
 
 static struct {
@@ -51,6 +56,7 @@ static struct {
         struct candidate candidate;
         uint64_t miss_page[MISSES];
         uint32_t miss_ms[MISSES];
+        uint32_t vain_ms, vain; /* scans that found nothing, since when */
 } table;
 
 static bool object_rescan(void);
@@ -106,11 +112,23 @@ static bool object_header(const struct object *o, long fd, int i, Elf64_Phdr *ou
         const Elf64_Ehdr *e = (const void *)o->start;
         uint64_t at = e->e_phoff + (uint64_t)i * sizeof *out;
 
-        if (at + sizeof *out <= SYS_PAGE) {
+        if (at <= SYS_PAGE - sizeof *out) {
                 memcpy(out, (const void *)(o->start + at), sizeof *out);
                 return true;
         }
         return sys_call6(SYS_pread64, fd, (long)out, sizeof *out, (long)at, 0, 0) == (long)sizeof *out;
+}
+
+/* The segment H holds notes or the table of unwind entries.  What it says is believed as far as it is readable memory of O. */
+static void object_take_segment(struct object *o, struct ledger_module *m, const Elf64_Phdr *h)
+{
+        uint64_t at = o->bias + h->p_vaddr;
+        const struct object_area *a = object_area(o, at, 4);
+
+        if (a && h->p_type == PT_GNU_EH_FRAME)
+                o->eh_hdr = (const uint8_t *)at;
+        if (a && h->p_type == PT_NOTE && !m->build_id_bytes)
+                object_build_id(m, (const uint8_t *)at, h->p_memsz < a->high - at ? h->p_memsz : a->high - at);
 }
 
 /* Bias, unwind table, build id and extent of O from its program headers.  False: they are not those of an object we can read. */
@@ -120,7 +138,8 @@ static bool object_read_elf(struct object *o, struct ledger_module *m, long fd)
         bool loaded = false;
         Elf64_Phdr h;
 
-        if (memcmp(e->e_ident, ELFMAG, SELFMAG) || e->e_ident[EI_CLASS] != ELFCLASS64 || e->e_phentsize != sizeof h)
+        if (memcmp(e->e_ident, ELFMAG, SELFMAG) || e->e_ident[EI_CLASS] != ELFCLASS64 || e->e_phentsize != sizeof h ||
+            e->e_phnum > HEADERS_MAX)
                 return false;
         for (int i = 0; i < e->e_phnum; i++) {
                 if (!object_header(o, fd, i, &h))
@@ -135,11 +154,10 @@ static bool object_read_elf(struct object *o, struct ledger_module *m, long fd)
         for (int i = 0; loaded && i < e->e_phnum; i++) {
                 if (!object_header(o, fd, i, &h))
                         return false;
-                if (h.p_type == PT_GNU_EH_FRAME)
-                        o->eh_hdr = (const uint8_t *)(o->bias + h.p_vaddr);
-                if (h.p_type == PT_NOTE && !m->build_id_bytes)
-                        object_build_id(m, (const uint8_t *)(o->bias + h.p_vaddr), h.p_memsz);
+                object_take_segment(o, m, &h);
         }
+        if (o->eh_hdr && !cfi_has_table(o))
+                o->eh_hdr = NULL; /* the entries may still be found by their section */
         return loaded;
 }
 
@@ -156,7 +174,7 @@ const struct object *object_open(uint32_t number)
         path = (const char *)arena_at(LEDGER_STRINGS) + m->path;
         fd = o->has_header ? sys_open(path) : -1;
         if (o->has_header && object_read_elf(o, m, fd) && !o->eh_hdr && fd >= 0)
-                o->index = ehindex_build(fd, o->bias);
+                o->index = ehindex_build(fd, o);
         if (fd >= 0)
                 sys_close(fd);
         m->bias = o->bias;
@@ -205,6 +223,33 @@ static uint32_t object_add(const struct maps_line *line, uint64_t start, bool ha
         return number;
 }
 
+/* All lines of the file were seen: what can be read of it belongs to the objects that its code is.  Who uses one already goes on with
+ * what it had. */
+static void candidate_done(const struct candidate *c, const struct ranges *out)
+{
+        for (uint32_t i = c->first_range; i < out->count; i++) {
+                struct object *o = &table.objects[out->at[i].object];
+
+                if (!__atomic_load_n(&o->ready, __ATOMIC_ACQUIRE))
+                        memcpy(o->areas, c->areas, sizeof o->areas);
+        }
+}
+
+/* More memory that can be read, next to what was there or by itself. */
+static void candidate_area(struct candidate *c, const struct maps_line *line)
+{
+        struct object_area *a = c->areas;
+
+        for (; a < c->areas + OBJECT_AREAS; a++) {
+                if (a->high && a->high != line->start)
+                        continue;
+                if (!a->high)
+                        a->low = line->start;
+                a->high = line->end;
+                return;
+        }
+}
+
 static void object_take_line(const struct maps_line *line, struct ranges *out)
 {
         struct candidate *c = &table.candidate;
@@ -212,10 +257,14 @@ static void object_take_line(const struct maps_line *line, struct ranges *out)
         uint32_t number;
         uint64_t start;
 
-        if (!same)
-                *c = (struct candidate){ .dev = line->dev, .ino = line->ino, .start = line->start,
+        if (!same) {
+                candidate_done(c, out);
+                *c = (struct candidate){ .dev = line->dev, .ino = line->ino, .start = line->start, .first_range = out->count,
                                          .known = line->offset == 0 && line->read && line->path[0] };
+        }
         c->last_end = line->end;
+        if (line->read)
+                candidate_area(c, line);
         if (!line->execute || out->count == RANGES_MAX || bytes_after(line->path, "[vsyscall]"))
                 return;
         start = c->known ? c->start : line->start;
@@ -225,6 +274,7 @@ static void object_take_line(const struct maps_line *line, struct ranges *out)
         if (number == OBJECT_NONE)
                 return;
         table.objects[number].end = line->end;
+        table.objects[number].hidden = !line->read;
         table.objects[number].seen = table.scans + 1;
         out->at[out->count++] = (struct range){ line->start, line->end, number };
 }
@@ -303,9 +353,10 @@ static bool object_rescan(void)
         out = table.ranges[(table.published + 1) & 1];
         if (maps_open(table.maps)) {
                 out->count = 0;
-                table.candidate.known = false;
+                table.candidate = (struct candidate){ .known = false };
                 while (maps_next(table.maps, &line))
                         object_take_line(&line, out);
+                candidate_done(&table.candidate, out);
                 maps_close(table.maps);
                 if (!table.maps->failed) {
                         __atomic_store_n(&table.published, table.published + 1, __ATOMIC_RELEASE);
@@ -331,6 +382,16 @@ static uint32_t object_search(uint64_t pc)
         return found;
 }
 
+/* Tables that lie lead to pages without code all over the place: not more than MISSES are looked for in MISS_MS. */
+static bool object_vain(uint32_t now)
+{
+        if (now - table.vain_ms >= MISS_MS) {
+                table.vain_ms = now;
+                table.vain = 0;
+        }
+        return table.vain >= MISSES;
+}
+
 /* A page without code is looked for at most ten times a second: garbage on a stack must not cost a scan each time. */
 uint32_t object_find(uint64_t pc)
 {
@@ -342,13 +403,14 @@ uint32_t object_find(uint64_t pc)
                 return found;
         i = (uint32_t)page % MISSES;
         now = agent_now_ms();
-        if (table.miss_page[i] == page && now - table.miss_ms[i] < 100)
+        if ((table.miss_page[i] == page && now - table.miss_ms[i] < MISS_MS) || object_vain(now))
                 return OBJECT_NONE;
         scanned = object_rescan();
         found = object_search(pc);
         if (found == OBJECT_NONE && scanned) {
                 table.miss_page[i] = page;
                 table.miss_ms[i] = now;
+                table.vain++;
         }
         return found;
 }

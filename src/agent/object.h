@@ -10,11 +10,19 @@
 #define SEEP_AGENT_OBJECT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct ehindex;
 
 #define OBJECT_NONE 0x7fffu
+
+/* Memory of an object that can be read, as the map had it when the object was first seen. */
+struct object_area {
+        uint64_t low, high;
+};
+
+#define OBJECT_AREAS 4u
 
 struct object {
         uint64_t start;        /* where offset 0 of the file lies; of anonymous code: its first byte */
@@ -27,6 +35,8 @@ struct object {
         uint32_t gone;
         uint32_t ready;        /* bias and tables were read */
         bool has_header;
+        bool hidden;           /* its code cannot be read */
+        struct object_area areas[OBJECT_AREAS];
         bool omitted;          /* its allocations are not recorded */
 };
 
@@ -39,6 +49,21 @@ uint32_t object_find(uint64_t pc);
 static inline bool object_has_tables(const struct object *o)
 {
         return o->eh_hdr || o->index;
+}
+
+/* The readable memory of O that holds [AT, AT + BYTES); NULL: nobody knows whether that is there. */
+static inline const struct object_area *object_area(const struct object *o, uint64_t at, uint64_t bytes)
+{
+        for (uint32_t i = 0; i < OBJECT_AREAS; i++)
+                if (at >= o->areas[i].low && at <= o->areas[i].high && o->areas[i].high - at >= bytes)
+                        return &o->areas[i];
+        return NULL;
+}
+
+/* Whether [FROM, TO) is code of O that can be read. */
+static inline bool object_shows(const struct object *o, uint64_t from, uint64_t to)
+{
+        return !o->hidden && from >= o->code && from < to && to <= o->end;
 }
 
 const struct object *object_get(uint32_t number);

@@ -11,6 +11,7 @@
 
 #include "agent/arena.h"
 #include "agent/object.h"
+#include "agent/reach.h"
 #include "agent/sys.h"
 
 #include "agent/guest.h"
@@ -105,17 +106,13 @@ static bool rule_fits(int64_t offset, unsigned bits)
 static bool rule_stack_expression(const struct cfi_rule *cfa, uint64_t pc, int64_t *offset)
 {
         uint64_t registers[ARCH_REGS] = { [ARCH_REG_RETURN] = pc };
+        struct cfi_frame frame = { .registers = registers };
         uint64_t low, high;
 
-        if (cfa->expression[0] != 0x70 + ARCH_REG_STACK)
-                return false;
-        for (unsigned i = 0; i < cfa->expression_bytes; i++)
-                if (cfa->expression[i] == 0x06 || cfa->expression[i] == 0x94) /* reads memory */
-                        return false;
-        if (!cfi_evaluate(cfa, registers, false, 0, &low))
+        if (!cfa->expression_bytes || cfa->expression[0] != 0x70 + ARCH_REG_STACK || !cfi_evaluate(cfa, &frame, &low))
                 return false;
         registers[ARCH_REG_STACK] = 0x10000;
-        if (!cfi_evaluate(cfa, registers, false, 0, &high) || high - low != 0x10000)
+        if (!cfi_evaluate(cfa, &frame, &high) || high - low != 0x10000)
                 return false;
         *offset = (int64_t)low;
         return true;
@@ -161,7 +158,7 @@ static bool rule_base(const struct cfi_rule *r, unsigned *how, int64_t *offset)
         *how = RULE_BASE_SAME;
         if (r->how == CFI_SAME || r->how == CFI_UNDEFINED)
                 return true;
-        *how = RULE_BASE_AT_CFA;
+        *how = *offset < -8 && *offset >= -(int64_t)REACH_BELOW ? RULE_BASE_AT_CFA : RULE_BASE_FAR;
         if (r->how == CFI_AT_CFA)
                 return true;
         *how = RULE_BASE_AT_BASE;
@@ -192,7 +189,7 @@ static uint64_t rule_compile(struct thread *t, uint64_t pc)
 
         if (!o)
                 return rule_special(RULE_NO_CFI, OBJECT_NONE);
-        if (code + 16 <= o->end && code >= o->code && arch_is_sigreturn(code))
+        if (object_shows(o, code, code + 16) && arch_is_sigreturn(code))
                 return rule_special(RULE_SIGNAL, number);
         if (!cfi_find(o, at, t->work))
                 return rule_special(RULE_NO_CFI, number);

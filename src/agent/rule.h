@@ -22,7 +22,8 @@
 #include "agent/thread.h"
 
 enum { RULE_CFA_STACK = 0, RULE_CFA_BASE = 1, RULE_CFA_AT_BASE = 2, RULE_CFA_SPECIAL = 3 };
-enum { RULE_BASE_SAME = 0, RULE_BASE_AT_CFA = 1, RULE_BASE_AT_BASE = 2 };
+/* RULE_BASE_AT_CFA: near enough below the CFA to be readable with it (REACH_BELOW).  RULE_BASE_FAR: the same further away. */
+enum { RULE_BASE_SAME = 0, RULE_BASE_AT_CFA = 1, RULE_BASE_AT_BASE = 2, RULE_BASE_FAR = 3 };
 enum { RULE_END = 0, RULE_SIGNAL = 1, RULE_GENERIC = 2, RULE_NO_CFI = 3 };
 
 #define RULE_CFA(r) ((unsigned)(r) & 3u)

@@ -18,6 +18,7 @@
 #include "agent/stack.h"
 
 #include "agent/object.h"
+#include "agent/reach.h"
 #include "agent/rule.h"
 #include "agent/sys.h"
 #include "agent/tree.h"
@@ -25,7 +26,6 @@
 
 #include "agent/guest.h"
 
-#define FRAME_LARGEST (64ull << 20)
 #define STACK_END_NEAR 256u
 #define SEGMENT_STEPS 5u
 
@@ -45,13 +45,6 @@ static inline struct memo *memo_of(struct thread *t, uint64_t pc)
         return m;
 }
 
-static bool in_known_stack(struct thread *t, uint64_t sp)
-{
-        if (sp >= t->stack_low && sp < t->stack_high)
-                return true;
-        return object_bounds(sp, &t->stack_low, &t->stack_high);
-}
-
 /* Whether SP is so near to where the thread's stack begins that only the C library's own start code can be there. */
 static bool near_stack_end(uint64_t sp)
 {
@@ -61,16 +54,18 @@ static bool near_stack_end(uint64_t sp)
 /* Code without unwind tables: follow the frame pointer if it looks like one. */
 static bool step_without_cfi(struct thread *t, struct arch_state *s, bool *cut)
 {
+        const struct object *o;
         uint64_t next = 0;
 
         *cut = !near_stack_end(s->sp);
-        if (s->base < s->sp || (s->base & 7) || !in_known_stack(t, s->sp) || s->base + 16 > t->stack_high)
+        if (s->base < s->sp || (s->base & 7) || !reach_kept(t, s->sp, s->base) || !reach_kept(t, s->sp, s->base + 8))
                 return false;
         next = word(s->base + 8);
         *cut = *cut && next;
         if (!next || next > ARCH_CODE_MAX)
                 return false;
-        if (object_find(next - 1) == OBJECT_NONE || !arch_follows_call(next))
+        o = object_get(object_find(next - 1));
+        if (!o || !object_shows(o, next - 7, next) || !arch_follows_call(next))
                 return false;
         *cut = false;
         s->pc = next;
@@ -79,27 +74,50 @@ static bool step_without_cfi(struct thread *t, struct arch_state *s, bool *cut)
         return true;
 }
 
+/* What a signal interrupted: it may be on another stack. */
+static bool step_signal(struct thread *t, struct arch_state *s, bool *cut)
+{
+        uint64_t sp;
+
+        *cut = true;
+        if (!reach_kept(t, s->sp, s->sp + ARCH_SIG_BASE) || !reach_kept(t, s->sp, s->sp + ARCH_SIG_PC))
+                return false;
+        sp = word(s->sp + ARCH_SIG_STACK);
+        if (sp <= s->sp && ++t->odd > STACK_ODD)
+                return false;
+        *cut = false;
+        s->pc = word(s->sp + ARCH_SIG_PC) | FRAME_EXACT;
+        s->base = word(s->sp + ARCH_SIG_BASE);
+        s->sp = sp;
+        reach_from(t, sp);
+        return true;
+}
+
 static __attribute__((noinline)) bool step_special(struct thread *t, uint64_t rule, struct arch_state *s, bool *cut)
 {
         *cut = false;
-        if (RULE_SPECIAL(rule) == RULE_SIGNAL) {
-                s->pc = word(s->sp + ARCH_SIG_PC) | FRAME_EXACT;
-                s->base = word(s->sp + ARCH_SIG_BASE);
-                s->sp = word(s->sp + ARCH_SIG_STACK);
-                return true;
-        }
+        if (RULE_SPECIAL(rule) == RULE_SIGNAL)
+                return step_signal(t, s, cut);
         if (RULE_SPECIAL(rule) == RULE_NO_CFI)
                 return step_without_cfi(t, s, cut);
         return false;
 }
 
-/* Where RULE puts the CFA of a frame in state S. */
-static inline uint64_t rule_cfa(uint64_t rule, const struct arch_state *s)
+/* Where RULE puts the CFA of a frame in state S; 0: it is said in a word that is not there. */
+static inline uint64_t rule_cfa(struct thread *t, uint64_t rule, const struct arch_state *s)
 {
         uint64_t cfa = RULE_CFA(rule) == RULE_CFA_STACK ? s->sp : s->base;
 
         cfa += (uint64_t)RULE_CFA_OFFSET(rule);
-        return unlikely(RULE_CFA(rule) == RULE_CFA_AT_BASE) ? word(cfa) : cfa;
+        if (unlikely(RULE_CFA(rule) == RULE_CFA_AT_BASE))
+                return reach_kept(t, s->sp, cfa) ? word(cfa) : 0;
+        return cfa;
+}
+
+/* The frame at SP does not end inside of what is known to be readable. */
+static __attribute__((noinline)) bool step_far(struct thread *t, uint64_t sp, uint64_t cfa)
+{
+        return !(cfa & 7) && reach_frame(t, sp, cfa);
 }
 
 static inline __attribute__((always_inline)) bool stack_step_inline(struct thread *t, uint64_t rule, struct arch_state *s, bool *cut)
@@ -108,19 +126,22 @@ static inline __attribute__((always_inline)) bool stack_step_inline(struct threa
 
         if (unlikely(RULE_CFA(rule) == RULE_CFA_SPECIAL))
                 return step_special(t, rule, s, cut);
-        if (unlikely(RULE_CFA(rule) == RULE_CFA_AT_BASE && s->base - s->sp > FRAME_LARGEST)) {
-                *cut = true;
-                return false;
-        }
-        cfa = rule_cfa(rule, s);
-        if (unlikely(cfa - s->sp - 8 > FRAME_LARGEST || (cfa & 7))) {
+        cfa = rule_cfa(t, rule, s);
+        if (unlikely(cfa <= s->sp || cfa > t->reach_high || (cfa & 7)) && !step_far(t, s->sp, cfa)) {
                 *cut = true;
                 return false;
         }
         if (RULE_BASE(rule) == RULE_BASE_AT_CFA)
                 s->base = word(cfa + (uint64_t)RULE_BASE_OFFSET(rule));
-        else if (unlikely(RULE_BASE(rule) == RULE_BASE_AT_BASE))
-                s->base = word(s->base + (uint64_t)RULE_BASE_OFFSET(rule));
+        else if (unlikely(RULE_BASE(rule) != RULE_BASE_SAME)) {
+                uint64_t at = (RULE_BASE(rule) == RULE_BASE_FAR ? cfa : s->base) + (uint64_t)RULE_BASE_OFFSET(rule);
+
+                if (!reach_kept(t, s->sp, at)) {
+                        *cut = true;
+                        return false;
+                }
+                s->base = word(at);
+        }
         s->pc = word(cfa - 8);
         s->sp = cfa;
         return s->pc != 0;
@@ -139,7 +160,7 @@ static inline uint32_t frame_words(struct check *checks, uint32_t *n, const stru
         uint64_t rule = f->rule;
 
         add_check(checks, n, outer->sp - 8, outer->pc);
-        if (RULE_BASE(rule) == RULE_BASE_AT_CFA && outer_live)
+        if ((RULE_BASE(rule) == RULE_BASE_AT_CFA || RULE_BASE(rule) == RULE_BASE_FAR) && outer_live)
                 add_check(checks, n, outer->sp + (uint64_t)RULE_BASE_OFFSET(rule), outer->base);
         if (unlikely(RULE_BASE(rule) == RULE_BASE_AT_BASE && outer_live))
                 add_check(checks, n, f->base + (uint64_t)RULE_BASE_OFFSET(rule), outer->base);
@@ -287,7 +308,7 @@ static uint64_t whole_stack(struct thread *t, uint32_t count, bool cut, bool uns
         t->root = cut ? LEDGER_NODE_CUT : LEDGER_NODE_ROOT;
         t->joined = 0;
         t->fresh_count = count;
-        t->unsure = unsure;
+        t->unsure |= unsure;
         return hash_fresh(t, 1 + t->root);
 }
 
@@ -405,6 +426,7 @@ static inline __attribute__((always_inline)) uint64_t walk_out(struct thread *t,
         uint64_t key = s.sp << 7, hash;
         bool cut = false;
 
+        reach_from(t, s.sp);
         for (;; key = key * 31 + s.pc) {
                 struct frame *f;
 
@@ -444,6 +466,7 @@ static inline __attribute__((always_inline)) uint64_t walk_out(struct thread *t,
 static inline void prepare(struct thread *t)
 {
         t->in_segment = false;
+        t->odd = 0;
         t->segment = NULL;
         if (unlikely(t->unsure || t->generation != agent.generation))
                 forget(t);
@@ -520,6 +543,8 @@ enum stack_nesting stack_nesting(struct thread *t, struct arch_state caller, uin
         bool cut;
 
         bool below = s.sp < inside;
+
+        reach_from(t, s.sp);
 
         /* From below, the hook is met at INSIDE or not at all.  A signal's own stack may lie anywhere. */
         for (uint32_t i = 0; i < STACK_DEPTH_MAX && (!below || s.sp < inside); i++) {

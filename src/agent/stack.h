@@ -47,6 +47,10 @@ static inline __attribute__((always_inline)) uint64_t stack_again(const struct t
         return c == t->checks ? f->hash : 0;
 }
 
+/* How many frames of a stack may go on at a lower stack pointer (signal handlers have stacks of their own) or not have their return address
+ * where all have it. */
+#define STACK_ODD 64u
+
 /* One step outwards from S with RULE by the words on the stack; false when that is not possible (*CUT tells whether the stack
  * is cut off there or simply ends).  Not for RULE_GENERIC. */
 bool stack_step(struct thread *t, uint64_t rule, struct arch_state *s, bool *cut);

@@ -22,12 +22,14 @@
 #define SYS_EINTR 4
 #define SYS_ESRCH 3
 #define SYS_EAGAIN 11
+#define SYS_EFAULT 14
 #define SYS_ENOMEM 12
 #define SYS_ENOSYS 38
 #define SYS_PAGE 4096ul
 #define SYS_CLOCK_REAL 0
 #define SYS_CLOCK_MONO 1
 #define SYS_FUTEX_WAIT 0
+#define SYS_FUTEX_CMP_REQUEUE_PRIVATE (4 | 128)
 
 /* A filter of the program's that would object is spared the call (sandbox.h). */
 static inline __attribute__((always_inline)) long sys_call6(long n, long a, long b, long c, long d, long e, long f)
@@ -93,6 +95,13 @@ static inline bool sys_peek(uint32_t pid, uint64_t at, void *to, uint64_t bytes)
         uint64_t local[2] = { (uint64_t)to, bytes }, remote[2] = { at, bytes };
 
         return sys_call6(SYS_process_vm_readv, pid, (long)local, 1, (long)remote, 1, 0) == (long)bytes;
+}
+
+/* Whether the word at AT, divisible by 4, can be read.  The kernel reads it to compare it, wakes none of those that wait there and moves none.
+ * Where we may not ask, it is believed. */
+static inline bool sys_readable(uint64_t at)
+{
+        return sys_call6(SYS_futex, (long)at, SYS_FUTEX_CMP_REQUEUE_PRIVATE, 0, 0, (long)at, 0) != -SYS_EFAULT;
 }
 
 /* Who may not ask is the process that it was. */

@@ -213,7 +213,7 @@ static void state_clear(struct thread *t)
         t->last = 0;
         t->frame_count = 0;
         t->top = &thread_no_frame;
-        t->stack_low = t->stack_high = 0;
+        t->reach_low = t->reach_high = t->own_low = t->own_high = t->map_low = t->map_high = 0;
 }
 
 struct thread *thread_register(void)

@@ -96,6 +96,7 @@ struct thread {
         bool unsure;         /* the kept stack must not be built upon */
         struct segment *segment; /* of the stack captured last; NULL none */
         bool in_segment;         /* ... and its frames are known by it only */
+        uint8_t odd;             /* how many odd steps its unwind took (STACK_ODD) */
 
         uint64_t span; /* the part of the address space last looked up in the shadow, and its chunk */
         struct ledger_block *span_chunk;
@@ -111,7 +112,9 @@ struct thread {
         uint16_t *forecast;
         uint32_t history; /* the last two segments, mixed */
         struct cfi_work *work;
-        uint64_t stack_low, stack_high; /* of the stack last looked up */
+        uint64_t reach_low, reach_high; /* the stack that is readable for sure, around the stack pointer (reach.h) */
+        uint64_t own_low, own_high;     /* the same of the stack that the thread was started on, while it runs on another */
+        uint64_t map_low, map_high;     /* the mapping of a stack that was looked up */
         uint64_t captures; /* test mode */
         void *signal_stack; /* for a signal that ends the program when the thread's own stack is full (fatal.h) */
         uint64_t random, until_sample; /* record --sample: the dice (0: not thrown yet), and bytes to the next sample point */

@@ -11,6 +11,7 @@
 
 #include "agent/bytes.h"
 #include "agent/object.h"
+#include "agent/reach.h"
 #include "agent/rule.h"
 #include "agent/stack.h"
 
@@ -24,122 +25,147 @@ bool unwind_is_agent(uint64_t pc)
         return pc >= (uint64_t)__ehdr_start && pc < (uint64_t)etext;
 }
 
-static bool register_value(const struct cfi_rule *r, const uint64_t *old, uint64_t cfa, uint64_t *value)
+static bool register_value(struct thread *t, const struct cfi_rule *r, const struct cfi_frame *frame, uint64_t *value)
 {
-        uint64_t at;
+        uint64_t cfa = *frame->first, at;
 
         switch (r->how) {
         case CFI_SAME: return true;
-        case CFI_AT_CFA: *value = *(const uint64_t *)(cfa + (uint64_t)r->offset); return true;
+        case CFI_AT_CFA: return reach_word(t, cfa + (uint64_t)r->offset, value);
         case CFI_IS_CFA: *value = cfa + (uint64_t)r->offset; return true;
         case CFI_REGISTER:
-                if (r->offset >= ARCH_REGS)
+                if ((uint64_t)r->offset >= ARCH_REGS)
                         return false;
-                *value = old[r->offset];
+                *value = frame->registers[r->offset];
                 return true;
-        case CFI_EXPRESSION:
-                if (!cfi_evaluate(r, old, true, cfa, &at))
-                        return false;
-                *value = *(const uint64_t *)at;
-                return true;
-        case CFI_VALUE: return cfi_evaluate(r, old, true, cfa, value);
+        case CFI_EXPRESSION: return cfi_evaluate(r, frame, &at) && reach_word(t, at, value);
+        case CFI_VALUE: return cfi_evaluate(r, frame, value);
         default: return true; /* undefined: nobody will ask */
         }
 }
 
-static bool row_cfa(const struct cfi_row *row, const uint64_t *registers, uint64_t *cfa)
+static bool row_cfa(const struct cfi_row *row, const struct cfi_frame *frame, uint64_t *cfa)
 {
         if (row->cfa.how == CFI_VALUE)
-                return cfi_evaluate(&row->cfa, registers, false, 0, cfa);
+                return cfi_evaluate(&row->cfa, frame, cfa);
         if (row->cfa.how != CFI_REGISTER || row->cfa_register >= ARCH_REGS)
                 return false;
-        *cfa = registers[row->cfa_register] + (uint64_t)row->cfa.offset;
+        *cfa = frame->registers[row->cfa_register] + (uint64_t)row->cfa.offset;
         return true;
 }
 
-/* One step outwards by the row in t->work.  False: the stack ends (or *CUT). */
-static bool step_by_row(struct thread *t, uint64_t *registers, bool *exact, bool *cut)
+/* Where the unwind is. */
+struct place {
+        uint64_t registers[ARCH_REGS];
+        uint32_t object, odd; /* whose code it is; how many odd steps led here */
+        bool exact, cut;
+};
+
+/* One step outwards by the row in t->work.  False: the stack ends (or is cut). */
+static bool step_by_row(struct thread *t, struct place *at)
 {
         const struct cfi_row *row = &t->work->row;
+        const struct cfi_rule *back = &row->registers[ARCH_REG_RETURN];
         uint64_t old[ARCH_REGS], cfa;
+        struct cfi_frame frame = { .registers = old, .thread = t };
 
-        memcpy(old, registers, sizeof old);
-        if (row->registers[ARCH_REG_RETURN].how == CFI_UNDEFINED)
+        if (back->how == CFI_UNDEFINED)
                 return false;
-        *cut = true;
-        if (!row_cfa(row, old, &cfa))
+        memcpy(old, at->registers, sizeof old);
+        at->cut = true;
+        if (!row_cfa(row, &frame, &cfa))
                 return false;
-        registers[ARCH_REG_STACK] = cfa;
+        frame.first = &cfa;
+        at->registers[ARCH_REG_STACK] = cfa;
         for (uint32_t i = 0; i < ARCH_REGS; i++)
-                if (!register_value(&row->registers[i], old, cfa, &registers[i]))
+                if (!register_value(t, &row->registers[i], &frame, &at->registers[i]))
                         return false;
-        *cut = false;
-        *exact = row->signal_frame;
-        return registers[ARCH_REG_RETURN] != 0;
+        at->cut = false;
+        at->exact = row->signal_frame;
+        at->odd += back->how != CFI_AT_CFA || back->offset != -8;
+        return at->registers[ARCH_REG_RETURN] != 0;
 }
 
-static void step_by_signal(uint64_t *registers, bool *exact)
+static bool step_by_signal(struct thread *t, struct place *at)
 {
         static const uint8_t order[ARCH_REGS] = ARCH_SIG_ORDER;
-        const uint64_t *gregs = (const uint64_t *)(registers[ARCH_REG_STACK] + ARCH_SIG_GREGS);
+        uint64_t gregs = at->registers[ARCH_REG_STACK] + ARCH_SIG_GREGS;
 
+        at->cut = true;
         for (uint32_t i = 0; i < ARCH_REGS; i++)
-                registers[i] = gregs[order[i]];
-        *exact = true;
-}
-
-static bool step_by_base(struct thread *t, uint64_t *registers, uint32_t object, bool *exact, bool *cut)
-{
-        struct arch_state s = { registers[ARCH_REG_RETURN], registers[ARCH_REG_STACK], registers[ARCH_REG_BASE] };
-        uint64_t rule = RULE_VALID | (uint64_t)object << 48 | RULE_NO_CFI << 4 | RULE_CFA_SPECIAL;
-
-        *exact = false;
-        if (!stack_step(t, rule, &s, cut))
-                return false;
-        registers[ARCH_REG_RETURN] = s.pc;
-        registers[ARCH_REG_STACK] = s.sp;
-        registers[ARCH_REG_BASE] = s.base;
+                if (!reach_word(t, gregs + 8ull * order[i], &at->registers[i]))
+                        return false;
+        at->cut = false;
+        at->exact = true;
         return true;
 }
 
-/* Leave the frame in REGISTERS.  *OBJECT: whose code it was. */
-static bool step(struct thread *t, uint64_t *registers, uint32_t *object, bool *exact, bool *cut)
+static bool step_by_base(struct thread *t, struct place *at)
 {
-        uint64_t pc = registers[ARCH_REG_RETURN], at = *exact ? pc : pc - 1;
+        struct arch_state s = { at->registers[ARCH_REG_RETURN], at->registers[ARCH_REG_STACK], at->registers[ARCH_REG_BASE] };
+        uint64_t rule = RULE_VALID | (uint64_t)at->object << 48 | RULE_NO_CFI << 4 | RULE_CFA_SPECIAL;
+
+        at->exact = false;
+        if (!stack_step(t, rule, &s, &at->cut))
+                return false;
+        at->registers[ARCH_REG_RETURN] = s.pc;
+        at->registers[ARCH_REG_STACK] = s.sp;
+        at->registers[ARCH_REG_BASE] = s.base;
+        return true;
+}
+
+static bool step_by_any(struct thread *t, struct place *at)
+{
+        uint64_t pc = at->registers[ARCH_REG_RETURN], code = at->exact ? pc : pc - 1;
         const struct object *o;
 
-        *cut = false;
-        *object = object_find(at);
-        o = object_open(*object);
-        if (o && pc >= o->code && pc + 16 <= o->end && arch_is_sigreturn(pc)) {
-                step_by_signal(registers, exact);
-                return true;
-        }
-        if (o && cfi_find(o, at, t->work))
-                return step_by_row(t, registers, exact, cut);
-        return step_by_base(t, registers, *object, exact, cut);
+        at->cut = false;
+        at->object = object_find(code);
+        o = object_open(at->object);
+        if (o && object_shows(o, pc, pc + 16) && arch_is_sigreturn(pc))
+                return step_by_signal(t, at);
+        if (o && cfi_find(o, code, t->work))
+                return step_by_row(t, at);
+        return step_by_base(t, at);
+}
+
+/* Leave the frame at AT.  Stacks of their own (signal handlers, coroutines) may be left downwards, but not without end: so would a table
+ * that lies. */
+static bool step(struct thread *t, struct place *at)
+{
+        uint64_t sp = at->registers[ARCH_REG_STACK];
+
+        reach_from(t, sp);
+        if (!step_by_any(t, at))
+                return false;
+        at->odd += at->registers[ARCH_REG_STACK] <= sp;
+        at->cut = at->odd > STACK_ODD;
+        return !at->cut;
 }
 
 uint32_t unwind_full(struct thread *t, struct arch_state caller, bool *cut)
 {
-        uint64_t registers[ARCH_REGS] = { 0 };
-        bool met = false, exact = false, going = true;
-        uint32_t count = 0, object = 0;
+        struct place at = { .cut = false };
+        bool met = false, going = true;
+        uint32_t count = 0;
 
-        arch_registers(registers);
+        arch_registers(at.registers);
         while (going) {
-                struct frame f = { .sp = registers[ARCH_REG_STACK], .base = registers[ARCH_REG_BASE] };
+                struct frame f = { .sp = at.registers[ARCH_REG_STACK], .base = at.registers[ARCH_REG_BASE] };
 
-                f.pc = registers[ARCH_REG_RETURN] | (exact ? FRAME_EXACT : 0);
+                f.pc = at.registers[ARCH_REG_RETURN] | (at.exact ? FRAME_EXACT : 0);
                 met |= f.sp == caller.sp && f.pc == caller.pc;
-                going = step(t, registers, &object, &exact, cut);
-                if (!met && registers[ARCH_REG_STACK] > caller.sp)
+                going = step(t, &at);
+                *cut = at.cut || !met;
+                if (!met && at.registers[ARCH_REG_STACK] > caller.sp)
                         return 0;
                 if (!met)
                         continue;
-                f.rule = RULE_VALID | (uint64_t)object << 48;
-                if (count == t->fresh_room && !thread_grow_fresh(t))
+                f.rule = RULE_VALID | (uint64_t)at.object << 48;
+                if (count == t->fresh_room && !thread_grow_fresh(t)) {
+                        *cut = true;
                         return count;
+                }
                 t->fresh[count++] = f;
         }
         return count;

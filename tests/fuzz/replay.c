@@ -2,7 +2,7 @@
 /*
  * replay.c -- runs a fuzz target over files, and over many small changes of each of them, without a fuzzer.
  *
- * usage: replay FILE...     TAP on stdout; one test per file
+ * usage: replay [--changes=N] FILE...     TAP on stdout; one test per file
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define REPLAY_CHANGES 1000
+static int changes = 1000; /* of each file */
 
 /* A copy of exactly SIZE bytes: reading behind it is an error that AddressSanitizer sees. */
 static void run_copy(const uint8_t *data, size_t size)
@@ -59,7 +59,7 @@ static int run_file(const char *path)
         if (!io_read_file(path, &file))
                 return 0;
         run_copy((const uint8_t *)str_get(&file), file.length);
-        for (int i = 0; i < REPLAY_CHANGES && file.length; i++)
+        for (int i = 0; i < changes && file.length; i++)
                 run_changed(&file, &r);
         str_free(&file);
         return 1;
@@ -67,8 +67,14 @@ static int run_file(const char *path)
 
 int main(int argc, char **argv)
 {
+        static const char option[] = "--changes=";
         int failed = 0;
 
+        if (argc > 1 && !strncmp(argv[1], option, sizeof option - 1)) {
+                changes = atoi(argv[1] + sizeof option - 1);
+                argc--;
+                argv++;
+        }
         printf("1..%d\n", argc - 1);
         for (int i = 1; i < argc; i++) {
                 const char *name = strrchr(argv[i], '/');
@@ -76,7 +82,7 @@ int main(int argc, char **argv)
 
                 failed += !good;
                 printf("%sok %d - %s survives as it is and changed %d times\n", good ? "" : "not ", i,
-                       name ? name + 1 : argv[i], REPLAY_CHANGES);
+                       name ? name + 1 : argv[i], changes);
                 fflush(stdout);
         }
         return failed != 0;
