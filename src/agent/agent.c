@@ -25,6 +25,7 @@
 #include "agent/shadow.h"
 #include "agent/signal.h"
 #include "agent/sys.h"
+#include "agent/thin.h"
 #include "agent/tree.h"
 #include "ledger/weight.h"
 
@@ -92,12 +93,12 @@ static const char *parse_omit(const char *p)
         return p + length + 1;
 }
 
-/* "6:FOLLOW:FLAGS:SIGNAL:LIMIT:SNAPSHOT:OBSERVER:SAMPLE:QUARANTINE:FILL:[LENGTH:OMIT:]PATH" */
+/* "6:FOLLOW:FLAGS:SIGNAL:LIMIT:SNAPSHOT:OBSERVER:SAMPLE:QUARANTINE:FILL:LEDGER:[LENGTH:OMIT:]PATH" */
 static bool parse_session(const char *p)
 {
         static const char *const words[] = { "none:", "exec:", "all:" };
         const char *rest = NULL;
-        uint64_t numbers[8];
+        uint64_t numbers[9];
 
         p = bytes_after(p, "6:");
         for (uint32_t i = 0; p && !rest && i < 3; i++) {
@@ -106,7 +107,7 @@ static bool parse_session(const char *p)
         }
         if (!rest)
                 return false;
-        for (int i = 0; i < 8; i++) {
+        for (int i = 0; i < 9; i++) {
                 numbers[i] = bytes_hex(&rest);
                 if (*rest++ != ':')
                         return false;
@@ -120,6 +121,7 @@ static bool parse_session(const char *p)
         agent.sample = numbers[5] < WEIGHT_MEAN_MAX ? numbers[5] : WEIGHT_MEAN_MAX;
         agent.quarantine = numbers[6];
         agent.fill = (uint32_t)numbers[7];
+        agent.ledger_limit = numbers[8];
         agent.socket = agent.flags & WIRE_F_OMIT ? parse_omit(rest) : rest;
         return agent.socket != NULL;
 }
@@ -237,6 +239,7 @@ static bool start_recording(uint64_t mask)
                         (agent.fill ? SPECIAL_FILL : 0) | (quarantine_start() ? SPECIAL_QUARANTINE : 0) |
                         (agent.omit[0] ? SPECIAL_OMIT : 0);
         shadow_start();
+        thin_start();
         good = arena_commit(LEDGER_STRINGS, 1) && arena_commit(LEDGER_THREADS, sizeof(struct ledger_thread)) && tree_start() &&
                rule_start() && queue_start() && journal_start() && object_start() && (gate = make_gate()) && hello_send(agent.socket, fd, WIRE_HELLO_START);
         sys_close(fd);

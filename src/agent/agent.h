@@ -31,7 +31,7 @@ enum special {
         SPECIAL_LIMIT = 8,   /* live bytes are compared with a limit after each allocation */
         SPECIAL_REFUSE = 16, /* ... and before */
         SPECIAL_POOLS = 32,  /* the program told of blocks of its own inside others */
-        SPECIAL_SAMPLE = 64, /* a few blocks stand for all (sample.h); none of the others but OFF and ERAS */
+        SPECIAL_SAMPLE = 64, /* a few blocks stand for all (sample.h); none of the others but OFF, ERAS and POOLS */
         SPECIAL_QUARANTINE = 128, /* freed blocks are kept back for a while (quarantine.h) */
         SPECIAL_FILL = 256,       /* fresh and freed memory is overwritten (fill.h) */
         SPECIAL_OMIT = 512        /* blocks of some callers are not recorded (omit.h) */
@@ -57,6 +57,7 @@ struct agent {
         uint32_t signal; /* that asks for a snapshot; 0 none */
         uint64_t limit, snapshot_at; /* live bytes that must not be passed, or at which a snapshot is taken; 0 none */
         uint64_t sample; /* one block in so many bytes is recorded; 0 all */
+        uint64_t ledger_limit; /* bytes of memory that the ledger may take; 0 any */
         uint64_t quarantine; /* bytes of freed blocks to keep back; 0 none */
         uint32_t fill;       /* 256 + the byte for fresh and freed memory; 0 none */
         uint64_t heap_start;  /* where brk() began */

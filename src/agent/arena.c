@@ -11,6 +11,7 @@
 #include "agent/agent.h"
 #include "agent/bytes.h"
 #include "agent/sys.h"
+#include "agent/thin.h"
 
 #include "agent/guest.h"
 
@@ -205,6 +206,8 @@ bool arena_commit(enum ledger_part part, uint64_t bytes)
         while (have < want && !__atomic_compare_exchange_n(&extent->committed, &have, want, false, __ATOMIC_RELEASE,
                                                            __ATOMIC_RELAXED))
                 ;
+        if (agent.ledger_limit)
+                thin_check();
         return true;
 }
 

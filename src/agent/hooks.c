@@ -245,7 +245,7 @@ static void *resize(struct thread *t, struct arch_state caller, void *old, size_
         bad = failed(p, bytes);
         if (error && *error == 0)
                 *error = before;
-        if (taken.entry && LEDGER_BLOCK_KIND(taken.block) != LEDGER_KIND_MALLOC)
+        if (taken.entry && record_kind(&taken.block) != LEDGER_KIND_MALLOC)
                 bytes -= own_entry(caller);
         if (bad) {
                 record_put_back(t, &taken);

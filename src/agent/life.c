@@ -19,6 +19,7 @@
 #include "agent/rule.h"
 #include "agent/sandbox.h"
 #include "agent/sys.h"
+#include "agent/thin.h"
 #include "agent/thread.h"
 #include "agent/tree.h"
 
@@ -72,6 +73,7 @@ static bool life_adopt(long copy)
         object_forked();
         rule_forked();
         tree_forked();
+        thin_forked();
         queue_forked();
         region_forked();
         thread_forked();

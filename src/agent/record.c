@@ -12,6 +12,7 @@
 #include "agent/pool.h"
 #include "agent/quarantine.h"
 #include "agent/real.h"
+#include "agent/thin.h"
 #include "agent/tree.h"
 #include "agent/verify.h"
 
@@ -142,7 +143,7 @@ static void hold(struct thread *t, const struct record_taken *taken, uint64_t ad
 
 struct record_taken record_take(struct thread *t, void *address, struct arch_state caller)
 {
-        bool unknown = (agent.special & SPECIAL_SAMPLE) && !sample_knows((uint64_t)address);
+        bool unknown = (agent.special & SPECIAL_SAMPLE) && (!sample_knows((uint64_t)address) || thin_is_empty(t, (uint64_t)address));
         struct ledger_block *b = unknown ? NULL : shadow_find(t, (uint64_t)address);
         struct record_taken taken = { 0 };
 
@@ -163,7 +164,7 @@ struct record_taken record_take(struct thread *t, void *address, struct arch_sta
         taken = (struct record_taken){ .entry = b, .block = *b };
         if (unlikely(agent.special & (SPECIAL_JOURNAL | SPECIAL_POOLS)))
                 special_free(t, b, (uint64_t)address, LEDGER_EVENT_TAKE, caller);
-        if (unlikely(record_family(LEDGER_BLOCK_KIND(*b)) != LEDGER_FAMILY_C))
+        if (unlikely(record_family(record_kind(b)) != LEDGER_FAMILY_C))
                 fault_mismatch(t, b, (uint64_t)address, &(struct record_release){ .family = LEDGER_FAMILY_C }, caller);
         shadow_bury(b, agent_now_ms());
         hold(t, &taken, (uint64_t)address);
@@ -284,7 +285,7 @@ void record_inner(struct thread *t, void *address)
 
 void record_inner_gone(struct thread *t, void *address)
 {
-        struct ledger_block *b = shadow_find(t, (uint64_t)address);
+        struct ledger_block *b = thin_is_empty(t, (uint64_t)address) ? NULL : shadow_find(t, (uint64_t)address);
 
         if (!b || !LEDGER_BLOCK_LIVE(*b))
                 return;

@@ -57,7 +57,7 @@ static inline uint32_t record_kind(const struct ledger_block *b)
 {
         uint32_t kind = LEDGER_BLOCK_KIND(*b);
 
-        return kind == LEDGER_KIND_SEE_SITE ? LEDGER_KIND_PLAIN(agent.sites[LEDGER_BLOCK_SITE(*b)].kind) : kind;
+        return kind == LEDGER_KIND_SEE_SITE || kind == LEDGER_KIND_THINNED ? LEDGER_KIND_PLAIN(agent.sites[LEDGER_BLOCK_SITE(*b)].kind) : kind;
 }
 
 /* The class of a size or an age: ledger_slot. */
@@ -180,8 +180,13 @@ static inline __attribute__((always_inline)) bool record_free(struct thread *t, 
                 *b = (struct ledger_block){ 0 };
                 return true;
         }
-        if (unlikely(!record_fits(b, r)))
+        if (unlikely(!record_fits(b, r))) {
+                if (LEDGER_BLOCK_KIND(*b) == LEDGER_KIND_THINNED) { /* since a moment ago */
+                        sample_free(t, address, r.family, caller);
+                        return true;
+                }
                 fault_mismatch(t, b, (uint64_t)address, &r, caller);
+        }
         if (unlikely(agent.special))
                 return record_free_special(t, b, (uint64_t)address, &r, caller);
         gone = *b;

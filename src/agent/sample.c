@@ -6,13 +6,13 @@
  */
 #include "agent/sample.h"
 
+#include "agent/pool.h"
 #include "agent/record.h"
 #include "agent/sys.h"
+#include "agent/thin.h"
 #include "ledger/weight.h"
 
 #include "agent/guest.h"
-
-#define FILTER_FULL 255u /* stays so */
 
 uint8_t sample_filter[1u << SAMPLE_FILTER_BITS];
 
@@ -20,65 +20,104 @@ static void filter_change(uint64_t address, int by)
 {
         uint8_t *place = sample_filter_place(address), old = __atomic_load_n(place, __ATOMIC_RELAXED);
 
-        while (old != FILTER_FULL && !__atomic_compare_exchange_n(place, &old, (uint8_t)(old + by), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        while (old != SAMPLE_FILTER_FULL && !__atomic_compare_exchange_n(place, &old, (uint8_t)(old + by), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
                 ;
 }
 
+/* How many B stands for; 1 for one that was recorded before the ledger was thinned. */
 static uint64_t weight(const struct ledger_block *b, uint64_t address)
 {
-        return weight_of(address, LEDGER_BLOCK_SIZE(*b), LEDGER_BLOCK_BIRTH_MS(*b), agent.sample);
+        uint32_t birth = LEDGER_BLOCK_BIRTH_MS(*b);
+        uint64_t mean = LEDGER_BLOCK_KIND(*b) == LEDGER_KIND_THINNED ? thin_mean(birth) : agent.sample;
+
+        return mean ? weight_of(address, LEDGER_BLOCK_SIZE(*b), birth, mean) : 1;
 }
 
-static void throw_dice(struct thread *t)
+static uint64_t throw(struct thread *t)
 {
         t->random += 0x9e3779b97f4a7c16ull; /* even, so that it is never 0 again */
-        t->until_sample = weight_distance(weight_mix(t->random), agent.sample);
+        return weight_mix(t->random);
 }
 
-/* The first throw, at the first allocation of the thread; the block may have come too early. */
-static bool passes_first(struct thread *t, size_t size)
+static void throw_dice(struct thread *t, uint64_t mean)
 {
-        if (t->random)
+        t->until_sample = weight_distance(throw(t), mean);
+        t->sample_mean = mean;
+}
+
+/* The first throw, at the first allocation of the thread; the block may have come too early.  After a step of thinning a point that was thrown
+ * before stays one with the chance that makes points as rare as they are now; if not, the next one is that far behind it. */
+static bool passes_after_all(struct thread *t, size_t size, uint64_t mean)
+{
+        uint64_t skipped = t->until_sample;
+
+        if (t->sample_mean == mean)
                 return false;
-        t->random = weight_mix(sys_clock_ns(SYS_CLOCK_MONO) ^ (uint64_t)t) | 1;
-        throw_dice(t);
+        if (!t->random)
+                t->random = weight_mix(sys_clock_ns(SYS_CLOCK_MONO) ^ (uint64_t)t) | 1;
+        else if (throw(t) % mean < t->sample_mean)
+                return false;
+        throw_dice(t, mean);
+        t->until_sample += skipped;
         return sample_passes(t, size);
 }
 
-void sample_alloc(struct thread *t, void *address, size_t size, uint32_t kind, struct arch_state caller)
+/* Count the block at entry B, which is new. */
+static void count(struct thread *t, struct ledger_counter *c, const struct ledger_block *b, uint64_t address)
 {
-        uint64_t at = (uint64_t)address, times;
-        struct ledger_counter *c;
-        struct ledger_block *b;
+        uint64_t times = weight(b, address), size = LEDGER_BLOCK_SIZE(*b);
 
-        t->last = 0;
-        if (passes_first(t, size))
-                return;
-        throw_dice(t);
-        if (size > LEDGER_SIZE_MAX)
-                size = LEDGER_SIZE_MAX;
-        c = record_counter(t, kind, 0, caller);
-        b = shadow_new(t, at);
-        if (!c || !b)
-                return;
-        peak_before_alloc(c);
-        shadow_write(t, b, shadow_block(at, size, kind, agent_now_ms()));
-        times = weight(b, at);
-        filter_change(at, 1);
+        filter_change(address, 1);
         c->allocs += times;
         c->alloc_bytes += times * size;
         t->slot->allocs += times;
         t->slot->alloc_bytes += times * size;
         t->slot->sizes[record_class(size)] += times;
         peak_after_alloc(t);
-        t->last = at;
+        t->last = address;
+}
+
+void sample_alloc(struct thread *t, void *address, size_t size, uint32_t kind, struct arch_state caller)
+{
+        struct thin_stage stage = thin_now();
+        uint64_t at = (uint64_t)address;
+        struct ledger_counter *c;
+        struct ledger_block *b;
+
+        t->last = 0;
+        if (!stage.mean) { /* thinning is about to begin */
+                record_plain_alloc(t, address, size, kind, caller);
+                return;
+        }
+        if (passes_after_all(t, size, stage.mean))
+                return;
+        throw_dice(t, stage.mean);
+        if (size > LEDGER_SIZE_MAX)
+                size = LEDGER_SIZE_MAX;
+        if (agent.head->thin_full) {
+                __atomic_add_fetch(&agent.head->lost_events, weight_of(at, size, agent_now_ms(), stage.mean), __ATOMIC_RELAXED);
+                return;
+        }
+        c = record_counter(t, kind, 0, caller);
+        b = shadow_new(t, at);
+        if (!c || !b)
+                return;
+        if (stage.number)
+                thin_touch(b);
+        if (stage.number && LEDGER_BLOCK_LIVE(*b))
+                record_missed(t, b, at);
+        if (stage.number)
+                __atomic_add_fetch(&agent.head->thin_events, 1, __ATOMIC_RELAXED);
+        peak_before_alloc(c);
+        shadow_write(t, b, shadow_block(at, size, stage.number ? LEDGER_KIND_THINNED : kind, thin_birth(&stage)));
+        count(t, c, b, at);
 }
 
 void sample_gone(struct thread *t, const struct ledger_block *b, uint64_t address)
 {
         uint64_t times = weight(b, address), bytes = times * LEDGER_BLOCK_SIZE(*b);
         struct ledger_counter *c = thread_counter(t, LEDGER_BLOCK_SITE(*b));
-        uint32_t age = agent_now_ms() - LEDGER_BLOCK_BIRTH_MS(*b);
+        uint32_t now = agent_now_ms(), birth = LEDGER_BLOCK_BIRTH_MS(*b), age = now > birth ? now - birth : 0;
 
         filter_change(address, -1);
         if (agent.special & SPECIAL_ERAS)
@@ -99,13 +138,19 @@ void sample_gone(struct thread *t, const struct ledger_block *b, uint64_t addres
 
 void sample_free(struct thread *t, void *address, uint32_t family, struct arch_state caller)
 {
-        struct ledger_block *b = shadow_find(t, (uint64_t)address), gone;
+        struct ledger_block *b = thin_is_empty(t, (uint64_t)address) ? NULL : shadow_find(t, (uint64_t)address), gone;
 
         if (!b || !LEDGER_BLOCK_LIVE(*b)) {
                 t->last = 0;
                 return;
         }
-        if (record_family(LEDGER_BLOCK_KIND(*b)) != family)
+        if (!LEDGER_BLOCK_SITE(*b)) { /* an allocator's own, from before the ledger was thinned */
+                *b = (struct ledger_block){ 0 };
+                return;
+        }
+        if (agent.special & SPECIAL_POOLS)
+                pool_range_gone(t, (uint64_t)address, (uint64_t)address + LEDGER_BLOCK_SIZE(*b), LEDGER_BLOCK_SITE(*b), caller);
+        if (record_family(record_kind(b)) != family)
                 fault_note(t, LEDGER_ERROR_MISMATCHED, b, (uint64_t)address, family, caller);
         gone = *b;
         shadow_bury(b, agent_now_ms());

@@ -14,6 +14,8 @@
 
 #define SAMPLE_FILTER_BITS 16
 
+#define SAMPLE_FILTER_FULL 255u /* stays so */
+
 /* How many live blocks that were taken have an address with this hash. */
 extern uint8_t sample_filter[1u << SAMPLE_FILTER_BITS];
 

@@ -26,7 +26,7 @@
 
 bool scan_wanted(enum ledger_scan reason)
 {
-        if (*agent.gate != GATE_ON || agent.sandboxed || agent.sample)
+        if (*agent.gate != GATE_ON || agent.sandboxed || agent.sample || agent.head->thin_count)
                 return false;
         if (reason != LEDGER_SCAN_CHECK && !(agent.flags & WIRE_F_LEAK_SCAN))
                 return false;

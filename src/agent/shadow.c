@@ -8,6 +8,7 @@
 
 #include "agent/arena.h"
 #include "agent/sys.h"
+#include "agent/thin.h"
 
 #include "agent/guest.h"
 
@@ -152,6 +153,8 @@ void shadow_keep(struct thread *t, struct ledger_block *b, struct ledger_block w
 {
         uint32_t reclaims;
 
+        if (agent.ledger_limit) /* which the observer may have seen before us */
+                thin_check();
         do {
                 reclaims = __atomic_load_n(&agent.head->reclaims, __ATOMIC_ACQUIRE);
                 if (reclaims & 1)

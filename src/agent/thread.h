@@ -117,7 +117,7 @@ struct thread {
         uint64_t map_low, map_high;     /* the mapping of a stack that was looked up */
         uint64_t captures; /* test mode */
         void *signal_stack; /* for a signal that ends the program when the thread's own stack is full (fatal.h) */
-        uint64_t random, until_sample; /* record --sample: the dice (0: not thrown yet), and bytes to the next sample point */
+        uint64_t random, until_sample, sample_mean; /* record --sample: the dice (0: not thrown yet), and bytes to the next sample point */
 };
 
 extern const struct frame thread_no_frame;

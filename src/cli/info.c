@@ -301,6 +301,7 @@ void info_json(const struct info *info, struct str *out)
         put_bool(out, "complete", p->meta.complete);
         put_texts(out, "warnings", p->meta.warnings, p->meta.warning_count);
         put_meta(out, &p->meta);
+        put_number(out, "ledger_bytes", p->totals.ledger_bytes);
         put_counts(out, p);
         put_texts(out, "types", p->types, p->type_count);
         put_log(out, &info->layout);

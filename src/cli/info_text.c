@@ -84,8 +84,10 @@ static const char *stop_text(uint32_t reason)
         return reason < sizeof texts / sizeof *texts ? texts[reason] : "reason not known";
 }
 
-static void put_mode(struct str *out, const struct profile_meta *m)
+static void put_mode(struct str *out, const struct profile *p)
 {
+        const struct profile_meta *m = &p->meta;
+
         put_word(out, "recorded by");
         str_format(out, "seep %s", m->version);
         if (*m->engine)
@@ -96,6 +98,11 @@ static void put_mode(struct str *out, const struct profile_meta *m)
                 if (m->flags & info_flags[i].flag)
                         str_format(out, ", %s", info_flags[i].text);
         str_char(out, '\n');
+        if (p->totals.ledger_bytes) {
+                put_word(out, "ledger");
+                text_size(out, (int64_t)p->totals.ledger_bytes);
+                str_text(out, " of memory at the most, which counts as the program's\n");
+        }
         if (m->stop_reason)
                 put_line(out, "stopped", stop_text(m->stop_reason));
 }
@@ -241,7 +248,7 @@ void info_text(const struct info *info, struct str *out)
         str_format(out, "%u, child of %u%s%s\n", m->pid, m->ppid, *m->host ? ", on " : "", m->host);
         put_time(out, m);
         put_end(out, m);
-        put_mode(out, m);
+        put_mode(out, &info->profile);
         put_counts(out, &info->profile);
         if (info->profile.type_count)
                 put_types(out, &info->profile);

@@ -46,6 +46,8 @@
         X(RECORD_FREE_STACKS, "free-stacks", 0, NULL, "record the call stack of each release too")              \
         X(RECORD_SAMPLE, "sample", 0, "[SIZE]",                                                                 \
           "record one block in SIZE bytes that are allocated, each for many; for production (512K; 0: every block)") \
+        X(RECORD_LIMIT_LEDGER, "limit-ledger", 0, "SIZE",                                                     \
+          "memory that recording may take from the program's; when it comes near, a few blocks are recorded for many") \
         X(RECORD_USER, "user", 0, "NAME", "run the program as this user (for root)")                            \
         X(RECORD_EXIT_CODE, "exit-code", 0, NULL, "when signal N killed the program, exit with 128+N, not by N") \
         X(RECORD_HEAD_SNAPSHOTS, NULL, 0, NULL, "snapshots; those asked for also write a report, PROGRAM-PID-N.memlog:") \

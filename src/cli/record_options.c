@@ -27,6 +27,7 @@
 #define RECORD_FILL_USUAL "0xa5" /* eight of them are no address */
 #define RECORD_SAMPLE_USUAL "512K"
 #define RECORD_SAMPLE_USUAL_BYTES (512u << 10)
+#define RECORD_LEDGER_LEAST (8u << 20)
 
 const struct option_entry record_options[] = { RECORD_OPTIONS(OPTION_ENTRY) OPTION_END };
 
@@ -123,6 +124,15 @@ static int take_sample(struct record *r, const char *value)
         if (bytes > WEIGHT_MEAN_MAX)
                 return message_usage("record", "--sample=%s: one block in 16 GiB is the least that can be told", value);
         r->session.sample_bytes = bytes;
+        return 0;
+}
+
+static int take_ledger_limit(struct session_options *o, const char *value)
+{
+        if (take_size(RECORD_LIMIT_LEDGER, value, &o->ledger_bytes) != 0)
+                return ERR_EXIT_USAGE;
+        if (o->ledger_bytes && o->ledger_bytes < RECORD_LEDGER_LEAST)
+                return message_usage("record", "--limit-ledger=%s: 8M is the least that a recording can do with", value);
         return 0;
 }
 
@@ -233,6 +243,8 @@ static int take_value(struct record *r, int which, const char *value)
                 return take_size(which, value, &o->snapshot_rss_bytes);
         case RECORD_AT_HEAP:
                 return take_size(which, value, &o->snapshot_heap_bytes);
+        case RECORD_LIMIT_LEDGER:
+                return take_ledger_limit(o, value);
         case RECORD_LIMIT_HEAP:
                 o->limit_text = value;
                 return take_size(which, value, &o->limit_bytes);
@@ -304,6 +316,8 @@ static int settle_sampling(struct record *r)
 
         if (r->push && !r->sample_given)
                 o->sample_bytes = RECORD_SAMPLE_USUAL_BYTES;
+        if (o->ledger_bytes && exact)
+                return message_usage("record", "%s needs every block, and near --limit-ledger a few are recorded", exact);
         if (!o->sample_bytes)
                 return 0;
         if (exact)

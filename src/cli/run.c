@@ -6,6 +6,7 @@
  */
 #include "cli/run.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,6 +37,9 @@ static void on_done(void *context, struct profile *p, const char *path, bool wri
 {
         struct run *r = context;
 
+        if (r->wishes->session.verbose && !r->wishes->quiet)
+                message("recording %s (pid %u) took %" PRIu64 " KiB of memory, which counts as the program's", p->meta.program, p->meta.pid,
+                        p->totals.ledger_bytes / 1024);
         push_recorded(r->push, p, written ? path : NULL);
         roster_add(&r->roster, p, path, is_main);
         r->roster.rows[r->roster.count - 1].missing = !written; /* told through on_say() */

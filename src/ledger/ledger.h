@@ -161,6 +161,24 @@ enum ledger_reclaim_state {
         LEDGER_RECLAIM_GONE   /* what is written now stays */
 };
 
+/* Steps by which a ledger with little room left is thinned (record --limit-ledger): from this moment on one block in MEAN bytes is recorded, for
+ * many (weight.h).  Its entry has LEDGER_KIND_THINNED; which step it is of is told by its birth. */
+struct ledger_thin {
+        uint64_t mean;
+        uint32_t from_ms, reserved;
+};
+
+#define LEDGER_THINS 8u
+#define LEDGER_KIND_THINNED 12u /* in entries of blocks only, where no mapping is: the kind is that of the site */
+
+/* What the observer saw last, of a ledger that has a limit. */
+struct ledger_look {
+        uint64_t present;    /* bytes of memory behind it ... */
+        uint64_t opened;     /* ... when all parts together had so many committed, */
+        uint64_t events;     /* there had been so many allocations, or (thinned) blocks that were recorded, */
+        uint64_t thin_count; /* ... in so many steps */
+};
+
 #define LEDGER_RECLAIMS 64u
 #define LEDGER_RECLAIM_PAGE 4096u
 
@@ -241,6 +259,14 @@ struct ledger_head {
         uint32_t leaving;         /* 1: the process is about to become another program */
         uint32_t unrecorded;      /* 1: there may be blocks that the program has and that are not recorded */
 
+        /* record --limit-ledger (agent/thin.c). */
+        uint64_t ledger_limit; /* bytes of memory; 0 none */
+        uint64_t thin_at;      /* with so many the next step is due */
+        uint64_t thin_events;  /* blocks recorded since the first step */
+        uint32_t thin_count;   /* steps made */
+        uint32_t thin_full;    /* 1: new blocks are not recorded any more, and counted in lost_events */
+        struct ledger_thin thin[LEDGER_THINS];
+
         /* A thread wants a search for leaks, and waits for it.  One at a time: whoever sets scan_holder. */
         uint32_t scan_asked;  /* raised with each request ... */
         uint32_t scan_reason; /* ... enum ledger_scan */
@@ -260,6 +286,7 @@ struct ledger_head {
          * not, it goes and makes sure that the entry stays (agent/shadow.c). */
         uint32_t reclaims;
         struct ledger_reclaim reclaim[LEDGER_RECLAIMS];
+        struct ledger_look look;
         uint32_t working;       /* the time of the last tick at which a search or a report was under way: who waits for it waits on */
         uint32_t filters;       /* of system calls (seccomp) that its first thread has */
 
@@ -363,7 +390,7 @@ struct ledger_thread {
  * 8-byte places inside them the block starts at is in `sub`.
  *
  *   a   bits  0-31 site   32-63 size, low half
- *   b   bits  0-31 birth in ms   32-47 thread   48-51 kind (15: see the site)   52 ignored   53 live   54-55 sub   56-63 size, high byte
+ *   b   bits  0-31 birth in ms   32-47 thread   48-51 kind (12, 15: see the site)   52 ignored   53 live   54-55 sub   56-63 size, high byte
  *
  * a = b = 0: never used.  live = 0: a tombstone, the rest describes the block that was freed here last, with its death in the place of its birth.
  * site = 0: a block that is not recorded (an allocator's own, got while recording was off, or left out).  ignored: SEEP_IGNORE.

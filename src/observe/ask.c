@@ -34,7 +34,7 @@
 #define ASK_AGAIN_MS 1000u  /* ... and one that has had a child, the next */
 #define ASK_DOORS_MAX 256u
 #define ASK_CHILDREN_MAX 256u
-#define ASK_SESSION_FIELDS 10 /* in front of the path */
+#define ASK_SESSION_FIELDS 11 /* in front of the path */
 
 static void take_nap(void)
 {

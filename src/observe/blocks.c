@@ -84,7 +84,7 @@ uint64_t blocks_read(const struct view *v, const uint32_t *site_map, uint32_t si
         struct blocks b = { .site_map = site_map, .site_count = site_count, .p = p };
         struct shadow_visitor visitor = { .context = &b, .take = take, .enough = has_all };
 
-        b.expected = ended && !v->head.sample_bytes ? expected_blocks(p) : UINT64_MAX;
+        b.expected = ended && !v->head.sample_bytes && !v->head.thin_count ? expected_blocks(p) : UINT64_MAX;
         shadow_walk(v, &visitor);
         sort_blocks(p);
         return b.senseless;

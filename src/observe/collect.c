@@ -407,6 +407,18 @@ static void read_peak(struct profile *p, const struct ledger_head *h)
                 t->peak_error_bytes = most - t->peak_bytes;
 }
 
+static void read_thinning(const struct ledger_head *h, struct profile_totals *t)
+{
+        uint32_t count = h->thin_count < LEDGER_THINS ? h->thin_count : LEDGER_THINS;
+
+        t->ledger_limit = h->ledger_limit;
+        t->thin_events = h->thin_events;
+        t->ledger_full = h->thin_full != 0;
+        t->thin_bytes = count ? h->thin[0].mean : 0;
+        for (uint32_t i = 0; i < count; i++)
+                t->thin_ms[i] = h->thin[i].from_ms;
+}
+
 static void read_totals(const struct view *v, struct profile *p)
 {
         const struct ledger_head *h = &v->head;
@@ -434,6 +446,7 @@ static void read_totals(const struct view *v, struct profile *p)
         t->forks_not_followed = h->forks_not_followed;
         t->own_malloc = h->own_malloc;
         t->forked = h->parent_start_monotonic_ns != 0;
+        read_thinning(h, t);
 }
 
 /* ---- the whole ---- */
@@ -518,6 +531,6 @@ void collect(const struct collect_input *in, struct profile *p)
         read_totals(in->view, p);
         warnings_ledger(in->view, senseless, p);
         warnings_marks(in->view, marks_lost, p);
-        if (in->ended && !in->no_blocks && !p->totals.sample_bytes)
+        if (in->ended && !in->no_blocks && !profile_is_sampled(p))
                 warnings_books(in->view, p);
 }

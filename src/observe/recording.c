@@ -27,6 +27,7 @@
 #include "observe/family.h"
 #include "observe/helper.h"
 #include "observe/process.h"
+#include "observe/share.h"
 #include "observe/typed.h"
 #include "wire/hello.h"
 
@@ -223,6 +224,7 @@ static void fill_meta(struct recording *r, const struct recording_end *end, uint
         m->exit_code = end->code;
         m->exit_signal = end->signal;
         p->totals.rss_peak_bytes = r->rss_peak_bytes;
+        p->totals.ledger_bytes = r->view.most_bytes;
         typed_arguments(m);
 }
 
@@ -461,8 +463,9 @@ static void serve_scans(struct recording *r)
 
 void recording_ask_scan(struct recording *r, uint32_t flags, int asker)
 {
-        if (r->view.head.sample_bytes) {
-                answers_refuse(asker, "it is recorded with --sample, and pointers in and to blocks that are not known would be missed");
+        if (r->view.head.sample_bytes || r->view.head.thin_count) {
+                answers_refuse(asker, "%s, and pointers in and to blocks that are not known would be missed",
+                               r->view.head.thin_count ? "its ledger came near --limit-ledger" : "it is recorded with --sample");
                 return;
         }
         scanner_ask(&r->scanner, asker, flags);
@@ -589,6 +592,7 @@ void recording_tick(struct recording *r, uint64_t now_ns)
         take_own_snapshots(r, now_ms);
         write_checkpoint(r, now_ms);
         reclaim_tick(&r->reclaim, &r->view, now_ms);
+        share_tick(&r->view, !r->reclaim.worker);
         if (!slices_due(&r->slices, now_ms))
                 return;
         if (!view_refresh(&r->view, &e))

@@ -144,9 +144,9 @@ static void write_environment(struct session *s)
 
         if (o->flags & WIRE_F_OMIT)
                 snprintf(omit, sizeof omit, "%zx:%s:", strlen(o->omit), o->omit);
-        snprintf(s->environment, sizeof s->environment, "%d:%s:%0*" PRIx64 ":%x:%" PRIx64 ":%" PRIx64 ":%x:%" PRIx64 ":%" PRIx64 ":%x:%s%s",
+        snprintf(s->environment, sizeof s->environment, "%d:%s:%0*" PRIx64 ":%x:%" PRIx64 ":%" PRIx64 ":%x:%" PRIx64 ":%" PRIx64 ":%x:%" PRIx64 ":%s%s",
                  WIRE_SESSION_VERSION, follow[o->follow], WIRE_FLAGS_DIGITS, (uint64_t)o->flags, o->signal, o->limit_bytes, o->snapshot_heap_bytes,
-                 (unsigned)getpid(), o->sample_bytes, o->quarantine_bytes, o->fill, omit, s->greeter.path);
+                 (unsigned)getpid(), o->sample_bytes, o->quarantine_bytes, o->fill, o->ledger_bytes, omit, s->greeter.path);
 }
 
 struct session *session_open(const struct session_options *o, struct err *e)

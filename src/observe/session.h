@@ -36,6 +36,7 @@ struct session_options {
         uint64_t wait_ms; /* for others when the program has ended (observe/lingering.h) */
         uint64_t sample_bytes;   /* one block in so many is recorded; 0 all */
         uint64_t quarantine_bytes; /* of freed blocks that are kept back; 0 none */
+        uint64_t ledger_bytes;     /* of memory that the ledger may take; 0 any */
         uint32_t fill;             /* 256 + the byte for fresh and freed memory; 0 none */
         char omit[MATCH_MAX + 1];  /* objects whose allocations are left out: an expression (wire/match.h); "" none */
         uint64_t max_file_bytes; /* of the event log; 0 any */

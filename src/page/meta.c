@@ -80,7 +80,7 @@ static void write_meta(struct page *g)
         json_field(g->out, ",\"", "word_bytes", m->word_bytes);
         str_format(g->out, ",\"complete\":%s,\"running\":%s", m->complete ? "true" : "false",
                    g->r->live && m->end == PROFILE_END_UNKNOWN ? "true" : "false");
-        json_field(g->out, ",\"", "sampled", g->p->totals.sample_bytes);
+        json_field(g->out, ",\"", "sampled", g->p->totals.sample_bytes ? g->p->totals.sample_bytes : g->p->totals.thin_bytes);
         write_end(g);
         str_char(g->out, '}');
         page_name(g, "warnings");

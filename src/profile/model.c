@@ -131,10 +131,18 @@ bool profile_has_no_stacks(const struct profile *p)
         return (p->meta.flags & WIRE_F_NO_STACKS) != 0;
 }
 
+bool profile_is_sampled(const struct profile *p)
+{
+        return p->totals.sample_bytes || p->totals.thin_ms[0];
+}
+
 uint64_t profile_block_times(const struct profile *p, const struct profile_block *b)
 {
-        uint64_t mean = p->totals.sample_bytes;
+        const struct profile_totals *t = &p->totals;
+        uint64_t mean = t->sample_bytes;
 
+        for (uint32_t i = 0; i < LEDGER_THINS && t->thin_ms[i] && t->thin_ms[i] <= b->birth_ms; i++)
+                mean = t->thin_bytes << i;
         return mean && mean <= WEIGHT_MEAN_MAX ? weight_of(b->address, b->size, b->birth_ms, mean) : 1;
 }
 

@@ -64,6 +64,12 @@ struct profile_totals {
         uint64_t quarantine_ms;  /* ... and what was freed since then is among them */
         uint64_t omitted, omitted_bytes, omitted_maps, omitted_map_bytes; /* left out (record --omit): heap, mappings */
         uint64_t sample_bytes; /* not 0: all counts are estimates, made from one block in so many bytes (ledger/weight.h) */
+        uint64_t ledger_bytes; /* of memory that the recording took inside the program's limits, at the most */
+        uint64_t ledger_limit; /* record --limit-ledger; 0 none */
+        uint64_t thin_ms[LEDGER_THINS]; /* from then on counts are estimates, made from one block in ... */
+        uint64_t thin_bytes;   /* ... so many bytes, and twice as many with each further moment; 0 moments: none are */
+        uint64_t thin_events;  /* blocks that were recorded since, each for many */
+        uint64_t ledger_full;  /* 1: in the end no new ones were (they are in lost_events) */
         uint64_t sizes[LEDGER_SIZE_CLASSES], lifetimes[LEDGER_LIFETIME_CLASSES]; /* as in ledger_slot, of the whole process */
         uint64_t truncated_stacks, lost_events, untracked_blocks, forks_not_followed;
         uint64_t own_malloc; /* 1: the program has a malloc that is called past us */
@@ -438,6 +444,9 @@ int profile_compare_deaths(const void *a, const void *b);
 
 /* The live block that ADDRESS is in, the innermost where blocks lie inside others (an arena and what was carved from it); NULL: none. */
 const struct profile_block *profile_block_around(const struct profile *p, uint64_t address);
+
+/* Whether counts are estimates, from the start (--sample) or from a moment on (--limit-ledger). */
+bool profile_is_sampled(const struct profile *p);
 
 /* How many blocks B stands for: 1 unless P was sampled. */
 uint64_t profile_block_times(const struct profile *p, const struct profile_block *b);

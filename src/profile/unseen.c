@@ -88,6 +88,33 @@ static void say_sampled(const struct profile *p, struct str *out)
                    bytes % 1024 ? bytes : bytes / 1024, bytes % 1024 ? " bytes" : " KiB");
 }
 
+/* "512 KiB", or in bytes. */
+static void say_size(struct str *out, uint64_t bytes)
+{
+        if (bytes % (1 << 20) == 0)
+                str_format(out, "%" PRIu64 " MiB", bytes >> 20);
+        else
+                str_format(out, "%" PRIu64 "%s", bytes % 1024 ? bytes : bytes / 1024, bytes % 1024 ? " bytes" : " KiB");
+}
+
+static void say_thinned(const struct profile *p, struct str *out)
+{
+        const struct profile_totals *t = &p->totals;
+        uint32_t last = 0;
+
+        while (last + 1 < LEDGER_THINS && t->thin_ms[last + 1])
+                last++;
+        str_format(out, "from %.3f s on numbers are estimates: near --limit-ledger (", (double)t->thin_ms[0] / 1e3);
+        say_size(out, t->ledger_limit);
+        str_text(out, ") one block in ");
+        say_size(out, t->thin_bytes);
+        if (last) {
+                str_text(out, ", at the end in ");
+                say_size(out, t->thin_bytes << last);
+        }
+        str_format(out, ", was recorded for many (%" PRIu64 "%s); leaks cannot be told", t->thin_events, t->ledger_full ? ", then none" : "");
+}
+
 static void say_cut(const struct profile *p, struct str *out)
 {
         (void)p;
@@ -104,6 +131,7 @@ static void say_cut(const struct profile *p, struct str *out)
         X(MISSED, p->totals.missed_frees, say_missed)                          \
         X(PAST, p->totals.unseen_blocks, say_past)                             \
         X(SAMPLED, p->totals.sample_bytes, say_sampled)                        \
+        X(THINNED, p->totals.thin_ms[0], say_thinned)                          \
         X(CUT, p->truncated, say_cut)
 
 static uint64_t unseen_holds(const struct profile *p, enum unseen reason)

@@ -48,7 +48,7 @@ static void blocks_line(const struct profile *p, const struct profile_block *blo
         text_number(out, (int64_t)block->size);
         str_text(out, " B");
         text_plain(out, color);
-        if (p->totals.sample_bytes) {
+        if (profile_is_sampled(p)) {
                 str_text(out, ", stands for ");
                 text_number(out, (int64_t)times_of(p, block));
         }

@@ -265,8 +265,8 @@ static void judge_findings(struct judge *j, enum budget budget, uint64_t measure
                 return;
         if (budget != BUDGET_BAD_FREES)
                 v.reason = j->f->processes[j->f->process_count - 1].unknown;
-        else if (v.kept && j->recording->profile->totals.sample_bytes)
-                v.reason = "wrong releases are not known: it was recorded with --sample";
+        else if (v.kept && profile_is_sampled(j->recording->profile))
+                v.reason = "wrong releases are not known: a few blocks were recorded for many (--sample, or --limit-ledger was near)";
         v.kept = v.kept && !v.reason;
         worst = v.kept || v.reason ? NULL : break_findings(j, budget);
         if (worst) {
@@ -364,8 +364,8 @@ static void judge_expression(struct judge *j, const char *expression)
         }
         if (v.unseen && !v.measured && p->meta.depth)
                 v.reason = "it was recorded with stacks too short to tell (--depth)";
-        else if (!v.measured && !v.reason && p->totals.sample_bytes)
-                v.reason = "it was recorded with --sample, so most allocations are not known";
+        else if (!v.measured && !v.reason && profile_is_sampled(p))
+                v.reason = "a few blocks were recorded for many (--sample, or --limit-ledger was near), so most allocations are not known";
         v.kept = !v.measured && !v.reason;
         v.idle = v.kept && is_idle(j, &filter.of[FILTER_INCLUDE]);
         made = add_verdict(j, v);

@@ -148,7 +148,9 @@ void errors_write(const struct selection *sel, struct symbols *s, const struct e
         uint32_t shown = 0, more = 0;
 
         if (!p->error_count)
-                str_text(out, p->totals.sample_bytes ? "wrong releases are not known: it was recorded with --sample\n" : "no release went wrong\n");
+                str_text(out, p->totals.sample_bytes ? "wrong releases are not known: it was recorded with --sample\n"
+                                       : p->totals.thin_ms[0] ? "no release went wrong before --limit-ledger was near; later ones are not known\n"
+                                                              : "no release went wrong\n");
         for (uint32_t i = 0; i < p->error_count; i++) {
                 if (options->skip && options->skip[i])
                         continue;

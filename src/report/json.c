@@ -152,6 +152,17 @@ static void json_omitted(const struct profile_totals *t, struct str *out)
         json_field(out, ", \"", "omitted_map_bytes", t->omitted_map_bytes);
 }
 
+/* Only where the ledger came near its limit (record --limit-ledger). */
+static void json_thinned(const struct profile_totals *t, struct str *out)
+{
+        if (!t->thin_ms[0])
+                return;
+        json_field(out, ",\n  \"", "thinned_ms", t->thin_ms[0]);
+        json_field(out, ", \"", "thinned_bytes", t->thin_bytes);
+        json_field(out, ", \"", "thinned_events", t->thin_events);
+        json_field(out, ", \"", "ledger_limit", t->ledger_limit);
+}
+
 void json_total_numbers(const struct profile *p, struct str *out)
 {
         const struct profile_totals *t = &p->totals;
@@ -184,7 +195,9 @@ void json_total_numbers(const struct profile *p, struct str *out)
         }
         json_field(out, ",\n  \"", "truncated_stacks", t->truncated_stacks);
         json_field(out, ", \"", "lost_events", t->lost_events);
+        json_field(out, ", \"", "ledger_bytes", t->ledger_bytes);
         json_omitted(t, out);
+        json_thinned(t, out);
 }
 
 static struct select_row json_sums(const struct select_part *part)
@@ -223,7 +236,7 @@ static void json_sum_numbers(const struct selection *sel, struct symbols *s, str
         json_known(out, ", \"mmap_live_bytes\": ", true, mapped.live_bytes);
         json_known(out, ", \"mmap_calls\": ", known.calls, mapped.allocs);
         json_known(out, ", \"mmap_bytes\": ", known.calls, mapped.alloc_bytes);
-        str_text(out, ", \"rss_peak_bytes\": null,\n  \"truncated_stacks\": null, \"lost_events\": null");
+        str_text(out, ", \"rss_peak_bytes\": null,\n  \"truncated_stacks\": null, \"lost_events\": null, \"ledger_bytes\": null");
         select_free(&all);
 }
 

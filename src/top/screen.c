@@ -60,7 +60,7 @@ static void add_program(const struct screen_input *in, int spared, struct str *o
                 str_text(out, "  ");
                 text_name(out, c->p->meta.engine);
         }
-        if (c->p->totals.sample_bytes) /* estimates: that must be seen */
+        if (profile_is_sampled(c->p)) /* estimates: that must be seen */
                 str_text(out, "  sampled");
         add_figure(out, "heap", c->now->sum.live_bytes);
         add_figure(out, "peak", c->peak_bytes);

@@ -7,10 +7,10 @@
  *         agent connects, sends one struct wire_hello with the memfd of its ledger attached (SCM_RIGHTS), closes
  *         both descriptors and never waits for an answer.  No descriptor stays open in the program.
  *
- * SEEP_SESSION is "6:FOLLOW:FLAGS:SIGNAL:LIMIT:SNAPSHOT:OBSERVER:SAMPLE:QUARANTINE:FILL:[LENGTH:OMIT:]PATH": protocol version,
+ * SEEP_SESSION is "6:FOLLOW:FLAGS:SIGNAL:LIMIT:SNAPSHOT:OBSERVER:SAMPLE:QUARANTINE:FILL:LEDGER:[LENGTH:OMIT:]PATH": protocol version,
  * follow mode (none, exec, all), WIRE_F_ flags in the lower half of 64 bits (filters.h tells of the upper one; always 16 digits), number of the signal that asks for a snapshot (0 none),
  * --limit-heap and --snapshot-at-heap in bytes (0 none), process that observes, --sample and --quarantine in
- * bytes (0 none), --fill as 256 + the byte (0 none), all in hex; with WIRE_F_OMIT the length of an expression in hex, and that
+ * bytes (0 none), --fill as 256 + the byte (0 none), --limit-ledger in bytes (0 none), all in hex; with WIRE_F_OMIT the length of an expression in hex, and that
  * expression (match.h); path of the socket (the rest of the string), which begins with a slash.
  *
  * The agent takes SEEP_SESSION, and itself in LD_PRELOAD, out of the environment before the program sees it, and puts them into that

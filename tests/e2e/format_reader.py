@@ -28,7 +28,9 @@ TOTALS_FIELDS = """allocations frees bytes_allocated live_blocks live_bytes peak
     verify_differences verify_backtraces verify_backtrace_differences""".split()
 TOTALS_LISTS = "sizes lifetimes".split()
 TOTALS_LATE = """sample_bytes mappings_ms own_malloc forked missed_frees unseen_blocks held_back quarantine_blocks
-    quarantine_bytes quarantine_ms omitted omitted_bytes omitted_maps omitted_map_bytes""".split()
+    quarantine_bytes quarantine_ms omitted omitted_bytes omitted_maps omitted_map_bytes
+    ledger_bytes ledger_limit thin_bytes thin_events ledger_full thin_ms[0] thin_ms[1] thin_ms[2] thin_ms[3] thin_ms[4] thin_ms[5]
+    thin_ms[6] thin_ms[7]""".split()
 META_TEXTS = "program exe cwd host engine version".split()
 META_NUMBERS = """pid ppid start_realtime_ns duration_ms end exit_code exit_signal flags complete stop_reason depth
     word_bytes""".split()

@@ -99,6 +99,9 @@ static void dump_totals(const struct profile_totals *r, struct str *out)
         NUMBER(sample_bytes) NUMBER(mappings_ms) NUMBER(own_malloc) NUMBER(forked) NUMBER(missed_frees)
         NUMBER(unseen_blocks) NUMBER(held_back) NUMBER(quarantine_blocks) NUMBER(quarantine_bytes) NUMBER(quarantine_ms)
         NUMBER(omitted) NUMBER(omitted_bytes) NUMBER(omitted_maps) NUMBER(omitted_map_bytes)
+        NUMBER(ledger_bytes) NUMBER(ledger_limit) NUMBER(thin_bytes) NUMBER(thin_events) NUMBER(ledger_full)
+        NUMBER(thin_ms[0]) NUMBER(thin_ms[1]) NUMBER(thin_ms[2]) NUMBER(thin_ms[3]) NUMBER(thin_ms[4]) NUMBER(thin_ms[5])
+        NUMBER(thin_ms[6]) NUMBER(thin_ms[7])
         str_char(out, '}');
 }
 

@@ -13,16 +13,16 @@
 
 TEST(the_path_is_the_rest_of_a_session)
 {
-        is_text(ask_session_path("6:exec:0:a:0:0:7b:0:0:0:/run/seep-x/hello"), "/run/seep-x/hello");
-        is_text(ask_session_path("6:exec:0:a:0:0:7b:0:0:0:/with:colon"), "/with:colon");
-        is_text(ask_session_path("6:exec:80000:a:0:0:7b:0:0:0:b:lib/a:|^/b$:/run/x"), "/run/x");
-        is_text(ask_session_path("6:exec:80000:a:0:0:7b:0:0:0:3::/::/run/x"), "/run/x");
-        is_true(!ask_session_path("6:exec:80000:a:0:0:7b:0:0:0:b:lib/a:|^/b$"));
-        is_true(!ask_session_path("6:exec:80000:a:0:0:7b:0:0:0:b:lib:/run/x"));
+        is_text(ask_session_path("6:exec:0:a:0:0:7b:0:0:0:0:/run/seep-x/hello"), "/run/seep-x/hello");
+        is_text(ask_session_path("6:exec:0:a:0:0:7b:0:0:0:0:/with:colon"), "/with:colon");
+        is_text(ask_session_path("6:exec:80000:a:0:0:7b:0:0:0:0:b:lib/a:|^/b$:/run/x"), "/run/x");
+        is_text(ask_session_path("6:exec:80000:a:0:0:7b:0:0:0:0:3::/::/run/x"), "/run/x");
+        is_true(!ask_session_path("6:exec:80000:a:0:0:7b:0:0:0:0:b:lib/a:|^/b$"));
+        is_true(!ask_session_path("6:exec:80000:a:0:0:7b:0:0:0:0:b:lib:/run/x"));
         is_true(!ask_session_path(""));
-        is_true(!ask_session_path("6:exec:0:a:0:0:7b:0:0:0:"));
-        is_true(!ask_session_path("6:exec:0:a:0:0:7b:0:0:0"));
-        is_true(!ask_session_path("6:exec:0:a:0:0:7b:0:0:0:relative"));
+        is_true(!ask_session_path("6:exec:0:a:0:0:7b:0:0:0:0:"));
+        is_true(!ask_session_path("6:exec:0:a:0:0:7b:0:0:0:0"));
+        is_true(!ask_session_path("6:exec:0:a:0:0:7b:0:0:0:0:relative"));
         is_true(!ask_session_path("::::::"));
 }
 

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * share.h -- how much memory the ledger of a program takes, told to the program when that is limited (record --limit-ledger).
+ *
+ * Room:   outside.  Called by observe/recording.c.
+ */
+#ifndef SEEP_OBSERVE_SHARE_H
+#define SEEP_OBSERVE_SHARE_H
+
+#include <stdbool.h>
+
+#include "observe/view.h"
+
+/* Look, and tell.  CALM: nobody else has the threads of the program look at the ledger just now (observe/reclaim.h). */
+void share_tick(struct view *v, bool calm);
+
+#endif
