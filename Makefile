@@ -34,6 +34,9 @@ asan: deps-test           ## the outside code's tests under ASan and UBSan
 lint: build               ## the rules of the code: layers, imports, exports, map, sizes ...
 	@meson test -C $(BUILD) --suite lint --print-errorlogs
 
+soak: product             ## a server under load for an hour (MINUTES=), watched all the time: does anything grow?
+	@SEEP_BUILD=$(abspath $(BUILD)) $(PYTHON) tests/soak/run.py $(MINUTES)
+
 stress: product           ## tests of scale: a million mappings, 200,000 threads, ten gigabytes of heap; NAMES= for some of them
 	@SEEP_BUILD=$(abspath $(BUILD)) $(PYTHON) tests/stress/run.py $(NAMES)
 
@@ -70,4 +73,4 @@ clean:                    ## remove all build directories
 help:                     ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: all product build demo check asan lint fuzz stress bench install portable deb deps-build deps-test deps-package deps-bench clean help
+.PHONY: all product build demo check asan lint fuzz soak stress bench install portable deb deps-build deps-test deps-package deps-bench clean help
