@@ -33,6 +33,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 cfi_find(&tables_object, e->start + 1, tables_thread.work);
         }
         tables_object.index = NULL;
-        free((void *)x);
+        tables_release();
         return 0;
 }

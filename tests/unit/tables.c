@@ -167,9 +167,31 @@ int tables_file(const void *bytes, size_t count)
 
 /* ---- the rest of the agent ---- */
 
+/* What the agent never gives back. */
+static struct piece {
+        struct piece *next;
+        uint64_t data[];
+} *pieces;
+
 void *arena_private(size_t bytes)
 {
-        return calloc(1, bytes);
+        struct piece *p = calloc(1, sizeof *p + bytes);
+
+        if (!p)
+                return NULL;
+        p->next = pieces;
+        pieces = p;
+        return p->data;
+}
+
+void tables_release(void)
+{
+        while (pieces) {
+                struct piece *p = pieces;
+
+                pieces = p->next;
+                free(p);
+        }
 }
 
 bool sandbox_allows(long number, const uint64_t arguments[SANDBOX_ARGUMENTS])

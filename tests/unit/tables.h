@@ -59,6 +59,9 @@ void tables_open(const uint8_t *memory, size_t count, size_t header);
 /* A thread for rule.c and expression.c; it can read what tables_place placed and [0x1000, 0x2000), where each word is its address. */
 extern struct thread tables_thread;
 
+/* All memory that the agent's code took. */
+void tables_release(void);
+
 /* A file with these bytes, read from its start; the same descriptor each time. */
 int tables_file(const void *bytes, size_t count);
 
