@@ -88,14 +88,14 @@ struct ledger_block *shadow_make(uint64_t address, uint32_t plane)
         }
         m = middle_make(plane, (uint32_t)(address >> 34));
         if (!m) {
-                agent_stop(LEDGER_STOP_NO_MEMORY);
+                thin_end(LEDGER_STOP_NO_MEMORY);
                 return NULL;
         }
         place = &(*m)[address >> 22 & ((1u << SHADOW_MIDDLE_BITS) - 1)];
         if (!__atomic_load_n(place, __ATOMIC_ACQUIRE)) {
                 chunk = chunk_make(address, plane);
                 if (!chunk) {
-                        agent_stop(LEDGER_STOP_SHADOW_FULL);
+                        thin_end(LEDGER_STOP_SHADOW_FULL);
                         return NULL;
                 }
                 /* Whoever loses this race leaves an empty chunk behind, which no one reads anything from. */

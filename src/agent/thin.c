@@ -194,6 +194,23 @@ void thin_check(void)
         __atomic_store_n(&thin_lock, 0, __ATOMIC_RELEASE);
 }
 
+void thin_end(enum ledger_stop reason)
+{
+        uint32_t none = LEDGER_STOP_NOT;
+
+        __atomic_compare_exchange_n(&agent.head->stop_reason, &none, reason, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+        STORE(&agent.head->thin_full, 1);
+        if (__atomic_exchange_n(&thin_lock, 1, __ATOMIC_ACQUIRE))
+                return; /* whoever has it makes the step, or one is made already */
+        if (!LOAD(&agent.head->thin_count)) {
+                if (!agent.sample && !agent.ledger_limit)
+                        memset(sample_filter, SAMPLE_FILTER_FULL, sizeof sample_filter);
+                begin_step(0);
+                STORE(&agent.head->thin[0].mean, 1); /* nothing is recorded, but all of it counted */
+        }
+        __atomic_store_n(&thin_lock, 0, __ATOMIC_RELEASE);
+}
+
 void thin_forked(void)
 {
         thin_lock = 0;

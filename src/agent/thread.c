@@ -14,6 +14,7 @@
 #include "agent/journal.h"
 #include "agent/peak.h"
 #include "agent/sys.h"
+#include "agent/thin.h"
 
 #include "agent/guest.h"
 
@@ -333,7 +334,7 @@ struct ledger_counter *thread_counter_new(struct thread *t, uint32_t site)
 
         if (site / LEDGER_COUNTERS_PER_CHUNK >= LEDGER_CHUNKS_PER_SLOT ||
             !arena_commit(LEDGER_COUNTERS, (uint64_t)number * LEDGER_COUNTER_CHUNK_BYTES)) {
-                agent_stop(LEDGER_STOP_COUNTERS_FULL);
+                thin_end(LEDGER_STOP_COUNTERS_FULL);
                 return NULL;
         }
         __atomic_store_n(&t->slot->chunk[site / LEDGER_COUNTERS_PER_CHUNK], number, __ATOMIC_RELEASE);

@@ -13,6 +13,7 @@
 
 #include "agent/arena.h"
 #include "agent/sys.h"
+#include "agent/thin.h"
 
 #include "agent/guest.h"
 
@@ -101,7 +102,7 @@ static uint32_t tree_node_new(uint32_t parent, uint64_t pc_module)
 
         if (!arena_commit(LEDGER_NODES, (node + 1ull) * sizeof(struct ledger_node))) {
                 __atomic_fetch_sub(&agent.head->node_count, 1, __ATOMIC_RELAXED);
-                agent_stop(LEDGER_STOP_NODES_FULL);
+                thin_end(LEDGER_STOP_NODES_FULL);
                 return 0;
         }
         agent.nodes[node].parent = parent;
@@ -132,7 +133,7 @@ static uint32_t tree_site_new(uint32_t node, uint32_t kind)
 
         if (site >= LEDGER_SITES_MAX || !arena_commit(LEDGER_SITES, (site + 1ull) * sizeof(struct ledger_site))) {
                 __atomic_fetch_sub(&agent.head->site_count, 1, __ATOMIC_RELAXED);
-                agent_stop(LEDGER_STOP_SITES_FULL);
+                thin_end(LEDGER_STOP_SITES_FULL);
                 return 0;
         }
         agent.sites[site].kind = kind;

@@ -464,7 +464,7 @@ static void explain(const struct scanner *s, struct profile *p)
                 scan_trouble(p, why);
         } else if (s->last_trouble[0]) {
                 scan_trouble(p, s->last_trouble);
-        } else if (p->totals.thin_ms[0]) {
+        } else if (p->totals.thin_ms[0] && p->totals.ledger_limit) {
                 scan_trouble(p, "the ledger came near its limit (--limit-ledger), and blocks since then are not known one by one");
         } else if (m->stop_reason != LEDGER_STOP_NOT) {
                 scan_trouble(p, "the recording had stopped before the program ended");

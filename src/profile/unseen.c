@@ -26,7 +26,7 @@ static void say_stopped(const struct profile *p, struct str *out)
         bool stacks = reason == LEDGER_STOP_NODES_FULL || reason == LEDGER_STOP_SITES_FULL ||
                       reason == LEDGER_STOP_COUNTERS_FULL;
 
-        str_format(out, "recording stopped early: %s; the program went on unrecorded%s", stop_text(reason),
+        str_format(out, "recording of new blocks stopped early: %s; the program went on%s", stop_text(reason),
                    stacks ? " (record with --depth N for fewer)" : "");
 }
 
@@ -131,7 +131,7 @@ static void say_cut(const struct profile *p, struct str *out)
         X(MISSED, p->totals.missed_frees, say_missed)                          \
         X(PAST, p->totals.unseen_blocks, say_past)                             \
         X(SAMPLED, p->totals.sample_bytes, say_sampled)                        \
-        X(THINNED, p->totals.thin_ms[0], say_thinned)                          \
+        X(THINNED, p->totals.ledger_limit && p->totals.thin_ms[0], say_thinned) \
         X(CUT, p->truncated, say_cut)
 
 static uint64_t unseen_holds(const struct profile *p, enum unseen reason)

@@ -106,3 +106,17 @@ def test_with_sampling_from_the_start_it_goes_on_from_there(thinned, recorder):
     totals = seen.profile.json["totals"]
     assert seen.status == 0 and totals["thinned_bytes"] == 128 << 10
     check_books(seen)
+
+
+def test_a_ledger_without_room_goes_on_with_what_it_has(compiler, recorder):
+    """In little address space it holds some 8,000 stacks: later ones are counted, and what came before is followed to its end."""
+    program = compiler.build("stacks_many.c", flags=("-O1", "-g", "-fno-inline", "-fno-optimize-sibling-calls"))
+    limited = ["sh", "-c", 'ulimit -v 500000 && exec "$@"', "sh"]
+    folder = recorder.folder()
+    done = run([*limited, SEEP, "record", "-f", "-o", folder / "out.seep", "--", program, "15"], cwd=folder)
+    assert (done.status, done.stdout) == (0, b"32768 stacks\n"), done.stderr
+    report = json.loads(run([SEEP, "report", "--json", folder / "out.seep"], cwd=folder).stdout)
+    sites = [s for s in report["sites"] if report["frames"][s["stack"][0]]["function"] == "first"]
+    assert [(s["allocations"], s["live_blocks"]) for s in sites] == [(1000, 500)]
+    assert report["totals"]["lost_events"] > 0
+    assert any("recording of new blocks stopped early" in w for w in report["unseen"])
