@@ -15,7 +15,8 @@
 
 #define BLOCKS_ALWAYS_BYTES (8u << 20)
 
-/* Fill P's blocks, sorted by address, with sites translated by SITE_MAP.  P's sites and threads must be there.
+/* Fill P's blocks, packed and sorted by address, with sites translated by SITE_MAP, and what is alive of each thread.  P's sites and threads must be
+ * there.
  * ENDED: the process is gone, so that its counters say how many blocks there are.  After BLOCKS_ALWAYS_BYTES of the
  * shadow, which is all of it in most programs, the search then ends with the last of them.
  * Returns the number of entries that made no sense and were left out. */

@@ -134,33 +134,6 @@ static void read_threads(const struct collect_input *in, struct profile *p)
         free(raw);
 }
 
-static bool is_inside(const struct profile_block *b, const struct profile_block *arena)
-{
-        return arena && b->address >= arena->address && b->address - arena->address < arena->size;
-}
-
-/* Blocks of a pool are taken off the one that they lie in, as the sites do it. */
-static void add_live_to_threads(struct profile *p)
-{
-        const struct profile_block *arena = NULL;
-
-        for (uint64_t i = 0; i < p->block_count; i++) {
-                const struct profile_block *b = &p->blocks[i];
-
-                uint64_t times = profile_block_times(p, b);
-
-                p->threads[b->thread].live_blocks += times;
-                p->threads[b->thread].live_bytes += times * b->size;
-                if (p->sites[b->site].kind != LEDGER_KIND_POOL)
-                        arena = b;
-                else if (is_inside(b, arena))
-                        p->threads[arena->thread].live_bytes -= b->size;
-        }
-        for (uint32_t i = 0; i < p->thread_count; i++)
-                if ((int64_t)p->threads[i].live_bytes < 0)
-                        p->threads[i].live_bytes = 0;
-}
-
 /* ---- regions ---- */
 
 static uint32_t region_seq(const struct view *v)
@@ -498,7 +471,6 @@ static uint64_t read_things(const struct collect_input *in, const uint32_t *site
 {
         uint64_t senseless = in->no_blocks ? 0 : blocks_read(in->view, site_map, site_count, in->ended, p);
 
-        add_live_to_threads(p);
         read_regions(in->view, site_map, site_count, p);
         if (in->pid && !in->ended)
                 drop_gone_stacks(in->pid, p);

@@ -365,7 +365,9 @@ bool scan_run(const struct scan_order *o, struct profile *p, struct err *e)
 
         if (good) {
                 s.blocks = scan_blocks(&s.now, s.copied ? &s.before : NULL, s.moment_ms, &s.block_count);
+                scan_entries_free(&s.before);
                 find_roots(&s);
+                scan_entries_free(&s.now);
                 use_blocks(&s);
                 search(&s);
                 store(&s);

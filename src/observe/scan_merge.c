@@ -11,23 +11,38 @@
 
 #include "base/heap.h"
 #include "observe/collect.h"
+#include "profile/packed.h"
+
+static bool comes_before(const struct profile_block *a, const struct profile_block *b)
+{
+        return a->address < b->address || (a->address == b->address && a->size > b->size);
+}
+
+static bool is_same(const struct profile_block *a, const struct profile_block *b)
+{
+        return a->address == b->address && a->size == b->size && a->birth_ms == b->birth_ms;
+}
 
 /* By block of ONE: 1 + the same block in P; 0: it is gone. */
 static uint32_t *match_blocks(const struct profile *one, const struct profile *p)
 {
         uint32_t *map = heap_zero(one->block_count, sizeof *map);
-        uint64_t j = 0;
+        struct packed_walk w, other;
+        bool more;
 
-        for (uint64_t i = 0; i < one->block_count; i++) {
-                const struct profile_block *b = &one->blocks[i];
-
-                while (j < p->block_count &&
-                       (p->blocks[j].address < b->address || (p->blocks[j].address == b->address && p->blocks[j].size > b->size)))
-                        j++;
-                if (j < p->block_count && p->blocks[j].address == b->address && p->blocks[j].size == b->size &&
-                    p->blocks[j].birth_ms == b->birth_ms)
-                        map[i] = (uint32_t)++j;
+        packed_open(&w, one);
+        packed_open(&other, p);
+        more = packed_next(&other);
+        while (packed_next(&w)) {
+                while (more && comes_before(other.block, w.block))
+                        more = packed_next(&other);
+                if (more && is_same(other.block, w.block)) {
+                        map[w.index] = (uint32_t)other.index + 1;
+                        more = packed_next(&other);
+                }
         }
+        packed_close(&w);
+        packed_close(&other);
         return map;
 }
 
@@ -49,20 +64,30 @@ static uint32_t same_region(const struct profile *one, const struct profile *p, 
         return i && p->regions[i - 1].start == r->start ? i : 0;
 }
 
+/* The map keeps the order. */
 static void move_verdicts(const struct profile *one, const uint32_t *map, struct profile *p)
 {
-        p->verdicts = heap_zero(p->block_count, sizeof *p->verdicts);
-        p->verdict_count = p->block_count;
-        for (uint64_t i = 0; i < p->block_count; i++)
-                p->verdicts[i].leak = PROFILE_LEAK_REACHABLE;
-        for (uint64_t i = 0; i < one->verdict_count; i++) {
-                struct profile_verdict v = one->verdicts[i];
+        static const struct profile_verdict none = { .leak = PROFILE_LEAK_REACHABLE };
+        struct packer *verdicts = packer_verdicts(p);
+        struct packed_walk w;
+        uint64_t made = 0;
 
-                if (!map[i])
+        packed_open(&w, one);
+        while (packed_next(&w)) {
+                struct profile_verdict v = *w.verdict;
+
+                if (!map[w.index])
                         continue;
-                v.head = v.head ? map[v.head - 1] : 0;
-                p->verdicts[map[i] - 1] = v;
+                for (; made + 1 < map[w.index]; made++)
+                        packer_add(verdicts, &none);
+                v.head = v.head && v.head <= one->block_count ? map[v.head - 1] : 0;
+                packer_add(verdicts, &v);
+                made++;
         }
+        for (; made < p->block_count; made++)
+                packer_add(verdicts, &none);
+        packed_close(&w);
+        packer_end(verdicts, p);
 }
 
 static void move_contents(struct profile *one, const uint32_t *map, struct profile *p)

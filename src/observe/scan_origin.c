@@ -10,6 +10,7 @@
 
 #include "base/heap.h"
 #include "ledger/ledger.h"
+#include "profile/packed.h"
 
 #define DEPTH 8u   /* frames, from the allocation outwards, that a wider place has at most */
 #define BATCH 1024u
@@ -17,23 +18,32 @@
 
 /* ---- which is which ---- */
 
-/* Both lists are sorted alike; what is in one only is passed over. */
-static uint32_t *match(const struct scan_origin_input *in, const struct profile *p)
+static bool comes_before(const struct profile_block *a, const struct search_block *b)
 {
-        uint32_t *map = heap_zero(in->count, sizeof *map);
-        uint64_t j = 0;
+        return a->address < b->address || (a->address == b->address && a->size > b->size);
+}
 
+/* Both lists are sorted alike; what is in one only is passed over. */
+static void match(struct scan_origin *o, const struct scan_origin_input *in, const struct profile *p)
+{
+        struct packed_walk w;
+        bool more;
+
+        packed_open(&w, p);
+        more = packed_next(&w);
         for (uint64_t i = 0; i < in->count; i++) {
                 const struct search_block *b = &in->blocks[i];
 
-                while (j < p->block_count && (p->blocks[j].address < b->address ||
-                                              (p->blocks[j].address == b->address && p->blocks[j].size > b->size)))
-                        j++;
-                if (j < p->block_count && p->blocks[j].address == b->address && p->blocks[j].size == b->size &&
-                    p->blocks[j].birth_ms < in->moment_ms && !(b->flags & SEARCH_BLOCK_PASSAGE))
-                        map[i] = (uint32_t)++j;
+                while (more && comes_before(w.block, b))
+                        more = packed_next(&w);
+                if (more && w.block->address == b->address && w.block->size == b->size && w.block->birth_ms < in->moment_ms &&
+                    !(b->flags & SEARCH_BLOCK_PASSAGE)) {
+                        o->places[i] = w.block->site;
+                        o->block_of[i] = (uint32_t)w.index + 1;
+                        more = packed_next(&w);
+                }
         }
-        return map;
+        packed_close(&w);
 }
 
 /* ---- places ---- */
@@ -100,9 +110,9 @@ static void find_places(struct scan_origin *o, const struct profile *p)
 
 void scan_origin_find(struct scan_origin *o, const struct scan_origin_input *in, const struct profile *p)
 {
-        *o = (struct scan_origin){ .block_of = match(in, p), .places = heap_zero(in->count, sizeof *o->places) };
-        for (uint64_t i = 0; i < in->count; i++)
-                o->places[i] = o->block_of[i] ? p->blocks[o->block_of[i] - 1].site : 0;
+        *o = (struct scan_origin){ .block_of = heap_zero(in->count, sizeof *o->block_of),
+                                   .places = heap_zero(in->count, sizeof *o->places) };
+        match(o, in, p);
         find_places(o, p);
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "profile/packed.h"
 
 #define CONTENTS_MAX 65536u
 
@@ -30,39 +31,36 @@ static bool was_lost(const struct scan_result *r, const struct profile_block *b)
 }
 
 /* An allocator holds what it got for itself in its own data, which is not searched. */
-static bool is_allocators(const struct scan_result *r, const struct profile *p, uint32_t block)
+static bool is_allocators(const struct scan_result *r, const struct profile *p, const struct profile_block *b)
 {
-        uint32_t site = p->blocks[block].site;
-
-        return r->roots->allocator != PROFILE_NO_MODULE && p->nodes[p->sites[site].node].module == r->roots->allocator;
+        return r->roots->allocator != PROFILE_NO_MODULE && p->nodes[p->sites[b->site].node].module == r->roots->allocator;
 }
 
-static void judge(const struct scan_result *r, struct profile *p, uint64_t i)
+/* About the searched block I, which is B of the profile. */
+static struct profile_verdict judge(const struct scan_result *r, const struct profile *p, uint64_t i, const struct profile_block *b)
 {
         const struct search_graph *g = r->graph;
-        uint32_t block = r->block_of[i] - 1;
-        struct profile_verdict *v = &p->verdicts[block];
+        struct profile_verdict v = { .leak = g->leak[i] == PROFILE_LEAK_UNKNOWN ? PROFILE_LEAK_REACHABLE : g->leak[i] };
 
-        v->leak = g->leak[i] == PROFILE_LEAK_UNKNOWN ? PROFILE_LEAK_REACHABLE : g->leak[i];
-        if (v->leak > PROFILE_LEAK_REACHABLE && is_allocators(r, p, block))
-                v->leak = PROFILE_LEAK_REACHABLE;
-        v->vtable = g->vtables[i];
-        v->head = g->head[i] ? r->block_of[g->head[i] - 1] : 0;
+        if (v.leak > PROFILE_LEAK_REACHABLE && is_allocators(r, p, b))
+                v.leak = PROFILE_LEAK_REACHABLE;
+        v.vtable = g->vtables[i];
+        v.head = g->head[i] ? r->block_of[g->head[i] - 1] : 0;
         if (r->blocks[i].flags & SEARCH_BLOCK_IGNORED)
-                v->flags |= PROFILE_VERDICT_IGNORED;
+                v.flags |= PROFILE_VERDICT_IGNORED;
         if (g->idiom[i])
-                v->flags |= PROFILE_VERDICT_IDIOM;
-        if (r->lost && v->leak >= PROFILE_LEAK_INDIRECT && !was_lost(r, &p->blocks[block]))
-                v->flags |= PROFILE_VERDICT_NEW;
+                v.flags |= PROFILE_VERDICT_IDIOM;
+        if (r->lost && v.leak >= PROFILE_LEAK_INDIRECT && !was_lost(r, b))
+                v.flags |= PROFILE_VERDICT_NEW;
+        return v;
 }
 
-static void add_content(const struct scan_result *r, struct profile *p, uint32_t block, uint32_t *room)
+static void add_content(const struct scan_result *r, struct profile *p, const struct packed_walk *w, uint32_t *room)
 {
-        struct profile_content c = { .block = block };
-        uint64_t size = p->blocks[block].size;
+        struct profile_content c = { .block = (uint32_t)w->index };
+        uint64_t size = w->block->size;
 
-        c.bytes = (uint32_t)freeze_read(r->freeze, p->blocks[block].address, c.data,
-                                        size < PROFILE_CONTENT_BYTES ? size : PROFILE_CONTENT_BYTES);
+        c.bytes = (uint32_t)freeze_read(r->freeze, w->block->address, c.data, size < PROFILE_CONTENT_BYTES ? size : PROFILE_CONTENT_BYTES);
         if (p->content_count == *room) {
                 *room = *room ? *room * 2 : 64;
                 p->contents = heap_grow(p->contents, *room, sizeof *p->contents);
@@ -72,21 +70,26 @@ static void add_content(const struct scan_result *r, struct profile *p, uint32_t
 
 uint64_t scan_store_verdicts(const struct scan_result *r, struct profile *p)
 {
-        uint64_t definite = 0;
+        struct packer *verdicts = packer_verdicts(p);
+        uint64_t definite = 0, i = 0;
+        struct packed_walk w;
         uint32_t room = 0;
 
-        p->verdicts = heap_zero(p->block_count, sizeof *p->verdicts);
-        p->verdict_count = p->block_count;
-        for (uint64_t i = 0; i < p->block_count; i++)
-                p->verdicts[i].leak = PROFILE_LEAK_REACHABLE;
-        for (uint64_t i = 0; i < r->graph->block_count; i++)
-                if (r->block_of[i])
-                        judge(r, p, i);
-        for (uint64_t i = 0; i < p->block_count; i++) {
-                definite += p->verdicts[i].leak == PROFILE_LEAK_DEFINITE;
-                if (p->verdicts[i].leak >= PROFILE_LEAK_POSSIBLE && p->content_count < CONTENTS_MAX)
-                        add_content(r, p, (uint32_t)i, &room);
+        packed_open(&w, p);
+        while (packed_next(&w)) {
+                struct profile_verdict v = { .leak = PROFILE_LEAK_REACHABLE };
+
+                while (i < r->graph->block_count && r->block_of[i] <= w.index)
+                        i++;
+                if (i < r->graph->block_count && r->block_of[i] == w.index + 1)
+                        v = judge(r, p, i, w.block);
+                definite += v.leak == PROFILE_LEAK_DEFINITE;
+                if (v.leak >= PROFILE_LEAK_POSSIBLE && p->content_count < CONTENTS_MAX)
+                        add_content(r, p, &w, &room);
+                packer_add(verdicts, &v);
         }
+        packed_close(&w);
+        packer_end(verdicts, p);
         return definite;
 }
 

@@ -28,6 +28,7 @@
 #include "observe/scan_merge.h"
 #include "observe/shadow.h"
 #include "profile/file.h"
+#include "profile/packed.h"
 
 static void close_file(struct scanner_file *f)
 {
@@ -105,29 +106,27 @@ static const struct scan_lost *map_known(const struct scanner *s, uint64_t *coun
         return *count ? at : (const struct scan_lost *)""; /* known, and nothing */
 }
 
-static void add_words(const struct profile *p, struct scanner_words *w)
-{
-        for (uint64_t i = 0; i < p->verdict_count; i++) {
-                w->blocks[p->verdicts[i].leak]++;
-                w->bytes[p->verdicts[i].leak] += p->blocks[i].size;
-        }
-}
-
-static bool write_lost(const struct profile *p, int fd)
+/* What was found, in numbers, and the list of what is lost. */
+static bool sum_up(const struct profile *p, struct scanner_words *words, int fd)
 {
         struct scan_lost part[1024];
+        struct packed_walk w;
         size_t count = 0;
         bool good = true;
 
-        for (uint64_t i = 0; i < p->verdict_count && good; i++) {
-                if (p->verdicts[i].leak >= PROFILE_LEAK_INDIRECT)
-                        part[count++] = (struct scan_lost){ p->blocks[i].address, p->blocks[i].birth_ms };
-                if (count == sizeof part / sizeof *part || (count && i + 1 == p->verdict_count)) {
+        packed_open(&w, p);
+        while (good && packed_next(&w) && w.verdict) {
+                words->blocks[w.verdict->leak]++;
+                words->bytes[w.verdict->leak] += w.block->size;
+                if (w.verdict->leak >= PROFILE_LEAK_INDIRECT)
+                        part[count++] = (struct scan_lost){ w.block->address, w.block->birth_ms };
+                if (count == sizeof part / sizeof *part) {
                         good = io_write(fd, part, count * sizeof *part);
                         count = 0;
                 }
         }
-        return good;
+        packed_close(&w);
+        return good && io_write(fd, part, count * sizeof *part);
 }
 
 static _Noreturn void end_with(const struct work *w, const struct scanner_words *words)
@@ -196,8 +195,7 @@ static void search(struct work *w, uint32_t flags)
         snprintf(words.trouble, sizeof words.trouble, "%.1000s", e.text);
         if (!words.good)
                 tell_program(w, 0);
-        add_words(&p, &words);
-        words.good = words.good && write_lost(&p, s->lost.fd) && file_put(&p, s->image.fd, &e);
+        words.good = sum_up(&p, &words, s->lost.fd) && words.good && file_put(&p, s->image.fd, &e);
         end_with(w, &words);
 }
 
@@ -497,7 +495,7 @@ static bool merge_last(struct scanner *s, struct profile *p)
                 return true;
         }
         snprintf(path, sizeof path, "/proc/self/fd/%d", s->last.fd);
-        good = s->last.fd >= 0 && file_read(&scanned, path, &e);
+        good = s->last.fd >= 0 && file_take(&scanned, path, &e);
         if (good)
                 scan_merge(&scanned, p);
         return good;

@@ -35,6 +35,7 @@
 #include "observe/silence.h"
 #include "observe/tidings.h"
 #include "observe/visitors.h"
+#include "profile/packed.h"
 #include "wire/hello.h"
 
 #define SESSION_TICK_MS 10
@@ -257,6 +258,8 @@ static void finish(struct session *s, uint32_t index, const struct recording_end
         written = *wanted && output_write(s->o.output, &p, &r->path, true, &why);
         if (*wanted)
                 tell_writing(s, wanted, r, written, &why);
+        if (p.block_count < PACKED_LEAST)
+                packed_undo(&p);
         s->o.done(s->o.context, &p, r->path, written, r->pid == s->main_id);
         profile_free(&p);
         free(wanted);

@@ -108,7 +108,7 @@ static int by_base(const void *a, const void *b)
         return (x->index > y->index) - (x->index < y->index);
 }
 
-/* Chunks in the order of their addresses, so that blocks come out sorted unless planes overlap. */
+/* Chunks in the order of their addresses, so that blocks come out sorted unless planes overlap: then within a chunk's span. */
 static struct numbered_chunk *sorted_chunks(const struct view *v, uint32_t *count)
 {
         struct ledger_chunk *raw;
@@ -118,7 +118,7 @@ static struct numbered_chunk *sorted_chunks(const struct view *v, uint32_t *coun
         raw = view_table(v, LEDGER_CHUNKS, &total, sizeof *raw);
         chunks = heap_zero(total, sizeof *chunks);
         for (uint32_t i = 0; i < total; i++)
-                if (raw[i].ready)
+                if (raw[i].ready && raw[i].base % LEDGER_SHADOW_SPAN == 0)
                         chunks[used++] = (struct numbered_chunk){ raw[i], i };
         free(raw);
         qsort(chunks, used, sizeof *chunks, by_base);

@@ -20,7 +20,7 @@ bool file_write(const struct profile *p, const char *path, struct err *e);
 /* The same at a place that was looked up before; it stays the caller's to close. */
 bool file_write_at(const struct profile *p, struct place *to, struct err *e);
 
-/* Write P, without its event log and uncompressed, to FD: for another process that reads it at once. */
+/* Write P, without its event log and mostly uncompressed, to the empty file FD: for another process that reads it at once. */
 bool file_put(const struct profile *p, int fd, struct err *e);
 
 /* The same with what the file FROM (which may have that place) holds besides the model: an event log. */
@@ -30,6 +30,9 @@ bool file_rewrite(const struct profile *p, const char *from, struct place *to, s
  * in P->meta.warnings, meta.complete 0.  false (exit code 4) when nothing can be read; P is then empty.
  * After true every index in P points to something that is there, and no string is NULL but those of symbols. */
 bool file_read(struct profile *p, const char *path, struct err *e);
+
+/* The same of a file that a process of ours made for us with file_put(): blocks and verdicts stay packed, and are believed. */
+bool file_take(struct profile *p, const char *path, struct err *e);
 
 /* What lies where in a file; for `seep info`. */
 struct file_section {

@@ -317,6 +317,13 @@ void **format_array(struct profile *p, unsigned array)
         return (void **)((char *)p + format_tables[array].array_offset);
 }
 
+struct profile_packed *format_packed(struct profile *p, unsigned array)
+{
+        if (array == FORMAT_BLOCKS)
+                return &p->packed_blocks;
+        return array == FORMAT_VERDICTS ? &p->packed_verdicts : NULL;
+}
+
 const void *format_records(const struct profile *p, unsigned array)
 {
         return *(void *const *)((const char *)p + format_tables[array].array_offset);

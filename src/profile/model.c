@@ -38,6 +38,8 @@ void profile_free(struct profile *p)
                 format_free_texts(array, format_records(p, array), format_count(p, array));
                 free(*format_array(p, array));
         }
+        free(p->packed_blocks.sections);
+        free(p->packed_verdicts.sections);
         memset(p, 0, sizeof *p);
 }
 

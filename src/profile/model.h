@@ -363,6 +363,13 @@ struct profile_pointer {
         uint32_t reserved;
 };
 
+/* A list as it is in a file: whole sections (profile/packed.h). */
+struct profile_packed {
+        char *sections; /* NULL: it is not packed */
+        uint64_t bytes;
+        uint32_t section_count;
+};
+
 /* The event log of a recording that is about to be written: whole sections (profile/events_log.h), those at FRONT, those of a file,
  * those at TAIL.  Belongs to who made it; empty in a profile that was read. */
 struct profile_log {
@@ -404,6 +411,7 @@ struct profile {
                 error_count, symbol_count, mark_count, death_count, handle_count, jit_count, type_count, scan_count, content_count, root_count,
                 frame_count, mapping_count;
         uint64_t block_count, verdict_count, hold_count, pointer_count;
+        struct profile_packed packed_blocks, packed_verdicts; /* instead of the arrays: in what the observer makes of a ledger, never in a file that was read */
         struct profile_log log;
         bool truncated; /* the file ended early; what is here was whole */
 };

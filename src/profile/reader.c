@@ -30,6 +30,7 @@ struct reading {
         uint32_t good, bad, seen; /* sections that were read, that could not be, that were met */
         bool log;                 /* one of them was of an event log */
         bool meta, totals, end;
+        bool packing; /* blocks and verdicts stay as they are */
 };
 
 /* The next piece of an array: it must continue what is there. */
@@ -62,6 +63,24 @@ static bool read_body(struct reading *r, uint32_t type, struct cursor *c)
         return read_piece(r, type - FORMAT_FIRST_ARRAY, c);
 }
 
+/* The section S, of which C is at the count of its records, becomes part of a packed list. */
+static bool keep_packed(struct reading *r, const struct section *s, struct cursor *c)
+{
+        unsigned array = s->type - FORMAT_FIRST_ARRAY;
+        struct profile_packed *list = format_packed(r->p, array);
+        uint64_t first = cursor_varint(c), count = cursor_varint(c), have = format_count(r->p, array);
+        size_t bytes = FORMAT_SECTION_BYTES + s->stored_bytes;
+
+        if (c->bad || first != have || count > r->columns.declared[array] - have)
+                return false;
+        list->sections = heap_grow(list->sections, list->bytes + bytes, 1);
+        memcpy(list->sections + list->bytes, r->walk.data + s->offset, bytes);
+        list->bytes += bytes;
+        list->section_count++;
+        format_set_count(r->p, array, have + count);
+        return true;
+}
+
 static bool read_section(struct reading *r, const struct section *s)
 {
         const uint8_t *raw;
@@ -75,6 +94,8 @@ static bool read_section(struct reading *r, const struct section *s)
                 return false;
         r->raw_total += s->raw_bytes;
         c = (struct cursor){ raw, raw + s->raw_bytes, false };
+        if (r->packing && (s->type == FORMAT_BLOCKS + FORMAT_FIRST_ARRAY || s->type == FORMAT_VERDICTS + FORMAT_FIRST_ARRAY))
+                return keep_packed(r, s, &c);
         return read_body(r, s->type, &c);
 }
 
@@ -146,7 +167,7 @@ static void free_reading(struct reading *r)
 /* WALK begins at the start of the file. */
 static bool read_file(struct profile *p, struct section_walk walk, const char *name, struct err *e)
 {
-        struct reading r = { .p = p, .walk = walk };
+        struct reading r = { .p = p, .walk = walk, .packing = walk.kept };
         struct str text = { 0 };
 
         memset(p, 0, sizeof *p);
@@ -179,7 +200,7 @@ bool image_read(struct profile *p, const void *data, size_t size, const char *na
         return read_file(p, (struct section_walk){ .data = data, .size = size }, name, e);
 }
 
-bool file_read(struct profile *p, const char *path, struct err *e)
+static bool read_mapped(struct profile *p, const char *path, bool kept, struct err *e)
 {
         struct mapped m;
         bool good;
@@ -187,9 +208,19 @@ bool file_read(struct profile *p, const char *path, struct err *e)
         memset(p, 0, sizeof *p);
         if (!mapped_open(&m, path, e))
                 return false;
-        good = read_file(p, (struct section_walk){ .data = m.data, .size = m.size, .mapped = true }, path, e);
+        good = read_file(p, (struct section_walk){ .data = m.data, .size = m.size, .mapped = true, .kept = kept }, path, e);
         mapped_close(&m);
         return good;
+}
+
+bool file_read(struct profile *p, const char *path, struct err *e)
+{
+        return read_mapped(p, path, false, e);
+}
+
+bool file_take(struct profile *p, const char *path, struct err *e)
+{
+        return read_mapped(p, path, true, e);
 }
 
 static void add_section(struct file_layout *l, const struct section *s, bool good)

@@ -210,7 +210,7 @@ static void settle_order(void *records, uint64_t count, size_t size, int (*compa
 
 static void settle_orders(struct profile *p)
 {
-        settle_order(p->blocks, p->block_count, sizeof *p->blocks, compare_blocks);
+        settle_order(p->blocks, p->blocks ? p->block_count : 0, sizeof *p->blocks, compare_blocks);
         settle_order(p->symbols, p->symbol_count, sizeof *p->symbols, compare_symbols);
         settle_order(p->marks, p->mark_count, sizeof *p->marks, compare_marks);
         settle_order(p->deaths, p->death_count, sizeof *p->deaths, profile_compare_deaths);

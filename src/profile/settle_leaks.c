@@ -20,6 +20,10 @@ static void drop(struct profile *p, unsigned array)
         free(*format_array(p, array));
         *format_array(p, array) = NULL;
         format_set_count(p, array, 0);
+        if (format_packed(p, array)) {
+                free(format_packed(p, array)->sections);
+                *format_packed(p, array) = (struct profile_packed){ 0 };
+        }
 }
 
 static void drop_graph(struct profile *p)
@@ -45,7 +49,7 @@ static void drop_verdicts(struct profile *p)
 
 static bool blocks_are_sorted(const struct profile *p)
 {
-        for (uint64_t i = 1; i < p->block_count; i++)
+        for (uint64_t i = 1; p->blocks && i < p->block_count; i++)
                 if (p->blocks[i - 1].address > p->blocks[i].address)
                         return false;
         return true;
@@ -53,6 +57,8 @@ static bool blocks_are_sorted(const struct profile *p)
 
 static void settle_verdicts(struct profile *p)
 {
+        if (p->packed_verdicts.sections)
+                return; /* our own */
         for (uint64_t i = 0; i < p->verdict_count; i++)
                 if (p->verdicts[i].leak >= PROFILE_LEAK_COUNT)
                         p->verdicts[i].leak = PROFILE_LEAK_UNKNOWN;

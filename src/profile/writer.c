@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zstd.h>
 
 #include "base/io.h"
@@ -37,8 +38,24 @@ struct writing {
         uint32_t section_count;
         const struct profile_log *log; /* NULL: leave it out */
         size_t end; /* where in OUT the END section is; the log goes before it */
+        int fd;           /* where OUT goes as it is made; -1: it stays */
+        uint64_t passed_on; /* bytes that are there already */
         struct err *e;
 };
+
+#define WRITER_STEP (1u << 20)
+
+/* What is in OUT need not stay in memory. */
+static bool pass_on(struct writing *w, size_t least)
+{
+        if (w->fd < 0 || w->out->length < least)
+                return true;
+        if (!io_write(w->fd, w->out->data, w->out->length))
+                return err_sys(w->e, ERR_EXIT_FINDINGS, "cannot pass a recording on");
+        w->passed_on += w->out->length;
+        str_clear(w->out);
+        return true;
+}
 
 /* Append the body to the file, compressed if that makes it smaller. */
 static bool add_section(struct writing *w, uint32_t type)
@@ -64,6 +81,19 @@ static bool add_section(struct writing *w, uint32_t type)
         str_end(w->out, stored + head.stored_bytes);
         w->section_count++;
         str_clear(&w->body);
+        return pass_on(w, WRITER_STEP);
+}
+
+/* Sections that are made already. */
+static bool add_packed(struct writing *w, const struct profile_packed *list)
+{
+        for (uint64_t at = 0, bytes; at < list->bytes; at += bytes) {
+                bytes = w->fd < 0 || list->bytes - at < WRITER_STEP ? list->bytes - at : WRITER_STEP;
+                str_bytes(w->out, list->sections + at, bytes);
+                if (!pass_on(w, WRITER_STEP))
+                        return false;
+        }
+        w->section_count += list->section_count;
         return true;
 }
 
@@ -80,8 +110,11 @@ static bool put_piece(struct writing *w, unsigned array, uint64_t first, uint64_
 static bool add_array(struct writing *w, unsigned array)
 {
         const struct format_table *t = &format_tables[array];
+        const struct profile_packed *packed = format_packed((struct profile *)(uintptr_t)w->p, array);
         uint64_t total = format_count(w->p, array), first = 0, count;
 
+        if (packed && packed->sections)
+                return add_packed(w, packed);
         for (; first < total; first += count) {
                 count = total - first < t->piece ? total - first : t->piece;
                 for (;; count /= 2) { /* only very long strings make a piece too large */
@@ -105,17 +138,21 @@ static uint64_t log_bytes(const struct profile_log *l)
         return l ? l->front_bytes + l->bytes + l->tail_bytes : 0;
 }
 
-static void set_header(struct writing *w)
+static bool set_header(struct writing *w)
 {
         struct format_header h = { .magic = FORMAT_MAGIC, .version = FORMAT_VERSION,
                                    .header_bytes = FORMAT_HEADER_BYTES, .section_count = w->section_count,
-                                   .file_bytes = w->out->length + log_bytes(w->log) };
+                                   .file_bytes = w->passed_on + w->out->length + log_bytes(w->log) };
 
         for (unsigned array = 0; array < FORMAT_ARRAY_COUNT; array++)
                 *format_header_count(&h, array) = w->columns.declared[array];
         h.crc = format_crc(&h, offsetof(struct format_header, crc));
         h.back_crc = format_crc(h.back_count, offsetof(struct format_header, back_crc) - FORMAT_HEADER_LEAST);
-        memcpy(w->out->data, &h, sizeof h);
+        if (!w->passed_on) {
+                memcpy(w->out->data, &h, sizeof h);
+                return true;
+        }
+        return pwrite(w->fd, &h, sizeof h, 0) == (ssize_t)sizeof h || err_sys(w->e, ERR_EXIT_FINDINGS, "cannot pass a recording on");
 }
 
 static bool add_all(struct writing *w)
@@ -137,8 +174,7 @@ static bool add_all(struct writing *w)
         str_varint(&w->body, w->section_count);
         if (!add_section(w, FORMAT_END))
                 return false;
-        set_header(w);
-        return true;
+        return set_header(w) && pass_on(w, 1);
 }
 
 /* One for all files of this process: it takes as long to make as a small file does to compress. */
@@ -167,7 +203,7 @@ static bool write_all(struct writing *w)
 
 bool image_write(const struct profile *p, enum image_packing packing, struct str *out, struct err *e)
 {
-        struct writing w = { .p = p, .packing = packing, .out = out, .e = e };
+        struct writing w = { .p = p, .packing = packing, .out = out, .fd = -1, .e = e };
 
         return write_all(&w);
 }
@@ -175,8 +211,8 @@ bool image_write(const struct profile *p, enum image_packing packing, struct str
 bool file_put(const struct profile *p, int fd, struct err *e)
 {
         struct str out = { 0 };
-        bool good = image_write(p, IMAGE_PLAIN, &out, e) &&
-                    (io_write(fd, out.data, out.length) || err_sys(e, ERR_EXIT_FINDINGS, "cannot pass a recording on"));
+        struct writing w = { .p = p, .packing = IMAGE_PLAIN, .out = &out, .fd = fd, .e = e };
+        bool good = write_all(&w);
 
         str_free(&out);
         return good;
@@ -185,7 +221,7 @@ bool file_put(const struct profile *p, int fd, struct err *e)
 bool file_write_at(const struct profile *p, struct place *to, struct err *e)
 {
         struct str out = { 0 };
-        struct writing w = { .p = p, .packing = IMAGE_PACKED, .out = &out, .log = &p->log, .e = e };
+        struct writing w = { .p = p, .packing = IMAGE_PACKED, .out = &out, .log = &p->log, .fd = -1, .e = e };
         bool good = write_all(&w);
         const struct store_part parts[] = {
                 { .bytes = str_get(&out), .count = w.end },

@@ -12,6 +12,7 @@
 
 #include "base/heap.h"
 #include "base/signals.h"
+#include "profile/packed.h"
 #include "report/errors.h"
 #include "report/text.h"
 #include "symbol/variable.h"
@@ -28,6 +29,7 @@ struct sorting {
         struct suppress_rule **rules;
         uint8_t *judged;
         uint32_t *rows, *hidden; /* places in l->rows and l->hidden */
+        uint32_t *lost_site;     /* by block: the site of a definitely lost one that others may hang on; else 0 */
 };
 
 bool leaks_key_named(const char *word, enum leaks_key *key)
@@ -58,10 +60,10 @@ static bool is_lost(uint32_t leak)
         return leak > PROFILE_LEAK_REACHABLE;
 }
 
-static bool is_asked_for(const struct sorting *o, uint64_t index)
+static bool is_asked_for(const struct sorting *o, const struct packed_walk *w)
 {
-        const struct profile_block *block = &o->p->blocks[index];
-        const struct profile_verdict *verdict = &o->p->verdicts[index];
+        const struct profile_block *block = w->block;
+        const struct profile_verdict *verdict = w->verdict;
 
         if (block->site >= o->p->site_count || !o->stacks[o->l->sel->leaders[block->site]] || verdict->leak >= PROFILE_LEAK_COUNT)
                 return false;
@@ -84,39 +86,51 @@ static struct suppress_rule *rule_of(struct sorting *o, uint32_t site, uint32_t 
         return o->rules[at];
 }
 
-/* The block that INDEX hangs on; block_count: on none that is known. */
-static uint64_t head_of(const struct profile *p, uint64_t index)
+/* The block that the one of VERDICT hangs on; block_count: on none that is known. */
+static uint64_t head_of(const struct profile *p, const uint32_t *lost_site, const struct profile_verdict *verdict)
 {
-        const struct profile_verdict *verdict = &p->verdicts[index];
-
         if (verdict->leak != PROFILE_LEAK_INDIRECT || !verdict->head || verdict->head > p->block_count)
                 return p->block_count;
-        return p->verdicts[verdict->head - 1].leak == PROFILE_LEAK_DEFINITE ? verdict->head - 1 : p->block_count;
+        return lost_site[verdict->head - 1] ? verdict->head - 1 : p->block_count;
 }
 
-static struct suppress_rule *rule_of_block(struct sorting *o, uint64_t index)
+/* By block: the site of a definitely lost one, UINT32_MAX where it has none; else 0. */
+static uint32_t *find_lost_sites(const struct profile *p)
+{
+        uint32_t *sites = heap_zero(p->block_count, sizeof *sites);
+        struct packed_walk w;
+
+        packed_open(&w, p);
+        while (packed_next(&w))
+                if (w.verdict->leak == PROFILE_LEAK_DEFINITE)
+                        sites[w.index] = w.block->site ? w.block->site : UINT32_MAX;
+        packed_close(&w);
+        return sites;
+}
+
+static struct suppress_rule *rule_of_block(struct sorting *o, const struct packed_walk *w)
 {
         const struct profile *p = o->p;
-        uint64_t head = head_of(p, index);
+        uint64_t head = head_of(p, o->lost_site, w->verdict);
         struct suppress_rule *rule = NULL;
 
-        if (head < p->block_count && p->blocks[head].site < p->site_count)
-                rule = rule_of(o, p->blocks[head].site, PROFILE_LEAK_DEFINITE);
-        return rule ? rule : rule_of(o, p->blocks[index].site, p->verdicts[index].leak);
+        if (head < p->block_count && o->lost_site[head] < p->site_count)
+                rule = rule_of(o, o->lost_site[head], PROFILE_LEAK_DEFINITE);
+        return rule ? rule : rule_of(o, w->block->site, w->verdict->leak);
 }
 
 /* ---- rows ---- */
 
 #define LEAKS_MIXED UINT64_MAX
 
-static void row_add(struct leaks_row *row, const struct profile *p, uint64_t index)
+static void row_add(struct leaks_row *row, const struct packed_walk *w)
 {
-        const struct profile_block *block = &p->blocks[index];
-        uint64_t vtable = p->verdicts[index].vtable;
+        const struct profile_block *block = w->block;
+        uint64_t vtable = w->verdict->vtable;
 
         if (!row->own.blocks || block->birth_ms < row->birth_ms) {
                 row->birth_ms = block->birth_ms;
-                row->block = (uint32_t)index;
+                row->block = (uint32_t)w->index;
         }
         if (!row->own.blocks)
                 row->vtable = vtable;
@@ -140,74 +154,85 @@ static struct leaks_row *row_at(struct sorting *o, struct leaks_row **rows, uint
         return &(*rows)[*place - 1];
 }
 
-static void hide(struct sorting *o, uint64_t index, struct suppress_rule *rule)
+static void hide(struct sorting *o, const struct packed_walk *w, struct suppress_rule *rule)
 {
         struct leaks *l = o->l;
-        uint32_t leak = o->p->verdicts[index].leak;
-        struct leaks_row *row = row_at(o, &l->hidden, &l->hidden_count, o->hidden, o->p->blocks[index].site, leak);
+        uint32_t leak = w->verdict->leak;
+        struct leaks_row *row = row_at(o, &l->hidden, &l->hidden_count, o->hidden, w->block->site, leak);
 
-        row_add(row, o->p, index);
+        row_add(row, w);
         row->rule = row->rule ? row->rule : rule;
         rule->blocks++;
-        rule->bytes += o->p->blocks[index].size;
-        l->silent[index] = 1;
+        rule->bytes += w->block->size;
+        l->silent[w->index] = 1;
         if (is_lost(leak)) {
                 l->suppressed.blocks++;
-                l->suppressed.bytes += o->p->blocks[index].size;
+                l->suppressed.bytes += w->block->size;
         }
 }
 
-static void count_block(struct sorting *o, uint64_t index)
+static void count_block(struct sorting *o, const struct packed_walk *w)
 {
         struct leaks *l = o->l;
-        const struct profile_block *block = &o->p->blocks[index];
-        uint32_t leak = o->p->verdicts[index].leak, leader = l->sel->leaders[block->site];
+        const struct profile_block *block = w->block;
+        uint32_t leak = w->verdict->leak, leader = l->sel->leaders[block->site];
         struct leaks_sum *of_site = &l->by_site[cell(leader, leak)];
 
         l->sums[leak].blocks++;
         l->sums[leak].bytes += block->size;
         of_site->blocks++;
         of_site->bytes += block->size;
-        if (leak == PROFILE_LEAK_REACHABLE && (o->p->verdicts[index].flags & PROFILE_VERDICT_IDIOM)) {
+        if (leak == PROFILE_LEAK_REACHABLE && (w->verdict->flags & PROFILE_VERDICT_IDIOM)) {
                 l->idiom.blocks++;
                 l->idiom.bytes += block->size;
         }
-        if (!l->silent[index] && (is_lost(leak) || (leak == PROFILE_LEAK_REACHABLE && o->r->reachable)))
-                row_add(row_at(o, &l->rows, &l->count, o->rows, leader, leak), o->p, index);
+        if (!l->silent[w->index] && (is_lost(leak) || (leak == PROFILE_LEAK_REACHABLE && o->r->reachable)))
+                row_add(row_at(o, &l->rows, &l->count, o->rows, leader, leak), w);
 }
 
-static void count_blocks(struct sorting *o)
+/* Returns whether some hang on others. */
+static bool count_blocks(struct sorting *o)
 {
-        for (uint64_t i = 0; i < o->p->block_count; i++) {
+        struct packed_walk w;
+        bool hanging = false;
+
+        packed_open(&w, o->p);
+        while (packed_next(&w)) {
                 struct suppress_rule *rule;
 
-                if (!is_asked_for(o, i)) {
-                        o->l->silent[i] = 1;
+                hanging |= w.verdict->leak == PROFILE_LEAK_INDIRECT;
+                if (!is_asked_for(o, &w)) {
+                        o->l->silent[w.index] = 1;
                         continue;
                 }
-                rule = rule_of_block(o, i);
+                rule = rule_of_block(o, &w);
                 if (rule)
-                        hide(o, i, rule);
-                if (!rule || !is_lost(o->p->verdicts[i].leak))
-                        count_block(o, i);
+                        hide(o, &w, rule);
+                if (!rule || !is_lost(w.verdict->leak))
+                        count_block(o, &w);
         }
+        packed_close(&w);
+        return hanging;
 }
 
 /* What hangs on heads that are reported. */
 static void count_hanging(struct sorting *o)
 {
         const struct profile *p = o->p;
+        struct packed_walk w;
 
-        for (uint64_t i = 0; i < p->block_count; i++) {
-                uint64_t head = head_of(p, i);
+        packed_open(&w, p);
+        while (packed_next(&w)) {
+                uint64_t head = head_of(p, o->lost_site, w.verdict);
                 struct leaks_row *row;
 
-                if (o->l->silent[i] || head == p->block_count || o->l->silent[head])
+                if (o->l->silent[w.index] || head == p->block_count || o->l->silent[head])
                         continue;
-                row = &o->l->rows[o->rows[cell(o->l->sel->leaders[p->blocks[head].site], PROFILE_LEAK_DEFINITE)] - 1];
+                row = &o->l->rows[o->rows[cell(o->l->sel->leaders[o->lost_site[head]], PROFILE_LEAK_DEFINITE)] - 1];
                 row->hanging.blocks++;
-                row->hanging.bytes += p->blocks[i].size;
+                row->hanging.bytes += w.block->size;
         }
+        packed_close(&w);
 }
 
 /* ---- order ---- */
@@ -311,8 +336,9 @@ static void sort_blocks(struct sorting *o)
         o->hidden = heap_zero(cells, sizeof *o->hidden);
         o->l->by_site = heap_zero(cells, sizeof *o->l->by_site);
         o->l->silent = heap_zero(o->p->block_count, 1);
-        count_blocks(o);
-        count_hanging(o);
+        o->lost_site = find_lost_sites(o->p);
+        if (count_blocks(o))
+                count_hanging(o);
         finish_rows(o->l->rows, o->l->count, o->r->key, growth);
         finish_rows(o->l->hidden, o->l->hidden_count, o->r->key, growth);
         free(o->stacks);
@@ -320,6 +346,7 @@ static void sort_blocks(struct sorting *o)
         free(o->judged);
         free(o->rows);
         free(o->hidden);
+        free(o->lost_site);
         free(growth);
 }
 
@@ -348,15 +375,20 @@ struct leaks_sum *leaks_hanging(const struct leaks *l)
 {
         const struct profile *p = l->sel->profile;
         struct leaks_sum *sums = heap_zero(p->block_count, sizeof *sums);
+        uint32_t *lost_site = find_lost_sites(p);
+        struct packed_walk w;
 
-        for (uint64_t i = 0; i < p->block_count; i++) {
-                uint64_t head = l->silent[i] ? p->block_count : head_of(p, i);
+        packed_open(&w, p);
+        while (packed_next(&w)) {
+                uint64_t head = l->silent[w.index] ? p->block_count : head_of(p, lost_site, w.verdict);
 
                 if (head == p->block_count)
                         continue;
                 sums[head].blocks++;
-                sums[head].bytes += p->blocks[i].size;
+                sums[head].bytes += w.block->size;
         }
+        packed_close(&w);
+        free(lost_site);
         return sums;
 }
 

@@ -66,6 +66,7 @@ struct content {
         uint64_t blocks, bytes, taken;
         uint64_t whole; /* pages between blocks */
         uint64_t unrecorded; /* bytes that blocks take which are in no list */
+        uint64_t end;   /* of the last block */
         bool chunks; /* each block begins where one with a mapping of its own does */
 };
 
@@ -76,31 +77,47 @@ static uint64_t whole_pages(uint64_t from, uint64_t to)
         return to > from ? to - from : 0;
 }
 
-static struct content look_into(struct residence *r, const struct profile_mapping *m,
-                                uint32_t keeper)
+/* One more block, which KEEPER keeps.  C->end: where the one before ends. */
+static void add_block(struct content *c, uint32_t keeper, const struct profile_block *b, uint64_t times)
 {
-        const struct profile *p = r->p;
-        struct content c = { .chunks = true };
-        uint64_t end = m->start;
+        uint64_t taken = taken_by(keeper, b->size);
 
-        while (r->block < p->block_count && p->blocks[r->block].address < m->start)
-                r->block++;
-        for (; r->block < p->block_count && p->blocks[r->block].address < m->end; r->block++) {
-                const struct profile_block *b = &p->blocks[r->block];
-                uint64_t times = profile_block_times(p, b), taken = taken_by(keeper, b->size);
+        c->blocks += times;
+        c->bytes += times * b->size;
+        c->taken += times * taken;
+        c->chunks &= b->address % RESIDENCE_PAGE == 16;
+        c->whole += whole_pages(c->end, b->address < 16 ? 0 : b->address - 16);
+        if (b->address + taken > c->end)
+                c->end = b->address + taken;
+}
 
-                c.blocks += times;
-                c.bytes += times * b->size;
-                c.taken += times * taken;
-                c.chunks &= b->address % RESIDENCE_PAGE == 16;
-                c.whole += whole_pages(end, b->address < 16 ? 0 : b->address - 16);
-                if (b->address + taken > end)
-                        end = b->address + taken;
-        }
-        c.whole += whole_pages(end, m->end);
+static void end_content(struct content *c, uint32_t keeper, const struct profile_mapping *m)
+{
+        c->whole += whole_pages(c->end, m->end);
         if (m->unrecorded_blocks)
-                c.unrecorded = m->unrecorded_blocks *
-                               taken_by(keeper, m->unrecorded_bytes / m->unrecorded_blocks);
+                c->unrecorded = m->unrecorded_blocks *
+                                taken_by(keeper, m->unrecorded_bytes / m->unrecorded_blocks);
+}
+
+/* What is in M; when malloc keeps it and all of its blocks are such, as what has mappings of its own. */
+static struct content look_into(struct residence *r, const struct profile_mapping *m,
+                                uint32_t *keeper)
+{
+        struct content c = { .chunks = true, .end = m->start }, apart = c;
+
+        for (; r->more && r->walk.block->address < m->end; r->more = packed_next(&r->walk)) {
+                const struct profile_block *b = r->walk.block;
+                uint64_t times = profile_block_times(r->p, b);
+
+                add_block(&c, *keeper, b, times);
+                if (c.chunks)
+                        add_block(&apart, PROFILE_KEEPER_CHUNK, b, times);
+        }
+        if (*keeper == PROFILE_KEEPER_MALLOC && c.blocks && c.chunks) {
+                *keeper = PROFILE_KEEPER_CHUNK;
+                c = apart;
+        }
+        end_content(&c, *keeper, m);
         return c;
 }
 
@@ -172,7 +189,7 @@ static uint32_t keeper_of(const struct residence *r, uint32_t i,
 {
         const struct profile_mapping *m = &r->p->mappings[i];
         uint32_t keeper = PROFILE_MAPPING_KEEPER(m->flags);
-        bool has = r->block < r->p->block_count && r->p->blocks[r->block].address < m->end;
+        bool has = r->more && r->walk.block->address < m->end;
 
         if (region && region->stack)
                 region = NULL;
@@ -290,12 +307,15 @@ void residence_start(struct residence *r, const struct profile *p)
                 memcpy(r->regions, p->regions, p->region_count * sizeof *r->regions);
                 qsort(r->regions, p->region_count, sizeof *r->regions, compare_regions);
         }
+        packed_open(&r->walk, p);
+        r->more = packed_next(&r->walk);
         find_serving(r);
         find_unknown(r);
 }
 
 void residence_end(struct residence *r)
 {
+        packed_close(&r->walk);
         free(r->regions);
         *r = (struct residence){ 0 };
 }
@@ -326,26 +346,19 @@ bool residence_next(struct residence *r, struct residence_part *out,
         const struct profile *p = r->p;
         const struct profile_mapping *m;
         struct content c;
-        uint64_t block;
 
         if (r->mapping >= p->mapping_count)
                 return false;
         m = &p->mappings[r->mapping];
         *region = region_in(r, m);
-        while (r->block < p->block_count && p->blocks[r->block].address < m->start)
-                r->block++;
+        while (r->more && r->walk.block->address < m->start)
+                r->more = packed_next(&r->walk);
         *out = (struct residence_part){ .keeper = keeper_of(r, r->mapping++, *region),
                                         .mappings = 1,
                                         .guessed = r->guessed,
                                         .bytes = m->end - m->start,
                                         .rss_bytes = m->rss_bytes };
-        block = r->block;
-        c = look_into(r, m, out->keeper);
-        if (out->keeper == PROFILE_KEEPER_MALLOC && c.blocks && c.chunks) {
-                out->keeper = PROFILE_KEEPER_CHUNK;
-                r->block = block;
-                c = look_into(r, m, out->keeper);
-        }
+        c = look_into(r, m, &out->keeper);
         if (out->keeper && r->guessed)
                 share_out(r, out, &c);
         divide(out, &c);

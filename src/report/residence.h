@@ -15,6 +15,7 @@
 
 #include "base/str.h"
 #include "profile/model.h"
+#include "profile/packed.h"
 
 /* Of one mapping, or of all that one allocator keeps in one way. */
 struct residence_part {
@@ -37,7 +38,8 @@ struct residence {
         const struct profile *p;
         struct profile_region *regions; /* sorted */
         uint32_t region, mapping;
-        uint64_t block;
+        struct packed_walk walk;
+        bool more; /* there is a block that was not walked over */
         uint32_t other; /* keeper of an allocator other than the C library's; NONE: that serves */
         uint64_t serves_from, serves_to; /* the code of malloc */
         bool guessed; /* P has no list of the blocks at that moment ... */

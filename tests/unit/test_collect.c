@@ -11,6 +11,7 @@
 #include "observe/blocks.h"
 #include "observe/collect.h"
 #include "profile/model.h"
+#include "profile/packed.h"
 #include "specimen.h"
 #include "tap.h"
 
@@ -20,6 +21,7 @@ static void collect_depth(const struct specimen *f, uint32_t depth, struct profi
         struct collect_input in = { .view = &v, .depth = depth, .ended = true };
 
         collect(&in, p);
+        packed_undo(p);
         view_close(&v);
 }
 
@@ -30,6 +32,7 @@ static void collect_running(const struct specimen *f, uint32_t pid, struct profi
         struct collect_input in = { .view = &v, .pid = pid };
 
         collect(&in, p);
+        packed_undo(p);
         view_close(&v);
 }
 
@@ -419,6 +422,7 @@ TEST(a_name_seen_by_the_kernel_wins_over_the_ledgers)
         v = specimen_view(&f);
         in.view = &v;
         collect(&in, &p);
+        packed_undo(&p);
         is_text(p.threads[1].name, "worker-15-chars");
         is_text(p.threads[2].name, "prog");
         profile_free(&p);

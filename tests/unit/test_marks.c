@@ -8,6 +8,7 @@
 #include "observe/collect.h"
 #include "observe/marks.h"
 #include "profile/model.h"
+#include "profile/packed.h"
 #include "specimen.h"
 #include "tap.h"
 #include "wire/hello.h"
@@ -18,6 +19,7 @@ static void collect_all(const struct specimen *f, struct profile *p)
         struct collect_input in = { .view = &v, .ended = true };
 
         collect(&in, p);
+        packed_undo(p);
         view_close(&v);
 }
 

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * packed.c -- blocks and verdicts as they are in a file.
+ *
+ * Room:   outside.
+ */
+#include "profile/packed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "profile/parts.h"
+#include "profile/section.h"
+
+static void declare(struct columns_state *s, const struct profile *p)
+{
+        for (unsigned array = 0; array < FORMAT_ARRAY_COUNT; array++)
+                s->declared[array] = format_count(p, array);
+}
+
+/* ---- making ---- */
+
+struct packer {
+        unsigned array;
+        struct profile window; /* the records of the next section */
+        struct columns_state columns;
+        struct str body, out;
+        uint64_t first, count; /* records in OUT, and in the window */
+        uint32_t section_count;
+        bool failed;
+};
+
+static struct packer *packer_new(const struct profile *p, unsigned array)
+{
+        struct packer *k = heap_zero(1, sizeof *k);
+
+        k->array = array;
+        *format_array(&k->window, array) = heap_grow(NULL, FORMAT_PIECE, format_tables[array].record_bytes);
+        declare(&k->columns, p);
+        return k;
+}
+
+struct packer *packer_blocks(const struct profile *p)
+{
+        return packer_new(p, FORMAT_BLOCKS);
+}
+
+struct packer *packer_verdicts(const struct profile *p)
+{
+        return packer_new(p, FORMAT_VERDICTS);
+}
+
+static void packer_flush(struct packer *k)
+{
+        struct err e;
+
+        str_clear(&k->body);
+        str_varint(&k->body, k->first);
+        str_varint(&k->body, k->count);
+        k->failed |= !columns_put(&k->columns, &k->window, k->array, 0, k->count, &k->body, &e);
+        section_put(&k->out, k->array + FORMAT_FIRST_ARRAY, &k->body, true);
+        k->section_count++;
+        k->first += k->count;
+        k->count = 0;
+}
+
+void packer_add(struct packer *k, const void *record)
+{
+        uint32_t bytes = format_tables[k->array].record_bytes;
+
+        memcpy((char *)*format_array(&k->window, k->array) + k->count * bytes, record, bytes);
+        if (++k->count == FORMAT_PIECE)
+                packer_flush(k);
+}
+
+bool packer_end(struct packer *k, struct profile *p)
+{
+        struct profile_packed *to = format_packed(p, k->array);
+        bool good;
+
+        if (k->count)
+                packer_flush(k);
+        good = !k->failed;
+        if (good) {
+                *to = (struct profile_packed){ k->out.data, k->out.length, k->section_count };
+                format_set_count(p, k->array, k->first);
+        } else {
+                str_free(&k->out);
+        }
+        profile_free(&k->window);
+        columns_state_free(&k->columns);
+        str_free(&k->body);
+        free(k);
+        return good;
+}
+
+/* ---- reading ---- */
+
+struct packed_reader {
+        unsigned array;
+        struct profile window;
+        struct columns_state columns;
+        struct section_walk sections;
+        struct str buffer;
+        uint64_t first, count; /* of the records in the window */
+};
+
+static struct packed_reader *reader_new(const struct profile *p, unsigned array)
+{
+        const struct profile_packed *list = format_packed((struct profile *)(uintptr_t)p, array);
+        struct packed_reader *r;
+
+        if (!list->sections)
+                return NULL;
+        r = heap_zero(1, sizeof *r);
+        r->array = array;
+        r->sections = (struct section_walk){ .data = (const uint8_t *)list->sections, .size = list->bytes };
+        declare(&r->columns, p);
+        return r;
+}
+
+static void reader_free(struct packed_reader *r)
+{
+        if (!r)
+                return;
+        profile_free(&r->window);
+        columns_state_free(&r->columns);
+        str_free(&r->buffer);
+        free(r);
+}
+
+/* The next section into the window. */
+static bool reader_load(struct packed_reader *r)
+{
+        const uint8_t *raw;
+        struct section s;
+        struct cursor c;
+        uint64_t first;
+
+        format_set_count(&r->window, r->array, 0);
+        if (!section_next(&r->sections, &s) || !s.whole || !section_unpack(&s, &r->buffer, &raw))
+                return false;
+        c = (struct cursor){ raw, raw + s.raw_bytes, false };
+        first = cursor_varint(&c);
+        r->count = cursor_varint(&c);
+        if (c.bad || first != r->first || !columns_get(&r->columns, &r->window, r->array, r->count, &c))
+                return false;
+        return true;
+}
+
+/* Record INDEX, which is in the window or the first behind it. */
+static const void *reader_at(struct packed_reader *r, uint64_t index)
+{
+        if (index - r->first >= r->count) {
+                r->first += r->count;
+                r->count = 0;
+                if (!reader_load(r) || index - r->first >= r->count)
+                        return NULL;
+        }
+        return (const char *)format_records(&r->window, r->array) + (index - r->first) * format_tables[r->array].record_bytes;
+}
+
+void packed_open(struct packed_walk *w, const struct profile *p)
+{
+        *w = (struct packed_walk){ .p = p, .blocks = reader_new(p, FORMAT_BLOCKS), .verdicts = reader_new(p, FORMAT_VERDICTS) };
+}
+
+bool packed_next(struct packed_walk *w)
+{
+        const struct profile *p = w->p;
+        bool judged = p->verdict_count == p->block_count && (w->verdicts || p->verdicts);
+
+        if (w->next >= p->block_count)
+                return false;
+        w->index = w->next++;
+        w->block = w->blocks ? reader_at(w->blocks, w->index) : &p->blocks[w->index];
+        w->verdict = NULL;
+        if (judged)
+                w->verdict = w->verdicts ? reader_at(w->verdicts, w->index) : &p->verdicts[w->index];
+        return w->block && (w->verdict || !judged);
+}
+
+void packed_close(struct packed_walk *w)
+{
+        reader_free(w->blocks);
+        reader_free(w->verdicts);
+        *w = (struct packed_walk){ 0 };
+}
+
+static void undo(struct profile *p, unsigned array)
+{
+        uint32_t bytes = format_tables[array].record_bytes;
+        uint64_t count = format_count(p, array), done = 0;
+        struct packed_reader *r = reader_new(p, array);
+        const void *from;
+        char *to;
+
+        if (!r)
+                return;
+        to = heap_grow(NULL, count + !count, bytes);
+        for (; done < count && (from = reader_at(r, done)); done += r->count)
+                memcpy(to + done * bytes, from, r->count * bytes);
+        reader_free(r);
+        *format_array(p, array) = to;
+        format_set_count(p, array, done);
+        free(format_packed(p, array)->sections);
+        *format_packed(p, array) = (struct profile_packed){ 0 };
+}
+
+void packed_undo(struct profile *p)
+{
+        undo(p, FORMAT_BLOCKS);
+        undo(p, FORMAT_VERDICTS);
+}

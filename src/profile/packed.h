@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * packed.h -- blocks and verdicts as they are in a file: some bytes for each, where an array has 56.
+ *
+ * Room:   outside.  Whoever collects a ledger packs; whoever reads blocks one after another walks, and need not know which it is.
+ * Keeps:  a profile has a list in one of both forms.  Packed ones are whole sections of a file, which the writer copies.
+ * Cost:   20 million blocks: 20 to 100 MB instead of 1.1 GB; 25 ns for each and each walk.
+ */
+#ifndef SEEP_PROFILE_PACKED_H
+#define SEEP_PROFILE_PACKED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "profile/model.h"
+
+#define PACKED_LEAST (1u << 20) /* blocks from which on whoever keeps a profile in memory keeps it packed */
+
+/* ---- making ---- */
+
+struct packer;
+
+/* For a list of P, whose sites and threads are there. */
+struct packer *packer_blocks(const struct profile *p);
+struct packer *packer_verdicts(const struct profile *p);
+
+/* The next struct profile_block or struct profile_verdict. */
+void packer_add(struct packer *k, const void *record);
+
+/* The list is P's; K is gone.  false: a record referred to a site or thread that is not there, and P has no list. */
+bool packer_end(struct packer *k, struct profile *p);
+
+/* ---- reading ---- */
+
+struct packed_reader;
+
+struct packed_walk {
+        const struct profile *p;
+        uint64_t index, next;
+        const struct profile_block *block;     /* block INDEX, until the next step */
+        const struct profile_verdict *verdict; /* about it; NULL: there are none */
+        struct packed_reader *blocks, *verdicts;
+};
+
+/* From the first block on.  P must outlive the walk. */
+void packed_open(struct packed_walk *w, const struct profile *p);
+bool packed_next(struct packed_walk *w);
+void packed_close(struct packed_walk *w);
+
+/* Arrays instead. */
+void packed_undo(struct profile *p);
+
+#endif

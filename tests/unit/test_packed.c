@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_packed.c -- blocks and verdicts that are packed are those that went in: one after another, as arrays, and through a file.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+#include "forge_leaks.h"
+#include "profile/file.h"
+#include "profile/format.h"
+#include "profile/image.h"
+#include "profile/packed.h"
+#include "sample.h"
+#include "tap.h"
+
+#define MANY (3 * FORMAT_PIECE + 17) /* several sections, the last of them short */
+
+/* P with its lists packed; the arrays that they were made from stay the caller's. */
+static void pack(struct profile *p, struct profile_block **blocks, struct profile_verdict **verdicts)
+{
+        uint64_t count = p->block_count;
+        struct packer *b = packer_blocks(p), *v = packer_verdicts(p);
+
+        *blocks = p->blocks;
+        *verdicts = p->verdicts;
+        p->blocks = NULL;
+        p->verdicts = NULL;
+        for (uint64_t i = 0; i < count; i++) {
+                packer_add(b, &(*blocks)[i]);
+                packer_add(v, &(*verdicts)[i]);
+        }
+        is_true(packer_end(b, p) && packer_end(v, p));
+        is_equal(p->block_count, count);
+        is_equal(p->verdict_count, count);
+}
+
+/* Sites and threads of the forged search, and blocks of any kind. */
+static void forge_many(struct profile *p)
+{
+        uint64_t state = 4711, address = 0x10000;
+
+        forge_leaky(p);
+        p->blocks = heap_grow(p->blocks, MANY, sizeof *p->blocks);
+        p->verdicts = heap_grow(p->verdicts, MANY, sizeof *p->verdicts);
+        p->block_count = p->verdict_count = MANY;
+        for (uint64_t i = 0; i < MANY; i++) {
+                uint64_t dice = sample_random(&state);
+
+                address += dice % 1000;
+                p->blocks[i] = (struct profile_block){ .address = address, .size = dice % 7 ? dice >> 58 : dice, .site = dice % p->site_count,
+                                                       .thread = dice % p->thread_count, .birth_ms = i / 3 };
+                p->verdicts[i] = (struct profile_verdict){ .leak = dice % PROFILE_LEAK_COUNT, .flags = dice % 8,
+                                                           .head = dice % 5 ? 0 : (uint32_t)(dice % MANY), .vtable = dice % 11 ? 0 : dice };
+        }
+}
+
+TEST(a_walk_meets_all_that_was_packed)
+{
+        struct profile_verdict *verdicts;
+        struct profile_block *blocks;
+        uint64_t met = 0, wrong = 0;
+        struct packed_walk w;
+        struct profile p;
+
+        forge_many(&p);
+        pack(&p, &blocks, &verdicts);
+        is_true(p.packed_blocks.section_count == 4 && p.packed_blocks.bytes < MANY * sizeof *blocks);
+        for (int round = 0; round < 2; round++) {
+                packed_open(&w, &p);
+                for (met = 0; packed_next(&w); met++)
+                        wrong += w.index != met || memcmp(w.block, &blocks[met], sizeof *blocks) != 0 || !w.verdict ||
+                                 memcmp(w.verdict, &verdicts[met], sizeof *verdicts) != 0;
+                packed_close(&w);
+                is_equal(met, MANY);
+        }
+        is_equal(wrong, 0);
+        packed_undo(&p);
+        is_true(memcmp(p.blocks, blocks, MANY * sizeof *blocks) == 0 && memcmp(p.verdicts, verdicts, MANY * sizeof *verdicts) == 0);
+        is_true(!p.packed_blocks.sections && !p.packed_verdicts.sections && p.block_count == MANY);
+        packed_undo(&p);
+        is_equal(p.block_count, MANY);
+        free(blocks);
+        free(verdicts);
+        profile_free(&p);
+}
+
+TEST(a_walk_over_arrays_is_the_same)
+{
+        struct packed_walk w;
+        struct profile p;
+        uint64_t met = 0;
+
+        forge_leaky(&p);
+        packed_open(&w, &p);
+        for (; packed_next(&w); met++)
+                is_true(w.block == &p.blocks[met] && w.verdict == &p.verdicts[met]);
+        packed_close(&w);
+        is_equal(met, p.block_count);
+        p.verdict_count = 0;
+        packed_open(&w, &p);
+        is_true(packed_next(&w) && !w.verdict);
+        packed_close(&w);
+        profile_free(&p);
+}
+
+TEST(a_file_of_packed_lists_is_one_of_arrays)
+{
+        struct profile p, q, taken, plain;
+        struct str image = { 0 };
+        struct profile_verdict *verdicts;
+        struct profile_block *blocks;
+        struct err e = { 0 };
+        char path[32];
+        int fd = memfd_create("packed", MFD_CLOEXEC);
+
+        forge_leaky(&p);
+        pack(&p, &blocks, &verdicts);
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        is_true(file_put(&p, fd, &e) && file_read(&q, path, &e) && file_take(&taken, path, &e));
+        is_true(!q.truncated && !taken.truncated && !q.packed_blocks.sections && taken.packed_blocks.sections && !taken.blocks);
+        packed_undo(&p);
+        packed_undo(&taken);
+        is_true(image_write(&p, IMAGE_PLAIN, &image, &e) && image_read(&plain, image.data, image.length, "x", &e));
+        is_text(sample_difference(&plain, &q) ? sample_difference(&plain, &q) : "same", "same");
+        is_text(sample_difference(&taken, &q) ? sample_difference(&taken, &q) : "same", "same");
+        close(fd);
+        free(blocks);
+        free(verdicts);
+        profile_free(&p);
+        profile_free(&q);
+        profile_free(&taken);
+        profile_free(&plain);
+        str_free(&image);
+}
+
+TEST(what_refers_to_nothing_is_not_packed)
+{
+        struct profile p;
+        struct packer *k;
+
+        forge_leaky(&p);
+        free(p.blocks);
+        p.blocks = NULL;
+        p.block_count = 0;
+        k = packer_blocks(&p);
+        packer_add(k, &(struct profile_block){ .address = 16, .site = p.site_count });
+        is_true(!packer_end(k, &p));
+        is_true(!p.packed_blocks.sections && p.block_count == 0);
+        profile_free(&p);
+}
+
+TEST(nothing_packed_is_nothing)
+{
+        struct packed_walk w;
+        struct profile p;
+
+        forge_leaky(&p);
+        free(p.blocks);
+        p.blocks = NULL;
+        p.block_count = 0;
+        is_true(packer_end(packer_blocks(&p), &p));
+        packed_open(&w, &p);
+        is_true(!packed_next(&w));
+        packed_close(&w);
+        packed_undo(&p);
+        is_equal(p.block_count, 0);
+        profile_free(&p);
+}
+
+TAP_MAIN(a_walk_meets_all_that_was_packed, a_walk_over_arrays_is_the_same, a_file_of_packed_lists_is_one_of_arrays,
+         what_refers_to_nothing_is_not_packed, nothing_packed_is_nothing)
