@@ -67,7 +67,7 @@ void search_run(const struct search_input *in, struct search_graph *g)
                 .vtables = heap_zero(in->block_count, sizeof *g->vtables),
                 .leak = vast_zero(in->block_count, sizeof *g->leak),
                 .idiom = heap_zero(in->block_count, sizeof *g->idiom),
-                .head = vast_zero(in->block_count, sizeof *g->head),
+                .head = heap_zero(in->block_count, sizeof *g->head), /* nothing lost, no memory */
         };
         search_links(in, g);
         classes_mark(in, g);

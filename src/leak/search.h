@@ -5,7 +5,7 @@
  * Room:   outside.  Called by observe/scan.c.  Knows no process: memory is read through a callback.
  * Keeps:  one pass over roots and blocks in the order of addresses gives all pointers (search_run); classes come from marking
  *         in that graph, as Memcheck does it (leak/classes.c).
- * Cost:   1 GB/s or more on one core with 10 million blocks; 8 bytes a pointer, 22 bytes a block, 8 more while marking.
+ * Cost:   1 GB/s or more on one core with 10 million blocks; 8 bytes a pointer, 34 bytes a block with what is told about it, 8 more while marking.
  */
 #ifndef SEEP_LEAK_SEARCH_H
 #define SEEP_LEAK_SEARCH_H
@@ -32,11 +32,13 @@ struct search_memory {
 #define SEARCH_BLOCK_PASSAGE 2u  /* memory that may have been a block, or several: pointers anywhere into it go through it, nothing is said about it */
 #define SEARCH_BLOCK_NO_ELEMENTS 4u /* what new T[0] gave: just the count.  T's address is its end, where no other block begins */
 
+#define SEARCH_BLOCK_OTHERS (1u << 8)
+
 /* Sorted by address; of equal addresses the larger first.  Either nested (an arena, then what was carved from it) or disjoint. */
 struct search_block {
-        uint64_t address, size;
-        uint32_t flags; /* SEARCH_BLOCK_* */
-        uint32_t known; /* of a passage, for whoever made it: how many bytes of it were a block for sure */
+        uint64_t address;
+        uint64_t size : 48;
+        uint64_t flags : 16; /* SEARCH_BLOCK_*; bits from SEARCH_BLOCK_OTHERS on are for whoever made it */
 };
 
 #define SEARCH_ROOT_WHOLE 1u /* pointers anywhere into a block count as pointers to its start (libc's own: thread descriptors) */

@@ -12,9 +12,9 @@
 #include "observe/counters.h"
 #include "profile/model.h"
 
-#define LIST_BASE_BYTES (4u << 20)
+#define LIST_BASE_BYTES (8u << 20)
 #define LIST_SHORT_BYTES (16u << 20)
-#define LIST_TIMES 2u /* the list, and what a file is written from */
+#define LIST_BLOCK 16u /* packed (profile/packed.h), and what a file is written from */
 
 static void end_quietly(void)
 {
@@ -50,7 +50,7 @@ uint64_t helper_blocks(const struct view *v)
 bool helper_may_list(const struct view *v, pid_t program, char why[ROOM_WHY_BYTES])
 {
         uint64_t blocks = helper_blocks(v), most = v->present_bytes / sizeof(struct ledger_block);
-        uint64_t bytes = LIST_BASE_BYTES + (blocks < most ? blocks : most) * LIST_TIMES * sizeof(struct profile_block);
+        uint64_t bytes = LIST_BASE_BYTES + (blocks < most ? blocks : most) * LIST_BLOCK;
         struct room room;
 
         *why = 0;

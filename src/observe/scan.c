@@ -33,8 +33,7 @@ struct scan {
         uint32_t moment_ms;
         struct search_range *moving;
         uint32_t moving_count;
-        struct search_block *blocks;
-        uint64_t block_count;
+        struct scan_list list;
         struct scan_origin origin;
         struct roots roots;
         struct search_graph graph;
@@ -78,7 +77,7 @@ static bool stop(struct scan *s, struct err *e)
 
 static bool keeps_graph(const struct scan *s)
 {
-        return s->block_count < SCAN_GRAPH_BLOCKS || (s->o->flags & WIRE_SCAN_GRAPH);
+        return s->list.count < SCAN_GRAPH_BLOCKS || (s->o->flags & WIRE_SCAN_GRAPH);
 }
 
 #define OURS_BYTES 65536u /* of stack that we use at most */
@@ -141,12 +140,12 @@ static void find_roots(struct scan *s)
 
 static uint64_t first_from(const struct scan *s, uint64_t address)
 {
-        uint64_t low = 0, high = s->block_count;
+        uint64_t low = 0, high = s->list.count;
 
         while (low < high) {
                 uint64_t middle = low + (high - low) / 2;
 
-                if (s->blocks[middle].address < address)
+                if (s->list.at[middle].address < address)
                         low = middle + 1;
                 else
                         high = middle;
@@ -154,7 +153,7 @@ static uint64_t first_from(const struct scan *s, uint64_t address)
         return low;
 }
 
-#define IS_ROOT (1u << 31)
+#define IS_ROOT SEARCH_BLOCK_OTHERS
 #define NESTED_MAX 64u /* blocks that may lie between a block and one that it is in */
 
 static void mark_used(struct scan *s, const struct roots_used *u)
@@ -162,7 +161,7 @@ static void mark_used(struct scan *s, const struct roots_used *u)
         uint64_t i = first_from(s, u->end);
 
         for (uint32_t others = 0; i-- > 0 && others < NESTED_MAX;) {
-                struct search_block *b = &s->blocks[i];
+                struct search_block *b = &s->list.at[i];
                 bool inside = b->address + b->size > u->start;
 
                 if (inside)
@@ -192,7 +191,7 @@ static struct search_range *root_memory(const struct roots *r, uint32_t *count)
         return all;
 }
 
-static void bound_passage(struct search_block *b, const struct mapping *m, const struct search_range *root)
+static void bound_passage(struct search_block *b, uint32_t known, const struct mapping *m, const struct search_range *root)
 {
         if (m && m->end - b->address < b->size)
                 b->size = m->end - b->address;
@@ -200,25 +199,28 @@ static void bound_passage(struct search_block *b, const struct mapping *m, const
                 return;
         if (root->start > b->address)
                 b->size = root->start - b->address;
-        else if (b->size > b->known)
-                b->size = b->known;
+        else if (b->size > known)
+                b->size = known;
 }
 
 /* A passage ends with its mapping, and where a root begins; inside of one it is only as long as it is known to be. */
 static void bound_passages(struct scan *s)
 {
         uint32_t count, k = 0;
-        struct search_range *memory = root_memory(&s->roots, &count);
+        struct search_range *memory;
         struct mappings mappings;
 
+        if (!s->list.known)
+                return;
+        memory = root_memory(&s->roots, &count);
         mappings_parse(&mappings, s->freeze.maps);
-        for (uint64_t i = 0; i < s->block_count; i++) {
-                struct search_block *b = &s->blocks[i];
+        for (uint64_t i = 0; i < s->list.count; i++) {
+                struct search_block *b = &s->list.at[i];
 
                 while (k < count && memory[k].end <= b->address)
                         k++;
-                if ((b->flags & SEARCH_BLOCK_PASSAGE) && b->known)
-                        bound_passage(b, mappings_find(&mappings, b->address), k < count ? &memory[k] : NULL);
+                if ((b->flags & SEARCH_BLOCK_PASSAGE) && s->list.known[i])
+                        bound_passage(b, s->list.known[i], mappings_find(&mappings, b->address), k < count ? &memory[k] : NULL);
         }
         mappings_free(&mappings);
         free(memory);
@@ -231,10 +233,13 @@ static void use_blocks(struct scan *s)
 
         for (uint32_t i = 0; i < s->roots.used_count; i++)
                 mark_used(s, &s->roots.used[i]);
-        for (uint64_t i = 0; i < s->block_count; i++)
-                if (!(s->blocks[i].flags & IS_ROOT))
-                        s->blocks[kept++] = s->blocks[i];
-        s->block_count = kept;
+        for (uint64_t i = 0; i < s->list.count; i++)
+                if (!(s->list.at[i].flags & IS_ROOT)) {
+                        if (s->list.known)
+                                s->list.known[kept] = s->list.known[i];
+                        s->list.at[kept++] = s->list.at[i];
+                }
+        s->list.count = kept;
         bound_passages(s);
 }
 
@@ -258,7 +263,7 @@ static uint64_t next_used(void *context, uint64_t address, uint64_t end)
 /* Without idioms, where a block comes from makes no difference. */
 static void find_origin(struct scan *s, struct search_input *in)
 {
-        struct scan_origin_input blocks = { .blocks = s->blocks, .count = s->block_count, .moment_ms = s->moment_ms, .memory = in->memory };
+        struct scan_origin_input blocks = { .blocks = s->list.at, .count = s->list.count, .moment_ms = s->moment_ms, .memory = in->memory };
 
         scan_origin_find(&s->origin, &blocks, s->p);
         if (in->no_idioms)
@@ -273,8 +278,8 @@ static void search(struct scan *s)
 {
         struct search_input in = {
                 .memory = { &s->freeze, read_memory, read_words, next_used },
-                .blocks = s->blocks,
-                .block_count = s->block_count,
+                .blocks = s->list.at,
+                .block_count = s->list.count,
                 .roots = s->roots.search,
                 .root_count = s->roots.count,
                 .code = s->roots.code,
@@ -306,7 +311,7 @@ static void describe(struct scan *s, struct profile_scan *out)
 
 static void store(struct scan *s)
 {
-        struct scan_result result = { .blocks = s->blocks, .graph = &s->graph, .roots = &s->roots, .freeze = &s->freeze,
+        struct scan_result result = { .blocks = s->list.at, .graph = &s->graph, .roots = &s->roots, .freeze = &s->freeze,
                                       .lost = s->o->lost, .lost_count = s->o->lost_count, .block_of = s->origin.block_of };
         struct profile_scan *scan = heap_zero(1, sizeof *scan);
         uint64_t definite;
@@ -335,19 +340,20 @@ static void clean_up(struct scan *s)
         roots_free(&s->roots);
         scan_entries_free(&s->before);
         scan_entries_free(&s->now);
-        free(s->blocks);
+        free(s->list.at);
+        free(s->list.known);
         free(s->moving);
 }
 
-#define NEED_BASE (8u << 20)
-#define NEED_GRAPH 32u /* a block in the lists of leak/search.h, with one pointer to it */
+#define NEED_BASE (16u << 20)
+#define NEED_PACKED 8u /* a block as it goes into the recording (profile/packed.h) */
+#define NEED_GRAPH 42u /* a block in the lists of leak/search.h and observe/scan_origin.h, with one pointer to it */
 
 uint64_t scan_need(const struct view *v)
 {
-        uint64_t block = sizeof(struct scan_entry) + sizeof(struct search_block) + sizeof(struct profile_block) +
-                         sizeof(struct profile_verdict) + NEED_GRAPH;
+        uint64_t before = sizeof(struct scan_entry) + sizeof(struct search_block), graph = sizeof(struct search_block) + NEED_GRAPH;
 
-        return NEED_BASE + helper_blocks(v) * block;
+        return NEED_BASE + helper_blocks(v) * (NEED_PACKED + (graph > before ? graph : before));
 }
 
 void scan_trouble(struct profile *p, const char *why)
@@ -364,7 +370,7 @@ bool scan_run(const struct scan_order *o, struct profile *p, struct err *e)
         bool good = stop(&s, e);
 
         if (good) {
-                s.blocks = scan_blocks(&s.now, s.copied ? &s.before : NULL, s.moment_ms, &s.block_count);
+                scan_blocks(&s.now, s.copied ? &s.before : NULL, s.moment_ms, &s.list);
                 scan_entries_free(&s.before);
                 find_roots(&s);
                 scan_entries_free(&s.now);

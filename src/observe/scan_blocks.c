@@ -123,7 +123,8 @@ uint32_t scan_moving(const struct view *v, struct search_range **out)
 
 struct choice {
         struct search_block *at;
-        uint64_t count, room;
+        uint32_t *known; /* of passages */
+        uint64_t count, room, known_room;
 };
 
 static void add(struct choice *c, const struct scan_entry *e, uint32_t flags)
@@ -133,6 +134,16 @@ static void add(struct choice *c, const struct scan_entry *e, uint32_t flags)
                 c->at = heap_grow(c->at, c->room, sizeof *c->at);
         }
         c->at[c->count++] = (struct search_block){ .address = e->address, .size = e->size, .flags = flags };
+}
+
+/* Of the one that was added last. */
+static void note_known(struct choice *c, uint32_t bytes)
+{
+        if (c->known_room < c->room) {
+                c->known_room = c->room;
+                c->known = heap_grow(c->known, c->known_room, sizeof *c->known);
+        }
+        c->known[c->count - 1] = bytes;
 }
 
 static bool is_certain(const struct scan_entry *e, uint32_t moment_ms)
@@ -182,7 +193,7 @@ static void add_passage(struct choice *to, struct sweep *s, const struct scan_en
         if (!part.size)
                 return;
         add(to, &part, SEARCH_BLOCK_PASSAGE);
-        to->at[to->count - 1].known = e->size < UINT32_MAX ? (uint32_t)e->size : UINT32_MAX;
+        note_known(to, e->size < UINT32_MAX ? (uint32_t)e->size : UINT32_MAX);
 }
 
 /* Entries of both lists in order of address, those that are certain left out. */
@@ -207,36 +218,38 @@ static bool comes_before(const struct search_block *a, const struct search_block
 }
 
 /* Both in one list, in order. */
-static struct search_block *join(const struct choice *one, const struct choice *other)
+static void join(const struct choice *certain, const struct choice *passages, struct scan_list *out)
 {
-        struct search_block *all = vast_zero(one->count + other->count, sizeof *all);
         uint64_t i = 0, j = 0;
 
-        while (i < one->count || j < other->count) {
-                bool first = j == other->count || (i < one->count && !comes_before(&other->at[j], &one->at[i]));
+        out->count = certain->count + passages->count;
+        out->at = vast_zero(out->count, sizeof *out->at);
+        out->known = heap_zero(out->count, sizeof *out->known);
+        while (i < certain->count || j < passages->count) {
+                bool first = j == passages->count || (i < certain->count && !comes_before(&passages->at[j], &certain->at[i]));
 
-                all[i + j] = first ? one->at[i] : other->at[j];
+                out->at[i + j] = first ? certain->at[i] : passages->at[j];
+                if (!first)
+                        out->known[i + j] = passages->known[j];
                 i += first;
                 j += !first;
         }
-        return all;
 }
 
-struct search_block *scan_blocks(const struct scan_entries *now, const struct scan_entries *before, uint32_t moment_ms, uint64_t *count)
+void scan_blocks(const struct scan_entries *now, const struct scan_entries *before, uint32_t moment_ms, struct scan_list *out)
 {
         struct choice certain = { 0 }, passages = { 0 };
-        struct search_block *all;
 
         for (uint64_t i = 0; i < now->count; i++)
                 if (!before || is_certain(&now->at[i], moment_ms))
                         add(&certain, &now->at[i], certain_flags(&now->at[i]));
         if (before)
                 find_passages(now, before, moment_ms, &certain, &passages);
-        *count = certain.count + passages.count;
+        *out = (struct scan_list){ .at = certain.at, .count = certain.count };
         if (!passages.count)
-                return certain.at;
-        all = join(&certain, &passages);
+                return;
+        join(&certain, &passages, out);
         free(certain.at);
         free(passages.at);
-        return all;
+        free(passages.known);
 }

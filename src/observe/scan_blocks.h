@@ -46,7 +46,13 @@ uint64_t scan_entries_find(const struct scan_entries *e, uint64_t address);
 /* Blocks that realloc has in hand now, in no other list.  *OUT is to be freed. */
 uint32_t scan_moving(const struct view *v, struct search_range **out);
 
-/* What was alive at MOMENT_MS: NOW was read after it, BEFORE (NULL: NOW was read at the very moment) before it.  The result is to be freed. */
-struct search_block *scan_blocks(const struct scan_entries *now, const struct scan_entries *before, uint32_t moment_ms, uint64_t *count);
+struct scan_list {
+        struct search_block *at;
+        uint32_t *known; /* by block: of a passage, how many bytes of it were a block for sure, 0 all; NULL: there are no such passages */
+        uint64_t count;
+};
+
+/* What was alive at MOMENT_MS: NOW was read after it, BEFORE (NULL: NOW was read at the very moment) before it.  The lists of *OUT are to be freed. */
+void scan_blocks(const struct scan_entries *now, const struct scan_entries *before, uint32_t moment_ms, struct scan_list *out);
 
 #endif
