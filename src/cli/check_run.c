@@ -58,7 +58,7 @@ static bool judge_file(struct check *c, const char *path, bool became, struct er
                                             .suppression_count = c->suppression_count,
                                             .root = &c->root };
         struct profile p = { 0 };
-        bool good = file_read(&p, path, e);
+        bool good = file_take(&p, path, e);
 
         if (good && !(became && p.totals.forked) && (!c->processes.count || expressions_match(&c->processes, p.meta.program)))
                 good = judge(c, &c->findings, &request, &p, path, e);
@@ -76,7 +76,7 @@ static bool take_recording(struct check *c, const char *path, struct err *e)
                                             .root = &c->root };
         struct findings found = { 0 };
         struct profile p = { 0 };
-        bool good = file_read(&p, path, e) && judge(c, &found, &request, &p, path, e);
+        bool good = file_take(&p, path, e) && judge(c, &found, &request, &p, path, e);
 
         if (good && found.processes[0].unknown)
                 good = err_set(e, ERR_EXIT_USAGE, "%s cannot be a baseline: %s", path, found.processes[0].unknown);

@@ -58,7 +58,7 @@ static bool blocks_are_sorted(const struct profile *p)
 static void settle_verdicts(struct profile *p)
 {
         if (p->packed_verdicts.sections)
-                return; /* our own */
+                return; /* whoever walks over them looks */
         for (uint64_t i = 0; i < p->verdict_count; i++)
                 if (p->verdicts[i].leak >= PROFILE_LEAK_COUNT)
                         p->verdicts[i].leak = PROFILE_LEAK_UNKNOWN;
