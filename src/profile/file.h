@@ -31,8 +31,8 @@ bool file_rewrite(const struct profile *p, const char *from, struct place *to, s
  * After true every index in P points to something that is there, and no string is NULL but those of symbols. */
 bool file_read(struct profile *p, const char *path, struct err *e);
 
-/* The same for whoever walks over blocks (profile/packed.h) and looks at no other array by what is in them: they and their verdicts stay packed, and
- * what verdicts say is not made sure of. */
+/* The same for whoever walks over blocks (profile/packed.h) and looks at no other array by what is in them: they and their verdicts stay packed
+ * unless the file is damaged, and what verdicts say is not made sure of. */
 bool file_take(struct profile *p, const char *path, struct err *e);
 
 /* What lies where in a file; for `seep info`. */

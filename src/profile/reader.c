@@ -14,6 +14,7 @@
 #include "profile/file.h"
 #include "profile/image.h"
 #include "profile/mapped.h"
+#include "profile/packed.h"
 #include "profile/parts.h"
 #include "profile/section.h"
 #include "profile/settle.h"
@@ -185,6 +186,7 @@ static bool read_file(struct profile *p, struct section_walk walk, const char *n
                 return err_set(e, ERR_EXIT_BAD_FILE, "%s is damaged: none of its %zu bytes can be used", name, walk.size);
         }
         if (!is_whole(&r)) {
+                packed_undo(p); /* what is missing shows in arrays only */
                 tell_damage(&r, name, &text);
                 add_warning(&p->meta, text.data);
                 str_free(&text);
