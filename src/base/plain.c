@@ -75,13 +75,35 @@ static size_t plain_part(const char *text, bool colors, size_t *bad)
         return bytes ? bytes : *c >= 0xa0; /* as ISO 8859 has them: letters, and no orders */
 }
 
+typedef unsigned char plain_bytes __attribute__((vector_size(16)));
+
+/* How many bytes from TEXT on are ASCII to be kept, as far as that is seen sixteen at a time. */
+static size_t plain_ascii(const char *text, size_t length)
+{
+        size_t i = 0;
+
+        for (; i + sizeof(plain_bytes) <= length; i += sizeof(plain_bytes)) {
+                plain_bytes c;
+                uint64_t odd[2];
+
+                memcpy(&c, text + i, sizeof c);
+                c = (plain_bytes)(((c < 0x20) & (c != '\n') & (c != '\t')) | (c >= 0x7f));
+                memcpy(odd, &c, sizeof odd);
+                if (odd[0] | odd[1])
+                        break;
+        }
+        return i;
+}
+
 bool plain_is_output(const struct str *text)
 {
         size_t part, bad;
 
-        for (size_t i = 0; i < text->length; i += part)
-                if (!(part = plain_part(text->data + i, true, &bad)))
+        for (size_t i = 0; i < text->length; i += part) {
+                part = plain_ascii(text->data + i, text->length - i);
+                if (!part && !(part = plain_part(text->data + i, true, &bad)))
                         return false;
+        }
         return true;
 }
 
@@ -90,7 +112,9 @@ void plain_output(struct str *text, size_t start, bool colors)
         size_t to = start, part, bad;
 
         for (size_t i = start; i < text->length; i += part ? part : bad) {
-                part = plain_part(text->data + i, colors, &bad);
+                part = plain_ascii(text->data + i, text->length - i);
+                if (!part)
+                        part = plain_part(text->data + i, colors, &bad);
                 if (!part)
                         text->data[to++] = '?';
                 else if (to != i)

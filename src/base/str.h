@@ -15,7 +15,22 @@
 struct str {
         char *data; /* NULL while empty and never used */
         size_t length, room;
+        struct str_sink *sink; /* NULL: all of it stays here */
 };
+
+/* Where a text goes that may be longer than memory: TAKE has S when it is long, and leaves it empty. */
+struct str_sink {
+        void (*take)(struct str_sink *sink, struct str *s);
+};
+
+#define STR_AT_ONCE (1u << 20)
+
+/* Between two parts of a long text, when nobody needs what is there any more. */
+static inline void str_drain(struct str *s)
+{
+        if (s->sink && s->length >= STR_AT_ONCE)
+                s->sink->take(s->sink, s);
+}
 
 void str_free(struct str *s);
 void str_clear(struct str *s);

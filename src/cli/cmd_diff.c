@@ -221,22 +221,20 @@ static bool show(struct side sides[MATCH_SIDES], struct err *e)
                                         r->limit,
                                         deliver_color(&how, r->color),
                                         r->abs };
-        struct str out = { 0 };
+        struct deliver_stream to;
         struct diff d;
-        bool good;
 
         if (!deliver_prepare(&how, e))
                 return false;
+        deliver_gather(&to, &how);
         diff_make(&d, sel, symbols, r->sort_set ? r->sort : flat_key_of(r->request.cost));
         if (!r->quiet)
                 tell_rebuilt(&d);
         if (!r->quiet && !d.count && r->filter_words.length)
                 message("no stack matches%s", str_get(&r->filter_words));
-        write_diff(&d, r, &options, &out);
+        write_diff(&d, r, &options, &to.text);
         diff_free(&d);
-        good = deliver_text(&how, &out, e);
-        str_free(&out);
-        return good;
+        return deliver_finish(&to, e);
 }
 
 static int run(struct side sides[MATCH_SIDES])

@@ -5,6 +5,7 @@
  * Room:   outside, cli/ only.
  * Keeps:  options that `seep report` has too mean the same here: they are handed to it by name.
  */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -317,6 +318,7 @@ static bool convert(struct wish *w, const struct profile *p, struct str *out, st
 /* A long form goes out as it is made; nothing is begun before there is something to write. */
 struct long_form {
         struct export_reader reader;
+        struct str_sink sink;
         struct deliver_stream stream;
         struct deliver *how;
         struct err *e;
@@ -335,10 +337,18 @@ static bool take_piece(struct export_reader *reader, struct str *out)
         return deliver_more(&l->stream);
 }
 
+static void take_part(struct str_sink *sink, struct str *out)
+{
+        struct long_form *l = (struct long_form *)((char *)sink - offsetof(struct long_form, sink));
+
+        take_piece(&l->reader, out);
+        str_clear(out);
+}
+
 static bool write_form(struct wish *w, const struct profile *p, struct deliver *how, struct err *e)
 {
-        struct long_form l = { .reader = { take_piece }, .how = how, .e = e };
-        struct str out = { 0 };
+        struct long_form l = { .reader = { take_piece }, .sink = { take_part }, .how = how, .e = e };
+        struct str out = { .sink = &l.sink };
         bool good;
 
         w->input.reader = &l.reader;

@@ -301,16 +301,17 @@ static int show_all(struct wishes *w, const struct profile *p)
 {
         const struct report *r = &w->asked;
         struct deliver how = { .output = r->output, .force = r->force, .plain = r->no_pager || w->json || w->gen, .raw = w->json, .quiet = r->quiet };
-        struct str out = { 0 };
+        struct deliver_stream to;
         struct err e = { 0 };
         int status = 0;
 
         w->options.color = deliver_color(&how, w->asked.color);
-        if (!deliver_prepare(&how, &e) || !show(w, p, &out, &status, &e) || !deliver_text(&how, &out, &e))
-                status = message_error(&e);
-        deliver_drop(&how);
-        str_free(&out);
-        return status;
+        deliver_gather(&to, &how);
+        if (!deliver_prepare(&how, &e) || !show(w, p, &to.text, &status, &e)) {
+                deliver_forget(&to);
+                return message_error(&e);
+        }
+        return deliver_finish(&to, &e) ? status : message_error(&e);
 }
 
 /* ---- files and processes ---- */

@@ -40,7 +40,7 @@ static int say_help(void)
 static int show(struct report *r, const char *file)
 {
         struct profile p = { 0 };
-        struct str out = { 0 };
+        struct deliver_stream to;
         struct err e = { 0 };
         bool raw = r->view == REPORT_JSON || r->json || r->csv;
         struct deliver how = { .output = r->output, .force = r->force, .plain = r->no_pager || raw, .raw = raw, .quiet = r->quiet };
@@ -57,10 +57,13 @@ static int show(struct report *r, const char *file)
         if (report_view_lost(r, &p))
                 err_set(&e, ERR_EXIT_BAD_FILE, "%s: nothing of this view is in the part that can be read%s", file,
                         p.totals.allocations ? "; --summary shows the totals" : "");
-        if (e.exit_code || !report_view_write(r, &p, file, color, &out, &e) || !deliver_text(&how, &out, &e))
+        deliver_gather(&to, &how);
+        if (e.exit_code || !report_view_write(r, &p, file, color, &to.text, &e)) {
+                deliver_forget(&to);
                 status = message_error(&e);
-        deliver_drop(&how);
-        str_free(&out);
+        } else if (!deliver_finish(&to, &e)) {
+                status = message_error(&e);
+        }
         profile_free(&p);
         return status;
 }

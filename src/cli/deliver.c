@@ -187,3 +187,55 @@ bool deliver_end(struct deliver_stream *s, struct err *e)
         str_free(&s->text);
         return good;
 }
+
+/* ---- mostly short ---- */
+
+static void take(struct str_sink *sink, struct str *text)
+{
+        struct deliver_stream *s = (struct deliver_stream *)sink;
+
+        if (!s->begun && !s->trouble.exit_code) {
+                struct deliver_stream fresh;
+
+                if (deliver_begin(&fresh, s->to, &s->trouble)) {
+                        fresh.sink = s->sink;
+                        fresh.text = s->text;
+                        fresh.begun = true;
+                        *s = fresh;
+                }
+        }
+        if (s->begun)
+                send(s);
+        str_clear(text);
+}
+
+void deliver_gather(struct deliver_stream *s, struct deliver *d)
+{
+        *s = (struct deliver_stream){ .sink = { take }, .to = d };
+        s->text.sink = &s->sink;
+}
+
+void deliver_forget(struct deliver_stream *s)
+{
+        struct err unused;
+
+        if (s->begun) {
+                deliver_give_up(s);
+                deliver_end(s, &unused);
+        }
+        deliver_drop(s->to);
+        str_free(&s->text);
+}
+
+bool deliver_finish(struct deliver_stream *s, struct err *e)
+{
+        bool good;
+
+        if (s->begun)
+                return deliver_end(s, e);
+        good = !s->trouble.exit_code && deliver_text(s->to, &s->text, e);
+        if (s->trouble.exit_code)
+                *e = s->trouble;
+        str_free(&s->text);
+        return good;
+}

@@ -37,6 +37,9 @@ void deliver_warn(const struct place *p);
 
 /* A result that is written while it is made, because it may be longer than memory. */
 struct deliver_stream {
+        struct str_sink sink; /* of deliver_gather() */
+        struct err trouble;   /* ... and why its stream could not begin */
+        bool begun;
         struct str text; /* to be appended to */
         struct deliver *to;
         int fd, failure; /* errno */
@@ -57,6 +60,14 @@ void deliver_give_up(struct deliver_stream *s);
 
 /* A reader that goes away early is no error. */
 bool deliver_end(struct deliver_stream *s, struct err *e);
+
+/* The same for a result that is mostly short, and is then shown as deliver_text() does: it is appended to S->text, and written from the
+ * moment on at which it is long (str_drain). */
+void deliver_gather(struct deliver_stream *s, struct deliver *d);
+bool deliver_finish(struct deliver_stream *s, struct err *e);
+
+/* In place of deliver_finish() when there is no result. */
+void deliver_forget(struct deliver_stream *s);
 
 /* What is told about a recording never takes its place, nor that of another one.  false: PATH is one. */
 bool deliver_may_replace(const char *path, struct err *e);

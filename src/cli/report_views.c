@@ -255,6 +255,21 @@ static bool write_selected(struct scene *c)
         return true;
 }
 
+/* Call stacks are looked at less often than totals where there are very many. */
+static void remark_stacks(const struct selection *sel, const struct moment *m)
+{
+        struct moment known = moment_stacks(sel->profile, m);
+        struct str asked = { 0 }, then = { 0 };
+
+        if (m->type != MOMENT_TIME || known.ms == m->ms || m->ms > sel->profile->meta.duration_ms)
+                return;
+        text_time(&asked, m->ms);
+        text_time(&then, known.ms);
+        message("at %s only totals were taken; call stacks are shown as they were at %s", str_get(&asked), str_get(&then));
+        str_free(&asked);
+        str_free(&then);
+}
+
 void report_remark(const struct report *r, const struct selection *sel)
 {
         uint64_t end = sel->profile->meta.duration_ms;
@@ -271,6 +286,9 @@ void report_remark(const struct report *r, const struct selection *sel)
         else if (!sel->heap.count && !sel->mapped.count && r->filter_words.length)
                 message("no stack matches%s", str_get(&r->filter_words));
         str_free(&time);
+        remark_stacks(sel, range ? &r->request.from : &r->request.at);
+        if (range)
+                remark_stacks(sel, &r->request.to);
 }
 
 bool report_resolve(struct report *r, const struct profile *p, struct err *e)

@@ -326,6 +326,7 @@ static void put_entries(struct callgrind *c)
                         put_call(c, entry);
                 json_number(c->out, entry->line);
                 put_costs(c, &entry->costs);
+                str_drain(c->out);
         }
 }
 

@@ -46,6 +46,7 @@ static void collapsed_write(const struct stacks *s, enum cost_kind cost, const s
                 collapsed_stack(names, frames, count, out);
                 json_number(out, (uint64_t)value);
                 str_char(out, '\n');
+                str_drain(out);
         }
         export_remark_negative(in, negative);
         for (uint32_t i = 0; i < s->frame_count; i++)

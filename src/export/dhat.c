@@ -166,6 +166,7 @@ static void put_points(const struct dhat *d, struct str *out)
                 str_text(out, first ? "\n  " : ",\n  ");
                 first = false;
                 put_point(d, i, out);
+                str_drain(out);
         }
         str_text(out, "],\n");
 }

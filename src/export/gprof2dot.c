@@ -53,6 +53,7 @@ static uint32_t gprof2dot_events(const struct stacks *s, enum cost_kind cost, st
                 }
                 json_number(out, (uint64_t)value);
                 str_text(out, "]}");
+                str_drain(out);
         }
         str_text(out, "]}\n");
         return negative;

@@ -198,21 +198,25 @@ static bool ends_largest(const struct profile *p, const struct span *span)
         return span->to_end && !span->has_peak && (!span->last || p->totals.live_bytes > p->slices[span_largest(span, p)].live_bytes);
 }
 
-/* Marks are kept, and where the part that was asked for begins and ends; of the other slices at most a hundred. */
+/* Of slices that tell of sites: those of marks, and where the part that was asked for begins and ends; of the others at most a hundred. */
 static uint8_t *choose_slices(const struct profile *p, const struct span *span)
 {
         uint8_t *chosen = heap_zero(p->slice_count, sizeof *chosen);
-        uint32_t step = (span->last - span->first) / MASSIF_SNAPSHOTS + 1;
+        uint32_t count = 0, nth = 0, step;
 
-        for (uint32_t i = span->first; i < span->last; i += step)
-                chosen[i] = MASSIF_ANY;
+        for (uint32_t i = span->first; i < span->last; i++)
+                count += !(p->slices[i].flags & PROFILE_SLICE_TOTALS);
+        step = count / MASSIF_SNAPSHOTS + 1;
+        for (uint32_t i = span->first; i < span->last; i++)
+                if (!(p->slices[i].flags & PROFILE_SLICE_TOTALS) && nth++ % step == 0)
+                        chosen[i] = MASSIF_ANY;
         for (uint32_t i = 0; i < p->mark_count; i++)
                 if (p->marks[i].slice >= span->first && p->marks[i].slice < span->last)
                         chosen[p->marks[i].slice] = MASSIF_TREE;
         if (span->first)
-                chosen[span->first - 1] = MASSIF_TREE;
+                chosen[profile_detail(p, span->first - 1)] = MASSIF_TREE;
         if (span->last && !span->to_end && !span->to_peak)
-                chosen[span->last - 1] = MASSIF_TREE;
+                chosen[profile_detail(p, span->last - 1)] = MASSIF_TREE;
         if (span->last && !span->has_peak && !ends_largest(p, span))
                 chosen[span_largest(span, p)] = MASSIF_PEAK;
         return chosen;

@@ -66,10 +66,10 @@ bool span_make(struct span *s, const struct export_input *in, struct err *e)
 
 uint32_t span_largest(const struct span *s, const struct profile *p)
 {
-        uint32_t largest = s->first ? s->first - 1 : 0;
+        uint32_t largest = profile_detail(p, s->first ? s->first - 1 : 0);
 
         for (uint32_t i = largest + 1; i < s->last; i++)
-                if (p->slices[i].live_bytes > p->slices[largest].live_bytes)
+                if (!(p->slices[i].flags & PROFILE_SLICE_TOTALS) && p->slices[i].live_bytes > p->slices[largest].live_bytes)
                         largest = i;
         return largest;
 }

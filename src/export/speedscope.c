@@ -62,6 +62,7 @@ static void speedscope_samples(const struct stacks *s, enum cost_kind cost, stru
                         json_number(out, frames[k]);
                 }
                 str_char(out, ']');
+                str_drain(out);
         }
         str_text(out, "],\n");
         free(buffer.at);

@@ -207,6 +207,7 @@ static void put_timeline(struct sqlite_parts *m)
                 rows_number(&m->rows, s->alloc_bytes);
                 rows_number(&m->rows, s->frees);
                 rows_some(&m->rows, s->rss_bytes);
+                rows_number(&m->rows, !(s->flags & PROFILE_SLICE_TOTALS));
                 rows_next(&m->rows);
         }
         rows_end(&m->rows);

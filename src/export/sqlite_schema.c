@@ -25,7 +25,7 @@ const char sqlite_tables[] =
         "CREATE TABLE share(site INTEGER REFERENCES site, thread INTEGER REFERENCES thread, allocations INTEGER, bytes_allocated INTEGER,"
         " frees INTEGER, bytes_freed INTEGER, temporary INTEGER);"
         "CREATE TABLE timeline(slice INTEGER PRIMARY KEY, ms INTEGER, live_bytes INTEGER, live_blocks INTEGER, allocations INTEGER,"
-        " bytes_allocated INTEGER, frees INTEGER, rss_bytes INTEGER);"
+        " bytes_allocated INTEGER, frees INTEGER, rss_bytes INTEGER, stacks INTEGER);"
         "CREATE TABLE change(slice INTEGER REFERENCES timeline, site INTEGER REFERENCES site, live_bytes INTEGER, live_blocks INTEGER,"
         " allocations INTEGER, bytes_allocated INTEGER);"
         "CREATE TABLE mark(id INTEGER PRIMARY KEY, type TEXT, seq INTEGER, label TEXT, ms INTEGER, slice INTEGER REFERENCES timeline,"

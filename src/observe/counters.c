@@ -62,12 +62,12 @@ uint32_t counters_sites(const struct view *v)
         return count < most ? count : most;
 }
 
-static void counters_each_of_slot(const struct view *v, uint32_t slot, struct ledger_counter *c, counters_visit *visit,
-                                  void *context)
+void counters_of_slot(const struct view *v, uint32_t slot, counters_visit *visit, void *context)
 {
         uint32_t sites = counters_sites(v);
         uint32_t chunks = (sites + LEDGER_COUNTERS_PER_CHUNK - 1) / LEDGER_COUNTERS_PER_CHUNK;
         uint32_t *chunk = heap_zero(chunks, sizeof *chunk);
+        struct ledger_counter *c = heap_grow(NULL, LEDGER_COUNTERS_PER_CHUNK, sizeof *c);
         uint64_t at = slot * (uint64_t)sizeof(struct ledger_slot) + offsetof(struct ledger_slot, chunk);
 
         view_read(v, LEDGER_SLOTS, at, chunk, chunks * sizeof *chunk);
@@ -81,15 +81,14 @@ static void counters_each_of_slot(const struct view *v, uint32_t slot, struct le
                               count * sizeof *c))
                         visit(context, slot, first, c, count);
         }
+        free(c);
         free(chunk);
 }
 
 void counters_each(const struct view *v, counters_visit *visit, void *context)
 {
-        struct ledger_counter *c = heap_grow(NULL, LEDGER_COUNTERS_PER_CHUNK, sizeof *c);
         uint32_t slots = counters_slots(v);
 
         for (uint32_t i = 0; i < slots; i++)
-                counters_each_of_slot(v, i, c, visit, context);
-        free(c);
+                counters_of_slot(v, i, visit, context);
 }

@@ -27,6 +27,7 @@ uint32_t counters_sites(const struct view *v);
 
 /* Add the sizes and lifetimes of all slots to those in TO; and what was left out (record --omit). */
 void counters_histograms(const struct view *v, struct profile_totals *to);
+void counters_of_slot(const struct view *v, uint32_t slot, counters_visit *visit, void *context);
 void counters_each(const struct view *v, counters_visit *visit, void *context);
 
 #endif

@@ -11,10 +11,8 @@
 #include <time.h>
 
 #include "base/heap.h"
-#include "observe/counters.h"
 
 #define SLICES_STORE_NS 50u /* what a change will cost when it is written to the file */
-#define SLICES_WHOLE_EVERY 50u /* cuts of an idle program until its sites are read anyway */
 
 void slices_free(struct slices *s)
 {
@@ -24,8 +22,8 @@ void slices_free(struct slices *s)
         free(s->slice);
         free(s->marked);
         free(s->change);
-        free(s->last);
-        free(s->now);
+        slices_sites_free(s->sites);
+        free(s->sites);
         *s = (struct slices){ 0 };
 }
 
@@ -53,32 +51,65 @@ static uint32_t merge_changes(const struct profile_change *a, uint32_t n, const 
         return count;
 }
 
-/* Every second one of those without a mark, but never the last. */
-static bool is_dropped(const struct slices *s, uint32_t i, uint32_t *unmarked)
+static bool has_detail(const struct profile_slice *s)
 {
-        return !s->marked[i] && (*unmarked)++ % 2 == 1 && i + 1 < s->slice_count;
+        return !(s->flags & PROFILE_SLICE_TOTALS);
 }
 
-/* Drop every second slice; what changed in it is kept as a change of the one that follows. */
-static void thin(struct slices *s)
+/* What becomes of a slice. */
+enum fate { STAYS, TOTALS_ONLY, DROPPED };
+
+/* Every second one of those without a mark is dropped; of two that which tells of sites stays.  Never the last. */
+static void choose_dropped(const struct slices *s, uint8_t *fate)
+{
+        uint32_t before = UINT32_MAX; /* the first of two */
+
+        for (uint32_t i = 0; i + 1 < s->slice_count; i++) {
+                if (s->marked[i])
+                        continue;
+                if (before == UINT32_MAX) {
+                        before = i;
+                        continue;
+                }
+                fate[has_detail(&s->slice[before]) || !has_detail(&s->slice[i]) ? i : before] = DROPPED;
+                before = UINT32_MAX;
+        }
+}
+
+/* Every second one of those that tell of sites and have no mark.  Never the last. */
+static void choose_totals(const struct slices *s, uint8_t *fate)
+{
+        uint32_t nth = 0;
+
+        for (uint32_t i = 0; i < s->last_detail; i++)
+                if (!s->marked[i] && has_detail(&s->slice[i]) && nth++ % 2 == 1)
+                        fate[i] = TOTALS_ONLY;
+}
+
+/* Apply FATE.  Changes of a slice that loses them become changes of the next one that tells of sites. */
+static void thin(struct slices *s, const uint8_t *fate)
 {
         struct profile_change *merged = heap_zero(s->change_count, sizeof *merged);
         uint32_t *place = heap_zero(s->slice_count, sizeof *place);
-        uint32_t slices = 0, changes = 0, unmarked = 0;
+        uint32_t slices = 0, changes = 0, carried = 0, carried_first = 0;
 
         s->marked_changes = 0;
         for (uint32_t i = 0; i < s->slice_count; i++) {
                 struct profile_slice one = s->slice[i];
-                uint32_t carried = 0, carried_first = 0;
 
-                if (is_dropped(s, i, &unmarked)) {
+                if (has_detail(&one) && fate[i] != STAYS) {
                         carried = one.change_count;
                         carried_first = one.change_first;
-                        one = s->slice[++i];
-                        unmarked += !s->marked[i];
+                        one.flags |= PROFILE_SLICE_TOTALS;
+                        one.change_count = 0;
+                } else if (has_detail(&one)) {
+                        one.change_count = merge_changes(s->change + carried_first, carried, s->change + one.change_first,
+                                                         one.change_count, merged + changes);
+                        carried = 0;
+                        s->last_detail = slices;
                 }
-                one.change_count = merge_changes(s->change + carried_first, carried, s->change + one.change_first,
-                                                 one.change_count, merged + changes);
+                if (fate[i] == DROPPED)
+                        continue;
                 one.change_first = changes;
                 changes += one.change_count;
                 s->marked_changes += s->marked[i] ? one.change_count : 0;
@@ -94,7 +125,27 @@ static void thin(struct slices *s)
         s->change_room = s->change_count ? s->change_count : 1;
         s->change_count = changes;
         s->slice_count = slices;
+}
+
+static void thin_slices(struct slices *s)
+{
+        uint8_t *fate = heap_zero(s->slice_count, sizeof *fate);
+
+        choose_dropped(s, fate);
+        fate[s->last_detail] = STAYS;
+        thin(s, fate);
         s->interval_ms *= 2;
+        free(fate);
+}
+
+static void thin_changes(struct slices *s)
+{
+        uint8_t *fate = heap_zero(s->slice_count, sizeof *fate);
+
+        choose_totals(s, fate);
+        thin(s, fate);
+        s->detail_ms *= 2;
+        free(fate);
 }
 
 static bool has_tags(const struct slices *s)
@@ -139,132 +190,55 @@ static void lose_marks(struct slices *s)
         find_marked(s);
 }
 
-static bool is_too_much(const struct slices *s)
+/* Whether there is anything left that could lose its changes. */
+static bool can_lose_changes(const struct slices *s)
 {
-        uint32_t slices = s->slice_count - s->marked_slices, changes = s->change_count - s->marked_changes;
+        uint32_t count = 0;
 
-        return slices > s->slices_max || (changes > s->changes_max && slices > 3);
+        for (uint32_t i = 0; i < s->last_detail; i++)
+                count += !s->marked[i] && has_detail(&s->slice[i]);
+        return count > 1;
 }
 
 static void keep_bounds(struct slices *s)
 {
         while (s->marked_changes / SLICES_MARKED_SHARE > s->changes_max && s->mark_count > 1)
                 lose_marks(s);
-        while (is_too_much(s))
-                thin(s);
+        while (s->slice_count - s->marked_slices > s->slices_max)
+                thin_slices(s);
+        while (s->change_count - s->marked_changes > s->changes_max && can_lose_changes(s))
+                thin_changes(s);
 }
 
 /* ---- cutting ---- */
-
-struct sums {
-        struct profile_change *site;
-        uint32_t count;
-};
-
-/* Live numbers may go below zero between the two halves of an event; they are put right in compare(). */
-static void add_chunk(void *context, uint32_t slot, uint32_t first, const struct ledger_counter *c, uint32_t count)
-{
-        struct sums *sums = context;
-
-        (void)slot;
-        for (uint32_t i = 0; i < count && first + i < sums->count; i++) {
-                struct profile_change *to = &sums->site[first + i];
-
-                to->allocs += c[i].allocs;
-                to->alloc_bytes += c[i].alloc_bytes;
-                to->live_blocks += c[i].allocs - c[i].frees;
-                to->live_bytes += c[i].alloc_bytes - c[i].free_bytes;
-        }
-}
 
 static uint64_t not_negative(uint64_t n)
 {
         return (int64_t)n < 0 ? 0 : n;
 }
 
-static void add_change(struct slices *s, const struct profile_change *c)
+static void add_change(struct slices *s, uint32_t site)
 {
-        s->last[c->site] = *c;
+        struct profile_change now = s->sites->sum[site];
+
+        now.site = site;
+        now.live_blocks = not_negative(now.live_blocks);
+        now.live_bytes = not_negative(now.live_bytes);
         if (s->change_count == s->change_room) {
                 s->change_room = s->change_room ? s->change_room * 2 : 256;
                 s->change = heap_grow(s->change, s->change_room, sizeof *s->change);
         }
-        s->change[s->change_count++] = *c;
+        s->change[s->change_count++] = now;
 }
 
-static void compare(struct slices *s, struct profile_change now)
+/* By rising site. */
+static void add_changes(struct slices *s)
 {
-        const struct profile_change *last = &s->last[now.site];
-
-        now.live_blocks = not_negative(now.live_blocks);
-        now.live_bytes = not_negative(now.live_bytes);
-        if (now.allocs != last->allocs || now.live_blocks != last->live_blocks || now.live_bytes != last->live_bytes ||
-            now.alloc_bytes != last->alloc_bytes)
-                add_change(s, &now);
-}
-
-/* There is one slot only: its counters are the sums. */
-static void compare_chunk(void *context, uint32_t slot, uint32_t first, const struct ledger_counter *c, uint32_t count)
-{
-        struct slices *s = context;
-
-        (void)slot;
-        for (uint32_t i = 0; i < count && first + i < s->last_count; i++)
-                compare(s, (struct profile_change){ .site = first + i,
-                                                    .allocs = c[i].allocs,
-                                                    .alloc_bytes = c[i].alloc_bytes,
-                                                    .live_blocks = c[i].allocs - c[i].frees,
-                                                    .live_bytes = c[i].alloc_bytes - c[i].free_bytes });
-}
-
-static void compare_sums(struct slices *s, const struct view *v)
-{
-        struct sums now = { NULL, s->last_count };
-
-        if (s->now_count < now.count)
-                s->now = heap_grow(s->now, now.count, sizeof *s->now);
-        s->now_count = now.count;
-        now.site = s->now;
-        if (now.count)
-                memset(now.site, 0, now.count * sizeof *now.site);
-        counters_each(v, add_chunk, &now);
-        for (uint32_t i = 0; i < now.count; i++) {
-                now.site[i].site = i;
-                compare(s, now.site[i]);
+        for (uint32_t i = 0; i * 64 < s->sites->count; i++) {
+                for (uint64_t bits = s->sites->changed[i]; bits; bits &= bits - 1)
+                        add_change(s, i * 64 + (uint32_t)__builtin_ctzll(bits));
+                s->sites->changed[i] = 0;
         }
-}
-
-static void read_sites(struct slices *s, const struct view *v)
-{
-        uint32_t count = counters_sites(v);
-
-        if (count > s->last_count)
-                s->last = heap_grow(s->last, count, sizeof *s->last);
-        for (; s->last_count < count; s->last_count++)
-                s->last[s->last_count] = (struct profile_change){ .site = s->last_count };
-        if (counters_slots(v) == 1)
-                counters_each(v, compare_chunk, s);
-        else
-                compare_sums(s, v);
-        s->unread_cuts = 0;
-}
-
-static void read_totals(const struct view *v, struct profile_slice *out)
-{
-        uint32_t slots = counters_slots(v);
-        uint64_t free_bytes = 0;
-
-        for (uint32_t i = 0; i < slots; i++) {
-                struct counters_slot one;
-
-                counters_slot(v, i, &one);
-                out->allocs += one.allocs;
-                out->alloc_bytes += one.alloc_bytes;
-                out->frees += one.frees;
-                free_bytes += one.free_bytes;
-        }
-        out->live_blocks = not_negative(out->allocs - out->frees);
-        out->live_bytes = not_negative(out->alloc_bytes - free_bytes);
 }
 
 static uint64_t cpu_ns(void)
@@ -275,16 +249,19 @@ static uint64_t cpu_ns(void)
         return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void plan_next(struct slices *s, uint64_t now_ms)
+/* When the next cut is due after one at NOW_MS: not before INTERVAL_MS, and so that cuts take a small share of the time. */
+static uint64_t next_after(uint64_t now_ms, uint64_t interval_ms, uint64_t cost_ns)
 {
-        uint64_t wait_ms = s->cost_ns * SLICES_COST_SHARE / 1000000u;
+        uint64_t wait_ms = cost_ns * SLICES_COST_SHARE / 1000000u;
 
-        s->next_ms = now_ms + (wait_ms > s->interval_ms ? wait_ms : s->interval_ms);
+        return now_ms + (wait_ms > interval_ms ? wait_ms : interval_ms);
 }
 
 static void start(struct slices *s)
 {
         s->interval_ms = SLICES_INTERVAL_MS;
+        s->detail_ms = SLICES_DETAIL_MS;
+        s->sites = heap_zero(1, sizeof *s->sites);
         if (!s->slices_max)
                 s->slices_max = SLICES_MAX;
         if (!s->changes_max)
@@ -322,52 +299,63 @@ static void add_mark(struct slices *s, const struct profile_mark *m)
         s->marked[slice] = true;
 }
 
+static uint64_t smooth(uint64_t before, uint64_t now)
+{
+        return (3 * before + now) / 4;
+}
+
+/* The sites of the slice NOW, if it is time for that. */
+static void take_sites(struct slices *s, const struct view *v, struct profile_slice *now, bool whole)
+{
+        uint64_t begin_ns = cpu_ns();
+
+        now->change_first = s->change_count;
+        if (!whole && s->slice_count && now->ms < s->detail_next_ms) {
+                now->flags = PROFILE_SLICE_TOTALS;
+                return;
+        }
+        slices_read_sites(s->sites, v, whole || !s->slice_count);
+        add_changes(s);
+        now->change_count = s->change_count - now->change_first;
+        s->last_detail = s->slice_count;
+        s->detail_cost_ns = smooth(s->detail_cost_ns, cpu_ns() - begin_ns + now->change_count * SLICES_STORE_NS);
+        s->detail_next_ms = next_after(now->ms, s->detail_ms, s->detail_cost_ns);
+}
+
 static void take(struct slices *s, const struct view *v, uint64_t now_ms, uint64_t rss_bytes, bool whole)
 {
         struct profile_slice now = { .ms = now_ms, .rss_bytes = rss_bytes };
+        uint64_t begin_ns = cpu_ns();
 
         if (!s->slice)
                 start(s);
         if (s->slice_count && now_ms < s->slice[s->slice_count - 1].ms)
                 now.ms = s->slice[s->slice_count - 1].ms;
-        read_totals(v, &now);
-        now.change_first = s->change_count;
-        if (whole || s->slice_count == 0 || now.allocs != s->last_allocs || now.frees != s->last_frees ||
-            ++s->unread_cuts >= SLICES_WHOLE_EVERY)
-                read_sites(s, v);
-        s->last_allocs = now.allocs;
-        s->last_frees = now.frees;
-        now.change_count = s->change_count - now.change_first;
+        slices_read_totals(s->sites, v, &now);
+        s->cost_ns = smooth(s->cost_ns, cpu_ns() - begin_ns);
+        take_sites(s, v, &now, whole);
         add_slice(s, &now);
 }
 
-/* The slice taken since BEGIN_NS is complete. */
-static void finish(struct slices *s, uint64_t now_ms, uint64_t begin_ns)
+static void finish(struct slices *s, uint64_t now_ms)
 {
-        uint32_t changes = s->slice[s->slice_count - 1].change_count;
-
         keep_bounds(s);
-        s->cost_ns = (3 * s->cost_ns + (cpu_ns() - begin_ns) + changes * SLICES_STORE_NS) / 4;
-        plan_next(s, now_ms);
+        s->next_ms = next_after(now_ms, s->interval_ms, s->cost_ns);
 }
 
 void slices_cut(struct slices *s, const struct view *v, uint64_t now_ms, uint64_t rss_bytes, bool whole)
 {
-        uint64_t begin_ns = cpu_ns();
-
         take(s, v, now_ms, rss_bytes, whole);
-        finish(s, now_ms, begin_ns);
+        finish(s, now_ms);
 }
 
 void slices_mark(struct slices *s, const struct view *v, uint64_t now_ms, uint64_t rss_bytes, struct profile_mark *marks,
                  uint32_t count)
 {
-        uint64_t begin_ns = cpu_ns();
-
         take(s, v, now_ms, rss_bytes, true);
         for (uint32_t i = 0; i < count; i++)
                 add_mark(s, &marks[i]);
-        finish(s, now_ms, begin_ns);
+        finish(s, now_ms);
 }
 
 uint64_t slices_end_ms(const struct slices *s, uint64_t ms)

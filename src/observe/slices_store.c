@@ -106,7 +106,7 @@ static void merge(const struct slices *s, const uint32_t *site_map, uint32_t sit
 {
         struct store st = { .p = p };
 
-        st.raw = heap_zero(s->last_count, sizeof *st.raw);
+        st.raw = heap_zero(s->sites ? s->sites->count : 0, sizeof *st.raw);
         st.site = heap_zero(p->site_count, sizeof *st.site);
         st.touched = heap_zero(p->site_count, sizeof *st.touched);
         st.touched_in = heap_zero(p->site_count, sizeof *st.touched_in);

@@ -21,7 +21,8 @@
 enum {
         DATA_FAST_FROM = 4 << 20, /* bytes of JSON from which on time counts for more than size */
         DATA_FAST = 3,
-        DATA_SMALL = 7
+        DATA_SMALL = 7,
+        DATA_SITE_LEAST = 32 /* bytes of the page that a call stack takes at least; 85 are usual */
 };
 
 /* From everything to hardly anything; the first that fits is taken. */
@@ -205,6 +206,18 @@ static size_t size_in_page(size_t packed)
         return (packed + 2) / 3 * 4;
 }
 
+/* Whether so many call stacks are far more than fit, however well they pack: then nobody tries. */
+static bool is_hopeless(const struct page *pages, uint32_t count, const struct page_limits *limits, size_t most)
+{
+        for (uint32_t i = 0; i < count; i++) {
+                uint32_t sites = pages[i].sel.heap.count + pages[i].sel.mapped.count;
+
+                if ((sites < limits->sites ? sites : limits->sites) > most / DATA_SITE_LEAST)
+                        return true;
+        }
+        return false;
+}
+
 static bool fit(const struct page_request *r, struct page *pages, uint32_t count, struct str *out, struct err *e)
 {
         const size_t most = r->data_max ? r->data_max : PAGE_DATA_MAX, start = out->length;
@@ -212,6 +225,8 @@ static bool fit(const struct page_request *r, struct page *pages, uint32_t count
         bool fits = false, good = true;
 
         for (size_t i = 0; good && !fits && i < sizeof data_limits / sizeof data_limits[0]; i++) {
+                if (is_hopeless(pages, count, &data_limits[i], most))
+                        continue;
                 good = write_all(r, pages, count, &data_limits[i], &json, e);
                 if (!good)
                         continue;

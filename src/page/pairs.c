@@ -13,7 +13,7 @@
 static struct pair *pairs_slot(const struct pairs *x, uint64_t a, uint64_t b)
 {
         uint64_t hash = (a * 0x9e3779b97f4a7c15ull) ^ (b * 0xc2b2ae3d27d4eb4full);
-        size_t i = (hash ^ hash >> 29) & (x->room - 1);
+        size_t i = (hash ^ hash >> 29) * 0x9e3779b97f4a7c15ull >> 32 & (x->room - 1);
 
         while (x->list[i].number && (x->list[i].a != a || x->list[i].b != b))
                 i = (i + 1) & (x->room - 1);

@@ -97,6 +97,7 @@ static const struct format_column slices_columns[] = {
         DELTA(profile_slice, rss_bytes),
         DELTA(profile_slice, change_first),
         PLAIN(profile_slice, change_count),
+        PLAIN(profile_slice, flags),
 };
 
 static const struct format_column changes_columns[] = {
@@ -265,7 +266,7 @@ const struct format_table format_tables[FORMAT_ARRAY_COUNT] = {
         TABLE(SITES, sites, struct profile_site, site_count, FORMAT_PIECE, sites_columns),
         TABLE(THREADS, threads, struct profile_thread, thread_count, FORMAT_TEXT_PIECE, threads_columns),
         GROWN(ERRORS, errors, struct profile_error, error_count, FORMAT_PIECE, errors_columns, 4),
-        TABLE(SLICES, slices, struct profile_slice, slice_count, FORMAT_PIECE, slices_columns),
+        GROWN(SLICES, slices, struct profile_slice, slice_count, FORMAT_PIECE, slices_columns, 1),
         TABLE(CHANGES, changes, struct profile_change, change_count, FORMAT_PIECE, changes_columns),
         GROWN(REGIONS, regions, struct profile_region, region_count, FORMAT_PIECE, regions_columns, 1),
         TABLE(SYMBOLS, symbols, struct profile_symbol, symbol_count, FORMAT_TEXT_PIECE, symbols_columns),

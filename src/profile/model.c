@@ -53,6 +53,13 @@ static void apply_changes(const struct profile *p, const struct profile_slice *s
         }
 }
 
+uint32_t profile_detail(const struct profile *p, uint32_t slice)
+{
+        while (slice && p->slices[slice].flags & PROFILE_SLICE_TOTALS)
+                slice--;
+        return slice;
+}
+
 bool profile_at_slice(const struct profile *p, uint32_t slice, struct profile_change *out)
 {
         if (slice >= p->slice_count)

@@ -131,8 +131,11 @@ struct profile_share {
 struct profile_slice {
         uint64_t ms;
         uint64_t live_bytes, live_blocks, allocs, alloc_bytes, frees, rss_bytes;
-        uint32_t change_first, change_count; /* into changes: the sites that differ from the slice before */
+        uint32_t change_first, change_count; /* into changes: the sites that differ from the last slice that tells of sites */
+        uint32_t flags, reserved;            /* PROFILE_SLICE_* */
 };
+
+#define PROFILE_SLICE_TOTALS 1u /* sites were not looked at then: only the totals are of this moment */
 
 struct profile_change {
         uint32_t site;
@@ -432,7 +435,10 @@ uint64_t profile_end_ms(const struct profile *p);
  * later.  OUT has site_count entries; false when there is no such slice. */
 bool profile_at(const struct profile *p, uint64_t ms, struct profile_change *out);
 
-/* The same at a slice, by its index; false when there is none. */
+/* The last slice that tells of sites, from SLICE backwards. */
+uint32_t profile_detail(const struct profile *p, uint32_t slice);
+
+/* The same as profile_at() at a slice, by its index; false when there is none. */
 bool profile_at_slice(const struct profile *p, uint32_t slice, struct profile_change *out);
 
 /* Recorded with --no-leak-scan, or before there was a search. */

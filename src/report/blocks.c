@@ -98,8 +98,10 @@ static void blocks_list(const struct selection *sel, struct symbols *s, struct p
         qsort(list, count, sizeof *list, options->oldest_first ? older_first : larger_first);
         if (options->csv) {
                 csv_start(&stacks, sel, s, out);
-                for (uint64_t i = 0; i < shown; i++)
+                for (uint64_t i = 0; i < shown; i++) {
                         blocks_csv(&stacks, &list[i]);
+                        str_drain(out);
+                }
                 stack_end(&stacks);
                 return;
         }
@@ -109,6 +111,7 @@ static void blocks_list(const struct selection *sel, struct symbols *s, struct p
                 blocks_line(sel->profile, &list[i], options->color, out);
                 stack_add_site(&stacks, sel->profile->sites[list[i].site].node);
                 str_char(out, '\n');
+                str_drain(out);
         }
         if (shown < count) {
                 text_number(out, (int64_t)(count - shown));

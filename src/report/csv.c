@@ -107,7 +107,7 @@ void csv_stack(struct stack_writer *w, struct wrapper_frame from)
 {
         str_char(w->out, '"');
         stack_add(w, from);
-        w->out->data[w->out->length - 1] = '"'; /* where the last separator was, also in what is copied later */
+        w->out->data[w->out->length - 1] = '"'; /* where the last separator was */
         str_char(w->out, ',');
 }
 
@@ -175,6 +175,7 @@ static void csv_row(struct stack_writer *w, const struct select_row *row, const 
         csv_stack(w, (struct wrapper_frame){ row->node, row->level });
         csv_moment(out, sel);
         csv_end(out);
+        str_drain(out);
 }
 
 static void csv_part(struct stack_writer *w, const struct select_part *part, const struct flat_options *options, const struct growth *growth)

@@ -7,6 +7,7 @@
 #include "report/diff.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/heap.h"
 #include "report/memlog.h"
@@ -125,77 +126,160 @@ void diff_leaks(const struct diff *d, struct leaks_sum sums[PROFILE_LEAK_COUNT])
                 add_leaks(sums, d->rows[i].leaks, 1);
 }
 
-/* What leaks changed by. */
-static void take_leaks(struct diff *d)
+/* What leaks changed by.  PLACES: for each side, which row each of its stacks became a part of. */
+static void take_leaks(struct diff *d, uint32_t *const places[MATCH_SIDES])
 {
         d->searched = true;
         for (int side = 0; side < MATCH_SIDES; side++)
                 d->searched &= d->sel[side]->moment == SELECT_OF_RUN && profile_scanned(d->sel[side]->profile);
         for (int side = 0; d->searched && side < MATCH_SIDES; side++) {
+                const struct select_part *parts[] = { &d->sel[side]->heap, &d->sel[side]->mapped };
+                const uint32_t *place = places[side];
                 struct leaks l;
 
                 leaks_make_usual(&l, d->sel[side], d->symbols[side]);
-                for (uint32_t i = 0; i < d->count; i++)
-                        if (d->rows[i].shown == (enum match_side)side)
-                                add_leaks(d->rows[i].leaks, leaks_of_site(&l, d->rows[i].site), side == MATCH_NEW ? 1 : UINT64_MAX);
+                for (int k = 0; k < 2; k++)
+                        for (uint32_t i = 0; i < parts[k]->count; i++)
+                                add_leaks(d->rows[*place++].leaks, leaks_of_site(&l, parts[k]->rows[i].site),
+                                          side == MATCH_NEW ? 1 : UINT64_MAX);
                 leaks_free(&l);
         }
 }
 
-static void take_part(struct diff *d, enum match_side side, const struct select_part *part)
-{
-        for (uint32_t i = 0; i < part->count; i++) {
-                const struct select_row *row = &part->rows[i];
-                struct diff_row *to = &d->rows[d->count++];
+/* Rows while they are made: the last one of each stack, and the one before it of the same stack and another kind. */
+struct making {
+        uint32_t *last; /* by id of the stack: 1 + row */
+        uint32_t last_room;
+        uint32_t *before; /* by row: 1 + row */
+};
 
-                *to = (struct diff_row){ .site = row->site,
-                                         .shown = side,
-                                         .from = { row->node, row->level },
-                                         .kind = row->kind };
-                to->id = match_stack(&d->match, side, to->from);
+static uint32_t *last_of(struct making *g, uint32_t id)
+{
+        if (id >= g->last_room) {
+                uint32_t room = id + id / 2 + 1024;
+
+                g->last = heap_grow(g->last, room, sizeof *g->last);
+                memset(g->last + g->last_room, 0, (room - g->last_room) * sizeof *g->last);
+                g->last_room = room;
+        }
+        return &g->last[id];
+}
+
+/* The row of the stack ID and KIND. */
+static struct diff_row *row_of(struct diff *d, struct making *g, uint32_t id, uint32_t kind)
+{
+        uint32_t *last = last_of(g, id);
+
+        for (uint32_t at = *last; at; at = g->before[at - 1])
+                if (d->rows[at - 1].kind == kind)
+                        return &d->rows[at - 1];
+        d->rows[d->count] = (struct diff_row){ .id = id, .kind = kind, .site = UINT32_MAX };
+        g->before[d->count] = *last;
+        *last = ++d->count;
+        return &d->rows[d->count - 1];
+}
+
+/* Shown is a stack of the new recording where there is one; of several the one with the lowest number. */
+static void take_row(struct diff *d, struct making *g, enum match_side side, const struct select_row *row, uint32_t *place)
+{
+        struct wrapper_frame from = { row->node, row->level };
+        struct diff_row *to = row_of(d, g, match_stack(&d->match, side, from), row->kind);
+
+        if (to->shown != side || row->site < to->site) {
+                to->shown = side;
+                to->site = row->site;
+                to->from = from;
+        }
+        if (to->sums[side].merged) {
+                merge_add(&to->sums[side], row);
+        } else {
                 to->sums[side] = *row;
         }
+        *place = (uint32_t)(to - d->rows);
 }
 
-/* Same stack and kind together, the one to show first. */
-static int by_stack(const void *a, const void *b)
+static void take_side(struct diff *d, struct making *g, enum match_side side, uint32_t *places)
 {
-        const struct diff_row *x = a, *y = b;
+        const struct select_part *parts[] = { &d->sel[side]->heap, &d->sel[side]->mapped };
 
-        if (x->id != y->id)
-                return x->id < y->id ? -1 : 1;
-        if (x->kind != y->kind)
-                return x->kind < y->kind ? -1 : 1;
-        if (x->shown != y->shown)
-                return x->shown == MATCH_NEW ? -1 : 1;
-        return x->site < y->site ? -1 : x->site > y->site;
+        for (int k = 0; k < 2; k++)
+                for (uint32_t i = 0; i < parts[k]->count; i++)
+                        take_row(d, g, side, &parts[k]->rows[i], places++);
 }
+
+static size_t stacks_of(const struct selection *sel)
+{
+        return (size_t)sel->heap.count + sel->mapped.count;
+}
+
+static void take_sides(struct diff *d)
+{
+        size_t most = stacks_of(d->sel[MATCH_OLD]) + stacks_of(d->sel[MATCH_NEW]);
+        struct making g = { .before = heap_zero(most, sizeof *g.before) };
+        uint32_t *places[MATCH_SIDES];
+
+        d->rows = heap_zero(most, sizeof *d->rows); /* of which no more is touched than is used */
+        for (int side = 0; side < MATCH_SIDES; side++) {
+                places[side] = heap_zero(stacks_of(d->sel[side]), sizeof *places[side]);
+                take_side(d, &g, (enum match_side)side, places[side]);
+        }
+        free(g.last);
+        free(g.before);
+        take_leaks(d, places);
+        for (int side = 0; side < MATCH_SIDES; side++)
+                free(places[side]);
+}
+
+/* ---- order ---- */
+
+/* What orders a row, small enough to be moved about. */
+struct rank {
+        int64_t key;
+        uint32_t id, kind; /* no two rows have both the same */
+        uint32_t row;
+};
 
 static int by_key(const void *a, const void *b)
 {
-        const struct diff_row *x = a, *y = b;
+        const struct rank *x = a, *y = b;
         int order = memlog_order_abs(x->key, y->key);
 
-        return order ? order : by_stack(a, b);
+        if (order)
+                return order;
+        if (x->id != y->id)
+                return x->id < y->id ? -1 : 1;
+        return x->kind < y->kind ? -1 : x->kind > y->kind;
 }
 
-static void merge(struct diff *d)
+/* Rows to where RANKS has them: along each circle of rows that take each other's places. */
+static void place_rows(struct diff_row *rows, struct rank *ranks, uint32_t count)
 {
-        uint32_t kept = 0;
+        for (uint32_t i = 0; i < count; i++) {
+                struct diff_row first = rows[i];
+                uint32_t to = i, from = ranks[i].row;
 
-        qsort(d->rows, d->count, sizeof *d->rows, by_stack);
-        for (uint32_t i = 0; i < d->count; i++) {
-                struct diff_row *to = kept ? &d->rows[kept - 1] : NULL;
-
-                if (!to || to->id != d->rows[i].id || to->kind != d->rows[i].kind) {
-                        d->rows[kept++] = d->rows[i];
+                if (from == i)
                         continue;
+                while (from != i) {
+                        rows[to] = rows[from];
+                        ranks[to].row = to;
+                        to = from;
+                        from = ranks[to].row;
                 }
-                for (int side = 0; side < MATCH_SIDES; side++)
-                        merge_add(&to->sums[side], &d->rows[i].sums[side]);
-                add_leaks(to->leaks, d->rows[i].leaks, 1);
+                rows[to] = first;
+                ranks[to].row = to;
         }
-        d->count = kept;
+}
+
+static void sort_rows(struct diff *d)
+{
+        struct rank *ranks = heap_zero(d->count, sizeof *ranks);
+
+        for (uint32_t i = 0; i < d->count; i++)
+                ranks[i] = (struct rank){ d->rows[i].key, d->rows[i].id, d->rows[i].kind, i };
+        qsort(ranks, d->count, sizeof *ranks, by_key);
+        place_rows(d->rows, ranks, d->count);
+        free(ranks);
 }
 
 void diff_make(struct diff *d, const struct selection *const sel[MATCH_SIDES], struct symbols *const s[MATCH_SIDES],
@@ -203,14 +287,7 @@ void diff_make(struct diff *d, const struct selection *const sel[MATCH_SIDES], s
 {
         *d = (struct diff){ .sel = { sel[0], sel[1] }, .symbols = { s[0], s[1] }, .known = known_of(sel) };
         match_start(&d->match, sel, s);
-        d->rows = heap_zero((size_t)sel[0]->heap.count + sel[0]->mapped.count + sel[1]->heap.count + sel[1]->mapped.count,
-                            sizeof *d->rows);
-        for (int side = 0; side < MATCH_SIDES; side++) {
-                take_part(d, (enum match_side)side, &sel[side]->heap);
-                take_part(d, (enum match_side)side, &sel[side]->mapped);
-        }
-        take_leaks(d);
-        merge(d);
+        take_sides(d);
         for (uint32_t i = 0; i < d->count; i++) {
                 struct diff_row *row = &d->rows[i];
 
@@ -219,7 +296,7 @@ void diff_make(struct diff *d, const struct selection *const sel[MATCH_SIDES], s
                 row->key = (int64_t)number_of(&row->change, key);
                 row->equal = is_nothing(row);
         }
-        qsort(d->rows, d->count, sizeof *d->rows, by_key);
+        sort_rows(d);
 }
 
 void diff_free(struct diff *d)

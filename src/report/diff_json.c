@@ -100,6 +100,7 @@ static void write_sites(const struct diff *d, struct frames *frames, uint32_t li
                         continue;
                 str_text(out, count++ ? ",\n  " : "\n  ");
                 write_site(d, &d->rows[i], frames, out);
+                str_drain(out);
         }
         str_text(out, "],\n");
 }

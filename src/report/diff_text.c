@@ -149,6 +149,7 @@ static void write_part(const struct diff *d, bool mapped, const struct diff_opti
                         continue;
                 if (!options->limit || count < options->limit)
                         write_row(d, &d->rows[i], count + 1, options, &w[d->rows[i].shown]);
+                str_drain(out);
                 count++;
         }
         for (int side = 0; side < MATCH_SIDES; side++)
@@ -260,6 +261,7 @@ static void csv_row(const struct diff *d, const struct diff_row *row, struct sta
         csv_moment(w->out, d->sel[MATCH_OLD]);
         csv_moment(w->out, d->sel[MATCH_NEW]);
         csv_end(w->out);
+        str_drain(w->out);
 }
 
 void diff_csv(const struct diff *d, const struct diff_options *options, struct str *out)

@@ -504,6 +504,7 @@ static void flat_part(const struct flat *f, const struct select_part *part)
                 flat_entry(f, &entries[i], i + 1);
                 stack_add(&stacks, from);
                 str_char(f->out, '\n');
+                str_drain(f->out);
         }
         flat_rest(f, count - shown, part->count - count);
         stack_end(&stacks);

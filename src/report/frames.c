@@ -42,7 +42,6 @@ void frames_start(struct frames *f, const struct selection *sel, struct symbols 
         *f = (struct frames){ .profile = sel->profile, .symbols = s, .whose = sel };
         f->place = heap_zero(sel->profile->node_count, sizeof *f->place);
         f->length = heap_zero(sel->profile->node_count, sizeof *f->length);
-        f->printed = heap_zero(sel->node_count, sizeof *f->printed);
         frames_widen(f);
 }
 
@@ -52,7 +51,6 @@ void frames_free(struct frames *f)
         free(f->length);
         free(f->nodes);
         free(f->table);
-        free(f->printed);
 }
 
 static uint32_t frames_place(struct frames *f, uint32_t node)
@@ -84,45 +82,18 @@ void frames_meet(struct frames *f, const struct selection *sel, uint32_t node)
                 frames_place(f, select_origin(sel, node));
 }
 
-/* Append what stands in OUT from byte START to the end of that list. */
-static void stack_again(struct str *out, size_t start)
-{
-        size_t left = (size_t)((char *)memchr(out->data + start, ']', out->length - start) - (out->data + start));
-        char part[4096]; /* appending may move OUT's own bytes */
-
-        while (left) {
-                size_t count = left < sizeof part ? left : sizeof part;
-
-                memcpy(part, out->data + start, count);
-                str_bytes(out, part, count);
-                start += count;
-                left -= count;
-        }
-}
-
-/* Stacks share their outer ends: from the first node that was printed before, the text is copied. */
 void frames_stack(struct frames *f, const struct selection *sel, uint32_t node, struct str *out)
 {
-        size_t *printed = sel == f->whose ? f->printed : NULL;
         bool first = true;
 
         str_char(out, '[');
         for (; node > 1; node = select_parent(sel, node)) {
-                uint32_t origin = select_origin(sel, node), place;
+                uint32_t origin = select_origin(sel, node), place = frames_place(f, origin);
 
-                if (!first)
-                        str_text(out, ", ");
-                first = false;
-                if (printed && printed[node]) {
-                        stack_again(out, printed[node]);
-                        break;
-                }
-                if (printed)
-                        printed[node] = out->length;
-                place = frames_place(f, origin);
                 for (uint32_t i = 0; i < f->length[origin]; i++) {
-                        if (i)
-                                str_text(out, ", ");
+                        if (!first)
+                                str_bytes(out, ", ", 2);
+                        first = false;
                         json_number(out, place + i);
                 }
         }

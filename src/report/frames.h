@@ -19,6 +19,7 @@
 struct frames {
         const struct profile *profile;
         struct symbols *symbols;
+        const struct selection *whose; /* the selection that it was started with */
         uint32_t *place; /* by node of the profile: 1 + index of its innermost frame, 0 not yet met */
         uint8_t *length; /* by node: how many frames it has */
         uint32_t *nodes; /* those that brought new frames */
@@ -26,8 +27,6 @@ struct frames {
         uint32_t next;   /* index of the next frame; may be set before the first stack */
         uint32_t *table; /* nodes by address; 0 free */
         size_t room;
-        const struct selection *whose; /* stacks of this selection are copied from where they were written before ... */
-        size_t *printed;               /* ... by node of the selection */
 };
 
 /* SEL is the selection most stacks are of. */

@@ -121,6 +121,8 @@ static bool judge_can_tell(const struct growth_judge *j)
         uint32_t all = 0, late = 0;
 
         for (uint32_t i = 0; i < j->slice_count; i++) {
+                if (j->p->slices[i].flags & PROFILE_SLICE_TOTALS)
+                        continue;
                 all += j->p->slices[i].ms >= j->start_ms;
                 late += judge_window(j, j->p->slices[i].ms) >= 0;
         }

@@ -360,6 +360,7 @@ static void json_sites(struct json *j)
         for (uint32_t i = 0; i < count; i++) {
                 str_text(j->out, i ? ",\n  " : "\n  ");
                 json_site(j, rows[i]);
+                str_drain(j->out);
         }
         str_text(j->out, "],\n");
         free(rows);

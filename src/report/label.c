@@ -240,19 +240,23 @@ bool label_is_start(const struct symbol_frame *frame)
         return frame->function && strncmp(frame->function, "__libc_start_", 13) == 0;
 }
 
-bool label_is_thread_start(const struct profile *p, struct symbols *s, uint32_t node, uint32_t callee)
+bool label_names_thread_start(const struct symbol_frame *frame)
 {
         static const char *const names[] = { "start_thread", "clone3", "__clone3", "clone", "__clone" };
+
+        for (size_t i = 0; frame->function && i < sizeof names / sizeof names[0]; i++)
+                if (strcmp(frame->function, names[i]) == 0)
+                        return true;
+        return false;
+}
+
+bool label_is_thread_start(const struct profile *p, struct symbols *s, uint32_t node, uint32_t callee)
+{
         const struct symbol_frame *frames;
-        const char *function;
         uint32_t count;
 
         if (!label_in_libc(p, node) || label_in_libc(p, callee))
                 return false;
         count = symbols_node(s, node, &frames);
-        function = frames[count - 1].function;
-        for (size_t i = 0; function && i < sizeof names / sizeof names[0]; i++)
-                if (strcmp(function, names[i]) == 0)
-                        return true;
-        return false;
+        return label_names_thread_start(&frames[count - 1]);
 }

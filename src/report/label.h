@@ -58,4 +58,7 @@ bool label_is_start(const struct symbol_frame *frame);
 /* Whether NODE is the C library on its way to the function of a thread, which is at CALLEE. */
 bool label_is_thread_start(const struct profile *p, struct symbols *s, uint32_t node, uint32_t callee);
 
+/* Whether the C library calls its start code of threads like that. */
+bool label_names_thread_start(const struct symbol_frame *frame);
+
 #endif

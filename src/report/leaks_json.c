@@ -138,6 +138,7 @@ static void document_site(struct leaks_document *d, const struct leaks_row *row)
         if (d->hanging)
                 document_blocks(d, stack->site);
         str_char(d->out, '}');
+        str_drain(d->out);
 }
 
 static void document_sites(struct leaks_document *d)

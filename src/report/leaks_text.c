@@ -217,6 +217,7 @@ static void page_row(struct leaks_page *page, const struct leaks_row *row)
         str_char(out, '\n');
         stack_add(&page->stacks, (struct wrapper_frame){ row->stack->node, row->stack->level });
         str_char(out, '\n');
+        str_drain(out);
 }
 
 static void page_more(struct leaks_page *page, uint64_t more, const char *noun)
@@ -345,6 +346,7 @@ static void page_block(struct leaks_page *page, uint32_t index, const struct lea
                 page_bytes(page, content);
         stack_add_site(&page->stacks, p->sites[block->site].node);
         str_char(out, '\n');
+        str_drain(out);
 }
 
 static void page_blocks(struct leaks_page *page)

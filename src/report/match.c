@@ -3,7 +3,7 @@
  * match.c -- which stacks of two recordings are the same.
  *
  * Room:   outside.
- * Keeps:  an entry is (caller's entry, file, place in it): walking a stack from its outer end gives the same entry for
+ * Keeps:  an entry is (caller's entry, frame: file and place in it): walking a stack from its outer end gives the same entry for
  *         the same stack of either recording.
  */
 #include "report/match.h"
@@ -16,12 +16,22 @@
 #include "report/label.h"
 
 struct match_entry {
-        uint32_t caller;
-        const void *file; /* NULL: place is a name of the pool */
+        uint32_t caller, frame;
+        uint32_t first, next; /* of those that it calls; the next one with the same caller */
+        uint32_t called;      /* how many it calls: of many, they are in the table too */
+};
+
+/* A frame of either recording.  FILE NULL: PLACE is a name of the pool. */
+struct match_place {
+        const void *file;
         uint64_t place;
 };
 
-enum { MATCH_ROOT = 1, MATCH_FIRST = 3 }; /* 1 and 2 stand for the two roots of a tree of stacks */
+enum {
+        MATCH_ROOT = 1,
+        MATCH_FIRST = 3, /* 1 and 2 stand for the two roots of a tree of stacks */
+        MATCH_FEW = 8    /* as long as a function calls no more than so many, they are looked through: they are near in memory */
+};
 
 /* ---- files ---- */
 
@@ -97,54 +107,81 @@ bool match_rebuilt(const struct match *m, uint32_t index, uint32_t *old)
 
 /* ---- stacks ---- */
 
-static size_t slot_of(const struct match *m, const struct match_entry *e)
+static size_t slot_of(const struct match *m, uint32_t caller, uint32_t frame)
 {
-        uint64_t hash = (e->place ^ (uint64_t)(uintptr_t)e->file) * 0x9e3779b97f4a7c15ull ^
-                        e->caller * 0xc2b2ae3d27d4eb4full;
-        size_t i = (hash ^ hash >> 32) & (m->table_room - 1);
+        uint64_t hash = ((uint64_t)caller << 32 | frame) * 0x9e3779b97f4a7c15ull;
+        size_t i = (hash ^ hash >> 29) * 0xc2b2ae3d27d4eb4full >> 32 & (m->table_room - 1);
 
-        for (; m->table[i]; i = (i + 1) & (m->table_room - 1)) {
-                const struct match_entry *other = &m->entries[m->table[i]];
-
-                if (other->caller == e->caller && other->file == e->file && other->place == e->place)
-                        break;
-        }
+        while (m->table[i] && (m->entries[m->table[i]].caller != caller || m->entries[m->table[i]].frame != frame))
+                i = (i + 1) & (m->table_room - 1);
         return i;
 }
 
-static void widen(struct match *m)
+static void table_add(struct match *m, uint32_t id)
 {
-        m->entry_room = m->entry_room ? m->entry_room * 2 : 1024;
-        m->entries = heap_grow(m->entries, m->entry_room, sizeof *m->entries);
-        free(m->table);
-        m->table_room = (size_t)m->entry_room * 2;
-        m->table = heap_zero(m->table_room, sizeof *m->table);
-        for (uint32_t i = MATCH_FIRST; i < m->entry_count; i++)
-                m->table[slot_of(m, &m->entries[i])] = i;
+        if ((m->table_count + 1) * 2 > m->table_room) {
+                uint32_t *old = m->table;
+                size_t room = m->table_room;
+
+                m->table_room = room ? room * 2 : 1024;
+                m->table = heap_zero(m->table_room, sizeof *m->table);
+                for (size_t i = 0; i < room; i++)
+                        if (old[i])
+                                m->table[slot_of(m, m->entries[old[i]].caller, m->entries[old[i]].frame)] = old[i];
+                free(old);
+        }
+        m->table[slot_of(m, m->entries[id].caller, m->entries[id].frame)] = id;
+        m->table_count++;
 }
 
-static uint32_t entry_id(struct match *m, const struct match_entry *e)
+/* 0: there is none yet. */
+static uint32_t find_entry(const struct match *m, uint32_t caller, uint32_t frame)
 {
-        size_t slot;
+        uint32_t id = m->entries[caller].first;
 
-        if (m->entry_count == m->entry_room)
-                widen(m);
-        slot = slot_of(m, e);
-        if (!m->table[slot]) {
-                m->entries[m->entry_count] = *e;
-                m->table[slot] = m->entry_count++;
+        if (m->entries[caller].called > MATCH_FEW)
+                return m->table[slot_of(m, caller, frame)];
+        while (id && m->entries[id].frame != frame)
+                id = m->entries[id].next;
+        return id;
+}
+
+static uint32_t add_entry(struct match *m, uint32_t caller, uint32_t frame)
+{
+        uint32_t id = m->entry_count++;
+        struct match_entry *c;
+
+        if (id == m->entry_room) {
+                m->entry_room *= 2;
+                m->entries = heap_grow(m->entries, m->entry_room, sizeof *m->entries);
         }
-        return m->table[slot];
+        c = &m->entries[caller];
+        m->entries[id] = (struct match_entry){ .caller = caller, .frame = frame, .next = c->first };
+        c->first = id;
+        if (++c->called == MATCH_FEW + 1)
+                for (uint32_t i = id; i; i = m->entries[i].next)
+                        table_add(m, i);
+        else if (c->called > MATCH_FEW)
+                table_add(m, id);
+        return id;
+}
+
+static uint32_t entry_id(struct match *m, uint32_t caller, const struct match_place *at)
+{
+        struct function_key key = { .name = (uintptr_t)at->place, .file = (uintptr_t)at->file };
+        uint32_t frame = function_key_number(&m->frames, &key), id = find_entry(m, caller, frame);
+
+        return id ? id : add_entry(m, caller, frame);
 }
 
 /* A frame without a name: all that is known is the file it is in, or else its address. */
-static struct match_entry nameless(struct match *m, const struct profile *p, const struct profile_node *node)
+static struct match_place nameless(struct match *m, const struct profile *p, const struct profile_node *node)
 {
         const char *path = node->module < p->module_count ? p->modules[node->module].path : NULL;
 
         if (path)
-                return (struct match_entry){ 0, NULL, (uint64_t)(uintptr_t)pool_text(&m->texts, label_base(path)) };
-        return (struct match_entry){ 0, pool_text(&m->texts, "address"), node->pc };
+                return (struct match_place){ NULL, (uint64_t)(uintptr_t)pool_text(&m->texts, label_base(path)) };
+        return (struct match_place){ pool_text(&m->texts, "address"), node->pc };
 }
 
 /* The frames at NODE from LEVEL outwards, called by CALLER. */
@@ -158,17 +195,15 @@ static uint32_t match_node(struct match *m, const struct match_recording *r, str
         uint32_t count;
 
         if (file)
-                return entry_id(m, &(struct match_entry){ caller, file,
-                                                          (node->pc - p->modules[node->module].bias) << 1 | node->exact });
+                return entry_id(m, caller, &(struct match_place){ file, (node->pc - p->modules[node->module].bias) << 1 | node->exact });
         count = symbols_node(r->symbols, origin, &frames);
         while (count > at.level) {
                 const char *name = pool_text(&m->texts, frames[--count].function);
-                struct match_entry e = { 0, NULL, (uint64_t)(uintptr_t)name };
+                struct match_place at_name = { NULL, (uint64_t)(uintptr_t)name };
 
                 if (!name)
-                        e = nameless(m, p, node);
-                e.caller = caller;
-                caller = entry_id(m, &e);
+                        at_name = nameless(m, p, node);
+                caller = entry_id(m, caller, &at_name);
         }
         return caller;
 }
@@ -177,31 +212,28 @@ uint32_t match_stack(struct match *m, enum match_side side, struct wrapper_frame
 {
         struct match_recording *r = &m->side[side];
         uint32_t outer = from.level ? select_parent(r->sel, from.node) : from.node, count = 0, id, node = outer;
-        uint32_t *path;
 
-        while (node > 1 && !r->ids[node]) {
-                node = select_parent(r->sel, node);
-                count++;
+        for (; node > 1 && !r->ids[node]; node = select_parent(r->sel, node)) {
+                if (count == m->path_room) {
+                        m->path_room = m->path_room ? m->path_room * 2 : 256;
+                        m->path = heap_grow(m->path, m->path_room, sizeof *m->path);
+                }
+                m->path[count++] = node;
         }
         id = node > 1 ? r->ids[node] : MATCH_ROOT + node;
-        path = heap_zero(count, sizeof *path);
-        node = outer;
-        for (uint32_t i = count; i-- > 0; node = select_parent(r->sel, node))
-                path[i] = node;
-        for (uint32_t i = 0; i < count; i++)
-                id = r->ids[path[i]] = match_node(m, r, (struct wrapper_frame){ path[i], 0 }, id);
-        free(path);
+        while (count--)
+                id = r->ids[m->path[count]] = match_node(m, r, (struct wrapper_frame){ m->path[count], 0 }, id);
         return from.level ? match_node(m, r, from, id) : id;
 }
 
 void match_start(struct match *m, const struct selection *const sel[MATCH_SIDES], struct symbols *const s[MATCH_SIDES])
 {
-        *m = (struct match){ .entry_count = MATCH_FIRST };
+        *m = (struct match){ .entry_count = MATCH_FIRST, .entry_room = 1024 };
         for (int i = 0; i < MATCH_SIDES; i++) {
                 m->side[i] = (struct match_recording){ .sel = sel[i], .symbols = s[i] };
                 m->side[i].ids = heap_zero(sel[i]->node_count, sizeof *m->side[i].ids);
         }
-        widen(m);
+        m->entries = heap_zero(m->entry_room, sizeof *m->entries);
         for (int i = 0; i < MATCH_SIDES; i++)
                 name_files(m, (enum match_side)i);
 }
@@ -214,5 +246,7 @@ void match_free(struct match *m)
         }
         free(m->entries);
         free(m->table);
+        free(m->path);
+        function_free(&m->frames);
         pool_free(&m->texts);
 }

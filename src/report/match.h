@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "report/function.h"
 #include "report/select.h"
 #include "report/wrapper.h"
 #include "symbol/pool.h"
@@ -33,8 +34,11 @@ struct match {
         struct pool texts;
         struct match_entry *entries; /* by id */
         uint32_t entry_count, entry_room;
-        uint32_t *table; /* ids, open addressing */
-        size_t table_room;
+        struct function_table frames; /* numbers of files and places in them */
+        uint32_t *table;              /* ids, open addressing */
+        size_t table_count, table_room;
+        uint32_t *path; /* room for one stack */
+        uint32_t path_room;
 };
 
 /* The selections must outlive M. */

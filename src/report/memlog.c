@@ -57,6 +57,7 @@ void memlog_add(struct stack_writer *w, struct wrapper_frame from, int64_t numbe
 {
         str_format(w->out, "%+" PRId64 "\n", number);
         stack_add(w, from);
+        str_drain(w->out);
 }
 
 static int by_node(const void *a, const void *b)

@@ -229,3 +229,15 @@ const char *moment_split(const char *operand)
 
         return at && access(operand, F_OK) == 0 ? NULL : at;
 }
+
+struct moment moment_stacks(const struct profile *p, const struct moment *m)
+{
+        struct moment known = *m;
+        uint32_t slice = 0;
+
+        while (slice + 1 < p->slice_count && p->slices[slice + 1].ms <= m->ms)
+                slice++;
+        if (m->type == MOMENT_TIME && p->slice_count && p->slices[slice].flags & PROFILE_SLICE_TOTALS)
+                known.ms = p->slices[profile_detail(p, slice)].ms;
+        return known;
+}

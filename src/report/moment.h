@@ -58,4 +58,7 @@ void moment_word(const struct profile *p, const struct moment *m, struct str *ou
  * existing file. */
 const char *moment_split(const char *operand);
 
+/* When call stacks were looked at last until M: less often than at totals.  M itself where they were then. */
+struct moment moment_stacks(const struct profile *p, const struct moment *m);
+
 #endif

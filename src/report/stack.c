@@ -38,67 +38,105 @@ void stack_start(struct stack_writer *w, const struct selection *sel, struct sym
                  struct str *out)
 {
         *w = stack_writer_of(sel, s, indent, out);
-        w->places = heap_zero(sel->node_count, sizeof *w->places);
+        w->place_of = heap_zero(sel->node_count, sizeof *w->place_of);
 }
 
 void stack_end(struct stack_writer *w)
 {
+        free(w->place_of);
         free(w->places);
+        str_free(&w->lines);
+        verdicts_free(&w->known);
         *w = (struct stack_writer){ 0 };
 }
 
-/* Append what was written for NODE before. */
-static bool stack_copy(struct stack_writer *w, uint32_t node)
+/* What is to be known of the frames at NODE, an origin; its lines are appended to TO. */
+static struct stack_place stack_look(struct stack_writer *w, uint32_t node, struct str *to)
 {
-        struct stack_place place = w->places ? w->places[node] : (struct stack_place){ 0, 0 };
-        size_t length = place.end - place.start;
+        const struct symbol_frame *frames;
+        uint32_t count = symbols_node(w->symbols, node, &frames);
+        struct stack_place place = { .start = to->length,
+                                     .frames = frames,
+                                     .count = count,
+                                     .begins = label_is_start(&frames[count - 1]),
+                                     .in_libc = label_in_libc(w->sel->profile, node) };
+        struct str *out = w->out;
 
-        if (!place.end)
-                return false;
-        str_room(w->out, length + 1); /* may move the text that is copied */
-        str_bytes(w->out, w->out->data + place.start, length);
-        return true;
+        place.begins_thread = place.in_libc && label_names_thread_start(&frames[count - 1]);
+        w->out = to;
+        for (uint32_t i = 0; i < count; i++)
+                w->line(w, node, &frames[i]);
+        w->out = out;
+        place.length = to->length - place.start;
+        return place;
 }
 
-/* All lines from NODE on are there now, up to the end of OUT. */
-static void stack_remember(struct stack_writer *w, uint32_t node, uint32_t last, const size_t *starts, uint32_t count)
+/* Addresses with a name have frames of their own; of others the resolver knows nothing, and their lines show the address. */
+static const char *stack_key(const struct stack_writer *w, uint32_t node)
 {
-        for (uint32_t i = 0; i < count && node != last; i++, node = select_parent(w->sel, node))
-                if (starts[i] != SIZE_MAX)
-                        w->places[node] = (struct stack_place){ starts[i], w->out->length };
+        const struct profile_node *n = &w->sel->profile->nodes[node];
+        const struct symbol_frame *frames;
+        uint32_t count = symbols_node(w->symbols, node, &frames);
+
+        if (frames[count - 1].function)
+                return (const char *)frames;
+        return (const char *)(uintptr_t)((n->pc << 1 | 1) ^ (uint64_t)n->module << 48);
+}
+
+/* The same, found out once for all nodes with this address. */
+static const struct stack_place *stack_place(struct stack_writer *w, uint32_t node)
+{
+        uint32_t origin = select_origin(w->sel, node), *known;
+
+        if (w->place_of && w->place_of[node])
+                return &w->places[w->place_of[node] - 1];
+        known = verdicts_of(&w->known, stack_key(w, origin));
+        if (!*known) {
+                if (w->place_count == w->place_room) {
+                        w->place_room = w->place_room ? w->place_room * 2 : 256;
+                        w->places = heap_grow(w->places, w->place_room, sizeof *w->places);
+                }
+                w->places[w->place_count] = stack_look(w, origin, &w->lines);
+                *known = ++w->place_count;
+        }
+        if (w->place_of)
+                w->place_of[node] = *known;
+        return &w->places[*known - 1];
+}
+
+/* The lines of the frames at FROM. */
+static void stack_inner(struct stack_writer *w, struct wrapper_frame from, const struct stack_place *place)
+{
+        uint32_t origin = select_origin(w->sel, from.node);
+
+        if (!from.level)
+                str_bytes(w->out, w->lines.data + place->start, place->length);
+        for (uint32_t i = from.level; from.level && i < place->count; i++)
+                w->line(w, origin, &place->frames[i]);
 }
 
 void stack_add(struct stack_writer *w, struct wrapper_frame from)
 {
-        enum { REMEMBERED = 256 };
-        size_t starts[REMEMBERED]; /* of the first frames; deeper ones of a recursion are written again */
-        const struct symbol_frame *frames;
-        uint32_t node = from.node, callee = 0, count = 0;
+        uint32_t node = from.node;
+        bool callee_in_libc = false;
 
         if (node <= 1)
                 w->line(w, node, &(struct symbol_frame){ 0 });
         for (; node > 1; node = select_parent(w->sel, node)) {
-                uint32_t origin = select_origin(w->sel, node), inlined;
-                bool inner = node == from.node, start;
+                const struct stack_place *place = stack_place(w, node);
 
-                if (!inner && (label_is_thread_start(w->sel->profile, w->symbols, origin, callee) || stack_copy(w, node)))
+                if (node == from.node)
+                        stack_inner(w, from, place);
+                else if (place->begins || (place->begins_thread && !callee_in_libc))
                         break;
-                callee = origin;
-                inlined = symbols_node(w->symbols, origin, &frames);
-                start = label_is_start(&frames[inlined - 1]);
-                if (!inner && start)
-                        break;
-                if (count < REMEMBERED)
-                        starts[count++] = inner && (start || from.level) ? SIZE_MAX : w->out->length;
-                for (uint32_t i = inner ? from.level : 0; i < inlined; i++)
-                        w->line(w, origin, &frames[i]);
+                else
+                        str_bytes(w->out, w->lines.data + place->start, place->length);
+                callee_in_libc = place->in_libc;
         }
         if (node == 1 && from.node > 1) { /* the root of stacks that were cut off */
                 str_text(w->out, w->indent);
                 str_text(w->out, w->cut_off);
         }
-        if (w->places)
-                stack_remember(w, from.node, node, starts, count);
 }
 
 void stack_add_site(struct stack_writer *w, uint32_t node)
@@ -112,6 +150,7 @@ void stack_write(const struct selection *sel, struct symbols *s, struct wrapper_
         struct stack_writer w = stack_writer_of(sel, s, indent, out);
 
         stack_add(&w, from);
+        stack_end(&w);
 }
 
 void stack_write_site(const struct selection *sel, struct symbols *s, uint32_t node, const char *indent,
@@ -120,4 +159,5 @@ void stack_write_site(const struct selection *sel, struct symbols *s, uint32_t n
         struct stack_writer w = stack_writer_of(sel, s, indent, out);
 
         stack_add_site(&w, node);
+        stack_end(&w);
 }

@@ -3,28 +3,40 @@
  * stack.h -- whole call stacks, one line per frame.
  *
  * Room:   outside.  Used by the views that list stacks.
- * Cost:   the outer frames of a stack that were written before, as part of another one, are copied.
+ * Cost:   the lines of an address are made once, and copied for each frame.
  */
 #ifndef SEEP_REPORT_STACK_H
 #define SEEP_REPORT_STACK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/str.h"
 #include "report/select.h"
+#include "report/verdict.h"
 #include "symbol/symbol.h"
 
+/* The frames at one address. */
 struct stack_place {
-        size_t start, end; /* in OUT; 0, 0: not written yet */
+        size_t start, length; /* their lines, in LINES of the writer */
+        const struct symbol_frame *frames;
+        uint32_t count;
+        bool begins;        /* start code of the program */
+        bool begins_thread; /* of a thread, when what it calls is not in the C library */
+        bool in_libc;
 };
 
-/* Appends stacks to OUT, which must only grow meanwhile. */
+/* Appends stacks to OUT. */
 struct stack_writer {
         const struct selection *sel;
         struct symbols *symbols;
         const char *indent; /* in front of each line */
         struct str *out;
-        struct stack_place *places; /* by node of SEL's tree: the lines from its frames outwards; NULL: forget */
+        struct stack_place *places;
+        uint32_t place_count, place_room;
+        uint32_t *place_of;    /* by node of SEL's tree: 1 + place; NULL: for one stack alone it does not pay */
+        struct verdicts known; /* by what tells addresses apart: 1 + place */
+        struct str lines;
 
         /* What may be set after stack_start: how a frame at NODE of the profile is written (node 0: no stack was recorded,
          * 1: it is lost), and the line behind frames whose callers are not known. */

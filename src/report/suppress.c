@@ -48,9 +48,11 @@ struct frame {
         const char *function, *file, *module;
         uint32_t line;
         uint32_t node; /* for its mangled name; 0: it has none of its own */
+        uint32_t number; /* in the memo */
 };
 
 struct view {
+        struct suppress_memo *memo;
         struct symbols *names;
         struct frame *frames;
         uint32_t count;
@@ -73,8 +75,18 @@ void suppress_add_built_in(struct suppressions *s)
         }
 }
 
+static void memo_free(struct suppress_memo *m)
+{
+        verdicts_free(&m->known);
+        free(m->first);
+        free(m->fits);
+        free(m->frames);
+        *m = (struct suppress_memo){ 0 };
+}
+
 void suppress_truncate(struct suppressions *s, uint32_t count)
 {
+        memo_free(&s->memo);
         while (s->count > count) {
                 struct suppress_rule *rule = &s->rules[--s->count];
 
@@ -86,6 +98,40 @@ void suppress_truncate(struct suppressions *s, uint32_t count)
                 free(rule->name);
                 free(rule->file);
         }
+}
+
+/* Made for the rules and the names that there are now. */
+static struct suppress_memo *memo_of(struct suppressions *s, const struct symbols *names)
+{
+        struct suppress_memo *m = &s->memo;
+
+        if (m->first && m->names == names && m->rules == s->count)
+                return m;
+        memo_free(m);
+        m->names = names;
+        m->rules = s->count;
+        m->first = heap_zero((size_t)s->count + 1, sizeof *m->first);
+        for (uint32_t i = 0; i < s->count; i++) {
+                m->first[i] = m->lines;
+                m->lines += s->rules[i].line_count;
+        }
+        return m;
+}
+
+/* The number of a frame that is told from others by the address of WHAT. */
+static uint32_t memo_number(struct suppress_memo *m, const void *what)
+{
+        uint32_t *known = verdicts_of(&m->known, what);
+
+        if (!*known) {
+                if (m->count == m->room) {
+                        m->room = m->room ? m->room * 2 : 256;
+                        m->fits = heap_grow(m->fits, m->room, m->lines);
+                }
+                memset(m->fits + (size_t)m->count * m->lines, 0, m->lines);
+                *known = ++m->count;
+        }
+        return *known - 1;
 }
 
 void suppress_free(struct suppressions *s)
@@ -158,15 +204,22 @@ static const char *const *release_names(uint32_t family)
 
 static void view_add(struct view *v, const struct frame *frame)
 {
-        v->frames = heap_grow(v->frames, v->count + 1, sizeof *v->frames);
+        struct suppress_memo *m = v->memo;
+
+        if (v->count == m->frame_room) {
+                m->frame_room = m->frame_room ? m->frame_room * 2 : 64;
+                m->frames = heap_grow(m->frames, m->frame_room, sizeof *m->frames);
+        }
+        v->frames = m->frames;
         v->frames[v->count++] = *frame;
 }
 
-static struct view view_make(const struct profile *p, struct symbols *names, uint32_t node, const char *const *innermost)
+/* Valid until the next one. */
+static struct view view_make(struct suppressions *s, const struct profile *p, struct symbols *names, uint32_t node, const char *const *innermost)
 {
-        struct view v = { .names = names };
+        struct view v = { .memo = memo_of(s, names), .names = names };
 
-        view_add(&v, &(struct frame){ .names = innermost });
+        view_add(&v, &(struct frame){ .names = innermost, .number = memo_number(v.memo, innermost) });
         for (; node > 1; node = p->nodes[node].parent) {
                 const struct symbol_frame *frames;
                 uint32_t count = symbols_node(names, node, &frames), module = p->nodes[node].module;
@@ -176,7 +229,8 @@ static struct view view_make(const struct profile *p, struct symbols *names, uin
                                                       .file = frames[i].file,
                                                       .line = frames[i].line,
                                                       .module = module < p->module_count ? p->modules[module].path : NULL,
-                                                      .node = i + 1 == count ? node : 0 });
+                                                      .node = i + 1 == count ? node : 0,
+                                                      .number = memo_number(v.memo, &frames[i]) });
         }
         return v;
 }
@@ -261,7 +315,7 @@ static bool any_fits(const struct frame *frame, const struct suppress_line *line
                (frame->module && pattern_fits(line->pattern, frame->module, 0));
 }
 
-static bool line_fits(const struct view *v, const struct frame *frame, const struct suppress_line *line)
+static bool line_fits_frame(const struct view *v, const struct frame *frame, const struct suppress_line *line)
 {
         switch (line->match) {
         case SUPPRESS_FUNCTION:
@@ -275,8 +329,18 @@ static bool line_fits(const struct view *v, const struct frame *frame, const str
         }
 }
 
+/* Whether line K of RULE, whose first line has the number FIRST, fits.  Found out once. */
+static bool line_fits(const struct view *v, const struct frame *frame, const struct suppress_rule *rule, uint32_t first, uint32_t k)
+{
+        uint8_t *known = &v->memo->fits[(size_t)frame->number * v->memo->lines + first + k];
+
+        if (!*known)
+                *known = line_fits_frame(v, frame, &rule->lines[k]) ? 2 : 1;
+        return *known == 2;
+}
+
 /* The lines from the innermost frame on; frames outside of the last line do not matter. */
-static bool lines_fit(const struct view *v, const struct suppress_rule *rule)
+static bool lines_fit(const struct view *v, const struct suppress_rule *rule, uint32_t first)
 {
         uint32_t line = 0, frame = 0, rest = UINT32_MAX, again = 0;
 
@@ -284,7 +348,7 @@ static bool lines_fit(const struct view *v, const struct suppress_rule *rule)
                 if (rule->lines[line].match == SUPPRESS_REST) {
                         rest = ++line;
                         again = frame;
-                } else if (frame < v->count && line_fits(v, &v->frames[frame], &rule->lines[line])) {
+                } else if (frame < v->count && line_fits(v, &v->frames[frame], rule, first, line)) {
                         line++;
                         frame++;
                 } else if (rest != UINT32_MAX && again < v->count) {
@@ -297,12 +361,12 @@ static bool lines_fit(const struct view *v, const struct suppress_rule *rule)
         return true;
 }
 
-static bool rule_fits(const struct view *v, const struct suppress_rule *rule)
+static bool rule_fits(const struct view *v, const struct suppress_rule *rule, uint32_t first)
 {
         if (rule->lines[0].match != SUPPRESS_ANY)
-                return lines_fit(v, rule);
+                return lines_fit(v, rule, first);
         for (uint32_t i = 0; i < v->count; i++)
-                if (any_fits(&v->frames[i], &rule->lines[0]))
+                if (line_fits(v, &v->frames[i], rule, first, 0))
                         return true;
         return false;
 }
@@ -312,7 +376,7 @@ static struct suppress_rule *first_fit(struct suppressions *s, const struct view
         for (uint32_t i = 0; i < s->count; i++) {
                 struct suppress_rule *rule = &s->rules[i];
 
-                if (rule->about == about && (rule->leaks & leaks) && rule_fits(v, rule)) {
+                if (rule->about == about && (rule->leaks & leaks) && rule_fits(v, rule, s->memo.first[i])) {
                         rule->times++;
                         return rule;
                 }
@@ -322,18 +386,14 @@ static struct suppress_rule *first_fit(struct suppressions *s, const struct view
 
 struct suppress_rule *suppress_leak(struct suppressions *s, const struct profile *p, struct symbols *names, uint32_t site, uint32_t leak)
 {
-        struct view v = view_make(p, names, p->sites[site].node, allocation_names(p->sites[site].kind));
-        struct suppress_rule *rule = first_fit(s, &v, SUPPRESS_LEAK, 1u << leak);
+        struct view v = view_make(s, p, names, p->sites[site].node, allocation_names(p->sites[site].kind));
 
-        free(v.frames);
-        return rule;
+        return first_fit(s, &v, SUPPRESS_LEAK, 1u << leak);
 }
 
 struct suppress_rule *suppress_release(struct suppressions *s, const struct profile *p, struct symbols *names, const struct profile_error *error)
 {
-        struct view v = view_make(p, names, error->node, release_names(error->release));
-        struct suppress_rule *rule = first_fit(s, &v, SUPPRESS_RELEASE, ~0u);
+        struct view v = view_make(s, p, names, error->node, release_names(error->release));
 
-        free(v.frames);
-        return rule;
+        return first_fit(s, &v, SUPPRESS_RELEASE, ~0u);
 }

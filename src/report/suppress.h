@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "profile/model.h"
+#include "report/verdict.h"
 #include "symbol/symbol.h"
 
 enum suppress_source {
@@ -55,10 +56,24 @@ struct suppress_rule {
         uint64_t times, blocks, bytes; /* what it covered so far, by the caller of suppress_leak(); times: stacks */
 };
 
+/* Which lines of the rules fit which frames: stacks are many, frames few. */
+struct suppress_memo {
+        const struct symbols *names; /* whose frames they are */
+        uint32_t rules;              /* how many there were; other rules: all is forgotten */
+        uint32_t *first;             /* by rule: number of its first line */
+        uint32_t lines;              /* of all rules */
+        struct verdicts known;       /* by frame: 1 + its number */
+        uint32_t count, room;
+        uint8_t *fits;           /* by number and line: 0 not asked, 1 no, 2 yes */
+        struct frame *frames;    /* of the stack asked about last */
+        uint32_t frame_room;
+};
+
 /* Zeroed: no rules. */
 struct suppressions {
         struct suppress_rule *rules;
         uint32_t count;
+        struct suppress_memo memo;
 };
 
 /* Add the rules of a file, or of TEXT that came from ORIGIN.  false: E (exit code 2, 4 when the file cannot be read) names file, line and what was expected. */

@@ -33,11 +33,16 @@ uint64_t player_ms(const struct player *r, uint32_t at)
         return at < r->p->slice_count ? r->p->slices[at].ms : r->p->meta.duration_ms;
 }
 
+static bool has_sites(const struct player *r, uint32_t at)
+{
+        return at >= r->p->slice_count || !at || !(r->p->slices[at].flags & PROFILE_SLICE_TOTALS);
+}
+
 uint32_t player_find(const struct player *r, uint64_t ms)
 {
         uint32_t at = r->p->slice_count;
 
-        while (at && player_ms(r, at) > ms)
+        while (at && (player_ms(r, at) > ms || !has_sites(r, at)))
                 at--;
         return at;
 }
@@ -62,6 +67,8 @@ void player_go(struct player *r, uint32_t at)
         const struct profile *p = r->p;
         uint64_t ms;
 
+        for (bool on = at > r->at; !has_sites(r, at);) /* moments of which totals alone are known are passed over */
+                at += on ? 1 : UINT32_MAX;
         r->at = at < p->slice_count ? at : p->slice_count;
         ms = player_ms(r, r->at);
         past_moment_free(&r->now);

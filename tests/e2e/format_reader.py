@@ -47,7 +47,7 @@ COLUMNS = {
     "errors": """type:plain32 node:plain32>nodes alloc_site:plain32>sites release:plain32 thread:plain32>threads
         address:plain size:plain count:plain first_ms:plain free_node:plain32>nodes? wrong:plain32? alignment:plain? given:plain?""",
     "slices": """ms:delta live_bytes:delta live_blocks:delta allocs:delta alloc_bytes:delta frees:delta
-        rss_bytes:delta change_first:delta32 change_count:plain32""",
+        rss_bytes:delta change_first:delta32 change_count:plain32 flags:plain32?""",
     "changes": "site:delta32>sites live_bytes:last live_blocks:last allocs:last alloc_bytes:last",
     "regions": "start:delta end:near=start site:plain32>sites thread:plain32>threads birth_ms:delta stack:plain?",
     "symbols": "module:delta32>modules inline_depth:plain32 address:delta function:text file:text line:plain32",

@@ -174,7 +174,8 @@ static void fill_slices(struct profile *p, uint64_t *r, uint32_t size)
                 ms += below(r, 1000000);
                 p->slices[i] = (struct profile_slice){ ms, number(r), number(r), number(r), number(r), number(r),
                                                        number(r), first,
-                                                       (uint32_t)below(r, p->change_count - first + 1ull) };
+                                                       (uint32_t)below(r, p->change_count - first + 1ull),
+                                                       (uint32_t)below(r, 2), 0 };
         }
 }
 

@@ -35,7 +35,18 @@ static void cut(struct specimen *f, struct slices *s, uint64_t ms, bool whole)
 {
         struct view v = specimen_view(f);
 
+        s->detail_next_ms = 0; /* however long the last one took */
         slices_cut(s, &v, ms, 4096 * ms, whole);
+        view_close(&v);
+}
+
+/* Before it is time to look at the sites again. */
+static void cut_totals(struct specimen *f, struct slices *s, uint64_t ms)
+{
+        struct view v = specimen_view(f);
+
+        s->detail_next_ms = UINT64_MAX;
+        slices_cut(s, &v, ms, 4096 * ms, false);
         view_close(&v);
 }
 
@@ -92,7 +103,7 @@ static void store(struct slices *s, struct profile *p, const uint32_t *map, uint
 
 static void compare_slice(const struct profile *p, const struct profile_slice *s)
 {
-        const struct moment *m = &moments[s->ms / 20];
+        const struct moment *m = &moments[s->ms / 20], *sites = &moments[p->slices[profile_detail(p, (uint32_t)(s - p->slices))].ms / 20];
         struct profile_change *at = heap_zero(p->site_count, sizeof *at);
         uint32_t wrong = 0;
 
@@ -102,8 +113,8 @@ static void compare_slice(const struct profile *p, const struct profile_slice *s
         is_equal(s->rss_bytes, 4096 * s->ms);
         is_true(profile_at(p, s->ms, at));
         for (uint32_t i = 1; i <= SITES; i++)
-                wrong += at[i].live_bytes != m->bytes[i] || at[i].live_blocks != m->blocks[i] || at[i].allocs != m->allocs[i] ||
-                         at[i].alloc_bytes != m->allocs[i] * 10 * i;
+                wrong += at[i].live_bytes != sites->bytes[i] || at[i].live_blocks != sites->blocks[i] || at[i].allocs != sites->allocs[i] ||
+                         at[i].alloc_bytes != sites->allocs[i] * 10 * i;
         is_equal(wrong, 0);
         free(at);
 }
@@ -168,6 +179,78 @@ TEST(too_many_changes_thin_the_course_and_keep_it_exact)
         is_true(s.change_count <= 600);
         is_true(s.slice_count > 3);
         check_all(&s);
+}
+
+/* Every EVERYth moment tells of sites. */
+static void run_sparse(struct slices *s, uint32_t every)
+{
+        struct specimen f;
+        uint64_t seed = 11;
+        struct moment none = { 0 };
+
+        moments = heap_zero(MOMENTS, sizeof *moments);
+        specimen_sites(&f);
+        for (uint32_t i = 0; i < MOMENTS; i++) {
+                step(&f, &seed, i ? &moments[i - 1] : &none, &moments[i]);
+                moments[i].ms = 20 * i;
+                if (i % every)
+                        cut_totals(&f, s, moments[i].ms);
+                else
+                        cut(&f, s, moments[i].ms, false);
+        }
+        specimen_close(&f);
+}
+
+static uint32_t count_details(const struct slices *s)
+{
+        uint32_t count = 0;
+
+        for (uint32_t i = 0; i < s->slice_count; i++)
+                count += !(s->slice[i].flags & PROFILE_SLICE_TOTALS);
+        return count;
+}
+
+TEST(totals_are_many_however_seldom_sites_are_looked_at)
+{
+        struct slices s = { .slices_max = 300 };
+
+        run_sparse(&s, 60);
+        is_true(s.slice_count > 150 && s.slice_count <= 300);
+        is_equal(count_details(&s), (MOMENTS + 59) / 60);
+        check_all(&s);
+}
+
+TEST(too_many_changes_cost_sites_and_no_totals)
+{
+        struct slices s = { .slices_max = 300, .changes_max = 200 };
+
+        run_sparse(&s, 3);
+        is_true(s.slice_count > 150);
+        is_true(s.change_count <= 200 && count_details(&s) > 1);
+        check_all(&s);
+}
+
+/* An idle thread's counters are not read again: only what the totals do not show could be missed, until all are read. */
+TEST(threads_without_events_cost_nothing)
+{
+        struct specimen f;
+        struct slices s = { 0 };
+
+        specimen_sites(&f);
+        specimen_events(&f, 0, 1, 3, 0, 100);
+        specimen_events(&f, 1, 2, 3, 0, 100);
+        cut(&f, &s, 0, false);
+        specimen_counter(&f, 1, 7)->allocs = 1;
+        specimen_events(&f, 0, 1, 1, 0, 100);
+        cut(&f, &s, 20, false);
+        is_equal(s.slice[1].change_count, 1);
+        is_equal(s.change[s.slice[1].change_first].site, 1);
+        is_equal(s.change[s.slice[1].change_first].live_blocks, 4);
+        cut(&f, &s, 40, true);
+        is_equal(s.slice[2].change_count, 1);
+        is_equal(s.change[s.slice[2].change_first].site, 7);
+        slices_free(&s);
+        specimen_close(&f);
 }
 
 TEST(sites_that_become_one_are_summed_at_each_moment)
@@ -318,7 +401,7 @@ TEST(the_slice_of_a_mark_is_never_thinned_out)
 
 TEST(too_many_changes_of_marks_cost_tags_first)
 {
-        struct slices s = { .changes_max = 500 };
+        struct slices s = { .changes_max = 520 };
         uint32_t snapshots = 0;
 
         run_marked(&s, 3);
@@ -381,7 +464,8 @@ TEST(more_marks_than_a_ledger_holds_are_counted)
 }
 
 TAP_MAIN(a_thinned_course_is_exact_at_every_moment_it_keeps, a_course_is_exact_while_a_thread_is_alone_and_after, thinning_doubles_the_interval,
-         too_many_changes_thin_the_course_and_keep_it_exact, sites_that_become_one_are_summed_at_each_moment,
+         too_many_changes_thin_the_course_and_keep_it_exact, totals_are_many_however_seldom_sites_are_looked_at,
+         too_many_changes_cost_sites_and_no_totals, threads_without_events_cost_nothing, sites_that_become_one_are_summed_at_each_moment,
          an_idle_program_costs_no_changes, the_last_cut_sees_what_the_totals_do_not_show, live_numbers_never_show_below_zero,
          time_does_not_run_backwards, the_slice_of_a_mark_is_never_thinned_out, too_many_changes_of_marks_cost_tags_first,
          marks_cannot_make_the_course_grow_without_bound,
