@@ -46,7 +46,7 @@ void cost_start(struct cost_source *c, const struct selection *sel, struct symbo
 
         *c = (struct cost_source){ .sel = sel };
         if (of_all)
-                leaks_make_usual(&c->leaks, sel, s);
+                leaks_make_sums(&c->leaks, sel, s);
         for (int i = 0; i < COST_COUNT; i++)
                 c->known[i] = true;
         c->known[COST_PEAK_COUNT] = c->known[COST_PEAK_BYTES] = of_all;

@@ -3,12 +3,19 @@
  * sqlite.c -- a recording as an SQLite database.
  *
  * Room:   outside.
- * Keeps:  tables are filled in one transaction in memory, indices are made when all rows are there; only then it becomes a file.
+ * Keeps:  tables are filled in one transaction, indices are made when all rows are there; only then it becomes a file.  A small one
+ *         is made in memory, a large one in a file without a name.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/heap.h"
 #include "export/sqlite_parts.h"
+
+#define SQLITE_ROWS_IN_MEMORY 2000000u
+#define SQLITE_PART (1u << 20)
 
 /* By site: whether it is part of a row. */
 static uint8_t *chosen_sites(const struct selection *sel)
@@ -33,7 +40,7 @@ static void put_all(struct sqlite_parts *m)
         m->whole_ends = heap_zero(m->p->node_count, sizeof *m->whole_ends);
         m->growth = growth_judge(m->p, m->sel->leaders);
         frames_start(&m->frames, m->sel, m->symbols);
-        leaks_make_usual(&m->leaks, m->sel, m->symbols);
+        leaks_make_sums(&m->leaks, m->sel, m->symbols);
         for (size_t i = 0; i < sizeof steps / sizeof *steps && !m->rows.failed; i++)
                 steps[i](m);
         wrappers_free(&m->wrappers);
@@ -55,13 +62,13 @@ static bool run_sql(sqlite3 *db, const char *sql)
         return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK;
 }
 
-static bool fill(sqlite3 *db, const struct export_input *in)
+static bool fill(sqlite3 *db, const struct export_input *in, const char *begin)
 {
         const struct selection whole = { .profile = in->profile, .node_count = in->profile->node_count };
         struct sqlite_parts m = { .p = in->profile, .symbols = in->symbols, .sel = in->sel, .resources = in->resources ? in->resources : &whole,
                                   .whole = &whole, .filter = in->request ? in->request->filter : NULL, .rows = { .db = db } };
         char *marks = sqlite3_mprintf("PRAGMA user_version = %d; PRAGMA application_id = %d;", DATABASE_SCHEMA, DATABASE_APPLICATION);
-        bool good = run_sql(db, "PRAGMA journal_mode = OFF; PRAGMA temp_store = MEMORY; BEGIN") && run_sql(db, marks) && run_sql(db, sqlite_tables);
+        bool good = run_sql(db, begin) && run_sql(db, marks) && run_sql(db, sqlite_tables);
 
         if (good)
                 put_all(&m);
@@ -74,21 +81,86 @@ sqlite3 *sqlite_database(const struct export_input *in, struct err *e)
         sqlite3 *db = NULL;
 
         sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); /* a lock for each allocation, for numbers that nobody reads */
-        if (sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK && fill(db, in))
+        if (sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK &&
+            fill(db, in, "PRAGMA journal_mode = OFF; PRAGMA temp_store = MEMORY; BEGIN"))
                 return db;
         err_set(e, ERR_EXIT_USAGE, "cannot make the database: %s", db ? sqlite3_errmsg(db) : "no memory");
         sqlite3_close(db);
         return NULL;
 }
 
+/* ---- larger than memory should be ---- */
+
+/* Rows, roughly. */
+static bool is_large(const struct profile *p)
+{
+        return p->block_count + p->pointer_count + p->hold_count + p->change_count + p->node_count > SQLITE_ROWS_IN_MEMORY;
+}
+
+/* A file of our own where large ones may be, to be made into a database; -1: none can be had.  PATH is told. */
+static int make_file(struct str *path)
+{
+        const char *folder = getenv("TMPDIR");
+        int fd;
+
+        str_format(path, "%s/seep-XXXXXX", folder && *folder ? folder : access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp");
+        fd = mkostemp(path->data, O_CLOEXEC);
+        return fd;
+}
+
+/* The whole file at FD, part by part. */
+static bool pass_on(const struct export_input *in, int fd, struct str *out)
+{
+        ssize_t n = 1;
+
+        while (n > 0) {
+                char *to = str_room(out, SQLITE_PART);
+
+                n = read(fd, to, SQLITE_PART);
+                if (n < 0 && errno == EINTR) {
+                        n = 1;
+                        continue;
+                }
+                str_end(out, to + (n > 0 ? n : 0));
+                if (n < 0 || !export_more(in, out))
+                        return false;
+        }
+        return true;
+}
+
+static bool export_large(const struct export_input *in, struct str *out, struct err *e)
+{
+        struct str path = { 0 };
+        sqlite3 *db = NULL;
+        int fd = make_file(&path);
+        bool good = fd >= 0;
+
+        if (!good)
+                err_sys(e, ERR_EXIT_USAGE, "cannot make the database in %s (TMPDIR names another place)", str_get(&path));
+        if (good) {
+                sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+                good = sqlite3_open_v2(path.data, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK;
+                unlink(path.data); /* it lives as long as we have it open */
+                good = good && fill(db, in, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
+                                            "PRAGMA cache_size = -65536; PRAGMA temp_store = FILE; BEGIN");
+                if (!good)
+                        err_set(e, ERR_EXIT_USAGE, "cannot make the database in a file beside %s: %s", path.data, db ? sqlite3_errmsg(db) : "no memory");
+                good = sqlite3_close(db) == SQLITE_OK && good;
+                good = good && pass_on(in, fd, out);
+                close(fd);
+        }
+        str_free(&path);
+        return good;
+}
+
 bool export_sqlite(const struct export_input *in, struct str *out, struct err *e)
 {
-        sqlite3 *db = sqlite_database(in, e);
+        sqlite3 *db = is_large(in->profile) && in->reader ? NULL : sqlite_database(in, e);
         sqlite3_int64 bytes = 0;
         unsigned char *image;
 
         if (!db)
-                return false;
+                return is_large(in->profile) && in->reader && export_large(in, out, e);
         image = sqlite3_serialize(db, "main", &bytes, 0);
         if (image)
                 str_bytes(out, image, (size_t)bytes);

@@ -137,7 +137,7 @@ static void take_leaks(struct diff *d, uint32_t *const places[MATCH_SIDES])
                 const uint32_t *place = places[side];
                 struct leaks l;
 
-                leaks_make_usual(&l, d->sel[side], d->symbols[side]);
+                leaks_make_sums(&l, d->sel[side], d->symbols[side]);
                 for (int k = 0; k < 2; k++)
                         for (uint32_t i = 0; i < parts[k]->count; i++)
                                 add_leaks(d->rows[*place++].leaks, leaks_of_site(&l, parts[k]->rows[i].site),

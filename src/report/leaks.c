@@ -325,7 +325,7 @@ static void sort_blocks(struct sorting *o)
 {
         const struct selection *sel = o->l->sel;
         size_t cells = cell(o->p->site_count, 0);
-        struct growth *growth = growth_judge(o->p, sel->leaders);
+        struct growth *growth = o->r->sums_only ? heap_zero(o->p->site_count, sizeof *growth) : growth_judge(o->p, sel->leaders);
 
         o->stacks = heap_zero(o->p->site_count, sizeof *o->stacks);
         for (uint32_t i = 0; i < sel->heap.count; i++)
@@ -414,17 +414,27 @@ void leaks_usual_rules(struct suppressions *s, const struct profile *p, bool not
                 suppress_add_built_in(s);
 }
 
-void leaks_make_usual(struct leaks *l, const struct selection *sel, struct symbols *s)
+static void make_usual(struct leaks *l, const struct selection *sel, struct symbols *s, bool sums_only)
 {
         struct suppressions rules = { 0 };
         struct str trouble = { 0 };
 
         leaks_usual_rules(&rules, sel->profile, false, &trouble);
-        leaks_make(l, sel, s, &(struct leaks_request){ .suppressions = &rules });
+        leaks_make(l, sel, s, &(struct leaks_request){ .suppressions = &rules, .sums_only = sums_only });
         for (uint32_t i = 0; i < l->hidden_count; i++)
                 l->hidden[i].rule = NULL; /* they go away here */
         suppress_free(&rules);
         str_free(&trouble);
+}
+
+void leaks_make_usual(struct leaks *l, const struct selection *sel, struct symbols *s)
+{
+        make_usual(l, sel, s, false);
+}
+
+void leaks_make_sums(struct leaks *l, const struct selection *sel, struct symbols *s)
+{
+        make_usual(l, sel, s, true);
 }
 
 bool leaks_found(const struct leaks *l)

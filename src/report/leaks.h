@@ -61,6 +61,7 @@ struct leaks_request {
         enum leaks_key key;                /* order within a class, largest first */
         bool only_new;                     /* lost since the search before; all when there was none */
         bool reachable;                    /* rows for these, too */
+        bool sums_only;                    /* nobody asks whether rows grow */
 };
 
 struct leaks_options {
@@ -100,6 +101,7 @@ void leaks_usual_rules(struct suppressions *s, const struct profile *p, bool not
 
 /* leaks_make() with these rules and nothing else asked for: what every report agrees on. */
 void leaks_make_usual(struct leaks *l, const struct selection *sel, struct symbols *s);
+void leaks_make_sums(struct leaks *l, const struct selection *sel, struct symbols *s); /* for leaks_of_site() alone */
 
 /* Definitely lost blocks or wrong releases. */
 bool leaks_found(const struct leaks *l);

@@ -142,7 +142,7 @@ static size_t text_at(const struct str *s, size_t start, size_t columns, size_t 
         size_t at = start, escape;
 
         for (*used = 0; at < s->length; at += escape ? escape : 1) {
-                escape = text_escape(s, at);
+                escape = s->data[at] == '\033' ? text_escape(s, at) : 0;
                 if (escape || ((unsigned char)s->data[at] & 0xc0) == 0x80)
                         continue;
                 if (*used == columns)
