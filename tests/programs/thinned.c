@@ -14,7 +14,7 @@
 
 #define FIRST 300000
 #define ROUNDS 200000
-#define LARGE 8000
+#define LARGE 20000
 #define THREADS_MAX 8
 
 struct sums {
