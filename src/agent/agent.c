@@ -244,7 +244,7 @@ static bool start_recording(uint64_t mask)
                rule_start() && queue_start() && journal_start() && object_start() && (gate = make_gate()) && hello_send(agent.socket, fd, WIRE_HELLO_START);
         sys_close(fd);
         agent.head->omit = good && agent.omit[0] ? arena_string(agent.omit) : 0;
-        agent.head->own_module = good ? object_find((uint64_t)agent_wake) + 1 : 0;
+        agent.head->own_module = good ? object_module(object_find((uint64_t)agent_wake)) + 1 : 0;
         if (!good)
                 return false;
         agent.gate = gate;

@@ -261,18 +261,26 @@ void arena_private_free(void *p, size_t size)
         uint32_t count = agent.head->own_count;
 
         for (uint32_t i = count; i-- > 0;)
-                if ((i + 1ull) * sizeof *own <= agent.head->part[LEDGER_OWN].committed && own[i].start == (uint64_t)p)
+                if ((i + 1ull) * sizeof *own <= agent.head->part[LEDGER_OWN].committed && own[i].start == (uint64_t)p) {
                         own[i].end = own[i].start;
+                        if (i + 1 == count) /* what comes and goes again and again needs no new entry each time */
+                                __atomic_compare_exchange_n(&agent.head->own_count, &count, i, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+                        break;
+                }
         sys_unmap(p, size);
 }
 
 uint32_t arena_string(const char *text)
 {
         uint32_t length = (uint32_t)strlen(text) + 1;
-        uint32_t at = __atomic_fetch_add(&agent.head->string_bytes, length, __ATOMIC_RELAXED);
+        uint32_t at = __atomic_load_n(&agent.head->string_bytes, __ATOMIC_RELAXED);
 
-        if (!arena_commit(LEDGER_STRINGS, (uint64_t)at + length))
-                return 0;
+        do {
+                if (!arena_commit(LEDGER_STRINGS, (uint64_t)at + length)) {
+                        __atomic_add_fetch(&agent.head->strings_not_kept, 1, __ATOMIC_RELAXED);
+                        return 0;
+                }
+        } while (!__atomic_compare_exchange_n(&agent.head->string_bytes, &at, at + length, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
         memcpy((char *)arena_at(LEDGER_STRINGS) + at, text, length);
         return at;
 }

@@ -14,7 +14,7 @@
 bool maps_open(struct maps *m)
 {
         m->fd = sys_open("/proc/self/maps");
-        m->at = m->end = 0;
+        m->at = m->end = m->lines = 0;
         m->finished = m->failed = false;
         return m->fd >= 0;
 }
@@ -65,6 +65,7 @@ bool maps_next(struct maps *m, struct maps_line *line)
 
         if (!p)
                 return false;
+        m->lines++;
         line->start = bytes_hex(&p);
         p += *p == '-';
         line->end = bytes_hex(&p);
@@ -86,5 +87,40 @@ bool maps_next(struct maps *m, struct maps_line *line)
         while (*p == ' ')
                 p++;
         line->path = p;
+        return true;
+}
+
+/* struct procmap_query of <linux/fs.h>, which is younger than some that this is built with. */
+struct query {
+        uint64_t size, flags, address;
+        uint64_t start, end, vma_flags, page_size, offset, inode;
+        uint32_t major, minor, name_size, build_id_size;
+        uint64_t name, build_id;
+};
+
+#define QUERY_IOCTL 0xc0686611l
+#define QUERY_READABLE 0x01u
+
+_Static_assert(sizeof(struct query) == 0x68, "as the kernel has it");
+
+bool maps_find(struct maps *m, uint64_t address, uint64_t flags, struct maps_line *line)
+{
+        struct query q = { .size = sizeof q, .flags = flags & ~(uint64_t)MAPS_NAMED, .address = address };
+        long result;
+
+        if (flags & MAPS_NAMED) {
+                q.name = (uint64_t)m->buffer;
+                q.name_size = SYS_PAGE;
+                m->buffer[0] = 0;
+        }
+        result = sys_call3(SYS_ioctl, m->fd, QUERY_IOCTL, (long)&q);
+        m->failed |= sys_failed(result) && result != -SYS_ENOENT;
+        if (sys_failed(result))
+                return false;
+        *line = (struct maps_line){ .start = q.start, .end = q.end, .offset = q.offset, .ino = q.inode, .read = q.vma_flags & QUERY_READABLE,
+                                    .execute = q.vma_flags & MAPS_EXECUTABLE, .path = "" };
+        line->dev = (uint64_t)q.major << 32 | q.minor;
+        if (flags & MAPS_NAMED && q.name_size)
+                line->path = m->buffer;
         return true;
 }

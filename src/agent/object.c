@@ -15,9 +15,9 @@
 #include "agent/arena.h"
 #include "agent/bytes.h"
 #include "agent/cfi.h"
-#include "agent/journal.h"
 #include "agent/ehindex.h"
 #include "agent/maps.h"
+#include "agent/module.h"
 #include "agent/omit.h"
 #include "agent/sys.h"
 
@@ -29,6 +29,10 @@
 #define MISS_MS 100u
 #define LOCK_TRIES 10000u
 #define HEADERS_MAX 1170u /* of an executable; the kernel takes no more */
+#define LINES_MANY 1000u  /* so many mappings are not read again and again: the kernel is asked for those with code */
+#define ASK_MS 100u       /* ... all of them not more often than that */
+#define BEGIN_NEAR 64u    /* mappings of files in front of code, among which its beginning is looked for ... */
+#define BEGIN_REACH (64ull << 10) /* ... so far and twice its offset away */
 
 struct range {
         uint64_t start, end;
@@ -42,7 +46,7 @@ struct ranges {
 
 /* The file whose mappings are being read. */
 struct candidate {
-        uint64_t dev, ino, start, last_end;
+        uint64_t dev, ino, start, last_end, last_offset;
         uint32_t first_range; /* of its code */
         bool known;
         struct object_area areas[OBJECT_AREAS];
@@ -50,6 +54,12 @@ struct candidate {
 
 static struct {
         struct object *objects;
+        uint16_t *unused;     /* numbers of objects that are gone */
+        uint32_t unused_count;
+        uint32_t loads;       /* objects ever seen */
+        uint32_t asked_ms;    /* when the kernel was last asked for all code */
+        bool many, cannot;    /* LINES_MANY; the kernel cannot be asked */
+        uint32_t lost;        /* code without a place in the ranges, as the last scan saw it */
         uint32_t count, scans, lock, published;
         struct ranges *ranges[2];
         struct maps *maps;
@@ -59,17 +69,22 @@ static struct {
         uint32_t vain_ms, vain; /* scans that found nothing, since when */
 } table;
 
-static bool object_rescan(void);
+uint64_t *object_shift;
+
+static bool object_rescan(uint64_t pc);
 
 bool object_start(void)
 {
         table.objects = arena_private(OBJECTS_MAX * sizeof *table.objects);
+        table.unused = arena_private(OBJECTS_MAX * sizeof *table.unused);
+        object_shift = arena_private((OBJECT_NONE + 1) * sizeof *object_shift);
         table.ranges[0] = arena_private(sizeof(struct ranges));
         table.ranges[1] = arena_private(sizeof(struct ranges));
         table.maps = arena_private(sizeof(struct maps));
-        if (!table.objects || !table.ranges[0] || !table.ranges[1] || !table.maps)
+        if (!table.objects || !table.unused || !object_shift || !table.ranges[0] || !table.ranges[1] || !table.maps || !module_start())
                 return false;
-        object_rescan();
+        object_shift[OBJECT_NONE] = (uint64_t)MODULE_NONE << 48;
+        object_rescan(0);
         return table.scans != 0;
 }
 
@@ -78,14 +93,49 @@ const struct object *object_get(uint32_t number)
         return number < table.count ? &table.objects[number] : NULL;
 }
 
+uint32_t object_module(uint32_t number)
+{
+        return number < table.count ? table.objects[number].module : MODULE_NONE;
+}
+
 uint32_t object_scans(void)
 {
         return __atomic_load_n(&table.published, __ATOMIC_ACQUIRE);
 }
 
+static const struct ranges *object_ranges(void)
+{
+        return table.ranges[__atomic_load_n(&table.published, __ATOMIC_ACQUIRE) & 1];
+}
+
 void object_forked(void)
 {
+        const struct ranges *r = object_ranges();
+
         table.lock = 0;
+        module_forked();
+        for (uint32_t i = 0; i < r->count; i++)
+                module_again(&table.objects[r->at[i].object]);
+}
+
+/* Take the lock.  Another thread's scan is waited for (it is short); our own, interrupted by a signal, is not. */
+static bool object_lock(void)
+{
+        uint32_t self = sys_tid(), holder = 0;
+
+        for (uint32_t tries = 0; tries < LOCK_TRIES; tries++, holder = 0) {
+                if (__atomic_compare_exchange_n(&table.lock, &holder, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+                        return true;
+                if (holder == self)
+                        return false;
+                sys_yield();
+        }
+        return false;
+}
+
+static void object_unlock(void)
+{
+        __atomic_store_n(&table.lock, 0, __ATOMIC_RELEASE);
 }
 
 static void object_build_id(struct ledger_module *m, const uint8_t *note, uint64_t size)
@@ -161,65 +211,108 @@ static bool object_read_elf(struct object *o, struct ledger_module *m, long fd)
         return loaded;
 }
 
-const struct object *object_open(uint32_t number)
+static uint64_t object_mix(uint64_t hash, const uint8_t *bytes, uint64_t count)
 {
-        struct object *o = number < table.count ? &table.objects[number] : NULL;
-        struct ledger_module *m = (struct ledger_module *)arena_at(LEDGER_MODULES) + number;
+        for (uint64_t i = 0; i < count; i++)
+                hash = (hash ^ bytes[i]) * 0x100000001b3ull;
+        return (hash ^ hash >> 31) | 2;
+}
 
-        const char *path;
-        long fd;
+/* A number for the content of O: by its build id; without one, by inode and first page.  1: not ELF, so addresses are all there is. */
+static uint64_t object_print(const struct object *o, const struct ledger_module *m, bool elf)
+{
+        uint64_t file[2] = { o->dev, o->ino };
 
-        if (!o || __atomic_load_n(&o->ready, __ATOMIC_ACQUIRE))
-                return o;
-        path = (const char *)arena_at(LEDGER_STRINGS) + m->path;
-        fd = o->has_header ? sys_open(path) : -1;
-        if (o->has_header && object_read_elf(o, m, fd) && !o->eh_hdr && fd >= 0)
+        if (!elf)
+                return 1;
+        if (m->build_id_bytes)
+                return object_mix(m->build_id_bytes, m->build_id, m->build_id_bytes);
+        return object_mix(object_mix(0, (const uint8_t *)file, sizeof file), (const uint8_t *)o->start, SYS_PAGE);
+}
+
+/* Read what O is, and find the module that it is. */
+static void object_identify(struct object *o)
+{
+        struct ledger_module found = { .end = o->end };
+        long fd = o->has_header ? sys_open(module_path(o)) : -1;
+        bool elf = o->has_header && object_read_elf(o, &found, fd);
+        uint32_t module;
+
+        elf = elf && o->bias <= o->code && o->end - o->bias <= ARCH_CODE_MAX;
+        if (!elf)
+                o->bias = 0;
+        if (elf && !o->eh_hdr && fd >= 0)
                 o->index = ehindex_build(fd, o);
         if (fd >= 0)
                 sys_close(fd);
-        m->bias = o->bias;
-        if (!object_has_tables(o))
-                m->flags |= LEDGER_MODULE_NO_CFI;
-        __atomic_store_n(&o->ready, 1, __ATOMIC_RELEASE); /* two threads at once find the same */
+        found.bias = o->bias;
+        found.flags = object_has_tables(o) ? 0 : LEDGER_MODULE_NO_CFI;
+        module = module_settle(o, &found, object_print(o, &found, elf));
+        object_shift[o - table.objects] = ((uint64_t)module << 48) - (module == MODULE_NONE ? 0 : o->bias);
+}
+
+const struct object *object_open(uint32_t number)
+{
+        struct object *o = number < table.count ? &table.objects[number] : NULL;
+
+        if (!o || __atomic_load_n(&o->ready, __ATOMIC_ACQUIRE))
+                return o;
+        if (!object_lock())
+                return NULL;
+        if (!o->ready)
+                object_identify(o);
+        __atomic_store_n(&o->ready, 1, __ATOMIC_RELEASE);
+        object_unlock();
         return o;
+}
+
+/* The object that the last scan saw where LINE is. */
+static uint32_t object_before(const struct maps_line *line)
+{
+        const struct ranges *r = object_ranges();
+        uint32_t low = 0, high = r->count;
+        const struct object *o;
+
+        while (low < high) {
+                uint32_t middle = (low + high) / 2;
+
+                if (r->at[middle].start < line->start)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        if (low == r->count || r->at[low].start != line->start)
+                return OBJECT_NONE;
+        o = &table.objects[r->at[low].object];
+        return o->dev == line->dev && o->ino == line->ino ? r->at[low].object : OBJECT_NONE;
 }
 
 static uint32_t object_known(const struct maps_line *line, uint64_t start)
 {
-        for (uint32_t i = 0; i < table.count; i++) {
-                struct object *o = &table.objects[i];
+        uint32_t number = object_before(line);
 
-                if (!o->gone && o->start == start && o->code == line->start && o->dev == line->dev && o->ino == line->ino)
-                        return i;
-        }
-        return OBJECT_NONE;
+        return number != OBJECT_NONE && table.objects[number].start == start ? number : OBJECT_NONE;
 }
 
 static uint32_t object_add(const struct maps_line *line, uint64_t start, bool has_header)
 {
-        uint32_t number = table.count;
+        uint32_t number = table.unused_count ? table.unused[--table.unused_count] : table.count;
         struct object *o = &table.objects[number];
-        struct ledger_module *m;
+        struct object fresh = { .start = start, .code = line->start, .end = line->end, .dev = line->dev, .ino = line->ino,
+                                .code_offset = line->offset, .has_header = has_header, .anonymous = !line->path[0],
+                                .omitted = omit_path(line->path), .module = MODULE_NONE, .gone = 1 };
 
-        if (number >= OBJECTS_MAX - 1 || !arena_commit(LEDGER_MODULES, (number + 1ull) * sizeof *m))
+        if (number >= OBJECTS_MAX - 1)
                 return OBJECT_NONE;
-        m = (struct ledger_module *)arena_at(LEDGER_MODULES) + number;
-        *o = (struct object){ .start = start, .code = line->start, .end = line->end, .dev = line->dev, .ino = line->ino };
-        m->end = line->end;
-        o->has_header = has_header;
-        o->omitted = omit_path(line->path);
-        m->start = start;
-        m->path = arena_string(line->path);
-        m->load_ms = agent_now_ms();
-        m->dev = o->dev;
-        m->ino = o->ino;
-        m->code_start = line->start;
-        m->code_end = line->end;
-        m->code_offset = line->offset;
-        m->flags = line->path[0] ? 0 : LEDGER_MODULE_ANONYMOUS;
-        table.count = number + 1;
-        __atomic_store_n(&agent.head->module_count, table.count, __ATOMIC_RELEASE);
-        journal_put(NULL, LEDGER_EVENT_MODULE, 0, 0, number, 0);
+        if (o->index)
+                arena_private_free((void *)(uintptr_t)o->index, ehindex_bytes(o->index));
+        fresh.load = ++table.loads;
+        __atomic_store_n(&o->load, fresh.load, __ATOMIC_RELEASE); /* before it is not gone any more: rules of the code before are void */
+        *o = fresh;
+        module_enter(o, line);
+        __atomic_store_n(&o->gone, 0, __ATOMIC_RELEASE);
+        if (number == table.count)
+                __atomic_store_n(&table.count, number + 1, __ATOMIC_RELEASE);
         return number;
 }
 
@@ -250,10 +343,11 @@ static void candidate_area(struct candidate *c, const struct maps_line *line)
         }
 }
 
-static void object_take_line(const struct maps_line *line, struct ranges *out)
+static void object_take_line(const struct maps_line *line, struct ranges *out, uint32_t *lost)
 {
         struct candidate *c = &table.candidate;
-        bool same = c->known && c->dev == line->dev && c->ino == line->ino && line->ino && c->last_end <= line->start;
+        bool again = line->offset == 0 && c->last_offset > 0; /* the same file once more, right behind: dlmopen */
+        bool same = c->known && !again && c->dev == line->dev && c->ino == line->ino && line->ino && c->last_end <= line->start;
         uint32_t number;
         uint64_t start;
 
@@ -263,36 +357,43 @@ static void object_take_line(const struct maps_line *line, struct ranges *out)
                                          .known = line->offset == 0 && line->read && line->path[0] };
         }
         c->last_end = line->end;
+        c->last_offset = line->offset;
         if (line->read)
                 candidate_area(c, line);
-        if (!line->execute || out->count == RANGES_MAX || bytes_after(line->path, "[vsyscall]"))
+        if (!line->execute || bytes_after(line->path, "[vsyscall]"))
                 return;
         start = c->known ? c->start : line->start;
-        number = object_known(line, start);
-        if (number == OBJECT_NONE)
+        number = out->count < RANGES_MAX ? object_known(line, start) : OBJECT_NONE;
+        if (number == OBJECT_NONE && out->count < RANGES_MAX)
                 number = object_add(line, start, c->known);
-        if (number == OBJECT_NONE)
+        if (number == OBJECT_NONE) {
+                (*lost)++;
                 return;
+        }
         table.objects[number].end = line->end;
         table.objects[number].hidden = !line->read;
         table.objects[number].seen = table.scans + 1;
         out->at[out->count++] = (struct range){ line->start, line->end, number };
 }
 
-static void object_drop_unseen(void)
+static void object_drop(uint32_t number)
 {
-        uint32_t dropped = 0;
+        struct object *o = &table.objects[number];
 
-        for (uint32_t i = 0; i < table.count; i++) {
-                struct object *o = &table.objects[i];
+        __atomic_store_n(&o->gone, 1, __ATOMIC_RELEASE);
+        module_leave(o);
+        table.unused[table.unused_count++] = (uint16_t)number;
+}
 
-                if (o->gone || o->seen == table.scans + 1)
-                        continue;
-                o->gone = 1;
-                ((struct ledger_module *)arena_at(LEDGER_MODULES))[i].gone_ms = agent_now_ms() | 1;
-                dropped++;
-        }
-        if (dropped)
+/* Objects of OLD, the ranges of the scan before, that this scan did not see. */
+static void object_drop_unseen(const struct ranges *old)
+{
+        uint32_t before = table.unused_count;
+
+        for (uint32_t i = 0; i < old->count; i++)
+                if (table.objects[old->at[i].object].seen != table.scans + 1)
+                        object_drop(old->at[i].object);
+        if (table.unused_count != before)
                 __atomic_add_fetch(&agent.generation, 1, __ATOMIC_RELEASE);
 }
 
@@ -312,9 +413,25 @@ static uint32_t range_behind(const struct ranges *r, uint64_t address)
         return low;
 }
 
+/* The map could not be read to its end: what was entered since LOADS is forgotten, the ranges of the scan before hold. */
+static void object_take_back(const struct ranges *out, uint32_t loads)
+{
+        for (uint32_t i = 0; i < out->count; i++)
+                if (table.objects[out->at[i].object].load > loads)
+                        object_drop(out->at[i].object);
+}
+
+/* Code that has no place stays lost in the next scans: what is more than before is new. */
+static void object_count_lost(uint32_t lost)
+{
+        if (lost > table.lost)
+                __atomic_add_fetch(&agent.head->modules_not_kept, lost - table.lost, __ATOMIC_RELAXED);
+        table.lost = lost;
+}
+
 void object_range_unmapped(uint64_t start, uint64_t end)
 {
-        const struct ranges *r = table.ranges[__atomic_load_n(&table.published, __ATOMIC_ACQUIRE) & 1];
+        const struct ranges *r = object_ranges();
         uint32_t i = range_behind(r, start);
 
         if (i < r->count && r->at[i].start < end)
@@ -325,46 +442,133 @@ void object_unmapped(void)
 {
         for (uint32_t i = 0; i < MISSES; i++)
                 table.miss_page[i] = 0;
-        object_rescan();
+        object_rescan(0);
 }
 
-/* Take the lock.  Another thread's scan is waited for (it is short); our own, interrupted by a signal, is not. */
-static bool object_lock(void)
+/* The file that the code at LINE is of, from its mappings around it. */
+static void object_begin(const struct maps_line *line, struct candidate *c)
 {
-        uint32_t self = sys_tid(), holder = 0;
+        uint64_t reach = 2 * line->offset + BEGIN_REACH, at = line->start > reach ? line->start - reach : 0;
+        struct maps_line l;
 
-        for (uint32_t tries = 0; tries < LOCK_TRIES; tries++, holder = 0) {
-                if (__atomic_compare_exchange_n(&table.lock, &holder, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-                        return true;
-                if (holder == self)
-                        return false;
-                sys_yield();
+        for (uint32_t i = 0; i < BEGIN_NEAR && maps_find(table.maps, at, MAPS_OF_FILE | MAPS_OR_NEXT, &l); i++, at = l.end) {
+                bool same = l.dev == line->dev && l.ino == line->ino, first = same && l.offset == 0 && l.read;
+
+                if (l.start > line->start && (!same || first))
+                        return;
+                if (first) {
+                        *c = (struct candidate){ .dev = line->dev, .ino = line->ino, .start = l.start, .known = true };
+                        candidate_area(c, &l);
+                } else if (same && l.read && c->known) {
+                        candidate_area(c, &l);
+                }
         }
-        return false;
 }
 
-static bool object_rescan(void)
+/* The code at LINE, as reading all mappings would have found it. */
+static void object_take(const struct maps_line *line, struct ranges *out, uint32_t *lost)
+{
+        struct candidate *c = &table.candidate;
+        uint32_t before = object_before(line);
+
+        *c = (struct candidate){ .dev = line->dev, .ino = line->ino };
+        if (before != OBJECT_NONE) {
+                const struct object *o = &table.objects[before];
+
+                c->start = o->start;
+                c->known = o->has_header;
+                memcpy(c->areas, o->areas, sizeof c->areas);
+        } else if (line->ino) {
+                object_begin(line, c);
+        }
+        c->last_end = line->start;
+        c->last_offset = 0;
+        c->first_range = out->count;
+        object_take_line(line, out, lost);
+        candidate_done(c, out);
+}
+
+/* All code, into OUT. */
+static void object_ask_all(struct ranges *out, uint32_t *lost)
+{
+        struct maps_line line = { .end = 0 };
+
+        while (maps_find(table.maps, line.end, MAPS_EXECUTABLE | MAPS_OR_NEXT | MAPS_NAMED, &line))
+                object_take(&line, out, lost);
+        table.asked_ms = agent_now_ms();
+}
+
+/* The code of the scan before that is still there, into OUT, and between it what is at PC (0: nothing was met that is not known). */
+static void object_ask_known(uint64_t pc, struct ranges *out, uint32_t *lost)
+{
+        const struct ranges *old = object_ranges();
+        struct maps_line line, met = { .start = 0 };
+        bool found = pc && maps_find(table.maps, pc, MAPS_EXECUTABLE, &met);
+
+        for (uint32_t i = 0; i <= old->count; i++) {
+                uint64_t start = i < old->count ? old->at[i].start : UINT64_MAX;
+
+                if (found && met.start < start && maps_find(table.maps, pc, MAPS_EXECUTABLE | MAPS_NAMED, &line))
+                        object_take(&line, out, lost);
+                found = found && met.start > start;
+                if (start != UINT64_MAX && maps_find(table.maps, start, MAPS_EXECUTABLE | MAPS_NAMED, &line) && line.start == start)
+                        object_take(&line, out, lost);
+        }
+}
+
+/* False: the kernel cannot be asked so. */
+static bool object_ask(uint64_t pc, struct ranges *out, uint32_t *lost)
+{
+        if (agent_now_ms() - table.asked_ms >= ASK_MS)
+                object_ask_all(out, lost);
+        else
+                object_ask_known(pc, out, lost);
+        table.cannot = table.maps->failed;
+        return !table.cannot;
+}
+
+static void object_read_all(struct ranges *out, uint32_t *lost)
 {
         struct maps_line line;
+
+        out->count = *lost = 0;
+        table.candidate = (struct candidate){ .known = false };
+        table.maps->failed = false;
+        while (maps_next(table.maps, &line))
+                object_take_line(&line, out, lost);
+        candidate_done(&table.candidate, out);
+        table.many = table.maps->lines > LINES_MANY;
+}
+
+/* Look at the map: all of it, or where that is long at least at PC (0 nowhere) and at what is known. */
+static bool object_rescan(uint64_t pc)
+{
+        const struct ranges *old;
         struct ranges *out;
+        uint32_t lost = 0, loads;
 
         if (!object_lock())
                 return false;
+        loads = table.loads;
+        old = object_ranges();
         out = table.ranges[(table.published + 1) & 1];
         if (maps_open(table.maps)) {
                 out->count = 0;
-                table.candidate = (struct candidate){ .known = false };
-                while (maps_next(table.maps, &line))
-                        object_take_line(&line, out);
-                candidate_done(&table.candidate, out);
+                if (!table.many || table.cannot || !object_ask(pc, out, &lost)) {
+                        object_take_back(out, loads);
+                        object_read_all(out, &lost);
+                }
                 maps_close(table.maps);
                 if (!table.maps->failed) {
                         __atomic_store_n(&table.published, table.published + 1, __ATOMIC_RELEASE);
-                        object_drop_unseen();
-                        table.scans++;
+                        object_drop_unseen(old);
+                        object_count_lost(lost);
+                } else {
+                        object_take_back(out, loads);
                 }
+                table.scans++;
         }
-        __atomic_store_n(&table.lock, 0, __ATOMIC_RELEASE);
+        object_unlock();
         return true;
 }
 
@@ -405,7 +609,7 @@ uint32_t object_find(uint64_t pc)
         now = agent_now_ms();
         if ((table.miss_page[i] == page && now - table.miss_ms[i] < MISS_MS) || object_vain(now))
                 return OBJECT_NONE;
-        scanned = object_rescan();
+        scanned = object_rescan(pc);
         found = object_search(pc);
         if (found == OBJECT_NONE && scanned) {
                 table.miss_page[i] = page;
@@ -431,6 +635,6 @@ bool object_bounds(uint64_t address, uint64_t *low, uint64_t *high)
                 *low = line.start;
                 *high = line.end;
         }
-        __atomic_store_n(&table.lock, 0, __ATOMIC_RELEASE);
+        object_unlock();
         return found;
 }

@@ -3,8 +3,8 @@
  * object.h -- what code is mapped where, read from /proc/self/maps.
  *
  * Room:   inside; any context.
- * Keeps:  an object's number never changes its meaning: code that is unmapped is marked gone, and other code at the
- *         same place is another object.  agent.generation is raised whenever something went.
+ * Keeps:  code that is unmapped is marked gone, and its number is given to other code later: who keeps a number keeps object.load with
+ *         it.  agent.generation is raised whenever something went.  What stack nodes name are modules (module.h), not objects.
  */
 #ifndef SEEP_AGENT_OBJECT_H
 #define SEEP_AGENT_OBJECT_H
@@ -31,14 +31,22 @@ struct object {
         const uint8_t *eh_hdr; /* .eh_frame_hdr, NULL none: then perhaps ... */
         const struct ehindex *index;
         uint64_t dev, ino;
+        uint64_t code_offset;  /* of the executable part, in the file */
+        uint64_t path;         /* hash of it */
+        uint32_t module;       /* entry of the ledger that tells where it is; MODULE_NONE: no room */
+        uint32_t load;         /* another one each time that the number is given */
         uint32_t seen;         /* number of the scan that saw it last */
         uint32_t gone;
         uint32_t ready;        /* bias and tables were read */
         bool has_header;
         bool hidden;           /* its code cannot be read */
         struct object_area areas[OBJECT_AREAS];
+        bool anonymous;        /* of no file */
         bool omitted;          /* its allocations are not recorded */
 };
+
+/* By number: what is to be added to an address of the object to get what stack nodes have (LEDGER_NODE_*).  Known from object_open() on. */
+extern uint64_t *object_shift;
 
 /* Allocate the tables and read the map for the first time.  False: no memory or no /proc. */
 bool object_start(void);
@@ -69,8 +77,11 @@ static inline bool object_shows(const struct object *o, uint64_t from, uint64_t 
 const struct object *object_get(uint32_t number);
 
 /* The object with its bias and tables.  Reads its memory, so only for code on the caller's own stack: that cannot be unmapped
- * meanwhile, as anything found by a scan could. */
+ * meanwhile, as anything found by a scan could.  NULL: there is none, or this is a signal handler that interrupted a scan. */
 const struct object *object_open(uint32_t number);
+
+/* Its entry in MODULES; LEDGER_NODE_NO_MODULE: none. */
+uint32_t object_module(uint32_t number);
 
 /* Code may have been unmapped: look at the map again. */
 void object_unmapped(void);
@@ -84,7 +95,7 @@ bool object_bounds(uint64_t address, uint64_t *low, uint64_t *high);
 /* A number that changes with every look at the map. */
 uint32_t object_scans(void);
 
-/* In a forked child: no other thread holds the lock any more. */
+/* In a forked child: no other thread holds the lock any more, and the ledger is another one. */
 void object_forked(void);
 
 #endif

@@ -48,6 +48,7 @@ static struct order *order_of(const struct ledger_region *r)
 
 static void region_lost(void)
 {
+        __atomic_add_fetch(&agent.head->regions_not_kept, 1, __ATOMIC_RELAXED);
         __atomic_add_fetch(&agent.head->lost_events, 1, __ATOMIC_RELAXED);
 }
 

@@ -168,6 +168,7 @@ static void apply_acquire(struct thread *t, const struct operation *o)
         apply_release_of(t, kind, o->first);
         at = entry_new();
         if (!at) {
+                __atomic_add_fetch(&agent.head->handles_not_kept, 1, __ATOMIC_RELAXED);
                 __atomic_add_fetch(&agent.head->lost_events, 1, __ATOMIC_RELAXED);
                 return;
         }

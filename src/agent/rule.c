@@ -3,8 +3,9 @@
  * rule.c -- how to leave a frame, compiled from .eh_frame once per return address.
  *
  * Room:   inside; any context.
- * Keeps:  the table only grows; a bigger one is published by one store and the old one, emptied, is left to late readers.  One writer at a time by try-lock: who finds it taken
- *         works without writing.  Rules of code that went are compiled anew.
+ * Keeps:  a fuller table is replaced by a bigger one (by one as big when it is full of code that went), published by one store; the old
+ *         one, emptied, is left to late readers.  One writer at a time by try-lock: who finds it taken works without writing.  Rules of
+ *         code that went are compiled anew.
  * Cost:   a hit is one probe; a compile reads the unwind tables (cfi.c).
  */
 #include "agent/rule.h"
@@ -17,10 +18,13 @@
 #include "agent/guest.h"
 
 #define RULES_FIRST_BITS 12u
+#define RULES_KEPT_BITS 16u
 #define RULES_LAST_BITS 24u
 
+/* LOAD is that of the object, 0 while the entry is being changed. */
 struct rule_entry {
         uint64_t pc, rule;
+        uint64_t load;
 };
 
 struct rules {
@@ -61,32 +65,55 @@ static struct rule_entry *rules_place(struct rules *r, uint64_t pc)
         return &r->at[i];
 }
 
-static void rules_double(void)
+/* Whether RULE, made for an object's load LOAD, is one of code that is there. */
+static bool rule_holds(uint64_t rule, uint64_t load)
 {
-        struct rules *old = rules, *bigger = old->bits < RULES_LAST_BITS ? rules_new(old->bits + 1) : NULL;
+        const struct object *o = object_get(RULE_OBJECT(rule));
 
-        if (!bigger)
+        return o && load && !__atomic_load_n(&o->gone, __ATOMIC_ACQUIRE) && __atomic_load_n(&o->load, __ATOMIC_RELAXED) == load;
+}
+
+static uint32_t rules_alive(const struct rules *r)
+{
+        uint32_t count = 0;
+
+        for (uint32_t i = 0; i < 1u << r->bits; i++)
+                count += r->at[i].pc && rule_holds(r->at[i].rule, r->at[i].load);
+        return count;
+}
+
+/* Small tables grow in any case: each one that is left behind costs a mapping. */
+static void rules_renew(void)
+{
+        struct rules *old = rules, *new;
+        bool grow = old->bits < RULES_KEPT_BITS || rules_alive(old) > 1u << (old->bits - 2);
+
+        new = old->bits + grow <= RULES_LAST_BITS ? rules_new(old->bits + grow) : NULL;
+        if (!new)
                 return;
         for (uint32_t i = 0; i < 1u << old->bits; i++)
-                if (old->at[i].pc)
-                        *rules_place(bigger, old->at[i].pc) = old->at[i];
-        bigger->used = old->used;
-        __atomic_store_n(&rules, bigger, __ATOMIC_RELEASE);
+                if (old->at[i].pc && rule_holds(old->at[i].rule, old->at[i].load)) {
+                        *rules_place(new, old->at[i].pc) = old->at[i];
+                        new->used++;
+                }
+        __atomic_store_n(&rules, new, __ATOMIC_RELEASE);
         sys_empty(old->at, sizeof(struct rule_entry) << old->bits);
 }
 
-static void rules_keep(uint64_t pc, uint64_t rule)
+static void rules_keep(uint64_t pc, uint64_t rule, uint64_t load)
 {
         struct rule_entry *e;
 
         if (__atomic_exchange_n(&rules_lock, 1, __ATOMIC_ACQUIRE))
                 return;
         if (rules->used >= 1u << (rules->bits - 1))
-                rules_double();
+                rules_renew();
         if (rules->used < (1u << rules->bits) - (1u << (rules->bits - 2))) {
                 e = rules_place(rules, pc);
                 rules->used += e->pc == 0;
-                __atomic_store_n(&e->rule, rule, __ATOMIC_RELAXED);
+                __atomic_store_n(&e->load, 0, __ATOMIC_RELEASE);
+                __atomic_store_n(&e->rule, rule, __ATOMIC_RELEASE);
+                __atomic_store_n(&e->load, load, __ATOMIC_RELEASE);
                 __atomic_store_n(&e->pc, pc, __ATOMIC_RELEASE);
         }
         __atomic_store_n(&rules_lock, 0, __ATOMIC_RELEASE);
@@ -181,7 +208,7 @@ static uint64_t rule_from_row(const struct cfi_row *row, uint64_t pc, uint32_t o
                (uint64_t)((uint32_t)cfa_offset << 8) | base << 2 | cfa;
 }
 
-static uint64_t rule_compile(struct thread *t, uint64_t pc)
+static uint64_t rule_compile(struct thread *t, uint64_t pc, uint64_t *load)
 {
         uint64_t code = pc & ~FRAME_EXACT, at = pc & FRAME_EXACT ? code : code - 1;
         uint32_t number = object_find(at);
@@ -189,6 +216,7 @@ static uint64_t rule_compile(struct thread *t, uint64_t pc)
 
         if (!o)
                 return rule_special(RULE_NO_CFI, OBJECT_NONE);
+        *load = o->load;
         if (object_shows(o, code, code + 16) && arch_is_sigreturn(code))
                 return rule_special(RULE_SIGNAL, number);
         if (!cfi_find(o, at, t->work))
@@ -200,17 +228,17 @@ uint64_t rule_find(struct thread *t, uint64_t pc)
 {
         struct rules *r = __atomic_load_n(&rules, __ATOMIC_ACQUIRE);
         struct rule_entry *e = rules_place(r, pc);
-        uint64_t rule = 0;
+        uint64_t rule = 0, load = 0;
 
         if (__atomic_load_n(&e->pc, __ATOMIC_ACQUIRE) == pc) {
-                const struct object *o;
-
-                rule = __atomic_load_n(&e->rule, __ATOMIC_RELAXED);
-                o = object_get(RULE_OBJECT(rule));
-                if (rule && o && !o->gone)
+                load = __atomic_load_n(&e->load, __ATOMIC_ACQUIRE);
+                rule = __atomic_load_n(&e->rule, __ATOMIC_ACQUIRE);
+                if (load == __atomic_load_n(&e->load, __ATOMIC_RELAXED) && rule_holds(rule, load))
                         return rule;
+                load = 0;
         }
-        rule = rule_compile(t, pc);
-        rules_keep(pc, rule);
+        rule = rule_compile(t, pc, &load);
+        if (load)
+                rules_keep(pc, rule, load);
         return rule;
 }

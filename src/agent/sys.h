@@ -19,6 +19,7 @@
 
 #define SYS_O_CLOEXEC 02000000
 #define SYS_EPERM 1
+#define SYS_ENOENT 2
 #define SYS_EINTR 4
 #define SYS_ESRCH 3
 #define SYS_EAGAIN 11

@@ -174,17 +174,35 @@ static void put_name(struct ledger_thread *r)
         memcpy(r->name, &name, sizeof name);
 }
 
+/* What is counted in this slot from now on is of one of the others. */
+static void record_base(struct thread *t)
+{
+        t->slot->base_allocs = t->slot->allocs;
+        t->slot->base_alloc_bytes = t->slot->alloc_bytes;
+}
+
+/* There is no entry left for this thread: it counts among the others. */
+static uint32_t record_share(struct thread *t, struct ledger_thread *r)
+{
+        if (__atomic_fetch_add(&agent.head->threads_not_kept, 1, __ATOMIC_RELAXED) == 0)
+                r->start_ms = agent_now_ms();
+        record_base(t);
+        return LEDGER_THREAD_OTHERS;
+}
+
 static uint32_t record_new(struct thread *t, uint32_t tid)
 {
         struct ledger_thread *all = arena_at(LEDGER_THREADS), *r;
         uint32_t number = __atomic_fetch_add(&agent.head->thread_count, 1, __ATOMIC_RELAXED);
 
-        if (number >= LEDGER_THREADS_MAX) {
+        if (number >= LEDGER_THREAD_OTHERS) {
                 __atomic_store_n(&agent.head->thread_count, LEDGER_THREADS_MAX, __ATOMIC_RELAXED);
-                number = LEDGER_THREADS_MAX - 1;
+                number = LEDGER_THREAD_OTHERS;
         }
         if (!arena_commit(LEDGER_THREADS, (number + 1ull) * sizeof *all))
                 return 0;
+        if (number == LEDGER_THREAD_OTHERS)
+                return record_share(t, &all[number]);
         r = &all[number];
         r->tid = tid;
         r->slot = t->index;
@@ -202,6 +220,12 @@ static void record_end(struct thread *t)
 
         if (!t->record)
                 return;
+        if (t->record == LEDGER_THREAD_OTHERS) {
+                __atomic_add_fetch(&r->last_allocs, t->slot->allocs - t->slot->base_allocs, __ATOMIC_RELAXED);
+                __atomic_add_fetch(&r->last_alloc_bytes, t->slot->alloc_bytes - t->slot->base_alloc_bytes, __ATOMIC_RELAXED);
+                record_base(t);
+                return;
+        }
         r->end_ms = agent_now_ms() | 1;
         r->last_allocs = t->slot->allocs;
         r->last_alloc_bytes = t->slot->alloc_bytes;
@@ -244,7 +268,7 @@ void thread_renamed(void)
 {
         struct name name;
 
-        if (!thread_self || !own_name(&name))
+        if (!thread_self || thread_self->record == LEDGER_THREAD_OTHERS || !own_name(&name))
                 return;
         if (thread_self->record)
                 memcpy(record_of(thread_self->record)->name, &name, sizeof name);
@@ -259,8 +283,10 @@ struct thread *thread_borrow(struct thread *owner)
                 __atomic_add_fetch(&agent.head->lost_events, 1, __ATOMIC_RELAXED);
                 return NULL;
         }
-        if (t->record != owner->record)
+        if (t->record != owner->record) {
                 record_end(t);
+                record_base(t);
+        }
         t->record = owner->record;
         t->slot->thread = t->record;
         state_clear(t);
@@ -271,6 +297,8 @@ struct thread *thread_borrow(struct thread *owner)
 
 void thread_return(struct thread *t)
 {
+        if (t->record == LEDGER_THREAD_OTHERS)
+                record_end(t);
         t->record = 0;
         __atomic_store_n(&t->slot->used, 0, __ATOMIC_RELEASE);
 }

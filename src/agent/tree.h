@@ -9,6 +9,7 @@
 #ifndef SEEP_AGENT_TREE_H
 #define SEEP_AGENT_TREE_H
 
+#include "agent/object.h"
 #include "agent/rule.h"
 #include "agent/thread.h"
 
@@ -67,7 +68,7 @@ static inline uint32_t tree_stack_find(uint64_t key)
 
 static inline uint64_t tree_pc_module(uint64_t pc, uint64_t rule)
 {
-        return (pc & (FRAME_EXACT | 0xffffffffffffull)) | (uint64_t)RULE_OBJECT(rule) << 48;
+        return (pc & (FRAME_EXACT | 0xffffffffffffull)) + object_shift[RULE_OBJECT(rule)];
 }
 
 static inline uint32_t tree_hash(uint32_t parent, uint64_t pc_module)

@@ -122,6 +122,8 @@ static bool step_by_any(struct thread *t, struct place *at)
         at->cut = false;
         at->object = object_find(code);
         o = object_open(at->object);
+        if (!o)
+                at->object = OBJECT_NONE;
         if (o && object_shows(o, pc, pc + 16) && arch_is_sigreturn(pc))
                 return step_by_signal(t, at);
         if (o && cfi_find(o, code, t->work))

@@ -181,6 +181,8 @@ static void read_all(struct events *v)
                         v->first = number;
                 if (passes(v, &e))
                         break;
+                if (e.type == LEDGER_EVENT_MODULE && v->form != EVENTS_TOTALS)
+                        transactions_load(&v->out, &e);
                 if (v->first && !v->open && v->form != EVENTS_TOTALS)
                         more = write_event(v, number, &e);
                 replay_event(v->replay, &e);

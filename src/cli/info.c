@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "profile/unseen.h"
 #include "wire/hello.h"
 
 const struct info_flag info_flags[INFO_FLAG_COUNT] = {
@@ -300,6 +301,8 @@ void info_json(const struct info *info, struct str *out)
         put_bool(out, "whole", !p->truncated);
         put_bool(out, "complete", p->meta.complete);
         put_texts(out, "warnings", p->meta.warnings, p->meta.warning_count);
+        put_key(out, "full");
+        unseen_full_json(p, out);
         put_meta(out, &p->meta);
         put_number(out, "ledger_bytes", p->totals.ledger_bytes);
         put_counts(out, p);

@@ -18,7 +18,7 @@
  *   CHUNKS   struct ledger_chunk[]    which addresses each shadow chunk covers
  *   SHADOW   chunks of struct ledger_block, one entry per 32 bytes of address space
  *   THREADS  struct ledger_thread[]   everyone who ever allocated; thread 0 is "unknown"
- *   MODULES  struct ledger_module[]   every object ever mapped
+ *   MODULES  struct ledger_module[]   every program and library ever mapped, once however often it was loaded
  *   REGIONS  struct ledger_region[]   what mmap gave, and stacks of threads; in no order, with unused ones between
  *   ERRORS   struct ledger_error[]    releases that went wrong
  *   STRINGS  NUL-terminated paths and names; offset 0 is ""
@@ -258,6 +258,11 @@ struct ledger_head {
         uint32_t omit;            /* record --omit, in STRINGS; 0 none */
         uint32_t leaving;         /* 1: the process is about to become another program */
         uint32_t unrecorded;      /* 1: there may be blocks that the program has and that are not recorded */
+        uint32_t modules_not_kept; /* loads of code beyond what MODULES can hold: its frames have no names */
+        uint32_t threads_not_kept; /* threads that have no entry of their own (LEDGER_THREAD_OTHERS) */
+        uint32_t regions_not_kept; /* mappings beyond what REGIONS can hold; in lost_events, too */
+        uint32_t handles_not_kept; /* resources beyond what HANDLES can hold; in lost_events, too */
+        uint32_t strings_not_kept; /* paths, labels and names beyond what STRINGS can hold: they are empty */
 
         /* record --limit-ledger (agent/thin.c). */
         uint64_t ledger_limit; /* bytes of memory; 0 none */
@@ -318,6 +323,8 @@ struct ledger_node {
         uint32_t site;      /* first site of this node: kind << 24 | site, 0 none; others through site->next */
 };
 
+/* A frame of a module has the address in its file (return address less module->bias), so that it is the same wherever that is loaded; one
+ * without a module has the address itself. */
 #define LEDGER_NODE_PC(pc_module) ((pc_module) & 0xffffffffffffull)
 #define LEDGER_NODE_MODULE(pc_module) ((uint32_t)((pc_module) >> 48) & 0x7fffu)
 #define LEDGER_NODE_EXACT (1ull << 63) /* interrupted by a signal: pc itself, not a return address */
@@ -366,7 +373,8 @@ struct ledger_slot {
         uint64_t flushed_bytes;                          /* of its live total: already in head->live_bytes */
         uint64_t moving, moving_bytes; /* a block that realloc has in hand just now, in no other table; 0 none */
         uint64_t omitted, omitted_bytes, omitted_maps, omitted_map_bytes; /* left out (record --omit): heap, mappings */
-        uint64_t pad[3];
+        uint64_t base_allocs, base_alloc_bytes; /* its totals when a thread without an entry of its own took it */
+        uint64_t pad[1];
         uint64_t sizes[LEDGER_SIZE_CLASSES];         /* allocations by size: class 0 is 0 bytes, class k is 2^(k-1) .. 2^k - 1 */
         uint64_t lifetimes[LEDGER_LIFETIME_CLASSES]; /* releases by age in ms, in the same classes */
         uint8_t fill[4096 - 128 - 8 * (LEDGER_SIZE_CLASSES + LEDGER_LIFETIME_CLASSES)];
@@ -383,7 +391,10 @@ struct ledger_thread {
         uint64_t last_allocs, last_alloc_bytes; /* ... and when the next one did; 0,0 while it holds it */
 };
 
-#define LEDGER_THREADS_MAX 65535u /* later threads share the last entry */
+/* Later threads share the last entry: it has no name, and in last_* what those of them counted that are gone; of those that hold a slot that is
+ * what it counted since slot->base_*. */
+#define LEDGER_THREADS_MAX 65535u
+#define LEDGER_THREAD_OTHERS (LEDGER_THREADS_MAX - 1)
 
 /*
  * One live (or just freed) block.  An entry covers 32 bytes of address space; which of the four
@@ -427,11 +438,13 @@ struct ledger_chunk {
 #define LEDGER_PLANES 37u
 #define LEDGER_PLANE_LOW(plane) ((plane) > LEDGER_PLANE_POOL && (plane) < LEDGER_PLANES ? ((plane) - LEDGER_PLANE_POOL) / 4u : 0u) /* bytes behind */
 
+/* Where it is, or was last.  The same path and the same content (build id) are the same module; while it is mapped more than once at a
+ * time, it has a PLACE for each further time. */
 struct ledger_module {
         uint64_t start, end; /* of the whole object in memory */
         uint64_t bias;       /* address in memory = address in the file + bias */
         uint32_t path;       /* in STRINGS */
-        uint32_t load_ms;
+        uint32_t load_ms;    /* when it was first seen */
         uint32_t gone_ms;    /* 0: still mapped when last looked */
         uint32_t flags;      /* LEDGER_MODULE_* */
         uint32_t build_id_bytes;
@@ -442,6 +455,11 @@ struct ledger_module {
 
 #define LEDGER_MODULE_ANONYMOUS 1u /* executable memory without a file (JIT) */
 #define LEDGER_MODULE_NO_CFI 2u
+#define LEDGER_MODULE_PLACE 4u /* no node names it: only where code is, or was, that has an entry with the same path */
+#define LEDGER_MODULE_READ 8u  /* the agent has read its headers: bias and build id are as they are, also when 0 */
+#define LEDGER_MODULE_TOLD 3u  /* the flags that profiles have */
+
+#define LEDGER_MODULES_MAX 0x7fffu /* what a node's 15 bits can name, less the number for "none" */
 
 struct ledger_region {
         uint64_t start, end; /* an end of 0: not in use.  It is written last and cleared first */
@@ -568,7 +586,7 @@ enum ledger_event_type {
         LEDGER_EVENT_MARK,         /* index of the mark; kind: enum ledger_mark_type */
         LEDGER_EVENT_THREAD,       /* a thread's first event: its tid */
         LEDGER_EVENT_THREAD_END,   /* tid; made when somebody notices */
-        LEDGER_EVENT_MODULE,       /* index of the module that was first seen */
+        LEDGER_EVENT_MODULE,       /* index of a module that was loaded, where it starts in memory */
         LEDGER_EVENT_CARVE,        /* arena, bytes (signed) that are counted as pool blocks inside it and no more as its own, its site */
         LEDGER_EVENT_THREAD_NAME,  /* the thread's name: 16 bytes in ADDRESS and SIZE, first byte lowest; at its first event and when it changes it */
         LEDGER_EVENT_TYPES

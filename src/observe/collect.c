@@ -25,7 +25,6 @@
 #include "wire/hello.h"
 
 #define COLLECT_REGION_TRIES 10
-#define COLLECT_MODULES_MAX 0x7fffu /* what a node's 15 bits can name, less the number for "none" */
 
 void collect_warn(struct profile *p, const char *format, ...)
 {
@@ -47,6 +46,57 @@ static char *text_at(const char *strings, uint32_t bytes, uint32_t at)
         return heap_text(at < bytes ? strings + at : "");
 }
 
+static bool same_module(const struct profile_module *a, const struct profile_module *b)
+{
+        return strcmp(a->path, b->path) == 0 && a->build_id_bytes == b->build_id_bytes &&
+               memcmp(a->build_id, b->build_id, a->build_id_bytes) == 0;
+}
+
+/* The entry of PLACE's module, whose code went; NULL: none. */
+static struct profile_module *module_of_place(struct profile *p, const struct profile_module *place)
+{
+        for (uint32_t i = 0; i < p->module_count; i++) {
+                struct profile_module *m = &p->modules[i];
+
+                if (m->gone_ms && !(m->flags & LEDGER_MODULE_PLACE) && same_module(m, place))
+                        return m;
+        }
+        return NULL;
+}
+
+/* Module M is where PLACE says. */
+static void move_module(struct profile_module *m, const struct profile_module *place)
+{
+        m->start = place->start;
+        m->end = place->end;
+        m->bias = place->bias;
+        m->gone_ms = 0;
+        m->code_start = place->code_start;
+        m->code_end = place->code_end;
+        m->code_offset = place->code_offset;
+        m->device = place->device;
+        m->inode = place->inode;
+}
+
+/* Modules that came back, and that the agent did not meet in a stack since, are at the end of the table once more. */
+static void drop_places(struct profile *p)
+{
+        while (p->module_count && p->modules[p->module_count - 1].flags & LEDGER_MODULE_PLACE) {
+                struct profile_module *place = &p->modules[p->module_count - 1], *m = NULL;
+
+                if (!place->gone_ms)
+                        m = module_of_place(p, place);
+                if (m)
+                        move_module(m, place);
+                else if (!place->gone_ms)
+                        break;
+                free(place->path);
+                p->module_count--;
+        }
+        for (uint32_t i = 0; i < p->module_count; i++)
+                p->modules[i].flags &= LEDGER_MODULE_TOLD;
+}
+
 static void read_modules(const struct view *v, struct profile *p)
 {
         uint32_t bytes = view_count(v, LEDGER_STRINGS, v->head.string_bytes, 1);
@@ -54,7 +104,7 @@ static void read_modules(const struct view *v, struct profile *p)
         struct ledger_module *raw;
 
         view_read(v, LEDGER_STRINGS, 0, strings, bytes);
-        p->module_count = v->head.module_count < COLLECT_MODULES_MAX ? v->head.module_count : COLLECT_MODULES_MAX;
+        p->module_count = v->head.module_count < LEDGER_MODULES_MAX ? v->head.module_count : LEDGER_MODULES_MAX;
         raw = view_table(v, LEDGER_MODULES, &p->module_count, sizeof *raw);
         p->modules = heap_zero(p->module_count, sizeof *p->modules);
         for (uint32_t i = 0; i < p->module_count; i++) {
@@ -76,6 +126,7 @@ static void read_modules(const struct view *v, struct profile *p)
                 m->inode = raw[i].ino;
                 module_file_complete(m, (struct module_file){ v->head.pid, raw[i].ino });
         }
+        drop_places(p);
         free(raw);
         free(strings);
 }
@@ -88,6 +139,8 @@ static char *thread_name(const struct collect_input *in, uint32_t index, const s
 
         if (index == 0)
                 return heap_text("unknown");
+        if (index == LEDGER_THREAD_OTHERS)
+                return heap_text("other threads");
         if (index < in->name_count && in->names[index].text[0])
                 memcpy(name, in->names[index].text, sizeof in->names[index].text);
         else
@@ -111,13 +164,31 @@ static void thread_sums(const struct view *v, uint32_t index, const struct ledge
         to->bytes_allocated = bytes > t->base_alloc_bytes ? bytes - t->base_alloc_bytes : 0;
 }
 
+/* Threads without an entry of their own: what those counted that are gone, and what those have that are there. */
+static void others_sums(const struct view *v, const struct ledger_thread *t, struct profile_thread *to)
+{
+        uint32_t slots = counters_slots(v);
+
+        to->allocations = t->last_allocs;
+        to->bytes_allocated = t->last_alloc_bytes;
+        for (uint32_t i = 0; i < slots; i++) {
+                struct counters_slot slot;
+
+                counters_slot(v, i, &slot);
+                if (slot.thread != LEDGER_THREAD_OTHERS)
+                        continue;
+                to->allocations += slot.allocs > slot.base_allocs ? slot.allocs - slot.base_allocs : 0;
+                to->bytes_allocated += slot.alloc_bytes > slot.base_alloc_bytes ? slot.alloc_bytes - slot.base_alloc_bytes : 0;
+        }
+}
+
 static void read_threads(const struct collect_input *in, struct profile *p)
 {
         uint32_t count = in->view->head.thread_count;
         struct ledger_thread *raw;
 
-        if (count > LEDGER_THREADS_MAX + 1)
-                count = LEDGER_THREADS_MAX + 1;
+        if (count > LEDGER_THREADS_MAX)
+                count = LEDGER_THREADS_MAX;
         raw = view_table(in->view, LEDGER_THREADS, &count, sizeof *raw);
         p->thread_count = count ? count : 1;
         p->threads = heap_zero(p->thread_count, sizeof *p->threads);
@@ -129,7 +200,10 @@ static void read_threads(const struct collect_input *in, struct profile *p)
                 t->name = thread_name(in, i, &raw[i]);
                 t->start_ms = raw[i].start_ms;
                 t->end_ms = raw[i].end_ms;
-                thread_sums(in->view, i, &raw[i], t);
+                if (i == LEDGER_THREAD_OTHERS)
+                        others_sums(in->view, &raw[i], t);
+                else
+                        thread_sums(in->view, i, &raw[i], t);
         }
         free(raw);
 }
@@ -418,6 +492,15 @@ static void read_totals(const struct view *v, struct profile *p)
         t->untracked_blocks = h->untracked_blocks;
         t->forks_not_followed = h->forks_not_followed;
         t->own_malloc = h->own_malloc;
+        t->modules_not_kept = h->modules_not_kept;
+        t->threads_not_kept = h->threads_not_kept;
+        t->regions_not_kept = h->regions_not_kept;
+        t->handles_not_kept = h->handles_not_kept;
+        t->errors_not_kept = h->faults_not_kept;
+        t->roots_not_kept = h->roots_not_kept;
+        t->marks_not_kept = h->marks_not_kept;
+        t->deaths_not_kept = h->deaths_not_kept;
+        t->strings_not_kept = h->strings_not_kept;
         t->forked = h->parent_start_monotonic_ns != 0;
         read_thinning(h, t);
 }
@@ -490,7 +573,7 @@ void collect(const struct collect_input *in, struct profile *p)
         read_modules(in->view, p);
         read_threads(in, p);
         resources_types(in->view, p);
-        stacks_open(&stacks, in->view, p->module_count, in->depth);
+        stacks_open(&stacks, in->view, p, in->depth);
         site_map = sites_read(in->view, &stacks, p, &site_count);
         read_errors(in->view, &stacks, site_map, site_count, p);
         if (in->ids)
@@ -502,7 +585,7 @@ void collect(const struct collect_input *in, struct profile *p)
         free(site_map);
         read_totals(in->view, p);
         warnings_ledger(in->view, senseless, p);
-        warnings_marks(in->view, marks_lost, p);
+        warnings_marks(marks_lost, p);
         if (in->ended && !in->no_blocks && !profile_is_sampled(p))
                 warnings_books(in->view, p);
 }

@@ -23,7 +23,12 @@ uint32_t counters_slots(const struct view *v)
 
 void counters_slot(const struct view *v, uint32_t slot, struct counters_slot *out)
 {
-        view_read(v, LEDGER_SLOTS, slot * (uint64_t)sizeof(struct ledger_slot), out, sizeof *out);
+        uint64_t at = slot * (uint64_t)sizeof(struct ledger_slot), base[2] = { 0, 0 };
+
+        view_read(v, LEDGER_SLOTS, at, out, offsetof(struct counters_slot, base_allocs));
+        view_read(v, LEDGER_SLOTS, at + offsetof(struct ledger_slot, base_allocs), base, sizeof base);
+        out->base_allocs = base[0];
+        out->base_alloc_bytes = base[1];
 }
 
 static void counters_add(const struct view *v, uint64_t at, uint64_t *to, uint32_t count)

@@ -16,6 +16,7 @@
 struct counters_slot {
         uint32_t used, tid, thread, reserved;
         uint64_t allocs, alloc_bytes, frees, free_bytes;
+        uint64_t base_allocs, base_alloc_bytes; /* of a thread that is one of LEDGER_THREAD_OTHERS */
 };
 
 /* Called for each chunk that exists: counters C[0..COUNT) are those of sites FIRST, FIRST + 1, ... in SLOT. */

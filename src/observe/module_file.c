@@ -115,7 +115,7 @@ void module_file_complete(struct profile_module *m, struct module_file file)
         struct look l;
         ssize_t got;
 
-        if (m->bias || m->build_id_bytes || m->path[0] != '/' || m->flags & LEDGER_MODULE_ANONYMOUS)
+        if (m->flags & LEDGER_MODULE_READ || m->bias || m->build_id_bytes || m->path[0] != '/' || m->flags & LEDGER_MODULE_ANONYMOUS)
                 return;
         l.fd = open_file(m->path, file);
         if (l.fd < 0)

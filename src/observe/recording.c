@@ -199,9 +199,11 @@ static void refresh_names(struct recording *r)
         }
         for (uint32_t i = 0; i < slots && i < RECORDING_NAMES_AT_ONCE; i++) {
                 struct counters_slot slot;
+                uint32_t tid = 0; /* of the thread's entry: a slot that changes hands has the next one's already */
 
                 counters_slot(&r->view, i, &slot);
-                if (slot.used && slot.thread < r->name_count)
+                view_read(&r->view, LEDGER_THREADS, slot.thread * sizeof(struct ledger_thread), &tid, sizeof tid);
+                if (slot.used && slot.thread < r->name_count && slot.tid == tid)
                         process_thread_name(r->pid, slot.tid, r->names[slot.thread].text);
         }
 }

@@ -50,8 +50,8 @@ static uint32_t same_module(const struct profile *one, const struct profile *p, 
 {
         const struct profile_module *m = module < one->module_count ? &one->modules[module] : NULL;
 
-        for (uint32_t i = 0; m && i < p->module_count; i++)
-                if (p->modules[i].start == m->start && strcmp(p->modules[i].path, m->path) == 0)
+        for (uint32_t i = 0; m && i < p->module_count; i++) /* addresses of what was found are those of that time */
+                if (p->modules[i].start == m->start && p->modules[i].bias == m->bias && strcmp(p->modules[i].path, m->path) == 0)
                         return i;
         return PROFILE_NO_MODULE;
 }

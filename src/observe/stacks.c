@@ -64,11 +64,12 @@ static uint32_t intern(struct stacks *s, const struct profile_node *n)
 static struct profile_node convert(const struct stacks *s, uint64_t pc_module, uint32_t parent)
 {
         uint32_t module = LEDGER_NODE_MODULE(pc_module);
+        bool known = module < s->p->module_count;
 
         return (struct profile_node){
-                .pc = LEDGER_NODE_PC(pc_module),
+                .pc = LEDGER_NODE_PC(pc_module + (known ? s->p->modules[module].bias : 0)),
                 .parent = parent,
-                .module = (uint16_t)(module < s->module_count ? module : PROFILE_NO_MODULE),
+                .module = (uint16_t)(known ? module : PROFILE_NO_MODULE),
                 .exact = (pc_module & LEDGER_NODE_EXACT) != 0,
         };
 }
@@ -122,9 +123,9 @@ static void prepare_table(struct stacks *s)
         s->table = heap_zero(s->table_size, sizeof *s->table);
 }
 
-void stacks_open(struct stacks *s, const struct view *v, uint32_t module_count, uint32_t depth)
+void stacks_open(struct stacks *s, const struct view *v, const struct profile *p, uint32_t depth)
 {
-        *s = (struct stacks){ .module_count = module_count, .own = v->head.own_module, .depth = depth };
+        *s = (struct stacks){ .p = p, .own = v->head.own_module, .depth = depth };
         s->raw_count = v->head.node_count;
         s->raw = view_table(v, LEDGER_NODES, &s->raw_count, sizeof *s->raw);
         s->alone = !v->head.several && !depth && !any_own(s);

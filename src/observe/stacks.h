@@ -20,7 +20,7 @@ struct stacks {
         bool alone; /* one thread made the tree and all of it is kept: it is canonical already, numbers stay */
         struct ledger_node *raw;
         uint32_t raw_count;
-        uint32_t module_count;
+        const struct profile *p; /* its modules: where they are, or were last, is what addresses of the result are of */
         uint32_t own;    /* 1 + the agent's own module, whose frames are left out; 0 none */
         uint32_t depth;  /* keep this many innermost frames; 0 all */
         uint32_t *known; /* by raw node: 1 + node of the result, 0 not asked for yet */
@@ -32,7 +32,8 @@ struct stacks {
         uint32_t table_size;
 };
 
-void stacks_open(struct stacks *s, const struct view *v, uint32_t module_count, uint32_t depth);
+/* P has its modules already. */
+void stacks_open(struct stacks *s, const struct view *v, const struct profile *p, uint32_t depth);
 
 /* The node of the result that stands for RAW; a node that does not exist is the root of cut-off stacks. */
 uint32_t stacks_node(struct stacks *s, uint32_t raw);

@@ -79,6 +79,11 @@ static void warn_about_unseen(struct profile *p)
                 if (unseen_say(p, reason, &text))
                         collect_warn(p, "%s", str_get(&text));
         }
+        for (enum unseen_table table = 0; table < UNSEEN_TABLE_COUNT; table++) {
+                str_clear(&text);
+                if (unseen_say_full(p, table, &text))
+                        collect_warn(p, "%s", str_get(&text));
+        }
         str_free(&text);
 }
 
@@ -136,19 +141,10 @@ void warnings_ledger(const struct view *v, uint64_t senseless, struct profile *p
         warn_about_switch(h, p);
 }
 
-void warnings_marks(const struct view *v, uint64_t lost, struct profile *p)
+void warnings_marks(uint64_t lost, struct profile *p)
 {
-        const struct ledger_head *h = &v->head;
-
-        if (h->marks_not_kept)
-                collect_warn(p, "%u tags and snapshots are not in this recording: there is room for %u", h->marks_not_kept,
-                             LEDGER_MARKS_MAX);
         if (lost)
                 collect_warn(p, "%" PRIu64 " of %" PRIu64 " tags and snapshots were dropped, evenly spread: what changed between them "
                                 "took too much memory",
                              lost, lost + p->mark_count);
-        if (h->deaths_not_kept)
-                collect_warn(p, "%u releases could not be assigned to the time between two marks: what was allocated after one and is "
-                                "live at another is too high by up to so many blocks",
-                             h->deaths_not_kept);
 }

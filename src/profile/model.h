@@ -72,6 +72,8 @@ struct profile_totals {
         uint64_t ledger_full;  /* 1: in the end no new ones were (they are in lost_events) */
         uint64_t sizes[LEDGER_SIZE_CLASSES], lifetimes[LEDGER_LIFETIME_CLASSES]; /* as in ledger_slot, of the whole process */
         uint64_t truncated_stacks, lost_events, untracked_blocks, forks_not_followed;
+        uint64_t modules_not_kept, threads_not_kept, regions_not_kept, handles_not_kept, errors_not_kept, roots_not_kept, marks_not_kept,
+                deaths_not_kept, strings_not_kept; /* what a table of the ledger had no room for (profile/unseen.h) */
         uint64_t own_malloc; /* 1: the program has a malloc that is called past us */
         uint64_t forked;     /* 1: it began as a copy of its parent, with what that had allocated */
         uint64_t verify_captures, verify_differences, verify_backtraces, verify_backtrace_differences; /* test mode */

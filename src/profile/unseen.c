@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unseen.c -- memory that seep knows it did not see, reason by reason.
+ * unseen.c -- memory that seep knows it did not see, reason by reason, and tables that were full.
  *
  * Room:   outside.
  */
 #include "profile/unseen.h"
 
 #include <inttypes.h>
+
+#include "base/json.h"
 
 static const char *stop_text(uint32_t reason)
 {
@@ -165,4 +167,136 @@ bool unseen_any(const struct profile *p)
                 if (unseen_holds(p, reason))
                         return true;
         return false;
+}
+
+/* ---- tables that were full ---- */
+
+static void say_modules(const struct profile *p, struct str *out)
+{
+        uint64_t count = p->totals.modules_not_kept;
+
+        str_format(out, "the table of modules is full (%u): code that was loaded later, %" PRIu64 " time%s, has no names and no file in stacks",
+                   LEDGER_MODULES_MAX, count, count == 1 ? "" : "s");
+}
+
+static void say_threads(const struct profile *p, struct str *out)
+{
+        uint64_t count = p->totals.threads_not_kept;
+
+        str_format(out, "the table of threads is full (%u): %" PRIu64 " later thread%s told together, as 'other threads'",
+                   LEDGER_THREAD_OTHERS - 1, count, count == 1 ? " is" : "s are");
+}
+
+static void say_regions(const struct profile *p, struct str *out)
+{
+        uint64_t count = p->totals.regions_not_kept;
+
+        str_format(out, "the table of mappings is full: %" PRIu64 " mapping%s not in this recording", count, count == 1 ? " is" : "s are");
+}
+
+static void say_handles(const struct profile *p, struct str *out)
+{
+        uint64_t count = p->totals.handles_not_kept;
+
+        str_format(out, "the table of resources is full: %" PRIu64 " resource%s not in this recording", count, count == 1 ? " is" : "s are");
+}
+
+static void say_types(const struct profile *p, struct str *out)
+{
+        (void)p;
+        str_format(out, "the table of types of resources is full (%u): later types are told together, as 'other types'",
+                   LEDGER_TYPES_MAX - 1);
+}
+
+static void say_errors(const struct profile *p, struct str *out)
+{
+        uint64_t count = p->totals.errors_not_kept;
+
+        str_format(out, "the table of wrong releases is full: %" PRIu64 " more, from other places, %s not told", count,
+                   count == 1 ? "is" : "are");
+}
+
+static void say_roots(const struct profile *p, struct str *out)
+{
+        uint64_t count = p->totals.roots_not_kept;
+
+        str_format(out, "the table of SEEP_ROOT is full (%u): %" PRIu64 " later range%s not searched for pointers, and blocks that only %s told "
+                        "as lost",
+                   LEDGER_ROOTS_MAX, count, count == 1 ? " is" : "s are", count == 1 ? "it holds are" : "they hold are");
+}
+
+static void say_marks(const struct profile *p, struct str *out)
+{
+        uint64_t count = p->totals.marks_not_kept;
+
+        str_format(out, "the table of marks is full (%u): %" PRIu64 " later tag%s not in this recording", LEDGER_MARKS_MAX, count,
+                   count == 1 ? " or snapshot is" : "s and snapshots are");
+}
+
+static void say_deaths(const struct profile *p, struct str *out)
+{
+        uint64_t count = p->totals.deaths_not_kept;
+
+        str_format(out, "the table of releases between marks is full (%u): %" PRIu64 " release%s could not be assigned to the time between two "
+                        "marks, and what was allocated after one and is live at another is too high by up to so many blocks",
+                   LEDGER_DEATHS_MAX, count, count == 1 ? "" : "s");
+}
+
+static void say_strings(const struct profile *p, struct str *out)
+{
+        uint64_t count = p->totals.strings_not_kept;
+
+        str_format(out, "the table of names is full: %" PRIu64 " path%s, label%s or type%s empty", count, count == 1 ? "" : "s",
+                   count == 1 ? "" : "s", count == 1 ? " is" : "s are");
+}
+
+uint64_t unseen_not_kept(const struct profile *p, enum unseen_table table)
+{
+        switch (table) {
+#define UNSEEN_KEPT(id, word, count, say) case UNSEEN_FULL_##id: return count;
+                UNSEEN_TABLES(UNSEEN_KEPT)
+#undef UNSEEN_KEPT
+        default:
+                return 0;
+        }
+}
+
+bool unseen_say_full(const struct profile *p, enum unseen_table table, struct str *out)
+{
+        static void (*const say[UNSEEN_TABLE_COUNT])(const struct profile *p, struct str *out) = {
+#define UNSEEN_FULL(id, word, count, sentence) [UNSEEN_FULL_##id] = sentence,
+                UNSEEN_TABLES(UNSEEN_FULL)
+#undef UNSEEN_FULL
+        };
+
+        if (!unseen_not_kept(p, table))
+                return false;
+        say[table](p, out);
+        return true;
+}
+
+void unseen_full_json(const struct profile *p, struct str *out)
+{
+        static const char *const words[UNSEEN_TABLE_COUNT] = {
+#define UNSEEN_WORD(id, word, count, say) [UNSEEN_FULL_##id] = word,
+                UNSEEN_TABLES(UNSEEN_WORD)
+#undef UNSEEN_WORD
+        };
+        const char *before = "";
+
+        str_char(out, '[');
+        for (enum unseen_table table = 0; table < UNSEEN_TABLE_COUNT; table++) {
+                struct str text = { 0 };
+
+                if (!unseen_say_full(p, table, &text))
+                        continue;
+                str_format(out, "%s{\"table\": \"%s\"", before, words[table]);
+                json_field(out, ", \"", "not_kept", unseen_not_kept(p, table));
+                str_text(out, ", \"text\": ");
+                json_text(out, str_get(&text));
+                str_char(out, '}');
+                before = ", ";
+                str_free(&text);
+        }
+        str_char(out, ']');
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unseen.h -- memory that seep knows it did not see, reason by reason.
+ * unseen.h -- memory that seep knows it did not see, reason by reason, and tables of its ledger that were full.
  *
  * Room:   outside.  The one list of such reasons: warnings of a recording, `leaks`, `check` and all
  *         that is written for programs ask here.
@@ -33,5 +33,35 @@ enum unseen {
 bool unseen_say(const struct profile *p, enum unseen reason, struct str *out);
 
 bool unseen_any(const struct profile *p);
+
+/* Tables of the ledger with a bound that does not stop the recording: number, word, how much did not fit, sentence.  What did not fit was
+ * counted all the same unless a reason above says so: most often it lacks a name only. */
+#define UNSEEN_TABLES(X)                                                       \
+        X(MODULES, "modules", p->totals.modules_not_kept, say_modules)         \
+        X(THREADS, "threads", p->totals.threads_not_kept, say_threads)         \
+        X(REGIONS, "mappings", p->totals.regions_not_kept, say_regions)        \
+        X(HANDLES, "resources", p->totals.handles_not_kept, say_handles)       \
+        X(TYPES, "types", p->type_count >= LEDGER_TYPES_MAX, say_types)        \
+        X(ERRORS, "wrong releases", p->totals.errors_not_kept, say_errors)     \
+        X(ROOTS, "roots", p->totals.roots_not_kept, say_roots)                 \
+        X(MARKS, "marks", p->totals.marks_not_kept, say_marks)                 \
+        X(DEATHS, "releases between marks", p->totals.deaths_not_kept, say_deaths) \
+        X(STRINGS, "names", p->totals.strings_not_kept, say_strings)
+
+enum unseen_table {
+#define UNSEEN_TABLE_ENUM(id, word, count, say) UNSEEN_FULL_##id,
+        UNSEEN_TABLES(UNSEEN_TABLE_ENUM)
+#undef UNSEEN_TABLE_ENUM
+        UNSEEN_TABLE_COUNT
+};
+
+/* How much the table had no room for (of types: 1); 0: it was large enough. */
+uint64_t unseen_not_kept(const struct profile *p, enum unseen_table table);
+
+/* Append that the table was full and what that means, one sentence without a full stop.  false: it was not. */
+bool unseen_say_full(const struct profile *p, enum unseen_table table, struct str *out);
+
+/* Append all that were, as a list in JSON: table, not_kept, text. */
+void unseen_full_json(const struct profile *p, struct str *out);
 
 #endif

@@ -68,6 +68,9 @@ void json_recording(const struct profile *p, struct str *out)
         json_field(out, ", \"", "duration_ms", m->duration_ms);
         str_format(out, ", \"complete\": %s,\n", m->complete ? "true" : "false");
         json_unseen(p, out);
+        str_text(out, " \"full\": ");
+        unseen_full_json(p, out);
+        str_text(out, ",\n");
         str_text(out, " \"warnings\": ");
         json_texts(out, m->warnings, m->warning_count);
         str_text(out, ",\n \"exit\": {\"code\": ");

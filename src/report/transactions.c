@@ -26,7 +26,18 @@ void transactions_free(struct transactions *t)
         for (uint32_t i = 0; t->stacks && i < t->profile->node_count; i++)
                 free(t->stacks[i]);
         free(t->stacks);
+        free(t->starts);
         t->stacks = NULL;
+        t->starts = NULL;
+}
+
+void transactions_load(struct transactions *t, const struct ledger_event *e)
+{
+        if (e->address >= t->profile->module_count)
+                return;
+        if (!t->starts)
+                t->starts = heap_zero(t->profile->module_count, sizeof *t->starts);
+        t->starts[e->address] = e->size;
 }
 
 void transactions_head(struct transactions *t, struct str *out)
@@ -240,12 +251,13 @@ void transactions_place(const struct transactions *t, uint64_t address, struct s
 
         for (uint32_t i = 0; i < p->module_count; i++) {
                 const struct profile_module *m = &p->modules[i];
+                uint64_t there = address - (t->starts && t->starts[i] ? t->starts[i] - m->start : 0); /* where it is in the profile */
 
-                if (address < m->start || address >= m->end || (m->flags & LEDGER_MODULE_ANONYMOUS))
+                if (there < m->start || there >= m->end || (m->flags & LEDGER_MODULE_ANONYMOUS))
                         continue;
                 str_text(out, label_base(m->path));
                 str_char(out, '+');
-                transactions_hex(out, address - m->bias);
+                transactions_hex(out, there - m->bias);
                 return;
         }
         transactions_hex(out, address);

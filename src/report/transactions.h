@@ -27,6 +27,7 @@ struct transactions {
         bool whole; /* each stack to its outer end */
 
         char **stacks; /* by node: what was written for it before */
+        uint64_t *starts; /* by module: where it was loaded last so far; 0: as the profile says.  NULL: nothing was loaded yet */
         uint32_t tags; /* that were written */
         struct ledger_event held; /* memtraq: the beginning of a realloc that may still be one with its end; has_held */
         bool has_held;
@@ -37,6 +38,9 @@ void transactions_free(struct transactions *t);
 
 /* Append what stands before the first event. */
 void transactions_head(struct transactions *t, struct str *out);
+
+/* A module was loaded (LEDGER_EVENT_MODULE), perhaps elsewhere than before: also for events that are not written. */
+void transactions_load(struct transactions *t, const struct ledger_event *e);
 
 /* Append event NUMBER (from 1).  BEFORE is what the events before it add up to. */
 void transactions_put(struct transactions *t, const struct replay *before, uint64_t number, const struct ledger_event *e, struct str *out);

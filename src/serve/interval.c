@@ -28,17 +28,28 @@ static uint64_t key_of_text(const char *text)
         return key;
 }
 
-/* By node: its whole stack.  Addresses alone are not enough: another library may be loaded where one was. */
+static uint64_t key_of_build(const struct profile_module *m)
+{
+        uint64_t key = 0;
+
+        for (uint32_t i = 0; i < m->build_id_bytes && i < sizeof m->build_id; i++)
+                key = mix(key, m->build_id[i]);
+        return key;
+}
+
+/* By node: its whole stack.  Addresses alone are not enough: another library may be loaded where one was, and the same one elsewhere. */
 static uint64_t *key_nodes(const struct profile *p)
 {
         uint64_t *keys = heap_zero(p->node_count, sizeof *keys), *modules = heap_zero(p->module_count, sizeof *modules);
 
         for (uint32_t i = 0; i < p->module_count; i++)
-                modules[i] = mix(key_of_text(p->modules[i].path), p->modules[i].bias);
+                modules[i] = mix(key_of_text(p->modules[i].path), key_of_build(&p->modules[i]));
         for (uint32_t i = 0; i < p->node_count; i++) {
                 const struct profile_node *n = &p->nodes[i];
 
-                keys[i] = i > 1 ? mix(mix(keys[n->parent], n->pc), n->exact + (n->module < p->module_count ? modules[n->module] : 0)) : i;
+                uint64_t bias = n->module < p->module_count ? p->modules[n->module].bias : 0;
+
+                keys[i] = i > 1 ? mix(mix(keys[n->parent], n->pc - bias), n->exact + (n->module < p->module_count ? modules[n->module] : 0)) : i;
         }
         free(modules);
         return keys;

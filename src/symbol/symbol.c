@@ -78,7 +78,10 @@ struct symbols *symbols_new(const struct profile *p, const struct symbol_options
 
 static bool same_module(const struct profile_module *a, const struct profile_module *b)
 {
-        return a->start == b->start && a->bias == b->bias && a->load_ms == b->load_ms && strcmp(a->path ? a->path : "", b->path ? b->path : "") == 0 &&
+        bool there = a->start == b->start && a->bias == b->bias && a->load_ms == b->load_ms;
+
+        /* A file that has a number is the same wherever it is loaded. */
+        return (there || a->build_id_bytes) && strcmp(a->path ? a->path : "", b->path ? b->path : "") == 0 &&
                a->build_id_bytes == b->build_id_bytes && memcmp(a->build_id, b->build_id, a->build_id_bytes) == 0;
 }
 

@@ -18,18 +18,27 @@ enum { KEY_SITE = 1, KEY_THREAD, KEY_SIZE }; /* what a key is of */
 
 /* ---- numbers ---- */
 
-/* The same stack has the same key in every look, whatever its ids are there. */
+static uint64_t key_of_build(const struct profile_module *m)
+{
+        uint64_t key = m->build_id_bytes;
+
+        for (uint32_t i = 0; i < m->build_id_bytes && i < sizeof m->build_id; i++)
+                key = past_key(key, m->build_id[i]);
+        return key;
+}
+
+/* The same stack has the same key in every look, whatever its ids are there and wherever its libraries are loaded. */
 static uint64_t *node_keys(const struct profile *p)
 {
         uint64_t *modules = heap_zero(p->module_count, sizeof *modules), *keys = heap_zero(p->node_count, sizeof *keys);
 
         for (uint32_t i = 0; i < p->module_count; i++)
-                modules[i] = past_key_text(p->modules[i].load_ms, p->modules[i].path ? p->modules[i].path : "");
+                modules[i] = past_key_text(key_of_build(&p->modules[i]), p->modules[i].path ? p->modules[i].path : "");
         for (uint32_t i = 0; i < p->node_count; i++) {
                 const struct profile_node *n = &p->nodes[i];
-                uint64_t above = i > 1 ? keys[n->parent] : i;
+                uint64_t above = i > 1 ? keys[n->parent] : i, bias = n->module < p->module_count ? p->modules[n->module].bias : 0;
 
-                keys[i] = past_key(past_key(above, n->pc + n->exact), n->module < p->module_count ? modules[n->module] : 0);
+                keys[i] = past_key(past_key(above, n->pc - bias + n->exact), n->module < p->module_count ? modules[n->module] : 0);
         }
         free(modules);
         return keys;

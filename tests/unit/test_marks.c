@@ -226,9 +226,9 @@ TEST(what_there_was_no_room_for_is_told)
         f.head->flags = WIRE_F_LIMIT_ENOMEM;
         collect_all(&f, &p);
         is_equal(p.meta.warning_count, 3);
-        has_text(p.meta.warnings[0], "limit of 1000000 bytes (--limit-heap): 2 allocations beyond it failed");
-        has_text(p.meta.warnings[1], "3 tags and snapshots");
-        has_text(p.meta.warnings[2], "4 releases");
+        has_text(p.meta.warnings[0], "3 later tags and snapshots");
+        has_text(p.meta.warnings[1], "4 releases");
+        has_text(p.meta.warnings[2], "limit of 1000000 bytes (--limit-heap): 2 allocations beyond it failed");
         profile_free(&p);
         specimen_close(&f);
 }
