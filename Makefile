@@ -43,6 +43,9 @@ stress: product           ## tests of scale: a million mappings, 200,000 threads
 fuzz: deps-test product    ## search for inputs that break a reader: make fuzz FUZZ='--runs 1000000 --time 60 cfi'
 	@$(PYTHON) tests/fuzz/run.py $(FUZZ)
 
+transparent: deps-transparent product   ## 250 real programs with seep and without: NAMES= for some, SUITES=1 for other projects' tests, REPORT= for a table
+	@SEEP_BUILD=$(abspath $(BUILD)) $(PYTHON) tests/transparent/run.py $(if $(REPORT),--report $(REPORT)) $(NAMES)
+
 bench: deps-bench build   ## measure seep against no tracing, an empty interposer and heaptrack
 	@$(PYTHON) bench/run --build $(BUILD) $(BENCH)
 
@@ -66,11 +69,13 @@ deps-package:
 	@packaging/install-deps build package
 deps-bench:
 	@packaging/install-deps build demo test bench
+deps-transparent:
+	@packaging/install-deps build demo test transparent
 
 clean:                    ## remove all build directories
 	rm -rf build build-*
 
 help:                     ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: all product build demo check asan lint fuzz soak stress bench install portable deb deps-build deps-test deps-package deps-bench clean help
+.PHONY: all product build demo check asan lint fuzz soak stress transparent bench install portable deb deps-build deps-test deps-package deps-bench deps-transparent clean help
