@@ -44,6 +44,7 @@ struct control {
 enum { FAMILY_UNIX = 1, SOCKET_SEQPACKET = 5, SOCKET_NONBLOCK = 04000, LEVEL_SOCKET = 1, CONTROL_RIGHTS = 1, PEER_CREDENTIALS = 17, NO_SIGNAL = 0x4000 };
 
 #define HELLO_TRIES 2000 /* a millisecond apart */
+#define HELLO_AGAIN 5    /* who was stopped between connecting and speaking finds the connection closed */
 
 static void nap(void)
 {
@@ -117,12 +118,16 @@ bool hello_knock(const char *path)
 
 bool hello_send(const char *path, long fd, uint32_t reason)
 {
-        long s = hello_socket();
-        bool good;
+        bool come = true, good = false;
 
-        if (s < 0)
-                return false;
-        good = hello_connect(s, path, HELLO_TRIES) && hello_message(s, fd, reason);
-        sys_close(s);
+        for (int i = 0; i < HELLO_AGAIN && come && !good; i++) {
+                long s = hello_socket();
+
+                if (s < 0)
+                        return false;
+                come = hello_connect(s, path, HELLO_TRIES);
+                good = come && hello_message(s, fd, reason);
+                sys_close(s);
+        }
         return good;
 }

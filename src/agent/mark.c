@@ -150,6 +150,8 @@ bool mark_wait_word(uint32_t *word, uint32_t passed)
                 now = __atomic_load_n(word, __ATOMIC_ACQUIRE);
                 if (now > passed)
                         return true;
+                if (__atomic_load_n(&agent.head->served, __ATOMIC_RELAXED) == LEDGER_SERVED_NEVER)
+                        return false;
                 result = sys_call6(SYS_futex, (long)word, SYS_FUTEX_WAIT, (long)now, (long)step, 0, 0);
         } while (patience_lasts(&p, result));
         if (p.quiet >= p.quiet_steps)

@@ -182,6 +182,8 @@ struct ledger_look {
 #define LEDGER_RECLAIMS 64u
 #define LEDGER_RECLAIM_PAGE 4096u
 
+#define LEDGER_SERVED_NEVER UINT32_MAX
+
 struct ledger_head {
         uint64_t magic;
         uint32_t version;
@@ -283,7 +285,8 @@ struct ledger_head {
          * after it differ in birth; the observer only ever raises it. */
         _Alignas(64) uint32_t tick_ms;
         uint32_t observer;
-        uint32_t served; /* marks [0, served) are done with: snapshot taken, report written.  Agents wait on it (futex) */
+        uint32_t served; /* marks [0, served) are done with: snapshot taken, report written.  Agents wait on it (futex).  LEDGER_SERVED_NEVER:
+                          * the observer has nothing to do with this process, and nobody need wait for anything */
         uint32_t scan_done;     /* requests up to this one are answered: futex */
         uint64_t scan_definite; /* blocks found to be definitely lost by the last one */
         /* Shadow of addresses that hold no block any more is given back (observe/reclaim.h).  RECLAIMS is raised by the observer when it

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -19,12 +20,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/place.h"
 #include "observe/filters.h"
 
-#define GREETER_BACKLOG 4096
 #define GREETER_PLENTY 65536 /* descriptors: a limit above this is not reached by chance */
 #define GREETER_DESCRIPTORS 8 /* connection, ledger, pidfd, files in /proc, the output file, and some */
 #define GREETER_DEAD_SECONDS 60
+#define GREETER_NAME_BYTES (sizeof "/hello-" + 24) /* of the socket, behind its directory */
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
@@ -32,27 +34,55 @@
 
 /* ---- the door ---- */
 
+/* Whether nobody listens at the socket NAME of DIRECTORY. */
+static bool refuses(int directory, const char *name)
+{
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+        int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        bool refused;
+
+        snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%.64s", directory, name);
+        refused = fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) < 0 && errno == ECONNREFUSED;
+        if (fd >= 0)
+                close(fd);
+        return refused;
+}
+
+/* A session makes a socket, and perhaps a link and files about filters. */
+static bool is_dead(int directory, const char *name)
+{
+        struct stat st;
+
+        if (name[0] == '.')
+                return true;
+        return fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+               (!S_ISSOCK(st.st_mode) || refuses(directory, name));
+}
+
 /* A session that was killed could not tidy up.  Its socket refuses; one that is just being made is younger. */
 static void remove_if_dead(int place, const char *name)
 {
-        static const char *const files[] = { "hello", "libseep.so" };
-        struct sockaddr_un address = { .sun_family = AF_UNIX };
+        int fd = openat(place, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        DIR *files = fd >= 0 ? fdopendir(fd) : NULL;
+        struct dirent *d;
         struct stat st;
-        int fd, directory = openat(place, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        bool dead;
 
-        if (directory < 0)
+        if (!files) {
+                if (fd >= 0)
+                        close(fd);
                 return;
-        snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", directory, files[0]);
-        fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (fstat(directory, &st) == 0 && st.st_uid == geteuid() && st.st_mtime + GREETER_DEAD_SECONDS < time(NULL) &&
-            connect(fd, (struct sockaddr *)&address, sizeof address) < 0 && errno == ECONNREFUSED) {
-                for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-                        unlinkat(directory, files[i], 0);
-                filters_remove(directory);
-                unlinkat(place, name, AT_REMOVEDIR);
         }
-        close(fd);
-        close(directory);
+        dead = fstat(fd, &st) == 0 && st.st_uid == geteuid() && st.st_mtime + GREETER_DEAD_SECONDS < time(NULL);
+        while (dead && (d = readdir(files)))
+                dead = is_dead(fd, d->d_name);
+        rewinddir(files);
+        while (dead && (d = readdir(files)))
+                if (d->d_name[0] != '.')
+                        unlinkat(fd, d->d_name, 0);
+        if (dead)
+                unlinkat(place, name, AT_REMOVEDIR);
+        closedir(files);
 }
 
 static void remove_dead(const char *place)
@@ -67,6 +97,17 @@ static void remove_dead(const char *place)
                 closedir(all);
 }
 
+/* Others could put a directory of their own in the place of ours. */
+static bool is_exposed(const char *place)
+{
+        int fd = place_folder(place);
+        bool exposed = fd >= 0 && place_is_exposed(fd);
+
+        if (fd >= 0)
+                close(fd);
+        return exposed;
+}
+
 static bool make_directory(struct greeter *g, struct err *e)
 {
         const char *places[] = { getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp" };
@@ -76,7 +117,7 @@ static bool make_directory(struct greeter *g, struct err *e)
                                      ? snprintf(g->directory, sizeof g->directory, "%s/seep-XXXXXX", places[i])
                                      : -1;
 
-                if (length < 0 || length + sizeof "/hello" > sizeof g->path || !mkdtemp(g->directory))
+                if (length < 0 || length + GREETER_NAME_BYTES > sizeof g->path || is_exposed(places[i]) || !mkdtemp(g->directory))
                         continue;
                 remove_dead(places[i]);
                 return true;
@@ -85,8 +126,24 @@ static bool make_directory(struct greeter *g, struct err *e)
         return err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot make a directory for the session in $TMPDIR or /tmp");
 }
 
-/* Root may record programs that change their user before they start others: those must reach the socket too.  The
- * name of the directory cannot be listed by them. */
+/* The socket gets a name that nobody can guess, list (they cannot read the directory) or find in /proc/net/unix (which keeps the one that it
+ * was bound to): only the program and what it starts are told, by their environment. */
+static bool hide(struct greeter *g)
+{
+        char name[sizeof g->path];
+        uint64_t secret[2];
+
+        if (getrandom(secret, sizeof secret, 0) != (ssize_t)sizeof secret)
+                return false;
+        snprintf(name, sizeof name, "%.*s/hello-%016llx%08x", (int)(sizeof name - GREETER_NAME_BYTES), g->directory,
+                 (unsigned long long)secret[0], (unsigned)secret[1]);
+        if (rename(g->path, name) != 0)
+                return false;
+        memcpy(g->path, name, sizeof name);
+        return true;
+}
+
+/* Root may record programs that change their user before they start others: those must reach the socket too. */
 static bool open_to_users(const struct greeter *g, uid_t owner_uid)
 {
         if (geteuid() != 0)
@@ -105,7 +162,7 @@ bool greeter_open(struct greeter *g, uid_t owner_uid, struct err *e)
         snprintf(g->path, sizeof g->path, "%.*s/hello", (int)(sizeof g->path - sizeof "/hello"), g->directory);
         memcpy(address.sun_path, g->path, sizeof address.sun_path);
         g->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (g->fd >= 0 && bind(g->fd, (struct sockaddr *)&address, sizeof address) == 0 && open_to_users(g, owner_uid) &&
+        if (g->fd >= 0 && bind(g->fd, (struct sockaddr *)&address, sizeof address) == 0 && hide(g) && open_to_users(g, owner_uid) &&
             listen(g->fd, GREETER_BACKLOG) == 0)
                 return true;
         err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot listen on %s", g->path);

@@ -17,6 +17,8 @@
 #include "observe/view.h"
 #include "wire/hello.h"
 
+#define GREETER_BACKLOG 4096 /* connections that may wait in front of the door */
+
 struct greeter {
         int fd; /* listening, not blocking */
         char directory[sizeof((struct sockaddr_un *)0)->sun_path];

@@ -27,6 +27,7 @@
 #include "observe/family.h"
 #include "observe/filters.h"
 #include "observe/greeter.h"
+#include "observe/members.h"
 #include "observe/lingering.h"
 #include "observe/process.h"
 #include "observe/recording.h"
@@ -59,6 +60,7 @@ struct session {
         struct recording **recordings;
         uint32_t count, made;
         struct visitors visitors;
+        struct members members;
         struct pollfd *polls;
 
         pid_t main_pid; /* 0: ended */
@@ -157,7 +159,8 @@ struct session *session_open(const struct session_options *o, struct err *e)
         s->o = *o;
         s->lingering.wait_ms = o->wait_ms;
         s->begin_ns = clock_now_ns();
-        s->visitors = (struct visitors){ .context = s, .hear = listen_to };
+        s->members.owner = o->uid;
+        s->visitors = (struct visitors){ .context = s, .hear = listen_to, .one = geteuid(), .other = o->uid };
         make_plan(s);
         s->door = -1;
         s->timer = -1;
@@ -360,6 +363,14 @@ static char *recording_name(struct session *s, const char *program, uint32_t pid
         return is_main ? main_name(s, program, pid) : output_name(s->o.output, program, pid, s->made, false);
 }
 
+static void leave_alone(struct greeting *g)
+{
+        view_refuse(&g->view);
+        view_close(&g->view);
+        if (g->pidfd >= 0)
+                close(g->pidfd);
+}
+
 static void welcome(struct session *s, struct greeting *g)
 {
         bool is_main, first;
@@ -372,9 +383,7 @@ static void welcome(struct session *s, struct greeting *g)
         first = is_main && s->main_programs == 0;
         program = program_name(s, g, first);
         if (s->o.follow == SESSION_FOLLOW_NONE && !is_main) {
-                view_close(&g->view);
-                if (g->pidfd >= 0)
-                        close(g->pidfd);
+                leave_alone(g);
                 return;
         }
         finish_earlier_programs(s, g->pid);
@@ -404,7 +413,7 @@ static void find_execs(struct session *s)
 }
 
 /* Somebody waits for a mark.  PID 0: it cannot be told who.  A stranger who knocks has taken over a process of ours (observe/door.c). */
-static void serve_knock(struct session *s, uint32_t pid)
+static void serve_knock(struct session *s, uint32_t pid, uid_t uid)
 {
         bool known = false;
 
@@ -414,13 +423,8 @@ static void serve_knock(struct session *s, uint32_t pid)
                         tidings_signal(&s->o, s->recordings[i], s->recordings[i]->pid == s->main_id);
                         known = true;
                 }
-        if (!known)
+        if (!known && members_know(&s->members, uid))
                 find_execs(s);
-}
-
-static bool may_ask(const struct session *s, uid_t uid)
-{
-        return uid == 0 || uid == geteuid() || uid == s->o.uid;
 }
 
 static void tell_stranger(struct session *s, const struct err *e)
@@ -428,6 +432,18 @@ static void tell_stranger(struct session *s, const struct err *e)
         if (e->text[0] && !s->told_stranger)
                 say(s, SESSION_TROUBLE, "%s", e->text);
         s->told_stranger = s->told_stranger || e->text[0];
+}
+
+/* A process that belongs here, or one that has to do without us. */
+static void meet(struct session *s, struct greeting *g, struct err *e)
+{
+        s->members.main = s->main_id ? s->main_id : g->pid;
+        if (members_admit(&s->members, &(struct members_tree){ s->recordings, s->count }, g, e)) {
+                welcome(s, g);
+        } else {
+                tell_stranger(s, e);
+                leave_alone(g);
+        }
 }
 
 static bool listen_to(void *context, int fd)
@@ -440,14 +456,15 @@ static bool listen_to(void *context, int fd)
         case GREETER_LATER:
                 return false;
         case GREETER_COME:
-                welcome(s, &g);
+                meet(s, &g, &e);
                 break;
         case GREETER_KNOCKED:
-                serve_knock(s, g.pid);
+                serve_knock(s, g.pid, g.uid);
                 break;
         case GREETER_ASKED:
-                find_execs(s);
-                requests_serve(&(struct requests_among){ s->recordings, s->count, may_ask(s, g.uid) }, &g.request, fd);
+                if (members_may_ask(&s->members, g.uid))
+                        find_execs(s);
+                requests_serve(&(struct requests_among){ s->recordings, s->count, members_may_ask(&s->members, g.uid) }, &g.request, fd);
                 return true;
         case GREETER_WRONG:
                 tell_stranger(s, &e);
@@ -466,11 +483,9 @@ static void tell_starved(struct session *s)
         }
 }
 
-static void take_hellos(struct session *s)
+static void take_hellos(struct session *s, bool all)
 {
-        visitors_hear(&s->visitors);
-        visitors_let_in(&s->visitors, s->greeter.fd, true, 0, 0);
-        visitors_let_in(&s->visitors, s->door, false, geteuid(), s->o.uid);
+        visitors_take(&s->visitors, s->greeter.fd, s->door, all);
         tell_starved(s);
 }
 
@@ -489,6 +504,7 @@ static void tick(struct session *s)
 
         if (read(s->timer, &expired, sizeof expired) != (ssize_t)sizeof expired)
                 return;
+        s->visitors.crowded = false;
         for (uint32_t i = 0; i < s->count; i++) {
                 recording_tick(s->recordings[i], now);
                 tidings_look(&s->o, s->recordings[i]);
@@ -516,7 +532,7 @@ static void main_changed(struct session *s, int status)
         s->status = status;
         s->main_pid = 0;
         do {
-                take_hellos(s); /* what it sent before it died */
+                take_hellos(s, true); /* what it sent before it died */
                 finish_main(s);
                 tell_left(s);
                 find_ended(s);
@@ -607,14 +623,13 @@ static bool wait_for_more(struct session *s)
 
 static uint32_t fill_polls(struct session *s)
 {
-        bool full = s->visitors.starved || s->visitors.count == VISITORS_MAX;
         uint32_t n = 0;
 
         s->polls = heap_grow(s->polls, 4 + VISITORS_MAX + s->count, sizeof *s->polls);
         s->polls[n++] = (struct pollfd){ .fd = s->relay.fd, .events = POLLIN };
         s->polls[n++] = (struct pollfd){ .fd = s->timer, .events = POLLIN };
-        s->polls[n++] = (struct pollfd){ .fd = full ? -1 : s->greeter.fd, .events = POLLIN };
-        s->polls[n++] = (struct pollfd){ .fd = full ? -1 : s->door, .events = POLLIN };
+        s->polls[n++] = (struct pollfd){ .fd = s->visitors.starved ? -1 : s->greeter.fd, .events = POLLIN };
+        s->polls[n++] = (struct pollfd){ .fd = s->visitors.starved || (s->visitors.crowded && s->ticking) ? -1 : s->door, .events = POLLIN };
         n += visitors_polls(&s->visitors, s->polls + n);
         for (uint32_t i = 0; i < s->count; i++)
                 if ((s->recordings[i]->pid != s->main_id || !s->main_pid) && s->recordings[i]->pidfd >= 0)
@@ -637,12 +652,12 @@ static void run_loop(struct session *s)
                 bool signals, ticks;
 
                 set_ticking(s);
-                if (poll(s->polls, n, s->main_pid || s->count ? -1 : SESSION_FAMILY_MS) < 0 && errno != EINTR)
+                if (poll(s->polls, n, s->main_pid || s->count ? visitors_wait_ms(&s->visitors) : SESSION_FAMILY_MS) < 0 && errno != EINTR)
                         break;
                 signals = s->polls[0].revents;
                 ticks = s->polls[1].revents;
-                if (s->visitors.starved || any_ready(s->polls + 2, 2 + pending))
-                        take_hellos(s);
+                if (s->visitors.starved || pending || any_ready(s->polls + 2, 2))
+                        take_hellos(s, false);
                 if (ticks)
                         tick(s);
                 if (any_ready(s->polls + 4 + pending, n - 4 - pending) || s->ticks % SESSION_SLOW_TICKS == 0)
@@ -665,7 +680,7 @@ void session_run(struct session *s, pid_t pid, struct session_end *end)
         visitors_raise_limit();
         run_loop(s);
         do {
-                take_hellos(s);
+                take_hellos(s, true);
                 find_ended(s);
                 finish_all(s, PROFILE_END_UNKNOWN);
         } while (s->visitors.starved && greeter_has_room());

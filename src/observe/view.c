@@ -237,6 +237,12 @@ void view_served(const struct view *v, uint32_t served)
                 syscall(SYS_futex, &v->shared->served, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+void view_refuse(const struct view *v)
+{
+        view_put(v, offsetof(struct ledger_head, journal_closed), 1);
+        view_served(v, LEDGER_SERVED_NEVER);
+}
+
 uint32_t view_moment(const struct view *v)
 {
         uint32_t now = 0;

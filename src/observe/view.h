@@ -74,4 +74,7 @@ bool view_is_leaving(const struct view *v);
 /* Its process has COUNT filters of system calls. */
 void view_filters(const struct view *v, uint32_t count);
 
+/* The process will not be observed: nobody in it need wait for us. */
+void view_refuse(const struct view *v);
+
 #endif

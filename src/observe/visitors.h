@@ -4,6 +4,8 @@
  *
  * Room:   outside.  Called by observe/session.c.
  * Keeps:  nobody is let in while there are too few descriptors to receive a ledger: it would be lost.  Those who come wait.
+ *         Who says nothing is dropped after a second, or earlier when too many of the same user do; an agent that was stopped just
+ *         then comes again.  A flood of connections costs a bounded amount of work between two ticks.
  */
 #ifndef SEEP_OBSERVE_VISITORS_H
 #define SEEP_OBSERVE_VISITORS_H
@@ -14,25 +16,37 @@
 #include <sys/types.h>
 
 #define VISITORS_MAX 256u
+#define VISITORS_EACH 96u   /* of one user */
+#define VISITORS_ROUND 64u  /* let in at once */
+#define VISITORS_SILENT_MS 1000u
+
+struct visitor {
+        int fd;
+        uid_t uid;
+        uint64_t since_ns;
+};
 
 struct visitors {
-        int waiting[VISITORS_MAX]; /* let in, but have not spoken yet */
+        struct visitor waiting[VISITORS_MAX]; /* let in, but have not spoken yet; oldest first */
         uint32_t count;
         bool starved; /* too few descriptors for more */
+        bool crowded; /* at the door of commands: what is left of them can wait for the next tick */
+        uid_t one, other;
         void *context;
         bool (*hear)(void *context, int fd); /* false: it has not spoken yet; else FD belongs to the callee */
 };
 
 void visitors_close(struct visitors *v);
 
-/* Hear those who wait. */
-void visitors_hear(struct visitors *v);
-
-/* Let in and hear those at DOOR (-1: none).  OPEN: to anybody, else only to root and the users ONE and OTHER. */
-void visitors_let_in(struct visitors *v, int door, bool open, uid_t one, uid_t other);
+/* Hear those who wait, drop those who have been silent for too long, then let in and hear some (ALL: as many as can have waited) of
+ * those at the doors GREETER, which is open to anybody, and DOOR, open to root and the users ONE and OTHER only; -1: none. */
+void visitors_take(struct visitors *v, int greeter, int door, bool all);
 
 /* What to wait for, as entries of POLLS; returns how many. */
 uint32_t visitors_polls(const struct visitors *v, struct pollfd *polls);
+
+/* How long to wait for it, when there is nothing else to wait for; -1 for ever. */
+int visitors_wait_ms(const struct visitors *v);
 
 /* Each process that is recorded takes descriptors. */
 void visitors_raise_limit(void);

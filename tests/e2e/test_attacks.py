@@ -5,6 +5,7 @@ The tests run as root, with another user as the attacker; docs/SECURITY.md says 
 """
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
 from pathlib import Path
@@ -198,3 +199,153 @@ def test_a_directory_that_everybody_can_change_is_told_about(steps, shared, tmp_
     shared.chmod(0o1777)
     assert text not in seep("record", "-o", "c.seep", "--", steps, cwd=shared).stderr
     assert text not in seep("record", "-o", "c.seep", "--", steps, cwd=tmp_path).stderr
+
+
+# ---- the session's socket ----
+
+
+def program_of(tool):
+    """The recorded program, as soon as it is one."""
+    children = Path(f"/proc/{tool.pid}/task/{tool.pid}/children")
+    return harness.wait_until(lambda: next((int(p) for p in children.read_text().split() if session_of(int(p))), None), "the program starts",
+                              process=tool)
+
+
+def session_of(pid):
+    for entry in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+        if entry.startswith(b"SEEP_SESSION="):
+            return entry.decode().split("=", 1)[1]
+    return None
+
+
+@pytest.fixture
+def library(shared):
+    """The agent, where everybody can read it."""
+    copy = shared / "libseep.so"
+    shutil.copy(harness.BUILD / "src" / "agent" / "libseep.so", copy)
+    copy.chmod(0o755)
+    return copy
+
+
+@pytest.fixture
+def everybodys(steps, shared):
+    """The program, where everybody can run it."""
+    copy = shared / "steps"
+    shutil.copy(steps, copy)
+    copy.chmod(0o755)
+    return copy
+
+
+def test_a_process_of_another_user_is_not_recorded(everybodys, library, tmp_path):
+    """Not even with the whole of the session's environment."""
+    private = tmp_path / "private"
+    private.mkdir(0o700)
+    running = Waiting(everybodys, private, "out.seep", "--follow=all")
+    session = session_of(program_of(running.process))
+    words = ("+red:3:10", "fork", "+green:1:10", "exit:7")
+    done = subprocess.run([*BECOME, "env", f"SEEP_SESSION={session}", f"LD_PRELOAD={library}", everybodys, *words], capture_output=True,
+                          text=True, timeout=harness.DEADLINE, stdin=subprocess.DEVNULL)
+    assert (done.returncode, done.stdout, done.stderr) == (7, "child: status 7\n", "")
+    err = running.end()[1]
+    assert [p.name for p in private.iterdir()] == ["out.seep"]
+    assert "of another user (12345) is not recorded: this program did not start it" in err and err.count("is not recorded") == 1
+
+
+def test_the_name_of_the_socket_is_told_to_the_program_only(steps, shared, tmp_path):
+    running = Waiting(steps, tmp_path, "out.seep")
+    path = Path("/" + session_of(program_of(running.process)).split(":/", 1)[1])
+    assert path.is_socket() and path.parent.stat().st_mode & 0o777 == 0o711
+    assert path.name not in Path("/proc/net/unix").read_text()
+    listed = subprocess.run([*BECOME, "ls", path.parent], capture_output=True, text=True)
+    assert listed.returncode != 0 and path.name not in listed.stdout
+    running.end()
+    assert not path.parent.exists()
+
+
+def test_programs_of_the_tree_are_recorded_whoever_they_become(everybodys, tmp_path):
+    """By a parent that stays, and by one that is gone when they start."""
+    script = f"setpriv --reuid={STRANGER} {everybodys} +red:1:10; setpriv --reuid={STRANGER} sh -c '{everybodys} +blue:1:10 &'"
+    seep("record", "-q", "--follow=all", "-o", "%n.seep", "--", "sh", "-c", script, cwd=tmp_path)
+    functions = set()
+    for path in tmp_path.glob("*.seep"):
+        functions |= set(harness.Profile(path).by_function())
+    assert {"red", "blue"} <= functions
+
+
+def connect(path):
+    one = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    one.settimeout(harness.DEADLINE)
+    one.connect(str(path))
+    return one
+
+
+def test_silent_connections_are_dropped_and_hold_nobody_up(steps, tmp_path):
+    running = Waiting(steps, tmp_path, "out.seep", "--follow=all", after=("fork", "fork", "+red:1:10"))
+    path = "/" + session_of(program_of(running.process)).split(":/", 1)[1]
+    silent = [connect(path) for _ in range(300)]
+    running.end()
+    assert len(list(tmp_path.glob("out*.seep"))) == 3
+    assert all(one.recv(1) == b"" for one in silent)  # all of them have been closed
+    for one in silent:
+        one.close()
+
+
+def test_a_silent_connection_is_dropped_while_the_program_runs(steps, tmp_path):
+    running = Waiting(steps, tmp_path, "out.seep")
+    one = connect("/" + session_of(program_of(running.process)).split(":/", 1)[1])
+    assert one.recv(1) == b"" and running.process.poll() is None
+    one.close()
+    running.end()
+
+
+FLOOD = """
+import os, socket, sys
+address = sys.argv[1] if sys.argv[1].startswith("/") else "\\0" + sys.argv[1]
+print("ready", flush=True)
+while True:
+    one = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    one.setblocking(False)
+    try:
+        one.connect(address)
+    except BlockingIOError:
+        pass
+    except OSError:
+        break
+    one.close()
+"""
+
+
+@pytest.mark.parametrize("door", ["session", "door of commands"])
+def test_a_flood_of_connections_holds_nobody_up(steps, tmp_path, door):
+    """Processes that start meanwhile are all recorded, and the flood ends with the session."""
+    running = Waiting(steps, tmp_path, "out.seep", "--follow=all", after=("fork",) * 10 + ("+red:1:10",))
+    pid = program_of(running.process)
+    address = "/" + session_of(pid).split(":/", 1)[1] if door == "session" else f"seep-{pid}"
+    with subprocess.Popen([*BECOME, "/usr/bin/python3", "-Sc", FLOOD, address], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL) as flood:
+        try:
+            assert flood.stdout.readline() == b"ready\n"
+            running.end()
+            assert flood.wait(harness.DEADLINE) == 0
+        finally:
+            harness.end_process(flood)
+    assert len(list(tmp_path.glob("out*.seep"))) == 11
+
+
+def test_another_user_may_not_ask(steps, tmp_path):
+    running = Waiting(steps, tmp_path, "out.seep")
+    pid = program_of(running.process)
+    address = "/" + session_of(pid).split(":/", 1)[1]
+    ask = ("import socket, struct, sys\n"
+           "one = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+           "one.connect(sys.argv[1] if sys.argv[1][0] == '/' else '\\0' + sys.argv[1])\n"
+           "try:\n"
+           "    one.send(struct.pack('=QIIII128s', 0x6b7341, int(sys.argv[3]), int(sys.argv[2]), 0, 0, b'x'))\n"
+           "except BrokenPipeError:\n"
+           "    pass  # answered already\n"
+           "print(one.recv(4096)[32:].split(b'\\0')[0].decode())\n")
+    for where in (address, f"seep-{pid}"):
+        for kind in (1, 2, 3, 4):  # snapshot, scan, look, processes
+            said = stranger("/usr/bin/python3", "-Sc", ask, where, pid, kind).stdout
+            assert "recorded by another user; only that user and root may ask" in said
+    running.end()
+    assert not list(tmp_path.glob("*.memlog"))
