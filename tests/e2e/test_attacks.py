@@ -349,3 +349,38 @@ def test_another_user_may_not_ask(steps, tmp_path):
             assert "recorded by another user; only that user and root may ask" in said
     running.end()
     assert not list(tmp_path.glob("*.memlog"))
+
+
+# ---- who may read what ----
+
+
+def test_the_ledger_has_neither_a_name_nor_a_descriptor_in_the_program(steps, tmp_path):
+    """It is shared between the program and its observer, and nobody else can open it there."""
+    running = Waiting(steps, tmp_path, "out.seep")
+    pid = program_of(running.process)
+    assert "memfd" in Path(f"/proc/{pid}/maps").read_text()
+    assert not any("memfd" in os.readlink(fd) for fd in Path(f"/proc/{pid}/fd").iterdir())
+    for folder in (f"/proc/{pid}/fd", f"/proc/{pid}/map_files", f"/proc/{running.process.pid}/fd"):
+        assert subprocess.run([*BECOME, "ls", folder], capture_output=True).returncode != 0
+    running.end()
+
+
+def test_the_cache_of_names_is_the_users_own(steps, tmp_path):
+    seep("record", "-q", "-o", "out.seep", "--", steps, "+red:1:10", cwd=tmp_path)
+    cache = tmp_path / "cache"
+    seep("report", "out.seep", cwd=tmp_path, env={"XDG_CACHE_HOME": str(cache)})
+    found = list(cache.rglob("*"))
+    assert any(p.is_file() for p in found)
+    assert {p.stat().st_mode & 0o777 for p in found if p.is_file()} == {0o600}
+    assert {p.stat().st_mode & 0o777 for p in [cache, *found] if p.is_dir()} == {0o700}
+
+
+def test_a_recording_is_as_private_as_umask_says(steps, tmp_path):
+    for mask in (0o077, 0o022):
+        with_mask = ["sh", "-c", f'umask {mask:o}; exec "$@"', "sh"]
+        subprocess.run([*with_mask, harness.SEEP, "record", "-q", "--events", "-o", f"{mask:o}.seep", "--", steps, "snapshot:a"], check=True,
+                       cwd=tmp_path, env=harness.clean_environment(), timeout=harness.DEADLINE)
+        subprocess.run([*with_mask, harness.SEEP, "html", "-q", "-o", f"{mask:o}.html", f"{mask:o}.seep"], check=True, cwd=tmp_path,
+                       env=harness.clean_environment(), timeout=harness.DEADLINE)
+        made = [tmp_path / f"{mask:o}.seep", tmp_path / f"{mask:o}.html", max(tmp_path.glob("*.memlog"), key=lambda p: p.stat().st_mtime_ns)]
+        assert {p.stat().st_mode & 0o777 for p in made} == {0o666 & ~mask}
