@@ -370,3 +370,11 @@ enum greeter_answer greeter_receive(int fd, struct greeting *out, struct err *e)
         err_set(e, ERR_EXIT_CANNOT_TRACE, "someone who is no agent spoke to the session's socket");
         return GREETER_WRONG;
 }
+
+void greeter_leave(struct greeting *g)
+{
+        view_refuse(&g->view);
+        view_close(&g->view);
+        if (g->pidfd >= 0)
+                close(g->pidfd);
+}

@@ -64,6 +64,9 @@ void greeter_reply(int fd, const struct wire_reply *reply);
 /* The same, with the descriptor FILE (-1 none) for the command to keep. */
 void greeter_reply_file(int fd, const struct wire_reply *reply, int file);
 
+/* The agent that came (GREETER_COME) is left alone: it is told, and what it brought is closed. */
+void greeter_leave(struct greeting *g);
+
 /* What connection FD has to say. */
 enum greeter_answer greeter_receive(int fd, struct greeting *out, struct err *e);
 

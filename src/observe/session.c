@@ -363,14 +363,6 @@ static char *recording_name(struct session *s, const char *program, uint32_t pid
         return is_main ? main_name(s, program, pid) : output_name(s->o.output, program, pid, s->made, false);
 }
 
-static void leave_alone(struct greeting *g)
-{
-        view_refuse(&g->view);
-        view_close(&g->view);
-        if (g->pidfd >= 0)
-                close(g->pidfd);
-}
-
 static void welcome(struct session *s, struct greeting *g)
 {
         bool is_main, first;
@@ -383,7 +375,7 @@ static void welcome(struct session *s, struct greeting *g)
         first = is_main && s->main_programs == 0;
         program = program_name(s, g, first);
         if (s->o.follow == SESSION_FOLLOW_NONE && !is_main) {
-                leave_alone(g);
+                greeter_leave(g);
                 return;
         }
         finish_earlier_programs(s, g->pid);
@@ -442,7 +434,7 @@ static void meet(struct session *s, struct greeting *g, struct err *e)
                 welcome(s, g);
         } else {
                 tell_stranger(s, e);
-                leave_alone(g);
+                greeter_leave(g);
         }
 }
 
