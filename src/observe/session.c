@@ -160,7 +160,7 @@ struct session *session_open(const struct session_options *o, struct err *e)
         s->lingering.wait_ms = o->wait_ms;
         s->begin_ns = clock_now_ns();
         s->members.owner = o->uid;
-        s->visitors = (struct visitors){ .context = s, .hear = listen_to, .one = geteuid(), .other = o->uid };
+        s->visitors = (struct visitors){ .context = s, .hear = listen_to };
         make_plan(s);
         s->door = -1;
         s->timer = -1;

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "observe/answers.h"
 #include "observe/greeter.h"
 
 static void forget(struct visitors *v, uint32_t i)
@@ -87,20 +86,16 @@ static void keep(struct visitors *v, int fd, uid_t uid)
         v->waiting[v->count++] = (struct visitor){ fd, uid, clock_now_ns() };
 }
 
-/* OPEN: to anybody, else only to root and two users.  true: there may be more of them. */
-static bool let_in(struct visitors *v, int door, bool open)
+/* true: there may be more of them. */
+static bool let_in(struct visitors *v, int door)
 {
         uint32_t count = 0;
         int fd;
 
         while (door >= 0 && !v->starved && count < VISITORS_ROUND && (fd = greeter_accept(door)) >= 0) {
-                uid_t uid = user_of(fd);
-
                 count++;
-                if (!open && uid != 0 && uid != v->one && uid != v->other)
-                        answers_refuse(fd, "the process is recorded by another user; only that user and root may ask");
-                else if (!v->hear(v->context, fd))
-                        keep(v, fd, uid);
+                if (!v->hear(v->context, fd))
+                        keep(v, fd, user_of(fd));
                 v->starved = !greeter_has_room();
         }
         return count == VISITORS_ROUND;
@@ -112,8 +107,8 @@ void visitors_take(struct visitors *v, int greeter, int door, bool all)
 
         for (uint32_t rounds = all ? GREETER_BACKLOG / VISITORS_ROUND + 1 : 1; rounds; rounds--) {
                 hear_waiting(v);
-                more = let_in(v, greeter, true);
-                v->crowded = let_in(v, door, false);
+                more = let_in(v, greeter);
+                v->crowded = let_in(v, door);
                 if (!more && !v->crowded)
                         break;
         }

@@ -31,7 +31,6 @@ struct visitors {
         uint32_t count;
         bool starved; /* too few descriptors for more */
         bool crowded; /* at the door of commands: what is left of them can wait for the next tick */
-        uid_t one, other;
         void *context;
         bool (*hear)(void *context, int fd); /* false: it has not spoken yet; else FD belongs to the callee */
 };
@@ -39,7 +38,7 @@ struct visitors {
 void visitors_close(struct visitors *v);
 
 /* Hear those who wait, drop those who have been silent for too long, then let in and hear some (ALL: as many as can have waited) of
- * those at the doors GREETER, which is open to anybody, and DOOR, open to root and the users ONE and OTHER only; -1: none. */
+ * those at GREETER and at DOOR; -1: none.  Whoever they are, they are heard first: a refusal that comes before would be lost. */
 void visitors_take(struct visitors *v, int greeter, int door, bool all);
 
 /* What to wait for, as entries of POLLS; returns how many. */
