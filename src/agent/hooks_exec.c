@@ -168,12 +168,17 @@ int hook_execle(const char *path, const char *word, ...)
         int hook_##NAME SPAWN_PARAMETERS HOOK(#NAME);                                  \
         int hook_##NAME SPAWN_PARAMETERS                                               \
         {                                                                              \
+                int result;                                                            \
+                                                                                       \
                 if (!real.NAME##_)                                                     \
                         real_need(&real.NAME##_);                                      \
                 if (!real.NAME##_)                                                     \
                         return SYS_ENOSYS;                                             \
-                return real.NAME##_(out, file, actions, how, argv,                     \
-                                    ENVIRONMENT_FOR(ENVIRONMENT_CHILD, env));          \
+                result = real.NAME##_(out, file, actions, how, argv,                   \
+                                      ENVIRONMENT_FOR(ENVIRONMENT_CHILD, env));        \
+                if (!result)                                                           \
+                        life_starts(true);                                             \
+                return result;                                                         \
         }
 
 SPAWNS(posix_spawn)

@@ -81,8 +81,16 @@ static bool life_adopt(long copy)
         return hello_send(agent.socket, copy, WIRE_HELLO_FORK);
 }
 
+/* A forked child that is not recorded has its parent's ledger to tell. */
+void life_starts(bool on)
+{
+        if (agent.sandboxed && agent.head && agent.follow != FOLLOW_NONE && !sandbox_lets_begin())
+                __atomic_add_fetch(&agent.head->shut_out, on ? 1u : ~0u, __ATOMIC_RELAXED);
+}
+
 void life_leaving(bool on)
 {
+        life_starts(on);
         if (*agent.gate == GATE_ON && sys_pid() == agent.pid)
                 agent.head->leaving = on;
 }
@@ -96,7 +104,9 @@ bool life_child(long copy)
                         copy = arena_copy();
                 on = copy >= 0 && life_adopt(copy);
         }
-        if (!on) /* still the parent's ledger: it tells who was not recorded */
+        if (!on && agent.follow == FOLLOW_ALL && agent.sandboxed) /* still the parent's ledger: it tells who was not recorded */
+                __atomic_add_fetch(&agent.head->shut_out, 1, __ATOMIC_RELAXED);
+        else if (!on)
                 __atomic_add_fetch(&agent.head->forks_not_followed, 1, __ATOMIC_RELAXED);
         if (copy >= 0)
                 sys_close(copy);

@@ -15,6 +15,9 @@ long life_before_fork(void);
 /* After fork(), in the parent: the copy is the child's now; FORKED: there is a child. */
 void life_parent(long copy, bool forked);
 
+/* A program is about to be started under the filters that hold here; ON false: it was not. */
+void life_starts(bool on);
+
 /* The process is about to become another program; ON false: it did not. */
 void life_leaving(bool on);
 

@@ -12,6 +12,8 @@
 #include "agent/agent.h"
 #include "agent/sys.h"
 
+#define PATIENCE_SPINS (1u << 22) /* some milliseconds */
+
 struct patience {
         const uint32_t *work; /* changes while somebody works on it */
         uint32_t quiet_steps; /* so many without a tick: nobody observes */
@@ -38,6 +40,9 @@ static inline bool patience_lasts(struct patience *p, long result)
                 return false;
         if (result == -SYS_EINTR)
                 return true; /* a signal: no time has passed */
+        if (result == -SYS_EPERM) /* a sandbox: nor here, unless we pass it ourselves */
+                for (uint32_t i = 0; i < PATIENCE_SPINS; i++)
+                        compiler_barrier();
         p->quiet = p->tick == tick ? p->quiet + 1 : 0;
         p->idle = p->worked == worked ? p->idle + 1 : 0;
         p->tick = tick;

@@ -40,6 +40,9 @@ void sandbox_watch(const volatile uint32_t *word);
 int sandbox_enter(const void *program);
 void sandbox_entered(int filter, bool good);
 
+/* Whether a program that is started under the filters that hold now could be recorded. */
+bool sandbox_lets_begin(void);
+
 /* Whether a filter has kept memory from us: then that is why something is full. */
 bool sandbox_refused_memory(void);
 

@@ -258,6 +258,7 @@ struct ledger_head {
         uint64_t quarantine_blocks, quarantine_bytes; /* in it now */
         uint64_t held_back;       /* wrong releases that were not passed on (--keep-going) */
         uint32_t omit;            /* record --omit, in STRINGS; 0 none */
+        uint32_t shut_out;        /* programs and children that began under a filter of system calls that forbids what recording needs */
         uint32_t leaving;         /* 1: the process is about to become another program */
         uint32_t unrecorded;      /* 1: there may be blocks that the program has and that are not recorded */
         uint32_t modules_not_kept; /* loads of code beyond what MODULES can hold: its frames have no names */

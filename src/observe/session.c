@@ -493,6 +493,7 @@ static void open_own_door(struct session *s)
 static void tick(struct session *s)
 {
         uint64_t expired, now = clock_now_ns();
+        uint32_t turn; /* of one recording after the other */
 
         if (read(s->timer, &expired, sizeof expired) != (ssize_t)sizeof expired)
                 return;
@@ -507,8 +508,9 @@ static void tick(struct session *s)
         open_own_door(s);
         if (++s->ticks % (s->o.attended ? SESSION_EXEC_TICKS : SESSION_SLOW_TICKS) == 0)
                 find_execs(s);
-        if (s->count && s->ticks % SESSION_SLOW_TICKS == 0) /* one after the other */
-                filters_look(s->recordings[s->ticks / SESSION_SLOW_TICKS % s->count]);
+        turn = s->ticks % (s->count > SESSION_SLOW_TICKS ? s->count : SESSION_SLOW_TICKS);
+        if (turn < s->count)
+                filters_look(s->recordings[turn]);
         if (s->made == 0 && s->main_pid && (s->ticks < SESSION_SILENCE_TICKS || s->ticks % SESSION_SILENCE_TICKS == 0))
                 silence_look(&s->silence, s->main_pid, s->o.uid);
 }

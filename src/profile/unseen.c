@@ -55,6 +55,14 @@ static void say_forks(const struct profile *p, struct str *out)
                    count == 1 ? "child" : "children", count == 1 ? "was" : "were");
 }
 
+static void say_shut_out(const struct profile *p, struct str *out)
+{
+        uint64_t count = p->totals.shut_out;
+
+        str_format(out, "%" PRIu64 " %s started under a filter of system calls (seccomp) that forbids what recording needs, and %s not recorded", count,
+                   count == 1 ? "program or child was" : "programs or children were", count == 1 ? "is" : "are");
+}
+
 static void say_untracked(const struct profile *p, struct str *out)
 {
         uint64_t count = p->totals.untracked_blocks;
@@ -129,6 +137,7 @@ static void say_cut(const struct profile *p, struct str *out)
         X(OWN_MALLOC, p->totals.own_malloc, say_own_malloc)                    \
         X(LOST, p->totals.lost_events, say_lost)                               \
         X(FORKS, p->totals.forks_not_followed, say_forks)                      \
+        X(SHUT_OUT, p->totals.shut_out, say_shut_out)                          \
         X(UNTRACKED, p->totals.untracked_blocks, say_untracked)                \
         X(MISSED, p->totals.missed_frees, say_missed)                          \
         X(PAST, p->totals.unseen_blocks, say_past)                             \

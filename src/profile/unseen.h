@@ -20,6 +20,7 @@ enum unseen {
         UNSEEN_OWN_MALLOC, /* an allocator that is called past us */
         UNSEEN_LOST,       /* events without a place in the ledger */
         UNSEEN_FORKS,      /* children that were not followed */
+        UNSEEN_SHUT_OUT,   /* programs and children in a sandbox that keeps us out */
         UNSEEN_UNTRACKED,  /* blocks at odd addresses */
         UNSEEN_MISSED,     /* releases past us: blocks were handed out again that were live here */
         UNSEEN_PAST,       /* allocations past us: blocks were released that we did not know */
