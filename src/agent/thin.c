@@ -13,6 +13,7 @@
 #include "agent/arena.h"
 #include "agent/bytes.h"
 #include "agent/sample.h"
+#include "agent/sandbox.h"
 #include "agent/shadow.h"
 #include "agent/sys.h"
 #include "ledger/weight.h"
@@ -198,6 +199,8 @@ void thin_end(enum ledger_stop reason)
 {
         uint32_t none = LEDGER_STOP_NOT;
 
+        if (sandbox_refused_memory())
+                reason = LEDGER_STOP_SANDBOX;
         __atomic_compare_exchange_n(&agent.head->stop_reason, &none, reason, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
         STORE(&agent.head->thin_full, 1);
         if (__atomic_exchange_n(&thin_lock, 1, __ATOMIC_ACQUIRE))
