@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Real programs with seep and without: they must not show that they are watched.
 
-usage: tests/transparent/run.py [--report FILE] [--mode MODE]... [NAME ...]     (default: all; NAME is a part of an entry's name)
+usage: tests/transparent/run.py [--report FILE] [--mode MODE]... [--results FILE] [NAME ...]
+
+Default: all entries; a NAME is a part of an entry's name, or a list's.  What came out is kept in FILE (transparent.json in the build folder), so that the table of
+--report also has the entries that ran earlier.
 
 An entry of a *.list file is a name in brackets and a shell script in which `r` stands before each program that is recorded.  It runs twice bare
 and once in each mode, always in an empty folder with the same path, which is also HOME and the current directory.  What it prints, its exit
@@ -15,12 +18,13 @@ status and the files that it leaves are compared.  Lines of an entry that are no
     user: NAME         whom it runs as when we are root
     seconds: N         for one run (180)
 
-Entries of suites.list run only with SUITES=1.  An entry whose two bare runs differ is unfit: it is told, and counts as failed.
+Entries of suites.list run only with SUITES=1, once bare because they are long.  An entry whose two bare runs differ is unfit: it is told, and counts as failed.
 The last line is N passed, N failed, N skipped.
 """
 import argparse
 import difflib
 import hashlib
+import json
 import os
 import platform
 import pwd
@@ -40,8 +44,8 @@ SEEP, AGENT = BUILD / "src" / "seep", BUILD / "src" / "agent" / "libseep.so"
 RECORD = f'exec {SEEP} record -q -o "$RECORDINGS/%e.%p.seep"'
 MODES = {
     "record": f'{RECORD} -- "$@"',
-    "follow": f'{RECORD} --follow=all -- "$@"',
-    "preload": f'LD_PRELOAD={AGENT} exec "$@"',
+    "follow": f'{RECORD} --follow=all --wait=5s -- "$@"',
+    "preload": f'SEEP_OPTIONS=-q LD_PRELOAD={AGENT} exec "$@"',
     "events": f'{RECORD} --events -- "$@"',
 }
 TITLES = {"record": "`record`", "follow": "`record --follow=all`", "preload": "plain `LD_PRELOAD`", "events": "`record --events`"}
@@ -83,9 +87,9 @@ class Entry:
         return pwd.getpwnam(name) if name else None
 
 
-def entries(words):
+def entries(words, suites=bool(os.environ.get("SUITES"))):
     for path in sorted(HERE.glob("*.list")):
-        if path.stem == "suites" and not os.environ.get("SUITES"):
+        if path.stem == "suites" and not suites:
             continue
         entry = None
         for line in path.read_text().splitlines():
@@ -101,7 +105,7 @@ def entries(words):
 
 
 def selected(entry, words):
-    return not words or any(word in entry.name for word in words)
+    return not words or any(word in entry.name or word == entry.group for word in words)
 
 
 def working_folder(process):
@@ -248,8 +252,8 @@ def run_entry(entry, modes, stage):
     lacking = entry.missing()
     if lacking:
         return None, [f"not installed: {' '.join(lacking)}"]
-    first, second = Result(entry, "bare", stage), Result(entry, "bare", stage)
-    unfit = second.difference(first)
+    first = Result(entry, "bare", stage)
+    unfit = "" if entry.group == "suites" else Result(entry, "bare", stage).difference(first)
     if unfit:
         return {"bare": f"unfit, two bare runs differ: {unfit}"}, []
     outcome, notes = {}, []
@@ -264,12 +268,45 @@ def run_entry(entry, modes, stage):
     return outcome, notes
 
 
+def show(entry):
+    """Lines for somebody who wants to know whether an entry does what it is there for."""
+    if entry.missing():
+        return [f"not installed: {' '.join(entry.missing())}"]
+    with tempfile.TemporaryDirectory(prefix="seep-transparent-", ignore_cleanup_errors=True) as folder:
+        bare = Result(entry, "bare", Stage(folder, entry.account()))
+    return [f"exit status {bare.status}", *(bare.stdout + bare.stderr).decode(errors="replace").splitlines()[:12], f"files: {' '.join(list(bare.files)[:12])}"]
+
+
+def kept(path):
+    """{name: (group, outcome, notes)}, in the order of the lists; a mode that was not tried is not there."""
+    try:
+        stored = json.loads(Path(path).read_text())
+    except FileNotFoundError:
+        stored = {}
+    names = [entry.name for entry in entries([], suites=True)]
+    return {name: stored[name] for name in names if name in stored}
+
+
+def keep(path, results):
+    stored = kept(path)
+    for name, (group, outcome, notes) in results.items():
+        _, before, noted = stored.get(name, (group, None, []))
+        if outcome and before and "bare" not in outcome and "bare" not in before:  # other modes of an earlier run stay
+            notes = [note for note in noted if note.split(":")[0] in set(MODES) - set(outcome)] + notes
+            outcome = {**before, **outcome}
+        stored[name] = (group, outcome, notes)
+    half = Path(f"{path}.half")
+    half.write_text(json.dumps(stored, indent=1))
+    half.rename(path)
+
+
 def cell(text):
     return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
 
 
-def write_report(path, modes, results):
+def write_report(path, results):
     """docs/TRANSPARENT.md"""
+    modes = list(MODES)
     ran = {name: outcome for name, (_, outcome, _) in results.items() if outcome is not None}
     lines = ["# Programs that do not notice", "",
              "Made by `make transparent REPORT=docs/TRANSPARENT.md`: real programs run twice bare and once in each mode; output, exit status and files that",
@@ -285,10 +322,10 @@ def write_report(path, modes, results):
     if bad:
         lines += ["", "## Differences", "", "| entry | mode | difference |", "|---|---|---|"]
         lines += [f"| {name} | {mode} | {cell(why)[:600]} |" for name, mode, why in bad]
-    lines += ["", "## All entries", "", "`+` same, `-` different, `?` unfit, `.` skipped; in the order of the modes above.", "",
+    lines += ["", "## All entries", "", "`+` same, `-` different, blank not tried, `?` unfit, `.` skipped; in the order of the modes above.", "",
               "| group | entry | result | note |", "|---|---|---|---|"]
     for name, (group, outcome, notes) in results.items():
-        marks = "." if outcome is None else "?" if "bare" in outcome else "".join("-" if outcome[m] else "+" for m in modes)
+        marks = "." if outcome is None else "?" if "bare" in outcome else "".join({None: " ", "": "+"}.get(outcome.get(m), "-") for m in modes)
         lines.append(f"| {group} | {name} | `{marks}` | {cell('; '.join(notes))[:300]} |")
     Path(path).write_text("\n".join(lines) + "\n")
 
@@ -296,13 +333,16 @@ def write_report(path, modes, results):
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--report")
+    parser.add_argument("--results", default=BUILD / "transparent.json")
     parser.add_argument("--mode", action="append", choices=MODES)
-    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--list", action="store_true", help="names only")
+    parser.add_argument("--show", action="store_true", help="what the entries print without seep")
     parser.add_argument("names", nargs="*")
     wanted = parser.parse_args()
-    os.environ["PATH"] += ":/usr/sbin:/sbin:/usr/games"
-    if wanted.list:
-        print("\n".join(entry.name for entry in entries(wanted.names)))
+    os.environ["PATH"] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/games"  # the distribution's programs
+    if wanted.list or wanted.show:
+        for entry in entries(wanted.names):
+            print(entry.name, *(show(entry) if wanted.show else ()), sep="\n    ", flush=True)
         return 0
     modes, results = wanted.mode or list(MODES), {}
     counts = dict.fromkeys(("passed", "failed", "skipped"), 0)
@@ -317,8 +357,9 @@ def main():
         for mode, why in (outcome or {}).items():
             if why:
                 print(f"    {mode}: {why}", flush=True)
+        keep(wanted.results, {entry.name: results[entry.name]})
     if wanted.report:
-        write_report(wanted.report, modes, results)
+        write_report(wanted.report, kept(wanted.results))
     print(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
     return 1 if counts["failed"] or not counts["passed"] else 0
 
