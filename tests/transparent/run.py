@@ -18,11 +18,13 @@ status and the files that it leaves are compared.  Lines of an entry that are no
     user: NAME         whom it runs as when we are root
     seconds: N         for one run (180)
 
-Entries of suites.list run only with SUITES=1, once bare because they are long.  An entry whose two bare runs differ is unfit: it is told, and counts as failed.
+Entries of suites.list run only with SUITES=1, once bare because they are long.  Those of redis, git
+and perl need SOURCES=FOLDER with what `apt-get source redis git perl` unpacks there, git built (make NO_GETTEXT=1).  An entry whose two bare runs differ is unfit: it is told, and counts as failed.
 The last line is N passed, N failed, N skipped.
 """
 import argparse
 import difflib
+import glob
 import hashlib
 import json
 import os
@@ -66,12 +68,12 @@ class Entry:
             self.script.append(line)
 
     def needs(self):
-        words = " ".join(self.options["needs"]).split()
+        words = os.path.expandvars(" ".join(self.options["needs"])).split()
         return words or [re.search(r"(?:^|[\s(])r (\S+)", "\n".join(self.script))[1]]
 
     def missing(self):
         path = os.environ["PATH"]
-        return [w for w in self.needs() if not w.startswith("./") and not (os.path.exists(w) if w[0] == "/" else shutil.which(w, path=path))]
+        return [w for w in self.needs() if not w.startswith("./") and not (glob.glob(w) if w[0] == "/" else shutil.which(w, path=path))]
 
     def drop(self, text):
         for regex in self.options["drop"]:
@@ -159,7 +161,7 @@ class Stage:
             time.sleep(0.1)
 
     def environment(self, entry):
-        keep = {k: v for k, v in os.environ.items() if k in ("JAVA_HOME",)}
+        keep = {k: v for k, v in os.environ.items() if k in ("JAVA_HOME", "SOURCES")}
         more = dict(pair.split("=", 1) for pair in entry.options["env"])
         return {**keep, "PATH": f"{self.bin}:{os.environ['PATH']}", "HOME": str(self.work), "TERM": "dumb", "LC_ALL": "C.UTF-8",
                 "TZ": "UTC", "XDG_CACHE_HOME": str(self.cache), "RECORDINGS": str(self.recordings), "SOURCE_DATE_EPOCH": "1000000000", "PYTHONHASHSEED": "0",
