@@ -56,23 +56,25 @@ static void add_name(struct str *to, const char *program, uint32_t pid)
 
 char *lingering_news(struct lingering *l, const struct lingering_among *a)
 {
-        uint32_t shown = a->count < LINGERING_NAMES ? a->count : LINGERING_NAMES;
-        pid_t silent = a->count || l->told ? 0 : family_find(a->session);
         char name[16] = "a process";
         struct str names = { 0 };
+        uint32_t alive = 0;
+        pid_t silent;
 
         if (l->told)
                 return NULL;
+        for (uint32_t i = 0; i < a->count; i++) /* the end of one that is dead already will be seen in a moment */
+                if (!recording_is_gone(a->recordings[i]) && ++alive <= LINGERING_NAMES)
+                        add_name(&names, a->recordings[i]->program, a->recordings[i]->pid);
+        silent = alive ? 0 : family_other(a->session, is_recorded, (void *)a);
+        if (!alive && !silent)
+                return NULL;
         l->told = true;
-        for (uint32_t i = 0; i < shown; i++)
-                add_name(&names, a->recordings[i]->program, a->recordings[i]->pid);
         if (silent) {
                 process_thread_name((uint32_t)silent, (uint32_t)silent, name);
                 add_name(&names, name, (uint32_t)silent);
         }
-        if (a->count > shown)
-                str_format(&names, " and %u other%s", a->count - shown, a->count - shown == 1 ? "" : "s");
-        if (!names.length)
-                str_format(&names, "a child that has not been heard of yet");
+        if (alive > LINGERING_NAMES)
+                str_format(&names, " and %u other%s", alive - LINGERING_NAMES, alive == LINGERING_NAMES + 1 ? "" : "s");
         return names.data;
 }

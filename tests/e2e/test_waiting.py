@@ -74,7 +74,7 @@ def test_children_that_were_killed_at_once_are_not_waited_for(compiler, recorder
     """They were announced, and never said hello: a process that is not there any more will not."""
     done = recorder.record(compiler.build("short_lived.c"), options=["--follow=all", "-v"])
     assert done.status == 0
-    assert b"waiting for" not in done.stderr
+    assert b"waiting for what it started: short_lived" not in done.stderr
 
 
 @pytest.mark.parametrize("options, word", [(("--wait=soon",), "program, all or a time like 10s"),
