@@ -17,6 +17,7 @@ status and the files that it leaves are compared.  Lines of an entry that are no
     env: NAME=VALUE    for the script
     user: NAME         whom it runs as when we are root
     seconds: N         for one run (180)
+    why: TEXT          why a difference is known, for the table; it counts as failed all the same
 
 Entries of suites.list run only with SUITES=1, once bare because they are long.  Those of redis, git
 and perl need SOURCES=FOLDER with what `apt-get source redis git perl` unpacks there, git built (make NO_GETTEXT=1).  An entry whose two bare runs differ is unfit: it is told, and counts as failed.
@@ -52,13 +53,13 @@ MODES = {
 }
 TITLES = {"record": "`record`", "follow": "`record --follow=all`", "preload": "plain `LD_PRELOAD`", "events": "`record --events`"}
 MEMLOG = re.compile(r"(^|/)[^/]+-\d+-\d+\.memlog$")  # what plain LD_PRELOAD is there for
-OPTION = re.compile(r"(needs|drop|ignore|env|user|seconds): (.*)")
+OPTION = re.compile(r"(needs|drop|ignore|env|user|seconds|why): (.*)")
 
 
 class Entry:
     def __init__(self, name, group):
         self.name, self.group, self.script = name, group, []
-        self.options = {key: [] for key in ("needs", "drop", "ignore", "env", "user", "seconds")}
+        self.options = {key: [] for key in ("needs", "drop", "ignore", "env", "user", "seconds", "why")}
 
     def add(self, line):
         option = OPTION.fullmatch(line)
@@ -325,8 +326,9 @@ def write_report(path, results):
     lines += ["", f"{unfit} entries are unfit: their bare runs differ from each other." if unfit else "No entry is unfit: where there were two bare runs, they were the same."]
     bad = [(name, mode, why) for name, outcome in ran.items() for mode, why in outcome.items() if why]
     if bad:
-        lines += ["", "## Differences", "", "| entry | mode | difference |", "|---|---|---|"]
-        lines += [f"| {name} | {mode} | {cell(why)[:600]} |" for name, mode, why in bad]
+        known = {entry.name: " ".join(entry.options["why"]) for entry in entries([], suites=True)}
+        lines += ["", "## Differences", "", "| entry | mode | difference | reason |", "|---|---|---|---|"]
+        lines += [f"| {name} | {mode} | {cell(why)[:600]} | {known[name]} |" for name, mode, why in bad]
     lines += ["", "## All entries", "", "`+` same, `-` different, blank not tried, `?` unfit, `.` skipped; in the order of the modes above.", "",
               "| group | entry | result | note |", "|---|---|---|---|"]
     for name, (group, outcome, notes) in results.items():
