@@ -180,7 +180,7 @@ static bool block_covers(const struct profile_block *block, uint64_t address)
 
 const struct profile_block *profile_block_around(const struct profile *p, uint64_t address)
 {
-        uint64_t low = 0, high = p->block_count;
+        uint64_t low = 0, high = p->blocks ? p->block_count : 0; /* packed: too many to look for one */
 
         while (low < high) {
                 uint64_t middle = low + (high - low) / 2;

@@ -10,12 +10,22 @@ import pytest
 
 from harness import SEEP, run
 
-PHASE_MS = 1000
+PHASE_MS, GAP_MS, RUNS = 1000, 250, 10
+
+
+def largest_gap(file):
+    """Between two moments that the observer saw."""
+    query = "SELECT max(gap) FROM (SELECT ms - lag(ms, 1, 0) OVER (ORDER BY ms) AS gap FROM timeline)"
+    return int(run([SEEP, "sql", "--csv", file, query], cwd=file.parent).stdout.split()[-1])
 
 
 def record(compiler, folder, what):
-    done = run([SEEP, "record", "-q", "-o", folder / "run.seep", compiler.build("grows.c"), what, str(PHASE_MS)], cwd=folder)
-    assert done.status == 0 and done.truth.facts["blocks"] > PHASE_MS, done.stderr
+    """On a machine that stands still for a while there is a run whose course was not seen, and nothing can be said about its growth."""
+    for _ in range(RUNS):
+        done = run([SEEP, "record", "-q", "-f", "-o", folder / "run.seep", compiler.build("grows.c"), what, str(PHASE_MS)], cwd=folder)
+        assert done.status == 0 and done.truth.facts["blocks"] > PHASE_MS, done.stderr
+        if largest_gap(folder / "run.seep") < GAP_MS:
+            break
     return folder / "run.seep"
 
 
