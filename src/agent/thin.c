@@ -160,11 +160,17 @@ static void begin_step(uint32_t number)
 
 static void step(uint64_t size)
 {
+        static uint64_t stepped_opened, stepped_events;
+        const struct ledger_look *look = &agent.head->look;
         uint32_t count = LOAD(&agent.head->thin_count);
 
         if (!agent.head->thin_at || size < LOAD(&agent.head->thin_at) || LOAD(&agent.head->thin_full))
                 return;
-        if (count && (size >= agent.ledger_limit || count == LEDGER_THINS))
+        if (count && LOAD(&look->opened) == stepped_opened && LOAD(&look->events) == stepped_events)
+                return; /* SIZE is a bound from above: one step for each look that the observer takes */
+        stepped_opened = LOAD(&look->opened);
+        stepped_events = LOAD(&look->events);
+        if (count && (LOAD(&look->present) >= agent.ledger_limit || count == LEDGER_THINS))
                 STORE(&agent.head->thin_full, 1);
         else
                 begin_step(count);

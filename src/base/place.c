@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/heap.h"
@@ -102,9 +104,81 @@ char *place_resolve(const char *path)
 
 /* ---- directories ---- */
 
+/* Links of /proc are no texts that anybody chose, but lead to what is open. */
+static bool is_in_proc(int directory)
+{
+        struct statfs fs;
+
+        return fstatfs(directory, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
+}
+
+/* The link FD is in DIRECTORY: its text and REST are the way from now on.  NULL: errno. */
+static char *way_behind(int directory, int fd, const char *rest)
+{
+        struct stat link, st;
+        struct str way = { 0 };
+        char to[4096];
+        ssize_t length;
+
+        if (fstat(fd, &link) < 0 || fstat(directory, &st) < 0)
+                return NULL;
+        if (link.st_uid != geteuid() && link.st_uid != 0 && (st.st_mode & S_IWOTH)) {
+                errno = ELOOP;
+                return NULL;
+        }
+        length = readlinkat(fd, "", to, sizeof to - 1);
+        if (length < 0)
+                return NULL;
+        str_format(&way, "%.*s/%s", (int)length, to, rest);
+        return way.data;
+}
+
+struct walk {
+        char *way;  /* what is left of it */
+        int at;
+        int links;
+};
+
+/* One word further.  false: errno. */
+static bool step(struct walk *w)
+{
+        size_t length = strcspn(w->way, "/"), next = length + strspn(w->way + length, "/");
+        char *word = heap_text(w->way), *way;
+        struct stat st;
+        int fd;
+
+        word[length] = 0;
+        fd = openat(w->at, length ? word : "/", O_PATH | O_CLOEXEC | (is_in_proc(w->at) ? 0 : O_NOFOLLOW));
+        free(word);
+        if (fd < 0 || fstat(fd, &st) < 0 || (S_ISLNK(st.st_mode) && w->links++ == PLACE_LINKS_MAX && (errno = ELOOP))) {
+                close_quietly(&fd);
+                return false;
+        }
+        way = S_ISLNK(st.st_mode) ? way_behind(w->at, fd, w->way + next) : heap_text(w->way + next);
+        free(w->way);
+        w->way = way;
+        if (S_ISLNK(st.st_mode)) {
+                close_quietly(&fd);
+                return way != NULL;
+        }
+        close_quietly(&w->at);
+        w->at = fd;
+        errno = ENOTDIR;
+        return S_ISDIR(st.st_mode);
+}
+
+/* Word by word, so that no link that another user left on the way is followed. */
 int place_folder(const char *path)
 {
-        return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        struct walk w = { heap_text(*path ? path : "."), open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), 0 };
+        bool good = w.at >= 0;
+
+        while (good && *w.way)
+                good = step(&w);
+        free(w.way);
+        if (!good)
+                close_quietly(&w.at);
+        return w.at;
 }
 
 bool place_is_exposed(int directory)

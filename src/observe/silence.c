@@ -81,6 +81,10 @@ void silence_explain(const struct silence *s, const char *program, int status, c
         else if (WIFSIGNALED(status))
                 snprintf(out, room, "%s was killed by signal %d (%s) before our library started", program,
                          WTERMSIG(status), strsignal(WTERMSIG(status)));
+        else if (is_limited(0, RLIMIT_FSIZE) || is_limited(0, RLIMIT_AS)) /* too quick to be looked at; ours are its limits, too */
+                snprintf(out, room, "%s ended without our library reaching us; %s", program,
+                         obstacle_to_ledger(&(struct silence){ .files_limited = is_limited(0, RLIMIT_FSIZE),
+                                                               .space_limited = is_limited(0, RLIMIT_AS) }));
         else
                 snprintf(out, room, "%s ended before it allocated anything, or its loader ignores LD_PRELOAD", program);
 }

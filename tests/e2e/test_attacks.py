@@ -112,6 +112,21 @@ def test_a_link_of_the_users_own_is_followed(steps, shared, tmp_path):
     assert (shared / "out.seep").is_symlink() and is_recording(there)
 
 
+def test_a_link_in_the_place_of_a_directory_is_not_followed(steps, shared, victim, tmp_path):
+    """Nor one further up the path, nor behind a link of root's own; links of root's own are."""
+    plant(shared, victim.parent, "folder")
+    (shared / "own").symlink_to("folder")
+    (tmp_path / "there").mkdir()
+    (shared / "good").symlink_to(tmp_path)
+    for path in ("folder/victim", "own/victim", "folder/new", f"folder/../{victim.parent.name}/victim"):
+        done = seep("record", "-q", "-f", "-o", path, "--", steps, "+red:1:10", cwd=shared, status=2)
+        assert "a link that another user left" in done.stderr or "symbolic links" in done.stderr, done.stderr
+    seep("record", "-q", "-o", "good/there/a.seep", "--", steps, "+red:1:10", cwd=shared)
+    assert is_recording(tmp_path / "there" / "a.seep")
+    done = seep("html", "-f", "-o", "folder/victim", tmp_path / "there" / "a.seep", cwd=shared, status=2)
+    assert not done.stdout
+
+
 class Waiting:
     """A recorded program that waits, so that something can be done meanwhile."""
 
