@@ -2,6 +2,7 @@
 """Signals that end a program are seen by us first, and by nobody else: what the program sees of them, and how it and its children end."""
 import os
 import pty
+import re
 import resource
 import select
 import signal
@@ -176,6 +177,7 @@ PROGRAMS = {
     "sqlite": (["sqlite3"], signal.SIGABRT),
     "redis": (["redis-server", "--port", "0", "--unixsocket", "socket", "--save", ""], signal.SIGTERM),
 }
+HANDLE_IT = ["python-handles", "python-faulthandler", "bash-trap", "redis"]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -187,6 +189,9 @@ def test_real_programs_end_as_ever(recorder, need, name):
         with start(recorder.folder()) as program:
             child = program.pid if not ends else child_of(program)
             waits_in_call(child, argv[0])
+            if name in HANDLE_IT:
+                wait_until(lambda: caught(child) >> (number - 1) & 1, f"{name} has its handler")
+                waits_in_call(child, argv[0])
             os.kill(child, number)
             program.process.wait(DEADLINE)
             ends.append((shell_status(program.process.returncode), stable(program.stdout())))
@@ -198,6 +203,11 @@ def waits_in_call(pid, name):
     folder = Path(f"/proc/{pid}")
     wait_until(lambda: (folder / "comm").read_text().strip().startswith(name[:7]) and
                (folder / "syscall").read_text().split()[0] in ("0", "35", "230", "232", "281", "7", "270", "23"), f"{name} waits")
+
+
+def caught(pid):
+    """The signals that it has handlers for."""
+    return int(re.search(r"^SigCgt:\s*(\w+)", Path(f"/proc/{pid}/status").read_text(), re.M)[1], 16)
 
 
 def stable(output):
