@@ -75,6 +75,19 @@ static bool stop(struct scan *s, struct err *e)
 
 /* ---- what is searched ---- */
 
+static void find_blocks(struct scan *s)
+{
+        struct mappings mappings = { 0 };
+        struct scan_moment moment = {
+                .now = &s->now, .before = s->copied ? &s->before : NULL, .mappings = &mappings, .ms = s->moment_ms
+        };
+
+        mappings_parse(&mappings, s->freeze.maps);
+        scan_blocks(&moment, &s->list);
+        mappings_free(&mappings);
+        scan_entries_free(&s->before);
+}
+
 static bool keeps_graph(const struct scan *s)
 {
         return s->list.count < SCAN_GRAPH_BLOCKS || (s->o->flags & WIRE_SCAN_GRAPH);
@@ -191,10 +204,8 @@ static struct search_range *root_memory(const struct roots *r, uint32_t *count)
         return all;
 }
 
-static void bound_passage(struct search_block *b, uint32_t known, const struct mapping *m, const struct search_range *root)
+static void bound_passage(struct search_block *b, uint32_t known, const struct search_range *root)
 {
-        if (m && m->end - b->address < b->size)
-                b->size = m->end - b->address;
         if (!root || b->address + b->size <= root->start)
                 return;
         if (root->start > b->address)
@@ -203,26 +214,23 @@ static void bound_passage(struct search_block *b, uint32_t known, const struct m
                 b->size = known;
 }
 
-/* A passage ends with its mapping, and where a root begins; inside of one it is only as long as it is known to be. */
+/* A passage ends where a root begins; inside of one it is only as long as it is known to be. */
 static void bound_passages(struct scan *s)
 {
         uint32_t count, k = 0;
         struct search_range *memory;
-        struct mappings mappings;
 
         if (!s->list.known)
                 return;
         memory = root_memory(&s->roots, &count);
-        mappings_parse(&mappings, s->freeze.maps);
         for (uint64_t i = 0; i < s->list.count; i++) {
                 struct search_block *b = &s->list.at[i];
 
                 while (k < count && memory[k].end <= b->address)
                         k++;
                 if ((b->flags & SEARCH_BLOCK_PASSAGE) && s->list.known[i])
-                        bound_passage(b, s->list.known[i], mappings_find(&mappings, b->address), k < count ? &memory[k] : NULL);
+                        bound_passage(b, s->list.known[i], k < count ? &memory[k] : NULL);
         }
-        mappings_free(&mappings);
         free(memory);
 }
 
@@ -370,8 +378,7 @@ bool scan_run(const struct scan_order *o, struct profile *p, struct err *e)
         bool good = stop(&s, e);
 
         if (good) {
-                scan_blocks(&s.now, s.copied ? &s.before : NULL, s.moment_ms, &s.list);
-                scan_entries_free(&s.before);
+                find_blocks(&s);
                 find_roots(&s);
                 scan_entries_free(&s.now);
                 use_blocks(&s);

@@ -159,11 +159,20 @@ static uint32_t certain_flags(const struct scan_entry *e)
 /* Where the certain blocks have been passed, and where the next one begins. */
 struct sweep {
         const struct choice *certain;
+        const struct mappings *mappings;
         uint64_t next, end;
 };
 
+/* Bytes from E on that lie in the same mapping; 0: nothing is mapped there. */
+static uint64_t mapped_from(const struct sweep *s, const struct scan_entry *e)
+{
+        const struct mapping *m = mappings_find(s->mappings, e->address);
+
+        return m ? m->end - e->address : 0;
+}
+
 /* A passage goes where no certain block is.  UNCERTAIN: what was there at the moment has been replaced, perhaps by something smaller, so it reaches
- * as far as it can. */
+ * as far as it can: to the next certain block, or to the end of the mapping, behind which others are on their own. */
 static void add_passage(struct choice *to, struct sweep *s, const struct scan_entry *e, bool uncertain)
 {
         const struct search_block *b = s->certain->at;
@@ -183,6 +192,9 @@ static void add_passage(struct choice *to, struct sweep *s, const struct scan_en
                 part.size = PASSAGE_MAX;
         if (part.size > room)
                 part.size = room;
+        room = mapped_from(s, &part);
+        if (part.size > room)
+                part.size = room;
         if (last > part.address) { /* it begins in the one before */
                 struct search_block *over = &to->at[to->count - 1];
 
@@ -197,17 +209,17 @@ static void add_passage(struct choice *to, struct sweep *s, const struct scan_en
 }
 
 /* Entries of both lists in order of address, those that are certain left out. */
-static void find_passages(const struct scan_entries *now, const struct scan_entries *before, uint32_t moment_ms, struct choice *certain,
-                          struct choice *passages)
+static void find_passages(const struct scan_moment *m, const struct choice *certain, struct choice *passages)
 {
-        struct sweep s = { .certain = certain };
+        const struct scan_entries *now = m->now, *before = m->before;
+        struct sweep s = { .certain = certain, .mappings = m->mappings };
         uint64_t i = 0, j = 0;
 
         while (i < now->count || j < before->count) {
                 bool first = j == before->count || (i < now->count && by_address(&now->at[i], &before->at[j]) <= 0);
                 const struct scan_entry *e = first ? &now->at[i++] : &before->at[j++];
 
-                if (!first || !is_certain(e, moment_ms))
+                if (!first || !is_certain(e, m->ms))
                         add_passage(passages, &s, e, first);
         }
 }
@@ -236,15 +248,15 @@ static void join(const struct choice *certain, const struct choice *passages, st
         }
 }
 
-void scan_blocks(const struct scan_entries *now, const struct scan_entries *before, uint32_t moment_ms, struct scan_list *out)
+void scan_blocks(const struct scan_moment *m, struct scan_list *out)
 {
         struct choice certain = { 0 }, passages = { 0 };
 
-        for (uint64_t i = 0; i < now->count; i++)
-                if (!before || is_certain(&now->at[i], moment_ms))
-                        add(&certain, &now->at[i], certain_flags(&now->at[i]));
-        if (before)
-                find_passages(now, before, moment_ms, &certain, &passages);
+        for (uint64_t i = 0; i < m->now->count; i++)
+                if (!m->before || is_certain(&m->now->at[i], m->ms))
+                        add(&certain, &m->now->at[i], certain_flags(&m->now->at[i]));
+        if (m->before)
+                find_passages(m, &certain, &passages);
         *out = (struct scan_list){ .at = certain.at, .count = certain.count };
         if (!passages.count)
                 return;

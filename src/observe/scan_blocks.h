@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "attach/mappings.h"
 #include "leak/search.h"
 #include "observe/view.h"
 
@@ -52,7 +53,14 @@ struct scan_list {
         uint64_t count;
 };
 
-/* What was alive at MOMENT_MS: NOW was read after it, BEFORE (NULL: NOW was read at the very moment) before it.  The lists of *OUT are to be freed. */
-void scan_blocks(const struct scan_entries *now, const struct scan_entries *before, uint32_t moment_ms, struct scan_list *out);
+/* What is known of a moment: NOW was read after it, BEFORE (NULL: NOW was read at the very moment) before it. */
+struct scan_moment {
+        const struct scan_entries *now, *before;
+        const struct mappings *mappings; /* at the moment; a passage ends with its mapping.  Not used without BEFORE */
+        uint32_t ms;
+};
+
+/* What was alive then.  The lists of *OUT are to be freed. */
+void scan_blocks(const struct scan_moment *m, struct scan_list *out);
 
 #endif

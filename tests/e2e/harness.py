@@ -47,7 +47,8 @@ class Compiler:
         cc = cc or ("g++" if source.endswith(".cpp") else "gcc")
         standard = "-std=c++17" if source.endswith(".cpp") else "-std=gnu11"
         command = [cc, standard, "-Wall", "-Wextra", f"-I{ROOT / 'include'}", *flags, *map(str, sources), "-pthread", *libs]
-        age = "".join(str(p.stat().st_mtime_ns) for p in (*sources, PROGRAMS / "truth.h", ROOT / "include" / "seep.h"))
+        heads = (*PROGRAMS.glob("*.h"), ROOT / "include" / "seep.h", ROOT / "src" / "ledger" / "ledger.h")
+        age = "".join(str(p.stat().st_mtime_ns) for p in sorted((*sources, *heads)))
         digest = hashlib.sha256((" ".join(command) + age).encode()).hexdigest()[:8]
         folder = self.folder / f"{Path(source).stem}-{digest}"
         out = folder / (name or Path(source).stem)
