@@ -17,6 +17,7 @@
 #include "agent/life.h"
 #include "agent/limit.h"
 #include "agent/object.h"
+#include "agent/omit.h"
 #include "agent/quarantine.h"
 #include "agent/queue.h"
 #include "agent/real.h"
@@ -210,6 +211,12 @@ static bool find_session(uint64_t mask)
         return sandbox_learn(agent.socket, agent.flags & WIRE_F_FILTERS, filters_number);
 }
 
+static bool start_tables(void)
+{
+        return arena_commit(LEDGER_STRINGS, 1) && arena_commit(LEDGER_THREADS, sizeof(struct ledger_thread)) && shadow_start() && omit_start() &&
+               tree_start() && rule_start() && queue_start() && thread_start() && journal_start() && object_start();
+}
+
 static bool start_recording(uint64_t mask)
 {
         uint32_t *gate = NULL;
@@ -238,10 +245,8 @@ static bool start_recording(uint64_t mask)
         agent.special = (agent.head->off ? SPECIAL_OFF : 0) | (agent.sample ? SPECIAL_SAMPLE : 0) |
                         (agent.fill ? SPECIAL_FILL : 0) | (quarantine_start() ? SPECIAL_QUARANTINE : 0) |
                         (agent.omit[0] ? SPECIAL_OMIT : 0);
-        shadow_start();
         thin_start();
-        good = arena_commit(LEDGER_STRINGS, 1) && arena_commit(LEDGER_THREADS, sizeof(struct ledger_thread)) && tree_start() &&
-               rule_start() && queue_start() && journal_start() && object_start() && (gate = make_gate()) && hello_send(agent.socket, fd, WIRE_HELLO_START);
+        good = start_tables() && (gate = make_gate()) && hello_send(agent.socket, fd, WIRE_HELLO_START);
         sys_close(fd);
         agent.head->omit = good && agent.omit[0] ? arena_string(agent.omit) : 0;
         agent.head->own_module = good ? object_module(object_find((uint64_t)agent_wake)) + 1 : 0;

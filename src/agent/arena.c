@@ -17,10 +17,14 @@
 
 #define ARENA_STEP (256ul << 10)
 #define ARENA_SPARE (64ul << 20)
+#define ARENA_TABLE_STEP (8ul << 10)
 #define POPULATE_WRITE 23 /* MADV_, newer than some headers */
 #define OPEN_UNNAMED 020200202 /* O_TMPFILE | O_RDWR | O_EXCL */
 #define ARENA_NAME "seep-ledger"
 #define ARENA_LIMIT_FSIZE 1
+#define ARENA_LIMIT_DATA 2
+#define ARENA_LIMIT_SPACE 9
+#define ARENA_BESIDES (9ul << 20) /* address space that we take besides the ledger, about */
 
 static bool unsure;  /* the ledger is in a file system that can be full: touching a page that it has no room for would be the end */
 static bool stocked; /* all of the ledger is writable */
@@ -28,8 +32,10 @@ static bool stocked; /* all of the ledger is writable */
 /* Private memory that was got before a filter of system calls forbade it. */
 static struct {
         uint8_t *at;
-        uint64_t used;
+        uint64_t size, used;
 } spare;
+
+static struct arena_table *tables;
 
 /* Reserved sizes; a smaller set is tried when address space is limited (ulimit -v). */
 static const uint64_t arena_sizes[LEDGER_PARTS] = {
@@ -166,16 +172,41 @@ static bool arena_unlock(void *at, uint64_t size)
         return !sys_failed(sys_protect(at, size, PROT_READ | PROT_WRITE)) && (!unsure || !sys_failed(sys_advise(at, size, POPULATE_WRITE)));
 }
 
+/* How much address space may be reserved.  Where it is limited (ulimit -v), half of it is the program's in any case.  A soft limit is raised by
+ * what is reserved, if it can be: what the program has is then what it had, and what it is told, too (hooks_limit.c).  One that has room for
+ * all of it was raised by the program that became this one. */
+static uint64_t arena_allowance(void)
+{
+        uint64_t limit[2] = { ~0ull, ~0ull }, all = arena_total(0) + ARENA_BESIDES;
+
+        sys_call6(SYS_prlimit64, 0, ARENA_LIMIT_SPACE, 0, (long)limit, 0, 0);
+        if (limit[0] >= all)
+                return all;
+        if (limit[1] - limit[0] >= all) {
+                limit[0] += all;
+                if (!sys_failed(sys_call6(SYS_prlimit64, 0, ARENA_LIMIT_SPACE, (long)limit, 0, 0, 0)))
+                        return all;
+                limit[0] -= all;
+        }
+        return limit[0] / 2;
+}
+
+uint64_t arena_reserved(void)
+{
+        return agent.head && agent.head->file_size == arena_total(0) ? agent.head->file_size + ARENA_BESIDES : 0;
+}
+
 long arena_create(void)
 {
-        static const unsigned shifts[] = { 0, 5, 9, 11 };
+        static const unsigned shifts[] = { 0, 5, 9, 11, 12, 13 };
+        uint64_t allowance = arena_allowance();
         long fd = arena_memfd();
 
         if (fd < 0)
                 return fd;
         for (unsigned i = 0; i < sizeof shifts / sizeof *shifts; i++) {
                 uint64_t size = arena_total(shifts[i]);
-                void *p = arena_reserve(fd, size, NULL);
+                void *p = size <= allowance ? arena_reserve(fd, size, NULL) : NULL;
 
                 if (!p)
                         continue;
@@ -226,10 +257,10 @@ static void *spare_take(size_t size)
 {
         uint64_t whole = (size + SYS_PAGE - 1) & ~(SYS_PAGE - 1), at;
 
-        if (!spare.at || whole > ARENA_SPARE)
+        if (!spare.at || whole > spare.size)
                 return NULL;
         at = __atomic_fetch_add(&spare.used, whole, __ATOMIC_RELAXED);
-        return at <= ARENA_SPARE - whole ? spare.at + at : NULL;
+        return at <= spare.size - whole ? spare.at + at : NULL;
 }
 
 void *arena_private(size_t size)
@@ -243,6 +274,42 @@ void *arena_private(size_t size)
         return p;
 }
 
+void *arena_table(struct arena_table *t, uint64_t size)
+{
+        void *p = sys_map(NULL, size, PROT_NONE, SYS_MEMORY_FLAGS, -1);
+
+        if (sys_failed((long)p))
+                return NULL;
+        sys_advise(p, size, MADV_DONTDUMP);
+        note_own((uint64_t)p, size);
+        *t = (struct arena_table){ .at = p, .size = size, .next = tables };
+        tables = t;
+        return p;
+}
+
+bool arena_table_open(struct arena_table *t, uint64_t bytes)
+{
+        uint64_t have = __atomic_load_n(&t->open, __ATOMIC_RELAXED), want = (bytes + ARENA_TABLE_STEP - 1) & ~(ARENA_TABLE_STEP - 1);
+
+        if (likely(bytes <= have))
+                return true;
+        want = want < t->size ? want : t->size;
+        if (bytes > want || sys_failed(sys_protect(t->at + have, want - have, PROT_READ | PROT_WRITE)))
+                return false;
+        while (have < want && !__atomic_compare_exchange_n(&t->open, &have, want, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+                ;
+        return true;
+}
+
+/* A program whose data are limited (ulimit -d) is left most of them. */
+static uint64_t spare_size(void)
+{
+        uint64_t limit[2] = { ~0ull, ~0ull };
+
+        sys_call6(SYS_prlimit64, 0, ARENA_LIMIT_DATA, 0, (long)limit, 0, 0);
+        return limit[0] / 16 < ARENA_SPARE ? limit[0] / 16 & ~(SYS_PAGE - 1) : ARENA_SPARE;
+}
+
 void arena_stock_up(void)
 {
         bool good = !unsure;
@@ -252,7 +319,10 @@ void arena_stock_up(void)
         for (int part = 0; good && part < LEDGER_PARTS; part++)
                 good = arena_unlock((uint8_t *)agent.head + agent.head->part[part].offset, agent.head->part[part].size);
         stocked = good;
-        spare.at = arena_private(ARENA_SPARE);
+        for (struct arena_table *t = tables; t; t = t->next)
+                arena_table_open(t, t->size);
+        spare.size = spare_size();
+        spare.at = arena_private(spare.size);
 }
 
 void arena_private_free(void *p, size_t size)

@@ -17,6 +17,10 @@
  * caller closes it) or a negative errno; sets agent.head and the part pointers. */
 long arena_create(void);
 
+/* By how much limits on address space that the program sets are raised for the kernel.  0: it runs under one that could not be, and the ledger
+ * takes its share of it. */
+uint64_t arena_reserved(void);
+
 /* Make sure that the first BYTES of PART are writable.  False: the part is full or the kernel refused. */
 bool arena_commit(enum ledger_part part, uint64_t bytes);
 
@@ -26,6 +30,20 @@ uint32_t arena_string(const char *text);
 /* Memory of our own: private, zero, not in core files, and known as ours to who searches for leaks.  NULL when there is none. */
 void *arena_private(size_t size);
 void arena_private_free(void *p, size_t size);
+
+/* A table of our own that stays where it is and grows: all of its room is reserved, and writable as far as it was opened.  Only that counts
+ * where a program's data are limited (ulimit -d). */
+struct arena_table {
+        uint8_t *at;
+        uint64_t size, open;
+        struct arena_table *next;
+};
+
+/* Reserve SIZE bytes for T, which is never given back.  NULL when there is no room. */
+void *arena_table(struct arena_table *t, uint64_t size);
+
+/* Make sure that the first BYTES of T can be written.  False: it has no more, or the kernel refused. */
+bool arena_table_open(struct arena_table *t, uint64_t bytes);
 
 /* A filter of system calls will keep memory from us: get now what may be needed. */
 void arena_stock_up(void);

@@ -7,6 +7,7 @@
  *         limits itself (ulimit -v in a shell, setrlimit) means its own memory: the kernel is told that much more, and the program is
  *         told the number it gave.
  */
+#include "agent/arena.h"
 #include "agent/hook.h"
 
 #include "agent/guest.h"
@@ -28,7 +29,7 @@ int hook_prlimit64(int pid, int resource, const struct limit *in, struct limit *
 
 static uint64_t reserved(void)
 {
-        return agent_on() && agent.head ? agent.head->file_size : 0;
+        return agent_on() ? arena_reserved() : 0;
 }
 
 static uint64_t for_kernel(uint64_t value, uint64_t ours)

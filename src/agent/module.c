@@ -35,13 +35,25 @@ static struct {
         uint32_t count, spares;
 } modules;
 
+static struct {
+        struct arena_table at, spare;
+} memory;
+
 bool module_start(void)
 {
-        modules.at = arena_private(LEDGER_MODULES_MAX * sizeof *modules.at);
+        modules.at = arena_table(&memory.at, LEDGER_MODULES_MAX * sizeof *modules.at);
         modules.bucket = arena_private(BUCKETS * sizeof *modules.bucket);
-        modules.spare = arena_private(LEDGER_MODULES_MAX * sizeof *modules.spare);
+        modules.spare = arena_table(&memory.spare, LEDGER_MODULES_MAX * sizeof *modules.spare);
         modules.count = modules.spares = 0;
         return modules.at && modules.bucket && modules.spare;
+}
+
+/* Whether there is a place for an entry with this number. */
+static bool has_room(uint32_t number)
+{
+        return number < LEDGER_MODULES_MAX && arena_table_open(&memory.at, (number + 1ull) * sizeof *modules.at) &&
+               arena_table_open(&memory.spare, (number + 1ull) * sizeof *modules.spare) &&
+               arena_commit(LEDGER_MODULES, (number + 1ull) * sizeof(struct ledger_module));
 }
 
 static struct ledger_module *entry_of(uint32_t number)
@@ -124,7 +136,7 @@ static uint32_t take_fresh(void)
                 return number;
         }
         number = modules.count;
-        if (number >= LEDGER_MODULES_MAX || !arena_commit(LEDGER_MODULES, (number + 1ull) * sizeof(struct ledger_module)))
+        if (!has_room(number))
                 return MODULE_NONE;
         modules.count++;
         return number;
@@ -302,9 +314,9 @@ void module_leave(struct object *o)
 
 void module_forked(void)
 {
-        uint32_t count = agent.head->module_count < LEDGER_MODULES_MAX ? agent.head->module_count : LEDGER_MODULES_MAX;
+        uint32_t count = agent.head->module_count;
 
-        for (; modules.count < count; modules.count++)
+        for (; modules.count < count && has_room(modules.count); modules.count++)
                 modules.at[modules.count] = (struct entry){ .named = true };
         publish_count();
 }

@@ -69,21 +69,44 @@ static struct {
         uint32_t vain_ms, vain; /* scans that found nothing, since when */
 } table;
 
-uint64_t *object_shift;
+uint64_t *object_shifts;
+
+/* The memory of the tables. */
+static struct {
+        struct arena_table objects, unused, shifts, ranges[2];
+} memory;
 
 static bool object_rescan(uint64_t pc);
 
+/* Whether there is a place for an object with this number. */
+static bool has_room(uint32_t number)
+{
+        return number < OBJECTS_MAX - 1 && arena_table_open(&memory.objects, (number + 1ull) * sizeof *table.objects) &&
+               arena_table_open(&memory.unused, (number + 1ull) * sizeof *table.unused) &&
+               arena_table_open(&memory.shifts, (number + 2ull) * sizeof *object_shifts);
+}
+
+/* ... and for one more range in R. */
+static bool has_range(const struct ranges *r)
+{
+        return r->count < RANGES_MAX &&
+               arena_table_open(&memory.ranges[r == table.ranges[1]], offsetof(struct ranges, at) + (r->count + 1ull) * sizeof r->at[0]);
+}
+
 bool object_start(void)
 {
-        table.objects = arena_private(OBJECTS_MAX * sizeof *table.objects);
-        table.unused = arena_private(OBJECTS_MAX * sizeof *table.unused);
-        object_shift = arena_private((OBJECT_NONE + 1) * sizeof *object_shift);
-        table.ranges[0] = arena_private(sizeof(struct ranges));
-        table.ranges[1] = arena_private(sizeof(struct ranges));
+        table.objects = arena_table(&memory.objects, OBJECTS_MAX * sizeof *table.objects);
+        table.unused = arena_table(&memory.unused, OBJECTS_MAX * sizeof *table.unused);
+        object_shifts = arena_table(&memory.shifts, (OBJECT_NONE + 1) * sizeof *object_shifts);
+        for (uint32_t i = 0; i < 2; i++) {
+                table.ranges[i] = arena_table(&memory.ranges[i], sizeof(struct ranges));
+                if (!table.ranges[i] || !arena_table_open(&memory.ranges[i], sizeof table.ranges[i]->count))
+                        return false;
+        }
         table.maps = arena_private(sizeof(struct maps));
-        if (!table.objects || !table.unused || !object_shift || !table.ranges[0] || !table.ranges[1] || !table.maps || !module_start())
+        if (!table.objects || !table.unused || !object_shifts || !table.maps || !has_room(0) || !module_start())
                 return false;
-        object_shift[OBJECT_NONE] = (uint64_t)MODULE_NONE << 48;
+        object_shifts[0] = (uint64_t)MODULE_NONE << 48;
         object_rescan(0);
         return table.scans != 0;
 }
@@ -248,7 +271,7 @@ static void object_identify(struct object *o)
         found.bias = o->bias;
         found.flags = object_has_tables(o) ? 0 : LEDGER_MODULE_NO_CFI;
         module = module_settle(o, &found, object_print(o, &found, elf));
-        object_shift[o - table.objects] = ((uint64_t)module << 48) - (module == MODULE_NONE ? 0 : o->bias);
+        object_shifts[o - table.objects + 1] = ((uint64_t)module << 48) - (module == MODULE_NONE ? 0 : o->bias);
 }
 
 const struct object *object_open(uint32_t number)
@@ -296,14 +319,15 @@ static uint32_t object_known(const struct maps_line *line, uint64_t start)
 
 static uint32_t object_add(const struct maps_line *line, uint64_t start, bool has_header)
 {
-        uint32_t number = table.unused_count ? table.unused[--table.unused_count] : table.count;
+        uint32_t number = table.unused_count ? table.unused[table.unused_count - 1] : table.count;
         struct object *o = &table.objects[number];
         struct object fresh = { .start = start, .code = line->start, .end = line->end, .dev = line->dev, .ino = line->ino,
                                 .code_offset = line->offset, .has_header = has_header, .anonymous = !line->path[0],
                                 .omitted = omit_path(line->path), .module = MODULE_NONE, .gone = 1 };
 
-        if (number >= OBJECTS_MAX - 1)
+        if (!has_room(number))
                 return OBJECT_NONE;
+        table.unused_count -= number != table.count;
         if (o->index)
                 arena_private_free((void *)(uintptr_t)o->index, ehindex_bytes(o->index));
         fresh.load = ++table.loads;
@@ -347,7 +371,7 @@ static void object_take_line(const struct maps_line *line, struct ranges *out, u
 {
         struct candidate *c = &table.candidate;
         bool again = line->offset == 0 && c->last_offset > 0; /* the same file once more, right behind: dlmopen */
-        bool same = c->known && !again && c->dev == line->dev && c->ino == line->ino && line->ino && c->last_end <= line->start;
+        bool same = c->known && !again && c->dev == line->dev && c->ino == line->ino && line->ino && c->last_end <= line->start, room;
         uint32_t number;
         uint64_t start;
 
@@ -363,8 +387,9 @@ static void object_take_line(const struct maps_line *line, struct ranges *out, u
         if (!line->execute || bytes_after(line->path, "[vsyscall]"))
                 return;
         start = c->known ? c->start : line->start;
-        number = out->count < RANGES_MAX ? object_known(line, start) : OBJECT_NONE;
-        if (number == OBJECT_NONE && out->count < RANGES_MAX)
+        room = has_range(out);
+        number = room ? object_known(line, start) : OBJECT_NONE;
+        if (number == OBJECT_NONE && room)
                 number = object_add(line, start, c->known);
         if (number == OBJECT_NONE) {
                 (*lost)++;

@@ -46,7 +46,12 @@ struct object {
 };
 
 /* By number: what is to be added to an address of the object to get what stack nodes have (LEDGER_NODE_*).  Known from object_open() on. */
-extern uint64_t *object_shift;
+extern uint64_t *object_shifts; /* OBJECT_NONE comes first */
+
+static inline uint64_t object_shift(uint32_t number)
+{
+        return object_shifts[(number + 1) & OBJECT_NONE];
+}
 
 /* Allocate the tables and read the map for the first time.  False: no memory or no /proc. */
 bool object_start(void);

@@ -7,6 +7,7 @@
  */
 #include "agent/omit.h"
 
+#include "agent/arena.h"
 #include "agent/object.h"
 
 #include "agent/guest.h"
@@ -15,7 +16,14 @@
 #define ANSWER_MIX 0x9e3779b97f4a7c15ull
 
 /* pc << 16 | low bits of the generation << 1 | whether it is left out */
-static uint64_t answers[1u << ANSWER_BITS];
+static uint64_t *answers;
+
+bool omit_start(void)
+{
+        if (agent.omit[0])
+                answers = arena_private(sizeof *answers << ANSWER_BITS);
+        return answers || !agent.omit[0];
+}
 
 bool omit_path(const char *path)
 {

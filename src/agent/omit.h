@@ -13,6 +13,9 @@
 
 #include "agent/agent.h"
 
+/* False: no memory. */
+bool omit_start(void);
+
 /* Whether the object at PATH is to be left out; asked once, when it is first seen. */
 bool omit_path(const char *path);
 

@@ -14,17 +14,21 @@
 #include "agent/guest.h"
 
 #define OPERATIONS 4096u
+#define OPERATIONS_FIRST 128u
 #define WAITS_MAX 100000u
 
 static struct operation *operations;
+static struct arena_table memory;
+static uint32_t room; /* of them can be used; more when all are */
 static struct operation *pending;
 static uint64_t last_ticket;
 static uint32_t holder; /* thread id of whoever applies; 0 nobody */
 
 bool queue_start(void)
 {
-        operations = arena_private(OPERATIONS * sizeof *operations);
-        return operations != NULL;
+        operations = arena_table(&memory, OPERATIONS * sizeof *operations);
+        room = OPERATIONS_FIRST;
+        return operations && arena_table_open(&memory, room * sizeof *operations);
 }
 
 void queue_forked(void)
@@ -75,9 +79,10 @@ static void apply_pending(struct thread *t)
 static struct operation *find_unused(void)
 {
         static uint32_t cursor;
+        uint32_t count = __atomic_load_n(&room, __ATOMIC_ACQUIRE);
 
-        for (uint32_t i = 0; i < OPERATIONS; i++) {
-                struct operation *o = &operations[__atomic_fetch_add(&cursor, 1, __ATOMIC_RELAXED) % OPERATIONS];
+        for (uint32_t i = 0; i < count; i++) {
+                struct operation *o = &operations[__atomic_fetch_add(&cursor, 1, __ATOMIC_RELAXED) % count];
 
                 if (!__atomic_exchange_n(&o->used, 1, __ATOMIC_ACQUIRE))
                         return o;
@@ -85,11 +90,23 @@ static struct operation *find_unused(void)
         return NULL;
 }
 
+static bool grow(void)
+{
+        uint32_t count = __atomic_load_n(&room, __ATOMIC_RELAXED);
+
+        if (count == OPERATIONS || !arena_table_open(&memory, 2ull * count * sizeof *operations))
+                return false;
+        __atomic_compare_exchange_n(&room, &count, 2 * count, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+        return true;
+}
+
 /* All are used when the thread that applies them was stopped for long.  It is waited for, unless it is ourselves, interrupted. */
 struct operation *queue_new(void)
 {
         struct operation *o = find_unused();
 
+        while (!o && grow())
+                o = find_unused();
         for (uint32_t i = 0; !o && i < WAITS_MAX && __atomic_load_n(&holder, __ATOMIC_RELAXED) != sys_tid(); i++) {
                 sys_yield();
                 o = find_unused();

@@ -12,49 +12,54 @@
 
 #include "agent/guest.h"
 
-shadow_middle *shadow_top[SHADOW_PLANES][1u << SHADOW_TOP_BITS];
-shadow_middle shadow_nothing;
+shadow_top shadow_plain, *shadow_planes[LEDGER_PLANES];
+static shadow_middle nothing; /* where a top has no middle */
 
-/* The same for the planes of pools whose blocks start at any byte.  Few programs have such; there is no table before the first, and no entry
- * where there is nothing. */
-#define ODD_PLANES (LEDGER_PLANES - SHADOW_PLANES)
-typedef shadow_middle *shadow_odd_top[ODD_PLANES][1u << SHADOW_TOP_BITS];
-static shadow_odd_top *odd;
-
-void shadow_start(void)
+static void top_fill(shadow_top *top)
 {
-        for (uint32_t plane = 0; plane < SHADOW_PLANES; plane++)
-                for (uint32_t i = 0; i < 1u << SHADOW_TOP_BITS; i++)
-                        shadow_top[plane][i] = &shadow_nothing;
+        for (uint32_t i = 0; i < 1u << SHADOW_TOP_BITS; i++)
+                (*top)[i] = &nothing;
 }
 
-/* Where the tables of PLANE begin; NULL: there are none, and no memory for them. */
-static shadow_middle **top_make(uint32_t plane)
+/* The top of PLANE; NULL: there is none, and no memory for it. */
+static shadow_top *top_make(uint32_t plane)
 {
-        shadow_odd_top *none = NULL, *fresh;
+        shadow_top *top = __atomic_load_n(&shadow_planes[plane], __ATOMIC_ACQUIRE), *fresh;
 
-        if (plane < SHADOW_PLANES)
-                return shadow_top[plane];
-        if (!__atomic_load_n(&odd, __ATOMIC_ACQUIRE)) {
-                fresh = arena_private(sizeof *fresh);
-                if (!fresh)
-                        return NULL;
-                if (!__atomic_compare_exchange_n(&odd, &none, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-                        arena_private_free(fresh, sizeof *fresh);
-        }
-        return (*odd)[plane - SHADOW_PLANES];
+        if (top)
+                return top;
+        fresh = arena_private(sizeof *fresh);
+        if (!fresh)
+                return NULL;
+        top_fill(fresh);
+        if (__atomic_compare_exchange_n(&shadow_planes[plane], &top, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+                return fresh;
+        arena_private_free(fresh, sizeof *fresh);
+        return top;
+}
+
+bool shadow_start(void)
+{
+        bool good = true;
+
+        top_fill(&shadow_plain);
+        shadow_planes[0] = &shadow_plain;
+        for (uint32_t plane = 1; good && agent.spread && plane < LEDGER_PLANE_POOL; plane++)
+                good = top_make(plane);
+        return good;
 }
 
 static shadow_middle *middle_make(uint32_t plane, uint32_t i)
 {
-        shadow_middle **top = top_make(plane), *m = top ? __atomic_load_n(&top[i], __ATOMIC_ACQUIRE) : NULL, *fresh;
+        shadow_top *top = top_make(plane);
+        shadow_middle *m = top ? __atomic_load_n(&(*top)[i], __ATOMIC_ACQUIRE) : NULL, *fresh;
 
-        if (!top || (m && m != &shadow_nothing))
+        if (m != &nothing)
                 return m;
         fresh = arena_private(sizeof *fresh);
         if (!fresh)
                 return NULL;
-        if (__atomic_compare_exchange_n(&top[i], &m, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        if (__atomic_compare_exchange_n(&(*top)[i], &m, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
                 return fresh;
         arena_private_free(fresh, sizeof *fresh);
         return m;
@@ -101,7 +106,7 @@ struct ledger_block *shadow_make(uint64_t address, uint32_t plane)
                 /* Whoever loses this race leaves an empty chunk behind, which no one reads anything from. */
                 __atomic_compare_exchange_n(place, &none, chunk, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
         }
-        return plane < SHADOW_PLANES ? shadow_entry(address, plane) : shadow_pool_entry(address);
+        return shadow_entry(address, plane);
 }
 
 /* ---- the observer takes shadow away ---- */
@@ -173,20 +178,10 @@ uint32_t shadow_pool_plane(uint64_t address)
 
 bool shadow_pool_used(uint32_t plane)
 {
-        return plane < SHADOW_PLANES || __atomic_load_n(&odd, __ATOMIC_ACQUIRE);
+        return __atomic_load_n(&shadow_planes[plane], __ATOMIC_ACQUIRE);
 }
 
 struct ledger_block *shadow_pool_entry(uint64_t address)
 {
-        uint32_t plane = shadow_pool_plane(address);
-        shadow_middle *m;
-        struct ledger_block *chunk;
-
-        if (plane < SHADOW_PLANES)
-                return shadow_entry(address, plane);
-        if (address >> 47 || !shadow_pool_used(plane))
-                return NULL;
-        m = __atomic_load_n(&(*odd)[plane - SHADOW_PLANES][address >> 34], __ATOMIC_ACQUIRE);
-        chunk = m ? (*m)[address >> 22 & ((1u << SHADOW_MIDDLE_BITS) - 1)] : NULL;
-        return chunk ? chunk + (address % LEDGER_SHADOW_SPAN / LEDGER_SHADOW_GRANULE) : NULL;
+        return shadow_entry(address, shadow_pool_plane(address));
 }

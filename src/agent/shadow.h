@@ -7,7 +7,8 @@
  *         address, so plain stores do.
  * Cost:   some 30 instructions to set, 24 to find (callgrind).
  *
- * Two small private tables lead from the address to a chunk of the ledger (ledger.h): top by bits 34-46, middle by bits 22-33.
+ * Two small private tables lead from the address to a chunk of the ledger (ledger.h): top by bits 34-46, middle by bits 22-33.  Planes that
+ * few programs need have theirs made at the first block.
  * A granule of 32 bytes has one entry: glibc never gives two blocks in one.  Allocators with blocks of 8 or 16 bytes (agent.spread)
  * have an entry for each of the four places in a granule where a block can start, each in a plane of its own, so that
  * neighbours never share one.
@@ -19,15 +20,17 @@
 
 #define SHADOW_TOP_BITS 13
 #define SHADOW_MIDDLE_BITS 12
-#define SHADOW_PLANES 9
 #define SHADOW_POOL LEDGER_PLANE_POOL
 
 typedef struct ledger_block *shadow_middle[1u << SHADOW_MIDDLE_BITS];
 
-extern shadow_middle *shadow_top[SHADOW_PLANES][1u << SHADOW_TOP_BITS];
-extern shadow_middle shadow_nothing;
+typedef shadow_middle *shadow_top[1u << SHADOW_TOP_BITS];
 
-void shadow_start(void);
+extern shadow_top shadow_plain;                  /* of plane 0 */
+extern shadow_top *shadow_planes[LEDGER_PLANES]; /* of each; NULL: nothing was ever in it, except 1 to 4 with agent.spread */
+
+/* False: no memory. */
+bool shadow_start(void);
 
 /* The entry for ADDRESS in PLANE, its chunk made if there is none; NULL: the address cannot be kept, or the recording stops. */
 struct ledger_block *shadow_make(uint64_t address, uint32_t plane);
@@ -39,14 +42,22 @@ uint32_t shadow_pool_plane(uint64_t address);
 /* Whether blocks of PLANE (of the pools) may be anywhere. */
 bool shadow_pool_used(uint32_t plane);
 
-static inline struct ledger_block *shadow_entry(uint64_t address, uint32_t plane)
+/* TOP: of the plane. */
+static inline struct ledger_block *shadow_below(const shadow_top *top, uint64_t address)
 {
         struct ledger_block *chunk;
 
         if (unlikely(address >> 47))
                 return NULL;
-        chunk = (*shadow_top[plane][address >> 34])[address >> 22 & ((1u << SHADOW_MIDDLE_BITS) - 1)];
+        chunk = (*(*top)[address >> 34])[address >> 22 & ((1u << SHADOW_MIDDLE_BITS) - 1)];
         return chunk ? chunk + (address % LEDGER_SHADOW_SPAN / LEDGER_SHADOW_GRANULE) : NULL;
+}
+
+static inline struct ledger_block *shadow_entry(uint64_t address, uint32_t plane)
+{
+        const shadow_top *top = __atomic_load_n(&shadow_planes[plane], __ATOMIC_ACQUIRE);
+
+        return top ? shadow_below(top, address) : NULL;
 }
 
 static inline uint32_t shadow_sub(uint64_t address)
@@ -58,9 +69,9 @@ static inline uint32_t shadow_sub(uint64_t address)
 static inline struct ledger_block *shadow_at(struct thread *t, uint64_t address)
 {
         if (unlikely(agent.spread))
-                return shadow_entry(address, 1 + shadow_sub(address));
+                return shadow_below(shadow_planes[1 + shadow_sub(address)], address);
         if (unlikely(address / LEDGER_SHADOW_SPAN != t->span)) {
-                struct ledger_block *b = shadow_entry(address, 0);
+                struct ledger_block *b = shadow_below(&shadow_plain, address);
 
                 if (!b)
                         return NULL;

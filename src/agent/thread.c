@@ -29,6 +29,7 @@ const struct frame thread_no_frame = { .sp = 1 };
 
 /* Private state of each slot, by index. */
 static struct thread **states;
+static struct arena_table states_memory;
 
 /* Tables of a thread lie in one mapping behind its struct. */
 struct block {
@@ -39,6 +40,12 @@ struct block {
         struct segment segments[1u << SEGMENT_BITS];
         uint16_t forecast[1u << FORECAST_BITS];
 };
+
+bool thread_start(void)
+{
+        states = arena_table(&states_memory, SLOTS_MAX * sizeof *states);
+        return states != NULL;
+}
 
 static struct thread *state_new(uint32_t index)
 {
@@ -145,24 +152,20 @@ static uint32_t slot_new(uint32_t tid)
 
 static struct thread *state_take(uint32_t tid, bool newborn)
 {
-        uint32_t index;
+        uint32_t index = slot_reuse(tid, newborn);
+        bool room;
 
-        if (!states) {
-                void *p = arena_private(SLOTS_MAX * sizeof *states);
-                struct thread **none = NULL;
-
-                if (!p || !__atomic_compare_exchange_n(&states, &none, p, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-                        arena_private_free(p, SLOTS_MAX * sizeof *states);
-        }
-        index = states ? slot_reuse(tid, newborn) : UINT32_MAX;
-        if (states && index == UINT32_MAX)
+        if (index == UINT32_MAX)
                 index = slot_new(tid);
         if (index == UINT32_MAX)
                 return NULL;
-        if (!states[index])
+        room = arena_table_open(&states_memory, (index + 1ull) * sizeof *states);
+        if (room && !states[index])
                 states[index] = state_new(index);
-        if (!states[index])
+        if (!room || !states[index]) {
                 agent_slot(index)->used = 0;
+                return NULL;
+        }
         return states[index];
 }
 
@@ -317,7 +320,7 @@ void thread_forked(void)
 static bool grow(void *array, uint32_t *room, uint32_t size, uint32_t limit)
 {
         void **place = array, *bigger;
-        uint32_t want = *room ? *room * 2 : 1024;
+        uint32_t want = *room ? *room * 2 : 256;
 
         if (want > limit)
                 return false;

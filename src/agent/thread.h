@@ -124,6 +124,9 @@ extern const struct frame thread_no_frame;
 
 extern __thread struct thread *thread_self __attribute__((tls_model("initial-exec")));
 
+/* Reserve the table of them.  False: no memory. */
+bool thread_start(void);
+
 /* The calling thread's state, made at its first event; NULL when there is no memory or no slot left. */
 struct thread *thread_register(void);
 

@@ -17,7 +17,7 @@
 
 #include "agent/guest.h"
 
-#define TREE_FIRST_BITS 13u
+#define TREE_FIRST_BITS 12u
 #define TREE_LAST_BITS 27u
 
 struct tree {

@@ -68,7 +68,7 @@ static inline uint32_t tree_stack_find(uint64_t key)
 
 static inline uint64_t tree_pc_module(uint64_t pc, uint64_t rule)
 {
-        return (pc & (FRAME_EXACT | 0xffffffffffffull)) + object_shift[RULE_OBJECT(rule)];
+        return (pc & (FRAME_EXACT | 0xffffffffffffull)) + object_shift(RULE_OBJECT(rule));
 }
 
 static inline uint32_t tree_hash(uint32_t parent, uint64_t pc_module)

@@ -124,3 +124,24 @@ def test_a_search_that_is_killed_leaves_program_and_recording_whole(crammed, tmp
         out, err = seep.communicate(timeout=DEADLINE)
     done = type("Done", (), {"status": seep.returncode, "stdout": out, "stderr": err})
     check_recorded(done, tmp_path, "was ended by SIGKILL")
+
+
+LIMITED = {"data": "-d 9000", "soft data": "-S -d 9000", "space": "-v 400000", "soft space": "-S -v 400000"}
+
+
+@pytest.mark.parametrize("place", ["inside", "around"])
+@pytest.mark.parametrize("limit", LIMITED)
+def test_limits_of_a_process_leave_the_program_what_it_has(compiler, tmp_path, limit, place):
+    """Limits are set by a shell that is recorded too, or around all of it.  What is ours counts for the kernel: it must be little, or not noticed."""
+    program = [str(compiler.build("limited.c")), limit.split()[-1]]
+    limited = ["sh", "-c", f'ulimit {LIMITED[limit]}; exec "$0" "$@"']
+    recorder = [SEEP, "record", "-q", "-f", "-o", tmp_path / "out.seep", "--"]
+    bare = run([*limited, *program], cwd=tmp_path)
+    seen = run([*recorder, *limited, *program] if place == "inside" else [*limited, *recorder, *program], cwd=tmp_path)
+    assert (bare.status, seen.status, bare.stderr, seen.stderr) == (0, 0, b"", b"")
+    *facts, had = map(int, bare.stdout.split())
+    *told, has = map(int, seen.stdout.split())
+    assert told == facts
+    # Address space that is limited from outside, and cannot be raised, is shared: half of it stays the program's.
+    assert has >= had / 2 if (limit, place) == ("space", "around") else abs(had - has) <= 1 << 20
+    assert info(tmp_path)["program"].endswith("limited")

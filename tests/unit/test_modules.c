@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "agent/agent.h"
 #include "agent/arena.h"
@@ -27,6 +28,19 @@ static uint32_t room = LEDGER_MODULES_MAX;
 void *arena_private(size_t size)
 {
         return calloc(1, size);
+}
+
+/* What is not open cannot be touched, here neither. */
+void *arena_table(struct arena_table *t, uint64_t size)
+{
+        t->at = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        t->size = size;
+        return t->at;
+}
+
+bool arena_table_open(struct arena_table *t, uint64_t bytes)
+{
+        return bytes <= t->size && mprotect(t->at, bytes, PROT_READ | PROT_WRITE) == 0;
 }
 
 bool arena_commit(enum ledger_part part, uint64_t bytes)
