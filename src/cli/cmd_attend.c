@@ -157,6 +157,8 @@ static bool prepare_output(struct attend *a, struct err *e)
 
         if (!(w->pattern ? output_prepare(&a->output, w->pattern, true, e) : output_prepare_reports(&a->output, e)))
                 return false;
+        if (w->pattern && !output_check_length(&a->output, "", w->session.flags & WIRE_F_EVENTS, e))
+                return false;
         a->output.force = w->force;
         if (e->text[0])
                 message("%s", e->text);

@@ -293,17 +293,22 @@ static int compare(struct events *v, struct err *e)
         return status;
 }
 
-/* A recording that did not end has a log and nothing else. */
+/* A recording that did not end has a log beside it, or is nothing but a log. */
 static bool load(struct events *v, struct err *e)
 {
+        const char *beside;
+
         v->log = events_log_open(v->file, e);
         if (!v->log)
                 return false;
+        beside = events_log_beside(v->log);
+        if (beside && !v->quiet)
+                message("%s was cut short: seep was killed, or is still recording; its events are in %s", v->file, beside);
         if (file_read(&v->profile, v->file, e)) {
                 for (uint32_t i = 0; v->profile.truncated && i < v->profile.meta.warning_count; i++)
                         message("warning: %s", v->profile.meta.warnings[i]);
         } else {
-                message("%s holds events only: there are numbers in place of names", v->file);
+                message("%s holds events only: there are numbers in place of names", beside ? beside : v->file);
                 *e = (struct err){ 0 };
         }
         return find_bound(&v->profile, &v->from, e) && find_bound(&v->profile, &v->to, e) && bounds_in_order(v, e);

@@ -11,6 +11,7 @@
 #include "base/heap.h"
 #include "cli/command.h"
 #include "cli/info.h"
+#include "cli/load.h"
 #include "cli/message.h"
 #include "cli/names.h"
 #include "cli/newest.h"
@@ -96,10 +97,12 @@ static int run(const char *file, bool json, bool names)
         if (!file && !newest_recording(&newest, &e))
                 return message_error(&e);
         info.file = file ? file : newest;
-        if (file_read(&info.profile, info.file, &e) && file_sections(&info.layout, info.file, &e))
+        if (file_read(&info.profile, info.file, &e) && file_sections(&info.layout, info.file, &e)) {
                 status = show(&info, json, names);
-        else
+                load_tell_log(&info.profile, info.file);
+        } else {
                 status = message_error(&e);
+        }
         file_sections_free(&info.layout);
         profile_free(&info.profile);
         free(info.names);

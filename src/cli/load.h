@@ -15,4 +15,7 @@
 /* Fill P, the caller's to free, from FILE; unless QUIET say when it ends early.  false: E, which tells what to do when FILE is the number of a process. */
 bool load_recording(struct profile *p, const char *file, bool quiet, struct err *e);
 
+/* P was read from FILE: say where its events are, when seep did not get to put them in. */
+void load_tell_log(const struct profile *p, const char *file);
+
 #endif

@@ -170,7 +170,7 @@ int run_program(struct run *r)
         if (spawn_user(wishes->user, &user, &e) && (file = find_program(r, &e)) &&
             program_check(file, &user, &e) && (agent = spawn_find_agent(&e)) &&
             output_prepare(&output, wishes->pattern ? wishes->pattern : OUTPUT_DEFAULT, wishes->force, &e) &&
-            record_open_push(wishes, true, &r->push, &e)) {
+            output_check_length(&output, r->program_argv[0], options.flags & WIRE_F_EVENTS, &e) && record_open_push(wishes, true, &r->push, &e)) {
                 if (e.text[0])
                         message("%s", e.text);
                 if (output.exposed)

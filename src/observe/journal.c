@@ -104,19 +104,6 @@ static void end_log(struct journal *j, enum events_end end, int failure)
         syscall(SYS_futex, &j->head->journal_wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* The recording's name with a dot before it and .events behind; from the second TRY on with its number. */
-static char *side_name(const char *path, uint32_t try)
-{
-        const char *slash = strrchr(path, '/');
-        struct str name = { 0 };
-
-        str_format(&name, ".%s.", slash ? slash + 1 : path);
-        if (try > 1)
-                str_format(&name, "%" PRIu32 ".", try);
-        str_text(&name, "events");
-        return name.data;
-}
-
 /* A log that is there belongs to somebody: to a recording of the same name that still runs, or to one that was killed and
  * left it as all there is. */
 static void open_side(struct journal *j, const char *path)
@@ -124,7 +111,7 @@ static void open_side(struct journal *j, const char *path)
         struct stat st;
 
         for (uint32_t try = 1;; try++) {
-                j->name = side_name(path, try);
+                j->name = events_log_name(path, try);
                 j->fd = openat(j->folder, j->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
                 if (j->fd >= 0 || errno != EEXIST || try == JOURNAL_TRIES || fstatat(j->folder, j->name, &st, AT_SYMLINK_NOFOLLOW) ||
                     !S_ISREG(st.st_mode))
@@ -573,6 +560,17 @@ void journal_give(struct journal *j, struct events_ids *ids, struct profile *p)
                              j->failure ? ": " : "", j->failure ? strerror(j->failure) : "");
         if (j->missed)
                 collect_warn(p, "%" PRIu64 " events are missing in the log: threads were ended while they wrote them", j->missed);
+}
+
+void journal_point(struct journal *j, struct events_ids *ids, struct profile *p)
+{
+        if (!j || j->fd < 0)
+                return;
+        ids->first = j->first;
+        ids->beside = j->name;
+        str_clear(&j->front);
+        events_log_ids(ids, &j->front);
+        p->log = (struct profile_log){ .front = j->front.data, .front_bytes = j->front.length, .fd = -1, .sections = 1 };
 }
 
 void journal_close(struct journal *j, bool keep)

@@ -41,6 +41,9 @@ void journal_finish(struct journal *j, bool ended);
  * journal_close(). */
 void journal_give(struct journal *j, struct events_ids *ids, struct profile *p);
 
+/* P is written while the program runs, by a process of its own: it says where the log is, and what the numbers in it mean.  J may be NULL. */
+void journal_point(struct journal *j, struct events_ids *ids, struct profile *p);
+
 /* KEEP: leave the file of batches where it is. */
 void journal_close(struct journal *j, bool keep);
 

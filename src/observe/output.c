@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +18,11 @@
 
 #include "base/heap.h"
 #include "base/str.h"
+#include "profile/events_log.h"
 #include "profile/file.h"
 
 #define OUTPUT_SUFFIX ".seep"
+#define OUTPUT_PID_MOST (1u << 22) /* the kernel gives no larger ones */
 
 /* ---- names ---- */
 
@@ -39,6 +42,12 @@ void output_add_program(struct str *to, const char *program)
                 str_char(to, '_');
         for (const char *c = name + (*name == '.'); *c && c - name < 100; c++)
                 str_char(to, *c == '/' || (unsigned char)*c < ' ' || *c == 127 ? '_' : *c);
+}
+
+/* Bytes that a name may have. */
+static size_t output_room(const struct output *o)
+{
+        return o->name_room ? o->name_room : NAME_MAX;
 }
 
 static bool has_place(const char *pattern, const char *letters)
@@ -68,15 +77,28 @@ static void expand(const char *pattern, const char *program, uint32_t pid, uint3
         }
 }
 
-/* PATH with ".NUMBER" in front of its suffix. */
-static char *numbered(const char *path, uint32_t number)
+/* PATH with MIDDLE in front of its suffix; a name that would become too long loses the end of what is before that. */
+static char *with_middle(const struct output *o, const char *path, const char *middle)
 {
-        size_t length = strlen(path), suffix = strlen(OUTPUT_SUFFIX);
-        bool has = length > suffix && strcmp(path + length - suffix, OUTPUT_SUFFIX) == 0;
+        const char *name = base_name(path), *suffix = "";
+        size_t length = strlen(name), most = output_room(o) - strlen(middle);
         struct str out = { 0 };
 
-        str_format(&out, "%.*s.%u%s", (int)(has ? length - suffix : length), path, number, has ? OUTPUT_SUFFIX : "");
+        if (length > strlen(OUTPUT_SUFFIX) && strcmp(name + length - strlen(OUTPUT_SUFFIX), OUTPUT_SUFFIX) == 0)
+                suffix = OUTPUT_SUFFIX;
+        length -= strlen(suffix);
+        most -= strlen(suffix);
+        str_format(&out, "%.*s%.*s%s%s", (int)(name - path), path, (int)(length < most ? length : most), name, middle, suffix);
         return out.data;
+}
+
+/* PATH with ".NUMBER" in front of its suffix. */
+static char *numbered(const struct output *o, const char *path, uint32_t number)
+{
+        char middle[16];
+
+        snprintf(middle, sizeof middle, ".%u", number);
+        return with_middle(o, path, middle);
 }
 
 /* ---- claims ---- */
@@ -187,7 +209,7 @@ static void withdraw(const struct output *o, const struct output_claim *c)
 /* PATH with the number FIRST (0: without one), or the next free name beside it; from then on it is taken. */
 static char *reserve(struct output *o, char *path, uint32_t first)
 {
-        char *name = first ? numbered(path, first) : heap_text(path);
+        char *name = first ? numbered(o, path, first) : heap_text(path);
         struct output_claim c = { 0 };
 
         for (uint32_t i = first ? first + 1 : 2;; i++) {
@@ -198,7 +220,7 @@ static char *reserve(struct output *o, char *path, uint32_t first)
                         free_claim(&c);
                 }
                 free(name);
-                name = numbered(path, i);
+                name = numbered(o, path, i);
         }
         o->used = heap_grow(o->used, o->used_count + 1, sizeof *o->used);
         o->used[o->used_count++] = c;
@@ -221,11 +243,8 @@ static char *wanted_name(const struct output *o, const char *program, uint32_t p
         char *path;
 
         expand(o->pattern, program, pid, number, &text);
-        path = text.data;
-        if (!is_main && !has_place(o->pattern, "pn")) {
-                path = numbered(text.data, pid);
-                str_free(&text);
-        }
+        path = !is_main && !has_place(o->pattern, "pn") ? numbered(o, text.data, pid) : with_middle(o, text.data, "");
+        str_free(&text);
         if (o->directory) {
                 char *there = moved(o->directory, path);
 
@@ -353,9 +372,19 @@ static bool check_directory(const char *directory, const char *pattern, struct e
         struct stat st;
         bool there = stat(directory, &st) == 0;
 
+        if (!there && errno == ENAMETOOLONG)
+                return err_sys(why, ERR_EXIT_USAGE, "-o %.60s...", pattern);
         if (strchr(directory, '%') || (there ? S_ISDIR(st.st_mode) : errno != ENOENT && errno != ENOTDIR))
                 return true;
         return err_set(why, ERR_EXIT_USAGE, "-o %s: there is no directory %s", pattern, directory);
+}
+
+static void look_at_folder(struct output *o, int folder)
+{
+        long room = fpathconf(folder, _PC_NAME_MAX);
+
+        o->name_room = room > 0 ? (size_t)room : NAME_MAX;
+        o->exposed = place_is_exposed(folder);
 }
 
 /* A link in the place of the file is followed now, and never again. */
@@ -369,6 +398,28 @@ static bool look_up(struct output *o, struct err *why)
         if (!o->has_named && errno == ELOOP)
                 return place_refuse(o->pattern, ERR_EXIT_USAGE, why);
         return true;
+}
+
+bool output_check_length(struct output *o, const char *program, bool log, struct err *why)
+{
+        struct str path = { 0 };
+        size_t length, beside;
+        char *side;
+
+        expand(o->pattern, program, OUTPUT_PID_MOST, 1, &path);
+        side = events_log_name(path.data, 1);
+        length = strlen(base_name(path.data));
+        beside = strlen(side);
+        free(side);
+        str_free(&path);
+        if ((log ? beside : length) <= output_room(o))
+                return true;
+        if (length > output_room(o))
+                return err_set(why, ERR_EXIT_USAGE, "-o %.40s...: the name has %zu bytes, and the directory takes at most %zu; give a shorter one",
+                               base_name(o->pattern), length, output_room(o));
+        return err_set(why, ERR_EXIT_USAGE,
+                       "-o %.40s...: the name has %zu bytes, and that of the event log beside it %zu; the directory takes at most %zu: give a shorter one",
+                       base_name(o->pattern), length, beside, output_room(o));
 }
 
 bool output_prepare(struct output *o, const char *pattern, bool force, struct err *why)
@@ -386,7 +437,7 @@ bool output_prepare(struct output *o, const char *pattern, bool force, struct er
                 good = choose_directory(o, directory, "the recording goes", why);
         }
         if (good)
-                o->exposed = place_is_exposed(output_folder(o, pattern));
+                look_at_folder(o, output_folder(o, pattern));
         free(directory);
         return good;
 }
@@ -396,7 +447,7 @@ bool output_prepare_reports(struct output *o, struct err *why)
         *o = (struct output){ .pattern = "", .named = PLACE_NONE };
         if (!can_write(o, ".") && !choose_directory(o, ".", "reports go", why))
                 return false;
-        o->exposed = place_is_exposed(output_folder(o, ""));
+        look_at_folder(o, output_folder(o, ""));
         return true;
 }
 

@@ -41,6 +41,7 @@ struct output {
         bool force;
         bool claim;          /* names are held by empty files, against other sessions that use the same pattern */
         bool exposed;        /* everybody can replace what is written there */
+        size_t name_room;    /* bytes that a name may have there; 0 not known */
         char *directory;     /* chosen instead of the pattern's, when that is not writable; NULL */
         bool has_named;
         struct place named;  /* what the pattern names, when it is the name; looked up at the start */
@@ -54,6 +55,10 @@ struct output {
  * there.  When the directory cannot be written to, another is chosen and WHY (not filled otherwise) says which; false when there is none. */
 bool output_prepare(struct output *o, const char *pattern, bool force, struct err *why);
 void output_free(struct output *o);
+
+/* After that: whether the name that the recording of PROGRAM will get is short enough; LOG: so is that of an event log beside it.  Longer
+ * names of other processes' recordings are cut. */
+bool output_check_length(struct output *o, const char *program, bool log, struct err *why);
 
 /* A name for a recording.  IS_MAIN: of the process that the user started; others get their pid added when the pattern
  * has no place for it.  The caller's to free(). */

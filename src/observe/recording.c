@@ -72,7 +72,7 @@ struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, c
         r->snapshot_due_ms = plan->snapshot_every_ms;
         r->snapshots.seen = v->head.served; /* marks of the process that it was forked from */
         r->cwd = process_link(pid, "cwd");
-        r->statm = process_open(pid, "statm");
+        rss_open(&r->rss, pid);
         jit_init(&r->jit, pid);
         process_exe(pid, &r->exe_dev, &r->exe_ino);
         if (plan->attended)
@@ -101,8 +101,7 @@ void recording_free(struct recording *r, bool written)
                 close(r->results);
         if (r->pidfd >= 0)
                 close(r->pidfd);
-        if (r->statm >= 0)
-                close(r->statm);
+        rss_close(&r->rss);
         jit_close(&r->jit);
         free(r->program);
         free(r->cwd);
@@ -141,49 +140,18 @@ static uint64_t elapsed_ms(const struct recording *r, uint64_t now_ns)
 
 /* ---- what the kernel knows ---- */
 
-/* Resident memory as it would be without us: the ledger is mapped by the program, so the kernel counts it there. */
-static uint64_t without(uint64_t ledger_bytes, uint64_t bytes)
-{
-        return bytes > ledger_bytes ? bytes - ledger_bytes : 0;
-}
-
-static void raise_peak(struct recording *r, uint64_t bytes)
-{
-        if (bytes > r->rss_peak_bytes)
-                r->rss_peak_bytes = bytes;
-}
-
-/* Resident memory now.  A process on its way out has none: the last number stands. */
-static void read_rss_now(struct recording *r)
-{
-        char text[128];
-        unsigned long long pages = 0;
-        ssize_t n = r->statm < 0 ? -1 : pread(r->statm, text, sizeof text - 1, 0);
-
-        text[n > 0 ? n : 0] = 0;
-        if (sscanf(text, "%*u %llu", &pages) == 1 && pages)
-                r->rss_last_bytes = without(r->view.present_bytes, pages * (uint64_t)sysconf(_SC_PAGESIZE));
-        raise_peak(r, r->rss_last_bytes);
-}
-
-/* The same, and at its highest.  How large the ledger was then is not known: not larger than at most. */
-static void read_rss(struct recording *r, uint64_t now_ms)
-{
-        uint64_t peak_bytes = process_peak_rss(r->pid);
-
-        read_rss_now(r);
-        raise_peak(r, without(r->view.most_bytes, peak_bytes));
-        if (peak_bytes)
-                r->rss_ms = now_ms;
-}
-
 /* What became resident between the last look and the end is not known, unless the kernel told or it was little.  A heap
  * that grew far beyond the number in that time shows that this matters. */
 static void settle_rss(const struct recording *r, const struct recording_end *end, struct profile_totals *t)
 {
-        if (!end->rss_peak_bytes && !end->rss_seen && t->peak_ms >= r->rss_ms &&
+        if (!end->rss_peak_bytes && !end->rss_seen && t->peak_ms >= r->rss.ms &&
             t->peak_bytes > t->rss_peak_bytes + RECORDING_RSS_DOUBT)
                 t->rss_peak_bytes = 0;
+}
+
+static void look_at_mappings(struct recording *r, uint64_t now_ms)
+{
+        resident_look(&r->resident, (struct keepers_process){ r->pid, &r->view }, now_ms);
 }
 
 /* Threads name themselves when they like; the ones that run now are asked again. */
@@ -225,19 +193,19 @@ static void fill_meta(struct recording *r, const struct recording_end *end, uint
         m->end = end->end;
         m->exit_code = end->code;
         m->exit_signal = end->signal;
-        p->totals.rss_peak_bytes = r->rss_peak_bytes;
+        p->totals.rss_peak_bytes = r->rss.peak_bytes;
         p->totals.ledger_bytes = r->view.most_bytes;
         typed_arguments(m);
 }
 
 /* What a profile is for. */
-enum purpose { FOR_REPORTS, FOR_CHECKPOINT, FOR_SEARCH, FOR_LOOK, FOR_BLOCKS, FOR_GOOD };
+enum purpose { FOR_REPORTS, FOR_CHECKPOINT, FOR_LIGHT, FOR_SEARCH, FOR_LOOK, FOR_BLOCKS, FOR_GOOD };
 
 /* Whether a list of blocks may be made; false: R->unlisted says why not.  One for a search is part of what that takes. */
 static bool may_list(struct recording *r, enum purpose purpose)
 {
         *r->unlisted = 0;
-        if (purpose == FOR_LOOK || purpose == FOR_REPORTS || purpose == FOR_SEARCH)
+        if (purpose == FOR_LOOK || purpose == FOR_LIGHT || purpose == FOR_REPORTS || purpose == FOR_SEARCH)
                 return purpose == FOR_SEARCH;
         return helper_may_list(&r->view, (pid_t)r->pid, r->unlisted);
 }
@@ -252,7 +220,7 @@ static void fill_profile(struct recording *r, const struct recording_end *end, e
                 .pid = r->pid,
                 .depth = r->plan->depth,
                 .ended = end->end != PROFILE_END_UNKNOWN,
-                .ids = r->journal && purpose == FOR_GOOD ? &r->ids : NULL,
+                .ids = r->journal && (purpose == FOR_GOOD || purpose == FOR_CHECKPOINT || purpose == FOR_LIGHT) ? &r->ids : NULL,
                 .no_blocks = !may_list(r, purpose),
                 .brief = purpose == FOR_REPORTS || (!*r->path && purpose != FOR_SEARCH && purpose != FOR_LOOK && purpose != FOR_BLOCKS),
         };
@@ -278,6 +246,9 @@ static void write_checkpoint(struct recording *r, uint64_t now_ms)
 
         if (kind == CHECKPOINT_NONE || !view_refresh(&r->view, &e))
                 return;
+        rss_read_peak(&r->rss, &r->view, now_ms); /* all that it tells is of this moment */
+        if (now_ms >= r->resident.may_ms)
+                look_at_mappings(r, now_ms);
         pid = fork();
         if (pid != 0) {
                 checkpoint_begun(&r->checkpoint, pid, kind, now_ms);
@@ -285,8 +256,9 @@ static void write_checkpoint(struct recording *r, uint64_t now_ms)
                 return;
         }
         helper_begin((pid_t)r->pid, NULL, NULL);
-        slices_cut(&r->slices, &r->view, now_ms, r->rss_last_bytes, true);
-        fill_profile(r, &end, kind == CHECKPOINT_WHOLE ? FOR_CHECKPOINT : FOR_LOOK, now_ms, &p);
+        slices_cut(&r->slices, &r->view, now_ms, r->rss.last_bytes, true);
+        fill_profile(r, &end, kind == CHECKPOINT_WHOLE ? FOR_CHECKPOINT : FOR_LIGHT, now_ms, &p);
+        journal_point(r->journal, &r->ids, &p);
         if (kind == CHECKPOINT_LIGHT)
                 collect_warn(&p, "seep ended before the program; the list of single blocks is missing, because it was too long to be written every few seconds");
         _exit(output_write(r->plan->output, &p, &r->path, false, &e) ? 0 : 1);
@@ -296,7 +268,7 @@ static void write_checkpoint(struct recording *r, uint64_t now_ms)
 
 static struct snapshots_moment moment(struct recording *r, uint64_t now_ms)
 {
-        return (struct snapshots_moment){ &r->slices, &r->view, now_ms, r->rss_last_bytes, false };
+        return (struct snapshots_moment){ &r->slices, &r->view, now_ms, r->rss.last_bytes, false };
 }
 
 /* A report that takes too long must not hold up the program. */
@@ -422,7 +394,7 @@ static void serve_marks(struct recording *r, uint64_t now_ms)
         struct err e;
 
         if (has_new_marks(r) && view_refresh(&r->view, &e) && r->view.head.mark_count != r->snapshots.seen) {
-                read_rss_now(r);
+                rss_read(&r->rss, &r->view);
                 now = moment(r, now_ms);
                 snapshots_look(&r->snapshots, &now);
         }
@@ -459,7 +431,7 @@ static void serve_scans(struct recording *r)
                 return;
         scanner_over(&r->scanner, now_ms);
         view_refresh(&r->view, &e); /* an earlier copy of the head will do */
-        resident_look(&r->resident, (struct keepers_process){ r->pid, &r->view }, now_ms); /* it waits, with all that it has */
+        look_at_mappings(r, now_ms); /* it waits, with all that it has */
         scanner_tell_nothing(&r->scanner, &order);
 }
 
@@ -485,8 +457,8 @@ static void collect_for_look(void *context, uint32_t flags, struct profile *p)
         struct err e;
 
         view_refresh(&r->view, &e); /* an earlier copy of the head will do */
-        read_rss(r, now_ms);
-        slices_cut(&r->slices, &r->view, now_ms, r->rss_last_bytes, true);
+        rss_read_peak(&r->rss, &r->view, now_ms);
+        slices_cut(&r->slices, &r->view, now_ms, r->rss.last_bytes, true);
         fill_profile(r, &end, flags & WIRE_LOOK_BLOCKS ? FOR_BLOCKS : FOR_LOOK, now_ms, p);
 }
 
@@ -549,7 +521,7 @@ void recording_ask(struct recording *r, const char *label, int asker, uint64_t n
 
         serve_marks(r, now_ms);
         view_refresh(&r->view, &e); /* an earlier copy of the head will do */
-        read_rss_now(r);
+        rss_read(&r->rss, &r->view);
         now = moment(r, now_ms);
         snapshots_take(&r->snapshots, &now, LEDGER_MARK_OUTSIDE, label, true, asker);
         start_reports(r, now_ms);
@@ -564,12 +536,12 @@ static void take_own_snapshots(struct recording *r, uint64_t now_ms)
         struct err e;
 
         if (plan->snapshot_rss_bytes && !r->snapshot_rss_done) {
-                read_rss_now(r);
-                rss = r->snapshot_rss_done = r->rss_last_bytes >= plan->snapshot_rss_bytes;
+                rss_read(&r->rss, &r->view);
+                rss = r->snapshot_rss_done = r->rss.last_bytes >= plan->snapshot_rss_bytes;
         }
         if ((!timer && !rss) || !view_refresh(&r->view, &e))
                 return;
-        read_rss_now(r);
+        rss_read(&r->rss, &r->view);
         now = moment(r, now_ms);
         if (rss)
                 snapshots_take(&r->snapshots, &now, LEDGER_MARK_OUTSIDE, "rss", false, SNAPSHOTS_NOBODY);
@@ -599,8 +571,8 @@ void recording_tick(struct recording *r, uint64_t now_ns)
                 return;
         if (!view_refresh(&r->view, &e))
                 return;
-        read_rss(r, now_ms);
-        slices_cut(&r->slices, &r->view, now_ms, r->rss_last_bytes, false);
+        rss_read_peak(&r->rss, &r->view, now_ms);
+        slices_cut(&r->slices, &r->view, now_ms, r->rss.last_bytes, false);
         if (now_ms >= r->names_due_ms || r->view.head.thread_count != r->named_threads) {
                 refresh_names(r);
                 jit_look(&r->jit);
@@ -608,7 +580,7 @@ void recording_tick(struct recording *r, uint64_t now_ns)
                 r->names_due_ms = now_ms + RECORDING_NAMES_EVERY_MS;
         }
         if (now_ms >= r->resident.due_ms)
-                resident_look(&r->resident, (struct keepers_process){ r->pid, &r->view }, now_ms);
+                look_at_mappings(r, now_ms);
 }
 
 /* ---- the end ---- */
@@ -642,7 +614,7 @@ static void cut_last(struct recording *r, const struct recording_end *end, uint6
         if (r->plan->attended && !r->snapshots.exit_seen)
                 snapshots_take(&r->snapshots, &now, ended ? LEDGER_MARK_EXIT : LEDGER_MARK_OUTSIDE, "", true, SNAPSHOTS_NOBODY);
         else
-                slices_cut(&r->slices, &r->view, now_ms, r->rss_last_bytes, true);
+                slices_cut(&r->slices, &r->view, now_ms, r->rss.last_bytes, true);
 }
 
 /* The reports that nobody began to write. */
@@ -680,8 +652,8 @@ void recording_finish(struct recording *r, const struct recording_end *end, uint
         if (r->journal)
                 journal_finish(r->journal, end->end != PROFILE_END_UNKNOWN);
         if (end->end == PROFILE_END_UNKNOWN)
-                read_rss(r, now_ms);
-        raise_peak(r, without(r->view.most_bytes, end->rss_peak_bytes));
+                rss_read_peak(&r->rss, &r->view, now_ms);
+        rss_told(&r->rss, &r->view, end->rss_peak_bytes);
         if (view_refresh(&r->view, &e))
                 cut_last(r, end, now_ms);
         now_ms = slices_end_ms(&r->slices, now_ms);

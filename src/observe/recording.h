@@ -21,6 +21,7 @@
 #include "observe/reclaim.h"
 #include "observe/reports.h"
 #include "observe/resident.h"
+#include "observe/rss.h"
 #include "observe/scanner.h"
 #include "observe/slices.h"
 #include "observe/snapshots.h"
@@ -60,7 +61,6 @@ struct recording {
         struct slices slices;
         uint32_t pid; /* as we see it */
         int pidfd;    /* -1: the kernel has none for us, the process is looked up by number */
-        int statm;    /* /proc/PID/statm; -1 when it cannot be read */
         uint64_t exe_dev, exe_ino; /* of the program when its hello was read; 0 unknown */
         uint64_t stack_start;      /* attended: of the program; 0 unknown */
         bool replaced;             /* attended: it was another program already when its hello was read */
@@ -76,9 +76,7 @@ struct recording {
         uint32_t named_threads; /* of the ledger, when names were read last */
         uint64_t names_due_ms;
 
-        uint64_t rss_last_bytes, rss_peak_bytes;
-        uint64_t rss_ms; /* when the peak was read last */
-
+        struct rss rss;
         struct resident resident;
         struct snapshots snapshots;
         uint32_t served;          /* marks, as the program was told */

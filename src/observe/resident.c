@@ -15,6 +15,7 @@
 #include "base/heap.h"
 #include "base/io.h"
 #include "base/str.h"
+#include "observe/counters.h"
 #include "observe/process.h"
 #include "observe/shadow.h"
 
@@ -146,9 +147,25 @@ static void find_unrecorded(const struct view *v, struct profile_mapping *mappin
                 shadow_walk(v, &(struct shadow_visitor){ .context = &u, .take = add_unrecorded });
 }
 
+/* The counters and not the last slice: that may be as old as the observer is busy. */
+static void read_live(struct resident *r, const struct view *v)
+{
+        uint64_t blocks = 0, bytes = 0;
+
+        for (uint32_t i = 0, slots = v ? counters_slots(v) : 0; i < slots; i++) {
+                struct counters_slot one;
+
+                counters_slot(v, i, &one);
+                blocks += one.allocs - one.frees;
+                bytes += one.alloc_bytes - one.free_bytes;
+        }
+        r->live_blocks = (int64_t)blocks < 0 ? 0 : blocks; /* between two halves of an event */
+        r->live_bytes = (int64_t)bytes < 0 ? 0 : bytes;
+}
+
 void resident_look(struct resident *r, struct keepers_process of, uint64_t now_ms)
 {
-        uint64_t begin_ns = clock_now_ns(), took_ms;
+        uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID), pause_ms;
         struct profile_mapping *mappings;
         struct str text = { 0 };
         int fd = process_open(of.pid, "smaps");
@@ -161,17 +178,21 @@ void resident_look(struct resident *r, struct keepers_process of, uint64_t now_m
                 r->mappings = mappings;
                 r->count = count;
                 r->ms = now_ms;
+                read_live(r, of.view);
                 keepers_find(&r->keepers, of, mappings, count);
                 find_unrecorded(of.view, mappings, count);
         }
         str_free(&text);
-        took_ms = (clock_now_ns() - begin_ns) * RESIDENT_SHARE / 1000000u;
-        r->due_ms = now_ms + (took_ms > RESIDENT_EVERY_MS ? took_ms : RESIDENT_EVERY_MS);
+        pause_ms = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns) * RESIDENT_SHARE / 1000000u;
+        r->may_ms = now_ms + pause_ms;
+        r->due_ms = now_ms + (pause_ms > RESIDENT_EVERY_MS ? pause_ms : RESIDENT_EVERY_MS);
 }
 
 void resident_store(const struct resident *r, struct profile *p)
 {
         p->totals.mappings_ms = r->ms;
+        p->totals.mappings_live_bytes = r->live_bytes;
+        p->totals.mappings_live_blocks = r->live_blocks;
         p->mapping_count = r->count;
         p->mappings = heap_zero(r->count, sizeof *p->mappings);
         for (uint32_t i = 0; i < r->count; i++) {

@@ -21,7 +21,9 @@ struct resident {
         struct profile_mapping *mappings;
         uint32_t count;
         uint64_t ms;     /* when */
-        uint64_t due_ms; /* not before; 0: at once */
+        uint64_t may_ms; /* not before, so that it does not cost too much */
+        uint64_t due_ms; /* the next one; 0: at once */
+        uint64_t live_bytes, live_blocks; /* of the heap, at the same time; 0 unknown */
         struct keepers keepers;
 };
 

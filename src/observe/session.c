@@ -241,7 +241,7 @@ static void tell_writing(struct session *s, const char *wanted, const struct rec
                 say(s, SESSION_TROUBLE, "the recording of %s (pid %u) could not be written anywhere: %s", r->program, r->pid,
                     why->text);
         else if (strcmp(wanted, r->path) != 0)
-                say(s, SESSION_TROUBLE, "%s; the recording is in %s", why->text, r->path);
+                say(s, SESSION_TROUBLE, "%s; this recording is in %s", why->text, r->path);
 }
 
 static void finish(struct session *s, uint32_t index, const struct recording_end *end)
@@ -294,7 +294,7 @@ static void finish_main(struct session *s)
                 if ((s->silence.left |= view_is_leaving(&r->view)))
                         end = (struct recording_end){ .end = PROFILE_END_EXEC };
                 end.rss_seen = s->main_programs == 1 && s->main_rss_bytes && s->main_rss_bytes <= s->own_rss_bytes;
-                if (s->main_programs == 1 && (r->rss_peak_bytes == 0 || s->main_rss_bytes > s->own_rss_bytes))
+                if (s->main_programs == 1 && (r->rss.peak_bytes == 0 || s->main_rss_bytes > s->own_rss_bytes))
                         end.rss_peak_bytes = s->main_rss_bytes;
                 finish(s, i, &end);
         }

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,12 +18,15 @@
 #include "profile/cursor.h"
 #include "profile/section.h"
 
+#define EVENTS_SUFFIX ".events"
+
 struct events_log {
         int fd;
         uint64_t start, at; /* of the first section of the log, of the next */
         struct events_log_size size;
         uint64_t done; /* bytes of it */
         struct events_ids ids;
+        char *named, *beside; /* the file beside the recording: its name as the recording has it, its path when that is open */
         struct events_decoder *decoder;
         struct str body;
         bool over, cut; /* no more batches; because of damage */
@@ -36,6 +40,19 @@ void events_ids_free(struct events_ids *ids)
         free(ids->sites);
         free(ids->nodes);
         *ids = (struct events_ids){ 0 };
+}
+
+/* With a dot before it, and .events behind. */
+char *events_log_name(const char *path, uint32_t try)
+{
+        const char *slash = strrchr(path, '/');
+        struct str name = { 0 };
+
+        str_format(&name, ".%s", slash ? slash + 1 : path);
+        if (try > 1)
+                str_format(&name, ".%" PRIu32, try);
+        str_text(&name, EVENTS_SUFFIX);
+        return name.data;
 }
 
 void events_log_head(struct str *out)
@@ -71,6 +88,10 @@ void events_log_ids(const struct events_ids *ids, struct str *out)
         put_ids(ids->nodes, ids->node_count, &body);
         str_varint(&body, ids->first);
         str_varint(&body, ids->dropped);
+        if (ids->beside) {
+                str_varint(&body, strlen(ids->beside) + 1);
+                str_text(&body, ids->beside);
+        }
         section_put(out, FORMAT_EVENT_SITES, &body, true);
         str_free(&body);
 }
@@ -122,6 +143,14 @@ static bool read_body(struct events_log *l, uint64_t at, const struct format_sec
                section_body_good(head, l->body.data);
 }
 
+/* It may come from a stranger: one word, and such a name as we give. */
+static bool is_log_name(const char *name)
+{
+        size_t length = strlen(name), suffix = strlen(EVENTS_SUFFIX);
+
+        return name[0] == '.' && length > suffix && strcmp(name + length - suffix, EVENTS_SUFFIX) == 0 && !strchr(name, '/');
+}
+
 static void read_ids(struct events_log *l, uint64_t at, const struct format_section *head)
 {
         struct section s = { .type = head->type, .flags = head->flags, .stored_bytes = head->stored_bytes, .raw_bytes = head->raw_bytes };
@@ -139,6 +168,8 @@ static void read_ids(struct events_log *l, uint64_t at, const struct format_sect
                 l->ids.nodes = get_ids(&c, &l->ids.node_count);
                 l->ids.first = cursor_varint(&c);
                 l->ids.dropped = cursor_left(&c) ? cursor_varint(&c) : 0; /* earlier files end before it */
+                free(l->named);
+                l->named = cursor_left(&c) ? cursor_text(&c) : NULL; /* only where the log is not in this file */
                 if (c.bad)
                         events_ids_free(&l->ids);
         }
@@ -183,23 +214,58 @@ static bool survey(struct events_log *l, uint64_t at)
         return at > start;
 }
 
+/* Open PATH and look through it.  false: E.  EMPTY: there is nothing yet, or what holds the name of a recording that was not written yet. */
+static bool look_into(struct events_log *l, const char *path, bool *empty, struct err *e)
+{
+        uint8_t bytes[FORMAT_HEADER_BYTES] = { 0 };
+        struct format_header h;
+        bool sound;
+        ssize_t n;
+
+        if (l->fd >= 0)
+                close(l->fd);
+        l->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        n = l->fd < 0 ? -1 : pread(l->fd, bytes, sizeof bytes, 0);
+        *empty = n == 0 || (l->fd < 0 && errno == ENOENT);
+        if (n < 0)
+                return err_sys(e, ERR_EXIT_BAD_FILE, "cannot read %s", path);
+        if (!section_header(bytes, (size_t)n, path, &h, &sound, e))
+                return false;
+        return survey(l, h.header_bytes) ||
+               err_set(e, ERR_EXIT_USAGE, "%s is the event log of a recording that goes on, or did not end: no event has been written yet", path);
+}
+
+/* The log of a recording PATH that was cut short. */
+static bool look_beside(struct events_log *l, const char *path, struct err *e)
+{
+        const char *slash = strrchr(path, '/');
+        char *name = l->named ? heap_text(l->named) : events_log_name(path, 1);
+        struct str beside = { 0 };
+        bool empty, good;
+
+        str_format(&beside, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path, name);
+        good = is_log_name(name) && look_into(l, beside.data, &empty, e) && l->size.batches;
+        free(name);
+        if (!good && l->named)
+                err_set(e, ERR_EXIT_USAGE, "%s was written before its program ended, and its event log is not in %s%s", path, beside.data,
+                        access(beside.data, F_OK) == 0 ? ": no event has been written yet" : ", where it was then");
+        l->beside = beside.data;
+        return good;
+}
+
 struct events_log *events_log_open(const char *path, struct err *e)
 {
         struct events_log *l = heap_zero(1, sizeof *l);
-        uint8_t bytes[FORMAT_HEADER_BYTES] = { 0 };
-        struct format_header h;
-        ssize_t n;
-        bool sound, good;
+        struct err unused;
+        bool empty, good;
 
-        l->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        n = l->fd < 0 ? -1 : pread(l->fd, bytes, sizeof bytes, 0);
-        if (n < 0)
-                good = err_sys(e, ERR_EXIT_BAD_FILE, "cannot read %s", path);
-        else
-                good = section_header(bytes, (size_t)n, path, &h, &sound, e);
-        if (good && !survey(l, h.header_bytes))
-                good = err_set(e, ERR_EXIT_USAGE, "%s is the event log of a recording that goes on, or did not end: no event has been written yet", path);
-        if (good && !l->size.batches)
+        l->fd = -1;
+        good = look_into(l, path, &empty, e);
+        if (empty && look_beside(l, path, &unused))
+                good = true;
+        else if (good && !l->size.batches && l->named)
+                good = look_beside(l, path, e);
+        else if (good && !l->size.batches)
                 good = err_set(e, ERR_EXIT_USAGE, "%s has no event log: record with `seep record --events PROGRAM` to get one", path);
         if (good) {
                 l->decoder = events_decoder_new();
@@ -207,6 +273,11 @@ struct events_log *events_log_open(const char *path, struct err *e)
         }
         events_log_close(l);
         return NULL;
+}
+
+const char *events_log_beside(const struct events_log *l)
+{
+        return l->beside;
 }
 
 void events_log_close(struct events_log *l)
@@ -218,6 +289,8 @@ void events_log_close(struct events_log *l)
         events_ids_free(&l->ids);
         events_decoder_free(l->decoder);
         str_free(&l->body);
+        free(l->named);
+        free(l->beside);
         free(l);
 }
 

@@ -21,9 +21,14 @@ struct events_ids {
         uint32_t site_count, node_count;
         uint64_t first; /* events that happened before the log begins: in the parent of a forked process */
         uint64_t dropped; /* events that were in it and are no more (record --max-files) */
+        const char *beside; /* the file in the same directory that has the log; NULL: this one */
 };
 
 void events_ids_free(struct events_ids *ids);
+
+/* What the file is called in which the log of the recording PATH grows, in the same directory; from the second TRY on with its number.  The
+ * caller's to free(). */
+char *events_log_name(const char *path, uint32_t try);
 
 /* For the writer: what a file of batches alone begins with, a batch as a section, the ids as one. */
 void events_log_head(struct str *out);
@@ -32,9 +37,12 @@ void events_log_ids(const struct events_ids *ids, struct str *out);
 
 struct events_log;
 
-/* The log in the recording PATH, or in a file that was left behind by a recording that did not end.  NULL: not a file of ours, not
- * readable, or (exit code 2) recorded without a log. */
+/* The log in the recording PATH; in the file beside it, when PATH was written before its program ended; or in PATH itself, when that is such a
+ * file.  NULL: not a file of ours, not readable, or (exit code 2) recorded without a log. */
 struct events_log *events_log_open(const char *path, struct err *e);
+
+/* The path of the file beside the recording; NULL: the log is in the file that was named. */
+const char *events_log_beside(const struct events_log *l);
 void events_log_close(struct events_log *l);
 
 /* The next event, with ids of the profile (0: not known there).  False at the end. */

@@ -56,7 +56,8 @@ struct profile_totals {
         uint64_t unknown_frees, double_frees, mismatched;
         uint64_t mmap_calls, mmap_bytes, mmap_live_bytes;
         uint64_t rss_peak_bytes;
-        uint64_t mappings_ms;  /* when the mappings were looked at last */
+        uint64_t mappings_ms;  /* when the mappings were looked at last ... */
+        uint64_t mappings_live_bytes, mappings_live_blocks; /* ... and what was live then; 0: not known */
         uint64_t missed_frees;   /* blocks handed out again while they were live here: their releases bypassed us */
         uint64_t unseen_blocks;  /* releases of blocks whose allocations bypassed us */
         uint64_t shut_out;       /* programs and children that a filter of system calls kept from being recorded */

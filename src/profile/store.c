@@ -7,11 +7,14 @@
 #include "profile/store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/heap.h"
 #include "base/io.h"
+#include "profile/format.h"
 
 struct parts {
         const struct store_part *part;
@@ -76,6 +79,18 @@ static unsigned long long parts_bytes(const struct parts *p)
         return bytes;
 }
 
+/* What took the name, for the message: most often another run with the same -o. */
+static bool is_recording(const struct place *place)
+{
+        int fd = openat(place->directory, place->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        char magic[FORMAT_MAGIC_BYTES];
+        bool is = fd >= 0 && pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic && memcmp(magic, FORMAT_MAGIC, sizeof magic) == 0;
+
+        if (fd >= 0)
+                close(fd);
+        return is;
+}
+
 bool store_at(struct place *place, const struct store_part *list, size_t count, struct err *e)
 {
         const struct parts parts = { list, count };
@@ -89,7 +104,8 @@ bool store_at(struct place *place, const struct store_part *list, size_t count, 
         if (place_end(place))
                 return true;
         if (errno == EEXIST)
-                return err_set(e, ERR_EXIT_FINDINGS, "cannot write %s: somebody else has put something there", place->path);
+                return err_set(e, ERR_EXIT_FINDINGS, is_recording(place) ? "another recording was written to %s meanwhile" :
+                               "cannot write %s: something else was put there meanwhile", place->path);
         return err_sys(e, ERR_EXIT_FINDINGS, "cannot write %s (%llu bytes)", place->path, parts_bytes(&parts));
 }
 

@@ -258,17 +258,18 @@ static bool is_of_one_moment(const struct profile *p)
                (p->block_count || !p->totals.live_blocks);
 }
 
-/* What was live when the mappings were looked at: a slice is cut then, too.  Where it was dropped,
- * the larger of its neighbours. */
+/* What was live when the mappings were looked at.  Earlier recordings do not say: a slice was cut then, too.  Where
+ * that was dropped, the larger of its neighbours. */
 static void find_live(struct residence *r)
 {
         const struct profile *p = r->p;
         const struct profile_slice *s = p->slices;
+        bool known = p->totals.mappings_live_blocks;
         uint32_t i = 0;
 
-        r->unknown_blocks = p->totals.live_blocks;
-        r->unknown_live = p->totals.live_bytes;
-        if (!p->slice_count)
+        r->unknown_blocks = known ? p->totals.mappings_live_blocks : p->totals.live_blocks;
+        r->unknown_live = known ? p->totals.mappings_live_bytes : p->totals.live_bytes;
+        if (known || !p->slice_count)
                 return;
         while (i + 1 < p->slice_count && s[i].ms < p->totals.mappings_ms)
                 i++;

@@ -20,6 +20,8 @@
 #include "report/resources.h"
 #include "report/text.h"
 
+#define SUMMARY_SAME_MS 100u /* numbers that are so far apart are of one moment */
+
 enum {
         SUMMARY_INDENT = 28, /* where explanations of numbers begin */
         SUMMARY_PROGRAM = 42, /* columns of the command line */
@@ -218,6 +220,11 @@ void summary_free(struct summary *m, uint32_t lines)
         summary_size(m, ended ? "end RSS" : "last RSS", sums.rss_bytes);
         m->out = out;
         str_text(&first, "  ");
+        if (!ended && m->p->totals.mappings_ms && m->p->totals.mappings_ms + SUMMARY_SAME_MS < profile_end_ms(m->p)) {
+                str_text(&text, "at ");
+                text_time(&text, m->p->totals.mappings_ms);
+                str_text(&text, ", ");
+        }
         text_size(&text, (int64_t)most->free_bytes);
         str_format(&text, " of it free in %s", profile_keeper_word(most->keeper));
         if (lines != 1) {

@@ -151,7 +151,7 @@ def test_a_link_that_is_planted_while_the_program_runs_is_not_followed(steps, sh
         harness.wait_until((shared / ".out.seep.events").exists, "the log is there", process=running.process)
     plant(shared, victim, "out.seep", *((".out.seep.events",) if options == ("--events",) else ()))
     err = running.end()[1]
-    assert "somebody else has put something there; the recording is in out.2.seep" in err
+    assert "cannot write out.seep: something else was put there meanwhile; this recording is in out.2.seep" in err
     assert is_recording(shared / "out.2.seep") and (shared / "out.seep").is_symlink()
 
 

@@ -564,6 +564,68 @@ def test_what_an_observer_that_was_killed_leaves_can_be_read(compiler, recorder)
     assert [line["size"] for line in rows(folder / "out.seep") if line["size"] == "10"] == ["10"] * 5
 
 
+def killed_observer(compiler, folder, *script, until):
+    """What is left of `record --events -o out.seep` after kill -9, when UNTIL holds; the program ends, too."""
+    observer = subprocess.Popen([SEEP, "record", "-q", "--events", "-o", folder / "out.seep", compiler.build("steps.c"), *script, "ready", "wait"],
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=clean_environment())
+    try:
+        assert observer.stdout.readline().strip() == b"ready"
+        wait_until(until, "the recording got so far", process=observer)
+    finally:
+        end_process(observer, signal.SIGKILL)
+    observer.stdin.close()
+    assert observer.stdout.read() == b""
+
+
+def test_events_of_a_recording_that_was_cut_short_are_found_and_have_names(compiler, recorder, tmp_path):
+    folder = recorder.folder()
+    file, side = folder / "out.seep", folder / ".out.seep.events"
+
+    def is_logged():
+        """Also while it is recorded the log can be read."""
+        return file.exists() and subprocess.run([SEEP, "events", "-q", file], capture_output=True, env=clean_environment(),
+                                                timeout=DEADLINE).stdout.count(b"-100 ") == 2
+
+    killed_observer(compiler, folder, "+red:5:100", "+green:3:70", "-red:2", until=is_logged)
+    shown = seep("events", "--csv", file)
+    assert f"{file} was cut short" in shown.stderr and str(side) in shown.stderr and "the log ends here" in shown.stderr
+    lines = list(csv.DictReader(shown.stdout.splitlines()))
+    assert [row["size"] for row in lines if row["what"] == "alloc" and row["size"] in ("100", "70")] == ["100"] * 5 + ["70"] * 3
+    assert all("red" in row["stack"] for row in lines if row["size"] == "100" and row["what"] == "alloc")
+    for words in ("report",), ("info",), ("leaks", "-o", "-"):
+        told = subprocess.run([SEEP, *words, file], capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE).stderr
+        assert f"'seep events {file}' prints all events, which are in {side}" in told
+    assert "cut short" not in seep("events", "-q", file).stderr
+    # Somewhere else, without what lay beside it.
+    alone = tmp_path / "alone.seep"
+    alone.write_bytes(file.read_bytes())
+    assert f"its event log is not in {tmp_path}/.out.seep.events" in seep("events", alone, status=2).stderr
+    assert "events" not in seep("report", alone).stderr
+    # Before the first checkpoint there is nothing but the log.
+    file.unlink()
+    assert len(seep("events", "--csv", file).stdout.splitlines()) == len(lines) + 1
+    assert f"'seep events {file}' prints them" in seep("report", file, status=4).stderr
+
+
+def test_a_recording_cannot_name_any_file_as_its_log(compiler, recorder):
+    """The name of the log comes with the recording, perhaps a stranger's: only a hidden file with the right ending, in the same directory."""
+    folder = recorder.folder()
+    file = folder / "out.seep"
+    killed_observer(compiler, folder, "+red:5:100", until=file.exists)
+    data = bytearray(file.read_bytes())
+    section = next(s for s in format_reader.read(file).sections if s["type"] == 65)
+    start = section["offset"] + 32
+    body = data[start:start + section["stored_bytes"]]
+    assert section["stored_bytes"] == section["raw_bytes"] and body.endswith(b".out.seep.events")
+    for name in b"./../x/a.events!", b"/etc/abc/.events", b"out.seep.events!", b".out.seep.event!":
+        body[-16:] = name
+        data[start:start + len(body)] = body
+        struct.pack_into("<I", data, start - 8, zlib.crc32(body))
+        struct.pack_into("<I", data, start - 4, zlib.crc32(data[start - 32:start - 4]))
+        file.write_bytes(data)
+        seep("events", file, status=2)
+
+
 # ---- memory ----
 
 

@@ -196,6 +196,11 @@ TEST(without_a_look_at_the_end_each_mapping_gets_its_share_of_what_was_live)
                 is_equal(s.free_bytes, 2 * MIB - 12 * 11);
                 is_equal(s.whole_bytes, 0);
         }
+        p.totals.mappings_live_bytes = 2 * MIB; /* said by who looked: no slice is asked */
+        p.totals.mappings_live_blocks = 5;
+        residence_sum(&p, &s);
+        is_equal(s.parts[PROFILE_KEEPER_ARENA].live_bytes, MIB);
+        is_equal(s.free_bytes, 3 * MIB - 12 * 5);
         p.slices = NULL;
         p.slice_count = 0;
         profile_free(&p);

@@ -138,6 +138,11 @@ TEST(free_memory_that_is_most_of_what_is_resident_is_told_with_what_helps)
         has_text(text, "TCMALLOC_AGGRESSIVE_DECOMMIT=1 at once\n");
         fits_a_screen(text);
         free(text);
+        p.totals.mappings_ms = 100; /* the other numbers are of a later moment */
+        p.meta.duration_ms = 5000;
+        text = summary_of(&p, "prog.1.seep");
+        has_text(text, "  last RSS        64.0 MiB  at 100 ms, 64.0 MiB of it free in tcmalloc:\n");
+        free(text);
         for (uint32_t keeper = 1; keeper < PROFILE_KEEPER_COUNT; keeper++) { /* none is cut */
                 p.mappings[0].flags = PROFILE_MAPPING_READ | PROFILE_MAPPING_WRITE | PROFILE_MAPPING_KEPT(keeper);
                 text = summary_of(&p, "prog.1.seep");
