@@ -102,8 +102,7 @@ void sample_alloc(struct thread *t, void *address, size_t size, uint32_t kind, s
         b = shadow_new(t, at);
         if (!c || !b)
                 return;
-        if (stage.number)
-                thin_touch(b);
+        thin_touch(b);
         if (stage.number && LEDGER_BLOCK_LIVE(*b))
                 record_missed(t, b, at);
         if (stage.number)

@@ -33,8 +33,16 @@ static uint32_t thin_lock;
 #define INFO_SWAP_ALL 8
 #define INFO_SWAP_FREE 9
 
-/* A bit for each page of the shadow that was written.  It is kept from the first step on, and asked when it is whole; until then the kernel is. */
+/* A bit for each page of the shadow that was written.  It is kept from the first step on, or with sampling from the start, and asked when it is
+ * whole; until then the kernel is. */
 static uint8_t *noted, *touched;
+static struct arena_table memory;
+
+/* Whether there is room for the bits of COUNT pages. */
+static bool has_room(uint64_t count)
+{
+        return arena_table_open(&memory, (count + 7) / 8);
+}
 
 /* What is swapped out looks like what was never there. */
 static bool is_swapping(void)
@@ -59,6 +67,8 @@ static void note_pages(void)
 {
         uint32_t chunks = LOAD(&agent.head->shadow_chunk_count);
 
+        if (!has_room(chunks * CHUNK_PAGES))
+                STORE(&noted, NULL);
         for (uint32_t i = 0; noted && i < chunks; i++)
                 note_chunk(noted, i);
         __atomic_store_n(&touched, noted, __ATOMIC_RELEASE);
@@ -84,6 +94,8 @@ bool thin_is_empty(struct thread *t, uint64_t address)
 
         if (b && !map)
                 return is_hole(b);
+        if (b && page_of(b) / 8 >= LOAD(&memory.open))
+                return true;
         return b && !(__atomic_load_n(&map[page_of(b) / 8], __ATOMIC_RELAXED) >> page_of(b) % 8 & 1);
 }
 
@@ -91,7 +103,9 @@ void thin_touch(const struct ledger_block *b)
 {
         uint8_t *map = __atomic_load_n(&noted, __ATOMIC_ACQUIRE);
 
-        if (map)
+        if (map && !has_room(page_of(b) + 1))
+                STORE(&noted, NULL); /* nothing is known to be empty any more */
+        else if (map)
                 __atomic_or_fetch(&map[page_of(b) / 8], (uint8_t)(1u << page_of(b) % 8), __ATOMIC_RELAXED);
 }
 
@@ -181,10 +195,13 @@ void thin_start(void)
 {
         agent.head->ledger_limit = agent.ledger_limit;
         agent.head->thin_at = agent.ledger_limit - agent.ledger_limit / 4;
-        if (!agent.ledger_limit || agent.sample)
+        if (!agent.ledger_limit && !agent.sample)
                 return;
-        memset(sample_filter, SAMPLE_FILTER_FULL, sizeof sample_filter); /* all that is recorded may be released */
-        noted = arena_private(agent.head->part[LEDGER_SHADOW].size / SYS_PAGE / 8);
+        noted = arena_table(&memory, agent.head->part[LEDGER_SHADOW].size / SYS_PAGE / 8);
+        if (agent.sample)
+                touched = noted;
+        else
+                memset(sample_filter, SAMPLE_FILTER_FULL, sizeof sample_filter); /* all that is recorded may be released */
 }
 
 void thin_check(void)

@@ -49,3 +49,17 @@ def test_the_ledger_shrinks_with_the_heap(compiler, tmp_path):
     assert totals["allocations"] >= 2 * 800000 + 100
     assert not profile.json.get("errors")
     assert totals["live_blocks"] < 5  # what stdio keeps
+
+
+def test_releases_of_blocks_that_were_not_taken_cost_no_memory(compiler, tmp_path):
+    """record --sample: to look for a block where none was ever written would make the kernel put a page there."""
+    tool = subprocess.Popen([SEEP, "record", "-q", "--sample=64K", "-o", "out.seep", compiler.build("shrinking.c")], cwd=tmp_path,
+                            env=clean_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        assert tool.stdout.readline() == b"small\n"
+        taken = ledger_bytes(tool)
+        _, said = tool.communicate(b"\n", timeout=DEADLINE)
+    finally:
+        end_process(tool)
+    assert tool.returncode == 0, said
+    assert taken < 10 * MIB  # 1,300 blocks, each in a page of its own
