@@ -6,7 +6,8 @@
  * Keeps:  a step is made by one thread: whoever comes meanwhile goes on, and the next look will do.
  *
  * How much memory is behind the ledger is known to the kernel, and the observer asks it now and then (head->look).  What came since is at
- * most what was opened for writing since, and at most a page for each event since (new stacks are few).
+ * most what was opened for writing since, and at most a page for each event since (new stacks are few).  When a step would be due by that, the kernel
+ * is asked by ourselves: threads open much and use little of it, and the observer may not have had the time for its first look.
  */
 #include "agent/thin.h"
 
@@ -139,13 +140,48 @@ static uint64_t growth(uint64_t now, uint64_t then)
         return now > then ? now - then : 0;
 }
 
-static uint64_t size_now(void)
+/* How large the ledger can be at most, by what was seen in LOOK. */
+static uint64_t size_since(const struct ledger_look *look)
 {
-        const struct ledger_look *look = &agent.head->look;
         uint64_t opened = growth(opened_bytes(), LOAD(&look->opened));
         uint64_t events = growth(event_count(), LOAD(&agent.head->thin_count) == LOAD(&look->thin_count) ? LOAD(&look->events) : 0);
 
         return LOAD(&look->present) + (opened / EVENT_BYTES < events ? opened : events * EVENT_BYTES);
+}
+
+#define LOOK_PAGES 1024u
+#define LOOK_NEAR 32u /* parts of the limit: so near to a step it is made */
+
+/* What we saw last ourselves.  All 0: nothing was opened yet, and there was nothing. */
+static struct ledger_look own;
+
+/* Pages of the BYTES at AT that have memory. */
+static uint64_t count_present(const uint8_t *at, uint64_t bytes, bool *good)
+{
+        uint8_t resident[LOOK_PAGES];
+        uint64_t sum = 0;
+
+        for (uint64_t done = 0; done < bytes && *good; done += sizeof resident * SYS_PAGE) {
+                uint64_t pages = growth(bytes, done) / SYS_PAGE < LOOK_PAGES ? growth(bytes, done) / SYS_PAGE : LOOK_PAGES;
+
+                *good = !sys_failed(sys_call3(SYS_mincore, (long)(at + done), (long)(pages * SYS_PAGE), (long)resident));
+                for (uint64_t i = 0; *good && i < pages; i++)
+                        sum += resident[i] & 1;
+        }
+        return sum;
+}
+
+/* False: the kernel cannot be asked. */
+static bool look(void)
+{
+        struct ledger_look now = { .thin_count = LOAD(&agent.head->thin_count), .events = event_count(), .opened = opened_bytes() };
+        bool good = !agent.sandboxed && !is_swapping();
+
+        for (int part = 0; part < LEDGER_PARTS && good; part++)
+                now.present += SYS_PAGE * count_present(arena_at(part), LOAD(&agent.head->part[part].committed), &good);
+        if (good)
+                own = now;
+        return good;
 }
 
 /* ---- steps ---- */
@@ -172,19 +208,36 @@ static void begin_step(uint32_t number)
                 note_pages(); /* which takes a while, and others go on */
 }
 
+/* Whether the next step is due, by a look of our own; *PRESENT is what is known to be there.  Where we cannot look, *SIZE is a bound from above:
+ * then one step for each look that the observer takes. */
+static bool is_due(uint64_t *size, uint64_t *present)
+{
+        static uint64_t seen_opened, seen_events;
+        const struct ledger_look *theirs = &agent.head->look;
+        uint64_t at = LOAD(&agent.head->thin_at);
+
+        *present = LOAD(&theirs->present);
+        if (size_since(&own) < at)
+                return false;
+        if (look()) {
+                *size = *present = own.present;
+                return own.present + agent.ledger_limit / LOOK_NEAR >= at;
+        }
+        if (LOAD(&agent.head->thin_count) && LOAD(&theirs->opened) == seen_opened && LOAD(&theirs->events) == seen_events)
+                return false;
+        seen_opened = LOAD(&theirs->opened);
+        seen_events = LOAD(&theirs->events);
+        return true;
+}
+
 static void step(uint64_t size)
 {
-        static uint64_t stepped_opened, stepped_events;
-        const struct ledger_look *look = &agent.head->look;
         uint32_t count = LOAD(&agent.head->thin_count);
+        uint64_t present;
 
-        if (!agent.head->thin_at || size < LOAD(&agent.head->thin_at) || LOAD(&agent.head->thin_full))
+        if (!agent.head->thin_at || size < LOAD(&agent.head->thin_at) || LOAD(&agent.head->thin_full) || !is_due(&size, &present))
                 return;
-        if (count && LOAD(&look->opened) == stepped_opened && LOAD(&look->events) == stepped_events)
-                return; /* SIZE is a bound from above: one step for each look that the observer takes */
-        stepped_opened = LOAD(&look->opened);
-        stepped_events = LOAD(&look->events);
-        if (count && (LOAD(&look->present) >= agent.ledger_limit || count == LEDGER_THINS))
+        if (count && (present >= agent.ledger_limit || count == LEDGER_THINS))
                 STORE(&agent.head->thin_full, 1);
         else
                 begin_step(count);
@@ -206,7 +259,7 @@ void thin_start(void)
 
 void thin_check(void)
 {
-        uint64_t size = agent.ledger_limit ? size_now() : 0;
+        uint64_t size = agent.ledger_limit ? size_since(&agent.head->look) : 0;
 
         if (size < LOAD(&agent.head->thin_at) || !size)
                 return;
@@ -240,6 +293,7 @@ void thin_end(enum ledger_stop reason)
 void thin_forked(void)
 {
         thin_lock = 0;
+        own = (struct ledger_look){ 0 };
         if (agent.head->thin_count && !touched)
                 noted = NULL; /* who made it is not here */
 }

@@ -81,6 +81,14 @@ def test_below_the_limit_nothing_is_different(thinned, recorder):
     assert 8 * MIB < seen.profile.json["totals"]["ledger_bytes"] < 256 * MIB
 
 
+def test_what_is_opened_and_not_used_is_no_reason_to_thin(thinned, recorder):
+    """Each thread has places of its own in the ledger, of which it uses little; and the observer may not have looked yet."""
+    seen = recorder.record(thinned, "crowd", options=["--limit-ledger=16M"])
+    assert seen.profile.by_function()["later"] == seen.profile.by_function()["later"] | truth_of(seen)["later"]
+    assert not seen.profile.json["unseen"]
+    assert seen.profile.json["totals"]["ledger_bytes"] < 8 * MIB
+
+
 def test_at_the_limit_recording_ends_and_the_program_goes_on(thinned, recorder):
     seen = recorder.record(thinned, "large", options=["--limit-ledger=8M"])
     totals = seen.profile.json["totals"]

@@ -5,6 +5,7 @@
  *     thinned small [THREADS]   first blocks that stay, then blocks of three sizes, of which every other one is freed or grown; then half of
  *                               the first ones is freed
  *     thinned large             large blocks that are never touched, more and more of them
+ *     thinned crowd             64 threads at once, in the first moment, with a few small blocks each
  *
  * Tells on standard output, for each function that allocates: allocations, bytes allocated, live blocks, live bytes.
  */
@@ -16,6 +17,8 @@
 #define ROUNDS 200000
 #define LARGE 20000
 #define THREADS_MAX 8
+#define CROWD 64
+#define CROWD_BLOCKS 1000
 
 struct sums {
         unsigned long allocations, bytes, live_blocks, live_bytes;
@@ -123,12 +126,45 @@ static void large(void)
                         exit(9);
 }
 
+static pthread_barrier_t all_there;
+
+static void *one_of_many(void *argument)
+{
+        static void *kept[CROWD][CROWD_BLOCKS];
+        struct sums own = { 0, 0, 0, 0 };
+
+        pthread_barrier_wait(&all_there);
+        for (int i = 0; i < CROWD_BLOCKS; i++)
+                kept[(long)argument][i] = later(10, &own);
+        pthread_mutex_lock(&lock);
+        later_sums.allocations += own.allocations;
+        later_sums.bytes += own.bytes;
+        later_sums.live_blocks += own.live_blocks;
+        later_sums.live_bytes += own.live_bytes;
+        pthread_mutex_unlock(&lock);
+        pthread_barrier_wait(&all_there);
+        return NULL;
+}
+
+static void crowd(void)
+{
+        pthread_t ids[CROWD];
+
+        pthread_barrier_init(&all_there, NULL, CROWD);
+        for (long i = 0; i < CROWD; i++)
+                pthread_create(&ids[i], NULL, one_of_many, (void *)i);
+        for (int i = 0; i < CROWD; i++)
+                pthread_join(ids[i], NULL);
+}
+
 int main(int argc, char **argv)
 {
         if (argc > 2)
                 threads = (int)strtol(argv[2], NULL, 10);
         if (argc > 1 && argv[1][0] == 'l')
                 large();
+        else if (argc > 1 && argv[1][0] == 'c')
+                crowd();
         else
                 small();
         tell("first", &first_sums);
