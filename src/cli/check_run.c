@@ -8,7 +8,6 @@
  */
 #include "cli/check.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,6 +15,7 @@
 
 #include "base/heap.h"
 #include "base/io.h"
+#include "cli/check_place.h"
 #include "cli/message.h"
 #include "cli/newest.h"
 #include "cli/run.h"
@@ -170,29 +170,6 @@ static bool judge_files(struct check *c, int *status)
 
 /* ---- recordings that are made ---- */
 
-struct scratch {
-        char *directory; /* ours; NULL: -o says where */
-        struct str pattern;
-};
-
-static bool make_place(struct scratch *place, struct err *e)
-{
-        const char *tmp = getenv("TMPDIR");
-        struct str path = { 0 };
-
-        str_format(&path, "%s/seep-check-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-        if (!mkdtemp(path.data)) {
-                err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot make a folder for the recordings (-o FILE chooses another place): %s", path.data);
-                str_free(&path);
-                return false;
-        }
-        for (const char *c = path.data; *c; c++)
-                str_text(&place->pattern, *c == '%' ? "%%" : (char[]){ *c, 0 });
-        str_text(&place->pattern, "/%e.%p.seep");
-        place->directory = path.data;
-        return true;
-}
-
 /* Whether the process with this recording broke a budget, or was not seen as a whole. */
 static bool is_broken(const struct findings *f, const char *path)
 {
@@ -206,26 +183,18 @@ static bool is_broken(const struct findings *f, const char *path)
         return false;
 }
 
-/* Recordings are elsewhere when there was no room. */
-static void clear_place(const struct scratch *place, const struct roster *roster, const struct findings *f)
+static bool is_kept(const void *context, const char *path)
 {
-        DIR *directory = opendir(place->directory);
-        struct dirent *entry;
+        return is_broken(context, path);
+}
 
+/* Recordings are elsewhere when there was no room. */
+static void clear_place(const struct check_place *place, const struct roster *roster, const struct findings *f)
+{
         for (uint32_t i = 0; i < roster->count; i++)
                 if (!is_broken(f, roster->rows[i].path))
                         unlink(roster->rows[i].path);
-        while (directory && (entry = readdir(directory))) {
-                struct str path = { 0 };
-
-                str_format(&path, "%s/%s", place->directory, entry->d_name);
-                if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 && !is_broken(f, str_get(&path)))
-                        unlink(str_get(&path));
-                str_free(&path);
-        }
-        if (directory)
-                closedir(directory);
-        rmdir(place->directory); /* unless something is kept */
+        check_place_clear(place, is_kept, f);
 }
 
 static void tell_kept(const struct check *c)
@@ -311,10 +280,10 @@ static bool judge_program(struct check *c, int *status)
 {
         struct run r = { .wishes = &c->record, .program_argv = c->program_argv, .recorded = on_recorded };
         bool own_place = !c->record.pattern, good;
-        struct scratch place = { 0 };
+        struct check_place place = { .mark = -1 };
         struct err e = { 0 };
 
-        if (own_place && !make_place(&place, &e)) {
+        if (own_place && !check_place_make(&place, &e)) {
                 *status = message_error(&e);
                 return false;
         }
@@ -330,8 +299,7 @@ static bool judge_program(struct check *c, int *status)
         if (own_place && good)
                 tell_kept(c);
         roster_free(&r.roster);
-        str_free(&place.pattern);
-        free(place.directory);
+        check_place_free(&place);
         return good;
 }
 

@@ -238,8 +238,7 @@ static void set_ticking(struct session *s)
 static void tell_writing(struct session *s, const char *wanted, const struct recording *r, bool written, const struct err *why)
 {
         if (!written)
-                say(s, SESSION_TROUBLE, "the recording of %s (pid %u) could not be written anywhere: %s", r->program, r->pid,
-                    why->text);
+                say(s, SESSION_TROUBLE, "the recording of %s (pid %u) could not be written anywhere: %s", r->program, r->pid, why->text);
         else if (strcmp(wanted, r->path) != 0)
                 say(s, SESSION_TROUBLE, "%s; this recording is in %s", why->text, r->path);
 }
@@ -304,7 +303,7 @@ static void finish_main(struct session *s)
 static void tell_left(struct session *s)
 {
         if (s->silence.left && !s->told_left)
-                say(s, SESSION_TROUBLE, "%s", SILENCE_LEFT);
+                say(s, SESSION_TROUBLE, "the program became another one, of which nothing is recorded: %s", silence_left(&s->silence));
         s->told_left = s->told_left || s->silence.left;
 }
 
@@ -556,6 +555,8 @@ static void reap(struct session *s)
         while ((pid = relay_child()) > 0) {
                 bool alone = pid == s->main_pid && process_is_childless((uint32_t)pid);
 
+                if (pid == s->main_pid)
+                        silence_limits(&s->silence, pid);
                 if (wait4(pid, &status, WNOHANG | WUNTRACED, &use) != pid)
                         continue; /* goes on meanwhile */
                 s->main_rss_bytes = alone ? (uint64_t)use.ru_maxrss * 1024 : 0;

@@ -17,12 +17,21 @@
 #include "attach/sandbox.h"
 #include "observe/family.h"
 
+#define SILENCE_LEDGER_BYTES (160u << 20)                /* a ledger is reserved with so much at least ... */
+#define SILENCE_SPACE_BYTES (2 * SILENCE_LEDGER_BYTES) /* ... which may be half of the address space */
+
 /* The soft limit can be raised. */
-static bool is_limited(pid_t pid, int resource)
+static bool is_limited(pid_t pid, int resource, rlim_t least)
 {
         struct rlimit limit;
 
-        return prlimit(pid, resource, NULL, &limit) == 0 && limit.rlim_max != RLIM_INFINITY;
+        return prlimit(pid, resource, NULL, &limit) == 0 && limit.rlim_max < least;
+}
+
+void silence_limits(struct silence *s, pid_t pid)
+{
+        s->files_limited = is_limited(pid, RLIMIT_FSIZE, SILENCE_LEDGER_BYTES);
+        s->space_limited = is_limited(pid, RLIMIT_AS, SILENCE_SPACE_BYTES);
 }
 
 /* Why the library may have no ledger. */
@@ -56,8 +65,15 @@ void silence_look(struct silence *s, pid_t pid, uid_t uid)
         s->is_filtered = !sandbox_is_ours(pid);
         s->has_preload = family_has_preload(pid);
         s->has_agent = family_has_agent(pid);
-        s->files_limited = is_limited(pid, RLIMIT_FSIZE);
-        s->space_limited = is_limited(pid, RLIMIT_AS);
+        silence_limits(s, pid);
+}
+
+const char *silence_left(const struct silence *s)
+{
+        if (s->files_limited || s->space_limited)
+                return obstacle_to_ledger(s);
+        return "it cannot have our library (statically linked?), or it runs under a filter of system calls (seccomp) that forbids what "
+               "recording needs";
 }
 
 void silence_explain(const struct silence *s, const char *program, int status, char *out, size_t room)
@@ -81,10 +97,8 @@ void silence_explain(const struct silence *s, const char *program, int status, c
         else if (WIFSIGNALED(status))
                 snprintf(out, room, "%s was killed by signal %d (%s) before our library started", program,
                          WTERMSIG(status), strsignal(WTERMSIG(status)));
-        else if (is_limited(0, RLIMIT_FSIZE) || is_limited(0, RLIMIT_AS)) /* too quick to be looked at; ours are its limits, too */
-                snprintf(out, room, "%s ended without our library reaching us; %s", program,
-                         obstacle_to_ledger(&(struct silence){ .files_limited = is_limited(0, RLIMIT_FSIZE),
-                                                               .space_limited = is_limited(0, RLIMIT_AS) }));
+        else if (s->files_limited || s->space_limited)
+                snprintf(out, room, "%s ended without our library reaching us; %s", program, obstacle_to_ledger(s));
         else
                 snprintf(out, room, "%s ended before it allocated anything, or its loader ignores LD_PRELOAD", program);
 }

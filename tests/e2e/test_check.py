@@ -4,12 +4,13 @@ import json
 import os
 import re
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from checker import Checker, broken
-from harness import SEEP, run
+from harness import DEADLINE, SEEP, clean_environment, end_process, run
 
 
 @pytest.fixture
@@ -22,6 +23,37 @@ def test_a_clean_program_passes_and_leaves_nothing(check):
     assert (done.status, done.stdout) == (0, b"hello\nall 2 budgets kept\n"), done.stderr
     assert done.stderr == b""
     assert list(check.temporary.iterdir()) == [] and list(check.folder.glob("*.seep")) == []
+
+
+def test_what_a_check_that_was_killed_leaves_is_gone_when_the_next_one_begins(compiler, check):
+    """Of one that runs, or that has kept a recording because it broke a budget, nothing is taken; nor is a link followed."""
+    steps = compiler.build("steps.c")
+    check.of([], "lose:3:10")
+    kept = {path: path.read_bytes() for path in check.left()}
+    assert len(kept) == 1
+    elsewhere = check.folder / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / ".running").touch()
+    (check.temporary / "seep-check-linked").symlink_to(elsewhere)
+
+    def begin():
+        tool = subprocess.Popen([SEEP, "check", "-q", "--", steps, "+red:1:10", "ready", "wait"], cwd=check.folder, stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, env=clean_environment({"TMPDIR": str(check.temporary)}), text=True)
+        assert tool.stdout.readline() == "ready\n"
+        return tool
+
+    killed = begin()
+    folder = next(path.parent for path in check.temporary.rglob(".running") if not path.parent.is_symlink())
+    (folder / ".some.seep.events").touch()
+    end_process(killed, signal.SIGKILL)
+    killed.stdin.close()
+    assert killed.stdout.read() == "" and folder.exists()
+    running = begin()
+    assert not folder.exists()
+    assert check.of([], "keep:100").status == 0
+    assert running.communicate("go\n", timeout=DEADLINE)[0] == "" and running.returncode == 0
+    assert {path: path.read_bytes() for path in check.left() if path.parent.name != "seep-check-linked"} == kept
+    assert (elsewhere / ".running").exists()
 
 
 def test_leaks_break_the_default_budget(check):

@@ -221,6 +221,21 @@ def test_a_hard_limit_on_file_sizes_is_named(tmp_path):
     assert "ulimit -f" in seen.stderr and "ulimit -v" not in seen.stderr
 
 
+@pytest.mark.parametrize("limit,told", [
+    ("ulimit -f 64", "the size of files is limited (ulimit -f), and its ledger counts as one"),
+    ("ulimit -f 4194304", None), ("ulimit -v 1000000", None)])
+def test_limits_that_a_shell_sets_before_it_becomes_the_program_are_those_that_count(tmp_path, limit, told):
+    """Those of seep are others.  Where the ledger fits into them, the program is recorded and nothing is said."""
+    seen = subprocess.run([SEEP, "record", "-o", "out.seep", "sh", "-c", f"{limit}; exec sleep 0"], cwd=tmp_path, capture_output=True,
+                          text=True, env=clean_environment(), timeout=DEADLINE, check=False)
+    assert seen.returncode == 0
+    if told:
+        assert "the program became another one, of which nothing is recorded: " in seen.stderr and told in seen.stderr
+        assert "statically" not in seen.stderr
+    else:
+        assert "ulimit" not in seen.stderr and "nothing is recorded" not in seen.stderr
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
 def test_without_proc_it_is_said(tmp_path):
     def inside(*words):

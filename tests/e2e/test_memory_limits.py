@@ -2,7 +2,9 @@
 """Where memory is limited, seep does not take what the program needs: it says what it did without."""
 import json
 import os
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -113,16 +115,35 @@ def searcher_of(seep):
     return 0
 
 
-def test_a_search_that_is_killed_leaves_program_and_recording_whole(crammed, tmp_path):
-    seep = subprocess.Popen([SEEP, "record", "-f", "-o", "out.seep", "--", crammed, str(BLOCKS), "24"], cwd=tmp_path,
-                            env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+def killed_search(command, folder, kill):
+    """A recorded run whose search for leaks is found while it works, and then ended by KILL."""
+    seep = subprocess.Popen(command, cwd=folder, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     with seep:
         while not (found := searcher_of(seep.pid)) and seep.poll() is None:
             pass
         assert found, "nothing was searched"
-        os.kill(found, 9)
+        kill(found)
         out, err = seep.communicate(timeout=DEADLINE)
-    done = type("Done", (), {"status": seep.returncode, "stdout": out, "stderr": err})
+    return type("Done", (), {"status": seep.returncode, "stdout": out, "stderr": err})
+
+
+def test_a_search_that_the_kernel_ends_for_lack_of_memory_is_told_as_such(crammed, limits, tmp_path):
+    """There was room when it began, and then others took it."""
+    if not limits.group:
+        pytest.skip("no cgroups here")
+
+    def starve(searcher):
+        os.kill(searcher, signal.SIGSTOP)  # it is not ready before it is killed
+        used = int(next(f for f in (limits.group / "memory.current", limits.group / "memory.usage_in_bytes") if f.exists()).read_text())
+        others = limits.cgroup((used >> 20) + 32)
+        subprocess.run([*others, sys.executable, "-c", "taken = b'x' * (64 << 20)"], check=False, timeout=DEADLINE)
+
+    done = killed_search([*limits.cgroup(2000), SEEP, "record", "-f", "-o", "out.seep", "--", crammed, str(BLOCKS), "24"], tmp_path, starve)
+    check_recorded(done, tmp_path, "the kernel ended the search for lack of memory")
+
+
+def test_a_search_that_is_killed_leaves_program_and_recording_whole(crammed, tmp_path):
+    done = killed_search([SEEP, "record", "-f", "-o", "out.seep", "--", crammed, str(BLOCKS), "24"], tmp_path, lambda searcher: os.kill(searcher, signal.SIGKILL))
     check_recorded(done, tmp_path, "was ended by SIGKILL")
 
 
