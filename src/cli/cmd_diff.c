@@ -40,7 +40,7 @@
           "live-bytes|live-blocks|peak-bytes|alloc-bytes|allocs")                                                      \
         X(DIFF_LONG, "long", 'L', NULL, "the program or library of every frame, and whole names")                      \
         X(DIFF_ABS, "abs", 0, NULL, "--memlog by size, whether it grew or shrank, not by growth")                      \
-        X(DIFF_ALL_FRAMES, "all-frames", 0, NULL, "also xmalloc, operator new, std::allocator and other wrappers")     \
+        X(DIFF_ALL_FRAMES, "all-frames", 0, NULL, "also start code, xmalloc, operator new, other wrappers")     \
         X(DIFF_HIDE, "hide", 0, "RE", "such functions at the inner end of stacks are wrappers too (may be repeated)") \
         X(DIFF_DEPTH_MERGE, "depth-merge", 0, "N", "stacks equal in their N innermost frames are one")                 \
         X(DIFF_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                    \

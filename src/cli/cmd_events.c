@@ -36,7 +36,7 @@
           "what the events add up to, beside what was counted while recording; exit status 1 when they differ")       \
         X(EVENTS_STACKS, "stacks", 0, NULL, "whole stacks instead of the innermost functions")                        \
         X(EVENTS_LONG, "long", 'L', NULL, "the program or library of every frame, and whole names")                    \
-        X(EVENTS_ALL_FRAMES, "all-frames", 0, NULL, "also xmalloc, operator new and other wrappers")                  \
+        X(EVENTS_ALL_FRAMES, "all-frames", 0, NULL, "also start code, xmalloc, operator new, other wrappers")                  \
         X(EVENTS_HEAD_WHICH, NULL, 0, NULL, "which events:")                                                          \
         X(EVENTS_OPEN, "open", 0, NULL, "only allocations that were never freed (with --to: not before)")             \
         X(EVENTS_FROM, "from", 0, "WHEN", "begin at a tag, a snapshot's number or a time like 1.5s")                  \
@@ -234,6 +234,7 @@ static void prepare(struct events *v)
         };
         bool hide = !v->all_frames && v->form != EVENTS_MEMTRAQ;
 
+        v->names.options.all_frames = v->all_frames;
         v->replay = replay_new();
         v->out = (struct transactions){ .profile = &v->profile, .symbols = symbols_new(&v->profile, &v->names.options),
                                         .wrappers = hide ? &v->wrappers : NULL, .form = forms[v->form],

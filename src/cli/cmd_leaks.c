@@ -57,7 +57,7 @@
           "leaked-bytes (default) leaked-blocks average age live-bytes live-blocks alloc-bytes allocs",                \
           "leaked-bytes|leaked-blocks|average|age|live-bytes|live-blocks|alloc-bytes|allocs")                          \
         X(LEAKS_LONG, "long", 'L', NULL, "the program or library of every frame, and whole names")                     \
-        X(LEAKS_ALL_FRAMES, "all-frames", 0, NULL, "also xmalloc, operator new, std::allocator and other wrappers")    \
+        X(LEAKS_ALL_FRAMES, "all-frames", 0, NULL, "also start code, xmalloc, operator new, other wrappers")    \
         X(LEAKS_HIDE, "hide", 0, "RE", "such functions at the inner end of stacks are wrappers too (may be repeated)") \
         X(LEAKS_DEPTH_MERGE, "depth-merge", 0, "N", "stacks equal in their N innermost frames are one")                \
         X(LEAKS_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                   \

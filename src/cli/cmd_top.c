@@ -46,7 +46,7 @@
         X(TOP_GROUP_BY, "group-by", 0, "KIND", "stack (default), function, file, module, thread or size",              \
           "stack|function|file|module|thread|size")                                                                    \
         X(TOP_LIMIT, "limit", 'n', "N", "at most N lines")                                                             \
-        X(TOP_ALL_FRAMES, "all-frames", 0, NULL, "also xmalloc, operator new, std::allocator and other wrappers")      \
+        X(TOP_ALL_FRAMES, "all-frames", 0, NULL, "also start code, xmalloc, operator new, other wrappers")      \
         X(TOP_HIDE, "hide", 0, "RE", "such functions at the inner end of stacks are wrappers too (may be repeated)")   \
         X(TOP_COLOR, "color", 0, "WHEN", "auto (default), always, never", "auto|always|never")                         \
         X(TOP_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                     \

@@ -71,7 +71,7 @@
           "last|largest|bad-frees|mismatched")                                                                                      \
         X(REPORT_LONG, "long", 'L', NULL, "the program or library of every frame, and whole names")                    \
         X(REPORT_ABS, "abs", 0, NULL, "--memlog by size, whether it grew or shrank, not by growth")                     \
-        X(REPORT_ALL_FRAMES, "all-frames", 0, NULL, "also xmalloc, std::allocator and other wrappers")                 \
+        X(REPORT_ALL_FRAMES, "all-frames", 0, NULL, "also start code, xmalloc, std::allocator, other wrappers")                 \
         X(REPORT_HIDE, "hide", 0, "RE",                                                                                \
           "such functions at the inner end of stacks are wrappers too (may be repeated)")                              \
         X(REPORT_DEPTH_MERGE, "depth-merge", 0, "N", "stacks equal in their N innermost frames are one")               \

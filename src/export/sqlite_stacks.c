@@ -67,15 +67,6 @@ static void put_frames(struct sqlite_parts *m)
         rows_end(&m->rows);
 }
 
-/* Whether AT is the start code outside of main or of a thread's function, which is CALLEE: no report shows it. */
-static bool is_outside(const struct sqlite_parts *m, uint32_t at, uint32_t callee)
-{
-        const struct symbol_frame *frames;
-        uint32_t count = symbols_node(m->symbols, at, &frames);
-
-        return label_is_start(&frames[count - 1]) || label_is_thread_start(m->p, m->symbols, at, callee);
-}
-
 /* The frames of NODE's stack in SEL's tree, innermost first, as far as no other stack has had them; they go to m->path.  How many.  *OUTER is
  * the id of the stack around them; 0 none. */
 static uint32_t new_part(struct sqlite_parts *m, const struct selection *sel, const uint32_t *ends, uint32_t node, uint32_t *outer)
@@ -83,8 +74,8 @@ static uint32_t new_part(struct sqlite_parts *m, const struct selection *sel, co
         uint32_t length = 0;
 
         *outer = 0;
-        for (uint32_t callee = 0; node > LEDGER_NODE_CUT; callee = select_origin(sel, node), node = select_parent(sel, node)) {
-                if (callee && is_outside(m, select_origin(sel, node), callee))
+        for (bool inner = true; node > LEDGER_NODE_CUT; node = select_parent(sel, node), inner = false) {
+                if (!inner && symbols_hides(m->symbols, select_origin(sel, node)))
                         break;
                 if (ends[node]) {
                         *outer = ends[node];

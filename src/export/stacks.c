@@ -111,13 +111,9 @@ struct passage {
 /* Whether NODE is the last frame outwards that is shown. */
 static bool is_outermost(const struct stacks *s, uint32_t node)
 {
-        uint32_t caller = select_parent(s->sel, node), origin = select_origin(s->sel, caller), count;
-        const struct symbol_frame *names;
+        uint32_t caller = select_parent(s->sel, node);
 
-        if (caller <= 1 || label_is_thread_start(s->profile, s->symbols, origin, select_origin(s->sel, node)))
-                return true;
-        count = symbols_node(s->symbols, origin, &names);
-        return label_is_start(&names[count - 1]);
+        return caller <= 1 || symbols_hides(s->symbols, select_origin(s->sel, caller));
 }
 
 static void mark_used(const struct stacks *s, struct passage *passages, uint32_t node)

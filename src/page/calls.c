@@ -65,41 +65,6 @@ static uint32_t add_frame(struct calls *k, uint32_t parent, uint32_t node, const
         return *number - 1;
 }
 
-/* ---- start code ---- */
-
-static const struct symbol_frame *outermost(struct calls *k, uint32_t node)
-{
-        const struct symbol_frame *frames;
-        uint32_t count = symbols_node(k->s, node, &frames);
-
-        return &frames[count - 1];
-}
-
-/* A parent comes before its children: asked from the outside inwards, names are needed at the outer ends only. */
-static void find_start(struct calls *k)
-{
-        const struct profile *p = k->p;
-        uint8_t *calls_start = heap_zero(p->node_count, 1); /* a stripped program's _start has no name, but it calls the C library's start code */
-
-        k->start = heap_zero(p->node_count, 1);
-        for (uint32_t i = 2; i < p->node_count; i++) {
-                uint32_t caller = p->nodes[i].parent;
-
-                if (caller > 1 && p->nodes[caller].parent <= 1 && !calls_start[caller] && label_in_libc(p, i))
-                        calls_start[caller] = label_is_start(outermost(k, i));
-        }
-        for (uint32_t i = 2; i < p->node_count; i++) {
-                uint32_t caller = p->nodes[i].parent;
-                const char *name;
-
-                if (caller > 1 && !k->start[caller])
-                        continue;
-                name = label_in_libc(p, i) || calls_start[i] ? "_start" : outermost(k, i)->function;
-                k->start[i] = name && strcmp(name, "_start") == 0;
-        }
-        free(calls_start);
-}
-
 /* ---- stacks ---- */
 
 void calls_start(struct calls *k, const struct profile *p, struct symbols *s, struct lexicon *lexicon, struct wrappers *w)
@@ -110,7 +75,6 @@ void calls_start(struct calls *k, const struct profile *p, struct symbols *s, st
         grid_start(&k->nodes, "parent frame");
         GRID_ROW(&k->nodes, 0, GRID_NONE);
         k->node_of = heap_zero(p->node_count, sizeof *k->node_of);
-        find_start(k);
 }
 
 void calls_free(struct calls *k)
@@ -122,17 +86,13 @@ void calls_free(struct calls *k)
         pairs_free(&k->frame_index);
         pairs_free(&k->node_index);
         free(k->node_of);
-        free(k->start);
         free(k->chain);
         *k = (struct calls){ 0 };
 }
 
-/* Of a stack that is all start code, what the C library did before main or after it is shown. */
 static bool is_outside(struct calls *k, uint32_t node, uint32_t innermost)
 {
-        if (!k->start[node] || node == innermost)
-                return false;
-        return !k->start[innermost] || label_is_start(outermost(k, node));
+        return node != innermost && symbols_hides(k->s, node);
 }
 
 uint32_t calls_node(struct calls *k, uint32_t node)

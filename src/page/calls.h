@@ -25,7 +25,6 @@ struct calls {
         struct grid functions, frames, nodes;
         struct pairs function_index, frame_index, node_index;
         uint32_t *node_of; /* by node of the profile: 1 + the node of its innermost frame */
-        uint8_t *start;    /* by node of the profile: 1 when nothing but start code is left from there outwards */
         uint32_t *chain;   /* the way outwards from the node that is being added */
         uint32_t chain_room;
 };

@@ -60,17 +60,11 @@ static void brief_frame(struct brief *b, uint32_t node, const struct symbol_fram
 /* Who called the C library's function at NODE; 0: it is none, or nobody but start code did. */
 static uint32_t brief_user(const struct brief *b, uint32_t node)
 {
-        const struct symbol_frame *frames;
-
         if (!label_in_libc(b->profile, node))
                 return 0;
-        for (; node > 1 && label_in_libc(b->profile, node); node = b->profile->nodes[node].parent) {
-                uint32_t count = symbols_node(b->symbols, node, &frames);
-
-                if (label_is_start(&frames[count - 1]))
-                        return 0;
-        }
-        return node > 1 ? node : 0;
+        while (node > 1 && label_in_libc(b->profile, node) && !symbols_is_start(b->symbols, node))
+                node = b->profile->nodes[node].parent;
+        return node > 1 && !symbols_is_start(b->symbols, node) ? node : 0;
 }
 
 static bool brief_passes(const struct brief *b, const struct symbol_frame *frame)
@@ -88,14 +82,14 @@ static bool brief_passes(const struct brief *b, const struct symbol_frame *frame
 uint32_t brief_places(const struct brief *b, uint32_t node, struct brief_place places[BRIEF_PLACES])
 {
         const struct symbol_frame *frames;
-        uint32_t shown = 0, callee = 0, next;
+        uint32_t shown = 0, next;
 
-        for (; node > 1 && shown < BRIEF_PLACES; callee = node, node = next) {
+        for (; node > 1 && shown < BRIEF_PLACES; node = next) {
                 uint32_t count = symbols_node(b->symbols, node, &frames), user = shown ? 0 : brief_user(b, node);
                 bool outermost = b->profile->nodes[node].parent <= 1;
 
                 next = b->profile->nodes[node].parent;
-                if (shown && (label_is_start(&frames[count - 1]) || label_is_thread_start(b->profile, b->symbols, node, callee)))
+                if (shown && symbols_is_start(b->symbols, node))
                         break;
                 for (uint32_t i = 0; i < count && shown < BRIEF_PLACES && !(shown && user); i++) {
                         if (brief_passes(b, &frames[i]) && !(outermost && !shown && i + 1 == count))

@@ -90,10 +90,9 @@ static uint8_t *filter_judge_modules(const struct filter *f, const struct profil
 }
 
 /* A parent's number is smaller than its child's, so one pass decides all stacks. */
-static void filter_judge_nodes(struct filter *f, const struct profile *p)
+static void filter_judge_nodes(struct filter *f, const struct profile *p, struct symbols *s)
 {
-        uint8_t *verdicts = filter_judge_modules(f, p), *start = heap_zero(p->node_count, 1);
-        uint8_t *of = f->memo->modules;
+        uint8_t *verdicts = filter_judge_modules(f, p), *of = f->memo->modules;
 
         for (uint32_t i = 0; i < p->node_count; i++) {
                 const struct profile_node *n = &p->nodes[i];
@@ -102,15 +101,13 @@ static void filter_judge_nodes(struct filter *f, const struct profile *p)
                 of[i] = i > 1 ? of[above] : FILTER_NOTHING;
                 if (i <= 1)
                         continue;
-                start[i] = label_in_libc(p, i) && (above <= 1 || start[above] || p->nodes[above].parent <= 1);
-                if (!start[i] && n->module < p->module_count && verdicts[n->module] != FILTER_NOTHING)
+                if (!symbols_is_start(s, i) && n->module < p->module_count && verdicts[n->module] != FILTER_NOTHING)
                         of[i] = verdicts[n->module];
         }
         free(verdicts);
-        free(start);
 }
 
-static struct filter_memo *filter_remember(struct filter *f, const struct profile *p)
+static struct filter_memo *filter_remember(struct filter *f, const struct profile *p, struct symbols *s)
 {
         struct filter_memo *m = f->memo;
 
@@ -121,7 +118,7 @@ static struct filter_memo *filter_remember(struct filter *f, const struct profil
         m->frames = heap_zero(p->node_count, 1);
         m->modules = heap_zero(p->node_count, 1);
         if (filter_has(f, FILTER_MODULE) || filter_has(f, FILTER_NOT_MODULE))
-                filter_judge_nodes(f, p);
+                filter_judge_nodes(f, p, s);
         return m;
 }
 
@@ -186,7 +183,7 @@ bool filter_stack(struct filter *f, const struct profile *p, struct symbols *s, 
 
         if (!by_module && !by_name)
                 return true;
-        filter_remember(f, p);
+        filter_remember(f, p, s);
         if (by_module && !filter_passes(f->memo->modules[node], filter_has(f, FILTER_MODULE)))
                 return false;
         return !by_name || filter_passes(filter_frames(f, p, s, node), filter_has(f, FILTER_INCLUDE));

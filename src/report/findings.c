@@ -18,6 +18,7 @@
 #include "report/label.h"
 #include "report/leaks.h"
 #include "report/text.h"
+#include "symbol/start.h"
 
 /* ---- words ---- */
 
@@ -135,7 +136,7 @@ static void add_frame(struct findings *f, const struct findings_request *r, cons
 
         label_short(p, node, frame, &name);
         made.function = findings_keep(f, &name);
-        made.signature = frame->function ? pool_text(&f->texts, label_plain(frame->function)) : NULL;
+        made.signature = frame->function ? pool_text(&f->texts, frame->function) : NULL;
         made.file = pool_text(&f->texts, frame->file);
         made.path = path_of(f, r, made.file);
         made.module = pool_text(&f->texts, module);
@@ -155,10 +156,11 @@ struct finding_stack findings_stack(struct findings *f, const struct findings_re
         const struct symbol_frame *frames;
 
         for (uint32_t at = from.node; at > 1; at = p->nodes[at].parent) {
-                uint32_t count = symbols_node(recording->symbols, at, &frames);
+                uint32_t count;
 
-                if (at != from.node && label_is_start(&frames[count - 1]))
+                if (at != from.node && symbols_is_start(recording->symbols, at))
                         break;
+                count = symbols_node(recording->symbols, at, &frames);
                 for (uint32_t i = at == from.node ? from.level : 0; i < count; i++)
                         add_frame(f, r, recording, at, &frames[i], &made);
         }
@@ -189,7 +191,7 @@ static uint32_t own_frames(const struct finding_stack *stack)
                 count++;
         if (count && count < stack->count && strncmp(frames[count - 1].function, "core::ops::function::FnOnce::call_once", 38) == 0)
                 count--;
-        while (count && frames[count - 1].module && label_is_libc(frames[count - 1].module))
+        while (count && frames[count - 1].module && start_is_libc(frames[count - 1].module))
                 count--;
         return count ? count : stack->count;
 }

@@ -13,15 +13,17 @@
 #include "base/heap.h"
 #include "base/json.h"
 
-static uint32_t *frames_slot(const struct frames *f, const struct profile_node *n)
+static uint32_t *frames_slot(const struct frames *f, uint32_t node)
 {
+        const struct profile_node *n = &f->profile->nodes[node];
         uint64_t hash = (n->pc + n->exact) * 0x9e3779b97f4a7c15ull ^ n->module * 0xc2b2ae3d27d4eb4full;
         size_t i = (hash ^ hash >> 32) & (f->room - 1);
 
         for (; f->table[i]; i = (i + 1) & (f->room - 1)) {
                 const struct profile_node *other = &f->profile->nodes[f->table[i]];
 
-                if (other->pc == n->pc && other->module == n->module && other->exact == n->exact)
+                if (other->pc == n->pc && other->module == n->module && other->exact == n->exact &&
+                    symbols_is_start(f->symbols, f->table[i]) == symbols_is_start(f->symbols, node))
                         break;
         }
         return &f->table[i];
@@ -34,7 +36,7 @@ static void frames_widen(struct frames *f)
         f->table = heap_zero(f->room, sizeof *f->table);
         f->nodes = heap_grow(f->nodes, f->room / 2, sizeof *f->nodes);
         for (uint32_t i = 0; i < f->node_count; i++)
-                *frames_slot(f, &f->profile->nodes[f->nodes[i]]) = f->nodes[i];
+                *frames_slot(f, f->nodes[i]) = f->nodes[i];
 }
 
 void frames_start(struct frames *f, const struct selection *sel, struct symbols *s)
@@ -62,7 +64,7 @@ static uint32_t frames_place(struct frames *f, uint32_t node)
                 return f->place[node] - 1;
         if (f->node_count == f->room / 2)
                 frames_widen(f);
-        slot = frames_slot(f, &f->profile->nodes[node]);
+        slot = frames_slot(f, node);
         if (!*slot) {
                 *slot = node;
                 f->nodes[f->node_count++] = node;
@@ -109,8 +111,8 @@ static void frame_write(const struct frames *f, uint32_t node, const struct symb
         json_place(out, frame->file, frame->line);
         str_text(out, ", \"module\": ");
         json_text(out, n->module < f->profile->module_count ? f->profile->modules[n->module].path : NULL);
-        str_format(out, ", \"address\": \"0x%" PRIx64 "\", \"inlined\": %s}", n->pc,
-                   frame->inlined ? "true" : "false");
+        str_format(out, ", \"address\": \"0x%" PRIx64 "\", \"inlined\": %s, \"start\": %s}", n->pc,
+                   frame->inlined ? "true" : "false", symbols_is_start(f->symbols, node) ? "true" : "false");
 }
 
 void frames_list(const struct frames *f, bool first, struct str *out)

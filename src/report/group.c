@@ -218,7 +218,7 @@ static void group_line(const struct selection *sel, const struct group_row *row,
         text_pad(out, start, GROUP_NAME - 1);
         str_char(out, ' ');
         text_color(out, options->color, TEXT_CYAN);
-        text_name(&name, options->kind == GROUP_FUNCTION ? label_plain(row->name) : row->name);
+        text_name(&name, row->name);
         if (sel->columns && options->kind == GROUP_FUNCTION)
                 shorten_name(&name, sel->columns > GROUP_NAME + GROUP_LEAST ? sel->columns - GROUP_NAME : GROUP_LEAST);
         str_text(out, str_get(&name));

@@ -133,7 +133,7 @@ static void add_function(const struct profile *p, const struct holder *h, struct
         size_t start = out->length;
 
         if (h->function->function) {
-                str_text(out, label_plain(h->function->function));
+                str_text(out, h->function->function);
                 out->length = start + label_length(out->data + start);
                 out->data[out->length] = 0;
         } else if (module_name(p, h->stopped->module)) {

@@ -13,6 +13,7 @@
 
 #include "report/shorten.h"
 #include "report/text.h"
+#include "symbol/start.h"
 
 enum { LABEL_LEAST = 16 }; /* columns that are left of a name at least */
 
@@ -36,23 +37,6 @@ void label_function(const struct profile *p, uint32_t node, const struct symbol_
                            n->pc - p->modules[n->module].bias);
         else
                 str_format(out, "0x%" PRIx64, n->pc);
-}
-
-/* Append the name for people: __GI___strdup is how the C library calls its own strdup. */
-static void label_spoken(const struct profile *p, uint32_t node, const struct symbol_frame *frame, struct str *out)
-{
-        if (frame->function)
-                str_text(out, label_plain(frame->function));
-        else
-                label_function(p, node, frame, out);
-}
-
-const char *label_plain(const char *name)
-{
-        if (strncmp(name, "__GI_", 5) != 0 || !name[5])
-                return name;
-        name += 5;
-        return strncmp(name, "__", 2) == 0 && name[2] && strncmp(name, "__libc_", 7) != 0 ? name + 2 : name;
 }
 
 /* What may stand behind the parameters: " const", " const &", " volatile &&". */
@@ -98,7 +82,7 @@ void label_short(const struct profile *p, uint32_t node, const struct symbol_fra
 {
         size_t start = out->length;
 
-        label_spoken(p, node, frame, out);
+        label_function(p, node, frame, out);
         if (!frame->function)
                 return;
         out->length = start + label_length(out->data + start);
@@ -200,13 +184,13 @@ void label_fit(const struct profile *p, uint32_t node, const struct symbol_frame
 
         if (!columns || with_objects) { /* long lists go this way: no copies */
                 text_color(out, color, TEXT_CYAN);
-                label_spoken(p, node, frame, out);
+                label_function(p, node, frame, out);
                 text_plain(out, color);
                 label_place(frame, out);
                 label_object(p, node, true, out);
                 return;
         }
-        label_spoken(p, node, frame, &name);
+        label_function(p, node, frame, &name);
         label_place(frame, &place);
         label_shorten(frame, columns, &name, &place);
         text_color(out, color, TEXT_CYAN);
@@ -217,46 +201,9 @@ void label_fit(const struct profile *p, uint32_t node, const struct symbol_frame
         str_free(&place);
 }
 
-bool label_is_libc(const char *path)
-{
-        static const char *const libraries[] = { "libc.so", "libc-", "libpthread", "ld-linux", "ld-musl" };
-        const char *base = label_base(path);
-
-        for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
-                if (strncmp(base, libraries[i], strlen(libraries[i])) == 0)
-                        return true;
-        return false;
-}
-
 bool label_in_libc(const struct profile *p, uint32_t node)
 {
         const struct profile_node *n = &p->nodes[node];
 
-        return n->module < p->module_count && p->modules[n->module].path && label_is_libc(p->modules[n->module].path);
-}
-
-bool label_is_start(const struct symbol_frame *frame)
-{
-        return frame->function && strncmp(frame->function, "__libc_start_", 13) == 0;
-}
-
-bool label_names_thread_start(const struct symbol_frame *frame)
-{
-        static const char *const names[] = { "start_thread", "clone3", "__clone3", "clone", "__clone" };
-
-        for (size_t i = 0; frame->function && i < sizeof names / sizeof names[0]; i++)
-                if (strcmp(frame->function, names[i]) == 0)
-                        return true;
-        return false;
-}
-
-bool label_is_thread_start(const struct profile *p, struct symbols *s, uint32_t node, uint32_t callee)
-{
-        const struct symbol_frame *frames;
-        uint32_t count;
-
-        if (!label_in_libc(p, node) || label_in_libc(p, callee))
-                return false;
-        count = symbols_node(s, node, &frames);
-        return label_names_thread_start(&frames[count - 1]);
+        return n->module < p->module_count && p->modules[n->module].path && start_is_libc(p->modules[n->module].path);
 }

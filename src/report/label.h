@@ -34,9 +34,6 @@ void label_with_objects(void);
 /* Append " (object)" of the frame at NODE when it was asked for: its WHOLE path, or the last part. */
 void label_object(const struct profile *p, uint32_t node, bool whole, struct str *out);
 
-/* NAME as programs call it: "strdup" for the C library's own "__GI___strdup". */
-const char *label_plain(const char *name);
-
 /* Append the function's name without its parameters, for people as label_fit() does. */
 void label_short(const struct profile *p, uint32_t node, const struct symbol_frame *frame, struct str *out);
 
@@ -48,17 +45,5 @@ const char *label_base(const char *path);
 
 /* Whether the code at NODE belongs to the C library or the loader. */
 bool label_in_libc(const struct profile *p, uint32_t node);
-
-/* The same of a module, by its path. */
-bool label_is_libc(const char *path);
-
-/* Whether FRAME is the C library on its way to main: nothing outside of it is of interest. */
-bool label_is_start(const struct symbol_frame *frame);
-
-/* Whether NODE is the C library on its way to the function of a thread, which is at CALLEE. */
-bool label_is_thread_start(const struct profile *p, struct symbols *s, uint32_t node, uint32_t callee);
-
-/* Whether the C library calls its start code of threads like that. */
-bool label_names_thread_start(const struct symbol_frame *frame);
 
 #endif

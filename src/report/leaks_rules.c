@@ -27,29 +27,18 @@ struct rules_page {
         struct str *out;
 };
 
-/* The node outside of which there is only the C library: how a program or a thread is started differs from tool to tool. */
-static uint32_t outer_end(const struct profile *p, uint32_t node)
-{
-        uint32_t end = node;
-
-        for (; node > 1; node = p->nodes[node].parent)
-                if (!label_in_libc(p, node))
-                        end = p->nodes[node].parent;
-        return end;
-}
-
-/* Calls VISIT for each frame of the stack, innermost first, as far as it returns true. */
+/* Calls VISIT for each frame of the stack, innermost first, as far as it returns true.  How a program or a thread is started differs from
+ * tool to tool, and is left out. */
 static void each_frame(struct rules_page *page, uint32_t node, bool (*visit)(struct rules_page *, uint32_t node, const struct symbol_frame *, void *),
                        void *context)
 {
-        uint32_t end = outer_end(page->p, node);
-
-        for (bool inner = true; node > 1 && (inner || node != end); node = page->p->nodes[node].parent, inner = false) {
+        for (bool inner = true; node > 1; node = page->p->nodes[node].parent, inner = false) {
                 const struct symbol_frame *frames;
-                uint32_t count = symbols_node(page->symbols, node, &frames);
+                uint32_t count;
 
-                if (!inner && label_is_start(&frames[count - 1]))
+                if (!inner && symbols_is_start(page->symbols, node))
                         return;
+                count = symbols_node(page->symbols, node, &frames);
                 for (uint32_t i = 0; i < count; i++)
                         if (!visit(page, node, &frames[i], context))
                                 return;
@@ -148,7 +137,7 @@ static void lsan_rule(struct rules_page *page, const struct leaks_row *row, cons
         }
         if (c->name) {
                 str_char(page->out, '\n');
-                lsan_pattern(label_plain(c->name), page->out);
+                lsan_pattern(c->name, page->out);
         } else if (c->module) {
                 str_format(page->out, "; no function is known: covers all of the module\nleak:^%s$\n", c->module);
         } else {
@@ -221,7 +210,7 @@ static bool valgrind_line(struct rules_page *page, uint32_t node, const struct s
         struct lines *l = context;
         uint32_t module = page->p->nodes[node].module;
         const char *raw = frame->inlined ? NULL : symbols_raw_name(page->symbols, node);
-        const char *plain = frame->function ? label_plain(frame->function) : "";
+        const char *plain = frame->function ? frame->function : "";
 
         if (!frame->function && module < page->p->module_count)
                 str_format(l->to, "   obj:%s\n", page->p->modules[module].path);

@@ -20,10 +20,11 @@ static struct maker next_from(const struct profile *p, struct symbols *s, struct
         const struct symbol_frame *frames;
 
         for (uint32_t node = from.node; node > 1; node = p->nodes[node].parent, level = 0) {
-                uint32_t count = symbols_node(s, node, &frames);
+                uint32_t count;
 
-                if (label_is_start(&frames[count - 1]))
+                if (symbols_is_start(s, node))
                         break;
+                count = symbols_node(s, node, &frames);
                 for (; level < count && !label_in_libc(p, node); level++)
                         if (!wrapper_or_library(&frames[level]))
                                 return (struct maker){ node, &frames[level] };

@@ -57,12 +57,9 @@ static struct stack_place stack_look(struct stack_writer *w, uint32_t node, stru
         uint32_t count = symbols_node(w->symbols, node, &frames);
         struct stack_place place = { .start = to->length,
                                      .frames = frames,
-                                     .count = count,
-                                     .begins = label_is_start(&frames[count - 1]),
-                                     .in_libc = label_in_libc(w->sel->profile, node) };
+                                     .count = count };
         struct str *out = w->out;
 
-        place.begins_thread = place.in_libc && label_names_thread_start(&frames[count - 1]);
         w->out = to;
         for (uint32_t i = 0; i < count; i++)
                 w->line(w, node, &frames[i]);
@@ -118,7 +115,6 @@ static void stack_inner(struct stack_writer *w, struct wrapper_frame from, const
 void stack_add(struct stack_writer *w, struct wrapper_frame from)
 {
         uint32_t node = from.node;
-        bool callee_in_libc = false;
 
         if (node <= 1)
                 w->line(w, node, &(struct symbol_frame){ 0 });
@@ -127,11 +123,10 @@ void stack_add(struct stack_writer *w, struct wrapper_frame from)
 
                 if (node == from.node)
                         stack_inner(w, from, place);
-                else if (place->begins || (place->begins_thread && !callee_in_libc))
+                else if (symbols_hides(w->symbols, select_origin(w->sel, node)))
                         break;
                 else
                         str_bytes(w->out, w->lines.data + place->start, place->length);
-                callee_in_libc = place->in_libc;
         }
         if (node == 1 && from.node > 1) { /* the root of stacks that were cut off */
                 str_text(w->out, w->indent);

@@ -21,9 +21,6 @@ struct stack_place {
         size_t start, length; /* their lines, in LINES of the writer */
         const struct symbol_frame *frames;
         uint32_t count;
-        bool begins;        /* start code of the program */
-        bool begins_thread; /* of a thread, when what it calls is not in the C library */
-        bool in_libc;
 };
 
 /* Appends stacks to OUT. */

@@ -267,7 +267,7 @@ static bool name_fits(const char *pattern, const char *name, char one)
         char *bare;
         bool fits;
 
-        if (pattern_fits(pattern, name, one) || pattern_fits(pattern, label_plain(name), one))
+        if (pattern_fits(pattern, name, one))
                 return true;
         if (!name[length])
                 return false;
@@ -309,8 +309,7 @@ static bool any_fits(const struct frame *frame, const struct suppress_line *line
         for (const char *const *name = frame->names; name && *name; name++)
                 if (pattern_fits(line->pattern, *name, 0))
                         return true;
-        return (frame->function &&
-                (pattern_fits(line->readable, frame->function, 0) || pattern_fits(line->readable, label_plain(frame->function), 0))) ||
+        return (frame->function && pattern_fits(line->readable, frame->function, 0)) ||
                (frame->file && pattern_fits(line->pattern, frame->file, 0)) ||
                (frame->module && pattern_fits(line->pattern, frame->module, 0));
 }

@@ -134,6 +134,12 @@ static bool lsan_line(struct parser *p, char *line)
 /* A mangled name may have wildcards: then frames must be asked for theirs. */
 static void name_line(struct suppress_line *line)
 {
+        const char *spoken = demangle_spoken(line->pattern);
+
+        if (spoken != line->pattern) {
+                line->readable = heap_text(spoken);
+                return;
+        }
         if (!strstr(line->pattern, "_Z") && strncmp(line->pattern, "_R", 2) != 0)
                 return;
         if (strpbrk(line->pattern, "*?"))

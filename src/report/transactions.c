@@ -202,14 +202,15 @@ static void write_stack(struct transactions *t, uint32_t node, transactions_fram
 {
         const struct profile *p = t->profile;
         struct wrapper_frame from = wrappers_trim(t->wrappers, p, t->symbols, node);
-        uint32_t index = 0, callee = 0;
+        uint32_t index = 0;
 
-        for (node = from.node; node > LEDGER_NODE_CUT; callee = node, node = p->nodes[node].parent) {
+        for (node = from.node; node > LEDGER_NODE_CUT; node = p->nodes[node].parent) {
                 const struct symbol_frame *frames;
-                uint32_t count = symbols_node(t->symbols, node, &frames);
+                uint32_t count;
 
-                if (index && (label_is_start(&frames[count - 1]) || label_is_thread_start(p, t->symbols, node, callee)))
+                if (index && symbols_hides(t->symbols, node))
                         return;
+                count = symbols_node(t->symbols, node, &frames);
                 for (uint32_t i = index ? 0 : from.level; i < count; i++) {
                         if (!t->whole && index == FRAMES_SHORT)
                                 return;

@@ -58,8 +58,6 @@ struct tree {
         uint16_t *own_level;     /* per node: the frame that its own allocations are shown at; top-down only */
         uint32_t *child_first, *children;
         uint32_t *item_of; /* by node: item + 1 in the level being made; inverted only */
-        uint8_t *nameless; /* by node: 1 start code that only its place in the stack tells */
-        uint8_t *start;    /* by node: 1 other code, 2 start code all the way out, 0 not known yet; inverted only */
         int64_t whole;
         struct tree_level *levels; /* the path to the line being printed */
         uint32_t depth, level_room;
@@ -171,52 +169,10 @@ static void level_add_inner(struct tree *t, struct tree_level *l, const struct t
                 level_add_node(t, l, t->children[i]);
 }
 
-static bool tree_in_libc(const struct tree *t, uint32_t node)
-{
-        return label_in_libc(t->sel->profile, select_origin(t->sel, node));
-}
-
-/* A stripped program's _start has no name, but it is what calls the C library's start code. */
-static void tree_find_nameless(struct tree *t)
-{
-        const struct symbol_frame *frames;
-
-        t->nameless = heap_zero(t->sel->node_count, 1);
-        for (uint32_t i = 2; i < t->sel->node_count; i++) {
-                uint32_t caller = select_parent(t->sel, i), count;
-
-                if (caller <= 1 || select_parent(t->sel, caller) > 1 || t->nameless[caller] || !tree_in_libc(t, i))
-                        continue;
-                count = tree_frames(t, i, &frames);
-                t->nameless[caller] = label_is_start(&frames[count - 1]);
-        }
-}
-
-/* What stands in every stack before main or a thread's function: the loader's and the C library's start code. */
+/* Whether nothing but start code is left from NODE outwards. */
 static bool tree_is_start(struct tree *t, uint32_t node)
 {
-        const struct symbol_frame *frames;
-        uint32_t count;
-
-        if (tree_in_libc(t, node) || t->nameless[node])
-                return true;
-        count = tree_frames(t, node, &frames);
-        return frames[count - 1].function && strcmp(frames[count - 1].function, "_start") == 0;
-}
-
-/* Whether nothing but start code is left from NODE outwards. */
-static bool tree_only_start(struct tree *t, uint32_t node)
-{
-        uint32_t at = node;
-        uint8_t verdict = 2;
-
-        for (; at > 1 && verdict == 2 && !t->start[at]; at = select_parent(t->sel, at))
-                verdict = tree_is_start(t, at) ? 2 : 1;
-        if (verdict == 2 && at > 1)
-                verdict = t->start[at];
-        for (uint32_t i = node; i != at; i = select_parent(t->sel, i))
-                t->start[i] = verdict;
-        return verdict == 2;
+        return symbols_hides(t->symbols, select_origin(t->sel, node));
 }
 
 /* One step away from the allocation; items that meet at one frame become one. */
@@ -230,7 +186,7 @@ static void level_add_outer(struct tree *t, struct tree_level *l, const struct t
                 outer.node = select_parent(t->sel, item->node);
                 outer.level = 0;
         }
-        if (outer.node <= 1 || (!outer.level && tree_only_start(t, outer.node)))
+        if (outer.node <= 1 || (!outer.level && tree_is_start(t, outer.node)))
                 return;
         known = t->item_of[outer.node];
         if (known && known <= l->item_count && l->items[known - 1].node == outer.node &&
@@ -551,10 +507,8 @@ static void tree_first_level(struct tree *t, const struct select_part *part)
 {
         struct tree_level *top = tree_push(t);
 
-        tree_find_nameless(t);
         if (t->options->inverted) {
                 t->item_of = heap_zero(t->sel->node_count, sizeof *t->item_of);
-                t->start = heap_zero(t->sel->node_count, sizeof *t->start);
                 level_add_callers(t, top, part);
         } else {
                 tree_sum(t, part);
@@ -583,8 +537,6 @@ static void tree_part(const struct selection *sel, const struct select_part *par
         free(t.child_first);
         free(t.children);
         free(t.item_of);
-        free(t.start);
-        free(t.nameless);
         free(t.levels);
         str_free(&t.prefix);
         function_free(&t.functions);

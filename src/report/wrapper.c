@@ -178,10 +178,11 @@ struct wrapper_frame wrappers_trim(struct wrappers *w, const struct profile *p, 
         const struct symbol_frame *frames;
 
         for (uint32_t at = node; w && at > 1; at = p->nodes[at].parent) {
-                uint32_t count = symbols_node(s, at, &frames);
+                uint32_t count;
 
-                if (at != node && label_is_start(&frames[count - 1]))
+                if (at != node && symbols_is_start(s, at))
                         break;
+                count = symbols_node(s, at, &frames);
                 for (uint32_t i = 0; i < count; i++)
                         if (!wrappers_has(w, &frames[i]))
                                 return (struct wrapper_frame){ at, i };

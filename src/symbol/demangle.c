@@ -112,9 +112,17 @@ void demangle_usual(char *name)
         demangle_default(name, ", std::allocator<");
 }
 
+const char *demangle_spoken(const char *name)
+{
+        if (strncmp(name, "__GI_", 5) != 0 || !name[5])
+                return name;
+        name += 5;
+        return strncmp(name, "__", 2) == 0 && name[2] && strncmp(name, "__libc_", 7) != 0 ? name + 2 : name;
+}
+
 char *demangle_name(const char *name)
 {
-        char *plain = demangle_unversioned(name);
+        char *plain = demangle_unversioned(demangle_spoken(name));
         char *readable = demangle_try(plain);
 
         if (!readable)

@@ -11,6 +11,9 @@
  * library ("std::vector<std::string>"); NAME's own text when it is not mangled.  Owned by the caller. */
 char *demangle_name(const char *name);
 
+/* NAME as programs call it: "strdup" for the C library's own "__GI___strdup".  Points into NAME. */
+const char *demangle_spoken(const char *name);
+
 /* Bring a readable NAME from elsewhere into the form of demangle_name(), in place. */
 void demangle_usual(char *name);
 

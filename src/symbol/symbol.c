@@ -21,6 +21,7 @@
 #include "symbol/module.h"
 #include "symbol/pool.h"
 #include "symbol/resolver.h"
+#include "symbol/start.h"
 #include "symbol/stored.h"
 #include "symbol/table.h"
 #include "symbol/variables.h"
@@ -59,6 +60,7 @@ struct symbols {
         struct symbol_memo *memos;
         size_t memo_room, memo_count;
         struct variables *variables; /* NULL: nobody asked for one */
+        uint8_t *start; /* by node: start code; NULL: nobody asked yet */
 };
 
 struct symbols *symbols_new(const struct profile *p, const struct symbol_options *options)
@@ -107,6 +109,8 @@ bool symbols_follow(struct symbols *s, const struct profile *p)
         s->modules = heap_grow(s->modules, p->module_count + 1, sizeof *s->modules);
         memset(s->modules + before, 0, (p->module_count - before) * sizeof *s->modules);
         s->profile = p;
+        free(s->start);
+        s->start = NULL;
         if (s->pool.plain)
                 profile_plain(p);
         return true;
@@ -227,6 +231,12 @@ const char *symbols_name(struct symbols *s, const char *raw)
         return symbols_shown(s, raw, demangle_name);
 }
 
+/* A function's name that was kept somewhere. */
+static const char *symbols_kept_name(struct symbols *s, const char *name)
+{
+        return name ? pool_text(&s->pool, demangle_spoken(name)) : NULL;
+}
+
 const char *symbols_path(struct symbols *s, const char *raw)
 {
         return symbols_shown(s, raw, path_cleaned);
@@ -288,7 +298,7 @@ static uint32_t symbols_from_cache(struct symbols *s, const struct cache *c, uin
                 const struct cache_frame *kept = &c->frames[entry->first + i];
 
                 frames[i] =
-                        (struct symbol_frame){ kept->function ? pool_text(&s->pool, c->text + kept->function) : NULL,
+                        (struct symbol_frame){ kept->function ? symbols_kept_name(s, c->text + kept->function) : NULL,
                                                kept->file ? pool_text(&s->pool, c->text + kept->file) : NULL,
                                                kept->line, kept->inlined != 0 };
         }
@@ -308,7 +318,7 @@ static uint32_t symbols_from_recording(struct symbols *s, uint32_t module, uint6
         for (uint32_t i = 0; i < count; i++) {
                 const struct profile_symbol *stored = &p->symbols[first + i];
 
-                frames[i] = (struct symbol_frame){ pool_text(&s->pool, stored->function),
+                frames[i] = (struct symbol_frame){ symbols_kept_name(s, stored->function),
                                                    pool_text(&s->pool, stored->file), stored->line, i + 1 < count };
         }
         *out = frames;
@@ -434,6 +444,18 @@ uint32_t symbols_stopped(struct symbols *s, const struct profile_frame *frame, c
         return symbols_at(s, frame->module, frame->pc - bias - (frame->exact ? 0 : 1), frames);
 }
 
+bool symbols_is_start(struct symbols *s, uint32_t node)
+{
+        if (!s->start)
+                s->start = start_find(s->profile, s);
+        return s->start[node];
+}
+
+bool symbols_hides(struct symbols *s, uint32_t node)
+{
+        return !s->search.options.all_frames && symbols_is_start(s, node);
+}
+
 const char *symbols_raw_name(struct symbols *s, uint32_t node)
 {
         uint32_t module = s->profile->nodes[node].module;
@@ -513,6 +535,7 @@ void symbols_free(struct symbols *s)
                 free(s->chunks[i]);
         free(s->chunks);
         free(s->modules);
+        free(s->start);
         free(s->answers);
         free(s->memos);
         pool_free(&s->pool);

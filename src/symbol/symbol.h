@@ -36,6 +36,7 @@ struct symbol_options {
         const char **debug_paths;  /* directories with unstripped files */
         uint32_t debug_path_count;
         bool no_debuginfod, no_cache;
+        bool all_frames;           /* start code is shown, too */
         bool raw;                  /* names as they are, control characters and all: for forms that escape them */
         const struct symbol_listener *listener; /* NULL nobody */
 };
@@ -57,6 +58,13 @@ uint32_t symbols_node(struct symbols *s, uint32_t node, const struct symbol_fram
 
 /* The same for a frame of a stopped thread. */
 uint32_t symbols_stopped(struct symbols *s, const struct profile_frame *frame, const struct symbol_frame **frames);
+
+/* Whether NODE is start code: what runs before main or the function of a thread (start.h).  Everything outside of it is, too. */
+bool symbols_is_start(struct symbols *s, uint32_t node);
+
+/* Whether stacks that are shown end inside of NODE: it is start code, and not all frames were asked for.  The innermost frame of a stack
+ * is shown even so. */
+bool symbols_hides(struct symbols *s, uint32_t node);
 
 /* The name in the symbol table of the function at NODE, mangled as it is there; NULL unknown.  Opens the module. */
 const char *symbols_raw_name(struct symbols *s, uint32_t node);

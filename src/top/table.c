@@ -169,7 +169,7 @@ static void add_site(const struct screen_input *in, const struct row *row, size_
 
                 brief_stack(&brief, c->p->sites[row->site].node, 0);
         } else if (in->state->group == GROUP_FUNCTION) {
-                str_text(&name, label_plain(row->name));
+                str_text(&name, row->name);
                 shorten_name(&name, room);
         } else {
                 add_path(row->name, room, &name);
