@@ -19,8 +19,8 @@ status and the files that it leaves are compared.  Lines of an entry that are no
     seconds: N         for one run (180)
     why: TEXT          why a difference is known, for the table; it counts as failed all the same
 
-Entries of suites.list run only with SUITES=1, once bare because they are long.  Those of redis, git
-and perl need SOURCES=FOLDER with what `apt-get source redis git perl` unpacks there, git built (make NO_GETTEXT=1).  An entry whose two bare runs differ is unfit: it is told, and counts as failed.
+Entries of suites.list run only with SUITES=1, once bare because they are long; in plain LD_PRELOAD their reports go elsewhere (-o in
+SEEP_OPTIONS), because suites count files that appear in the current directory as faults.  Those of redis, git and perl need SOURCES=FOLDER with what `apt-get source redis git perl` unpacks there, git built (make NO_GETTEXT=1).  An entry whose two bare runs differ is unfit: it is told, and counts as failed.
 The last line is N passed, N failed, N skipped.
 """
 import argparse
@@ -48,7 +48,7 @@ RECORD = f'exec {SEEP} record -q -o "$RECORDINGS/%e.%p.seep"'
 MODES = {
     "record": f'{RECORD} -- "$@"',
     "follow": f'{RECORD} --follow=all --wait=5s -- "$@"',
-    "preload": f'SEEP_OPTIONS=-q LD_PRELOAD={AGENT} exec "$@"',
+    "preload": f'SEEP_OPTIONS="-q${{REPORTS:+ -o $REPORTS/%e.%p.seep}}" LD_PRELOAD={AGENT} exec "$@"',
     "events": f'{RECORD} --events -- "$@"',
 }
 TITLES = {"record": "`record`", "follow": "`record --follow=all`", "preload": "plain `LD_PRELOAD`", "events": "`record --events`"}
@@ -164,6 +164,8 @@ class Stage:
     def environment(self, entry):
         keep = {k: v for k, v in os.environ.items() if k in ("JAVA_HOME", "SOURCES")}
         more = dict(pair.split("=", 1) for pair in entry.options["env"])
+        if entry.group == "suites":
+            keep["REPORTS"] = str(self.recordings)
         return {**keep, "PATH": f"{self.bin}:{os.environ['PATH']}", "HOME": str(self.work), "TERM": "dumb", "LC_ALL": "C.UTF-8",
                 "TZ": "UTC", "XDG_CACHE_HOME": str(self.cache), "RECORDINGS": str(self.recordings), "SOURCE_DATE_EPOCH": "1000000000", "PYTHONHASHSEED": "0",
                 "GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_DATE": "1000000000 +0000", "GIT_COMMITTER_DATE": "1000000000 +0000",
