@@ -259,8 +259,9 @@ static void write_checkpoint(struct recording *r, uint64_t now_ms)
         slices_cut(&r->slices, &r->view, now_ms, r->rss.last_bytes, true);
         fill_profile(r, &end, kind == CHECKPOINT_WHOLE ? FOR_CHECKPOINT : FOR_LIGHT, now_ms, &p);
         journal_point(r->journal, &r->ids, &p);
+        collect_warn(&p, "seep was killed, or is still recording: what came later is not in here");
         if (kind == CHECKPOINT_LIGHT)
-                collect_warn(&p, "seep ended before the program; the list of single blocks is missing, because it was too long to be written every few seconds");
+                collect_warn(&p, "the list of single blocks is missing: it was too long to be written every few seconds");
         _exit(output_write(r->plan->output, &p, &r->path, false, &e) ? 0 : 1);
 }
 
