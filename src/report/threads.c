@@ -26,12 +26,11 @@ static void threads_line(const struct profile_thread *t, struct str *out)
 {
         size_t start = out->length;
 
-        if (t->tid) {
+        if (t->tid)
                 str_format(out, "%7" PRIu32 " ", t->tid);
-                text_name(out, t->name);
-        } else {
-                str_text(out, "      - (unknown)");
-        }
+        else
+                str_text(out, "      - ");
+        text_name(out, t->name);
         text_pad(out, start, 23);
         text_cell(out, 13, t->allocations, text_number);
         text_cell(out, 11, t->bytes_allocated, text_size);

@@ -103,11 +103,16 @@ TEST(threads_are_a_table_with_the_busiest_first)
         p.threads[2].allocations = 12345;
         p.threads[2].bytes_allocated = 2048;
         p.threads[2].end_ms = 7000;
+        p.threads[0].allocations = 7;
+        p.threads[0].bytes_allocated = 70;
+        free(p.threads[0].name);
+        p.threads[0].name = heap_text("other threads");
         threads_write(&p, &(struct threads_options){ 0 }, &out);
         is_text(str_get(&out),
                 " thread name             allocations      bytes  not freed      bytes      since\n"
                       "     42 worker                12,345    2.0 KiB          0        0 B       0 ms\n"
-                      "     41 main                       5      100 B          0        0 B       0 ms\n");
+                      "     41 main                       5      100 B          0        0 B       0 ms\n"
+                      "      - other threads              7       70 B          0        0 B       0 ms\n");
         str_free(&out);
         profile_free(&p);
 }
