@@ -29,6 +29,7 @@
 #include "observe/process.h"
 #include "observe/share.h"
 #include "observe/typed.h"
+#include "observe/warnings.h"
 #include "wire/hello.h"
 
 #define RECORDING_NAMES_EVERY_MS 1000u
@@ -660,6 +661,8 @@ void recording_finish(struct recording *r, const struct recording_end *end, uint
         now_ms = slices_end_ms(&r->slices, now_ms);
         fill_profile(r, end, FOR_GOOD, now_ms, p);
         settle_rss(r, end, &p->totals);
+        if (end->starved)
+                warnings_starved(p);
         find_leaks(r, end, p);
         if (r->journal)
                 journal_give(r->journal, &r->ids, p);

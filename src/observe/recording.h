@@ -105,6 +105,7 @@ struct recording_end {
         uint32_t code, signal;
         uint64_t rss_peak_bytes; /* 0 unknown */
         bool rss_seen;           /* what we read ourselves is about all */
+        bool starved;            /* the kernel ended it for lack of memory */
 };
 
 /* A process said hello with the ledger V, which is moved.  PIDFD may be -1; PROGRAM and PATH are moved. */

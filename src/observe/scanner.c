@@ -340,7 +340,8 @@ static void tell_why_dead(const struct scanner *s, int status, struct scanner_wo
         if (!WIFSIGNALED(status)) {
                 snprintf(w->trouble, sizeof w->trouble, "the process that searched ended early");
         } else if (WTERMSIG(status) == SIGKILL && room_kills() > s->kills) {
-                snprintf(w->trouble, sizeof w->trouble, "the kernel ended the search for lack of memory");
+                snprintf(w->trouble, sizeof w->trouble,
+                         "the kernel ended the search for lack of memory (what the recording takes is bounded by --limit-ledger)");
         } else {
                 signals_name((uint32_t)WTERMSIG(status), name);
                 snprintf(w->trouble, sizeof w->trouble, "the process that searched was ended by %s", name);

@@ -22,6 +22,7 @@
 
 #include "base/clock.h"
 #include "base/heap.h"
+#include "base/room.h"
 #include "observe/answers.h"
 #include "observe/door.h"
 #include "observe/family.h"
@@ -68,7 +69,7 @@ struct session {
         uint32_t main_programs; /* how many programs with an agent the main process has been */
         char *main_path;        /* where the recording of the last of them should go */
         int status;
-        uint64_t own_rss_bytes, main_rss_bytes; /* the latter 0: not known to be its own */
+        uint64_t kills, own_rss_bytes, main_rss_bytes; /* room_kills() at the start; the last one 0: not known to be its own */
         struct lingering lingering;
         bool stop, told_stranger, told_elsewhere, told_failed, told_starved, told_left;
         uint64_t begin_ns;
@@ -131,9 +132,7 @@ static void make_plan(struct session *s)
                 .output = s->o.output,
                 .attended = s->o.attended,
                 .author = s->o.author,
-                .context = s,
-                .told = tell_report,
-                .scanned = tell_scan,
+                .context = s, .told = tell_report, .scanned = tell_scan,
         };
 }
 
@@ -281,10 +280,11 @@ static void finish_all(struct session *s, enum profile_end how)
  * when its only program was too quick to be measured. */
 static void finish_main(struct session *s)
 {
-        struct recording_end end = { .end = WIFSIGNALED(s->status) ? PROFILE_END_SIGNAL : PROFILE_END_EXIT };
+        uint32_t signal = WIFSIGNALED(s->status) ? (uint32_t)WTERMSIG(s->status) : 0;
+        struct recording_end end = { .end = signal ? PROFILE_END_SIGNAL : PROFILE_END_EXIT, .signal = signal,
+                                     .code = WIFEXITED(s->status) ? (uint32_t)WEXITSTATUS(s->status) : 0 };
 
-        end.code = WIFEXITED(s->status) ? (uint32_t)WEXITSTATUS(s->status) : 0;
-        end.signal = WIFSIGNALED(s->status) ? (uint32_t)WTERMSIG(s->status) : 0;
+        end.starved = signal == SIGKILL && room_kills() > s->kills;
         for (uint32_t i = s->count; i-- > 0;) {
                 const struct recording *r = s->recordings[i];
 
@@ -668,6 +668,7 @@ void session_run(struct session *s, pid_t pid, struct session_end *end)
 
         getrusage(RUSAGE_SELF, &own);
         s->own_rss_bytes = (uint64_t)own.ru_maxrss * 1024;
+        s->kills = room_kills();
         s->main_pid = s->o.attended ? 0 : pid;
         s->main_id = (uint32_t)pid;
         if (s->door < 0 && pid)

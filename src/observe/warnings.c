@@ -141,6 +141,12 @@ void warnings_ledger(const struct view *v, uint64_t senseless, struct profile *p
         warn_about_switch(h, p);
 }
 
+void warnings_starved(struct profile *p)
+{
+        collect_warn(p, "the kernel ended it for lack of memory; %" PRIu64 " MiB of what it had were the recording's (record with --limit-ledger for less)",
+                     p->totals.ledger_bytes >> 20);
+}
+
 void warnings_marks(uint64_t lost, struct profile *p)
 {
         if (lost)

@@ -18,6 +18,9 @@ void warnings_ledger(const struct view *v, uint64_t senseless, struct profile *p
 /* LOST: marks that there was no memory for on our side. */
 void warnings_marks(uint64_t lost, struct profile *p);
 
+/* The kernel ended the process for lack of memory. */
+void warnings_starved(struct profile *p);
+
 /* The process is gone: its two books must agree. */
 void warnings_books(const struct view *v, struct profile *p);
 

@@ -147,6 +147,18 @@ def test_a_search_that_is_killed_leaves_program_and_recording_whole(crammed, tmp
     check_recorded(done, tmp_path, "was ended by SIGKILL")
 
 
+def test_a_program_that_the_kernel_ended_for_lack_of_memory_hears_of_the_ledger(crammed, limits, tmp_path):
+    """The ledger is in the program's cgroup, and was too much for it: that is told, with the option that bounds it."""
+    if not limits.group:
+        pytest.skip("no cgroup can be made here")
+    done = record(tmp_path, limits.cgroup(90), crammed, 2 * BLOCKS, 24)
+    said = " ".join(done.stderr.decode().split())
+    assert done.status == 128 + signal.SIGKILL and "the kernel ended it for lack of memory" in said and "--limit-ledger" in said
+    assert any("--limit-ledger" in w for w in info(tmp_path)["warnings"])
+    done = record(tmp_path, limits.cgroup(90), crammed, 2 * BLOCKS, 24, options=["--limit-ledger=8M"])
+    assert (done.status, done.stdout) == (0, f"{2 * BLOCKS} blocks\n".encode())
+
+
 LIMITED = {"data": "-d 9000", "soft data": "-S -d 9000", "space": "-v 400000", "soft space": "-S -v 400000"}
 
 
