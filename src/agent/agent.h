@@ -51,6 +51,7 @@ struct agent {
         uint32_t spread; /* the allocator may put two blocks into 32 bytes (shadow.h) */
         uint32_t started; /* 0 never, 1 on the way, 2 done */
         uint32_t pid;
+        uint32_t unfollowed; /* a forked child that is not recorded, and has not allocated yet */
         uint32_t sandboxed; /* the program may make few system calls only from now on (seccomp): so do we */
         uint32_t generation; /* raised when code was unmapped: cached rules and stacks are void */
         uint32_t observer; /* its process, as it sees itself */

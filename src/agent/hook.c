@@ -6,6 +6,7 @@
  */
 #include "agent/hook.h"
 
+#include "agent/life.h"
 #include "agent/quarantine.h"
 #include "agent/record.h"
 
@@ -81,6 +82,8 @@ void *hook_inner(void *p)
         uint64_t inside;
         struct thread *t = inner_enter(p, &inside);
 
+        if (unlikely(agent.unfollowed) && p)
+                life_allocated();
         if (t) {
                 record_inner(t, p);
                 inner_leave(t, inside);

@@ -169,10 +169,10 @@ static void *leave_behind(struct thread *t, struct arch_state caller, const stru
         if (agent.special & SPECIAL_FILL)
                 fill_gone((uint64_t)q.old, LEDGER_BLOCK_SIZE(taken->block));
         record_taken(t, taken, q.old);
-        if (p)
-                if (LEDGER_BLOCK_KIND(taken->block) != LEDGER_KIND_MALLOC)
+        if (p && LEDGER_BLOCK_KIND(taken->block) != LEDGER_KIND_MALLOC)
                 q.bytes -= own_entry(caller);
-        record_alloc(t, p, q.bytes, q.array ? LEDGER_KIND_REALLOCARRAY : LEDGER_KIND_REALLOC, caller);
+        if (p)
+                record_alloc(t, p, q.bytes, q.array ? LEDGER_KIND_REALLOCARRAY : LEDGER_KIND_REALLOC, caller);
         t->moving = false;
         t->slot->moving = 0;
         if (quarantine_put(t, &taken->block, (uint64_t)q.old, &r, caller)) {

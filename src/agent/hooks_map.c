@@ -29,6 +29,7 @@ int hook_munmap(void *at, size_t size) HOOK("munmap");
 void *hook_mremap(void *at, size_t old_size, size_t size, int flags, void *to) HOOK("mremap");
 int hook_madvise(void *at, size_t size, int advice) HOOK("madvise");
 void *hook_dlopen(const char *path, int flags) HOOK("dlopen");
+void *hook_dlmopen(long space, const char *path, int flags) HOOK("dlmopen");
 int hook_dlclose(void *handle) HOOK("dlclose");
 int hook_fork(void) HOOK("fork");
 
@@ -46,6 +47,13 @@ static void pool_unmapped(struct thread *t, void *at, size_t size, struct arch_s
                 pool_range_gone(t, (uint64_t)at, (uint64_t)at + size, 0, caller);
 }
 
+static void *map_inner(void *p)
+{
+        if (agent.unfollowed && p != FAILED)
+                life_allocated();
+        return p;
+}
+
 #define MAP(CALL)                                                                              \
         struct arch_state caller;                                                              \
         struct thread *t;                                                                      \
@@ -55,7 +63,7 @@ static void pool_unmapped(struct thread *t, void *at, size_t size, struct arch_s
         ARCH_FRAME(caller);                                                                    \
         t = map_enter(caller);                                                                 \
         if (!t)                                                                                \
-                return CALL;                                                                   \
+                return map_inner(CALL);                                                        \
         ticket = queue_ticket();                                                               \
         hook_call(t, caller);                                                                  \
         p = CALL;                                                                              \
@@ -147,6 +155,7 @@ int hook_madvise(void *at, size_t size, int advice)
 }
 
 #define DEEPBIND 8 /* RTLD_DEEPBIND, glibc's alone */
+#define BASE_NAMESPACE 0 /* LM_ID_BASE, the same */
 
 /* A library that is bound to itself and what it needs before all others calls the C library's malloc past us. */
 static int without_deepbind(const char *path, int flags)
@@ -171,6 +180,23 @@ void *hook_dlopen(const char *path, int flags)
         if (unlikely(flags & DEEPBIND))
                 flags = without_deepbind(path, flags);
         return REAL(dlopen_)(path, flags);
+}
+
+/* A namespace of its own has a C library of its own, whose malloc is not ours. */
+static void note_namespace(void)
+{
+        if (agent_on())
+                __atomic_add_fetch(&agent.head->namespaces, 1, __ATOMIC_RELAXED);
+}
+
+/* As above. */
+void *hook_dlmopen(long space, const char *path, int flags)
+{
+        if (space != BASE_NAMESPACE)
+                note_namespace();
+        else if (flags & DEEPBIND)
+                flags = without_deepbind(path, flags);
+        return REAL(dlmopen_)(space, path, flags);
 }
 
 /* What is kept back may have come from an operator new of the library that goes. */

@@ -95,6 +95,12 @@ void life_leaving(bool on)
                 agent.head->leaving = on;
 }
 
+void life_allocated(void)
+{
+        if (__atomic_exchange_n(&agent.unfollowed, 0, __ATOMIC_RELAXED))
+                __atomic_add_fetch(&agent.head->forks_not_followed, 1, __ATOMIC_RELAXED);
+}
+
 bool life_child(long copy)
 {
         bool on = false;
@@ -107,7 +113,7 @@ bool life_child(long copy)
         if (!on && agent.follow == FOLLOW_ALL && agent.sandboxed) /* still the parent's ledger: it tells who was not recorded */
                 __atomic_add_fetch(&agent.head->shut_out, 1, __ATOMIC_RELAXED);
         else if (!on)
-                __atomic_add_fetch(&agent.head->forks_not_followed, 1, __ATOMIC_RELAXED);
+                agent.unfollowed = 1;
         if (copy >= 0)
                 sys_close(copy);
         *agent.gate = on ? GATE_ON : GATE_OFF;

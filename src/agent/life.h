@@ -25,4 +25,7 @@ void life_leaving(bool on);
  * done), or stop.  True: record. */
 bool life_child(long copy);
 
+/* In a child that is not recorded: it has allocated something. */
+void life_allocated(void);
+
 #endif

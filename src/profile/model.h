@@ -61,6 +61,7 @@ struct profile_totals {
         uint64_t missed_frees;   /* blocks handed out again while they were live here: their releases bypassed us */
         uint64_t unseen_blocks;  /* releases of blocks whose allocations bypassed us */
         uint64_t shut_out;       /* programs and children that a filter of system calls kept from being recorded */
+        uint64_t namespaces;     /* libraries loaded into namespaces of their own (dlmopen), with a malloc that is not seen */
         uint64_t held_back;      /* invalid frees that were not passed on (--keep-going) */
         uint64_t quarantine_blocks, quarantine_bytes; /* kept back at the end ... */
         uint64_t quarantine_ms;  /* ... and what was freed since then is among them */

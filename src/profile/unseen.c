@@ -89,6 +89,15 @@ static void say_past(const struct profile *p, struct str *out)
                    p->totals.unseen_blocks, one ? "" : "s");
 }
 
+static void say_namespaces(const struct profile *p, struct str *out)
+{
+        uint64_t count = p->totals.namespaces;
+
+        str_format(out, "dlmopen loaded %" PRIu64 " librar%s into namespaces apart: what is allocated there, by C libraries of their own, is not in "
+                        "this recording",
+                   count, count == 1 ? "y" : "ies");
+}
+
 static void say_sampled(const struct profile *p, struct str *out)
 {
         uint64_t bytes = p->totals.sample_bytes;
@@ -141,6 +150,7 @@ static void say_cut(const struct profile *p, struct str *out)
         X(UNTRACKED, p->totals.untracked_blocks, say_untracked)                \
         X(MISSED, p->totals.missed_frees, say_missed)                          \
         X(PAST, p->totals.unseen_blocks, say_past)                             \
+        X(NAMESPACES, p->totals.namespaces, say_namespaces)                    \
         X(SAMPLED, p->totals.sample_bytes, say_sampled)                        \
         X(THINNED, p->totals.ledger_limit && p->totals.thin_ms[0], say_thinned) \
         X(CUT, p->truncated, say_cut)

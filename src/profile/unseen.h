@@ -24,6 +24,7 @@ enum unseen {
         UNSEEN_UNTRACKED,  /* blocks at odd addresses */
         UNSEEN_MISSED,     /* releases past us: blocks were handed out again that were live here */
         UNSEEN_PAST,       /* allocations past us: blocks were released that we did not know */
+        UNSEEN_NAMESPACES, /* libraries with a C library of their own */
         UNSEEN_SAMPLED,    /* a few blocks stand for all */
         UNSEEN_THINNED,    /* ... from a moment on, because the ledger had a limit */
         UNSEEN_CUT,        /* the file is not whole */

@@ -62,6 +62,13 @@ def test_realloc_is_exact_in_every_form(compiler, recorder):
     check_clean(seen.profile)
 
 
+def test_realloc_is_exact_in_a_quarantine(compiler, recorder):
+    seen = recorder.record(compiler.build("realloc_forms.c"), options=["--quarantine=1M"])
+    assert seen.status == 0
+    check_sites(seen.truth, seen.profile)
+    check_clean(seen.profile)
+
+
 def test_a_failed_realloc_keeps_the_old_block(compiler, recorder):
     seen = recorder.record(compiler.build("realloc_forms.c"))
     found = seen.profile.by_function()["failed"]

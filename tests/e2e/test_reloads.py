@@ -128,6 +128,8 @@ def test_two_at_a_time_are_one_place(recorder, reloads, library):
     assert seen.status == 0 and seen.truth.facts["lost"] == 10
     sites = sites_in(seen.profile, str(library("same").resolve()))
     assert [s["live_blocks"] for s in sites] == [5]
+    said = "dlmopen loaded 5 libraries into namespaces apart: what is allocated there, by C libraries of their own, is not in this recording"
+    assert said in seen.profile.json["unseen"] and said in info(seen.folder / "out.seep")["warnings"]
 
 
 def test_addresses_and_stored_names_are_those_of_the_last_place(recorder, reloads, library, tmp_path):
@@ -173,3 +175,5 @@ def test_more_threads_than_the_table_holds_are_told_together(compiler, recorder)
     warning = f"the table of threads is full (65533): {left} later threads are told together, as 'other threads'"
     assert seen.profile.json["warnings"] == [warning] and seen.profile.json["complete"]
     assert b"other threads" in seen.stderr
+    assert [line.split()[:4] for line in output(seen.folder / "out.seep", "report", "--threads").splitlines()
+            if "other" in line] == [["-", "other", "threads", f"{2 * left:,}"]]

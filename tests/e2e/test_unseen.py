@@ -78,6 +78,12 @@ def test_children_that_were_not_followed_do_not_pass(check, forked, word):
     assert check("--follow=exec", "--error-exitcode", "7", "--", forked, word).status == 7
 
 
+def test_children_that_only_release_have_nothing_that_was_missed(check, forked):
+    path = recorded(check, forked, "release", "release", "clean")
+    assert b"1 forked child allocated memory and was not recorded" in check(path).stdout
+    assert check("--follow=exec", "--", forked, "release").status == 0
+
+
 def test_a_sample_is_not_everything(check, compiler):
     path = recorded(check, compiler.build("sampled.c"), options=["--sample=4K"])
     assert check("--max-peak", "1G", path).status == 1

@@ -3,7 +3,7 @@
  * forked_tests.c -- what frameworks do that run each test in a forked child: the parent is clean.
  *
  * Room:   tests only.
- * Usage:  forked_tests clean|lose...    one child for each word
+ * Usage:  forked_tests clean|lose|release...    one child for each word; release frees what the parent got, and no more
  * Lines:  leak definite lose_block BYTES BLOCKS, by the children
  */
 #include "leak.h"
@@ -26,15 +26,21 @@ static int run_test(const char *word)
 
 int main(int argc, char **argv)
 {
+        void *inherited = malloc(1000);
         int failed = 0;
 
         for (int i = 1; i < argc; i++) {
                 int status;
                 pid_t pid = fork();
 
+                if (pid == 0 && strcmp(argv[i], "release") == 0) {
+                        free(inherited);
+                        _exit(0);
+                }
                 if (pid == 0)
                         exit(run_test(argv[i]));
                 failed |= waitpid(pid, &status, 0) != pid || status != 0;
         }
+        free(inherited);
         return failed;
 }
