@@ -248,7 +248,7 @@ static void write_checkpoint(struct recording *r, uint64_t now_ms)
         if (kind == CHECKPOINT_NONE || !view_refresh(&r->view, &e))
                 return;
         rss_read_peak(&r->rss, &r->view, now_ms); /* all that it tells is of this moment */
-        if (now_ms >= r->resident.may_ms)
+        if (r->resident.pause_ms <= CHECKPOINT_EVERY_MS)
                 look_at_mappings(r, now_ms);
         pid = fork();
         if (pid != 0) {

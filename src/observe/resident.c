@@ -165,7 +165,7 @@ static void read_live(struct resident *r, const struct view *v)
 
 void resident_look(struct resident *r, struct keepers_process of, uint64_t now_ms)
 {
-        uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID), pause_ms;
+        uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
         struct profile_mapping *mappings;
         struct str text = { 0 };
         int fd = process_open(of.pid, "smaps");
@@ -183,9 +183,8 @@ void resident_look(struct resident *r, struct keepers_process of, uint64_t now_m
                 find_unrecorded(of.view, mappings, count);
         }
         str_free(&text);
-        pause_ms = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns) * RESIDENT_SHARE / 1000000u;
-        r->may_ms = now_ms + pause_ms;
-        r->due_ms = now_ms + (pause_ms > RESIDENT_EVERY_MS ? pause_ms : RESIDENT_EVERY_MS);
+        r->pause_ms = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns) * RESIDENT_SHARE / 1000000u;
+        r->due_ms = now_ms + (r->pause_ms > RESIDENT_EVERY_MS ? r->pause_ms : RESIDENT_EVERY_MS);
 }
 
 void resident_store(const struct resident *r, struct profile *p)

@@ -3,7 +3,8 @@
  * resident.h -- where the resident memory of a process is, mapping by mapping, as the kernel told last.
  *
  * Room:   outside.  Called by observe/recording.c.
- * Cost:   the kernel walks the page tables for it, during which the process cannot map or unmap: so at most one part in RESIDENT_SHARE of the time.
+ * Cost:   the kernel walks the page tables for it, during which the process cannot map or unmap: so at most one part in RESIDENT_SHARE of the time,
+ *         and as much again for those that come with a checkpoint.
  */
 #ifndef SEEP_OBSERVE_RESIDENT_H
 #define SEEP_OBSERVE_RESIDENT_H
@@ -21,8 +22,8 @@ struct resident {
         struct profile_mapping *mappings;
         uint32_t count;
         uint64_t ms;     /* when */
-        uint64_t may_ms; /* not before, so that it does not cost too much */
-        uint64_t due_ms; /* the next one; 0: at once */
+        uint64_t due_ms; /* not before; 0: at once */
+        uint64_t pause_ms; /* between looks that take as long as the last one, so that they do not cost too much */
         uint64_t live_bytes, live_blocks; /* of the heap, at the same time; 0 unknown */
         struct keepers keepers;
 };

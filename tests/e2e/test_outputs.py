@@ -75,7 +75,7 @@ def test_two_recordings_at_once_with_one_name_are_both_kept_and_told(compiler, t
 
 def test_all_numbers_of_a_checkpoint_are_of_one_moment(compiler, tmp_path):
     """The heap changes all the time; what is resident in the allocator's mappings was looked at when what is live was."""
-    tool = subprocess.Popen([SEEP, "record", "-q", "-o", "out.seep", compiler.build("sway.c"), "32"], cwd=tmp_path, env=clean_environment(),
+    tool = subprocess.Popen([SEEP, "record", "-q", "-o", "out.seep", compiler.build("sway.c"), "16"], cwd=tmp_path, env=clean_environment(),
                             stdin=subprocess.DEVNULL)
     try:
         wait_until((tmp_path / "out.seep").exists, "a checkpoint", process=tool)
