@@ -182,11 +182,12 @@ bool order_insert(struct order *o, uint64_t key, uint32_t value)
 static bool mend_child(struct order *o, struct order_node *parent, uint32_t at, bool leaf)
 {
         struct order_node *n = node_at(o, parent->value[at]);
-        uint32_t before = at ? node_at(o, parent->value[at - 1])->count : ORDER_FAN;
-        uint32_t behind = at + 1 < parent->count ? node_at(o, parent->value[at + 1])->count : ORDER_FAN;
+        uint32_t before, behind;
 
         if (n->count >= ORDER_FEW)
-                return false;
+                return false; /* its neighbours are not even looked at, which are not in the cache */
+        before = at ? node_at(o, parent->value[at - 1])->count : ORDER_FAN;
+        behind = at + 1 < parent->count ? node_at(o, parent->value[at + 1])->count : ORDER_FAN;
         if (at && (!n->count || n->count + before <= ORDER_MERGED)) {
                 merge_children(o, parent, at - 1, leaf);
         } else if (at + 1 < parent->count && (!n->count || n->count + behind <= ORDER_MERGED)) {
@@ -240,54 +241,41 @@ static struct order_entry entry_of(const struct order_node *n, uint32_t at)
         return (struct order_entry){ n->key[at], n->value[at] };
 }
 
-bool order_floor(const struct order *o, uint64_t key, struct order_entry *out)
+/* The first or the last entry below N, which is so many LEVELs above the leaves. */
+static struct order_entry entry_at_end(const struct order *o, const struct order_node *n, uint32_t level, bool last)
 {
-        const struct order_node *n = o->root ? node_at(o, o->root - 1) : NULL, *before = NULL;
-        uint32_t before_level = 0, i;
+        for (; level; level--)
+                n = node_at(o, n->value[last ? n->count - 1 : 0]);
+        return entry_of(n, last ? n->count - 1 : 0);
+}
+
+uint32_t order_around(const struct order *o, uint64_t key, struct order_entry *below, struct order_entry *above)
+{
+        const struct order_node *n = o->root ? node_at(o, o->root - 1) : NULL, *before = NULL, *behind = NULL;
+        uint32_t before_level = 0, behind_level = 0, i;
 
         if (!n)
-                return false;
+                return 0;
         for (uint32_t level = o->levels; level; level--) {
                 i = child_for(n, key);
                 if (i) {
                         before = node_at(o, n->value[i - 1]);
                         before_level = level - 1;
                 }
-                n = fetched(node_at(o, n->value[i]), level);
-        }
-        i = keys_up_to(n, key);
-        if (!i && before) { /* the last one of the leaf before */
-                for (n = before; before_level; before_level--)
-                        n = node_at(o, n->value[n->count - 1]);
-                i = n->count;
-        }
-        if (i)
-                *out = entry_of(n, i - 1);
-        return i != 0;
-}
-
-bool order_ceiling(const struct order *o, uint64_t key, struct order_entry *out)
-{
-        const struct order_node *n = o->root ? node_at(o, o->root - 1) : NULL, *behind = NULL;
-        uint32_t behind_level = 0, i;
-
-        if (!n)
-                return false;
-        for (uint32_t level = o->levels; level; level--) {
-                i = child_for(n, key);
                 if (i + 1 < n->count) {
                         behind = node_at(o, n->value[i + 1]);
                         behind_level = level - 1;
                 }
                 n = fetched(node_at(o, n->value[i]), level);
         }
-        i = key ? keys_up_to(n, key - 1) : 0;
-        if (i == n->count && behind) { /* the first one of the leaf behind */
-                for (n = behind; behind_level; behind_level--)
-                        n = node_at(o, n->value[0]);
-                i = 0;
-        }
+        i = keys_up_to(n, key);
+        if (i)
+                *below = entry_of(n, i - 1);
+        else if (before)
+                *below = entry_at_end(o, before, before_level, true);
         if (i < n->count)
-                *out = entry_of(n, i);
-        return i < n->count;
+                *above = entry_of(n, i);
+        else if (behind)
+                *above = entry_at_end(o, behind, behind_level, false);
+        return (i || before ? ORDER_BELOW : 0) | (i < n->count || behind ? ORDER_ABOVE : 0);
 }

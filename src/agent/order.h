@@ -50,8 +50,9 @@ bool order_insert(struct order *o, uint64_t key, uint32_t value);
 /* False: it was not there. */
 bool order_remove(struct order *o, uint64_t key);
 
-/* The entry with the largest key up to KEY; with the smallest from KEY on.  False: there is none. */
-bool order_floor(const struct order *o, uint64_t key, struct order_entry *out);
-bool order_ceiling(const struct order *o, uint64_t key, struct order_entry *out);
+/* The entries next to KEY: BELOW has the largest key up to it, ABOVE the smallest behind it.  Returns which of them there are. */
+#define ORDER_BELOW 1u
+#define ORDER_ABOVE 2u
+uint32_t order_around(const struct order *o, uint64_t key, struct order_entry *below, struct order_entry *above);
 
 #endif

@@ -101,13 +101,16 @@ static bool region_insert(const struct ledger_region *r)
 /* The first region of O that ends behind START and begins before END; NULL none.  PLACE: where it is. */
 static struct ledger_region *region_in(const struct order *o, uint64_t start, uint64_t end, uint32_t *place)
 {
-        struct order_entry found;
+        struct order_entry below, above;
+        uint32_t found = order_around(o, start, &below, &above);
 
-        if (!order_floor(o, start, &found) || region_at(found.value)->end <= start)
-                if (!order_ceiling(o, start, &found) || found.key >= end)
-                        return NULL;
-        *place = found.value;
-        return region_at(found.value);
+        if (found & ORDER_BELOW && region_at(below.value)->end > start)
+                *place = below.value;
+        else if (found & ORDER_ABOVE && above.key < end)
+                *place = above.value;
+        else
+                return NULL;
+        return region_at(*place);
 }
 
 /* ---- a forked child ---- */

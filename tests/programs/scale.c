@@ -2,7 +2,8 @@
 /*
  * scale.c -- a great many mappings, or a very large heap; argv[1] names the case, the numbers that follow how many and how large.
  *
- * Room:   tests only.  On stdout: microseconds of processor time per pair of munmap and mmap, in order and at random.
+ * Room:   tests only.  On stdout: microseconds of processor time per pair of munmap and mmap, in order, at random, and many at random before they
+ *         are mapped again.
  */
 #include "truth.h"
 
@@ -12,6 +13,7 @@
 
 #define PAGE 4096ul
 #define PAIRS 50000u
+#define BATCH 20000u
 #define LOST_EVERY 1000u
 
 static uint64_t seed = 88172645463325252ul;
@@ -62,17 +64,38 @@ static double pairs(char **pages, uint64_t count, int random, int apart)
         return (used_us() - start) / PAIRS;
 }
 
+static double batch(char **pages, uint64_t count, int apart)
+{
+        uint64_t some = count / 3 < BATCH ? count / 3 : BATCH;
+        double start;
+
+        for (uint64_t i = 0; i < some; i++) {
+                uint64_t k = i + any(count - i);
+                char *p = pages[i];
+
+                pages[i] = pages[k];
+                pages[k] = p;
+        }
+        start = used_us();
+        for (uint64_t i = 0; i < some; i++)
+                unmap_page(pages[i]);
+        for (uint64_t i = 0; i < some; i++)
+                pages[i] = map_page(i, apart);
+        return (used_us() - start) / (double)some;
+}
+
 static void mappings(uint64_t count, int apart)
 {
         char **pages = calloc(count, sizeof *pages);
         uint64_t left = count;
-        double in_order, random;
+        double in_order, random, many;
 
         for (uint64_t i = 0; i < count; i++)
                 pages[i] = map_page(i, apart);
         in_order = pairs(pages, count, 0, apart);
         random = pairs(pages, count, 1, apart);
-        tell("%.3f %.3f\n", in_order, random);
+        many = batch(pages, count, apart);
+        tell("%.3f %.3f %.3f\n", in_order, random, many);
         for (uint64_t i = 0; i < count; i += apart ? 3 : 1) {
                 if (!apart && i >= count / 3) /* holes would be too many pieces for the kernel */
                         break;

@@ -79,6 +79,22 @@ static struct shape shape_of(const struct order *o)
 
 /* ---- the same with the array ---- */
 
+static bool order_floor(const struct order *o, uint64_t key, struct order_entry *out)
+{
+        struct order_entry above;
+
+        return order_around(o, key, out, &above) & ORDER_BELOW;
+}
+
+static bool order_ceiling(const struct order *o, uint64_t key, struct order_entry *out)
+{
+        struct order_entry below, above;
+        uint32_t found = order_around(o, key, &below, &above);
+
+        *out = found & ORDER_BELOW && below.key == key ? below : above;
+        return found & ORDER_ABOVE || (found & ORDER_BELOW && below.key == key);
+}
+
 static bool floor_is_right(const struct order *o, uint64_t key)
 {
         struct order_entry got = { 0 };
