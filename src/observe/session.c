@@ -125,13 +125,11 @@ static void make_plan(struct session *s)
 {
         s->plan = (struct recording_plan){
                 .depth = s->o.depth,
-                .snapshot_every_ms = s->o.snapshot_every_ms,
-                .snapshot_rss_bytes = s->o.snapshot_rss_bytes,
+                .snapshot_every_ms = s->o.snapshot_every_ms, .snapshot_rss_bytes = s->o.snapshot_rss_bytes,
                 .log = { s->o.max_file_bytes, s->o.max_files },
                 .scan_flags = s->o.scan_flags,
                 .output = s->o.output,
-                .attended = s->o.attended,
-                .author = s->o.author,
+                .attended = s->o.attended, .author = s->o.author,
                 .context = s, .told = tell_report, .scanned = tell_scan,
         };
 }
