@@ -25,8 +25,8 @@ $(BUILD)/build.ninja:
 demo: deps-build product  ## install what is missing, record a small leaking program, report it, write its page
 	@sh demo/run $(BUILD)
 
-check: deps-test          ## install what is missing, build with gcc, clang and sanitizers, run all tests
-	@$(PYTHON) tests/check.py
+check: deps-test          ## install what is missing, build with gcc, clang and sanitizers, run all tests; FAST=1: one build and a core of them
+	@$(PYTHON) tests/check.py $(if $(FAST),fast)
 
 asan: deps-test           ## the outside code's tests under ASan and UBSan
 	@$(PYTHON) tests/check.py asan

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Build in every way that must work, run every test, and end with one line: N passed, N failed, N skipped.
 
-usage: tests/check.py [gcc|clang|asan ...]      (default: all of them)
+usage: tests/check.py [gcc|clang|asan|fast ...]      (default: the first three)
+
+fast is for daily work: the gcc build, lint, unit, and those of the end-to-end tests that show most in little time.
 
 Counted are single claims: each TAP line, each pytest function, each build without a warning.  A test that did not
 run is no success: nothing counted at all is a failure.
@@ -107,6 +109,14 @@ def meson_test(kind, directory, suites, count):
         count.add(f"{kind}: meson test ended with status {status}", "failed")
 
 
+def run_pytest(label, junit, files, env, count):
+    junit.unlink(missing_ok=True)
+    status = run([PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={junit}", *files], env)
+    failed = count_junit(junit, label, count) if junit.exists() else 0
+    if status != 0 and failed == 0:
+        count.add(f"{label}: pytest ended with status {status}", "failed")
+
+
 def check_gcc(count):
     directory = build("gcc", ["-Dwerror=true"], count, {"CC": "gcc"})
     if directory:
@@ -132,16 +142,30 @@ def check_asan(count):
     if not plain:
         count.add("asan: recordings to read", "failed")
         return
-    junit = directory / "readers.xml"
-    junit.unlink(missing_ok=True)
-    status = run([PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={junit}", "tests/asan"],
-                 {"SEEP_BUILD": str(plain), "SEEP_ASAN_BUILD": str(directory)})
-    failed = count_junit(junit, "asan", count) if junit.exists() else 0
-    if status != 0 and failed == 0:
-        count.add(f"asan: pytest ended with status {status}", "failed")
+    run_pytest("asan", directory / "readers.xml", ["tests/asan"], {"SEEP_BUILD": str(plain), "SEEP_ASAN_BUILD": str(directory)}, count)
 
 
-STEPS = {"gcc": check_gcc, "clang": check_clang, "asan": check_asan}
+# What users do first, and what other tests rest on; together a minute and a half.
+CORE = ("api", "check", "cli", "diff", "export", "format", "growth", "html", "invalid", "leak_random", "leaks_report", "ledger", "memlog",
+        "one_stack", "plain_preload", "processes", "report", "report_views", "sample", "signals", "snapshots", "sql", "thread_stacks")
+
+
+def check_fast(count):
+    directory = build("gcc", ["-Dwerror=true"], count, {"CC": "gcc"})
+    if not directory:
+        return
+    meson_test("gcc", directory, ["lint", "unit"], count)
+    run_pytest("fast", directory / "core.xml", [f"tests/e2e/test_{name}.py" for name in CORE], {"SEEP_BUILD": str(directory)}, count)
+
+
+# The second word is what is run, the third how long that takes on two quiet processors.
+STEPS = {
+    "gcc": (check_gcc, "build, lint, unit, fuzz, web, e2e", "18 minutes"),
+    "clang": (check_clang, "build, unit", "3 minutes"),
+    "asan": (check_asan, "build with sanitizers, unit, fuzz, recordings read and made", "5 minutes"),
+    "fast": (check_fast, "build, lint, unit, the core of e2e", "5 minutes"),
+}
+ALL = ("gcc", "clang", "asan")
 
 
 def main(wanted):
@@ -149,9 +173,10 @@ def main(wanted):
     unknown = [w for w in wanted if w not in STEPS]
     if unknown:
         sys.exit(f"check.py: no step {unknown[0]}; there are: {' '.join(STEPS)}")
-    for name in wanted or STEPS:
-        print(f"== {name}", flush=True)
-        STEPS[name](count)
+    for name in wanted or ALL:
+        step, what, duration = STEPS[name]
+        print(f"== {name}: {what}; some {duration} on two quiet processors", flush=True)
+        step(count)
     print(f"== result after {time.monotonic() - start:.0f} s")
     for line in count.skipped:
         print("skipped:", line)
