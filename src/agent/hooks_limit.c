@@ -9,6 +9,7 @@
  */
 #include "agent/arena.h"
 #include "agent/hook.h"
+#include "agent/sys.h"
 
 #include "agent/guest.h"
 
@@ -27,9 +28,10 @@ int hook_setrlimit64(int resource, const struct limit *in) HOOK("setrlimit64");
 int hook_prlimit(int pid, int resource, const struct limit *in, struct limit *out) HOOK("prlimit");
 int hook_prlimit64(int pid, int resource, const struct limit *in, struct limit *out) HOOK("prlimit64");
 
-static uint64_t reserved(void)
+/* Also of a process that is not recorded any more, or a forked child that never is: the reservation is there. */
+static uint64_t reserved(int resource)
 {
-        return agent_on() ? arena_reserved() : 0;
+        return resource == LIMIT_ADDRESS_SPACE ? arena_reserved() : 0;
 }
 
 static uint64_t for_kernel(uint64_t value, uint64_t ours)
@@ -45,7 +47,7 @@ static uint64_t for_program(uint64_t value, uint64_t ours)
 /* All of them are this one; OURS is what the ledger takes if PID is ourselves. */
 static int change(int pid, int resource, const struct limit *in, struct limit *out)
 {
-        uint64_t ours = resource == LIMIT_ADDRESS_SPACE && (pid == 0 || (uint32_t)pid == agent.pid) ? reserved() : 0;
+        uint64_t ours = pid == 0 || (uint32_t)pid == sys_pid() ? reserved(resource) : 0;
         struct limit raised;
         int result;
 
@@ -73,7 +75,8 @@ int hook_prlimit64(int pid, int resource, const struct limit *in, struct limit *
 
 int hook_getrlimit(int resource, struct limit *out)
 {
-        if (agent_on() && resource == LIMIT_ADDRESS_SPACE)
+        agent_on();
+        if (reserved(resource))
                 return change(0, resource, NULL, out);
         return real.getrlimit_(resource, out);
 }
@@ -85,7 +88,8 @@ int hook_getrlimit64(int resource, struct limit *out)
 
 int hook_setrlimit(int resource, const struct limit *in)
 {
-        if (agent_on() && resource == LIMIT_ADDRESS_SPACE)
+        agent_on();
+        if (reserved(resource))
                 return change(0, resource, in, NULL);
         return real.setrlimit_(resource, in);
 }

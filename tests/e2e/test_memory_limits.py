@@ -147,6 +147,14 @@ def test_a_search_that_is_killed_leaves_program_and_recording_whole(crammed, tmp
     check_recorded(done, tmp_path, "was ended by SIGKILL")
 
 
+@pytest.mark.parametrize("options", [(), ("--follow=none",), ("--follow=all",)])
+def test_a_forked_child_sees_the_limit_that_its_parent_set(tmp_path, options):
+    script = "ulimit -v 400000; ulimit -v; (ulimit -v; ulimit -v 300000; x=$(echo fork); ulimit -v; echo $x); ulimit -v"
+    bare = run(["sh", "-c", script], cwd=tmp_path)
+    seen = run([SEEP, "record", "-q", "-f", "-o", tmp_path / "out.seep", *options, "--", "sh", "-c", script], cwd=tmp_path)
+    assert (seen.status, seen.stdout) == (bare.status, bare.stdout) == (0, b"400000\n400000\n300000\nfork\n400000\n")
+
+
 def test_a_program_that_the_kernel_ended_for_lack_of_memory_hears_of_the_ledger(crammed, limits, tmp_path):
     """The ledger is in the program's cgroup, and was too much for it: that is told, with the option that bounds it."""
     if not limits.group:
