@@ -318,7 +318,7 @@ def write_report(path, results):
              "they leave are compared (tests/transparent/run.py says how; tests/transparent/*.list has what they do). Suites run bare once. Not compared are lines that",
              "begin with `seep:` (a note below), and what the lists take out because it differs by nature. Known and on purpose: `--follow=all` waits for daemons, so",
              "it runs with `--wait=5s`; statically linked programs and those with AddressSanitizer are refused, so a shell starts them; a debugger sees that plain",
-             "`LD_PRELOAD` starts the tool.", "",
+             "`LD_PRELOAD` starts the tool. Its reports lie beside the program; those of suites lie elsewhere, because suites count them as faults.", "",
              f"{time.strftime('%Y-%m-%d')}, Linux {platform.release()}, {platform.machine()}, {os.cpu_count()} processors. "
              f"{len(ran)} entries ran, {len(results) - len(ran)} skipped.", "", "| mode | same as bare | different |", "|---|---|---|"]
     for mode in modes:
