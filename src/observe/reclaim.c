@@ -18,6 +18,7 @@
 #define RECLAIM_EVERY_MS 5000u
 #define RECLAIM_SELDOM_MS 320000u
 #define RECLAIM_FREE_BYTES (6u << 20) /* a ledger so much larger than half of the heap is as it should be */
+#define RECLAIM_MORE_BYTES (2u << 20) /* a heap that has shrunk by twice as much may have left something */
 #define RECLAIM_WORTH 16u             /* it was worth it when one part in so many went */
 #define RANGE_PAGES 128u
 #define PAGE_ENTRIES (LEDGER_RECLAIM_PAGE / sizeof(struct ledger_block))
@@ -155,15 +156,30 @@ static bool can_fence(void)
         return commands & MEMBARRIER_CMD_GLOBAL;
 }
 
+/* Whether to try now.  What did not help before may help when the heap has shrunk since: at once, and again while that is young. */
+static bool is_time(struct reclaim *r, const struct view *v, uint64_t now_ms)
+{
+        uint64_t half = live_bytes(v) / 2, excess = v->present_bytes > half ? v->present_bytes - half : 0;
+        bool shrunk = excess > r->excess_bytes + RECLAIM_MORE_BYTES;
+
+        if (excess < r->excess_bytes)
+                r->excess_bytes = excess;
+        if (excess < RECLAIM_FREE_BYTES || (now_ms < r->due_ms && !shrunk))
+                return false;
+        if (shrunk)
+                r->wait_ms = 0;
+        r->excess_bytes = excess;
+        return true;
+}
+
 void reclaim_tick(struct reclaim *r, struct view *v, uint64_t now_ms)
 {
         struct err e;
 
-        if (now_ms < r->due_ms || r->worker)
+        if (now_ms < r->look_ms || r->worker)
                 return;
-        r->due_ms = now_ms + RECLAIM_EVERY_MS;
-        if (!view_shared(v) || !can_fence() || !view_refresh(v, &e) || !limit_ms(v, now_ms) ||
-            v->present_bytes < live_bytes(v) / 2 + RECLAIM_FREE_BYTES)
+        r->look_ms = now_ms + RECLAIM_EVERY_MS;
+        if (!view_shared(v) || !can_fence() || !view_refresh(v, &e) || !limit_ms(v, now_ms) || !is_time(r, v, now_ms))
                 return;
         r->before_bytes = v->present_bytes;
         r->worker = fork();

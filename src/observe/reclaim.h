@@ -8,7 +8,8 @@
  *         What is lost are tombstones: a second release of a block that was freed more than RECLAIM_AGE_MS ago, where nothing lives in the 8
  *         KiB around it, is seen as that of an address that is no block, without the stack of the first.  What is in the
  *         quarantine keeps its tombstone.
- * Cost:   a forked child reads the shadow (0.3 ms per MiB) when the ledger is large for the heap that it describes; seldom where that was of no use.
+ * Cost:   a forked child reads the shadow (0.3 ms per MiB) when the ledger is large for the heap that it describes; seldom where that was of no use and the heap has not shrunk
+ *         since.
  */
 #ifndef SEEP_OBSERVE_RECLAIM_H
 #define SEEP_OBSERVE_RECLAIM_H
@@ -22,8 +23,10 @@
 
 struct reclaim {
         pid_t worker; /* the process that does it now; 0 none */
-        uint64_t due_ms, wait_ms;
+        uint64_t look_ms; /* the next look whether there is something to do */
+        uint64_t due_ms, wait_ms; /* the next try, should nothing change until then */
         uint64_t before_bytes; /* memory of the ledger when it began */
+        uint64_t excess_bytes; /* beyond half of the heap: at the last try, or the least since */
 };
 
 /* At each tick. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/arena.h"
@@ -229,5 +230,44 @@ TEST(threads_lose_nothing_meanwhile)
         end();
 }
 
+static void live_in(uint32_t first_page, uint32_t end_page)
+{
+        struct thread t = { 0 };
+
+        for (uint32_t i = first_page * 256; i < end_page * 256; i += 256)
+                shadow_put(&t, entry(i), block(i + 1));
+}
+
+/* Whether a try begins at NOW_MS; it is over then. */
+static bool tries(struct reclaim *r, uint64_t now_ms)
+{
+        reclaim_tick(r, &view, now_ms);
+        if (!r->worker)
+                return false;
+        waitpid(r->worker, NULL, 0);
+        reclaim_done(r, &view, now_ms);
+        return true;
+}
+
+TEST(what_was_of_no_use_is_tried_seldom_until_there_is_more)
+{
+        struct reclaim r = { 0 };
+        uint64_t now_ms = 20000, before;
+
+        begin();
+        live_in(0, PAGES / 2);
+        is_true(tries(&r, now_ms));
+        do {
+                before = now_ms;
+                while (!tries(&r, now_ms += 5000) && now_ms < 10000000)
+                        ;
+        } while (now_ms - before < 160000 && now_ms < 10000000);
+        is_true(!tries(&r, now_ms += 5000));
+        live_in(PAGES / 2, PAGES * 3 / 4);
+        is_true(tries(&r, now_ms += 5000));
+        is_true(tries(&r, now_ms += 5000)); /* what was freed just before is old enough only now */
+        end();
+}
+
 TAP_MAIN(what_is_dead_goes_and_what_lives_stays, a_thread_that_slept_through_it_writes_again, an_observer_that_died_holds_nobody_up,
-         threads_lose_nothing_meanwhile)
+         threads_lose_nothing_meanwhile, what_was_of_no_use_is_tried_seldom_until_there_is_more)
