@@ -24,6 +24,7 @@
 #define ARENA_LIMIT_FSIZE 1
 #define ARENA_LIMIT_DATA 2
 #define ARENA_LIMIT_SPACE 9
+#define ARENA_DATA_LEAST (4ul << 20) /* with less, what we need of it would be too much of it */
 #define ARENA_BESIDES (9ul << 20) /* address space that we take besides the ledger, about */
 
 static bool unsure;  /* the ledger is in a file system that can be full: touching a page that it has no room for would be the end */
@@ -172,6 +173,14 @@ static bool arena_unlock(void *at, uint64_t size)
         return !sys_failed(sys_protect(at, size, PROT_READ | PROT_WRITE)) && (!unsure || !sys_failed(sys_advise(at, size, POPULATE_WRITE)));
 }
 
+static uint64_t data_limit(void)
+{
+        uint64_t limit[2] = { ~0ull, ~0ull };
+
+        sys_call6(SYS_prlimit64, 0, ARENA_LIMIT_DATA, 0, (long)limit, 0, 0);
+        return limit[0];
+}
+
 /* How much address space may be reserved.  Where it is limited (ulimit -v), half of it is the program's in any case.  A soft limit is raised by
  * what is reserved, if it can be: what the program has is then what it had, and what it is told, too (hooks_limit.c).  One that has room for
  * all of it was raised by the program that became this one. */
@@ -199,9 +208,13 @@ uint64_t arena_reserved(void)
 long arena_create(void)
 {
         static const unsigned shifts[] = { 0, 5, 9, 11, 12, 13 };
-        uint64_t allowance = arena_allowance();
-        long fd = arena_memfd();
+        uint64_t allowance;
+        long fd;
 
+        if (data_limit() < ARENA_DATA_LEAST)
+                return -SYS_ENOMEM;
+        allowance = arena_allowance();
+        fd = arena_memfd();
         if (fd < 0)
                 return fd;
         for (unsigned i = 0; i < sizeof shifts / sizeof *shifts; i++) {
@@ -304,10 +317,9 @@ bool arena_table_open(struct arena_table *t, uint64_t bytes)
 /* A program whose data are limited (ulimit -d) is left most of them. */
 static uint64_t spare_size(void)
 {
-        uint64_t limit[2] = { ~0ull, ~0ull };
+        uint64_t share = data_limit() / 16;
 
-        sys_call6(SYS_prlimit64, 0, ARENA_LIMIT_DATA, 0, (long)limit, 0, 0);
-        return limit[0] / 16 < ARENA_SPARE ? limit[0] / 16 & ~(SYS_PAGE - 1) : ARENA_SPARE;
+        return share < ARENA_SPARE ? share & ~(SYS_PAGE - 1) : ARENA_SPARE;
 }
 
 void arena_stock_up(void)

@@ -20,6 +20,8 @@
 #define SILENCE_LEDGER_BYTES (160u << 20)                /* a ledger is reserved with so much at least ... */
 #define SILENCE_SPACE_BYTES (2 * SILENCE_LEDGER_BYTES) /* ... which may be half of the address space */
 
+#define SILENCE_DATA_BYTES (4u << 20) /* with less data the agent does not begin (arena.c) */
+
 /* The soft limit can be raised. */
 static bool is_limited(pid_t pid, int resource, rlim_t least)
 {
@@ -30,13 +32,23 @@ static bool is_limited(pid_t pid, int resource, rlim_t least)
 
 void silence_limits(struct silence *s, pid_t pid)
 {
+        struct rlimit data;
+
         s->files_limited = is_limited(pid, RLIMIT_FSIZE, SILENCE_LEDGER_BYTES);
         s->space_limited = is_limited(pid, RLIMIT_AS, SILENCE_SPACE_BYTES);
+        s->data_limited = prlimit(pid, RLIMIT_DATA, NULL, &data) == 0 && data.rlim_cur < SILENCE_DATA_BYTES; /* which is not raised */
+}
+
+static bool is_any_limited(const struct silence *s)
+{
+        return s->files_limited || s->space_limited || s->data_limited;
 }
 
 /* Why the library may have no ledger. */
 static const char *obstacle_to_ledger(const struct silence *s)
 {
+        if (s->data_limited)
+                return "its data are limited to less than 4 MiB (ulimit -d), of which our tables would be too large a part";
         if (s->files_limited && s->space_limited)
                 return "files, and its ledger with them, are limited (ulimit -f), or its address space is (ulimit -v)";
         if (s->files_limited)
@@ -70,7 +82,7 @@ void silence_look(struct silence *s, pid_t pid, uid_t uid)
 
 const char *silence_left(const struct silence *s)
 {
-        if (s->files_limited || s->space_limited)
+        if (is_any_limited(s))
                 return obstacle_to_ledger(s);
         return "it cannot have our library (statically linked?), or it runs under a filter of system calls (seccomp) that forbids what "
                "recording needs";
@@ -97,7 +109,7 @@ void silence_explain(const struct silence *s, const char *program, int status, c
         else if (WIFSIGNALED(status))
                 snprintf(out, room, "%s was killed by signal %d (%s) before our library started", program,
                          WTERMSIG(status), strsignal(WTERMSIG(status)));
-        else if (s->files_limited || s->space_limited)
+        else if (is_any_limited(s))
                 snprintf(out, room, "%s ended without our library reaching us; %s", program, obstacle_to_ledger(s));
         else
                 snprintf(out, room, "%s ended before it allocated anything, or its loader ignores LD_PRELOAD", program);

@@ -16,7 +16,7 @@ struct silence {
         char first[1024];   /* what ran at the first */
         const char *obstacle; /* of exe, see program_obstacle() */
         bool seen, has_preload, has_agent, is_filtered;
-        bool files_limited, space_limited; /* ulimit -f, ulimit -v: too small for a ledger, at the last look */
+        bool files_limited, space_limited, data_limited; /* ulimit -f, -v, -d: too small for a ledger, at the last look */
         bool left; /* the program became another one, of which nothing was heard */
 };
 

@@ -223,7 +223,8 @@ def test_a_hard_limit_on_file_sizes_is_named(tmp_path):
 
 @pytest.mark.parametrize("limit,told", [
     ("ulimit -f 64", "the size of files is limited (ulimit -f), and its ledger counts as one"),
-    ("ulimit -f 4194304", None), ("ulimit -v 1000000", None)])
+    ("ulimit -d 3000", "its data are limited to less than 4 MiB (ulimit -d)"),
+    ("ulimit -f 4194304", None), ("ulimit -v 1000000", None), ("ulimit -d 9000", None)])
 def test_limits_that_a_shell_sets_before_it_becomes_the_program_are_those_that_count(tmp_path, limit, told):
     """Those of seep are others.  Where the ledger fits into them, the program is recorded and nothing is said."""
     seen = subprocess.run([SEEP, "record", "-o", "out.seep", "sh", "-c", f"{limit}; exec sleep 0"], cwd=tmp_path, capture_output=True,
