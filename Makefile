@@ -61,6 +61,9 @@ portable: deps-build      ## seep that needs nothing but a C library as new as t
 deb: deps-package         ## a Debian package in build-deb/
 	@packaging/deb
 
+dist: product             ## a release archive in build-dist/, which needs neither node nor a network
+	@packaging/dist $(BUILD)
+
 deps-build:
 	@packaging/install-deps build demo
 deps-test:
@@ -78,4 +81,4 @@ clean:                    ## remove all build directories
 help:                     ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: all product build demo check asan lint fuzz soak stress transparent bench install portable deb deps-build deps-test deps-package deps-bench deps-transparent clean help
+.PHONY: all product build demo check asan lint fuzz soak stress transparent bench install portable deb dist deps-build deps-test deps-package deps-bench deps-transparent clean help

@@ -20,6 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = "/usr/bin/python3"
+GCC = ["-Dwerror=true", "-Dpage=enabled"]
 CLEAN_ENV = {k: v for k, v in os.environ.items()
              if k not in ("CC", "CFLAGS", "LDFLAGS", "SEEP_OPTIONS", "SEEP_BUILD", "LD_PRELOAD")}
 
@@ -118,7 +119,7 @@ def run_pytest(label, junit, files, env, count):
 
 
 def check_gcc(count):
-    directory = build("gcc", ["-Dwerror=true"], count, {"CC": "gcc"})
+    directory = build("gcc", GCC, count, {"CC": "gcc"})
     if directory:
         meson_test("gcc", directory, ["lint", "unit", "fuzz", "web", "e2e"], count)
 
@@ -138,7 +139,7 @@ def check_asan(count):
     if not directory:
         return
     meson_test("asan", directory, ["unit", "fuzz"], count)
-    plain = build("gcc", ["-Dwerror=true"], Count(), {"CC": "gcc"})
+    plain = build("gcc", GCC, Count(), {"CC": "gcc"})
     if not plain:
         count.add("asan: recordings to read", "failed")
         return
@@ -151,7 +152,7 @@ CORE = ("api", "check", "cli", "diff", "export", "format", "growth", "html", "in
 
 
 def check_fast(count):
-    directory = build("gcc", ["-Dwerror=true"], count, {"CC": "gcc"})
+    directory = build("gcc", GCC, count, {"CC": "gcc"})
     if not directory:
         return
     meson_test("gcc", directory, ["lint", "unit"], count)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // build.mjs -- bundle the viewer into one HTML template.
 //
-// usage: node build.mjs [--modules DIR] [--with DATA.json] [--c OUT.c] [--depfile OUT.d] OUT.html
+// usage: node build.mjs [--modules DIR] [--optional] [--with DATA.json] [--depfile OUT.d] OUT.html
 //
 //   --modules DIR   where the npm packages may be installed when web/node_modules does not have them (npm ci; nothing is
 //                   fetched when they are there already)
+//   --optional      where npm is missing or fails, write an empty template and say how to get a real one
 //   --with          put data (docs/PAGE.md) into the page, as `seep html` does: for development and tests
-//   --c             write the template as C source too
 //   --depfile       for ninja: what the template was made from
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -35,33 +35,39 @@ function hasPackages(dir) {
   });
 }
 
-function install(dir) {
+function install(dir, tries) {
   mkdirSync(dir, { recursive: true });
   for (const file of ['package.json', 'package-lock.json', '.npmrc']) copyFileSync(join(WEB, file), join(dir, file));
-  for (let tries = 3; ; tries -= 1) {
+  const words = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'];
+  if (tries === 1) words.push('--fetch-retries=0', '--fetch-timeout=20000');
+  for (; ; tries -= 1) {
     try {
-      execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'], {
-        cwd: dir,
-        stdio: ['ignore', 'ignore', 'inherit'],
-      });
+      execFileSync('npm', words, { cwd: dir, stdio: ['ignore', 'ignore', tries > 1 || words.length === 6 ? 'inherit' : 'ignore'] });
       return;
     } catch (error) {
       if (error.code !== 'ENOENT' && tries > 1) continue; // networks have bad moments
-      fail(
+      throw new Error(
         error.code === 'ENOENT'
           ? 'npm is missing, and the viewer needs esbuild and uplot; packaging/install-deps build installs it'
-          : `npm ci could not get esbuild and uplot (it said why above); without a network, run npm ci in ${WEB} where there is one, and bring node_modules along`,
+          : `npm ci could not get esbuild and uplot; without a network, run npm ci in ${relative('.', WEB) || '.'} where there is one, and bring node_modules along`,
       );
     }
   }
 }
 
 /** The directory whose node_modules has what the bundle needs. */
-function packages(dir) {
+function packages(dir, tries) {
   if (hasPackages(WEB)) return WEB;
-  if (!dir) fail(`esbuild and uplot are not in ${WEB}/node_modules: run npm ci there, or give --modules DIR`);
-  if (!hasPackages(dir)) install(dir);
+  if (!dir) throw new Error(`esbuild and uplot are not in ${WEB}/node_modules: run npm ci there, or give --modules DIR`);
+  if (!hasPackages(dir)) install(dir, tries);
   return dir;
+}
+
+/** For who has no npm, or no network: everything but `seep html` works without the page. */
+function leaveOut(error, out, depfile) {
+  console.error(`web/build.mjs: the page is left out, 'seep html' will say so: ${error.message}; then touch ${relative('.', WEB) || '.'}/build.mjs and build again`);
+  writeFileSync(out, '');
+  if (depfile) writeFileSync(depfile, `${out}: ${relative('.', join(WEB, 'build.mjs')).replaceAll(' ', '\\ ')}\n`);
 }
 
 async function bundle(esbuild, nodePath, entry) {
@@ -125,28 +131,20 @@ function withData(html, file) {
   return html.replace(DATA_TAG, () => DATA_TAG.replace('></', () => `>${data}</`));
 }
 
-function toC(html) {
-  const bytes = Buffer.from(html);
-  const rows = [];
-  for (let i = 0; i < bytes.length; i += 32) rows.push(`${[...bytes.subarray(i, i + 32)].join(',')},`);
-  return `/* Made by web/build.mjs. */
-#include "page/page.h"
-
-const unsigned char page_template[] = {
-${rows.join('\n')}
-};
-const size_t page_template_bytes = sizeof page_template;
-`;
-}
-
 async function main() {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { modules: { type: 'string' }, with: { type: 'string' }, c: { type: 'string' }, depfile: { type: 'string' } },
+    options: { modules: { type: 'string' }, optional: { type: 'boolean' }, with: { type: 'string' }, depfile: { type: 'string' } },
   });
   if (positionals.length !== 1) fail('which file shall the template be written to?');
   const [out] = positionals;
-  const dir = packages(values.modules && resolve(values.modules));
+  let dir;
+  try {
+    dir = packages(values.modules && resolve(values.modules), values.optional ? 1 : 3);
+  } catch (error) {
+    if (!values.optional) throw error;
+    return leaveOut(error, out, values.depfile);
+  }
   const esbuild = createRequire(join(dir, 'package.json'))('esbuild');
   const nodePath = join(dir, 'node_modules');
   const [style, script] = await Promise.all([bundle(esbuild, nodePath, 'style.css'), bundle(esbuild, nodePath, 'main.js')]);
@@ -155,11 +153,11 @@ async function main() {
   if (bytes > MAX_BYTES) fail(`the template has ${bytes} bytes; ${MAX_BYTES} is the limit`);
   if (html.split(DATA_TAG).length !== 2) fail('the place for the data must be there once');
   writeFileSync(out, values.with ? withData(html, values.with) : html);
-  if (values.c) writeFileSync(values.c, toC(html));
   if (values.depfile) {
     const inputs = [...style.inputs, ...script.inputs, ...['build.mjs', 'package-lock.json'].map((name) => join(WEB, name))];
     writeFileSync(values.depfile, `${out}: ${inputs.map((file) => relative('.', file).replaceAll(' ', '\\ ')).join(' ')}\n`);
   }
+  return undefined;
 }
 
 main().catch((error) => fail(error.message));

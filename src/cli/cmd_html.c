@@ -340,8 +340,15 @@ static void end(struct html *h)
 
 static int run(struct html *h, char **operands, int count)
 {
+        struct err e = { 0 };
         int status;
 
+        if (!page_template_bytes) {
+                err_set(&e, ERR_EXIT_USAGE,
+                        "this seep was built without its page: node or npm was missing, or had no network; report, leaks, top and export "
+                        "show the same data");
+                return message_error(&e);
+        }
         if (count > HTML_SIDES)
                 return message_usage("html", "one recording, or two to compare, not also '%s'", operands[HTML_SIDES]);
         h->count = count == HTML_SIDES ? HTML_SIDES : 1;
