@@ -2,7 +2,7 @@
 /*
  * expression.c -- the little stack machine of DWARF expressions, as unwind tables use it.
  *
- * Room:   inside; any context.  Called by rule.c and unwind.c through cfi.h.
+ * Room:   inside; any context.
  * Keeps:  it reads its own bytes and, where it may, memory that was asked for (reach.h); it never goes back, so it ends.
  */
 #include "agent/cfi.h"

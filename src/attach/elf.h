@@ -2,7 +2,7 @@
 /*
  * elf.h -- what the file of a program tells before it is started.
  *
- * Room:   outside.  Called by attach/program.c and observe/silence.c and keepers.c.
+ * Room:   outside.
  * Keeps:  no byte of the file is trusted.
  */
 #ifndef SEEP_ATTACH_ELF_H

@@ -2,7 +2,7 @@
 /*
  * freeze.h -- a process held still: its threads, their registers, its memory; or a copy of it that stays while it goes on.
  *
- * Room:   outside.  Called by observe/, in a process of its own (a tracer that dies lets go of everything).
+ * Room:   outside, in a process of its own: a tracer that dies lets go of everything.
  * Keeps:  the process never notices: no signal, no EINTR, no child, no changed errno; stopped by job control it stays stopped.
  *         Order: freeze_stop, (freeze_copy), freeze_release, reads, freeze_close.  Without a copy read before freeze_release.
  */

@@ -2,7 +2,7 @@
 /*
  * program.h -- from the word on the command line to a file that can be started and recorded.
  *
- * Room:   outside.  Called by cli/cmd_record.c.
+ * Room:   outside.
  */
 #ifndef SEEP_ATTACH_PROGRAM_H
 #define SEEP_ATTACH_PROGRAM_H

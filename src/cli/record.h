@@ -2,7 +2,7 @@
 /*
  * record.h -- how to record: the options of `seep record`, which plain LD_PRELOAD takes from SEEP_OPTIONS.
  *
- * Room:   outside, cli/ only.  Used by cli/cmd_record.c and cli/cmd_attend.c.
+ * Room:   outside, cli/ only.
  */
 #ifndef SEEP_CLI_RECORD_H
 #define SEEP_CLI_RECORD_H

@@ -2,7 +2,7 @@
 /*
  * cost.h -- what can be counted per call stack in the forms of other tools.
  *
- * Room:   outside.  Used by every form of export/, and by cli/cmd_export.c for --cost.
+ * Room:   outside.
  * Keeps:  the order is pprof's: its four usual values first.
  */
 #ifndef SEEP_EXPORT_COST_H

@@ -2,7 +2,7 @@
 /*
  * course.h -- what stacks held over time, moment after moment.
  *
- * Room:   outside.  Used by the forms of export/ that have a time: sqlite, dhat, massif, firefox.
+ * Room:   outside.
  * Keeps:  several sites may be one; their numbers are summed at each moment.
  */
 #ifndef SEEP_EXPORT_COURSE_H

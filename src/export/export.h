@@ -2,7 +2,7 @@
 /*
  * export.h -- a recording in the forms that other tools read.
  *
- * Room:   outside.  export.c has the table; each form has a file of its own.  Called by cli/cmd_export.c, serve/push.c.
+ * Room:   outside.  export.c has the table; each form has a file of its own.
  * Keeps:  a form is made from a selection (--at, --range, --cost and the filters of `report` are in it already), in memory, and never fails for
  *         want of names.
  */

@@ -2,7 +2,7 @@
 /*
  * portions.h -- the costs of each stack by the thread that made them, as far as a recording tells.
  *
- * Room:   outside.  Used by pprof.c for its labels.
+ * Room:   outside.
  * Keeps:  the portions of a row add up to the row.
  */
 #ifndef SEEP_EXPORT_PORTIONS_H

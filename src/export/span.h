@@ -2,7 +2,7 @@
 /*
  * span.h -- the part of a run that --at and --range choose, for forms of what happened over time.
  *
- * Room:   outside.  Used by massif.c, dhat.c, firefox.c, heaptrack.c, and pieces.c.
+ * Room:   outside.
  * Keeps:  the moments are those of report/select.h: a time means the last slice that is not later.
  */
 #ifndef SEEP_EXPORT_SPAN_H

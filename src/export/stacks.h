@@ -2,7 +2,7 @@
 /*
  * stacks.h -- the stacks of a selection as a tree of frames with names, inlined functions among them; equal stacks are one.
  *
- * Room:   outside.  Used by the forms of export/.
+ * Room:   outside.
  * Keeps:  of the heap, not of mmap: the sums are those of `report`.  The start code outside of main and of thread functions is left out, as in
  *         all reports.  A parent's index is smaller than its child's.
  * Cost:   130,000 stacks of 42 frames: 0.1 s, once their names are known.

@@ -2,7 +2,7 @@
 /*
  * valgrind.h -- what the files of Valgrind's tools share.
  *
- * Room:   outside.  Used by dhat.c and massif.c.
+ * Room:   outside.
  */
 #ifndef SEEP_EXPORT_VALGRIND_H
 #define SEEP_EXPORT_VALGRIND_H

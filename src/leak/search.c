@@ -2,7 +2,7 @@
 /*
  * search.c -- which blocks does a program still hold: the steps, one after another.
  *
- * Room:   outside.  Called by observe/scan.c.
+ * Room:   outside.
  */
 #include "leak/search.h"
 

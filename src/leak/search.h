@@ -2,7 +2,7 @@
 /*
  * search.h -- which blocks does a program still hold?  All memory is searched for pointers, once; the rest is a graph.
  *
- * Room:   outside.  Called by observe/scan.c.  Knows no process: memory is read through a callback.
+ * Room:   outside.  Knows no process: memory is read through a callback.
  * Keeps:  one pass over roots and blocks in the order of addresses gives all pointers (search_run); classes come from marking
  *         in that graph, as Memcheck does it (leak/classes.c).
  * Cost:   1 GB/s or more on one core with 10 million blocks; 8 bytes a pointer, 34 bytes a block with what is told about it, 8 more while marking.

@@ -2,7 +2,7 @@
 /*
  * answers.h -- words about snapshots: for the user, and for commands that asked for one.
  *
- * Room:   outside.  Called by observe/session.c.
+ * Room:   outside.
  */
 #ifndef SEEP_OBSERVE_ANSWERS_H
 #define SEEP_OBSERVE_ANSWERS_H

@@ -2,7 +2,7 @@
 /*
  * ask.h -- asking whoever records a process for something.
  *
- * Room:   outside.  Called by cli/cmd_snapshot.c; the other end is observe/session.c.
+ * Room:   outside.
  */
 #ifndef SEEP_OBSERVE_ASK_H
 #define SEEP_OBSERVE_ASK_H

@@ -2,7 +2,7 @@
 /*
  * blocks.h -- the blocks that are alive, from the ledger's shadow of the address space.
  *
- * Room:   outside.  Called by observe/collect.c.
+ * Room:   outside.
  */
 #ifndef SEEP_OBSERVE_BLOCKS_H
 #define SEEP_OBSERVE_BLOCKS_H

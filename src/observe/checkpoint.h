@@ -2,7 +2,7 @@
 /*
  * checkpoint.h -- when a recording is written while its program still runs, and how much of it.
  *
- * Room:   outside.  Called by observe/recording.c, which does the writing, in a process of its own.
+ * Room:   outside.  The writing is done in a process of its own.
  * Keeps:  at most CHECKPOINT_EVERY_MS from the begin of one to the begin of the next, as long as those of all recordings
  *         together take less than one part in CHECKPOINT_SHARE of one processor.  Where the whole is too dear for that, single blocks are left out of
  *         it; where even that is too dear, it comes later.

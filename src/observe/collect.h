@@ -2,7 +2,7 @@
 /*
  * collect.h -- a ledger becomes a profile.
  *
- * Room:   outside.  Called by observe/recording.c.
+ * Room:   outside.
  * Keeps:  works on a running process too (a checkpoint); numbers are then those of about one moment.
  */
 #ifndef SEEP_OBSERVE_COLLECT_H

@@ -2,7 +2,7 @@
 /*
  * counters.h -- all counters of a ledger, slot by slot.
  *
- * Room:   outside.  Called by observe/slices.c (live numbers) and observe/collect.c (everything).
+ * Room:   outside.
  */
 #ifndef SEEP_OBSERVE_COUNTERS_H
 #define SEEP_OBSERVE_COUNTERS_H

@@ -2,7 +2,7 @@
 /*
  * family.h -- processes that belong to a session, found without their help.
  *
- * Room:   outside.  Called by observe/session.c, observe/lingering.c, observe/silence.c and observe/ask.c.
+ * Room:   outside.
  */
 #ifndef SEEP_OBSERVE_FAMILY_H
 #define SEEP_OBSERVE_FAMILY_H

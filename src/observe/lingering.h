@@ -2,7 +2,7 @@
 /*
  * lingering.h -- the program has ended, and processes that it started have not: whether to wait for them, and what to say.
  *
- * Room:   outside.  Called by observe/session.c.
+ * Room:   outside.
  */
 #ifndef SEEP_OBSERVE_LINGERING_H
 #define SEEP_OBSERVE_LINGERING_H

@@ -2,7 +2,7 @@
 /*
  * marks.h -- named moments in a ledger, and the blocks that were born and freed between them.
  *
- * Room:   outside.  Called by observe/recording.c (while the program runs) and observe/collect.c.
+ * Room:   outside.
  */
 #ifndef SEEP_OBSERVE_MARKS_H
 #define SEEP_OBSERVE_MARKS_H

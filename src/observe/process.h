@@ -2,7 +2,7 @@
 /*
  * process.h -- what the kernel tells about a process, from /proc.
  *
- * Room:   outside.  Called by the rest of observe/.
+ * Room:   outside.
  * Keeps:  a process that is gone, or may not be looked at, gives the answer "unknown": 0, "" or false.
  */
 #ifndef SEEP_OBSERVE_PROCESS_H

@@ -2,7 +2,7 @@
 /*
  * reclaim.h -- memory of the ledger that describes addresses without a block is given back.
  *
- * Room:   outside.  Called by observe/recording.c.
+ * Room:   outside.
  * Keeps:  an entry of a live block is never lost: the program is told which pages are wanted, and whoever claims one first has it (ledger.h,
  *         agent/shadow.c).  Nobody waits, except a thread that allocates in the very microseconds in which its page goes.
  *         What is lost are tombstones: a second release of a block that was freed more than RECLAIM_AGE_MS ago, where nothing lives in the 8

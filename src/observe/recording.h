@@ -2,7 +2,7 @@
 /*
  * recording.h -- one process being recorded: its clock, its slices, its snapshots, its checkpoints, its end.
  *
- * Room:   outside.  Called by observe/session.c.
+ * Room:   outside.
  */
 #ifndef SEEP_OBSERVE_RECORDING_H
 #define SEEP_OBSERVE_RECORDING_H

@@ -2,7 +2,7 @@
 /*
  * reports.h -- files that tell what a snapshot found: PROGRAM-PID-SEQ.memlog.
  *
- * Room:   outside.  Called by observe/recording.c, mostly in a process of its own: names of functions may take seconds to find.
+ * Room:   outside, mostly in a process of its own: names of functions may take seconds to find.
  * Keeps:  no file that was there before is replaced: the next free number is taken.  A report appears whole or not at all, where
  *         the file system can do that.
  */

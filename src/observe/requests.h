@@ -2,7 +2,7 @@
 /*
  * requests.h -- what commands in other processes ask of the observer (observe/ask.h is the other end).
  *
- * Room:   outside.  Called by observe/session.c.
+ * Room:   outside.
  */
 #ifndef SEEP_OBSERVE_REQUESTS_H
 #define SEEP_OBSERVE_REQUESTS_H

@@ -2,7 +2,7 @@
 /*
  * resources.h -- things with a handle that a program holds: file descriptors, textures, locks.
  *
- * Room:   outside.  Called by observe/collect.c.
+ * Room:   outside.
  */
 #ifndef SEEP_OBSERVE_RESOURCES_H
 #define SEEP_OBSERVE_RESOURCES_H

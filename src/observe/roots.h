@@ -2,7 +2,7 @@
 /*
  * roots.h -- the memory of a process that counts as in use by itself: data of modules, stacks, registers, thread-local storage, mappings.
  *
- * Room:   outside.  Called by observe/scan.c, in the scanning process.
+ * Room:   outside, in the process that makes a search.
  * Keeps:  not the allocator's memory (but for the blocks in it), not ours, not the stacks of dead threads, not what is below a stack pointer.
  *
  * What is written into the kernel's map of the process starts as "memory of unknown origin"; what is known better is then drawn over it, the

@@ -2,7 +2,7 @@
 /*
  * rss.h -- how much memory of a process is resident, as it would be without us.
  *
- * Room:   outside.  Called by observe/recording.c.
+ * Room:   outside.
  * Keeps:  the ledger is mapped by the process, so that the kernel counts it there; here it is taken off.
  */
 #ifndef SEEP_OBSERVE_RSS_H

@@ -2,7 +2,7 @@
 /*
  * scan.h -- one search for leaks in a process, from the stop to the verdicts.
  *
- * Room:   outside.  Called by observe/scanner.c, in a process of its own: when that is killed, the program goes on.
+ * Room:   outside, in a process of its own: when that is killed, the program goes on.
  * Keeps:  the program is held only as long as its memory is needed: until a copy of it is made, or (at its exit, or when no copy can be had)
  *         until the search is over.
  */

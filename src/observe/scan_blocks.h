@@ -2,7 +2,7 @@
 /*
  * scan_blocks.h -- the blocks of a process at the moment of a search for leaks.
  *
- * Room:   outside.  Called by observe/scan.c, in the scanning process.
+ * Room:   outside, in the process that makes a search.
  * Keeps:  a process that is held has one list.  One that goes on while we read has three: what was there before the moment, what is
  *         there after it, and what was freed since.  Blocks that may or may not have been there are passages (leak/search.h).
  */

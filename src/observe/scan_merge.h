@@ -2,7 +2,7 @@
 /*
  * scan_merge.h -- what a search found just before the end of a process, put into the recording of that end.
  *
- * Room:   outside.  Called by observe/scanner.c.
+ * Room:   outside.
  */
 #ifndef SEEP_OBSERVE_SCAN_MERGE_H
 #define SEEP_OBSERVE_SCAN_MERGE_H

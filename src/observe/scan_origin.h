@@ -2,7 +2,7 @@
 /*
  * scan_origin.h -- what the recording knows of the blocks of a search: where they were allocated, and which are arrays of no elements.
  *
- * Room:   outside.  Called by observe/scan.c, in the scanning process.
+ * Room:   outside, in the process that makes a search.
  */
 #ifndef SEEP_OBSERVE_SCAN_ORIGIN_H
 #define SEEP_OBSERVE_SCAN_ORIGIN_H

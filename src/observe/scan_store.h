@@ -2,7 +2,7 @@
 /*
  * scan_store.h -- what a search found, in the terms of a profile.
  *
- * Room:   outside.  Called by observe/scan.c.
+ * Room:   outside.
  */
 #ifndef SEEP_OBSERVE_SCAN_STORE_H
 #define SEEP_OBSERVE_SCAN_STORE_H

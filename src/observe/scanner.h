@@ -2,7 +2,7 @@
 /*
  * scanner.h -- searches for leaks in one recorded process: who wants one, the process that makes it, and what it found.
  *
- * Room:   outside.  Called by observe/recording.c.
+ * Room:   outside.
  * Keeps:  one search at a time.  Whoever asks during one is served by the next.
  */
 #ifndef SEEP_OBSERVE_SCANNER_H

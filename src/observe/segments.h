@@ -2,7 +2,7 @@
 /*
  * segments.h -- address space cut into ranges, the last word about each address counts.
  *
- * Room:   outside.  Called by observe/roots.c.
+ * Room:   outside.
  * Keeps:  sorted, disjoint, none empty.
  */
 #ifndef SEEP_OBSERVE_SEGMENTS_H

@@ -2,7 +2,7 @@
 /*
  * shadow.h -- the ledger's shadow of the address space, entry by entry.
  *
- * Room:   outside.  Called by observe/blocks.c and observe/scan_blocks.c.
+ * Room:   outside.
  */
 #ifndef SEEP_OBSERVE_SHADOW_H
 #define SEEP_OBSERVE_SHADOW_H

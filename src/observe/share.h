@@ -2,7 +2,7 @@
 /*
  * share.h -- how much memory the ledger of a program takes, told to the program when that is limited (record --limit-ledger).
  *
- * Room:   outside.  Called by observe/recording.c.
+ * Room:   outside.
  */
 #ifndef SEEP_OBSERVE_SHARE_H
 #define SEEP_OBSERVE_SHARE_H

@@ -2,7 +2,7 @@
 /*
  * silence.h -- why nobody said hello.
  *
- * Room:   outside.  Called by observe/session.c while the program runs and no agent has come.
+ * Room:   outside.
  */
 #ifndef SEEP_OBSERVE_SILENCE_H
 #define SEEP_OBSERVE_SILENCE_H

@@ -2,7 +2,7 @@
 /*
  * sites.h -- who allocated: the counters of all threads summed per call stack and kind.
  *
- * Room:   outside.  Called by observe/collect.c.
+ * Room:   outside.
  */
 #ifndef SEEP_OBSERVE_SITES_H
 #define SEEP_OBSERVE_SITES_H

@@ -2,7 +2,7 @@
 /*
  * stopped.h -- the frames of threads that stand still: which function has which part of the stack.
  *
- * Room:   outside.  Called by observe/scan.c, in the scanning process.
+ * Room:   outside, in the process that makes a search.
  * Cost:   some milliseconds for the first thread (unwind tables of the modules on its stack are read), little for others.
  */
 #ifndef SEEP_OBSERVE_STOPPED_H

@@ -2,7 +2,7 @@
 /*
  * typed.h -- the command line as it was typed.
  *
- * Room:   outside.  Called by observe/recording.c.
+ * Room:   outside.
  */
 #ifndef SEEP_OBSERVE_TYPED_H
 #define SEEP_OBSERVE_TYPED_H

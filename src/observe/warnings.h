@@ -2,7 +2,7 @@
 /*
  * warnings.h -- what the user should know about a recording: what is missing in it, and why.
  *
- * Room:   outside.  Called by observe/collect.c, when all else is in the profile.
+ * Room:   outside.
  */
 #ifndef SEEP_OBSERVE_WARNINGS_H
 #define SEEP_OBSERVE_WARNINGS_H

@@ -3,7 +3,6 @@
  * page.h -- the HTML page: the data that it shows, and the joining of both.
  *
  * Room:   outside.  The page itself is made from web/ at build time (page_template); docs/PAGE.md describes the data.
- *         Called by cli/cmd_html.c and serve/.
  */
 #ifndef SEEP_PAGE_PAGE_H
 #define SEEP_PAGE_PAGE_H

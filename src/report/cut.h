@@ -2,7 +2,7 @@
 /*
  * cut.h -- stacks that are equal in their N innermost frames, made one (--depth-merge).
  *
- * Room:   outside.  Called by report/select.c.
+ * Room:   outside.
  */
 #ifndef SEEP_REPORT_CUT_H
 #define SEEP_REPORT_CUT_H

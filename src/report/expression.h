@@ -2,7 +2,7 @@
 /*
  * expression.h -- regular expressions of the user, with an error that points at the place.
  *
- * Room:   outside.  Used by filter.c, wrapper.c and callers.c.
+ * Room:   outside.
  */
 #ifndef SEEP_REPORT_EXPRESSION_H
 #define SEEP_REPORT_EXPRESSION_H

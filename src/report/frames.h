@@ -2,7 +2,7 @@
 /*
  * frames.h -- stacks in JSON: lists of indices into one list of frames, where each address stands once.
  *
- * Room:   outside.  Used by json.c and diff_json.c.
+ * Room:   outside.
  */
 #ifndef SEEP_REPORT_FRAMES_H
 #define SEEP_REPORT_FRAMES_H

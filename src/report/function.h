@@ -2,7 +2,7 @@
 /*
  * function.h -- small numbers for the lines of functions, so that reports compare integers instead of names.
  *
- * Room:   outside.  Used by tree.c and export/.
+ * Room:   outside.
  */
 #ifndef SEEP_REPORT_FUNCTION_H
 #define SEEP_REPORT_FUNCTION_H

@@ -2,7 +2,7 @@
 /*
  * growth.h -- which stacks hold more and more memory, judged by the time slices of a recording.
  *
- * Room:   outside.  Used by flat.c and summary.c.  `seep help growth` tells users the same.
+ * Room:   outside.  `seep help growth` tells users the same.
  *
  * The first quarter of the run is warm-up and not looked at.  The rest is cut into eight windows of equal time; of each the
  * least that was live counts, because what falls back to its old level, however high it went, does not grow.

@@ -2,7 +2,7 @@
 /*
  * holder.h -- the place outside of the heap that a pointer is in, by name: a variable, a stack frame, a register, a mapping.
  *
- * Room:   outside.  Used by report/why.c (one pointer) and report/owners.c (all of them).
+ * Room:   outside.
  */
 #ifndef SEEP_REPORT_HOLDER_H
 #define SEEP_REPORT_HOLDER_H

@@ -2,7 +2,7 @@
 /*
  * location.h -- which source files are the user's own, and what they are called in the user's tree.
  *
- * Room:   outside.  Used by findings.c.
+ * Room:   outside.
  */
 #ifndef SEEP_REPORT_LOCATION_H
 #define SEEP_REPORT_LOCATION_H

@@ -2,7 +2,7 @@
 /*
  * memlog.h -- signed bytes per call stack, innermost frame first, largest growth first: the format of MTrace's reports.
  *
- * Room:   outside.  Called by cli/ for `report --memlog`, `diff --memlog` and the PROGRAM-PID-SEQ.memlog files.
+ * Room:   outside.
  *
  *     +63360
  *     <tab>FUNCTION<tab>(OBJECT)<tab>FILE:LINE      without the last part when the line is not known

@@ -2,7 +2,7 @@
 /*
  * merge.h -- rows of one stack and kind, made one.
  *
- * Room:   outside.  Called by report/select.c after stacks were shortened.
+ * Room:   outside.
  */
 #ifndef SEEP_REPORT_MERGE_H
 #define SEEP_REPORT_MERGE_H

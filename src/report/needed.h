@@ -2,7 +2,7 @@
 /*
  * needed.h -- the nodes of a selection's tree that its stacks pass through.
  *
- * Room:   outside.  Used by callers.c and source.c, which ask for the names of all of them.
+ * Room:   outside.
  */
 #ifndef SEEP_REPORT_NEEDED_H
 #define SEEP_REPORT_NEEDED_H

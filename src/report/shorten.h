@@ -2,7 +2,7 @@
 /*
  * shorten.h -- names of functions in the room that there is.
  *
- * Room:   outside.  Used by the views for people; programs and pipes get whole names.
+ * Room:   outside.
  */
 #ifndef SEEP_REPORT_SHORTEN_H
 #define SEEP_REPORT_SHORTEN_H

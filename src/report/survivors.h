@@ -2,7 +2,7 @@
 /*
  * survivors.h -- allocated after one mark and still live at another.
  *
- * Room:   outside.  Called by report/select.c for --range between marks.
+ * Room:   outside.
  */
 #ifndef SEEP_REPORT_SURVIVORS_H
 #define SEEP_REPORT_SURVIVORS_H

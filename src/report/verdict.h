@@ -2,7 +2,7 @@
 /*
  * verdict.h -- a small answer per name, found once.
  *
- * Room:   outside.  Used by filter.c, wrapper.c, callers.c and source.c.
+ * Room:   outside.
  * Keeps:  names are told apart by pointer: the resolver has each text once.
  */
 #ifndef SEEP_REPORT_VERDICT_H

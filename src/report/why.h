@@ -2,7 +2,7 @@
 /*
  * why.h -- what keeps a block alive: the path to it from a variable, a stack, a register.
  *
- * Room:   outside.  Used by cli/cmd_why.c.
+ * Room:   outside.
  * Keeps:  found out once (why_make), then written for people or for programs.
  */
 #ifndef SEEP_REPORT_WHY_H

@@ -2,7 +2,7 @@
 /*
  * push.h -- what happens in recorded processes, sent to a continuous-profiling server every few seconds.
  *
- * Room:   outside.  Called by cli/ around a run (record --push URL): open before the program is started, program when it is, recorded for
+ * Room:   outside.  Around a run (record --push URL): open before the program is started, program when it is, recorded for
  *         each finished recording, close at the end.  docs/PUSH.md has what goes over the wire.
  * Keeps:  a process of its own looks and sends; the observer and the program never wait for it, push_close() at most PUSH_PATIENCE_MS.
  *         It ends when the observer ends.  What a slow or dead server does not take is kept up to a limit, then dropped, and that is said.

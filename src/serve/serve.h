@@ -2,7 +2,7 @@
 /*
  * serve.h -- the HTML page over HTTP, on this machine only.
  *
- * Room:   outside.  Called by cli/cmd_html.c (--serve).  docs/PAGE.md, "Served pages", has the paths.
+ * Room:   outside.  docs/PAGE.md, "Served pages", has the paths.
  * Keeps:  listens on 127.0.0.1 at a free port; who does not know the token, or comes by another name of this machine, gets 403.
  *         Work that may take long is done by a process of its own (desk.h), so that no client waits for another one's.
  */

@@ -2,7 +2,7 @@
 /*
  * functions.h -- the names of all functions of a module, called or not.
  *
- * Room:   outside.  Used by report/budget.c, to tell a misspelt name from a function that did nothing.
+ * Room:   outside.
  * Keeps:  functions that were inlined everywhere are not among them: symbol tables do not have them.
  */
 #ifndef SEEP_SYMBOL_FUNCTIONS_H

@@ -2,7 +2,7 @@
 /*
  * member.h -- members of structures and elements of arrays, by offset.
  *
- * Room:   outside, symbol/ only.  Used by type.c and library.c.
+ * Room:   outside, symbol/ only.
  * Keeps:  TYPE is peeled (type_peel) and complete in all of these.
  */
 #ifndef SEEP_SYMBOL_MEMBER_H

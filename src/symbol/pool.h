@@ -2,7 +2,7 @@
 /*
  * pool.h -- each text once: equal texts have equal pointers.
  *
- * Room:   outside.  Used by symbol/ for names and paths.
+ * Room:   outside.
  */
 #ifndef SEEP_SYMBOL_POOL_H
 #define SEEP_SYMBOL_POOL_H

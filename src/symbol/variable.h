@@ -2,7 +2,7 @@
 /*
  * variable.h -- address to global, static or thread-local variable, and what the types say about the way from there.
  *
- * Room:   outside.  Used by report/why.c and report/owners.c.
+ * Room:   outside.
  */
 #ifndef SEEP_SYMBOL_VARIABLE_H
 #define SEEP_SYMBOL_VARIABLE_H

@@ -2,7 +2,7 @@
 /*
  * figure.h -- numbers in a few columns: 40.1M, +1.2M, 410k, 4m12.
  *
- * Room:   outside.  Used by screen.c.
+ * Room:   outside.
  */
 #ifndef SEEP_TOP_FIGURE_H
 #define SEEP_TOP_FIGURE_H

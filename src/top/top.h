@@ -2,7 +2,7 @@
 /*
  * top.h -- `seep top`: the live view of a process, and the replay of a recording.
  *
- * Room:   outside.  Called by cli/cmd_top.c.
+ * Room:   outside.
  */
 #ifndef SEEP_TOP_TOP_H
 #define SEEP_TOP_TOP_H
