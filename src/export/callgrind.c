@@ -19,18 +19,17 @@
 #include "export/stacks.h"
 #include "export/strings.h"
 
-/* A stack after folding: a frame in a tree of its own. */
+/* What a frame of a folded stack is. */
 struct fold {
-        uint32_t parent;   /* 0: none */
         uint32_t function; /* twice its number, + 1 for the second name */
         uint32_t line;     /* of the call, in the parent */
-        struct costs costs; /* of all stacks that pass */
 };
 
 /* Costs of a line: its own, or those of a call. */
 struct entry {
         uint32_t function, line;
         uint32_t callee; /* 1 + its function; 0: own */
+        bool any; /* costs that are not zero */
         struct costs costs;
         uint64_t calls;
 };
@@ -50,12 +49,12 @@ struct callgrind {
         uint32_t *functions; /* by frame: number, from 0 */
         uint32_t *examples;  /* by function: a frame of it */
         uint32_t *folded;    /* by node of the stacks: its fold */
-        struct fold *folds;  /* [0] the root */
-        uint32_t fold_count, fold_room;
-        uint32_t *table; /* folds by (parent, function, line); 0 free */
-        size_t table_room;
+        struct branches tree; /* the folded stacks; 0 the root */
+        struct fold *folds;   /* by key of a node of the tree */
+        uint32_t fold_room;
+        struct function_table fold_numbers, entry_numbers;
         struct entry *entries;
-        uint32_t entry_count;
+        uint32_t entry_count, entry_room;
         enum cost_kind events[COST_COUNT];
         int event_count;
         struct strings names[NAME_KINDS]; /* each is written once, then told by its number */
@@ -66,61 +65,39 @@ struct callgrind {
 
 /* ---- folding ---- */
 
-static size_t fold_slot(const struct callgrind *c, const struct fold *f)
+static uint32_t fold_child(struct callgrind *c, uint32_t parent, struct fold fold)
 {
-        uint64_t hash = ((uint64_t)f->parent << 32 | f->function) * 0x9e3779b97f4a7c15ull;
-        size_t i;
+        struct function_key key = { .name = fold.function, .line = fold.line };
+        uint32_t number = function_key_number(&c->fold_numbers, &key);
 
-        hash = (hash ^ hash >> 29 ^ f->line) * 0x9e3779b97f4a7c15ull;
-        i = (hash ^ hash >> 32) & (c->table_room - 1);
-        for (; c->table[i]; i = (i + 1) & (c->table_room - 1)) {
-                const struct fold *other = &c->folds[c->table[i]];
-
-                if (other->parent == f->parent && other->function == f->function && other->line == f->line)
-                        break;
+        if (number >= c->fold_room) {
+                c->fold_room = c->fold_room ? c->fold_room * 2 : 1024;
+                c->folds = heap_grow(c->folds, c->fold_room, sizeof *c->folds);
         }
-        return i;
+        c->folds[number] = fold;
+        return branches_child(&c->tree, parent, number);
 }
 
-static void fold_widen(struct callgrind *c)
+static const struct fold *fold_at(const struct callgrind *c, uint32_t node)
 {
-        c->fold_room = c->fold_room ? c->fold_room * 2 : 1024;
-        c->folds = heap_grow(c->folds, c->fold_room, sizeof *c->folds);
-        free(c->table);
-        c->table_room = (size_t)c->fold_room * 2;
-        c->table = heap_zero(c->table_room, sizeof *c->table);
-        for (uint32_t i = 1; i < c->fold_count; i++)
-                c->table[fold_slot(c, &c->folds[i])] = i;
+        return &c->folds[c->tree.list[node].key];
 }
 
-static uint32_t fold_child(struct callgrind *c, uint32_t parent, uint32_t function, uint32_t line)
-{
-        struct fold wanted = { .parent = parent, .function = function, .line = line };
-        size_t slot;
-
-        if (c->fold_count == c->fold_room)
-                fold_widen(c);
-        slot = fold_slot(c, &wanted);
-        if (!c->table[slot]) {
-                c->folds[c->fold_count] = wanted;
-                c->table[slot] = c->fold_count++;
-        }
-        return c->table[slot];
-}
-
-/* Below FOLD, FUNCTION is called at LINE: where the stack is then. */
-static uint32_t fold_step(struct callgrind *c, uint32_t fold, uint32_t function, uint32_t line)
+/* Below NODE of the tree, FUNCTION is called at LINE: where the stack is then. */
+static uint32_t fold_step(struct callgrind *c, uint32_t node, uint32_t function, uint32_t line)
 {
         bool met = false;
 
-        if (fold && c->folds[fold].function / 2 == function)
-                return fold;
-        for (uint32_t at = fold; at; at = c->folds[at].parent) {
-                if (c->folds[at].function == 2 * function + 1)
+        if (node && fold_at(c, node)->function / 2 == function)
+                return node;
+        for (uint32_t at = node; at; at = c->tree.list[at].parent) {
+                uint32_t other = fold_at(c, at)->function;
+
+                if (other == 2 * function + 1)
                         return at;
-                met |= c->folds[at].function == 2 * function;
+                met |= other == 2 * function;
         }
-        return fold_child(c, fold, 2 * function + met, line);
+        return fold_child(c, node, (struct fold){ 2 * function + met, line });
 }
 
 static uint32_t line_of(const struct callgrind *c, uint32_t node)
@@ -133,18 +110,12 @@ static void fold_stacks(struct callgrind *c)
         const struct stacks *s = &c->stacks;
 
         c->folded = heap_zero(s->node_count, sizeof *c->folded);
-        c->fold_count = 1;
-        fold_widen(c);
-        c->folds[0] = (struct fold){ 0 };
+        branches_start(&c->tree, 1, s->node_count / 2);
         for (uint32_t i = 1; i < s->node_count; i++) {
                 uint32_t parent = s->nodes[i].parent;
 
                 c->folded[i] = fold_step(c, c->folded[parent], c->functions[s->nodes[i].frame], line_of(c, parent));
         }
-        for (uint32_t i = 0; i < s->sample_count; i++)
-                cost_add(&c->folds[c->folded[s->samples[i].node]].costs, &s->samples[i].costs);
-        for (uint32_t i = c->fold_count; i-- > 1;)
-                cost_add(&c->folds[c->folds[i].parent].costs, &c->folds[i].costs);
 }
 
 /* Functions of the frames, lines apart. */
@@ -179,64 +150,106 @@ static int compare(const void *a, const void *b)
         return x->line < y->line ? -1 : x->line > y->line;
 }
 
-static void add_entry(struct callgrind *c, const struct entry *entry)
+/* Costs of the same place are one entry. */
+static uint32_t entry_number(struct callgrind *c, uint32_t function, uint32_t callee, uint32_t line)
+{
+        struct function_key key = { .name = function, .file = callee, .line = line };
+        uint32_t number = function_key_number(&c->entry_numbers, &key) - 1;
+
+        if (number < c->entry_count)
+                return number;
+        if (c->entry_count == c->entry_room) {
+                c->entry_room = c->entry_room ? c->entry_room * 2 : 256;
+                c->entries = heap_grow(c->entries, c->entry_room, sizeof *c->entries);
+        }
+        c->entries[c->entry_count++] = (struct entry){ .function = function, .line = line, .callee = callee };
+        return number;
+}
+
+static bool any_event(const struct callgrind *c, const struct costs *costs)
 {
         bool any = false;
 
         for (int i = 0; i < c->event_count; i++)
-                any |= entry->costs.of[c->events[i]] != 0;
-        if (any)
-                c->entries[c->entry_count++] = *entry;
+                any |= costs->of[c->events[i]] != 0;
+        return any;
 }
 
-/* Entries of the same place, made one. */
-static void merge_entries(struct callgrind *c)
+static void add_own(struct callgrind *c)
 {
-        uint32_t kept = 0;
+        const struct stacks *s = &c->stacks;
 
-        qsort(c->entries, c->entry_count, sizeof *c->entries, compare);
-        for (uint32_t i = 0; i < c->entry_count; i++) {
-                if (!kept || compare(&c->entries[kept - 1], &c->entries[i]) != 0) {
-                        c->entries[kept++] = c->entries[i];
+        for (uint32_t i = 0; i < s->sample_count; i++) {
+                const struct stacks_sample *sample = &s->samples[i];
+                uint32_t own;
+
+                if (!any_event(c, &sample->costs))
                         continue;
-                }
-                cost_add(&c->entries[kept - 1].costs, &c->entries[i].costs);
-                c->entries[kept - 1].calls += c->entries[i].calls;
+                own = entry_number(c, fold_at(c, c->folded[sample->node])->function, 0, line_of(c, sample->node));
+                c->entries[own].any = true;
+                cost_add(&c->entries[own].costs, &sample->costs);
         }
-        c->entry_count = kept;
 }
 
-/* How often it was called is not known; how many allocations came through it is. */
-static uint64_t calls_of(const struct costs *costs)
+/* By node of the tree: the entry of the call that it is. */
+static uint32_t *find_calls(struct callgrind *c)
 {
-        int64_t allocs = (int64_t)costs->of[COST_ALLOC_COUNT];
+        uint32_t *calls = heap_zero(c->tree.count, sizeof *calls);
 
-        return allocs > 0 ? (uint64_t)allocs : 1;
+        for (uint32_t i = 1; i < c->tree.count; i++)
+                if (c->tree.list[i].parent)
+                        calls[i] = entry_number(c, fold_at(c, c->tree.list[i].parent)->function, fold_at(c, i)->function + 1, fold_at(c, i)->line);
+        return calls;
+}
+
+/* SUMS by node of the tree: one cost of all stacks that pass. */
+static void sum_up(const struct callgrind *c, enum cost_kind cost, uint64_t *sums)
+{
+        memset(sums, 0, c->tree.count * sizeof *sums);
+        for (uint32_t i = 0; i < c->stacks.sample_count; i++)
+                sums[c->folded[c->stacks.samples[i].node]] += c->stacks.samples[i].costs.of[cost];
+        for (uint32_t i = c->tree.count; i-- > 1;)
+                sums[c->tree.list[i].parent] += sums[i];
+}
+
+/* Cost by cost: all of them for all nodes at once would be much memory.  How often a function was called is not known; how many
+ * allocations came through the call is. */
+static void add_calls(struct callgrind *c)
+{
+        uint32_t *calls = find_calls(c);
+        uint64_t *sums = heap_zero(c->tree.count, sizeof *sums);
+        uint8_t *any = heap_zero(c->tree.count, 1);
+
+        for (int k = 0; k < c->event_count; k++) {
+                sum_up(c, c->events[k], sums);
+                for (uint32_t i = 1; i < c->tree.count; i++) {
+                        if (c->tree.list[i].parent)
+                                c->entries[calls[i]].costs.of[c->events[k]] += sums[i];
+                        any[i] |= sums[i] != 0;
+                }
+        }
+        sum_up(c, COST_ALLOC_COUNT, sums);
+        for (uint32_t i = 1; i < c->tree.count; i++)
+                if (c->tree.list[i].parent && any[i]) {
+                        c->entries[calls[i]].any = true;
+                        c->entries[calls[i]].calls += (int64_t)sums[i] > 0 ? sums[i] : 1;
+                }
+        free(calls);
+        free(sums);
+        free(any);
 }
 
 static void make_entries(struct callgrind *c)
 {
-        const struct stacks *s = &c->stacks;
+        uint32_t kept = 0;
 
-        c->entries = heap_zero((size_t)s->sample_count + c->fold_count, sizeof *c->entries);
-        for (uint32_t i = 0; i < s->sample_count; i++) {
-                const struct stacks_sample *sample = &s->samples[i];
-
-                add_entry(c, &(struct entry){ .function = c->folds[c->folded[sample->node]].function,
-                                              .line = line_of(c, sample->node),
-                                              .costs = sample->costs });
-        }
-        for (uint32_t i = 1; i < c->fold_count; i++) {
-                const struct fold *fold = &c->folds[i];
-
-                if (fold->parent)
-                        add_entry(c, &(struct entry){ .function = c->folds[fold->parent].function,
-                                                      .line = fold->line,
-                                                      .callee = fold->function + 1,
-                                                      .costs = fold->costs,
-                                                      .calls = calls_of(&fold->costs) });
-        }
-        merge_entries(c);
+        add_own(c);
+        add_calls(c);
+        for (uint32_t i = 0; i < c->entry_count; i++)
+                if (c->entries[i].any)
+                        c->entries[kept++] = c->entries[i];
+        c->entry_count = kept;
+        qsort(c->entries, kept, sizeof *c->entries, compare);
 }
 
 /* ---- text ---- */
@@ -411,8 +424,10 @@ static void callgrind_free(struct callgrind *c)
         free(c->examples);
         free(c->spellings);
         free(c->folded);
+        branches_free(&c->tree);
         free(c->folds);
-        free(c->table);
+        function_free(&c->fold_numbers);
+        function_free(&c->entry_numbers);
         free(c->entries);
 }
 

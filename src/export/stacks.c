@@ -47,39 +47,18 @@ static uint32_t frame_of(struct stacks *s, uint32_t node, const struct symbol_fr
 
 /* ---- the tree ---- */
 
-static size_t node_slot(const struct stacks *s, uint32_t parent, uint32_t frame)
-{
-        uint64_t hash = ((uint64_t)parent << 32 | frame) * 0x9e3779b97f4a7c15ull;
-        size_t i = (hash ^ hash >> 32) & (s->table_room - 1);
-
-        while (s->table[i] && (s->nodes[s->table[i]].parent != parent || s->nodes[s->table[i]].frame != frame))
-                i = (i + 1) & (s->table_room - 1);
-        return i;
-}
-
-static void node_widen(struct stacks *s)
-{
-        s->node_room = s->node_room ? s->node_room * 2 : 1024;
-        s->nodes = heap_grow(s->nodes, s->node_room, sizeof *s->nodes);
-        free(s->table);
-        s->table_room = (size_t)s->node_room * 2;
-        s->table = heap_zero(s->table_room, sizeof *s->table);
-        for (uint32_t i = 1; i < s->node_count; i++)
-                s->table[node_slot(s, s->nodes[i].parent, s->nodes[i].frame)] = i;
-}
-
 static uint32_t node_child(struct stacks *s, uint32_t parent, uint32_t frame)
 {
-        size_t slot;
+        uint32_t node = branches_child(&s->branches, parent, frame);
 
-        if (s->node_count == s->node_room)
-                node_widen(s);
-        slot = node_slot(s, parent, frame);
-        if (!s->table[slot]) {
-                s->nodes[s->node_count] = (struct stacks_node){ parent, frame, 0 };
-                s->table[slot] = s->node_count++;
+        if (node == s->node_count) {
+                if (s->node_count == s->node_room) {
+                        s->node_room += s->node_room / 2;
+                        s->nodes = heap_grow(s->nodes, s->node_room, sizeof *s->nodes);
+                }
+                s->nodes[s->node_count++] = (struct stacks_node){ parent, frame, 0 };
         }
-        return s->table[slot];
+        return node;
 }
 
 /* The frames at NODE of the profile below PARENT, but for LEVEL inlined ones. */
@@ -116,15 +95,19 @@ static bool is_outermost(const struct stacks *s, uint32_t node)
         return caller <= 1 || symbols_hides(s->symbols, select_origin(s->sel, caller));
 }
 
-static void mark_used(const struct stacks *s, struct passage *passages, uint32_t node)
+/* How many were not yet. */
+static uint32_t mark_used(const struct stacks *s, struct passage *passages, uint32_t node)
 {
-        while (node > 1 && !passages[node].used) {
+        uint32_t count = 0;
+
+        for (; node > 1 && !passages[node].used; node = select_parent(s->sel, node)) {
                 passages[node].used = true;
                 passages[node].outermost = is_outermost(s, node);
+                count++;
                 if (passages[node].outermost)
-                        return;
-                node = select_parent(s->sel, node);
+                        break;
         }
+        return count;
 }
 
 static uint32_t place_of(const struct stacks *s, const struct passage *passages, uint32_t node)
@@ -141,12 +124,24 @@ static uint32_t end_of(struct stacks *s, const struct passage *passages, const s
         return passages[row->node].end;
 }
 
+/* There will be USED nodes, but for inlined functions and for frames that become one. */
+static void node_start(struct stacks *s, uint32_t used)
+{
+        s->node_room = used + 256;
+        s->nodes = heap_grow(NULL, s->node_room, sizeof *s->nodes);
+        s->nodes[0] = (struct stacks_node){ 0 };
+        s->node_count = 1;
+        branches_start(&s->branches, 1, used);
+}
+
 static struct passage *pass(struct stacks *s)
 {
         struct passage *passages = heap_zero(s->sel->node_count, sizeof *passages);
+        uint32_t used = 0;
 
         for (uint32_t i = 0; i < s->sel->heap.count; i++)
-                mark_used(s, passages, s->sel->heap.rows[i].node);
+                used += mark_used(s, passages, s->sel->heap.rows[i].node);
+        node_start(s, used);
         for (uint32_t node = 2; node < s->sel->node_count; node++)
                 if (passages[node].used)
                         passages[node].end = add_frames(s, place_of(s, passages, node), select_origin(s->sel, node), 0);
@@ -181,10 +176,8 @@ void stacks_make(struct stacks *s, const struct export_input *in, enum stacks_by
         const struct select_part *heap = &in->sel->heap;
         struct passage *passages;
 
-        *s = (struct stacks){ .profile = in->profile, .symbols = in->symbols, .sel = in->sel, .by = by, .node_count = 1 };
+        *s = (struct stacks){ .profile = in->profile, .symbols = in->symbols, .sel = in->sel, .by = by };
         cost_start(&s->source, in->sel, in->symbols);
-        node_widen(s);
-        s->nodes[0] = (struct stacks_node){ 0 };
         passages = pass(s);
         s->ends = heap_zero(heap->count, sizeof *s->ends);
         for (uint32_t i = 0; i < heap->count; i++) {
@@ -192,17 +185,17 @@ void stacks_make(struct stacks *s, const struct export_input *in, enum stacks_by
                 add_row(s, s->ends[i], &heap->rows[i]);
         }
         free(passages);
+        branches_free(&s->branches);
+        function_free(&s->numbers);
 }
 
 void stacks_free(struct stacks *s)
 {
         cost_end(&s->source);
-        function_free(&s->numbers);
         free(s->frames);
         free(s->nodes);
         free(s->samples);
         free(s->ends);
-        free(s->table);
         *s = (struct stacks){ 0 };
 }
 

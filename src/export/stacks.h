@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "export/cost.h"
 #include "export/export.h"
+#include "report/branch.h"
 #include "report/function.h"
 #include "symbol/symbol.h"
 
@@ -58,9 +59,8 @@ struct stacks {
 
         /* private */
         uint32_t frame_room, node_room, sample_room;
-        struct function_table numbers;
-        uint32_t *table; /* nodes by (parent, frame); 0 free */
-        size_t table_room;
+        struct function_table numbers; /* while it is made */
+        struct branches branches;      /* the same nodes, while they are added */
 };
 
 /* IN must outlive S. */

@@ -56,13 +56,11 @@ static uint32_t frame_of(struct calls *k, uint32_t node, const struct symbol_fra
 
 static uint32_t add_frame(struct calls *k, uint32_t parent, uint32_t node, const struct symbol_frame *frame)
 {
-        uint32_t of = frame_of(k, node, frame), *number = pairs_of(&k->node_index, (uint64_t)parent << 32 | of, 0);
+        uint32_t of = frame_of(k, node, frame), at = branches_child(&k->branches, parent, of);
 
-        if (!*number) {
-                *number = (uint32_t)k->nodes.count + 1;
+        if (at == k->nodes.count)
                 GRID_ROW(&k->nodes, parent, of);
-        }
-        return *number - 1;
+        return at;
 }
 
 /* ---- stacks ---- */
@@ -74,6 +72,7 @@ void calls_start(struct calls *k, const struct profile *p, struct symbols *s, st
         grid_start(&k->frames, "function line inlined wrapper library");
         grid_start(&k->nodes, "parent frame");
         GRID_ROW(&k->nodes, 0, GRID_NONE);
+        branches_start(&k->branches, 1, 0);
         k->node_of = heap_zero(p->node_count, sizeof *k->node_of);
 }
 
@@ -84,7 +83,7 @@ void calls_free(struct calls *k)
         grid_free(&k->nodes);
         pairs_free(&k->function_index);
         pairs_free(&k->frame_index);
-        pairs_free(&k->node_index);
+        branches_free(&k->branches);
         free(k->node_of);
         free(k->chain);
         *k = (struct calls){ 0 };

@@ -14,6 +14,7 @@
 #include "page/grid.h"
 #include "page/pairs.h"
 #include "profile/model.h"
+#include "report/branch.h"
 #include "report/wrapper.h"
 #include "symbol/symbol.h"
 
@@ -23,7 +24,8 @@ struct calls {
         struct wrappers *wrappers;
         struct lexicon *lexicon;
         struct grid functions, frames, nodes;
-        struct pairs function_index, frame_index, node_index;
+        struct pairs function_index, frame_index;
+        struct branches branches; /* the same as nodes, to find them */
         uint32_t *node_of; /* by node of the profile: 1 + the node of its innermost frame */
         uint32_t *chain;   /* the way outwards from the node that is being added */
         uint32_t chain_room;

@@ -7,8 +7,10 @@
 #include "report/junit.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "base/xml.h"
 #include "report/budget.h"
 #include "report/label.h"
@@ -160,14 +162,45 @@ static void put_stacks(struct str *out, const struct finding *finding)
                 put_stack(out, "allocated by", &finding->origin);
 }
 
-/* The names, and " #2" for another place with the same ones. */
-static void name_case(const struct findings *f, uint32_t index, struct str *out)
-{
-        const struct finding *finding = &f->all[index];
-        uint32_t number = 1;
+/* A finding among those of its kind and place. */
+struct junit_twin {
+        uint64_t fingerprint;
+        uint32_t kind, index;
+};
 
-        for (uint32_t i = 0; i < index; i++)
-                number += is_case(&f->all[i]) && f->all[i].kind == finding->kind && f->all[i].fingerprint == finding->fingerprint;
+static int compare_twins(const void *a, const void *b)
+{
+        const struct junit_twin *x = a, *y = b;
+
+        if (x->fingerprint != y->fingerprint)
+                return x->fingerprint < y->fingerprint ? -1 : 1;
+        if (x->kind != y->kind)
+                return x->kind < y->kind ? -1 : 1;
+        return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* By finding: how many there are of its kind and place up to it.  To be freed. */
+static uint32_t *number_cases(const struct findings *f)
+{
+        uint32_t *numbers = heap_zero(f->count, sizeof *numbers), count = 0;
+        struct junit_twin *twins = heap_zero(f->count, sizeof *twins);
+
+        for (uint32_t i = 0; i < f->count; i++)
+                if (is_case(&f->all[i]))
+                        twins[count++] = (struct junit_twin){ f->all[i].fingerprint, f->all[i].kind, i };
+        qsort(twins, count, sizeof *twins, compare_twins);
+        for (uint32_t i = 0; i < count; i++) {
+                bool same = i && twins[i - 1].fingerprint == twins[i].fingerprint && twins[i - 1].kind == twins[i].kind;
+
+                numbers[twins[i].index] = same ? numbers[twins[i - 1].index] + 1 : 1;
+        }
+        free(twins);
+        return numbers;
+}
+
+/* The names, and " #2" for another place with the same ones. */
+static void name_case(const struct finding *finding, uint32_t number, struct str *out)
+{
         if (finding->kind == FINDING_UNSEEN) {
                 str_text(out, finding->text);
                 return;
@@ -179,13 +212,12 @@ static void name_case(const struct findings *f, uint32_t index, struct str *out)
                 str_format(out, " #%" PRIu32, number);
 }
 
-static void write_finding(const struct findings *f, uint32_t index, struct str *out)
+static void write_finding(const struct finding *finding, uint32_t number, struct str *out)
 {
-        const struct finding *finding = &f->all[index];
         const char *word = finding_words(finding->kind)->word;
         struct str name = { 0 }, text = { 0 };
 
-        name_case(f, index, &name);
+        name_case(finding, number, &name);
         finding_say(finding, &text);
         put_case(out, word, str_get(&name));
         str_text(out, ">\n");
@@ -206,6 +238,7 @@ static void write_finding(const struct findings *f, uint32_t index, struct str *
 void junit_write(const struct findings *f, struct str *out)
 {
         struct tally sites = count_findings(f), sum = sites;
+        uint32_t *numbers = number_cases(f);
 
         for (uint32_t i = 0; i < f->process_count; i++) {
                 struct tally t = count_budgets(f, i);
@@ -221,8 +254,11 @@ void junit_write(const struct findings *f, struct str *out)
         str_text(out, " <testsuite name=\"findings\"");
         put_tally(out, &sites);
         str_text(out, ">\n");
-        for (uint32_t i = 0; i < f->count; i++)
+        for (uint32_t i = 0; i < f->count; i++) {
                 if (is_case(&f->all[i]))
-                        write_finding(f, i, out);
+                        write_finding(&f->all[i], numbers[i], out);
+                str_drain(out);
+        }
+        free(numbers);
         str_text(out, " </testsuite>\n</testsuites>\n");
 }

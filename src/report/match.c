@@ -15,12 +15,6 @@
 #include "base/str.h"
 #include "report/label.h"
 
-struct match_entry {
-        uint32_t caller, frame;
-        uint32_t first, next; /* of those that it calls; the next one with the same caller */
-        uint32_t called;      /* how many it calls: of many, they are in the table too */
-};
-
 /* A frame of either recording.  FILE NULL: PLACE is a name of the pool. */
 struct match_place {
         const void *file;
@@ -29,8 +23,7 @@ struct match_place {
 
 enum {
         MATCH_ROOT = 1,
-        MATCH_FIRST = 3, /* 1 and 2 stand for the two roots of a tree of stacks */
-        MATCH_FEW = 8    /* as long as a function calls no more than so many, they are looked through: they are near in memory */
+        MATCH_FIRST = 3 /* 1 and 2 stand for the two roots of a tree of stacks */
 };
 
 /* ---- files ---- */
@@ -107,71 +100,11 @@ bool match_rebuilt(const struct match *m, uint32_t index, uint32_t *old)
 
 /* ---- stacks ---- */
 
-static size_t slot_of(const struct match *m, uint32_t caller, uint32_t frame)
-{
-        uint64_t hash = ((uint64_t)caller << 32 | frame) * 0x9e3779b97f4a7c15ull;
-        size_t i = (hash ^ hash >> 29) * 0xc2b2ae3d27d4eb4full >> 32 & (m->table_room - 1);
-
-        while (m->table[i] && (m->entries[m->table[i]].caller != caller || m->entries[m->table[i]].frame != frame))
-                i = (i + 1) & (m->table_room - 1);
-        return i;
-}
-
-static void table_add(struct match *m, uint32_t id)
-{
-        if ((m->table_count + 1) * 2 > m->table_room) {
-                uint32_t *old = m->table;
-                size_t room = m->table_room;
-
-                m->table_room = room ? room * 2 : 1024;
-                m->table = heap_zero(m->table_room, sizeof *m->table);
-                for (size_t i = 0; i < room; i++)
-                        if (old[i])
-                                m->table[slot_of(m, m->entries[old[i]].caller, m->entries[old[i]].frame)] = old[i];
-                free(old);
-        }
-        m->table[slot_of(m, m->entries[id].caller, m->entries[id].frame)] = id;
-        m->table_count++;
-}
-
-/* 0: there is none yet. */
-static uint32_t find_entry(const struct match *m, uint32_t caller, uint32_t frame)
-{
-        uint32_t id = m->entries[caller].first;
-
-        if (m->entries[caller].called > MATCH_FEW)
-                return m->table[slot_of(m, caller, frame)];
-        while (id && m->entries[id].frame != frame)
-                id = m->entries[id].next;
-        return id;
-}
-
-static uint32_t add_entry(struct match *m, uint32_t caller, uint32_t frame)
-{
-        uint32_t id = m->entry_count++;
-        struct match_entry *c;
-
-        if (id == m->entry_room) {
-                m->entry_room *= 2;
-                m->entries = heap_grow(m->entries, m->entry_room, sizeof *m->entries);
-        }
-        c = &m->entries[caller];
-        m->entries[id] = (struct match_entry){ .caller = caller, .frame = frame, .next = c->first };
-        c->first = id;
-        if (++c->called == MATCH_FEW + 1)
-                for (uint32_t i = id; i; i = m->entries[i].next)
-                        table_add(m, i);
-        else if (c->called > MATCH_FEW)
-                table_add(m, id);
-        return id;
-}
-
 static uint32_t entry_id(struct match *m, uint32_t caller, const struct match_place *at)
 {
         struct function_key key = { .name = (uintptr_t)at->place, .file = (uintptr_t)at->file };
-        uint32_t frame = function_key_number(&m->frames, &key), id = find_entry(m, caller, frame);
 
-        return id ? id : add_entry(m, caller, frame);
+        return branches_child(&m->entries, caller, function_key_number(&m->frames, &key));
 }
 
 /* A frame without a name: all that is known is the file it is in, or else its address. */
@@ -228,12 +161,12 @@ uint32_t match_stack(struct match *m, enum match_side side, struct wrapper_frame
 
 void match_start(struct match *m, const struct selection *const sel[MATCH_SIDES], struct symbols *const s[MATCH_SIDES])
 {
-        *m = (struct match){ .entry_count = MATCH_FIRST, .entry_room = 1024 };
+        *m = (struct match){ 0 };
         for (int i = 0; i < MATCH_SIDES; i++) {
                 m->side[i] = (struct match_recording){ .sel = sel[i], .symbols = s[i] };
                 m->side[i].ids = heap_zero(sel[i]->node_count, sizeof *m->side[i].ids);
         }
-        m->entries = heap_zero(m->entry_room, sizeof *m->entries);
+        branches_start(&m->entries, MATCH_FIRST, 0);
         for (int i = 0; i < MATCH_SIDES; i++)
                 name_files(m, (enum match_side)i);
 }
@@ -244,8 +177,7 @@ void match_free(struct match *m)
                 free(m->side[i].files);
                 free(m->side[i].ids);
         }
-        free(m->entries);
-        free(m->table);
+        branches_free(&m->entries);
         free(m->path);
         function_free(&m->frames);
         pool_free(&m->texts);

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "report/branch.h"
 #include "report/function.h"
 #include "report/select.h"
 #include "report/wrapper.h"
@@ -19,8 +20,6 @@
 #include "symbol/symbol.h"
 
 enum match_side { MATCH_OLD, MATCH_NEW, MATCH_SIDES };
-
-struct match_entry; /* a frame with all its callers */
 
 struct match_recording {
         const struct selection *sel;
@@ -32,11 +31,8 @@ struct match_recording {
 struct match {
         struct match_recording side[MATCH_SIDES];
         struct pool texts;
-        struct match_entry *entries; /* by id */
-        uint32_t entry_count, entry_room;
+        struct branches entries; /* by id: a frame with all its callers */
         struct function_table frames; /* numbers of files and places in them */
-        uint32_t *table;              /* ids, open addressing */
-        size_t table_count, table_room;
         uint32_t *path; /* room for one stack */
         uint32_t path_room;
 };

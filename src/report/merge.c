@@ -21,6 +21,15 @@ static int merge_compare(const void *a, const void *b)
         return x->site < y->site ? -1 : x->site > y->site;
 }
 
+/* As sites are: by node, but for those whose stacks were shortened. */
+static bool merge_is_sorted(const struct select_part *part)
+{
+        for (uint32_t i = 1; i < part->count; i++)
+                if (merge_compare(&part->rows[i - 1], &part->rows[i]) > 0)
+                        return false;
+        return true;
+}
+
 void merge_add(struct select_row *to, const struct select_row *row)
 {
         to->merged += row->merged;
@@ -41,7 +50,8 @@ static void merge_part(struct selection *sel, struct select_part *part)
 {
         uint32_t kept = 0;
 
-        qsort(part->rows, part->count, sizeof *part->rows, merge_compare);
+        if (!merge_is_sorted(part))
+                qsort(part->rows, part->count, sizeof *part->rows, merge_compare);
         for (uint32_t i = 0; i < part->count; i++) {
                 struct select_row *row = &part->rows[i];
 

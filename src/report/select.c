@@ -292,13 +292,23 @@ static void part_add(struct select_part *part, const struct select_row *row)
         part->total_count += row->count;
 }
 
+static uint32_t count_mapped(const struct profile *p)
+{
+        uint32_t count = 0;
+
+        for (uint32_t i = 1; i < p->site_count; i++)
+                count += select_is_map(p->sites[i].kind);
+        return count;
+}
+
+/* The rows of the heap stay in ROWS, which is theirs then: they only move down. */
 static void select_sort_out(struct selection *sel, struct select_row *rows, struct symbols *s,
                             const struct select_request *r)
 {
         const struct profile *p = sel->profile;
 
-        sel->heap.rows = heap_zero(p->site_count, sizeof *rows);
-        sel->mapped.rows = heap_zero(p->site_count, sizeof *rows);
+        sel->heap.rows = rows;
+        sel->mapped.rows = heap_zero(count_mapped(p), sizeof *rows);
         for (uint32_t i = 1; i < p->site_count; i++) {
                 struct select_row *row = &rows[i];
 
@@ -392,8 +402,9 @@ bool select_make(struct selection *sel, const struct profile *p, struct symbols 
         if (good) {
                 select_sort_out(sel, rows, s, r);
                 select_shorten(sel, s, r);
+        } else {
+                free(rows);
         }
-        free(rows);
         return good;
 }
 
