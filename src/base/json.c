@@ -25,6 +25,16 @@ static void put_ascii(struct str *out, char c)
                 str_char(out, c);
 }
 
+/* How many bytes from TEXT on are written as they are: most are. */
+static size_t plain_run(const char *text)
+{
+        size_t i = 0;
+
+        while (text[i] >= 0x20 && text[i] < 0x7f && text[i] != '"' && text[i] != '\\')
+                i++;
+        return i;
+}
+
 void json_text(struct str *out, const char *text)
 {
         if (!text) {
@@ -33,8 +43,14 @@ void json_text(struct str *out, const char *text)
         }
         str_char(out, '"');
         while (*text) {
-                unsigned bytes = utf8_bytes(text);
+                size_t plain = plain_run(text);
+                unsigned bytes;
 
+                str_bytes(out, text, plain);
+                text += plain;
+                if (!*text)
+                        break;
+                bytes = utf8_bytes(text);
                 if (bytes == 1)
                         put_ascii(out, *text);
                 else if (bytes)

@@ -13,7 +13,9 @@
 
 #include "base/heap.h"
 
-static void str_reserve(struct str *s, size_t more)
+enum { STR_USUAL = 40 }; /* bytes of most of what is formatted */
+
+void str_reserve(struct str *s, size_t more)
 {
         size_t room = s->room ? s->room : 64;
 
@@ -38,40 +40,24 @@ void str_clear(struct str *s)
                 s->data[0] = 0;
 }
 
-void str_bytes(struct str *s, const void *bytes, size_t count)
-{
-        str_reserve(s, count);
-        if (count)
-                memcpy(s->data + s->length, bytes, count);
-        s->length += count;
-        s->data[s->length] = 0;
-}
-
-void str_text(struct str *s, const char *text)
-{
-        str_bytes(s, text, strlen(text));
-}
-
-void str_char(struct str *s, char c)
-{
-        str_bytes(s, &c, 1);
-}
-
 void str_format(struct str *s, const char *format, ...)
 {
         va_list ap;
         int need;
 
+        str_reserve(s, STR_USUAL);
         va_start(ap, format);
-        need = vsnprintf(NULL, 0, format, ap);
+        need = vsnprintf(s->data + s->length, s->room - s->length, format, ap);
         va_end(ap);
-        if (need < 0)
-                return;
-        str_reserve(s, (size_t)need);
-        va_start(ap, format);
-        vsnprintf(s->data + s->length, (size_t)need + 1, format, ap);
-        va_end(ap);
-        s->length += (size_t)need;
+        if (need >= 0 && (size_t)need >= s->room - s->length) {
+                str_reserve(s, (size_t)need);
+                va_start(ap, format);
+                need = vsnprintf(s->data + s->length, s->room - s->length, format, ap);
+                va_end(ap);
+        }
+        if (need > 0)
+                s->length += (size_t)need;
+        s->data[s->length] = 0;
 }
 
 const char *str_get(const struct str *s)

@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct str {
         char *data; /* NULL while empty and never used */
@@ -34,9 +35,34 @@ static inline void str_drain(struct str *s)
 
 void str_free(struct str *s);
 void str_clear(struct str *s);
-void str_bytes(struct str *s, const void *bytes, size_t count);
-void str_text(struct str *s, const char *text);
-void str_char(struct str *s, char c);
+
+/* Make room for MORE bytes and the NUL. */
+void str_reserve(struct str *s, size_t more);
+
+/* Here because reports of many stacks are made of hundreds of millions of these. */
+static inline void str_bytes(struct str *s, const void *bytes, size_t count)
+{
+        if (s->room <= s->length + count)
+                str_reserve(s, count);
+        if (count)
+                memcpy(s->data + s->length, bytes, count);
+        s->length += count;
+        s->data[s->length] = 0;
+}
+
+static inline void str_text(struct str *s, const char *text)
+{
+        str_bytes(s, text, strlen(text));
+}
+
+static inline void str_char(struct str *s, char c)
+{
+        if (s->room <= s->length + 1)
+                str_reserve(s, 1);
+        s->data[s->length++] = c;
+        s->data[s->length] = 0;
+}
+
 void str_format(struct str *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The text; "" when nothing was ever added.  Valid until the next change. */

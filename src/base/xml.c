@@ -29,11 +29,29 @@ static void put_ascii(struct str *out, char c, bool attribute)
                 str_char(out, c);
 }
 
+/* How many bytes from TEXT on are written as they are, wherever they stand: most are. */
+static size_t plain_run(const char *text)
+{
+        size_t i = 0;
+
+        while (text[i] >= 0x20 && text[i] < 0x7f && text[i] != '&' && text[i] != '<' && text[i] != '>' && text[i] != '"')
+                i++;
+        return i;
+}
+
 static void put_text(struct str *out, const char *text, bool attribute)
 {
         while (*text) {
-                unsigned bytes = utf8_bytes(text);
-                bool none = bytes == 0 || (bytes == 3 && (memcmp(text, "\xef\xbf\xbe", 3) == 0 || memcmp(text, "\xef\xbf\xbf", 3) == 0));
+                size_t plain = plain_run(text);
+                unsigned bytes;
+                bool none;
+
+                str_bytes(out, text, plain);
+                text += plain;
+                if (!*text)
+                        break;
+                bytes = utf8_bytes(text);
+                none = bytes == 0 || (bytes == 3 && (memcmp(text, "\xef\xbf\xbe", 3) == 0 || memcmp(text, "\xef\xbf\xbf", 3) == 0));
 
                 if (bytes == 1)
                         put_ascii(out, *text, attribute);

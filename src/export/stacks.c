@@ -242,11 +242,27 @@ static bool is_control(const char *text, unsigned bytes)
                strncmp(text, "\xe2\x80\xa9", 3) == 0;
 }
 
+/* How many bytes from TEXT on are written as they are: most are. */
+static size_t plain_run(const char *text, const char *forbidden)
+{
+        size_t i = 0;
+
+        while (text[i] >= ' ' && text[i] < 0x7f && !strchr(forbidden, text[i]))
+                i++;
+        return i;
+}
+
 void stacks_plain_text(const char *text, const char *forbidden, char replacement, struct str *out)
 {
         while (*text) {
-                unsigned bytes = utf8_bytes(text);
+                size_t plain = plain_run(text, forbidden);
+                unsigned bytes;
 
+                str_bytes(out, text, plain);
+                text += plain;
+                if (!*text)
+                        break;
+                bytes = utf8_bytes(text);
                 if (!bytes)
                         str_text(out, UTF8_WRONG);
                 else if (is_control(text, bytes))

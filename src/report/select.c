@@ -323,6 +323,7 @@ static void select_sort_out(struct selection *sel, struct select_row *rows, stru
                         continue;
                 part_add(select_is_map(row->kind) ? &sel->mapped : &sel->heap, row);
         }
+        sel->heap.rows = heap_grow(rows, sel->heap.count, sizeof *rows);
 }
 
 static void part_trim(const struct selection *sel, struct symbols *s, struct select_part *part)

@@ -30,16 +30,19 @@ void text_plain_number(struct str *out, uint64_t value)
 
 void text_number(struct str *out, int64_t value)
 {
-        char digits[24], *end = digits + sizeof digits;
-        char *at = text_digits(end, value < 0 ? -(uint64_t)value : (uint64_t)value);
+        char digits[32], *end = digits + sizeof digits, *at = end;
+        uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
+        unsigned count = 0;
 
+        do {
+                if (count && count % 3 == 0)
+                        *--at = ',';
+                *--at = (char)('0' + rest % 10);
+                count++;
+        } while (rest /= 10);
         if (value < 0)
-                str_char(out, '-');
-        for (; at < end; at++) {
-                str_char(out, *at);
-                if ((end - at) % 3 == 1 && at + 1 < end)
-                        str_char(out, ',');
-        }
+                *--at = '-';
+        str_bytes(out, at, (size_t)(end - at));
 }
 
 void text_count(struct str *out, int64_t value, const char *noun)
@@ -154,9 +157,12 @@ static size_t text_at(const struct str *s, size_t start, size_t columns, size_t 
 
 size_t text_columns(const struct str *s, size_t start)
 {
-        size_t columns;
+        size_t columns = 0, i = start;
 
-        text_at(s, start, SIZE_MAX, &columns);
+        for (; i < s->length && s->data[i] != '\033'; i++)
+                columns += ((unsigned char)s->data[i] & 0xc0) != 0x80;
+        if (i < s->length) /* there are colours */
+                text_at(s, start, SIZE_MAX, &columns);
         return columns;
 }
 
