@@ -47,16 +47,6 @@ static bool judge(struct check *c, struct findings *f, const struct findings_req
         return good;
 }
 
-/* Lists that fit easily become arrays, which can be searched. */
-static bool take_profile(struct profile *p, const char *path, struct err *e)
-{
-        if (!file_take(p, path, e))
-                return false;
-        if (p->block_count < PACKED_LEAST)
-                packed_undo(p);
-        return true;
-}
-
 /* Judge one recording; process filters apply.  A child that was forked and BECAME another program is judged as that one: until then it has
  * what its parent has, which is judged as the parent's. */
 static bool judge_file(struct check *c, const char *path, bool became, struct err *e)
@@ -69,7 +59,7 @@ static bool judge_file(struct check *c, const char *path, bool became, struct er
                                             .suppression_count = c->suppression_count,
                                             .root = &c->root };
         struct profile p = { 0 };
-        bool good = take_profile(&p, path, e);
+        bool good = file_take(&p, path, PACKED_LEAST, e);
 
         if (good && !(became && p.totals.forked) && (!c->processes.count || expressions_match(&c->processes, p.meta.program)))
                 good = judge(c, &c->findings, &request, &p, path, e);
@@ -87,7 +77,7 @@ static bool take_recording(struct check *c, const char *path, struct err *e)
                                             .root = &c->root };
         struct findings found = { 0 };
         struct profile p = { 0 };
-        bool good = take_profile(&p, path, e) && judge(c, &found, &request, &p, path, e);
+        bool good = file_take(&p, path, PACKED_LEAST, e) && judge(c, &found, &request, &p, path, e);
 
         if (good && found.processes[0].unknown)
                 good = err_set(e, ERR_EXIT_USAGE, "%s cannot be a baseline: %s", path, found.processes[0].unknown);

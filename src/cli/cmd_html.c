@@ -230,6 +230,7 @@ static bool read_recording(struct html *h, uint32_t i, struct err *e)
         }
         if (!load_recording(p, file, h->asked.quiet, e))
                 return false;
+        load_graph(p);
         if (report_view_lost(&h->asked, p))
                 return err_set(e, ERR_EXIT_BAD_FILE, "%s: no call stack is in the part that can be read", file);
         recording->profile = p;

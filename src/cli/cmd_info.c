@@ -16,6 +16,7 @@
 #include "cli/names.h"
 #include "cli/newest.h"
 #include "cli/option.h"
+#include "profile/packed.h"
 #include "profile/plain.h"
 
 #define INFO_OPTIONS(X)                                                                                 \
@@ -97,7 +98,7 @@ static int run(const char *file, bool json, bool names)
         if (!file && !newest_recording(&newest, &e))
                 return message_error(&e);
         info.file = file ? file : newest;
-        if (file_read(&info.profile, info.file, &e) && file_sections(&info.layout, info.file, &e)) {
+        if (file_take(&info.profile, info.file, PACKED_LEAST, &e) && file_sections(&info.layout, info.file, &e)) {
                 status = show(&info, json, names);
                 load_tell_log(&info.profile, info.file);
         } else {

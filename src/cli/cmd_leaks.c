@@ -25,6 +25,7 @@
 #include "cli/pager.h"
 #include "cli/report.h"
 #include "observe/ask.h"
+#include "profile/file.h"
 #include "report/leaks.h"
 #include "report/text.h"
 
@@ -324,6 +325,8 @@ static int of_file(struct wishes *w, const char *file)
 
         if (!load_recording(&p, file, w->asked.quiet, &e))
                 return message_error(&e);
+        if (w->options.blocks)
+                file_unpack(&p);
         status = show_all(w, &p);
         profile_free(&p);
         return status;

@@ -15,6 +15,7 @@
 #include "cli/newest.h"
 #include "cli/pager.h"
 #include "cli/report.h"
+#include "profile/file.h"
 
 static int say_help(void)
 {
@@ -54,6 +55,8 @@ static int show(struct report *r, const char *file)
                 deliver_drop(&how);
                 return message_error(&e);
         }
+        if (r->view == REPORT_RETAINED)
+                file_unpack(&p);
         if (report_view_lost(r, &p))
                 err_set(&e, ERR_EXIT_BAD_FILE, "%s: nothing of this view is in the part that can be read%s", file,
                         p.totals.allocations ? "; --summary shows the totals" : "");

@@ -221,6 +221,7 @@ static int of_file(struct wishes *w, const char *file)
 
         if (!load_recording(&p, file, w->asked.quiet, &e))
                 return message_error(&e);
+        load_graph(&p);
         w->top.recording = &p;
         if (w->at_word && !moment_find(&p, w->at_word, &w->top.at, &e))
                 status = message_error(&e);

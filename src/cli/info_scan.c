@@ -7,17 +7,22 @@
  */
 #include "cli/info.h"
 
+#include "profile/packed.h"
 #include "report/leaks.h"
 #include "report/text.h"
 
 void info_sum_classes(const struct profile *p, struct info_class sums[PROFILE_LEAK_COUNT])
 {
+        struct packed_walk w;
+
         for (uint32_t leak = 0; leak < PROFILE_LEAK_COUNT; leak++)
                 sums[leak] = (struct info_class){ 0 };
-        for (uint64_t i = 0; i < p->verdict_count; i++) {
-                sums[p->verdicts[i].leak].blocks++;
-                sums[p->verdicts[i].leak].bytes += p->blocks[i].size;
+        packed_open(&w, p);
+        while (packed_next(&w) && w.verdict) {
+                sums[w.verdict->leak].blocks++;
+                sums[w.verdict->leak].bytes += w.block->size;
         }
+        packed_close(&w);
 }
 
 /* "1.5 ms", "250 us" */

@@ -14,6 +14,7 @@
 #include "cli/message.h"
 #include "profile/events_log.h"
 #include "profile/file.h"
+#include "profile/packed.h"
 #include "wire/hello.h"
 
 /* The log beside FILE, which was cut short; "" there is none.  The caller's to free(). */
@@ -52,7 +53,7 @@ static void add_log(const char *file, struct err *e)
 
 bool load_recording(struct profile *p, const char *file, bool quiet, struct err *e)
 {
-        if (!file_read(p, file, e)) {
+        if (!file_take(p, file, PACKED_LEAST, e)) {
                 add_log(file, e);
                 if (*file && strspn(file, "0123456789") == strlen(file))
                         snprintf(e->text, sizeof e->text, "%s is no recording. A process that is being recorded is asked with 'seep top %s', "
@@ -64,4 +65,10 @@ bool load_recording(struct profile *p, const char *file, bool quiet, struct err 
         if (!quiet)
                 load_tell_log(p, file);
         return true;
+}
+
+void load_graph(struct profile *p)
+{
+        if (p->scan_count && (p->scans[0].flags & PROFILE_SCAN_GRAPH))
+                file_unpack(p);
 }

@@ -12,6 +12,7 @@
 #include "export/course.h"
 #include "export/span.h"
 #include "export/valgrind.h"
+#include "profile/packed.h"
 
 #define US_PER_MS 1000u
 #define SHORT_LIVED_US 1000u
@@ -76,6 +77,7 @@ static void take_course(struct dhat *d, uint32_t *numbers)
 static void take_run(struct dhat *d, const uint32_t *numbers)
 {
         const struct profile *p = d->stacks->profile;
+        struct packed_walk w;
 
         for (uint32_t i = 0; i < d->stacks->sample_count; i++) {
                 const uint64_t *of = d->stacks->samples[i].costs.of;
@@ -85,12 +87,14 @@ static void take_run(struct dhat *d, const uint32_t *numbers)
                 d->points[i].lifetime_us = d->stacks->samples[i].lifetime_ms * US_PER_MS;
                 take_most(&d->points[i], d->points[i].end);
         }
-        for (uint64_t i = 0; i < p->block_count; i++) {
-                const struct profile_block *b = &p->blocks[i];
+        packed_open(&w, p);
+        while (packed_next(&w)) {
+                const struct profile_block *b = w.block;
 
                 if (b->site < p->site_count && numbers[b->site] != COURSE_NONE && b->birth_ms < d->end_ms)
                         d->points[numbers[b->site]].lifetime_us += profile_block_times(p, b) * (d->end_ms - b->birth_ms) * US_PER_MS;
         }
+        packed_close(&w);
 }
 
 static void take_peak(struct dhat *d)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "profile/packed.h"
 
 enum { NOBODY = 0 }; /* threads[0] of a profile */
 
@@ -68,23 +69,25 @@ static void take_shares(struct portioning *g)
         g->found = (struct portions){ at, kept };
 }
 
-static bool is_lost(const struct cost_source *source, const struct profile *p, uint64_t block)
+static bool is_lost(const struct cost_source *source, const struct packed_walk *w)
 {
-        uint32_t leak = block < p->verdict_count ? p->verdicts[block].leak : PROFILE_LEAK_UNKNOWN;
+        uint32_t leak = w->verdict ? w->verdict->leak : PROFILE_LEAK_UNKNOWN;
 
-        return source->leaks.silent && !source->leaks.silent[block] && (leak == PROFILE_LEAK_DEFINITE || leak == PROFILE_LEAK_INDIRECT);
+        return source->leaks.silent && !source->leaks.silent[w->index] && (leak == PROFILE_LEAK_DEFINITE || leak == PROFILE_LEAK_INDIRECT);
 }
 
 /* What is live, and what is lost, by who allocated it. */
 static void take_blocks(struct portioning *g)
 {
         const struct profile *p = g->profile;
+        struct packed_walk w;
 
-        for (uint64_t i = 0; i < p->block_count; i++) {
-                const struct profile_block *block = &p->blocks[i];
+        packed_open(&w, p);
+        while (packed_next(&w)) {
+                const struct profile_block *block = w.block;
                 uint32_t row = block->site < p->site_count ? g->rows[block->site] : 0;
                 struct portion key = { .row = row - 1, .thread = block->thread }, *found;
-                uint64_t lost = row && is_lost(g->source, p, i), times = profile_block_times(p, block);
+                uint64_t lost = row && is_lost(g->source, &w), times = profile_block_times(p, block);
 
                 found = row ? bsearch(&key, g->found.at, g->found.count, sizeof key, compare) : NULL;
                 if (row && !found)
@@ -96,6 +99,7 @@ static void take_blocks(struct portioning *g)
                 found->costs.of[COST_LEAKED_COUNT] += lost;
                 found->costs.of[COST_LEAKED_BYTES] += lost * block->size;
         }
+        packed_close(&w);
 }
 
 static void add(struct portions *p, const struct portion *portion)

@@ -6,7 +6,9 @@
  */
 #include <stdlib.h>
 
+#include "base/heap.h"
 #include "export/sqlite_parts.h"
+#include "profile/packed.h"
 #include "report/errors.h"
 #include "report/holder.h"
 
@@ -15,9 +17,9 @@ static bool is_chosen(const struct sqlite_parts *m, uint32_t site)
         return site < m->p->site_count && m->chosen[site];
 }
 
-static void put_verdict(struct sqlite_parts *m, uint64_t block)
+static void put_verdict(struct sqlite_parts *m, const struct packed_walk *w)
 {
-        const struct profile_verdict *v = block < m->p->verdict_count ? &m->p->verdicts[block] : NULL;
+        const struct profile_verdict *v = w->verdict;
 
         if (!v || v->leak == PROFILE_LEAK_UNKNOWN) {
                 for (int i = 0; i < 4; i++)
@@ -27,33 +29,38 @@ static void put_verdict(struct sqlite_parts *m, uint64_t block)
         rows_text(&m->rows, profile_leak_word(v->leak));
         rows_some(&m->rows, v->head);
         rows_number(&m->rows, (v->flags & PROFILE_VERDICT_NEW) != 0);
-        rows_number(&m->rows, m->leaks.silent && m->leaks.silent[block]);
+        rows_number(&m->rows, m->leaks.silent && m->leaks.silent[w->index]);
 }
 
 /* Block i of the profile has the id i + 1. */
 static void put_blocks(struct sqlite_parts *m)
 {
+        struct packed_walk w;
+
         rows_begin(&m->rows, "block");
-        for (uint64_t i = 0; i < m->p->block_count; i++) {
-                const struct profile_block *b = &m->p->blocks[i];
+        packed_open(&w, m->p);
+        while (packed_next(&w)) {
+                const struct profile_block *b = w.block;
                 const struct profile_content *content;
 
                 if (!is_chosen(m, b->site))
                         continue;
-                rows_number(&m->rows, i + 1);
+                m->has_block[w.index] = 1;
+                rows_number(&m->rows, w.index + 1);
                 rows_number(&m->rows, b->address);
                 rows_number(&m->rows, b->size);
                 rows_number(&m->rows, m->sel->leaders[b->site]);
                 rows_some(&m->rows, b->thread);
                 rows_number(&m->rows, b->birth_ms);
-                put_verdict(m, i);
-                content = leaks_content(m->p, (uint32_t)i);
+                put_verdict(m, &w);
+                content = leaks_content(m->p, (uint32_t)w.index);
                 if (content)
                         rows_blob(&m->rows, content->data, content->bytes);
                 else
                         rows_null(&m->rows);
                 rows_next(&m->rows);
         }
+        packed_close(&w);
         rows_end(&m->rows);
 }
 
@@ -79,7 +86,7 @@ static void put_regions(struct sqlite_parts *m)
 
 static bool has_block(const struct sqlite_parts *m, uint32_t block)
 {
-        return block < m->p->block_count && is_chosen(m, m->p->blocks[block].site);
+        return block < m->p->block_count && m->has_block[block];
 }
 
 static void put_roots(struct sqlite_parts *m)
@@ -219,11 +226,14 @@ static void put_resources(struct sqlite_parts *m)
 
 void sqlite_put_heap(struct sqlite_parts *m)
 {
+        m->has_block = heap_zero(m->p->block_count, 1);
         put_blocks(m);
         put_regions(m);
         put_roots(m);
         put_holds(m);
         put_refs(m);
+        free(m->has_block);
+        m->has_block = NULL;
 }
 
 void sqlite_put_others(struct sqlite_parts *m)

@@ -27,6 +27,7 @@ struct sqlite_parts {
         const struct filter *filter; /* whose threads are shown; NULL: all */
         struct rows rows;
         uint8_t *chosen;      /* by site: part of the selection */
+        uint8_t *has_block;   /* by block: it is a row */
         struct frames frames; /* place[node] + level is the id of a frame, less 1 */
         uint32_t *ends, *resource_ends, *whole_ends; /* by node of sel, of resources, of whole: id of the innermost frame's stack; 0 not needed */
         struct sqlite_stack *stacks; /* by id */

@@ -496,7 +496,7 @@ static bool merge_last(struct scanner *s, struct profile *p)
                 return true;
         }
         snprintf(path, sizeof path, "/proc/self/fd/%d", s->last.fd);
-        good = s->last.fd >= 0 && file_take(&scanned, path, &e);
+        good = s->last.fd >= 0 && file_take(&scanned, path, 0, &e);
         if (good)
                 scan_merge(&scanned, p);
         return good;

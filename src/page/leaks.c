@@ -209,10 +209,9 @@ static int64_t path_of(const struct page *g, uint32_t row, uint32_t *next)
 static void add_row(struct page *g, struct grid *t, uint32_t i, int64_t path)
 {
         const struct leaks_row *row = &g->leaks.rows[i];
-        const struct profile_block *block = &g->p->blocks[row->block];
 
         GRID_ROW(t, page_row(g, row->stack->site), row->leak, (int64_t)row->own.blocks, (int64_t)row->own.bytes, (int64_t)row->hanging.blocks,
-                  (int64_t)row->hanging.bytes, (int64_t)row->birth_ms, lexicon_address(&g->lexicon, block->address),
+                  (int64_t)row->hanging.bytes, (int64_t)row->birth_ms, lexicon_address(&g->lexicon, row->address),
                   lexicon_of(&g->lexicon, leaks_class(g->s, row->vtable)), path, lexicon_of(&g->lexicon, g->lsan[i]), lexicon_of(&g->lexicon, g->valgrind[i]));
 }
 

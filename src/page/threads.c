@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "page/page_form.h"
+#include "profile/packed.h"
 
 enum { SHARE_ALLOCS = 2, SHARE_ALLOC_BYTES, SHARE_FREES, SHARE_FREE_BYTES, SHARE_TEMPORARY, SHARE_LIVE_BLOCKS, SHARE_LIVE_BYTES };
 
@@ -61,16 +62,18 @@ static void write_shares(struct page *g)
 {
         const struct profile *p = g->p;
         struct shares s = { .g = g };
+        struct packed_walk w;
 
         grid_start(&s.grid, "site thread allocs alloc_bytes frees free_bytes temporary live_blocks live_bytes");
         for (uint32_t i = 0; i < p->share_count; i++)
                 add_share(&s, &p->shares[i]);
-        for (uint64_t i = 0; i < p->block_count; i++) {
-                const struct profile_block *b = &p->blocks[i];
-                uint64_t times = profile_block_times(p, b);
+        packed_open(&w, p);
+        while (packed_next(&w)) {
+                uint64_t times = profile_block_times(p, w.block);
 
-                add_live(&s, b->site, b->thread, times, times * b->size);
+                add_live(&s, w.block->site, w.block->thread, times, times * w.block->size);
         }
+        packed_close(&w);
         for (uint32_t i = 0; i < p->region_count; i++)
                 add_live(&s, p->regions[i].site, p->regions[i].thread, 1, p->regions[i].end - p->regions[i].start);
         page_table(g, "shares", &s.grid);

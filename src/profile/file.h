@@ -31,9 +31,12 @@ bool file_rewrite(const struct profile *p, const char *from, struct place *to, s
  * After true every index in P points to something that is there, and no string is NULL but those of symbols. */
 bool file_read(struct profile *p, const char *path, struct err *e);
 
-/* The same for whoever walks over blocks (profile/packed.h) and looks at no other array by what is in them: they and their verdicts stay packed
- * unless the file is damaged, and what verdicts say is not made sure of. */
-bool file_take(struct profile *p, const char *path, struct err *e);
+/* The same for whoever walks over blocks (profile/packed.h): when there are LEAST or more, they and their verdicts stay packed unless the file
+ * is damaged. */
+bool file_take(struct profile *p, const char *path, uint64_t least, struct err *e);
+
+/* Blocks and verdicts as file_read() gives them, for whoever looks at one here and one there. */
+void file_unpack(struct profile *p);
 
 /* What lies where in a file; for `seep info`. */
 struct file_section {

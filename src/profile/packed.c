@@ -130,6 +130,19 @@ static void reader_free(struct packed_reader *r)
         free(r);
 }
 
+/* Verdicts are never anything but those that there are, and hang on blocks. */
+static void settle_window(struct packed_reader *r)
+{
+        for (uint64_t i = 0; i < r->window.verdict_count; i++) {
+                struct profile_verdict *v = &r->window.verdicts[i];
+
+                if (v->leak >= PROFILE_LEAK_COUNT)
+                        v->leak = PROFILE_LEAK_UNKNOWN;
+                if (v->leak != PROFILE_LEAK_INDIRECT || v->head > r->columns.declared[FORMAT_BLOCKS])
+                        v->head = 0;
+        }
+}
+
 /* The next section into the window. */
 static bool reader_load(struct packed_reader *r)
 {
@@ -146,6 +159,8 @@ static bool reader_load(struct packed_reader *r)
         r->count = cursor_varint(&c);
         if (c.bad || first != r->first || !columns_get(&r->columns, &r->window, r->array, r->count, &c))
                 return false;
+        if (r->array == FORMAT_VERDICTS)
+                settle_window(r);
         return true;
 }
 

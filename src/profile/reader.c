@@ -165,10 +165,10 @@ static void free_reading(struct reading *r)
         str_free(&r->buffer);
 }
 
-/* WALK begins at the start of the file. */
-static bool read_file(struct profile *p, struct section_walk walk, const char *name, struct err *e)
+/* WALK begins at the start of the file; LEAST blocks or more stay packed. */
+static bool read_file(struct profile *p, struct section_walk walk, uint64_t least, const char *name, struct err *e)
 {
-        struct reading r = { .p = p, .walk = walk, .packing = walk.kept };
+        struct reading r = { .p = p, .walk = walk };
         struct str text = { 0 };
 
         memset(p, 0, sizeof *p);
@@ -176,6 +176,7 @@ static bool read_file(struct profile *p, struct section_walk walk, const char *n
                 return false;
         for (unsigned array = 0; array < FORMAT_ARRAY_COUNT; array++)
                 r.columns.declared[array] = *format_header_count(&r.header, array);
+        r.packing = r.columns.declared[FORMAT_BLOCKS] >= least;
         r.walk.at = r.header.header_bytes;
         read_sections(&r);
         free_reading(&r);
@@ -199,10 +200,10 @@ static bool read_file(struct profile *p, struct section_walk walk, const char *n
 
 bool image_read(struct profile *p, const void *data, size_t size, const char *name, struct err *e)
 {
-        return read_file(p, (struct section_walk){ .data = data, .size = size }, name, e);
+        return read_file(p, (struct section_walk){ .data = data, .size = size }, UINT64_MAX, name, e);
 }
 
-static bool read_mapped(struct profile *p, const char *path, bool kept, struct err *e)
+static bool read_mapped(struct profile *p, const char *path, uint64_t least, struct err *e)
 {
         struct mapped m;
         bool good;
@@ -210,19 +211,28 @@ static bool read_mapped(struct profile *p, const char *path, bool kept, struct e
         memset(p, 0, sizeof *p);
         if (!mapped_open(&m, path, e))
                 return false;
-        good = read_file(p, (struct section_walk){ .data = m.data, .size = m.size, .mapped = true, .kept = kept }, path, e);
+        good = read_file(p, (struct section_walk){ .data = m.data, .size = m.size, .mapped = true }, least, path, e);
         mapped_close(&m);
         return good;
 }
 
 bool file_read(struct profile *p, const char *path, struct err *e)
 {
-        return read_mapped(p, path, false, e);
+        return read_mapped(p, path, UINT64_MAX, e);
 }
 
-bool file_take(struct profile *p, const char *path, struct err *e)
+bool file_take(struct profile *p, const char *path, uint64_t least, struct err *e)
 {
-        return read_mapped(p, path, true, e);
+        return read_mapped(p, path, least, e);
+}
+
+void file_unpack(struct profile *p)
+{
+        if (!p->packed_blocks.sections && !p->packed_verdicts.sections)
+                return;
+        packed_undo(p);
+        settle_leaks(p, !p->truncated);
+        settle_orders(p);
 }
 
 static void add_section(struct file_layout *l, const struct section *s, bool good)

@@ -29,7 +29,6 @@ struct section_walk {
         uint64_t skipped; /* bytes that belong to no section */
         bool mapped;      /* DATA is a file in memory: what lies behind is let go, since event logs are large */
         size_t passed;    /* how far that was done */
-        bool kept;        /* whoever reads keeps what can stay packed */
 };
 
 /* The next section at or after w->at whose head is good; false at the end. */

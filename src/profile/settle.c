@@ -208,7 +208,7 @@ static void settle_order(void *records, uint64_t count, size_t size, int (*compa
         }
 }
 
-static void settle_orders(struct profile *p)
+void settle_orders(struct profile *p)
 {
         settle_order(p->blocks, p->blocks ? p->block_count : 0, sizeof *p->blocks, compare_blocks);
         settle_order(p->symbols, p->symbol_count, sizeof *p->symbols, compare_symbols);

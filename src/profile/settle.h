@@ -24,4 +24,7 @@ void settle_missing(const struct profile *p, const uint64_t *declared, struct st
 /* The part of it that is about leaks; before blocks are put in order. */
 void settle_leaks(struct profile *p, bool whole);
 
+/* The part of it that is about the order of records. */
+void settle_orders(struct profile *p);
+
 #endif

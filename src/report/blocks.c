@@ -11,9 +11,12 @@
 
 #include "base/heap.h"
 #include "ledger/ledger.h"
+#include "profile/packed.h"
 #include "report/csv.h"
 #include "report/stack.h"
 #include "report/text.h"
+
+#define BLOCKS_RUN (1u << 20) /* blocks that are sorted at once */
 
 static int larger_first(const void *a, const void *b)
 {
@@ -89,81 +92,151 @@ static bool blocks_wanted(const struct profile *p, const struct profile_block *b
         return !f || block->thread >= p->thread_count || filter_thread(f, &p->threads[block->thread]);
 }
 
+/* Blocks in order: the list is sorted in runs, which are merged as they are written.  Sorting all of it would need it twice. */
+struct blocks_order {
+        struct profile_block *list;
+        uint64_t count;
+        int (*compare)(const void *, const void *);
+        uint64_t *at; /* by run: what comes next of it */
+        uint64_t runs;
+};
+
+static void order_start(struct blocks_order *o)
+{
+        o->runs = (o->count + BLOCKS_RUN - 1) / BLOCKS_RUN;
+        o->at = heap_zero(o->runs, sizeof *o->at);
+        for (uint64_t i = 0; i < o->runs; i++) {
+                o->at[i] = i * BLOCKS_RUN;
+                qsort(o->list + o->at[i], o->count - o->at[i] < BLOCKS_RUN ? o->count - o->at[i] : BLOCKS_RUN, sizeof *o->list, o->compare);
+        }
+}
+
+static const struct profile_block *order_next(struct blocks_order *o)
+{
+        const struct profile_block *next = NULL;
+        uint64_t run = 0;
+
+        for (uint64_t i = 0; i < o->runs; i++) {
+                if (o->at[i] == o->count || (o->at[i] == (i + 1) * BLOCKS_RUN))
+                        continue;
+                if (!next || o->compare(&o->list[o->at[i]], next) < 0) {
+                        next = &o->list[o->at[i]];
+                        run = i;
+                }
+        }
+        o->at[run]++;
+        return next;
+}
+
 static void blocks_list(const struct selection *sel, struct symbols *s, struct profile_block *list, uint64_t count,
                         const struct blocks_options *options, struct str *out)
 {
         uint64_t shown = options->limit && options->limit < count ? options->limit : count;
+        struct blocks_order order = { .list = list, .count = count, .compare = options->oldest_first ? older_first : larger_first };
         struct stack_writer stacks;
 
-        qsort(list, count, sizeof *list, options->oldest_first ? older_first : larger_first);
-        if (options->csv) {
+        order_start(&order);
+        if (options->csv)
                 csv_start(&stacks, sel, s, out);
-                for (uint64_t i = 0; i < shown; i++) {
-                        blocks_csv(&stacks, &list[i]);
-                        str_drain(out);
-                }
-                stack_end(&stacks);
-                return;
-        }
-        stack_start(&stacks, sel, s, "    ", out);
+        else
+                stack_start(&stacks, sel, s, "    ", out);
         for (uint64_t i = 0; i < shown; i++) {
+                const struct profile_block *block = order_next(&order);
+
                 progress_tell(sel->progress, i, shown);
-                blocks_line(sel->profile, &list[i], options->color, out);
-                stack_add_site(&stacks, sel->profile->sites[list[i].site].node);
-                str_char(out, '\n');
+                if (options->csv) {
+                        blocks_csv(&stacks, block);
+                } else {
+                        blocks_line(sel->profile, block, options->color, out);
+                        stack_add_site(&stacks, sel->profile->sites[block->site].node);
+                        str_char(out, '\n');
+                }
                 str_drain(out);
         }
-        if (shown < count) {
+        free(order.at);
+        if (shown < count && !options->csv) {
                 text_number(out, (int64_t)(count - shown));
                 str_format(out, " more (-n %" PRIu32 ")\n", options->limit);
         }
         stack_end(&stacks);
 }
 
-static void blocks_part(const struct selection *sel, struct symbols *s, const struct profile_block *all,
-                        uint64_t all_count, const struct select_part *part, const char *noun, const char *what,
+/* The blocks or regions that are to be listed. */
+struct blocks_found {
+        const char *noun, *what;
+        struct profile_block *list;
+        uint64_t count, room, times, bytes;
+};
+
+static void blocks_take(struct blocks_found *f, const struct profile *p, const struct profile_block *block)
+{
+        if (f->count == f->room) {
+                f->room += f->room / 2 + 1024;
+                f->list = heap_grow(f->list, f->room, sizeof *f->list);
+        }
+        f->list[f->count++] = *block;
+        f->times += times_of(p, block);
+        f->bytes += times_of(p, block) * block->size;
+}
+
+static void blocks_part(const struct selection *sel, struct symbols *s, struct blocks_found *f,
                         const struct blocks_options *options, struct str *out)
 {
-        struct profile_block *list = heap_zero(all_count, sizeof *list);
-        uint8_t *chosen = select_sites(sel, part);
-        uint64_t count = 0, times = 0, bytes = 0;
-
-        for (uint64_t i = 0; i < all_count; i++)
-                if (blocks_wanted(sel->profile, &all[i], chosen, options->filter)) {
-                        list[count++] = all[i];
-                        times += times_of(sel->profile, &all[i]);
-                        bytes += times_of(sel->profile, &all[i]) * all[i].size;
-                }
         if (!options->csv) {
-                text_count(out, (int64_t)times, noun);
-                str_format(out, " %s, ", what);
-                text_number(out, (int64_t)bytes);
+                text_count(out, (int64_t)f->times, f->noun);
+                str_format(out, " %s, ", f->what);
+                text_number(out, (int64_t)f->bytes);
                 str_text(out, " B");
-                if (times != count) {
+                if (f->times != f->count) {
                         str_text(out, ": estimates from ");
-                        text_count(out, (int64_t)count, noun);
+                        text_count(out, (int64_t)f->count, f->noun);
                 }
                 str_text(out, "\n\n");
         }
-        blocks_list(sel, s, list, count, options, out);
+        blocks_list(sel, s, f->list, f->count, options, out);
+        free(f->list);
+}
+
+static struct blocks_found blocks_of_heap(const struct selection *sel, const struct blocks_options *options)
+{
+        uint8_t *chosen = select_sites(sel, &sel->heap);
+        struct blocks_found found = { .noun = "block", .what = "not freed" };
+        struct packed_walk w;
+
+        packed_open(&w, sel->profile);
+        while (packed_next(&w))
+                if (blocks_wanted(sel->profile, w.block, chosen, options->filter))
+                        blocks_take(&found, sel->profile, w.block);
+        packed_close(&w);
         free(chosen);
-        free(list);
+        return found;
+}
+
+static struct blocks_found blocks_of_regions(const struct selection *sel, const struct blocks_options *options)
+{
+        uint8_t *chosen = select_sites(sel, &sel->mapped);
+        struct blocks_found found = { .noun = "region", .what = "mapped by mmap" };
+
+        for (uint32_t i = 0; i < sel->profile->region_count; i++) {
+                const struct profile_region *r = &sel->profile->regions[i];
+                struct profile_block block = { r->start, r->end - r->start, r->site, r->thread, r->birth_ms };
+
+                if (blocks_wanted(sel->profile, &block, chosen, options->filter))
+                        blocks_take(&found, sel->profile, &block);
+        }
+        free(chosen);
+        return found;
 }
 
 void blocks_write(const struct selection *sel, struct symbols *s, const struct blocks_options *options, struct str *out)
 {
-        const struct profile *p = sel->profile;
-        struct profile_block *regions;
+        struct blocks_found found = blocks_of_heap(sel, options);
 
         if (options->csv)
                 csv_names(out, "address,size,birth_ms,tid,thread,kind,times,stack");
-        blocks_part(sel, s, p->blocks, p->block_count, &sel->heap, "block", "not freed", options, out);
-        if (!p->region_count || !sel->mapped.count)
+        blocks_part(sel, s, &found, options, out);
+        if (!sel->profile->region_count || !sel->mapped.count)
                 return;
-        regions = heap_zero(p->region_count, sizeof *regions);
-        for (uint32_t i = 0; i < p->region_count; i++)
-                regions[i] = (struct profile_block){ p->regions[i].start, p->regions[i].end - p->regions[i].start,
-                                                     p->regions[i].site, p->regions[i].thread, p->regions[i].birth_ms };
-        blocks_part(sel, s, regions, p->region_count, &sel->mapped, "region", "mapped by mmap", options, out);
-        free(regions);
+        found = blocks_of_regions(sel, options);
+        blocks_part(sel, s, &found, options, out);
 }

@@ -11,6 +11,7 @@
 
 #include "base/heap.h"
 #include "ledger/ledger.h"
+#include "profile/packed.h"
 #include "report/errors.h"
 #include "report/growth.h"
 #include "report/stack.h"
@@ -73,14 +74,16 @@ enum flat_key flat_key_of(enum select_cost cost)
 static void extra_ages(const struct selection *sel, uint64_t *extra)
 {
         const struct profile *p = sel->profile;
+        struct packed_walk w;
 
-        for (uint64_t i = 0; i < p->block_count; i++) {
-                const struct profile_block *block = &p->blocks[i];
-                uint64_t age = p->meta.duration_ms > block->birth_ms ? p->meta.duration_ms - block->birth_ms : 0;
+        packed_open(&w, p);
+        while (packed_next(&w)) {
+                uint64_t age = p->meta.duration_ms > w.block->birth_ms ? p->meta.duration_ms - w.block->birth_ms : 0;
 
-                if (block->site < p->site_count && age > extra[sel->leaders[block->site]])
-                        extra[sel->leaders[block->site]] = age;
+                if (w.block->site < p->site_count && age > extra[sel->leaders[w.block->site]])
+                        extra[sel->leaders[w.block->site]] = age;
         }
+        packed_close(&w);
 }
 
 /* By site: when something was allocated or released last, as far as the course of the run tells. */
@@ -104,13 +107,13 @@ static void extra_last(const struct selection *sel, uint64_t *extra)
 static void extra_largest(const struct selection *sel, uint64_t *extra)
 {
         const struct profile *p = sel->profile;
+        struct packed_walk w;
 
-        for (uint64_t i = 0; i < p->block_count; i++) {
-                const struct profile_block *block = &p->blocks[i];
-
-                if (block->site < p->site_count && block->size > extra[sel->leaders[block->site]])
-                        extra[sel->leaders[block->site]] = block->size;
-        }
+        packed_open(&w, p);
+        while (packed_next(&w))
+                if (w.block->site < p->site_count && w.block->size > extra[sel->leaders[w.block->site]])
+                        extra[sel->leaders[w.block->site]] = w.block->size;
+        packed_close(&w);
 }
 
 /* Whether ERROR counts for KEY: bad frees are those that no block was there for. */
@@ -565,18 +568,21 @@ static struct flat_sizes *flat_sizes_of(const struct selection *sel)
 {
         const struct profile *p = sel->profile;
         struct flat_sizes *sizes = heap_zero(p->site_count, sizeof *sizes);
+        struct packed_walk w;
 
-        for (uint64_t i = 0; i < p->block_count; i++) {
+        packed_open(&w, p);
+        while (packed_next(&w)) {
                 struct flat_sizes *of;
 
-                if (p->blocks[i].site >= p->site_count)
+                if (w.block->site >= p->site_count)
                         continue;
-                of = &sizes[sel->leaders[p->blocks[i].site]];
-                if (!of->most || p->blocks[i].size < of->least)
-                        of->least = p->blocks[i].size;
-                if (p->blocks[i].size > of->most)
-                        of->most = p->blocks[i].size;
+                of = &sizes[sel->leaders[w.block->site]];
+                if (!of->most || w.block->size < of->least)
+                        of->least = w.block->size;
+                if (w.block->size > of->most)
+                        of->most = w.block->size;
         }
+        packed_close(&w);
         return sizes;
 }
 

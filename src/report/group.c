@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "profile/packed.h"
 #include "report/csv.h"
 #include "report/label.h"
 #include "report/shorten.h"
@@ -135,15 +136,18 @@ static void group_sum_threads(const struct selection *sel, uint64_t *bytes, uint
 {
         const struct profile *p = sel->profile;
         uint8_t *chosen = select_sites(sel, &sel->heap);
+        struct packed_walk w;
 
-        for (uint64_t i = 0; sel->cost == SELECT_LIVE && i < p->block_count; i++) {
-                const struct profile_block *block = &p->blocks[i];
+        packed_open(&w, p);
+        while (sel->cost == SELECT_LIVE && packed_next(&w)) {
+                const struct profile_block *block = w.block;
 
                 if (block->site >= p->site_count || !chosen[block->site] || block->thread >= p->thread_count)
                         continue;
                 bytes[block->thread] += profile_block_times(p, block) * block->size;
                 count[block->thread] += profile_block_times(p, block);
         }
+        packed_close(&w);
         for (uint32_t i = 0; sel->cost != SELECT_LIVE && i < p->share_count; i++) {
                 const struct profile_share *share = &p->shares[i];
 
@@ -178,16 +182,19 @@ static void group_by_size(const struct selection *sel, struct group_list *l)
         const struct profile *p = sel->profile;
         uint8_t *chosen = select_sites(sel, &sel->heap);
         uint64_t bytes[65] = { 0 }, count[65] = { 0 };
+        struct packed_walk w;
 
-        for (uint64_t i = 0; i < p->block_count; i++) {
-                uint64_t size = p->blocks[i].size, times = profile_block_times(p, &p->blocks[i]);
+        packed_open(&w, p);
+        while (packed_next(&w)) {
+                uint64_t size = w.block->size, times = profile_block_times(p, w.block);
                 int power = size > 1 ? 64 - __builtin_clzll(size - 1) : 0;
 
-                if (p->blocks[i].site >= p->site_count || !chosen[p->blocks[i].site])
+                if (w.block->site >= p->site_count || !chosen[w.block->site])
                         continue;
                 bytes[power] += times * size;
                 count[power] += times;
         }
+        packed_close(&w);
         for (int power = 0; power < 64; power++) {
                 struct str name = { 0 };
 

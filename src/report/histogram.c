@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "profile/packed.h"
 #include "report/text.h"
 
 enum {
@@ -92,10 +93,12 @@ static void sizes_of_blocks(struct histogram *h, const struct selection *sel, co
 {
         const struct profile *p = sel->profile;
         uint8_t *chosen = select_sites(sel, &sel->heap);
+        struct packed_walk w;
 
         h->has_bytes = true;
-        for (uint64_t i = 0; i < p->block_count; i++) {
-                const struct profile_block *block = &p->blocks[i];
+        packed_open(&w, p);
+        while (packed_next(&w)) {
+                const struct profile_block *block = w.block;
                 uint64_t times = profile_block_times(p, block);
 
                 if (block->site >= p->site_count || !chosen[block->site])
@@ -104,6 +107,7 @@ static void sizes_of_blocks(struct histogram *h, const struct selection *sel, co
                         continue;
                 histogram_add(h, block->size, times, times * block->size);
         }
+        packed_close(&w);
         free(chosen);
 }
 

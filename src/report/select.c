@@ -12,6 +12,7 @@
 
 #include "base/heap.h"
 #include "ledger/ledger.h"
+#include "profile/packed.h"
 #include "report/cut.h"
 #include "report/merge.h"
 #include "report/survivors.h"
@@ -231,6 +232,7 @@ static bool rows_of_moment(struct select_row *rows, const struct profile *p, con
 static void rows_of_threads(struct select_row *rows, const struct profile *p, const struct filter *f)
 {
         uint8_t *wanted = heap_zero(p->thread_count, 1);
+        struct packed_walk w;
 
         for (uint32_t i = 0; i < p->thread_count; i++)
                 wanted[i] = filter_thread(f, &p->threads[i]);
@@ -245,14 +247,16 @@ static void rows_of_threads(struct select_row *rows, const struct profile *p, co
                 rows[share->site].frees += share->frees;
                 rows[share->site].temporary += share->temporary;
         }
-        for (uint64_t i = 0; i < p->block_count; i++) {
-                const struct profile_block *block = &p->blocks[i];
+        packed_open(&w, p);
+        while (packed_next(&w)) {
+                const struct profile_block *block = w.block;
 
                 if (block->thread >= p->thread_count || !wanted[block->thread] || block->site >= p->site_count)
                         continue;
                 rows[block->site].live_blocks += profile_block_times(p, block);
                 rows[block->site].live_bytes += profile_block_times(p, block) * block->size;
         }
+        packed_close(&w);
         for (uint32_t i = 0; i < p->region_count; i++) {
                 const struct profile_region *region = &p->regions[i];
 

@@ -11,6 +11,7 @@
 #include "report/survivors.h"
 
 #include "ledger/ledger.h"
+#include "profile/packed.h"
 
 bool survivors_known(const struct profile *p, const struct moment *from, const struct moment *to)
 {
@@ -71,18 +72,21 @@ void survivors_count(struct select_row *rows, const struct profile *p, const str
                      const struct moment *to)
 {
         uint32_t first = p->marks[from->mark].era, end = to->type == MOMENT_END ? UINT32_MAX : p->marks[to->mark].era;
+        struct packed_walk w;
 
         for (uint32_t i = 1; i < p->site_count; i++)
                 if (is_heap(p, i))
                         clear(&rows[i]);
         if (to->type == MOMENT_END)
                 count_left(rows, p, from);
-        for (uint64_t i = 0; i < p->block_count; i++) {
-                const struct profile_block *b = &p->blocks[i];
+        packed_open(&w, p);
+        while (packed_next(&w)) {
+                const struct profile_block *b = w.block;
 
                 if (is_heap(p, b->site) && b->birth_ms >= from->ms && b->birth_ms < to->ms)
                         add(&rows[b->site], profile_block_times(p, b), profile_block_times(p, b) * b->size, true);
         }
+        packed_close(&w);
         for (uint32_t i = 0; i < p->death_count; i++) {
                 const struct profile_death *d = &p->deaths[i];
 

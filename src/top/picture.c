@@ -11,6 +11,7 @@
 
 #include "base/heap.h"
 #include "ledger/ledger.h"
+#include "profile/packed.h"
 #include "report/select.h"
 #include "top/figure.h"
 
@@ -153,6 +154,7 @@ static void add_blocks(struct past_moment *m, struct past *past, const struct pr
 {
         uint32_t sizes[65], *threads = heap_zero(p->thread_count, sizeof *threads);
         struct adding a = { .m = m, .p = p };
+        struct packed_walk w;
 
         for (int power = 0; power <= 64; power++)
                 sizes[power] = picture_size(past, power);
@@ -160,8 +162,9 @@ static void add_blocks(struct past_moment *m, struct past *past, const struct pr
                 threads[i] = picture_thread(past, &p->threads[i]);
         a.count = past->key_count; /* all that are used below have their number */
         a.births = heap_zero(a.count, sizeof *a.births);
-        for (uint64_t i = 0; i < p->block_count; i++) {
-                const struct profile_block *block = &p->blocks[i];
+        packed_open(&w, p);
+        while (packed_next(&w)) {
+                const struct profile_block *block = w.block;
 
                 if (block->site >= p->site_count || block->thread >= p->thread_count)
                         continue;
@@ -169,6 +172,7 @@ static void add_blocks(struct past_moment *m, struct past *past, const struct pr
                 add_block(&a, threads[block->thread], block, true);
                 add_block(&a, sizes[picture_power(block->size)], block, true);
         }
+        packed_close(&w);
         settle_births(&a);
         free(a.births);
         free(threads);
