@@ -14,12 +14,18 @@
 #include "base/heap.h"
 #include "page/page_form.h"
 #include "profile/file.h"
+#include "profile/packed.h"
 #include "report/label.h"
 
 enum {
         PROCESSES_MOST = 64,             /* files that are looked into */
         PROCESSES_BYTES_MAX = 32 << 20 /* of each */
 };
+
+static int64_t lost_of(const struct leaks *l)
+{
+        return l->scan ? (int64_t)(l->sums[PROFILE_LEAK_DEFINITE].bytes + l->sums[PROFILE_LEAK_INDIRECT].bytes) : GRID_NONE;
+}
 
 static int64_t lost_bytes(const struct profile *p)
 {
@@ -29,19 +35,18 @@ static int64_t lost_bytes(const struct profile *p)
         struct selection sel;
         struct leaks leaks;
         struct err unused;
-        int64_t bytes = GRID_NONE;
+        int64_t bytes;
 
         select_make(&sel, p, s, &request, &unused); /* asks for nothing that could be missing */
         leaks_make_usual(&leaks, &sel, s);
-        if (leaks.scan)
-                bytes = (int64_t)(leaks.sums[PROFILE_LEAK_DEFINITE].bytes + leaks.sums[PROFILE_LEAK_INDIRECT].bytes);
+        bytes = lost_of(&leaks);
         leaks_free(&leaks);
         select_free(&sel);
         symbols_free(s);
         return bytes;
 }
 
-static void add_process(struct page_processes *all, const struct profile *p, const char *file)
+static void add_process(struct page_processes *all, const struct profile *p, const char *file, int64_t lost)
 {
         const struct profile_meta *m = &p->meta;
         uint64_t start_ms = m->start_realtime_ns / 1000000;
@@ -49,24 +54,29 @@ static void add_process(struct page_processes *all, const struct profile *p, con
         all->list = heap_grow(all->list, all->count + 1, sizeof *all->list);
         all->list[all->count++] = (struct page_process){
                 heap_text(m->program), heap_text(file), m->pid, m->ppid, start_ms, start_ms + m->duration_ms, p->totals.peak_bytes,
-                p->totals.live_bytes, p->totals.allocations, lost_bytes(p), all->count == 1
+                p->totals.live_bytes, p->totals.allocations, lost, all->count == 1
         };
 }
 
 static void add_file(struct page_processes *all, const char *path, const struct stat *own)
 {
-        struct err unused;
+        struct err unused = { 0 };
         struct profile p;
         struct stat st;
+        bool same_time;
 
         if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > PROCESSES_BYTES_MAX)
                 return;
         if (st.st_dev == own->st_dev && st.st_ino == own->st_ino)
                 return;
-        if ((uint64_t)st.st_mtime * 1000 + 1000 < all->list[0].start_ms || all->count > PROCESSES_MOST || !file_read(&p, path, &unused))
+        if ((uint64_t)st.st_mtime * 1000 + 1000 < all->list[0].start_ms || all->count > PROCESSES_MOST || !file_glance(&p, path, &unused))
                 return;
-        if (p.meta.start_realtime_ns / 1000000 <= all->list[0].end_ms && p.meta.start_realtime_ns / 1000000 + p.meta.duration_ms >= all->list[0].start_ms)
-                add_process(all, &p, label_base(path));
+        same_time = p.meta.start_realtime_ns / 1000000 <= all->list[0].end_ms &&
+                    p.meta.start_realtime_ns / 1000000 + p.meta.duration_ms >= all->list[0].start_ms;
+        profile_free(&p);
+        if (!same_time || !file_take(&p, path, PACKED_LEAST, &unused))
+                return;
+        add_process(all, &p, label_base(path), lost_bytes(&p));
         profile_free(&p);
 }
 
@@ -113,7 +123,7 @@ void page_find_processes(struct page *g)
         struct stat own;
         DIR *dir = NULL;
 
-        add_process(&g->processes, g->p, file ? label_base(file) : NULL);
+        add_process(&g->processes, g->p, file ? label_base(file) : NULL, g->r->filter ? lost_bytes(g->p) : lost_of(&g->leaks));
         if (file && stat(file, &own) == 0) {
                 str_bytes(&folder, file, (size_t)(label_base(file) - file));
                 dir = opendir(folder.length ? str_get(&folder) : ".");

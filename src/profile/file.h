@@ -35,6 +35,9 @@ bool file_read(struct profile *p, const char *path, struct err *e);
  * is damaged. */
 bool file_take(struct profile *p, const char *path, uint64_t least, struct err *e);
 
+/* What was recorded and when, and the totals; nothing else of P is there.  false: that is not in the file, or damaged. */
+bool file_glance(struct profile *p, const char *path, struct err *e);
+
 /* Blocks and verdicts as file_read() gives them, for whoever looks at one here and one there. */
 void file_unpack(struct profile *p);
 

@@ -226,6 +226,32 @@ bool file_take(struct profile *p, const char *path, uint64_t least, struct err *
         return read_mapped(p, path, least, e);
 }
 
+bool file_glance(struct profile *p, const char *path, struct err *e)
+{
+        struct reading r = { .p = p };
+        struct section s;
+        struct mapped m;
+
+        memset(p, 0, sizeof *p);
+        if (!mapped_open(&m, path, e))
+                return false;
+        r.walk = (struct section_walk){ .data = m.data, .size = m.size, .mapped = true };
+        if (section_header(m.data, m.size, path, &r.header, &r.header_sound, e)) {
+                r.walk.at = r.header.header_bytes;
+                while (!(r.meta && r.totals) && section_next(&r.walk, &s) && s.type != FORMAT_END)
+                        if (s.type == FORMAT_META || s.type == FORMAT_TOTALS)
+                                read_section(&r, &s);
+        }
+        free_reading(&r);
+        mapped_close(&m);
+        if (r.meta && r.totals) {
+                settle_profile(p, true);
+                return true;
+        }
+        profile_free(p);
+        return e->exit_code ? false : err_set(e, ERR_EXIT_BAD_FILE, "%s is damaged in its first part", path);
+}
+
 void file_unpack(struct profile *p)
 {
         if (!p->packed_blocks.sections && !p->packed_verdicts.sections)
