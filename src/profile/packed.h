@@ -14,7 +14,7 @@
 
 #include "profile/model.h"
 
-#define PACKED_LEAST (1u << 20) /* blocks from which on whoever keeps a profile in memory keeps it packed */
+#define PACKED_LEAST (1u << 18) /* blocks from which on whoever keeps a profile in memory keeps it packed */
 
 /* ---- making ---- */
 

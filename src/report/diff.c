@@ -26,8 +26,8 @@ const char *diff_change_word(enum diff_change change)
 
 enum diff_change diff_change_of(const struct diff *d, const struct diff_row *row)
 {
-        int64_t old = select_weight(d->sel[MATCH_OLD], row->sums[MATCH_OLD].bytes, row->sums[MATCH_OLD].count);
-        int64_t new = select_weight(d->sel[MATCH_NEW], row->sums[MATCH_NEW].bytes, row->sums[MATCH_NEW].count);
+        int64_t old = select_weight(d->sel[MATCH_OLD], row->sums[MATCH_OLD]->bytes, row->sums[MATCH_OLD]->count);
+        int64_t new = select_weight(d->sel[MATCH_NEW], row->sums[MATCH_NEW]->bytes, row->sums[MATCH_NEW]->count);
 
         if (old == new)
                 return DIFF_SAME;
@@ -98,10 +98,16 @@ static void forget_unknown(const struct diff *d, struct select_row *change)
                 change->allocs = change->frees = change->alloc_bytes = 0;
 }
 
-static bool is_nothing(const struct diff_row *row)
+struct select_row diff_numbers(const struct diff *d, const struct diff_row *row)
 {
-        const struct select_row *c = &row->change;
+        struct select_row change = difference(row->sums[MATCH_NEW], row->sums[MATCH_OLD]);
 
+        forget_unknown(d, &change);
+        return change;
+}
+
+static bool is_nothing(const struct diff_row *row, const struct select_row *c)
+{
         for (int leak = 0; leak < PROFILE_LEAK_COUNT; leak++)
                 if (row->leaks[leak].blocks || row->leaks[leak].bytes)
                         return false;
@@ -165,6 +171,14 @@ static uint32_t *last_of(struct making *g, uint32_t id)
         return &g->last[id];
 }
 
+static const struct select_row nothing;
+
+static void forget_sum(struct diff_row *row, enum match_side side)
+{
+        if (row->own >> side & 1)
+                free((void *)(uintptr_t)row->sums[side]);
+}
+
 /* The row of the stack ID and KIND. */
 static struct diff_row *row_of(struct diff *d, struct making *g, uint32_t id, uint32_t kind)
 {
@@ -173,10 +187,22 @@ static struct diff_row *row_of(struct diff *d, struct making *g, uint32_t id, ui
         for (uint32_t at = *last; at; at = g->before[at - 1])
                 if (d->rows[at - 1].kind == kind)
                         return &d->rows[at - 1];
-        d->rows[d->count] = (struct diff_row){ .id = id, .kind = kind, .site = UINT32_MAX };
+        d->rows[d->count] = (struct diff_row){ .id = id, .kind = kind, .site = UINT32_MAX, .sums = { &nothing, &nothing } };
         g->before[d->count] = *last;
         *last = ++d->count;
         return &d->rows[d->count - 1];
+}
+
+/* What TO has of SIDE and ROW: the selection's rows are not ours to change. */
+static const struct select_row *sum_up(struct diff_row *to, enum match_side side, const struct select_row *row)
+{
+        struct select_row *sum = heap_zero(1, sizeof *sum);
+
+        *sum = *to->sums[side];
+        merge_add(sum, row);
+        forget_sum(to, side);
+        to->own |= (uint8_t)(1u << side);
+        return sum;
 }
 
 /* Shown is a stack of the new recording where there is one; of several the one with the lowest number. */
@@ -190,11 +216,7 @@ static void take_row(struct diff *d, struct making *g, enum match_side side, con
                 to->site = row->site;
                 to->from = from;
         }
-        if (to->sums[side].merged) {
-                merge_add(&to->sums[side], row);
-        } else {
-                to->sums[side] = *row;
-        }
+        to->sums[side] = to->sums[side] == &nothing ? row : sum_up(to, side, row);
         *place = (uint32_t)(to - d->rows);
 }
 
@@ -291,10 +313,10 @@ void diff_make(struct diff *d, const struct selection *const sel[MATCH_SIDES], s
         for (uint32_t i = 0; i < d->count; i++) {
                 struct diff_row *row = &d->rows[i];
 
-                row->change = difference(&row->sums[MATCH_NEW], &row->sums[MATCH_OLD]);
-                forget_unknown(d, &row->change);
-                row->key = (int64_t)number_of(&row->change, key);
-                row->equal = is_nothing(row);
+                struct select_row change = diff_numbers(d, row);
+
+                row->key = (int64_t)number_of(&change, key);
+                row->equal = is_nothing(row, &change);
         }
         sort_rows(d);
 }
@@ -302,5 +324,8 @@ void diff_make(struct diff *d, const struct selection *const sel[MATCH_SIDES], s
 void diff_free(struct diff *d)
 {
         match_free(&d->match);
+        for (uint32_t i = 0; i < d->count; i++)
+                for (int side = 0; side < MATCH_SIDES; side++)
+                        forget_sum(&d->rows[i], (enum match_side)side);
         free(d->rows);
 }

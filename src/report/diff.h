@@ -39,8 +39,8 @@ struct diff_row {
         enum match_side shown;  /* the new one, unless the stack is only in the old one */
         struct wrapper_frame from;
         uint32_t kind;
-        struct select_row sums[MATCH_SIDES];
-        struct select_row change; /* new - old; numbers wrap */
+        const struct select_row *sums[MATCH_SIDES]; /* of a side that does not have it: all zero */
+        uint8_t own;                                /* by side, a bit: several rows were summed up */
         struct leaks_sum leaks[PROFILE_LEAK_COUNT]; /* new - old, by class; zero unless both were searched */
         bool equal;               /* no number changed */
         int64_t key;              /* what orders it */
@@ -63,6 +63,9 @@ void diff_free(struct diff *d);
 
 /* Whether diff_make can order by KEY. */
 bool diff_key_known(enum flat_key key);
+
+/* New - old; numbers wrap. */
+struct select_row diff_numbers(const struct diff *d, const struct diff_row *row);
 
 /* What became of the chosen cost. */
 enum diff_change diff_change_of(const struct diff *d, const struct diff_row *row);

@@ -51,8 +51,11 @@ static void write_totals(const struct diff *d, struct str *out)
         struct select_row sums = { 0 };
 
         for (uint32_t i = 0; i < d->count; i++)
-                if (LEDGER_KIND_IS_HEAP(d->rows[i].kind))
-                        merge_add(&sums, &d->rows[i].change);
+                if (LEDGER_KIND_IS_HEAP(d->rows[i].kind)) {
+                        struct select_row change = diff_numbers(d, &d->rows[i]);
+
+                        merge_add(&sums, &change);
+                }
         str_text(out, " \"totals\": {");
         json_known(out, "\"allocations\": ", d->known.calls, sums.allocs);
         json_known(out, ", \"frees\": ", d->known.calls, sums.frees);
@@ -77,10 +80,12 @@ static void write_leaks(const struct diff *d, struct str *out)
 
 static void write_site(const struct diff *d, const struct diff_row *row, struct frames *frames, struct str *out)
 {
+        struct select_row change = diff_numbers(d, row);
+
         json_field(out, "{\"", "id", row->site);
         str_format(out, ", \"of\": \"%s\", \"change\": \"%s\"", row->shown == MATCH_NEW ? "new" : "old",
                    diff_change_word(diff_change_of(d, row)));
-        json_site_numbers(&row->change, row->leaks, &d->known, out);
+        json_site_numbers(&change, row->leaks, &d->known, out);
         str_text(out, ", \"kind\": ");
         json_text(out, profile_kind_name(d->sel[row->shown]->profile, row->kind));
         str_text(out, ", \"stack\": ");

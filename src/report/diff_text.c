@@ -48,7 +48,7 @@ static void write_count(struct str *out, uint64_t change, const char *noun)
 }
 
 /* "2.0 MiB to 3.0 MiB live, +12 blocks, +300 calls".  Calls until the peak are not known. */
-static void write_numbers(const struct diff *d, const struct select_row sums[MATCH_SIDES],
+static void write_numbers(const struct diff *d, const struct select_row *const sums[MATCH_SIDES],
                           const struct select_row *change, struct str *out)
 {
         static const char *const words[] = { [SELECT_LIVE] = "live",
@@ -58,9 +58,9 @@ static void write_numbers(const struct diff *d, const struct select_row sums[MAT
                                              [SELECT_TEMPORARY] = "temporary" };
         enum select_cost cost = d->sel[MATCH_NEW]->cost;
 
-        write_weight(d, &sums[MATCH_OLD], out);
+        write_weight(d, sums[MATCH_OLD], out);
         str_text(out, " to ");
-        write_weight(d, &sums[MATCH_NEW], out);
+        write_weight(d, sums[MATCH_NEW], out);
         str_format(out, " %s", words[cost]);
         if (cost == SELECT_LIVE || cost == SELECT_PEAK)
                 write_count(out, cost == SELECT_LIVE ? change->live_blocks : change->peak_blocks, "block");
@@ -94,17 +94,18 @@ static bool lost_changed(const struct diff_row *row)
 static void write_row(const struct diff *d, const struct diff_row *row, uint32_t number,
                       const struct diff_options *options, struct stack_writer *w)
 {
+        struct select_row change = diff_numbers(d, row);
         struct str *out = w->out;
         size_t start = out->length;
 
         str_format(out, "%4u. ", number);
         text_color(out, options->color, TEXT_BOLD);
-        write_signed(d, &row->change, out);
+        write_signed(d, &change, out);
         text_plain(out, options->color);
         text_pad(out, start, 18);
         str_format(out, " %s, by %s\n      ", diff_change_word(diff_change_of(d, row)),
                    profile_kind_name(w->sel->profile, row->kind));
-        write_numbers(d, row->sums, &row->change, out);
+        write_numbers(d, row->sums, &change, out);
         write_leaks(row->leaks, "      ", "\n", out);
         stack_add(w, row->from);
         str_char(out, '\n');
@@ -113,22 +114,23 @@ static void write_row(const struct diff *d, const struct diff_row *row, uint32_t
 static void write_head(const struct diff *d, bool mapped, const struct diff_options *options, struct str *out)
 {
         uint32_t counts[DIFF_CHANGE_COUNT] = { 0 };
-        struct select_row sums[MATCH_SIDES] = { { 0 } }, change = { 0 };
+        struct select_row sums[MATCH_SIDES] = { { 0 } }, change = { 0 }, one;
 
         for (uint32_t i = 0; i < d->count; i++) {
                 if (is_mapped(&d->rows[i]) != mapped)
                         continue;
                 counts[diff_change_of(d, &d->rows[i])]++;
-                merge_add(&change, &d->rows[i].change);
+                one = diff_numbers(d, &d->rows[i]);
+                merge_add(&change, &one);
                 for (int side = 0; side < MATCH_SIDES; side++)
-                        merge_add(&sums[side], &d->rows[i].sums[side]);
+                        merge_add(&sums[side], d->rows[i].sums[side]);
         }
         str_text(out, mapped ? "mapped by mmap: " : "heap: ");
         text_color(out, options->color, TEXT_BOLD);
         write_signed(d, &change, out);
         text_plain(out, options->color);
         str_text(out, ", ");
-        write_numbers(d, sums, &change, out);
+        write_numbers(d, (const struct select_row *const[]){ &sums[0], &sums[1] }, &change, out);
         str_text(out, "stacks: ");
         for (int i = 0; i < DIFF_CHANGE_COUNT; i++) {
                 text_number(out, counts[i]);
@@ -207,8 +209,10 @@ static struct diff_row *rows_by_stack(const struct diff *d, bool abs, uint32_t *
         *count = 0;
         for (uint32_t i = 0; i < d->count; i++)
                 if (!is_mapped(&d->rows[i])) {
+                        struct select_row change = diff_numbers(d, &d->rows[i]);
+
                         rows[all] = d->rows[i];
-                        rows[all].key = select_weight(d->sel[MATCH_NEW], rows[all].change.bytes, rows[all].change.count);
+                        rows[all].key = select_weight(d->sel[MATCH_NEW], change.bytes, change.count);
                         all++;
                 }
         qsort(rows, all, sizeof *rows, by_id);
@@ -244,7 +248,7 @@ void diff_memlog(const struct diff *d, const struct diff_options *options, struc
 
 static void csv_row(const struct diff *d, const struct diff_row *row, struct stack_writer *w)
 {
-        const struct select_row *change = &row->change;
+        const struct select_row numbers = diff_numbers(d, row), *change = &numbers;
         const struct select_known *known = &d->known;
 
         csv_text(w->out, diff_change_word(diff_change_of(d, row)));

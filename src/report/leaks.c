@@ -260,20 +260,39 @@ static uint64_t key_of(const struct leaks_row *row, enum leaks_key key)
         }
 }
 
-static int compare_rows(const void *a, const void *b, void *key)
+/* What orders a row, small enough to be moved about. */
+struct rank {
+        uint64_t key, bytes;
+        uint32_t leak, site;
+        uint32_t row;
+};
+
+static int compare_ranks(const void *a, const void *b)
 {
-        const struct leaks_row *x = a, *y = b;
-        uint64_t of_x = key_of(x, *(const enum leaks_key *)key), of_y = key_of(y, *(const enum leaks_key *)key);
+        const struct rank *x = a, *y = b;
 
         if (x->leak != y->leak)
                 return x->leak > y->leak ? -1 : 1;
-        if (of_x != of_y)
-                return of_x > of_y ? -1 : 1;
-        of_x = key_of(x, LEAKS_BY_LEAKED_BYTES);
-        of_y = key_of(y, LEAKS_BY_LEAKED_BYTES);
-        if (of_x != of_y)
-                return of_x > of_y ? -1 : 1;
-        return x->stack->site < y->stack->site ? -1 : x->stack->site > y->stack->site;
+        if (x->key != y->key)
+                return x->key > y->key ? -1 : 1;
+        if (x->bytes != y->bytes)
+                return x->bytes > y->bytes ? -1 : 1;
+        return x->site < y->site ? -1 : x->site > y->site;
+}
+
+static struct leaks_row *order_rows(struct leaks_row *rows, uint32_t count, enum leaks_key key)
+{
+        struct rank *ranks = heap_zero(count, sizeof *ranks);
+        struct leaks_row *ordered = heap_grow(NULL, count, sizeof *ordered);
+
+        for (uint32_t i = 0; i < count; i++)
+                ranks[i] = (struct rank){ key_of(&rows[i], key), key_of(&rows[i], LEAKS_BY_LEAKED_BYTES), rows[i].leak, rows[i].stack->site, i };
+        qsort(ranks, count, sizeof *ranks, compare_ranks);
+        for (uint32_t i = 0; i < count; i++)
+                ordered[i] = rows[ranks[i].row];
+        free(ranks);
+        free(rows);
+        return ordered;
 }
 
 /* What is lost and grows no more has only stopped: nothing bounds it. */
@@ -282,15 +301,14 @@ struct growth leaks_growth(const struct growth *g)
         return g->class == GROWTH_BOUNDED ? (struct growth){ .class = GROWTH_UNKNOWN } : *g;
 }
 
-static void finish_rows(struct leaks_row *rows, uint32_t count, enum leaks_key key, const struct growth *growth)
+static struct leaks_row *finish_rows(struct leaks_row *rows, uint32_t count, enum leaks_key key, const struct growth *growth)
 {
         for (uint32_t i = 0; i < count; i++) {
                 rows[i].growth = leaks_growth(&growth[rows[i].stack->site]);
                 if (rows[i].vtable == LEAKS_MIXED)
                         rows[i].vtable = 0;
         }
-        if (count)
-                qsort_r(rows, count, sizeof *rows, compare_rows, &key);
+        return count ? order_rows(rows, count, key) : rows;
 }
 
 /* ---- wrong releases ---- */
@@ -340,8 +358,8 @@ static void sort_blocks(struct sorting *o)
         o->lost_site = find_lost_sites(o->p);
         if (count_blocks(o))
                 count_hanging(o);
-        finish_rows(o->l->rows, o->l->count, o->r->key, growth);
-        finish_rows(o->l->hidden, o->l->hidden_count, o->r->key, growth);
+        o->l->rows = finish_rows(o->l->rows, o->l->count, o->r->key, growth);
+        o->l->hidden = finish_rows(o->l->hidden, o->l->hidden_count, o->r->key, growth);
         free(o->stacks);
         free(o->rules);
         free(o->judged);

@@ -114,6 +114,8 @@ static struct suppress_memo *memo_of(struct suppressions *s, const struct symbol
         for (uint32_t i = 0; i < s->count; i++) {
                 m->first[i] = m->lines;
                 m->lines += s->rules[i].line_count;
+                if (s->rules[i].about == SUPPRESS_LEAK)
+                        m->leaks |= s->rules[i].leaks;
         }
         return m;
 }
@@ -385,8 +387,11 @@ static struct suppress_rule *first_fit(struct suppressions *s, const struct view
 
 struct suppress_rule *suppress_leak(struct suppressions *s, const struct profile *p, struct symbols *names, uint32_t site, uint32_t leak)
 {
-        struct view v = view_make(s, p, names, p->sites[site].node, allocation_names(p->sites[site].kind));
+        struct view v;
 
+        if (!(memo_of(s, names)->leaks >> leak & 1))
+                return NULL;
+        v = view_make(s, p, names, p->sites[site].node, allocation_names(p->sites[site].kind));
         return first_fit(s, &v, SUPPRESS_LEAK, 1u << leak);
 }
 

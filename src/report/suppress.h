@@ -62,6 +62,7 @@ struct suppress_memo {
         uint32_t rules;              /* how many there were; other rules: all is forgotten */
         uint32_t *first;             /* by rule: number of its first line */
         uint32_t lines;              /* of all rules */
+        uint32_t leaks;              /* what rules about leaks are about: others need not be asked about */
         struct verdicts known;       /* by frame: 1 + its number */
         uint32_t count, room;
         uint8_t *fits;           /* by number and line: 0 not asked, 1 no, 2 yes */
