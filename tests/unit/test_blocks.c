@@ -117,5 +117,41 @@ TEST(threads_are_a_table_with_the_busiest_first)
         profile_free(&p);
 }
 
-TAP_MAIN(blocks_have_address_size_time_thread_and_stack, the_oldest_can_come_first_and_the_rest_is_counted,
+/* More than are sorted at once. */
+TEST(very_many_blocks_come_in_order)
+{
+        enum { MANY = (1 << 20) + 5000, SHOWN = 3000 };
+        uint64_t state = 1, wrong = 0, before = UINT64_MAX, address = 0;
+        struct profile p;
+        char *text, *at;
+        int shown = 0;
+
+        forge_usual(&p);
+        forge_thread(&p, 41, "main");
+        p.blocks = heap_zero(MANY, sizeof *p.blocks);
+        for (uint64_t i = 0; i < MANY; i++) {
+                state = state * 6364136223846793005ull + 1442695040888963407ull;
+                p.blocks[i] = (struct profile_block){ 0x1000 + i * 16, state >> 40, FORGE_SITE_TINY, 1, 0 };
+        }
+        p.block_count = MANY;
+        text = blocks_of(&p, (struct blocks_options){ .csv = true, .limit = SHOWN }, NULL);
+        for (at = strchr(text, '\n') + 1; *at; at = strchr(at, '\n') + 1, shown++) {
+                uint64_t here = strtoull(at, &at, 16), size = strtoull(at + 1, &at, 10);
+
+                wrong += size > before || (size == before && here <= address) || p.blocks[(here - 0x1000) / 16].size != size;
+                before = size;
+                address = here;
+        }
+        is_equal(shown, SHOWN);
+        is_equal(wrong, 0);
+        for (uint64_t i = 0, larger = 0; i < MANY; i++) {
+                larger += p.blocks[i].size > before;
+                wrong += larger > SHOWN;
+        }
+        is_equal(wrong, 0);
+        free(text);
+        profile_free(&p);
+}
+
+TAP_MAIN(very_many_blocks_come_in_order, blocks_have_address_size_time_thread_and_stack, the_oldest_can_come_first_and_the_rest_is_counted,
          filters_choose_blocks_by_stack_and_thread, threads_are_a_table_with_the_busiest_first)

@@ -8,11 +8,16 @@
 #include <unistd.h>
 
 #include "base/heap.h"
+#include "export/export.h"
 #include "forge_leaks.h"
 #include "profile/file.h"
 #include "profile/format.h"
 #include "profile/image.h"
 #include "profile/packed.h"
+#include "report/blocks.h"
+#include "report/flat.h"
+#include "report/group.h"
+#include "report/histogram.h"
 #include "sample.h"
 #include "tap.h"
 
@@ -52,8 +57,9 @@ static void forge_many(struct profile *p)
                 address += dice % 1000;
                 p->blocks[i] = (struct profile_block){ .address = address, .size = dice % 7 ? dice >> 58 : dice, .site = dice % p->site_count,
                                                        .thread = dice % p->thread_count, .birth_ms = i / 3 };
-                p->verdicts[i] = (struct profile_verdict){ .leak = dice % PROFILE_LEAK_COUNT, .flags = dice % 8,
-                                                           .head = dice % 5 ? 0 : (uint32_t)(dice % MANY), .vtable = dice % 11 ? 0 : dice };
+                p->verdicts[i] = (struct profile_verdict){ .leak = dice % PROFILE_LEAK_COUNT, .flags = dice % 8, .vtable = dice % 11 ? 0 : dice };
+                if (p->verdicts[i].leak == PROFILE_LEAK_INDIRECT)
+                        p->verdicts[i].head = (uint32_t)(dice % MANY);
         }
 }
 
@@ -119,10 +125,10 @@ TEST(a_file_of_packed_lists_is_one_of_arrays)
         forge_leaky(&p);
         pack(&p, &blocks, &verdicts);
         snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-        is_true(file_put(&p, fd, &e) && file_read(&q, path, &e) && file_take(&taken, path, &e));
+        is_true(file_put(&p, fd, &e) && file_read(&q, path, &e) && file_take(&taken, path, 0, &e));
         is_true(!q.truncated && !taken.truncated && !q.packed_blocks.sections && taken.packed_blocks.sections && !taken.blocks);
         packed_undo(&p);
-        packed_undo(&taken);
+        file_unpack(&taken);
         is_true(image_write(&p, IMAGE_PLAIN, &image, &e) && image_read(&plain, image.data, image.length, "x", &e));
         is_text(sample_difference(&plain, &q) ? sample_difference(&plain, &q) : "same", "same");
         is_text(sample_difference(&taken, &q) ? sample_difference(&taken, &q) : "same", "same");
@@ -134,6 +140,77 @@ TEST(a_file_of_packed_lists_is_one_of_arrays)
         profile_free(&taken);
         profile_free(&plain);
         str_free(&image);
+}
+
+TEST(verdicts_of_a_stranger_are_made_sound_as_they_are_met)
+{
+        struct profile_verdict *verdicts;
+        struct profile_block *blocks;
+        struct packed_walk w;
+        struct profile p;
+
+        forge_leaky(&p);
+        p.verdicts[0] = (struct profile_verdict){ .leak = 77, .head = 1 };
+        p.verdicts[1] = (struct profile_verdict){ .leak = PROFILE_LEAK_INDIRECT, .head = (uint32_t)p.block_count + 1 };
+        pack(&p, &blocks, &verdicts);
+        packed_open(&w, &p);
+        is_true(packed_next(&w) && w.verdict->leak == PROFILE_LEAK_UNKNOWN && !w.verdict->head);
+        is_true(packed_next(&w) && w.verdict->leak == PROFILE_LEAK_INDIRECT && !w.verdict->head);
+        packed_close(&w);
+        free(blocks);
+        free(verdicts);
+        profile_free(&p);
+}
+
+/* All that is made of blocks, one text after another. */
+static void tell(const struct profile *p, struct str *out)
+{
+        struct select_request request = { .cost = SELECT_LIVE, .each_site = true };
+        struct symbols *s = symbols_new(p, &(struct symbol_options){ .no_debuginfod = true, .no_cache = true });
+        struct export_input in = { .profile = p, .symbols = s };
+        struct selection sel;
+        struct err e = { 0 };
+
+        is_true(select_make(&sel, p, s, &request, &e));
+        in.sel = &sel;
+        for (enum flat_key key = 0; key < FLAT_KEY_COUNT; key++)
+                if (key == FLAT_AGE || key == FLAT_LARGEST || key == FLAT_LIVE_BYTES)
+                        flat_write(&sel, s, &(struct flat_options){ .key = key }, out);
+        group_write(&sel, s, &(struct group_options){ .kind = GROUP_THREAD }, out);
+        group_write(&sel, s, &(struct group_options){ .kind = GROUP_SIZE }, out);
+        histogram_sizes(&sel, &(struct histogram_options){ .columns = 80 }, out);
+        blocks_write(&sel, s, &(struct blocks_options){ .limit = 100 }, out);
+        is_true(export_pprof(&in, out, &e) && export_dhat(&in, out, &e) && export_callgrind(&in, out, &e));
+        select_free(&sel);
+        symbols_free(s);
+}
+
+TEST(reports_of_packed_blocks_are_those_of_arrays)
+{
+        struct str of_arrays = { 0 }, of_packed = { 0 };
+        int fd = memfd_create("packed", MFD_CLOEXEC);
+        struct profile p, q, taken, seen;
+        struct err e = { 0 };
+        char path[32];
+
+        forge_many(&p);
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        is_true(file_put(&p, fd, &e) && file_read(&q, path, &e) && file_take(&taken, path, MANY, &e) && file_glance(&seen, path, &e));
+        is_true(taken.packed_blocks.sections && taken.packed_verdicts.sections && q.blocks);
+        tell(&q, &of_arrays);
+        tell(&taken, &of_packed);
+        is_true(of_arrays.length == of_packed.length && memcmp(of_arrays.data, of_packed.data, of_packed.length) == 0);
+        is_text(seen.meta.program, q.meta.program);
+        is_true(seen.totals.peak_bytes == q.totals.peak_bytes && !seen.node_count && !seen.block_count);
+        profile_free(&taken);
+        is_true(file_take(&taken, path, MANY + 1, &e) && !taken.packed_blocks.sections && taken.block_count == MANY);
+        close(fd);
+        str_free(&of_arrays);
+        str_free(&of_packed);
+        profile_free(&p);
+        profile_free(&q);
+        profile_free(&taken);
+        profile_free(&seen);
 }
 
 TEST(what_refers_to_nothing_is_not_packed)
@@ -171,4 +248,5 @@ TEST(nothing_packed_is_nothing)
 }
 
 TAP_MAIN(a_walk_meets_all_that_was_packed, a_walk_over_arrays_is_the_same, a_file_of_packed_lists_is_one_of_arrays,
+         verdicts_of_a_stranger_are_made_sound_as_they_are_met, reports_of_packed_blocks_are_those_of_arrays,
          what_refers_to_nothing_is_not_packed, nothing_packed_is_nothing)
