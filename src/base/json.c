@@ -64,13 +64,7 @@ void json_text(struct str *out, const char *text)
 
 void json_number(struct str *out, uint64_t value)
 {
-        char digits[24];
-        size_t at = sizeof digits;
-
-        do
-                digits[--at] = (char)('0' + value % 10);
-        while (value /= 10);
-        str_bytes(out, digits + at, sizeof digits - at);
+        str_number(out, value);
 }
 
 void json_field(struct str *out, const char *before, const char *name, uint64_t value)

@@ -60,6 +60,26 @@ void str_format(struct str *s, const char *format, ...)
         s->data[s->length] = 0;
 }
 
+void str_number(struct str *s, uint64_t value)
+{
+        static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748"
+                                    "4950515253545556575859606162636465666768697071727374757677787980818283848586878889909192939495969798"
+                                    "99";
+        char digits[20], *at = digits + sizeof digits;
+
+        for (; value >= 100; value /= 100) {
+                at -= 2;
+                memcpy(at, pairs + value % 100 * 2, 2);
+        }
+        if (value >= 10) {
+                at -= 2;
+                memcpy(at, pairs + value * 2, 2);
+        } else {
+                *--at = (char)('0' + value);
+        }
+        str_bytes(s, at, (size_t)(digits + sizeof digits - at));
+}
+
 const char *str_get(const struct str *s)
 {
         return s->data ? s->data : "";

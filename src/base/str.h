@@ -68,6 +68,9 @@ void str_format(struct str *s, const char *format, ...) __attribute__((format(pr
 /* The text; "" when nothing was ever added.  Valid until the next change. */
 const char *str_get(const struct str *s);
 
+/* The digits of VALUE. */
+void str_number(struct str *s, uint64_t value);
+
 /* Unsigned integer in base 128, low bits first (LEB128). */
 #define STR_VARINT_MAX 10u
 void str_varint(struct str *s, uint64_t value);

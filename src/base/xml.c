@@ -70,7 +70,9 @@ void xml_text(struct str *out, const char *text)
 
 void xml_attribute(struct str *out, const char *name, const char *text)
 {
-        str_format(out, " %s=\"", name);
+        str_char(out, ' ');
+        str_text(out, name);
+        str_text(out, "=\"");
         put_text(out, text, true);
         str_char(out, '"');
 }
@@ -82,7 +84,12 @@ void xml_number(struct str *out, const char *name, uint64_t value)
 
 void xml_element(struct str *out, const char *indent, const char *name, const char *text)
 {
-        str_format(out, "%s<%s>", indent, name);
+        str_text(out, indent);
+        str_char(out, '<');
+        str_text(out, name);
+        str_char(out, '>');
         xml_text(out, text);
-        str_format(out, "</%s>\n", name);
+        str_text(out, "</");
+        str_text(out, name);
+        str_text(out, ">\n");
 }

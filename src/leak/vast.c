@@ -6,6 +6,7 @@
  */
 #include "leak/vast.h"
 
+#include <malloc.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,13 +31,15 @@ void *vast_zero(size_t count, size_t size)
         return memset(p, 0, bytes);
 }
 
+/* All of it is advised, or a part of a huge page would be a mapping of another kind, and what is many mappings cannot be moved: realloc()
+ * would copy it and have it twice for a moment. */
 void *vast_grow(void *p, size_t count, size_t size)
 {
-        uintptr_t start;
+        uintptr_t page;
 
         p = heap_grow(p, count, size);
-        start = ((uintptr_t)p + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-        if ((uintptr_t)p + count * size > start + HUGE_PAGE) /* only what is not yet there changes */
-                madvise((void *)start, (uintptr_t)p + count * size - start, MADV_HUGEPAGE);
+        page = (uintptr_t)p & ~(uintptr_t)4095;
+        if (count * size >= 2 * HUGE_PAGE) /* only what is not yet there changes */
+                madvise((void *)page, (uintptr_t)p + malloc_usable_size(p) - page, MADV_HUGEPAGE);
         return p;
 }

@@ -12,20 +12,9 @@
 
 #include "base/plain.h"
 
-/* The digits of VALUE before END; where they begin. */
-static char *text_digits(char *end, uint64_t value)
-{
-        do
-                *--end = (char)('0' + value % 10);
-        while (value /= 10);
-        return end;
-}
-
 void text_plain_number(struct str *out, uint64_t value)
 {
-        char digits[24], *end = digits + sizeof digits, *at = text_digits(end, value);
-
-        str_bytes(out, at, (size_t)(end - at));
+        str_number(out, value);
 }
 
 void text_number(struct str *out, int64_t value)
