@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Where memory is limited, seep does not take what the program needs: it says what it did without."""
+import contextlib
 import json
 import os
 import signal
@@ -122,7 +123,7 @@ def killed_search(command, folder, kill):
         while not (found := searcher_of(seep.pid)) and seep.poll() is None:
             pass
         assert found, "nothing was searched"
-        kill(found)
+        kill(found, seep.pid)
         out, err = seep.communicate(timeout=DEADLINE)
     return type("Done", (), {"status": seep.returncode, "stdout": out, "stderr": err})
 
@@ -132,18 +133,24 @@ def test_a_search_that_the_kernel_ends_for_lack_of_memory_is_told_as_such(cramme
     if not limits.group:
         pytest.skip("no cgroups here")
 
-    def starve(searcher):
+    def starve(searcher, seep):
         os.kill(searcher, signal.SIGSTOP)  # it is not ready before it is killed
+        os.kill(seep, signal.SIGSTOP)      # who then sees that there is memory again
         used = int(next(f for f in (limits.group / "memory.current", limits.group / "memory.usage_in_bytes") if f.exists()).read_text())
-        others = limits.cgroup((used >> 20) + 32)
-        subprocess.run([*others, sys.executable, "-c", "taken = b'x' * (64 << 20)"], check=False, timeout=DEADLINE)
+        # The second victim after the search, and before the program, however little the search had.
+        second = ["sh", "-c", 'echo 500 >/proc/self/oom_score_adj && exec "$@"', "sh"]
+        subprocess.run([*limits.cgroup((used >> 20) + 32), *second, sys.executable, "-c", "taken = b'x' * (64 << 20)"], check=False, timeout=DEADLINE)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(searcher, signal.SIGCONT)  # another one was killed
+        limits.cgroup(2000)
+        os.kill(seep, signal.SIGCONT)
 
     done = killed_search([*limits.cgroup(2000), SEEP, "record", "-f", "-o", "out.seep", "--", crammed, str(BLOCKS), "24"], tmp_path, starve)
     check_recorded(done, tmp_path, "the kernel ended the search for lack of memory")
 
 
 def test_a_search_that_is_killed_leaves_program_and_recording_whole(crammed, tmp_path):
-    done = killed_search([SEEP, "record", "-f", "-o", "out.seep", "--", crammed, str(BLOCKS), "24"], tmp_path, lambda searcher: os.kill(searcher, signal.SIGKILL))
+    done = killed_search([SEEP, "record", "-f", "-o", "out.seep", "--", crammed, str(BLOCKS), "24"], tmp_path, lambda searcher, _: os.kill(searcher, signal.SIGKILL))
     check_recorded(done, tmp_path, "was ended by SIGKILL")
 
 
