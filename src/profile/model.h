@@ -419,7 +419,7 @@ struct profile {
                 error_count, symbol_count, mark_count, death_count, handle_count, jit_count, type_count, scan_count, content_count, root_count,
                 frame_count, mapping_count;
         uint64_t block_count, verdict_count, hold_count, pointer_count;
-        struct profile_packed packed_blocks, packed_verdicts; /* instead of the arrays: in what the observer makes of a ledger, never in a file that was read */
+        struct profile_packed packed_blocks, packed_verdicts; /* instead of the arrays: where there are many (profile/packed.h) */
         struct profile_log log;
         bool truncated; /* the file ended early; what is here was whole */
 };
