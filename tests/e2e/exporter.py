@@ -12,7 +12,6 @@ COSTS = {"alloc-count": "allocations", "alloc-bytes": "bytes_allocated", "live-c
          "peak-count": "peak_blocks", "peak-bytes": "peak_bytes", "leaked-count": "leaked_blocks", "leaked-bytes": "leaked_bytes",
          "temp-count": "temporary"}
 OF_TIME = ("alloc-count", "alloc-bytes", "live-count", "live-bytes")
-START = ("__libc_start", "start_thread", "clone3", "__clone3", "_start")
 
 
 class Exporter:
@@ -64,9 +63,9 @@ class Exporter:
         for site in report["sites"]:
             if site["kind"] in ("mmap", "mremap") or not site[COSTS[cost]]:
                 continue
-            names = [report["frames"][i]["function"] or "?" for i in site["stack"]]
-            ends = [i for i, name in enumerate(names) if name.startswith(START)]
-            stacks[tuple(reversed(names[:ends[0]] if ends else names))] += site[COSTS[cost]]
+            frames = [report["frames"][i] for i in site["stack"]]
+            shown = [f for f in frames if not f["start"]] or [f for f in frames if f["address"] == frames[0]["address"]]
+            stacks[tuple(f["function"] or "?" for f in reversed(shown))] += site[COSTS[cost]]
         return stacks
 
     def inclusive(self, cost, *options):

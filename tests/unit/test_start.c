@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_start.c -- which frames are start code: by their place, with and without names.
+ */
+#include "symbol/start.h"
+
+#include <stdlib.h>
+
+#include "forge.h"
+#include "tap.h"
+
+enum { PROGRAM, LIBC, CPP };
+
+static struct profile p;
+static uint32_t last;
+
+static void begin(void)
+{
+        forge_start(&p);
+        forge_module(&p, "/usr/bin/prog");
+        forge_module(&p, "/lib/libc.so.6");
+        forge_module(&p, "/lib/libstdc++.so.6");
+        last = 0;
+}
+
+/* The next frame inwards; NAME NULL: it has none. */
+static uint32_t frame(uint16_t module, const char *name)
+{
+        static uint64_t pc;
+
+        pc += 0x10;
+        if (name) {
+                forge_name(&p, pc, 0, name, "/src/a", 1);
+                p.symbols[p.symbol_count - 1].module = module;
+        }
+        return last = forge_node(&p, last, pc, module);
+}
+
+static int by_place(const void *a, const void *b)
+{
+        const struct profile_symbol *x = a, *y = b;
+
+        if (x->module != y->module)
+                return x->module < y->module ? -1 : 1;
+        return (x->address > y->address) - (x->address < y->address);
+}
+
+/* How many frames of the stack that ends with the last one are shown; at least the innermost. */
+static uint32_t shown(void)
+{
+        struct symbols *s = forge_symbols(&p);
+        uint32_t count = 1;
+
+        qsort(p.symbols, p.symbol_count, sizeof *p.symbols, by_place);
+        for (uint32_t at = p.nodes[last].parent; at > 1 && !symbols_is_start(s, at); at = p.nodes[at].parent)
+                count++;
+        symbols_free(s);
+        profile_free(&p);
+        return count;
+}
+
+TEST(main_is_the_outermost)
+{
+        begin();
+        frame(PROGRAM, "_start");
+        frame(LIBC, "__libc_start_main");
+        frame(LIBC, NULL);
+        frame(PROGRAM, "main");
+        frame(LIBC, NULL); /* qsort */
+        frame(PROGRAM, "compare");
+        is_equal(shown(), 3);
+}
+
+TEST(a_program_without_names_has_a_start_too)
+{
+        begin();
+        frame(PROGRAM, NULL);
+        frame(LIBC, NULL);
+        frame(PROGRAM, NULL);
+        frame(PROGRAM, NULL);
+        is_equal(shown(), 2);
+}
+
+TEST(a_function_that_nobody_called_is_no_start_code_when_it_has_a_name)
+{
+        begin();
+        frame(PROGRAM, "begun_by_clone");
+        frame(LIBC, NULL);
+        frame(PROGRAM, "compare");
+        is_equal(shown(), 3);
+}
+
+TEST(a_thread_begins_with_its_function_whoever_started_it)
+{
+        begin();
+        frame(LIBC, NULL);
+        frame(LIBC, NULL);
+        frame(CPP, NULL);
+        frame(PROGRAM, "std::thread::_State_impl<std::thread::_Invoker<std::tuple<void (*)(int), int> > >::_M_run()");
+        frame(PROGRAM, "void std::__invoke_impl<void, void (*)(int), int>(std::__invoke_other, void (*&&)(int), int&&)");
+        frame(PROGRAM, "work(int)");
+        frame(PROGRAM, "std::vector<int>::push_back(int&&)");
+        is_equal(shown(), 2);
+}
+
+TEST(the_runtime_of_rust_is_start_code)
+{
+        begin();
+        frame(PROGRAM, "_start");
+        frame(LIBC, "__libc_start_main");
+        frame(PROGRAM, "main");
+        frame(PROGRAM, "std::rt::lang_start");
+        frame(PROGRAM, "std::rt::lang_start_internal");
+        frame(PROGRAM, "<&dyn core::ops::function::Fn<(), Output = i32> as core::ops::function::FnOnce<()>>::call_once");
+        frame(PROGRAM, "std::sys::backtrace::__rust_begin_short_backtrace");
+        frame(PROGRAM, "app::main");
+        frame(PROGRAM, "app::load");
+        is_equal(shown(), 2);
+}
+
+TEST(main_that_calls_the_cpp_library_stays)
+{
+        begin();
+        frame(PROGRAM, "_start");
+        frame(LIBC, "__libc_start_main");
+        frame(PROGRAM, "main");
+        frame(PROGRAM, "std::vector<int>::reserve(unsigned long)");
+        is_equal(shown(), 2);
+}
+
+TEST(where_the_outer_end_is_missing_only_names_tell)
+{
+        begin();
+        last = 1;
+        frame(LIBC, NULL);
+        frame(PROGRAM, "compare");
+        is_equal(shown(), 2);
+        begin();
+        last = 1;
+        frame(LIBC, "__libc_start_call_main");
+        frame(PROGRAM, "main");
+        is_equal(shown(), 1);
+}
+
+TAP_MAIN(main_is_the_outermost, a_program_without_names_has_a_start_too, a_function_that_nobody_called_is_no_start_code_when_it_has_a_name,
+         a_thread_begins_with_its_function_whoever_started_it, the_runtime_of_rust_is_start_code, main_that_calls_the_cpp_library_stays,
+         where_the_outer_end_is_missing_only_names_tell)
