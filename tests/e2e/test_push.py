@@ -218,7 +218,7 @@ def test_what_is_refused_is_dropped_and_told_once(push, steps):
         done = seep.finish()
         starts = [p.start for p in server.tried]
     assert starts == sorted(set(starts))  # nothing was sent twice
-    told = [line for line in done.stderr.splitlines() if b"401" in line]
+    told = [line for line in done.stderr.splitlines() if b"status 401" in line]
     assert len(told) == 1 and b"no <b>token</b> [31m" in told[0] and b"\x1b" not in done.stderr
     assert b"2 profiles were not delivered" in done.stderr
 
