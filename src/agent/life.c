@@ -27,8 +27,12 @@
 
 long life_before_fork(void)
 {
-        long copy = agent.follow == FOLLOW_ALL ? arena_copy() : -1;
+        struct thread *t = thread_self;
+        long copy;
 
+        if (agent.follow == FOLLOW_ALL && t && !t->inside)
+                queue_settle(t);
+        copy = agent.follow == FOLLOW_ALL ? arena_copy() : -1;
         if (copy >= 0)
                 __atomic_add_fetch(&agent.head->forks_followed, 1, __ATOMIC_RELAXED);
         return copy;

@@ -58,21 +58,41 @@ static struct operation *sorted_pending(void)
         return sorted;
 }
 
+static bool hold(struct thread *t)
+{
+        uint32_t nobody = 0;
+
+        return __atomic_compare_exchange_n(&holder, &nobody, t->slot->tid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+/* By the holder, which then lets go. */
+static void apply_all(struct thread *t)
+{
+        __atomic_add_fetch(&agent.head->region_seq, 1, __ATOMIC_RELEASE);
+        for (struct operation *o = sorted_pending(), *next; o; o = next) {
+                next = o->next;
+                o->apply(t, o);
+                __atomic_store_n(&o->used, 0, __ATOMIC_RELEASE);
+        }
+        __atomic_add_fetch(&agent.head->region_seq, 1, __ATOMIC_RELEASE);
+        __atomic_store_n(&holder, 0, __ATOMIC_RELEASE);
+}
+
+/* A holder looks again after letting go: what comes meanwhile is left to it. */
 static void apply_pending(struct thread *t)
 {
-        while (__atomic_load_n(&pending, __ATOMIC_ACQUIRE)) {
-                uint32_t nobody = 0;
+        while (__atomic_load_n(&pending, __ATOMIC_ACQUIRE) && hold(t))
+                apply_all(t);
+}
 
-                if (!__atomic_compare_exchange_n(&holder, &nobody, t->slot->tid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-                        return; /* the holder will look again after letting go */
-                __atomic_add_fetch(&agent.head->region_seq, 1, __ATOMIC_RELEASE);
-                for (struct operation *o = sorted_pending(), *next; o; o = next) {
-                        next = o->next;
-                        o->apply(t, o);
-                        __atomic_store_n(&o->used, 0, __ATOMIC_RELEASE);
+void queue_settle(struct thread *t)
+{
+        for (uint32_t i = 0; i < WAITS_MAX && __atomic_load_n(&holder, __ATOMIC_RELAXED) != t->slot->tid; i++) {
+                if (hold(t)) {
+                        apply_all(t);
+                        return;
                 }
-                __atomic_add_fetch(&agent.head->region_seq, 1, __ATOMIC_RELEASE);
-                __atomic_store_n(&holder, 0, __ATOMIC_RELEASE);
+                sys_yield();
         }
 }
 

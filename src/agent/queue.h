@@ -34,4 +34,7 @@ struct operation *queue_new_at(struct thread *t, uint32_t kind, struct arch_stat
 /* Hand O in; T is the calling thread. */
 void queue_submit(struct thread *t, struct operation *o);
 
+/* Apply everything that was handed in before, also what another thread has begun to apply: it will not be there in a forked child. */
+void queue_settle(struct thread *t);
+
 #endif
