@@ -249,7 +249,8 @@ static void make_entries(struct callgrind *c)
                 if (c->entries[i].any)
                         c->entries[kept++] = c->entries[i];
         c->entry_count = kept;
-        qsort(c->entries, kept, sizeof *c->entries, compare);
+        if (kept)
+                qsort(c->entries, kept, sizeof *c->entries, compare);
 }
 
 /* ---- text ---- */
