@@ -78,7 +78,7 @@ static bool life_adopt(long copy)
         rule_forked();
         tree_forked();
         thin_forked();
-        queue_forked();
+        queue_forked(thread_self);
         region_forked();
         thread_forked();
         peak_forked();

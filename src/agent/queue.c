@@ -16,6 +16,7 @@
 #define OPERATIONS 4096u
 #define OPERATIONS_FIRST 128u
 #define WAITS_MAX 100000u
+#define WAIT_NS 200000000ull
 
 static struct operation *operations;
 static struct arena_table memory;
@@ -31,9 +32,19 @@ bool queue_start(void)
         return operations && arena_table_open(&memory, room * sizeof *operations);
 }
 
-void queue_forked(void)
+/* Only we are left of all threads: what is on the list is still to be applied, what others had in hand is gone with them.  A fork in a
+ * signal handler that interrupted us keeps what we have in hand. */
+void queue_forked(const struct thread *t)
 {
+        if (holder && t && holder == t->slot->tid)
+                return;
         holder = 0;
+        if (t && t->inside)
+                return;
+        for (uint32_t i = 0; i < room; i++)
+                operations[i].used = 0;
+        for (struct operation *o = pending; o; o = o->next)
+                o->used = 1;
 }
 
 uint64_t queue_ticket(void)
@@ -85,15 +96,32 @@ static void apply_pending(struct thread *t)
                 apply_all(t);
 }
 
+/* A step of waiting for the holder, which may have been stopped: by others that want the processor, by a debugger, by us in a signal
+ * handler. */
+static bool may_wait(const struct thread *t, uint32_t step, uint64_t *end_ns)
+{
+        if (step == WAITS_MAX || __atomic_load_n(&holder, __ATOMIC_RELAXED) == t->slot->tid)
+                return false;
+        if (!agent.sandboxed) {
+                uint64_t now = sys_clock_ns(SYS_CLOCK_MONO);
+
+                if (step == 0)
+                        *end_ns = now + WAIT_NS;
+                else if (now >= *end_ns)
+                        return false;
+        }
+        sys_yield();
+        return true;
+}
+
 void queue_settle(struct thread *t)
 {
-        for (uint32_t i = 0; i < WAITS_MAX && __atomic_load_n(&holder, __ATOMIC_RELAXED) != t->slot->tid; i++) {
-                if (hold(t)) {
-                        apply_all(t);
+        uint64_t end_ns;
+
+        for (uint32_t step = 0; !hold(t); step++)
+                if (!may_wait(t, step, &end_ns))
                         return;
-                }
-                sys_yield();
-        }
+        apply_all(t);
 }
 
 static struct operation *find_unused(void)
@@ -104,7 +132,7 @@ static struct operation *find_unused(void)
         for (uint32_t i = 0; i < count; i++) {
                 struct operation *o = &operations[__atomic_fetch_add(&cursor, 1, __ATOMIC_RELAXED) % count];
 
-                if (!__atomic_exchange_n(&o->used, 1, __ATOMIC_ACQUIRE))
+                if (!__atomic_load_n(&o->used, __ATOMIC_RELAXED) && !__atomic_exchange_n(&o->used, 1, __ATOMIC_ACQUIRE))
                         return o;
         }
         return NULL;
@@ -120,15 +148,17 @@ static bool grow(void)
         return true;
 }
 
-/* All are used when the thread that applies them was stopped for long.  It is waited for, unless it is ourselves, interrupted. */
-struct operation *queue_new(void)
+/* All are used when the thread that applies them was stopped for long.  It is waited for, unless there is none any more (it has not come
+ * to its second look, or it is not in this process): then we do its work. */
+struct operation *queue_new(struct thread *t)
 {
         struct operation *o = find_unused();
+        uint64_t end_ns;
 
         while (!o && grow())
                 o = find_unused();
-        for (uint32_t i = 0; !o && i < WAITS_MAX && __atomic_load_n(&holder, __ATOMIC_RELAXED) != sys_tid(); i++) {
-                sys_yield();
+        for (uint32_t step = 0; !o && may_wait(t, step, &end_ns); step++) {
+                apply_pending(t);
                 o = find_unused();
         }
         if (!o)
@@ -144,7 +174,7 @@ struct operation *queue_new_at(struct thread *t, uint32_t kind, struct arch_stat
         if (agent.flags & WIRE_F_NO_STACKS ? stack_none(t) : stack_capture_whole(t, caller))
                 node = stack_node(t);
         site = node ? tree_site(node, kind) : 0;
-        o = site ? queue_new() : NULL;
+        o = site ? queue_new(t) : NULL;
         if (o) {
                 o->site = site;
                 o->thread = t->record;

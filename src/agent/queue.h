@@ -21,12 +21,12 @@ struct operation {
 };
 
 bool queue_start(void);
-void queue_forked(void);
+void queue_forked(const struct thread *t);
 
 uint64_t queue_ticket(void);
 
-/* An empty operation; NULL when too many are pending: the event is lost. */
-struct operation *queue_new(void);
+/* An empty operation for the calling thread; NULL when too many are pending: the event is lost. */
+struct operation *queue_new(struct thread *t);
 
 /* The same for something that CALLER made: site (of KIND), thread, birth and ticket are filled in. */
 struct operation *queue_new_at(struct thread *t, uint32_t kind, struct arch_state caller);

@@ -340,7 +340,7 @@ void region_add_stack(struct thread *t, const struct descriptor_stack *stack, ui
 
 void region_look(struct thread *t, uint32_t looks)
 {
-        struct operation *o = any_stacks && !agent.sandboxed ? queue_new() : NULL;
+        struct operation *o = any_stacks && !agent.sandboxed ? queue_new(t) : NULL;
 
         if (!o)
                 return;
@@ -352,7 +352,7 @@ void region_look(struct thread *t, uint32_t looks)
 
 void region_remove(struct thread *t, uint64_t start, uint64_t size, uint64_t ticket)
 {
-        struct operation *o = queue_new();
+        struct operation *o = queue_new(t);
 
         t->last = 0;
         if (!o)

@@ -195,7 +195,7 @@ void resource_acquire(struct thread *t, uint32_t kind, uint64_t handle, uint64_t
 
 void resource_release(struct thread *t, uint32_t kind, uint64_t handle, struct arch_state caller)
 {
-        struct operation *o = kind ? queue_new() : NULL;
+        struct operation *o = kind ? queue_new(t) : NULL;
 
         if (!o)
                 return;
@@ -209,7 +209,7 @@ void resource_release(struct thread *t, uint32_t kind, uint64_t handle, struct a
 
 void resource_release_range(struct thread *t, uint32_t kind, uint64_t first, uint64_t last)
 {
-        struct operation *o = kind ? queue_new() : NULL;
+        struct operation *o = kind ? queue_new(t) : NULL;
 
         if (!o)
                 return;
