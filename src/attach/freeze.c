@@ -29,11 +29,13 @@
 #include "base/str.h"
 
 #define FREEZE_SOON_NS 100000000
+#define FREEZE_GONE_LOOKS 5000
 
 typedef bool tracer_job(struct freeze *f, struct err *e);
 
 struct freeze_state {
         pthread_t tracer;
+        pid_t tid; /* of the tracer */
         sem_t todo, done;
         tracer_job *job; /* NULL: that was all */
         struct freeze *freeze;
@@ -58,7 +60,8 @@ static void *tracer_main(void *state)
         struct freeze_state *s = state;
         struct hurry hurry;
 
-        hurry_begin(&hurry, gettid());
+        s->tid = gettid();
+        hurry_begin(&hurry, s->tid);
         for (;;) {
                 wait_for(&s->todo);
                 if (!s->job)
@@ -117,6 +120,7 @@ static bool tracer_do(struct freeze *f, tracer_job *job, struct err *e)
         return s->good;
 }
 
+/* A thread is joined a moment before the kernel lets go of what it traced. */
 static void tracer_end(struct freeze_state *s)
 {
         if (!s->runs)
@@ -124,6 +128,8 @@ static void tracer_end(struct freeze_state *s)
         s->job = NULL;
         sem_post(&s->todo);
         pthread_join(s->tracer, NULL);
+        for (int i = 0; i < FREEZE_GONE_LOOKS && tgkill(getpid(), s->tid, 0) == 0; i++)
+                hold_nap();
         sem_destroy(&s->todo);
         sem_destroy(&s->done);
         s->runs = false;

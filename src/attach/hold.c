@@ -27,8 +27,7 @@
 #define HOLD_HURRY_ROUND 4
 #define HOLD_SEIZE_TIMES 3
 
-/* Not by yielding: we may run with a priority that leaves a single processor to nobody else. */
-static void hold_nap(void)
+void hold_nap(void)
 {
         nanosleep(&(struct timespec){ 0, HOLD_NAP_NS }, NULL);
 }

@@ -55,6 +55,9 @@ pid_t hold_witness(const struct hold *h);
 /* Let all go that stand still. */
 void hold_release(struct hold *h);
 
+/* Wait a moment; not by yielding: we may run with a priority that leaves a single processor to nobody else. */
+void hold_nap(void);
+
 /* Wait until TID stops or ends, at most PATIENCE_NS.  false: it did not. */
 bool hold_wait(pid_t tid, int *status, uint64_t patience_ns);
 
