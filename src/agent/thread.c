@@ -94,7 +94,7 @@ static struct ledger_thread *record_of(uint32_t thread)
         return (struct ledger_thread *)arena_at(LEDGER_THREADS) + thread;
 }
 
-/* What a slot counted goes to the thread that has it last (observe/sites.c): as long as there are few, threads of different names get
+/* What a slot counted goes to the thread that has it last (collect/sites.c): as long as there are few, threads of different names get
  * different ones. */
 static bool suits(const struct ledger_slot *slot, uint32_t count)
 {

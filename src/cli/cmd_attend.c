@@ -24,7 +24,7 @@
 #include "cli/message.h"
 #include "cli/record.h"
 #include "cli/words.h"
-#include "observe/door.h"
+#include "session/door.h"
 #include "wire/hello.h"
 
 const struct option_entry attend_options[] = { OPTION_END };

@@ -21,12 +21,12 @@
 #include "cli/pager.h"
 #include "cli/progress.h"
 #include "cli/report.h"
-#include "observe/ask.h"
 #include "page/page.h"
 #include "profile/store.h"
 #include "report/moment.h"
 #include "report/text.h"
 #include "serve/serve.h"
+#include "session/ask.h"
 
 #define HTML_OPTIONS(X)                                                                                                \
         X(HTML_OPEN, "open", 0, NULL, "show the page in a browser ($BROWSER, or xdg-open)")                            \

@@ -24,10 +24,10 @@
 #include "cli/newest.h"
 #include "cli/pager.h"
 #include "cli/report.h"
-#include "observe/ask.h"
 #include "profile/file.h"
 #include "report/leaks.h"
 #include "report/text.h"
+#include "session/ask.h"
 
 #define LEAKS_OPTIONS(X)                                                                                               \
         X(LEAKS_HEAD_WHAT, NULL, 0, NULL, "what is shown:")                                                            \

@@ -21,9 +21,9 @@
 #include "cli/record.h"
 #include "cli/roster.h"
 #include "cli/run.h"
-#include "observe/output.h"
-#include "observe/session.h"
 #include "report/summary.h"
+#include "session/output.h"
+#include "session/session.h"
 #include "symbol/symbol.h"
 
 static int say_help(void)

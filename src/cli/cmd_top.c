@@ -24,7 +24,7 @@
 #include "cli/newest.h"
 #include "cli/pager.h"
 #include "cli/report.h"
-#include "observe/ask.h"
+#include "session/ask.h"
 #include "top/top.h"
 
 #define TOP_OPTIONS(X)                                                                                                 \

@@ -16,10 +16,10 @@
 #include "cli/names.h"
 #include "cli/newest.h"
 #include "cli/pager.h"
-#include "observe/ask.h"
 #include "profile/file.h"
 #include "report/label.h"
 #include "report/why.h"
+#include "session/ask.h"
 
 #define WHY_OPTIONS(X)                                                                                                 \
         X(WHY_HEAD_WHAT, NULL, 0, NULL, "what is asked for:")                                                          \

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "report/text.h"
 
-/* The totals that both sides have: label, member, how far apart they may be.  A whole log gives the recording its peak (observe/journal.c);
+/* The totals that both sides have: label, member, how far apart they may be.  A whole log gives the recording its peak (collect/journal.c);
  * older recordings by several threads have one that is known to some bytes only. */
 #define TOTALS_ROWS(X)                                                         \
         X("allocations", allocations, 0)                                       \

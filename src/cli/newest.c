@@ -38,7 +38,7 @@ static bool is_newer(const struct stat *st, const char *name, const struct stat 
         return !is_later(&best->st_mtim, &st->st_mtim) && strcmp(name, best_name) > 0;
 }
 
-/* An empty file holds the name of a recording that is being made (observe/output.h). */
+/* An empty file holds the name of a recording that is being made (session/output.h). */
 bool newest_recording(char **path, struct err *e)
 {
         DIR *directory = opendir(".");

@@ -10,9 +10,9 @@
 #include <stdbool.h>
 
 #include "cli/option.h"
-#include "observe/session.h"
 #include "report/suppress.h"
 #include "serve/push.h"
+#include "session/session.h"
 
 /* What `check` does unless told otherwise, and `record` when asked: it changes the program. */
 #define RECORD_GUARD_OPTIONS(X, prefix)                                                                         \

@@ -17,7 +17,7 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "ledger/weight.h"
-#include "observe/lingering.h"
+#include "session/lingering.h"
 #include "wire/hello.h"
 
 #define RECORD_EVERY_MIN_MS 10u /* the observer's own clock is no finer */

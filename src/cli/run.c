@@ -16,8 +16,8 @@
 #include "base/plain.h"
 #include "base/quantity.h"
 #include "cli/message.h"
-#include "observe/output.h"
 #include "report/memlog.h"
+#include "session/output.h"
 #include "symbol/symbol.h"
 #include "wire/hello.h"
 

@@ -11,8 +11,8 @@
 
 #include "cli/record.h"
 #include "cli/roster.h"
-#include "observe/session.h"
 #include "serve/push.h"
+#include "session/session.h"
 
 struct run {
         const struct record *wishes;

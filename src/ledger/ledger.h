@@ -291,7 +291,7 @@ struct ledger_head {
                           * the observer has nothing to do with this process, and nobody need wait for anything */
         uint32_t scan_done;     /* requests up to this one are answered: futex */
         uint64_t scan_definite; /* blocks found to be definitely lost by the last one */
-        /* Shadow of addresses that hold no block any more is given back (observe/reclaim.h).  RECLAIMS is raised by the observer when it
+        /* Shadow of addresses that hold no block any more is given back (collect/reclaim.h).  RECLAIMS is raised by the observer when it
          * begins, to an odd number, and when it is done.  A thread that has written an entry looks whether its own copy of it is still right: if
          * not, it goes and makes sure that the entry stays (agent/shadow.c). */
         uint32_t reclaims;

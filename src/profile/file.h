@@ -2,7 +2,7 @@
 /*
  * file.h -- the `.seep` file: a profile on disk.  docs/FORMAT.md describes every byte.
  *
- * Room:   outside.  Written by observe/, read by cli/.
+ * Room:   outside.  Written by session/, read by cli/.
  */
 #ifndef SEEP_PROFILE_FILE_H
 #define SEEP_PROFILE_FILE_H

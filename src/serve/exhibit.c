@@ -14,8 +14,8 @@
 #include "base/clock.h"
 #include "base/heap.h"
 #include "base/quantity.h"
-#include "observe/ask.h"
 #include "report/filter.h"
+#include "session/ask.h"
 
 #define EXHIBIT_FAILURES_MAX 3u /* a busy observer gets another chance */
 

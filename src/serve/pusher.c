@@ -17,12 +17,12 @@
 #include "base/clock.h"
 #include "base/heap.h"
 #include "export/export.h"
-#include "observe/ask.h"
 #include "profile/file.h"
 #include "report/select.h"
 #include "serve/interval.h"
 #include "serve/outbox.h"
 #include "serve/sight.h"
+#include "session/ask.h"
 
 #define PUSHER_PROCESSES_MAX 256u
 #define PUSHER_SIGHTS 4u /* names of so many programs are kept: some megabytes each */

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/io.h"
-#include "observe/ask.h"
+#include "session/ask.h"
 
 bool errand_open(struct errand *e, uint32_t pid, struct err *err)
 {

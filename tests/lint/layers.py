@@ -1,30 +1,40 @@
 # SPDX-License-Identifier: MIT
 """An include names its layer, and only the layers that its own layer may use."""
 import re
+import sys
 
-from lint import SRC, Tap, c_files, relative, text_of, without_comments
+from lint import ROOT, SRC, Tap, c_files, relative, text_of, without_comments
 
-# The architecture, as a table.  A layer may always include itself.
-MAY_INCLUDE = {
-    "base": set(),
-    "ledger": set(),
-    "wire": {"ledger"},
-    "agent": {"ledger", "wire"},
-    "profile": {"base", "ledger", "wire"},
-    "symbol": {"base", "ledger", "profile"},
-    "leak": {"base", "ledger", "profile"},
-    "report": {"base", "ledger", "profile", "symbol", "leak"},
-    "attach": {"base", "wire"},
-    "observe": {"base", "ledger", "wire", "profile", "attach", "leak"},
-    "export": {"base", "ledger", "profile", "symbol", "leak", "report"},
-    "page": {"base", "ledger", "profile", "symbol", "leak", "report"},
-    "serve": {"base", "ledger", "wire", "profile", "symbol", "leak", "report", "observe", "export", "page"},
-    "top": {"base", "ledger", "wire", "profile", "symbol", "leak", "report", "observe"},
-    "cli": {"base", "ledger", "wire", "profile", "symbol", "leak", "report", "attach", "observe", "export", "page", "serve", "top"},
+# The architecture, as a table: name, what it is, and the layers that it may include besides itself.  A layer includes only
+# layers that stand before it, so there are no cycles; `layers.py picture` prints the table for docs/ARCHITECTURE.md.
+LAYERS = [
+    ("ledger", "the layout of the shared state (both sides)", ""),
+    ("wire", "what the two sides say to each other (both sides)", ""),
+    ("agent", "inside the recorded program", "ledger wire"),
+    ("base", "text, memory, errors, files", ""),
+    ("profile", "the model of a recording, and its file", "base ledger wire"),
+    ("leak", "pointers and reachability, as pure computing", "base profile"),
+    ("attach", "starting, stopping and reading processes", "base wire"),
+    ("collect", "a ledger becomes a profile", "attach base ledger profile wire"),
+    ("scan", "one search for leaks, in a process held still", "attach base collect leak ledger profile wire"),
+    ("session", "one run: processes, requests, recordings", "attach base collect profile scan wire"),
+    ("symbol", "addresses to names, variables and types", "base ledger profile"),
+    ("report", "views and their words", "base leak ledger profile symbol"),
+    ("export", "formats of other tools", "base profile report symbol"),
+    ("page", "the data of the HTML page", "base profile report symbol"),
+    ("serve", "the page over HTTP; profiles pushed to a server", "base export page profile report session symbol"),
+    ("top", "the live view in the terminal", "base ledger profile report session symbol wire"),
+    ("cli", "commands, options, messages", "attach base export ledger page profile report serve session symbol top wire"),
+]
+MAY_INCLUDE = {name: set(uses.split()) for name, _, uses in LAYERS}
+
+# Only cli/ prints or exits.  The places that must: memory that cannot be had, forked children, and ncurses, which wants to
+# know its terminal.
+MAY_EXIT = {
+    "attach/probe.c", "attach/spawn.c", "base/heap.c", "collect/helper.c", "collect/reclaim.c",
+    "serve/desk.c", "serve/push.c", "session/looks.c", "session/recording.c", "session/scanner.c",
+    "top/terminal.c",
 }
-
-# Only cli/ prints or exits.  The places that must: memory that cannot be had, forked children, and ncurses, which wants to know its terminal.
-MAY_EXIT = {"top/terminal.c", "base/heap.c", "attach/probe.c", "attach/spawn.c", "observe/helper.c", "observe/looks.c", "observe/reclaim.c", "observe/recording.c", "observe/scanner.c", "serve/desk.c", "serve/push.c"}
 
 
 def layer_of(path):
@@ -53,6 +63,25 @@ def exit_faults(path):
     return [f"{relative(path)}:{n}: {line.strip()}" for n, line in enumerate(lines, 1) if re.search(calls, line)]
 
 
+def picture():
+    """The table from the top down.  Of what a layer includes, what comes with another one anyway is left out."""
+    deep = {}
+    for name, _, uses in LAYERS:
+        deep[name] = set(uses.split()).union(*[deep.get(use, set()) for use in uses.split()])
+    lines = []
+    for name, what, uses in reversed(LAYERS):
+        direct = [use for use in uses.split() if not any(use in deep[other] for other in uses.split())]
+        lines.append(f"    {name:8} {what:50} {' '.join(direct)}".rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def includes_of(files):
+    return {part for f in files for part in re.findall(r'^\s*#\s*include\s+"(\w+)/', text_of(f), re.M)}
+
+
+if sys.argv[1:] == ["picture"]:
+    print(picture(), end="")
+    sys.exit(0)
 tap = Tap()
 files = c_files((".c", ".h", ".def", ".S"))
 for name in sorted({layer_of(f) for f in files}):
@@ -60,6 +89,15 @@ for name in sorted({layer_of(f) for f in files}):
     tap.claim(f"{name} is a known layer", name not in MAY_INCLUDE)
     tap.claim(f"{name} includes only what it may", [fault for f in own for fault in include_faults(f)])
     tap.claim(f"{name} leaves printing and exiting to cli", [fault for f in own for fault in exit_faults(f)])
-raw = [relative(f) for f in files if layer_of(f) == "agent" and "arch" not in f.parts and f.name != "sys.h" and "arch_syscall(" in text_of(f)]
+    unused = MAY_INCLUDE.get(name, set()) - includes_of(own)
+    tap.claim(f"{name} may include nothing that it does not", [f"{name}/ never includes {use}/" for use in sorted(unused)])
+order = [name for name, _, _ in LAYERS]
+tap.claim("a layer includes only layers that stand before it",
+          [f"{name}: {use}" for i, name in enumerate(order) for use in sorted(MAY_INCLUDE[name]) if use not in order[:i]])
+tap.claim("every layer is a folder", [name for name in order if name not in {layer_of(f) for f in files}])
+tap.claim("docs/ARCHITECTURE.md has the picture that `layers.py picture` prints",
+          picture() not in text_of(ROOT / "docs" / "ARCHITECTURE.md"))
+raw = [relative(f) for f in files
+       if layer_of(f) == "agent" and "arch" not in f.parts and f.name != "sys.h" and "arch_syscall(" in text_of(f)]
 tap.claim("every system call of the agent goes through agent/sys.h, which asks the program's filters first", raw)
 tap.done()

@@ -9,8 +9,8 @@
 
 #include <stdint.h>
 
+#include "collect/view.h"
 #include "ledger/ledger.h"
-#include "observe/view.h"
 
 struct specimen {
         int fd;

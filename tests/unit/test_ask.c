@@ -7,8 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "observe/ask.h"
-#include "observe/door.h"
+#include "session/ask.h"
+#include "session/door.h"
 #include "tap.h"
 
 TEST(the_path_is_the_rest_of_a_session)

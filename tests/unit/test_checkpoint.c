@@ -2,7 +2,7 @@
 /*
  * test_checkpoint.c -- when checkpoints are written, and what they may cost.
  */
-#include "observe/checkpoint.h"
+#include "session/checkpoint.h"
 
 #include "tap.h"
 

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/heap.h"
-#include "observe/blocks.h"
-#include "observe/collect.h"
+#include "collect/blocks.h"
+#include "collect/collect.h"
 #include "profile/model.h"
 #include "profile/packed.h"
 #include "specimen.h"

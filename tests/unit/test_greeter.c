@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "observe/greeter.h"
+#include "session/greeter.h"
 #include "specimen.h"
 #include "tap.h"
 

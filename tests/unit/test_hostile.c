@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/heap.h"
-#include "observe/collect.h"
-#include "observe/marks.h"
+#include "collect/collect.h"
+#include "collect/marks.h"
 #include "profile/model.h"
 #include "specimen.h"
 #include "tap.h"

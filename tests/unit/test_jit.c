@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
-#include "observe/jit.h"
+#include "collect/jit.h"
 #include "symbol/symbol.h"
 
 #include "sample.h"

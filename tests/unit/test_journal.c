@@ -3,7 +3,7 @@
  * test_journal.c -- events from a ring to a file, with the program's part played by threads of ours.
  */
 #include "base/place.h"
-#include "observe/journal.h"
+#include "collect/journal.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
-#include "observe/collect.h"
-#include "observe/marks.h"
+#include "collect/collect.h"
+#include "collect/marks.h"
 #include "profile/model.h"
 #include "profile/packed.h"
 #include "specimen.h"

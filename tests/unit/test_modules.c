@@ -14,7 +14,7 @@
 #include "agent/maps.h"
 #include "agent/module.h"
 #include "agent/object.h"
-#include "observe/collect.h"
+#include "collect/collect.h"
 #include "profile/model.h"
 #include "profile/unseen.h"
 #include "specimen.h"

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "observe/output.h"
 #include "profile/file.h"
+#include "session/output.h"
 #include "tap.h"
 
 static char place[64];

@@ -2,7 +2,7 @@
 /*
  * test_reclaim.c -- shadow is given back while threads allocate: both sides, the agent's own code and the observer's, in one process.
  */
-#include "observe/reclaim.h"
+#include "collect/reclaim.h"
 
 #include <fcntl.h>
 #include <pthread.h>

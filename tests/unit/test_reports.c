@@ -10,7 +10,7 @@
 #include "base/heap.h"
 #include "base/io.h"
 #include "base/place.h"
-#include "observe/reports.h"
+#include "session/reports.h"
 #include "tap.h"
 
 static char place[64];

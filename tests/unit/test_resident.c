@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "observe/resident.h"
+#include "collect/resident.h"
 #include "tap.h"
 
 static const char text[] = "00400000-00452000 r-xp 00000000 08:02 173521                             /usr/bin/a b\n"

@@ -2,7 +2,7 @@
 /*
  * test_scan_blocks.c -- what was alive at a moment, from what was read before and after it.
  */
-#include "observe/scan_blocks.h"
+#include "scan/scan_blocks.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 /*
  * test_segments.c -- ranges of addresses against an array that has a word for each address.
  */
-#include "observe/segments.h"
+#include "scan/segments.h"
 
 #include <stdbool.h>
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
-#include "observe/slices.h"
+#include "collect/slices.h"
 #include "profile/model.h"
 #include "specimen.h"
 #include "tap.h"

@@ -2,7 +2,7 @@
 /*
  * test_snapshots.c -- marks of a ledger: order, numbers, which want a report, and when they are done with.
  */
-#include "observe/snapshots.h"
+#include "session/snapshots.h"
 #include "specimen.h"
 #include "tap.h"
 

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "observe/view.h"
+#include "collect/view.h"
 #include "specimen.h"
 #include "tap.h"
 

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * blocks.h -- the blocks that are alive, from the ledger's shadow of the address space.
+ *
+ * Room:   outside.
+ */
+#ifndef SEEP_COLLECT_BLOCKS_H
+#define SEEP_COLLECT_BLOCKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/view.h"
+#include "profile/model.h"
+
+#define BLOCKS_ALWAYS_BYTES (8u << 20)
+
+/* Fill P's blocks, packed and sorted by address, with sites translated by SITE_MAP, and what is alive of each thread.  P's sites and threads must be
+ * there.
+ * ENDED: the process is gone, so that its counters say how many blocks there are.  After BLOCKS_ALWAYS_BYTES of the
+ * shadow, which is all of it in most programs, the search then ends with the last of them.
+ * Returns the number of entries that made no sense and were left out. */
+uint64_t blocks_read(const struct view *v, const uint32_t *site_map, uint32_t site_count, bool ended, struct profile *p);
+
+#endif

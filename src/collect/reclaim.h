@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reclaim.h -- memory of the ledger that describes addresses without a block is given back.
+ *
+ * Room:   outside.
+ * Keeps:  an entry of a live block is never lost: the program is told which pages are wanted, and whoever claims one first has it (ledger.h,
+ *         agent/shadow.c).  Nobody waits, except a thread that allocates in the very microseconds in which its page goes.
+ *         What is lost are tombstones: a second release of a block that was freed more than RECLAIM_AGE_MS ago, where nothing lives in the 8
+ *         KiB around it, is seen as that of an address that is no block, without the stack of the first.  What is in the
+ *         quarantine keeps its tombstone.
+ * Cost:   a forked child reads the shadow (0.3 ms per MiB) when the ledger is large for the heap that it describes; seldom where that was of no use and the heap has not shrunk
+ *         since.
+ */
+#ifndef SEEP_COLLECT_RECLAIM_H
+#define SEEP_COLLECT_RECLAIM_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collect/view.h"
+
+#define RECLAIM_AGE_MS 10000u
+
+struct reclaim {
+        pid_t worker; /* the process that does it now; 0 none */
+        uint64_t look_ms; /* the next look whether there is something to do */
+        uint64_t due_ms, wait_ms; /* the next try, should nothing change until then */
+        uint64_t before_bytes; /* memory of the ledger when it began */
+        uint64_t excess_bytes; /* beyond half of the heap: at the last try, or the least since */
+};
+
+/* At each tick. */
+void reclaim_tick(struct reclaim *r, struct view *v, uint64_t now_ms);
+
+/* Its process ended. */
+void reclaim_done(struct reclaim *r, struct view *v, uint64_t now_ms);
+
+/* The work itself: pages of the shadow whose blocks were all freed before LIMIT_MS are punched out of the ledger.  Returns the bytes. */
+uint64_t reclaim_work(const struct view *v, uint32_t limit_ms);
+
+#endif

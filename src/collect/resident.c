@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * resident.c -- where the resident memory of a process is, mapping by mapping.
+ *
+ * Room:   outside.
+ */
+#include "collect/resident.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/heap.h"
+#include "base/io.h"
+#include "base/str.h"
+#include "collect/counters.h"
+#include "collect/process.h"
+#include "collect/shadow.h"
+
+static void free_mappings(struct profile_mapping *mappings, uint32_t count)
+{
+        for (uint32_t i = 0; i < count; i++)
+                free(mappings[i].name);
+        free(mappings);
+}
+
+void resident_free(struct resident *r)
+{
+        free_mappings(r->mappings, r->count);
+        *r = (struct resident){ 0 };
+}
+
+/* A number to the BASE at *AT that UNTIL follows; *AT is then behind that, or NULL. */
+static uint64_t parse_field(const char **at, int base, char until)
+{
+        char *end = NULL;
+        uint64_t value = *at ? strtoull(*at, &end, base) : 0;
+
+        *at = end && end > *at && *end == until ? end + 1 : NULL;
+        return value;
+}
+
+/* "55d0c0000000-55d0c0021000 rw-p 00000000 00:00 0    [heap]" of LENGTH bytes; false: another line.  By hand: a third of the observer's time
+ * for a short-lived process went into sscanf(). */
+static bool parse_head(const char *line, size_t length, struct profile_mapping *out)
+{
+        const char *at = line, *rights;
+
+        *out = (struct profile_mapping){ .start = parse_field(&at, 16, '-') };
+        out->end = parse_field(&at, 16, ' ');
+        rights = at;
+        if (!rights || strnlen(rights, 5) < 5 || rights[4] != ' ')
+                return false;
+        out->flags = (rights[0] == 'r' ? PROFILE_MAPPING_READ : 0) | (rights[1] == 'w' ? PROFILE_MAPPING_WRITE : 0) |
+                     (rights[2] == 'x' ? PROFILE_MAPPING_EXECUTE : 0) | (rights[3] == 's' ? PROFILE_MAPPING_SHARED : 0);
+        at = rights + 5;
+        out->offset = parse_field(&at, 16, ' ');
+        out->device = parse_field(&at, 16, ':') << 32;
+        out->device |= parse_field(&at, 16, ' ');
+        out->inode = parse_field(&at, 10, ' ');
+        if (!at || at > line + length)
+                return false;
+        while (*at == ' ')
+                at++;
+        length -= (size_t)(at - line);
+        out->name = heap_zero(length + 1, 1);
+        memcpy(out->name, at, length);
+        return true;
+}
+
+/* FLAGS has words of two letters; "um": userfaultfd is told of missing pages. */
+static bool is_watched(const char *flags)
+{
+        for (; flags[0] == ' ' && flags[1] > ' ' && flags[2] > ' '; flags += 3)
+                if (flags[1] == 'u' && flags[2] == 'm')
+                        return true;
+        return false;
+}
+
+static void parse_number(const char *line, struct profile_mapping *to)
+{
+        static const char rss[] = "Rss:", anonymous[] = "Anonymous:", flags[] = "VmFlags:";
+
+        if (strncmp(line, rss, sizeof rss - 1) == 0)
+                to->rss_bytes = strtoull(line + sizeof rss - 1, NULL, 10) * 1024;
+        else if (strncmp(line, anonymous, sizeof anonymous - 1) == 0)
+                to->anonymous_bytes = strtoull(line + sizeof anonymous - 1, NULL, 10) * 1024;
+        else if (strncmp(line, flags, sizeof flags - 1) == 0)
+                to->watched = is_watched(line + sizeof flags - 1);
+}
+
+static bool is_head(const char *line)
+{
+        return (*line >= '0' && *line <= '9') || (*line >= 'a' && *line <= 'f');
+}
+
+uint32_t resident_parse(const char *text, struct profile_mapping **out)
+{
+        uint32_t count = 0, room = 0;
+
+        *out = NULL;
+        for (size_t length; *text; text += length + (text[length] == '\n')) {
+                length = strcspn(text, "\n");
+                if (count == room) {
+                        room = room ? room * 2 : 64;
+                        *out = heap_grow(*out, room, sizeof **out);
+                }
+                if (is_head(text))
+                        count += parse_head(text, length, &(*out)[count]);
+                else if (count && (*text == 'R' || *text == 'A' || *text == 'V'))
+                        parse_number(text, &(*out)[count - 1]);
+        }
+        return count;
+}
+
+/* ---- blocks that are not recorded ---- */
+
+struct unrecorded {
+        struct profile_mapping *at, *end; /* sorted; blocks come nearly so */
+        struct profile_mapping *first;
+};
+
+static void add_unrecorded(void *context, const struct ledger_block *b, uint64_t address)
+{
+        struct unrecorded *u = context;
+
+        if (LEDGER_BLOCK_SITE(*b) || !LEDGER_BLOCK_SIZE(*b))
+                return;
+        if (u->at > u->first && address < u->at[-1].end)
+                u->at = u->first;
+        while (u->at < u->end && u->at->end <= address)
+                u->at++;
+        if (u->at == u->end || address < u->at->start)
+                return;
+        u->at->unrecorded_blocks++;
+        u->at->unrecorded_bytes += LEDGER_BLOCK_SIZE(*b);
+}
+
+/* What nobody recorded is not free for that. */
+static void find_unrecorded(const struct view *v, struct profile_mapping *mappings, uint32_t count)
+{
+        struct unrecorded u = { .at = mappings, .first = mappings, .end = mappings + count };
+
+        if (v && v->head.unrecorded)
+                shadow_walk(v, &(struct shadow_visitor){ .context = &u, .take = add_unrecorded });
+}
+
+/* The counters and not the last slice: that may be as old as the observer is busy. */
+static void read_live(struct resident *r, const struct view *v)
+{
+        uint64_t blocks = 0, bytes = 0;
+
+        for (uint32_t i = 0, slots = v ? counters_slots(v) : 0; i < slots; i++) {
+                struct counters_slot one;
+
+                counters_slot(v, i, &one);
+                blocks += one.allocs - one.frees;
+                bytes += one.alloc_bytes - one.free_bytes;
+        }
+        r->live_blocks = (int64_t)blocks < 0 ? 0 : blocks; /* between two halves of an event */
+        r->live_bytes = (int64_t)bytes < 0 ? 0 : bytes;
+}
+
+void resident_look(struct resident *r, struct keepers_process of, uint64_t now_ms)
+{
+        uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        struct profile_mapping *mappings;
+        struct str text = { 0 };
+        int fd = process_open(of.pid, "smaps");
+        uint32_t count = fd >= 0 && io_read(fd, &text) ? resident_parse(str_get(&text), &mappings) : 0;
+
+        if (fd >= 0)
+                close(fd);
+        if (count) {
+                free_mappings(r->mappings, r->count);
+                r->mappings = mappings;
+                r->count = count;
+                r->ms = now_ms;
+                read_live(r, of.view);
+                keepers_find(&r->keepers, of, mappings, count);
+                find_unrecorded(of.view, mappings, count);
+        }
+        str_free(&text);
+        r->pause_ms = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns) * RESIDENT_SHARE / 1000000u;
+        r->due_ms = now_ms + (r->pause_ms > RESIDENT_EVERY_MS ? r->pause_ms : RESIDENT_EVERY_MS);
+}
+
+void resident_store(const struct resident *r, struct profile *p)
+{
+        p->totals.mappings_ms = r->ms;
+        p->totals.mappings_live_bytes = r->live_bytes;
+        p->totals.mappings_live_blocks = r->live_blocks;
+        p->mapping_count = r->count;
+        p->mappings = heap_zero(r->count, sizeof *p->mappings);
+        for (uint32_t i = 0; i < r->count; i++) {
+                p->mappings[i] = r->mappings[i];
+                p->mappings[i].name = heap_text(r->mappings[i].name);
+        }
+}

@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * roots.c -- the memory of a process that counts as in use by itself.
+ *
+ * Room:   outside.
+ */
+#include "scan/roots.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach/mappings.h"
+#include "base/heap.h"
+#include "collect/collect.h"
+#include "scan/segments.h"
+#include "scan/tls.h"
+
+#define ROOTS_PAGE 4096ull
+#define ROOTS_RED_ZONE 128u                 /* below the stack pointer, and in use */
+#define ROOTS_ARENA (64ull << 20)           /* glibc aligns the heaps of its arenas to this */
+#define ROOTS_LARGE (128u << 10)            /* glibc maps blocks from this size on by themselves */
+#define ROOTS_DESCRIPTOR 2304u              /* struct pthread of glibc */
+#define ROOTS_DESCRIPTOR_ROOM (64u << 10)   /* at the end of a stack: it and thread-local storage */
+#define ROOTS_LOADER (16u << 10)            /* the loader's first maps are not larger */
+#define ROOTS_DATA_MAX (1u << 20)           /* libc's data is not larger */
+#define ROOTS_BINS_LEAST 32u                /* so many empty bins tell an arena */
+#define ROOTS_BINS_BYTES (254u * 8)
+#define ROOTS_BEFORE_BINS 112u              /* lock, fast bins, top, last remainder */
+#define ROOTS_BEHIND_BINS 64u
+#define ROOTS_WORDS (FREEZE_REGISTERS + FREEZE_VECTORS)
+_Static_assert(ROOTS_WORDS + 1 == PROFILE_REGISTERS, "profile_register_name() knows them");
+
+struct work {
+        const struct roots_input *in;
+        struct mappings maps;
+        struct segments segments;
+        struct roots *out;
+        struct tls tls;
+        uint32_t used_room;
+};
+
+static uint64_t page_of(uint64_t address)
+{
+        return address & ~(ROOTS_PAGE - 1);
+}
+
+static void note_used(struct work *w, uint64_t start, uint64_t end, bool tls)
+{
+        struct roots *r = w->out;
+
+        if (r->used_count == w->used_room) {
+                w->used_room = w->used_room ? w->used_room * 2 : 16;
+                r->used = heap_grow(r->used, w->used_room, sizeof *r->used);
+        }
+        r->used[r->used_count++] = (struct roots_used){ start, end, tls };
+}
+
+/* Only what is writable memory: the rest cannot hold a pointer to a block. */
+static void put_mapped(struct work *w, struct profile_root root)
+{
+        for (uint32_t i = mappings_from(&w->maps, root.start); i < w->maps.count && w->maps.at[i].start < root.end; i++) {
+                const struct mapping *l = &w->maps.at[i];
+                struct profile_root part = root;
+
+                if (!l->readable || !l->writable)
+                        continue;
+                part.start = root.start > l->start ? root.start : l->start;
+                part.end = root.end < l->end ? root.end : l->end;
+                segments_put(&w->segments, part);
+        }
+}
+
+/* ---- what the kernel shows ---- */
+
+static bool starts_with(const char *text, const char *front)
+{
+        return strncmp(text, front, strlen(front)) == 0;
+}
+
+static bool is_memory(const struct mapping *l)
+{
+        if (!l->readable || !l->writable || starts_with(l->path, "[heap]") || starts_with(l->path, "[v"))
+                return false;
+        if (starts_with(l->path, "/dev/"))
+                return starts_with(l->path, "/dev/zero") || starts_with(l->path, "/dev/shm/");
+        return !starts_with(l->path, "/memfd:seep-ledger");
+}
+
+static bool has_thread(const struct work *w, const struct mapping *l)
+{
+        const struct freeze *f = w->in->freeze;
+
+        for (uint32_t i = 0; i < f->thread_count; i++)
+                if ((f->threads[i].sp >= l->start && f->threads[i].sp < l->end) || (f->threads[i].tp >= l->start && f->threads[i].tp < l->end))
+                        return true;
+        return false;
+}
+
+/* The allocator's memory around one of its blocks.  Large blocks are maps of their own; around a small one all is the allocator's, up to where
+ * an arena begins. */
+static void erase_around(struct work *w, const struct mapping *l, const struct scan_entry *e)
+{
+        uint64_t start = page_of(e->address - 16), end = page_of(e->address + e->size + ROOTS_PAGE - 1);
+
+        if (e->size < ROOTS_LARGE) {
+                uint64_t arena = e->address & ~(ROOTS_ARENA - 1);
+
+                start = arena > l->start ? arena : l->start;
+                end = arena + ROOTS_ARENA < l->end ? arena + ROOTS_ARENA : l->end;
+        }
+        segments_erase(&w->segments, start, end);
+}
+
+/* Returns whether there is a block in it at all. */
+static bool erase_allocator(struct work *w, const struct mapping *l)
+{
+        const struct scan_entries *e = w->in->entries;
+        uint64_t i = scan_entries_find(e, l->start), until = 0;
+        bool found = false;
+
+        for (; i < e->count && e->at[i].address < l->end; i++) {
+                if (e->at[i].flags & SCAN_ENTRY_POOL)
+                        continue;
+                found = true;
+                if (e->at[i].address >= until)
+                        erase_around(w, l, &e->at[i]);
+                if (e->at[i].size < ROOTS_LARGE)
+                        until = (e->at[i].address & ~(ROOTS_ARENA - 1)) + ROOTS_ARENA;
+        }
+        return found;
+}
+
+/* A stack that libc keeps for a thread to come: a guard page is below it, and no thread is in it. */
+static bool is_old_stack(const struct work *w, uint32_t line)
+{
+        const struct mapping *l = &w->maps.at[line], *below = line ? l - 1 : NULL;
+
+        return below && below->end == l->start && !below->readable && below->anonymous && !has_thread(w, l);
+}
+
+static bool ever_had_blocks(const struct work *w, const struct mapping *l)
+{
+        uint32_t count = w->in->view->head.shadow_chunk_count;
+        struct ledger_chunk *chunks = view_table(w->in->view, LEDGER_CHUNKS, &count, sizeof *chunks);
+        bool found = false;
+
+        for (uint32_t i = 0; i < count && !found; i++)
+                found = chunks[i].ready && chunks[i].base < l->end && chunks[i].base + LEDGER_SHADOW_SPAN > l->start;
+        free(chunks);
+        return found;
+}
+
+/* What libc keeps of a thread that has ended (its result, until somebody joins it) or is about to begin: struct pthread at the end of its
+ * stack begins with a pointer to itself, twice. */
+static void put_descriptor(struct work *w, const struct mapping *l)
+{
+        uint64_t low = l->end - l->start > ROOTS_DESCRIPTOR_ROOM ? l->end - ROOTS_DESCRIPTOR_ROOM : l->start;
+        uint64_t *words = heap_zero(ROOTS_DESCRIPTOR_ROOM / 8, sizeof *words);
+        size_t count = freeze_read(w->in->freeze, low, words, l->end - low) / 8;
+
+        for (size_t i = 0; i + 2 < count; i++) {
+                uint64_t at = low + 8 * i;
+
+                if (words[i] == at && words[i + 2] == at && at % 16 == 0)
+                        segments_put(&w->segments, (struct profile_root){ .start = at, .kind = PROFILE_ROOT_THREAD, .module = PROFILE_NO_MODULE,
+                                                                          .end = l->end - at < ROOTS_DESCRIPTOR ? l->end : at + ROOTS_DESCRIPTOR });
+        }
+        free(words);
+}
+
+/* Allocators other than libc's keep their books in maps of their own, which look like any other.  What the loader mapped at the start, with
+ * thread-local storage, lies beside the thread pointer. */
+static void keep_loaders(struct work *w, const struct mapping *l)
+{
+        const struct freeze *f = w->in->freeze;
+
+        segments_erase(&w->segments, l->start, l->end);
+        for (uint32_t i = 0; i < f->thread_count; i++) {
+                uint64_t tp = f->threads[i].tp;
+
+                if (tp >= l->start && tp < l->end)
+                        segments_put(&w->segments,
+                                     (struct profile_root){ .start = tp - l->start > ROOTS_LOADER ? tp - ROOTS_LOADER : l->start,
+                                                            .end = l->end - tp > ROOTS_LOADER ? tp + ROOTS_LOADER : l->end,
+                                                            .kind = PROFILE_ROOT_OTHER, .module = PROFILE_NO_MODULE });
+        }
+}
+
+static void put_unknown(struct work *w, uint32_t line)
+{
+        const struct mapping *l = &w->maps.at[line];
+
+        segments_put(&w->segments, (struct profile_root){ .start = l->start, .end = l->end, .kind = PROFILE_ROOT_OTHER,
+                                                          .module = PROFILE_NO_MODULE });
+        if (!l->anonymous || l->shared)
+                return;
+        if (erase_allocator(w, l)) {
+                if (w->out->allocator != PROFILE_NO_MODULE)
+                        keep_loaders(w, l);
+                return;
+        }
+        if (is_old_stack(w, line)) {
+                segments_erase(&w->segments, l->start, l->end);
+                put_descriptor(w, l);
+        } else if (l->start % ROOTS_ARENA == 0 && ever_had_blocks(w, l)) {
+                segments_erase(&w->segments, l->start, l->end);
+        } else if (w->out->allocator != PROFILE_NO_MODULE && l->end - l->start > ROOTS_LOADER) {
+                keep_loaders(w, l);
+        }
+}
+
+/* ---- what the program mapped ---- */
+
+static bool is_allocators(const struct work *w, const struct profile_region *r)
+{
+        const struct scan_entries *e = w->in->entries;
+
+        for (uint64_t i = scan_entries_find(e, r->start); i < e->count && e->at[i].address < r->end; i++)
+                if (!(e->at[i].flags & SCAN_ENTRY_POOL))
+                        return true;
+        return false;
+}
+
+/* What an allocator other than libc's mapped for its books: its innermost frame is in it. */
+static bool is_bookkeeping(const struct work *w, const struct profile_region *r)
+{
+        const struct profile *p = w->in->p;
+        uint32_t node = r->site < p->site_count ? p->sites[r->site].node : 0;
+
+        return w->out->allocator != PROFILE_NO_MODULE && node < p->node_count && p->nodes[node].module == w->out->allocator;
+}
+
+static void put_regions(struct work *w)
+{
+        const struct profile *p = w->in->p;
+
+        for (uint32_t i = 0; i < p->region_count; i++) {
+                const struct profile_region *r = &p->regions[i];
+
+                if (r->stack) /* as far as a thread uses it: put_stacks() */
+                        continue;
+                if (is_allocators(w, r) || is_bookkeeping(w, r))
+                        segments_erase(&w->segments, r->start, r->end);
+                else
+                        put_mapped(w, (struct profile_root){ .start = r->start, .end = r->end, .kind = PROFILE_ROOT_MAPPING,
+                                                             .module = PROFILE_NO_MODULE, .region = i + 1 });
+        }
+}
+
+/* glibc's malloc keeps the list heads of its bins in its data.  Those of empty bins point to themselves: each pair of words is the address of
+ * the pair before it. */
+static uint64_t last_bin(const struct work *w, const struct search_range *data)
+{
+        uint64_t *words = heap_zero((data->end - data->start) / 8 + 2, 8), found = 0, bins = 0;
+        size_t count = freeze_read(w->in->freeze, data->start, words, data->end - data->start) / 8;
+
+        for (size_t i = 0; i + 1 < count; i++)
+                if (words[i] == data->start + 8 * i - 16 && words[i + 1] == words[i]) {
+                        found = data->start + 8 * i;
+                        bins++;
+                }
+        free(words);
+        return bins >= ROOTS_BINS_LEAST ? found : 0;
+}
+
+/* Pointers to chunks are pointers into the ends of blocks, which use the first word of the next chunk. */
+static void erase_main_arena(struct work *w, const struct tls_module *m)
+{
+        for (uint32_t i = 0; i < m->data_count; i++) {
+                uint64_t last = m->data[i].end - m->data[i].start < ROOTS_DATA_MAX ? last_bin(w, &m->data[i]) : 0;
+
+                if (last)
+                        segments_erase(&w->segments, last + 16 - ROOTS_BINS_BYTES - ROOTS_BEFORE_BINS, last + 16 + ROOTS_BEHIND_BINS);
+        }
+}
+
+static bool has_libc_malloc(const struct work *w, uint32_t module)
+{
+        const struct profile_module *m = &w->in->p->modules[module];
+        uint64_t at = w->in->view->head.allocator;
+
+        return at >= m->start && at < m->end;
+}
+
+/* The module that malloc is in, unless that is the C library with all else that it keeps. */
+static uint32_t find_allocator(const struct work *w)
+{
+        const struct profile *p = w->in->p;
+
+        for (uint32_t i = 0; i < p->module_count; i++) {
+                const char *name = strrchr(p->modules[i].path, '/');
+
+                if (!p->modules[i].gone_ms && has_libc_malloc(w, i))
+                        return name && (starts_with(name, "/libc.") || starts_with(name, "/libc-") || starts_with(name, "/ld-musl") ||
+                                        strcmp(p->modules[i].path, p->meta.exe) == 0)
+                                       ? PROFILE_NO_MODULE
+                                       : i;
+        }
+        return PROFILE_NO_MODULE;
+}
+
+static void put_modules(struct work *w)
+{
+        const struct profile *p = w->in->p;
+        uint32_t own = w->in->view->head.own_module;
+
+        for (uint32_t i = 0; i < p->module_count; i++) {
+                struct tls_module m;
+
+                if (p->modules[i].gone_ms || !tls_module(&w->tls, i, &m))
+                        continue;
+                for (uint32_t k = 0; k < m.data_count; k++)
+                        if (i + 1 == own || i == w->out->allocator)
+                                segments_erase(&w->segments, page_of(m.data[k].start), page_of(m.data[k].end + ROOTS_PAGE - 1));
+                        else
+                                put_mapped(w, (struct profile_root){ .start = m.data[k].start, .end = m.data[k].end,
+                                                                     .kind = PROFILE_ROOT_DATA, .module = i });
+                if (has_libc_malloc(w, i))
+                        erase_main_arena(w, &m);
+        }
+}
+
+/* ---- threads ---- */
+
+static const struct profile_region *region_at(const struct profile *p, uint64_t address)
+{
+        uint32_t i = collect_regions_up_to(p, address);
+
+        return i && address < p->regions[i - 1].end ? &p->regions[i - 1] : NULL;
+}
+
+/* The part of a stack above the stack pointer.  One that lies in the heap is left to the block that it is in (add_registers), one in a
+ * variable to that. */
+static void put_stack(struct work *w, const struct freeze_thread *t)
+{
+        uint64_t sp = t->sp;
+        const struct mapping *l = mappings_find(&w->maps, sp);
+        const struct profile_region *r = region_at(w->in->p, sp);
+        uint64_t low, high;
+
+        if (!l || starts_with(l->path, "[heap]") || segments_kind(&w->segments, sp) == PROFILE_ROOT_DATA)
+                return;
+        low = r ? r->start : l->start;
+        high = r ? r->end : l->end;
+        segments_erase(&w->segments, low, high);
+        segments_put(&w->segments, (struct profile_root){ .start = sp - low > ROOTS_RED_ZONE ? sp - ROOTS_RED_ZONE : low, .end = high,
+                                                          .kind = PROFILE_ROOT_STACK, .tid = t->tid, .module = PROFILE_NO_MODULE });
+}
+
+/* A thread on another stack (a signal's, a coroutine's): how far its first one is used is not known. */
+static void put_first_stack(struct work *w, const struct freeze_thread *t, const struct mapping *l)
+{
+        if (l && (t->sp < l->start || t->sp >= l->end))
+                segments_put(&w->segments, (struct profile_root){ .start = l->start, .end = l->end, .kind = PROFILE_ROOT_STACK,
+                                                                  .tid = t->tid, .module = PROFILE_NO_MODULE });
+}
+
+static const struct mapping *main_stack(const struct work *w)
+{
+        for (uint32_t i = 0; i < w->maps.count; i++)
+                if (starts_with(w->maps.at[i].path, "[stack]"))
+                        return &w->maps.at[i];
+        return NULL;
+}
+
+static bool is_thread_stack(const struct work *w, const struct mapping *l)
+{
+        return l && l->anonymous && l > w->maps.at && l[-1].end == l->start && !l[-1].readable;
+}
+
+static void put_stacks(struct work *w)
+{
+        const struct freeze *f = w->in->freeze;
+
+        for (uint32_t i = 0; i < f->thread_count; i++) {
+                const struct freeze_thread *t = &f->threads[i];
+                const struct mapping *l = t->tid == (uint32_t)f->pid ? main_stack(w) : mappings_find(&w->maps, t->tp);
+
+                if (t->tid == (uint32_t)f->pid || is_thread_stack(w, l))
+                        put_first_stack(w, t, l);
+        }
+        for (uint32_t i = 0; i < f->thread_count; i++)
+                if (f->threads[i].sp)
+                        put_stack(w, &f->threads[i]);
+}
+
+static void put_thread_local(struct work *w, const struct freeze_thread *t)
+{
+        const struct mapping *l = mappings_find(&w->maps, t->tp);
+        struct tls_block *blocks;
+        uint32_t count;
+
+        if (!l)
+                return;
+        put_mapped(w, (struct profile_root){ .start = t->tp, .end = t->tp + ROOTS_DESCRIPTOR < l->end ? t->tp + ROOTS_DESCRIPTOR : l->end,
+                                             .kind = PROFILE_ROOT_THREAD, .tid = t->tid, .module = PROFILE_NO_MODULE });
+        count = tls_blocks(&w->tls, t->tp, &blocks);
+        for (uint32_t i = 0; i < count; i++) {
+                if (blocks[i].module + 1 == w->in->view->head.own_module || blocks[i].module == w->out->allocator) {
+                        segments_erase(&w->segments, blocks[i].start, blocks[i].end);
+                        continue;
+                }
+                put_mapped(w, (struct profile_root){ .start = blocks[i].start, .end = blocks[i].end, .kind = PROFILE_ROOT_TLS,
+                                                     .tid = t->tid, .module = blocks[i].module, .base = blocks[i].start });
+                note_used(w, blocks[i].start, blocks[i].end, true);
+        }
+        free(blocks);
+}
+
+/* ---- what is told, and what is ours ---- */
+
+static void put_told(struct work *w)
+{
+        uint32_t count = w->in->view->head.root_count;
+        struct ledger_range *told = view_table(w->in->view, LEDGER_ROOTS, &count, sizeof *told);
+
+        for (uint32_t i = 0; i < count; i++) {
+                if (told[i].end <= told[i].start)
+                        continue;
+                segments_put(&w->segments, (struct profile_root){ .start = told[i].start, .end = told[i].end, .kind = PROFILE_ROOT_API,
+                                                                  .module = PROFILE_NO_MODULE });
+                note_used(w, told[i].start, told[i].end, false);
+        }
+        free(told);
+}
+
+static void erase_own(struct work *w)
+{
+        uint32_t count = w->in->view->head.own_count;
+        struct ledger_range *own = view_table(w->in->view, LEDGER_OWN, &count, sizeof *own);
+
+        for (uint32_t i = 0; i < count; i++)
+                segments_erase(&w->segments, own[i].start, own[i].end);
+        free(own);
+}
+
+static void put_moving(struct work *w)
+{
+        for (uint32_t i = 0; i < w->in->moving_count; i++)
+                put_mapped(w, (struct profile_root){ .start = w->in->moving[i].start, .end = w->in->moving[i].end,
+                                                     .kind = PROFILE_ROOT_PENDING, .module = PROFILE_NO_MODULE });
+}
+
+/* ---- the result ---- */
+
+static int by_kind(const void *a, const void *b)
+{
+        const struct profile_root *x = a, *y = b;
+
+        if (x->kind != y->kind)
+                return x->kind < y->kind ? -1 : 1;
+        if (x->tid != y->tid && x->kind == PROFILE_ROOT_REGISTER)
+                return x->tid < y->tid ? -1 : 1;
+        return (x->start > y->start) - (x->start < y->start);
+}
+
+/* Registers, and the stack pointer once more: a block that it points into, anywhere, is a stack in use. */
+static void add_registers(struct work *w)
+{
+        const struct freeze *f = w->in->freeze;
+        struct roots *r = w->out;
+
+        for (uint32_t i = 0; i < f->thread_count; i++) {
+                const struct freeze_thread *t = &f->threads[i];
+
+                if (!t->stopped)
+                        continue;
+                r->at[r->count++] = (struct profile_root){ .end = 8 * ROOTS_WORDS, .kind = PROFILE_ROOT_REGISTER, .tid = t->tid,
+                                                           .module = PROFILE_NO_MODULE };
+                r->at[r->count++] = (struct profile_root){ .start = 8 * ROOTS_WORDS, .end = 8 * (ROOTS_WORDS + 1),
+                                                           .kind = PROFILE_ROOT_REGISTER, .tid = t->tid, .module = PROFILE_NO_MODULE };
+        }
+}
+
+static const struct freeze_thread *thread_of(const struct freeze *f, uint32_t tid)
+{
+        for (uint32_t i = 0; i < f->thread_count; i++)
+                if (f->threads[i].tid == tid)
+                        return &f->threads[i];
+        return NULL;
+}
+
+/* WORDS: where the registers of one root go. */
+static struct search_root to_search(const struct work *w, const struct profile_root *p, uint64_t *words)
+{
+        struct search_root s = { .start = p->start, .end = p->end };
+        const struct freeze_thread *t = p->kind == PROFILE_ROOT_REGISTER ? thread_of(w->in->freeze, p->tid) : NULL;
+
+        if (p->kind == PROFILE_ROOT_THREAD)
+                s.flags = SEARCH_ROOT_WHOLE;
+        if (!t)
+                return s;
+        s.words = words;
+        if (p->start == 0) {
+                memcpy(words, t->registers, sizeof t->registers);
+                memcpy(words + FREEZE_REGISTERS, t->vectors, sizeof t->vectors);
+        } else {
+                words[0] = t->sp;
+                s.flags = SEARCH_ROOT_WHOLE;
+        }
+        return s;
+}
+
+static int by_start(const void *a, const void *b)
+{
+        const struct search_range *x = a, *y = b;
+
+        return (x->start > y->start) - (x->start < y->start);
+}
+
+static int by_use(const void *a, const void *b)
+{
+        const struct roots_used *x = a, *y = b;
+
+        return (x->start > y->start) - (x->start < y->start);
+}
+
+static void hand_over(struct work *w)
+{
+        struct roots *r = w->out;
+        uint64_t *words;
+
+        r->at = heap_zero(w->segments.count + 2 * w->in->freeze->thread_count, sizeof *r->at);
+        for (uint32_t i = 0; i < w->segments.count; i++)
+                r->at[i] = *segments_get(&w->segments, i);
+        r->count = w->segments.count;
+        add_registers(w);
+        qsort(r->at, r->count, sizeof *r->at, by_kind);
+        r->search = heap_zero(r->count, sizeof *r->search);
+        words = r->words = heap_zero((uint64_t)w->in->freeze->thread_count * (ROOTS_WORDS + 1), sizeof *words);
+        for (uint32_t i = 0; i < r->count; i++) {
+                r->search[i] = to_search(w, &r->at[i], words);
+                words += r->search[i].words ? (r->at[i].end - r->at[i].start) / 8 : 0;
+        }
+        if (r->used_count)
+                qsort(r->used, r->used_count, sizeof *r->used, by_use);
+}
+
+static void find_code(struct work *w)
+{
+        const struct profile *p = w->in->p;
+        struct roots *r = w->out;
+
+        r->code = heap_zero(p->module_count, sizeof *r->code);
+        for (uint32_t i = 0; i < p->module_count; i++)
+                if (!p->modules[i].gone_ms && p->modules[i].end > p->modules[i].start)
+                        r->code[r->code_count++] = (struct search_range){ p->modules[i].start, p->modules[i].end };
+        if (r->code_count)
+                qsort(r->code, r->code_count, sizeof *r->code, by_start);
+        for (uint32_t i = 1; i < r->code_count; i++) /* disjoint, whatever the ledger says */
+                if (r->code[i].start < r->code[i - 1].end)
+                        r->code[i].start = r->code[i - 1].end < r->code[i].end ? r->code[i - 1].end : r->code[i].end;
+}
+
+void roots_find(struct roots *r, const struct roots_input *in)
+{
+        struct work w = { .in = in, .out = r };
+
+        *r = (struct roots){ 0 };
+        mappings_parse(&w.maps, in->freeze->maps);
+        tls_open(&w.tls, in->freeze, in->p);
+        r->allocator = find_allocator(&w);
+        for (uint32_t i = 0; i < w.maps.count; i++)
+                if (is_memory(&w.maps.at[i]))
+                        put_unknown(&w, i);
+        put_regions(&w);
+        put_modules(&w);
+        put_stacks(&w);
+        for (uint32_t i = 0; i < in->freeze->thread_count; i++)
+                if (in->freeze->threads[i].tp)
+                        put_thread_local(&w, &in->freeze->threads[i]);
+        put_told(&w);
+        put_moving(&w);
+        erase_own(&w);
+        find_code(&w);
+        hand_over(&w);
+        tls_close(&w.tls);
+        segments_free(&w.segments);
+        mappings_free(&w.maps);
+}
+
+void roots_free(struct roots *r)
+{
+        free(r->at);
+        free(r->search);
+        free(r->code);
+        free(r->used);
+        free(r->words);
+        *r = (struct roots){ 0 };
+}

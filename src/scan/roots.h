@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * roots.h -- the memory of a process that counts as in use by itself: data of modules, stacks, registers, thread-local storage, mappings.
+ *
+ * Room:   outside, in the process that makes a search.
+ * Keeps:  not the allocator's memory (but for the blocks in it), not ours, not the stacks of dead threads, not what is below a stack pointer.
+ *
+ * What is written into the kernel's map of the process starts as "memory of unknown origin"; what is known better is then drawn over it, the
+ * surest last (segments.h).
+ */
+#ifndef SEEP_SCAN_ROOTS_H
+#define SEEP_SCAN_ROOTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "attach/freeze.h"
+#include "collect/view.h"
+#include "leak/search.h"
+#include "profile/model.h"
+#include "scan/scan_blocks.h"
+
+struct roots_input {
+        const struct freeze *freeze;
+        const struct view *view;  /* refreshed at the stop */
+        const struct profile *p;  /* modules and regions */
+        const struct scan_entries *entries;
+        const struct search_range *moving; /* blocks that were in the hands of realloc */
+        uint32_t moving_count;
+};
+
+/* Memory that is in use, wherever it lies.  A block that it is in is a root itself: TLS, one whose words the root has; else (SEEP_ROOT) one
+ * that counts as reachable. */
+struct roots_used {
+        uint64_t start, end;
+        bool tls;
+};
+
+struct roots {
+        struct profile_root *at;
+        struct search_root *search; /* the same in the words of the search */
+        uint32_t count;
+        struct search_range *code; /* modules, sorted */
+        uint32_t code_count;
+        struct roots_used *used; /* sorted by start */
+        uint32_t used_count;
+        uint32_t allocator; /* module of an allocator other than the C library's; PROFILE_NO_MODULE */
+        uint64_t *words; /* of registers */
+};
+
+void roots_find(struct roots *r, const struct roots_input *in);
+void roots_free(struct roots *r);
+
+#endif

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scan.c -- one search for leaks in a process, from the stop to the verdicts.
+ *
+ * Room:   outside.
+ */
+#include "scan/scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "attach/freeze.h"
+#include "attach/mappings.h"
+#include "base/clock.h"
+#include "base/heap.h"
+#include "collect/helper.h"
+#include "leak/search.h"
+#include "scan/roots.h"
+#include "scan/scan_blocks.h"
+#include "scan/scan_origin.h"
+#include "scan/scan_store.h"
+#include "scan/stopped.h"
+#include "scan/suppressions.h"
+#include "wire/hello.h"
+
+struct scan {
+        const struct scan_order *o;
+        struct profile *p;
+        struct freeze freeze;
+        struct scan_entries before, now;
+        bool copied;
+        uint32_t moment_ms;
+        struct search_range *moving;
+        uint32_t moving_count;
+        struct scan_list list;
+        struct scan_origin origin;
+        struct roots roots;
+        struct search_graph graph;
+        struct stopped *stopped;
+        uint64_t begin_ns;
+};
+
+/* ---- the moment ---- */
+
+/* While the process stands still.  A copy that cannot be made is no failure: it is held instead. */
+static void take_moment(struct scan *s)
+{
+        struct err e;
+
+        s->moment_ms = view_moment(s->o->view);
+        view_refresh(s->o->view, &e);
+        s->freeze.wait_offset = s->o->view->head.wait_offset;
+        s->moving_count = scan_moving(s->o->view, &s->moving);
+        s->copied = !PROFILE_SCAN_IS_LAST(s->o->when) && !(s->o->flags & WIRE_SCAN_HOLD) &&
+                    !s->o->view->head.wipes && freeze_copy(&s->freeze, &e);
+        if (s->copied)
+                freeze_release(&s->freeze);
+}
+
+static bool stop(struct scan *s, struct err *e)
+{
+        struct err ignored;
+
+        if (!PROFILE_SCAN_IS_LAST(s->o->when) && view_refresh(s->o->view, &ignored))
+                scan_entries_read(&s->before, s->o->view, UINT32_MAX);
+        if (!freeze_stop(&s->freeze, s->o->pid, e))
+                return false;
+        take_moment(s);
+        view_refresh(s->o->view, &ignored);
+        scan_entries_read(&s->now, s->o->view, s->copied ? s->moment_ms : UINT32_MAX);
+        s->o->collect(s->o->context, s->p);
+        return true;
+}
+
+/* ---- what is searched ---- */
+
+static void find_blocks(struct scan *s)
+{
+        struct mappings mappings = { 0 };
+        struct scan_moment moment = {
+                .now = &s->now, .before = s->copied ? &s->before : NULL, .mappings = &mappings, .ms = s->moment_ms
+        };
+
+        mappings_parse(&mappings, s->freeze.maps);
+        scan_blocks(&moment, &s->list);
+        mappings_free(&mappings);
+        scan_entries_free(&s->before);
+}
+
+static bool keeps_graph(const struct scan *s)
+{
+        return s->list.count < SCAN_GRAPH_BLOCKS || (s->o->flags & WIRE_SCAN_GRAPH);
+}
+
+#define OURS_BYTES 65536u /* of stack that we use at most */
+
+/* The thread that waits for this search, by its stack: numbers differ between name spaces. */
+static struct freeze_thread *find_waiting(struct scan *s)
+{
+        const struct ledger_head *h = &s->o->view->head;
+        struct freeze_thread *found = NULL;
+
+        for (uint32_t i = 0; h->scan_asked != h->scan_done && h->scan_sp && i < s->freeze.thread_count; i++) {
+                struct freeze_thread *t = &s->freeze.threads[i];
+
+                if (t->sp <= h->scan_sp && h->scan_sp - t->sp < OURS_BYTES && (!found || t->sp > found->sp))
+                        found = t;
+        }
+        return found;
+}
+
+/* What we and the C library's exit have on its stack is nothing of the program's; old words of its own may still lie in between. */
+static void leave_waiting(struct scan *s)
+{
+        struct freeze_thread *t = find_waiting(s);
+
+        if (!t || s->o->view->head.scan_context || stopped_return(s->stopped, t))
+                return;
+        t->sp = s->o->view->head.scan_sp; /* the registers are saved above it */
+        memset(t->registers, 0, sizeof t->registers);
+        memset(t->vectors, 0, sizeof t->vectors);
+}
+
+/* A signal is about to end it: what counts is what it did until then. */
+static void leave_handler(struct scan *s)
+{
+        struct freeze_thread *t = s->o->view->head.scan_context ? find_waiting(s) : NULL;
+
+        if (t)
+                freeze_interrupted(&s->freeze, t, s->o->view->head.scan_context);
+}
+
+static void find_roots(struct scan *s)
+{
+        struct roots_input in = {
+                .freeze = &s->freeze,
+                .view = s->o->view,
+                .p = s->p,
+                .entries = &s->now,
+                .moving = s->moving,
+                .moving_count = s->moving_count,
+        };
+
+        leave_handler(s);
+        s->stopped = stopped_open(&s->freeze, s->p, s->o->view);
+        if (keeps_graph(s))
+                stopped_frames(s->stopped, s->p);
+        leave_waiting(s);
+        stopped_close(s->stopped);
+        roots_find(&s->roots, &in);
+}
+
+static uint64_t first_from(const struct scan *s, uint64_t address)
+{
+        uint64_t low = 0, high = s->list.count;
+
+        while (low < high) {
+                uint64_t middle = low + (high - low) / 2;
+
+                if (s->list.at[middle].address < address)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low;
+}
+
+#define IS_ROOT SEARCH_BLOCK_OTHERS
+#define NESTED_MAX 64u /* blocks that may lie between a block and one that it is in */
+
+static void mark_used(struct scan *s, const struct roots_used *u)
+{
+        uint64_t i = first_from(s, u->end);
+
+        for (uint32_t others = 0; i-- > 0 && others < NESTED_MAX;) {
+                struct search_block *b = &s->list.at[i];
+                bool inside = b->address + b->size > u->start;
+
+                if (inside)
+                        b->flags |= u->tls ? IS_ROOT : SEARCH_BLOCK_IGNORED;
+                others = inside ? 0 : others + 1;
+        }
+}
+
+static int by_start(const void *a, const void *b)
+{
+        const struct search_range *x = a, *y = b;
+
+        return (x->start > y->start) - (x->start < y->start);
+}
+
+/* All memory that is a root, in order of address. */
+static struct search_range *root_memory(const struct roots *r, uint32_t *count)
+{
+        struct search_range *all = heap_zero(r->count, sizeof *all);
+
+        *count = 0;
+        for (uint32_t i = 0; i < r->count; i++)
+                if (r->at[i].kind != PROFILE_ROOT_REGISTER)
+                        all[(*count)++] = (struct search_range){ r->at[i].start, r->at[i].end };
+        if (*count)
+                qsort(all, *count, sizeof *all, by_start);
+        return all;
+}
+
+static void bound_passage(struct search_block *b, uint32_t known, const struct search_range *root)
+{
+        if (!root || b->address + b->size <= root->start)
+                return;
+        if (root->start > b->address)
+                b->size = root->start - b->address;
+        else if (b->size > known)
+                b->size = known;
+}
+
+/* A passage ends where a root begins; inside of one it is only as long as it is known to be. */
+static void bound_passages(struct scan *s)
+{
+        uint32_t count, k = 0;
+        struct search_range *memory;
+
+        if (!s->list.known)
+                return;
+        memory = root_memory(&s->roots, &count);
+        for (uint64_t i = 0; i < s->list.count; i++) {
+                struct search_block *b = &s->list.at[i];
+
+                while (k < count && memory[k].end <= b->address)
+                        k++;
+                if ((b->flags & SEARCH_BLOCK_PASSAGE) && s->list.known[i])
+                        bound_passage(b, s->list.known[i], k < count ? &memory[k] : NULL);
+        }
+        free(memory);
+}
+
+/* Thread-local storage that the loader got from malloc is a root, not a block. */
+static void use_blocks(struct scan *s)
+{
+        uint64_t kept = 0;
+
+        for (uint32_t i = 0; i < s->roots.used_count; i++)
+                mark_used(s, &s->roots.used[i]);
+        for (uint64_t i = 0; i < s->list.count; i++)
+                if (!(s->list.at[i].flags & IS_ROOT)) {
+                        if (s->list.known)
+                                s->list.known[kept] = s->list.known[i];
+                        s->list.at[kept++] = s->list.at[i];
+                }
+        s->list.count = kept;
+        bound_passages(s);
+}
+
+/* ---- reading ---- */
+
+static size_t read_memory(void *context, uint64_t address, void *to, size_t bytes)
+{
+        return freeze_read(context, address, to, bytes);
+}
+
+static void read_words(void *context, const uint64_t *addresses, uint64_t *words, size_t count)
+{
+        freeze_read_words(context, addresses, words, count);
+}
+
+static uint64_t next_used(void *context, uint64_t address, uint64_t end)
+{
+        return freeze_next_used(context, address, end);
+}
+
+/* Without idioms, where a block comes from makes no difference. */
+static void find_origin(struct scan *s, struct search_input *in)
+{
+        struct scan_origin_input blocks = { .blocks = s->list.at, .count = s->list.count, .moment_ms = s->moment_ms, .memory = in->memory };
+
+        scan_origin_find(&s->origin, &blocks, s->p);
+        if (in->no_idioms)
+                return;
+        scan_origin_mark_arrays(&s->origin, &blocks, s->p);
+        in->places = s->origin.places;
+        in->wider = s->origin.wider;
+        in->place_count = s->origin.place_count;
+}
+
+static void search(struct scan *s)
+{
+        struct search_input in = {
+                .memory = { &s->freeze, read_memory, read_words, next_used },
+                .blocks = s->list.at,
+                .block_count = s->list.count,
+                .roots = s->roots.search,
+                .root_count = s->roots.count,
+                .code = s->roots.code,
+                .code_count = s->roots.code_count,
+                .unaligned = s->o->flags & WIRE_SCAN_UNALIGNED,
+                .no_idioms = s->o->flags & WIRE_SCAN_NO_IDIOMS,
+        };
+
+        find_origin(s, &in);
+        search_run(&in, &s->graph);
+}
+
+/* ---- the result ---- */
+
+static void describe(struct scan *s, struct profile_scan *out)
+{
+        *out = (struct profile_scan){
+                .ms = s->moment_ms,
+                .when = s->o->when,
+                .flags = (s->o->flags & WIRE_SCAN_UNALIGNED ? PROFILE_SCAN_UNALIGNED : 0) | (s->copied ? PROFILE_SCAN_COPY : 0) |
+                         (s->o->lost ? PROFILE_SCAN_INCREMENT : 0),
+                .threads = s->freeze.thread_count,
+                .roots = s->roots.count,
+                .root_bytes = s->graph.root_bytes,
+                .heap_bytes = s->graph.heap_bytes,
+                .trouble = heap_text(""),
+        };
+}
+
+static void store(struct scan *s)
+{
+        struct scan_result result = { .blocks = s->list.at, .graph = &s->graph, .roots = &s->roots, .freeze = &s->freeze,
+                                      .lost = s->o->lost, .lost_count = s->o->lost_count, .block_of = s->origin.block_of };
+        struct profile_scan *scan = heap_zero(1, sizeof *scan);
+        uint64_t definite;
+
+        describe(s, scan);
+        s->p->scans = scan;
+        s->p->scan_count = 1;
+        definite = scan_store_verdicts(&result, s->p);
+        scan->suppressions = definite ? suppressions_of_program(&s->freeze, s->p) : heap_text("");
+        freeze_release(&s->freeze);
+        scan->pause_us = s->freeze.pause_ns / 1000;
+        scan->scan_us = (clock_now_ns() - s->begin_ns) / 1000;
+        s->o->read(s->o->context, definite); /* what follows needs nothing of the program */
+        if (keeps_graph(s)) {
+                scan_store_graph(&result, s->p);
+                stopped_end_frames(s->p);
+                scan->flags |= PROFILE_SCAN_GRAPH;
+        }
+}
+
+static void clean_up(struct scan *s)
+{
+        freeze_close(&s->freeze);
+        search_graph_free(&s->graph);
+        scan_origin_free(&s->origin);
+        roots_free(&s->roots);
+        scan_entries_free(&s->before);
+        scan_entries_free(&s->now);
+        free(s->list.at);
+        free(s->list.known);
+        free(s->moving);
+}
+
+#define NEED_BASE (16u << 20)
+#define NEED_PACKED 8u /* a block as it goes into the recording (profile/packed.h) */
+#define NEED_GRAPH 42u /* a block in the lists of leak/search.h and scan/scan_origin.h, with one pointer to it */
+
+uint64_t scan_need(const struct view *v)
+{
+        uint64_t before = sizeof(struct scan_entry) + sizeof(struct search_block), graph = sizeof(struct search_block) + NEED_GRAPH;
+
+        return NEED_BASE + helper_blocks(v) * (NEED_PACKED + (graph > before ? graph : before));
+}
+
+void scan_trouble(struct profile *p, const char *why)
+{
+        p->scans = heap_zero(1, sizeof *p->scans);
+        p->scans[0].trouble = heap_text(why);
+        p->scans[0].suppressions = heap_text("");
+        p->scan_count = 1;
+}
+
+bool scan_run(const struct scan_order *o, struct profile *p, struct err *e)
+{
+        struct scan s = { .o = o, .p = p, .begin_ns = clock_now_ns() };
+        bool good = stop(&s, e);
+
+        if (good) {
+                find_blocks(&s);
+                find_roots(&s);
+                scan_entries_free(&s.now);
+                use_blocks(&s);
+                search(&s);
+                store(&s);
+        } else {
+                o->collect(o->context, p);
+                scan_trouble(p, e->text);
+        }
+        clean_up(&s);
+        return good;
+}

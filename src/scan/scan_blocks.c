@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scan_blocks.c -- the blocks of a process at the moment of a search for leaks.
+ *
+ * Room:   outside.
+ */
+#include "scan/scan_blocks.h"
+
+#include <stdlib.h>
+
+#include "base/heap.h"
+#include "collect/shadow.h"
+#include "leak/vast.h"
+
+/* ---- reading ---- */
+
+/* Nothing is said about a block when the release of another one from the same place was not seen, or when it is from before a fork that
+ * other threads did not wait for: it may be free. */
+static bool is_doubtful(const struct scan_entries *e, const struct ledger_block *b)
+{
+        uint32_t site = LEDGER_BLOCK_SITE(*b);
+
+        if (e->fork_several && LEDGER_BLOCK_BIRTH_MS(*b) <= e->fork_ms)
+                return true;
+        return site < e->site_count && e->sites[site].missed;
+}
+
+static void take(void *context, const struct ledger_block *b, uint64_t address)
+{
+        struct scan_entries *e = context;
+        bool live = LEDGER_BLOCK_LIVE(*b), recorded = LEDGER_BLOCK_SITE(*b) != 0;
+        uint64_t size = LEDGER_BLOCK_SIZE(*b);
+
+        if (live ? !recorded && !size : LEDGER_BLOCK_BIRTH_MS(*b) < e->since_ms)
+                return;
+        if (e->count == e->room) {
+                e->room = e->room ? e->room * 2 : 4096;
+                e->at = heap_grow(e->at, e->room, sizeof *e->at);
+        }
+        e->at[e->count++] = (struct scan_entry){
+                .address = address,
+                .size = size,
+                .ms = LEDGER_BLOCK_BIRTH_MS(*b),
+                .flags = (live ? SCAN_ENTRY_LIVE : 0) | (recorded ? SCAN_ENTRY_RECORDED : 0) |
+                         (LEDGER_BLOCK_IGNORED(*b) || is_doubtful(e, b) ? SCAN_ENTRY_IGNORED : 0) |
+                         (LEDGER_BLOCK_KIND(*b) == LEDGER_KIND_POOL ? SCAN_ENTRY_POOL : 0),
+        };
+}
+
+static int by_address(const void *a, const void *b)
+{
+        const struct scan_entry *x = a, *y = b;
+
+        if (x->address != y->address)
+                return x->address < y->address ? -1 : 1;
+        return (x->size < y->size) - (x->size > y->size);
+}
+
+static void sort(struct scan_entries *e)
+{
+        for (uint64_t i = 1; i < e->count; i++)
+                if (by_address(&e->at[i - 1], &e->at[i]) > 0) {
+                        qsort(e->at, e->count, sizeof *e->at, by_address);
+                        return;
+                }
+}
+
+void scan_entries_read(struct scan_entries *e, const struct view *v, uint32_t since_ms)
+{
+        struct shadow_visitor visitor = { .context = e, .take = take, .dead = since_ms != UINT32_MAX };
+
+        *e = (struct scan_entries){
+                .since_ms = since_ms, .fork_several = v->head.fork_several != 0, .fork_ms = v->head.fork_ms
+        };
+        if (v->head.missed_frees) {
+                e->site_count = v->head.site_count;
+                e->sites = view_table(v, LEDGER_SITES, &e->site_count, sizeof *e->sites);
+        }
+        shadow_walk(v, &visitor);
+        sort(e);
+}
+
+void scan_entries_free(struct scan_entries *e)
+{
+        free(e->at);
+        free(e->sites);
+        *e = (struct scan_entries){ 0 };
+}
+
+uint64_t scan_entries_find(const struct scan_entries *e, uint64_t address)
+{
+        uint64_t low = 0, high = e->count;
+
+        while (low < high) {
+                uint64_t middle = low + (high - low) / 2;
+
+                if (e->at[middle].address < address)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low;
+}
+
+uint32_t scan_moving(const struct view *v, struct search_range **out)
+{
+        uint32_t slots = view_count(v, LEDGER_SLOTS, v->head.slot_count, sizeof(struct ledger_slot)), count = 0;
+
+        *out = heap_zero(slots, sizeof **out);
+        for (uint32_t i = 0; i < slots; i++) {
+                uint64_t moving[2];
+
+                view_read(v, LEDGER_SLOTS, i * sizeof(struct ledger_slot) + offsetof(struct ledger_slot, moving), moving, sizeof moving);
+                if (moving[0] && moving[1] <= LEDGER_SIZE_MAX)
+                        (*out)[count++] = (struct search_range){ moving[0], moving[0] + moving[1] };
+        }
+        return count;
+}
+
+/* ---- choosing ---- */
+
+#define PASSAGE_MAX (64ull << 20) /* glibc never keeps larger blocks in its arenas */
+
+struct choice {
+        struct search_block *at;
+        uint32_t *known; /* of passages */
+        uint64_t count, room, known_room;
+};
+
+static void add(struct choice *c, const struct scan_entry *e, uint32_t flags)
+{
+        if (c->count == c->room) {
+                c->room = c->room ? c->room * 2 : 4096;
+                c->at = heap_grow(c->at, c->room, sizeof *c->at);
+        }
+        c->at[c->count++] = (struct search_block){ .address = e->address, .size = e->size, .flags = flags };
+}
+
+/* Of the one that was added last. */
+static void note_known(struct choice *c, uint32_t bytes)
+{
+        if (c->known_room < c->room) {
+                c->known_room = c->room;
+                c->known = heap_grow(c->known, c->known_room, sizeof *c->known);
+        }
+        c->known[c->count - 1] = bytes;
+}
+
+static bool is_certain(const struct scan_entry *e, uint32_t moment_ms)
+{
+        return (e->flags & SCAN_ENTRY_LIVE) && (!(e->flags & SCAN_ENTRY_RECORDED) || e->ms < moment_ms);
+}
+
+static uint32_t certain_flags(const struct scan_entry *e)
+{
+        return (e->flags & SCAN_ENTRY_IGNORED ? SEARCH_BLOCK_IGNORED : 0) | (e->flags & SCAN_ENTRY_RECORDED ? 0 : SEARCH_BLOCK_PASSAGE);
+}
+
+/* Where the certain blocks have been passed, and where the next one begins. */
+struct sweep {
+        const struct choice *certain;
+        const struct mappings *mappings;
+        uint64_t next, end;
+};
+
+/* Bytes from E on that lie in the same mapping; 0: nothing is mapped there. */
+static uint64_t mapped_from(const struct sweep *s, const struct scan_entry *e)
+{
+        const struct mapping *m = mappings_find(s->mappings, e->address);
+
+        return m ? m->end - e->address : 0;
+}
+
+/* A passage goes where no certain block is.  UNCERTAIN: what was there at the moment has been replaced, perhaps by something smaller, so it reaches
+ * as far as it can: to the next certain block, or to the end of the mapping, behind which others are on their own. */
+static void add_passage(struct choice *to, struct sweep *s, const struct scan_entry *e, bool uncertain)
+{
+        const struct search_block *b = s->certain->at;
+        uint64_t last = to->count ? to->at[to->count - 1].address + to->at[to->count - 1].size : 0;
+        struct scan_entry part = *e;
+        uint64_t room;
+
+        while (s->next < s->certain->count && b[s->next].address <= e->address) {
+                if (b[s->next].address + b[s->next].size > s->end)
+                        s->end = b[s->next].address + b[s->next].size;
+                s->next++;
+        }
+        if (s->end > part.address || (s->next && b[s->next - 1].address == part.address))
+                return;
+        room = s->next < s->certain->count ? b[s->next].address - part.address : UINT64_MAX;
+        if (uncertain && part.size < PASSAGE_MAX)
+                part.size = PASSAGE_MAX;
+        if (part.size > room)
+                part.size = room;
+        room = mapped_from(s, &part);
+        if (part.size > room)
+                part.size = room;
+        if (last > part.address) { /* it begins in the one before */
+                struct search_block *over = &to->at[to->count - 1];
+
+                if (part.address + part.size > last)
+                        over->size = part.address + part.size - over->address;
+                return;
+        }
+        if (!part.size)
+                return;
+        add(to, &part, SEARCH_BLOCK_PASSAGE);
+        note_known(to, e->size < UINT32_MAX ? (uint32_t)e->size : UINT32_MAX);
+}
+
+/* Entries of both lists in order of address, those that are certain left out. */
+static void find_passages(const struct scan_moment *m, const struct choice *certain, struct choice *passages)
+{
+        const struct scan_entries *now = m->now, *before = m->before;
+        struct sweep s = { .certain = certain, .mappings = m->mappings };
+        uint64_t i = 0, j = 0;
+
+        while (i < now->count || j < before->count) {
+                bool first = j == before->count || (i < now->count && by_address(&now->at[i], &before->at[j]) <= 0);
+                const struct scan_entry *e = first ? &now->at[i++] : &before->at[j++];
+
+                if (!first || !is_certain(e, m->ms))
+                        add_passage(passages, &s, e, first);
+        }
+}
+
+static bool comes_before(const struct search_block *a, const struct search_block *b)
+{
+        return a->address != b->address ? a->address < b->address : a->size > b->size;
+}
+
+/* Both in one list, in order. */
+static void join(const struct choice *certain, const struct choice *passages, struct scan_list *out)
+{
+        uint64_t i = 0, j = 0;
+
+        out->count = certain->count + passages->count;
+        out->at = vast_zero(out->count, sizeof *out->at);
+        out->known = heap_zero(out->count, sizeof *out->known);
+        while (i < certain->count || j < passages->count) {
+                bool first = j == passages->count || (i < certain->count && !comes_before(&passages->at[j], &certain->at[i]));
+
+                out->at[i + j] = first ? certain->at[i] : passages->at[j];
+                if (!first)
+                        out->known[i + j] = passages->known[j];
+                i += first;
+                j += !first;
+        }
+}
+
+void scan_blocks(const struct scan_moment *m, struct scan_list *out)
+{
+        struct choice certain = { 0 }, passages = { 0 };
+
+        for (uint64_t i = 0; i < m->now->count; i++)
+                if (!m->before || is_certain(&m->now->at[i], m->ms))
+                        add(&certain, &m->now->at[i], certain_flags(&m->now->at[i]));
+        if (m->before)
+                find_passages(m, &certain, &passages);
+        *out = (struct scan_list){ .at = certain.at, .count = certain.count };
+        if (!passages.count)
+                return;
+        join(&certain, &passages, out);
+        free(certain.at);
+        free(passages.at);
+        free(passages.known);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scan_origin.c -- what the recording knows of the blocks of a search.
+ *
+ * Room:   outside.
+ */
+#include "scan/scan_origin.h"
+
+#include <stdlib.h>
+
+#include "base/heap.h"
+#include "ledger/ledger.h"
+#include "profile/packed.h"
+
+#define DEPTH 8u   /* frames, from the allocation outwards, that a wider place has at most */
+#define BATCH 1024u
+#define COOKIE_MOST 128u /* alignments beyond this are of pages, not of objects */
+
+/* ---- which is which ---- */
+
+static bool comes_before(const struct profile_block *a, const struct search_block *b)
+{
+        return a->address < b->address || (a->address == b->address && a->size > b->size);
+}
+
+/* Both lists are sorted alike; what is in one only is passed over. */
+static void match(struct scan_origin *o, const struct scan_origin_input *in, const struct profile *p)
+{
+        struct packed_walk w;
+        bool more;
+
+        packed_open(&w, p);
+        more = packed_next(&w);
+        for (uint64_t i = 0; i < in->count; i++) {
+                const struct search_block *b = &in->blocks[i];
+
+                while (more && comes_before(w.block, b))
+                        more = packed_next(&w);
+                if (more && w.block->address == b->address && w.block->size == b->size && w.block->birth_ms < in->moment_ms &&
+                    !(b->flags & SEARCH_BLOCK_PASSAGE)) {
+                        o->places[i] = w.block->site;
+                        o->block_of[i] = (uint32_t)w.index + 1;
+                        more = packed_next(&w);
+                }
+        }
+        packed_close(&w);
+}
+
+/* ---- places ---- */
+
+/* Innermost frames that stacks have in common, as a tree: a place is one frame more than the wider place it hangs on.  Found by
+ * hash; a table of twice as many slots as there can be places never fills. */
+struct places {
+        struct scan_origin *o;
+        uint64_t *pcs;   /* by place */
+        uint32_t *slots; /* place; 0 free */
+        uint32_t mask;
+};
+
+static uint32_t place_below(struct places *t, uint32_t wider, uint64_t pc)
+{
+        uint64_t hash = (pc ^ wider * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xff51afd7ed558ccd);
+        uint32_t slot = (uint32_t)(hash >> 32) & t->mask;
+
+        for (; t->slots[slot]; slot = (slot + 1) & t->mask)
+                if (t->o->wider[t->slots[slot]] == wider && t->pcs[t->slots[slot]] == pc)
+                        return t->slots[slot];
+        t->slots[slot] = t->o->place_count;
+        t->o->wider[t->o->place_count] = wider;
+        t->pcs[t->o->place_count] = pc;
+        return t->o->place_count++;
+}
+
+static bool has_place(const struct profile *p, uint32_t site)
+{
+        return p->sites[site].live_blocks && p->sites[site].node < p->node_count;
+}
+
+/* From the innermost frame outwards.  Node 0 is no frame. */
+static uint32_t place_of_stack(struct places *t, const struct profile *p, uint32_t node)
+{
+        uint32_t place = 0;
+
+        for (uint32_t depth = 0; node && depth < DEPTH; depth++) {
+                place = place_below(t, place, p->nodes[node].pc);
+                node = p->nodes[node].parent;
+        }
+        return place;
+}
+
+static void find_places(struct scan_origin *o, const struct profile *p)
+{
+        struct places t = { .o = o };
+        uint64_t most = p->site_count, room = 16;
+
+        for (uint32_t i = 1; i < p->site_count; i++)
+                most += has_place(p, i) ? DEPTH : 0;
+        while (room < 2 * most)
+                room *= 2;
+        t.mask = (uint32_t)(room - 1);
+        t.slots = heap_zero(room, sizeof *t.slots);
+        t.pcs = heap_zero(most, sizeof *t.pcs);
+        o->wider = heap_zero(most, sizeof *o->wider);
+        o->place_count = p->site_count;
+        for (uint32_t i = 1; i < p->site_count; i++)
+                o->wider[i] = has_place(p, i) ? place_of_stack(&t, p, p->sites[i].node) : 0;
+        free(t.slots);
+        free(t.pcs);
+}
+
+void scan_origin_find(struct scan_origin *o, const struct scan_origin_input *in, const struct profile *p)
+{
+        *o = (struct scan_origin){ .block_of = heap_zero(in->count, sizeof *o->block_of),
+                                   .places = heap_zero(in->count, sizeof *o->places) };
+        match(o, in, p);
+        find_places(o, p);
+}
+
+void scan_origin_free(struct scan_origin *o)
+{
+        free(o->block_of);
+        free(o->places);
+        free(o->wider);
+        *o = (struct scan_origin){ 0 };
+}
+
+/* ---- arrays of no elements ---- */
+
+/* The count is as large as the alignment of the elements, 8 bytes or more, and in the last 8 of them. */
+static bool may_be_cookie(const struct scan_origin *o, const struct scan_origin_input *in, const struct profile *p, uint64_t i)
+{
+        const struct search_block *b = &in->blocks[i];
+        uint64_t size = b->size;
+
+        return size >= 8 && size <= COOKIE_MOST && !(size & (size - 1)) && b->address % size == 0 && o->places[i] &&
+               p->sites[o->places[i]].kind == LEDGER_KIND_NEW_ARRAY &&
+               (i + 1 == in->count || in->blocks[i + 1].address > b->address + size);
+}
+
+static void mark_zeros(const struct scan_origin_input *in, const uint64_t *numbers, size_t count)
+{
+        uint64_t addresses[BATCH] = { 0 }, words[BATCH];
+
+        for (size_t i = 0; i < count; i++)
+                addresses[i] = in->blocks[numbers[i]].address + in->blocks[numbers[i]].size - 8;
+        in->memory.words(in->memory.context, addresses, words, count);
+        for (size_t i = 0; i < count; i++)
+                if (!words[i])
+                        in->blocks[numbers[i]].flags |= SEARCH_BLOCK_NO_ELEMENTS;
+}
+
+void scan_origin_mark_arrays(const struct scan_origin *o, const struct scan_origin_input *in, const struct profile *p)
+{
+        uint64_t numbers[BATCH];
+        size_t count = 0;
+
+        for (uint64_t i = 0; i < in->count; i++) {
+                if (!may_be_cookie(o, in, p, i))
+                        continue;
+                numbers[count++] = i;
+                if (count == BATCH) {
+                        mark_zeros(in, numbers, count);
+                        count = 0;
+                }
+        }
+        mark_zeros(in, numbers, count);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scan_store.h -- what a search found, in the terms of a profile.
+ *
+ * Room:   outside.
+ */
+#ifndef SEEP_SCAN_SCAN_STORE_H
+#define SEEP_SCAN_SCAN_STORE_H
+
+#include "attach/freeze.h"
+#include "leak/search.h"
+#include "profile/model.h"
+#include "scan/roots.h"
+#include "scan/scan.h"
+
+struct scan_result {
+        const struct search_block *blocks;
+        struct search_graph *graph;
+        struct roots *roots; /* moved into the profile with the graph */
+        const struct freeze *freeze;
+        const struct scan_lost *lost; /* NULL: no earlier search */
+        uint64_t lost_count;
+        const uint32_t *block_of; /* by searched block, 1 + the block of the profile; 0 none */
+};
+
+/* Verdicts for all blocks of P, and the first bytes of lost ones.  Blocks that are younger than the search, and those that the loader keeps
+ * thread-local storage in, count as reachable.  Returns how many are definitely lost. */
+uint64_t scan_store_verdicts(const struct scan_result *r, struct profile *p);
+
+/* Roots and pointers. */
+void scan_store_graph(struct scan_result *r, struct profile *p);
+
+#endif

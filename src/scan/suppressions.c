@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * suppressions.c -- leaks that a program itself says are none: __lsan_default_suppressions().
+ *
+ * Room:   outside.
+ */
+#include "scan/suppressions.h"
+
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+
+#define FUNCTION "__lsan_default_suppressions"
+#define CODE_BYTES 32u
+#define TEXT_BYTES 65536u
+
+/* ---- the function ---- */
+
+static uint64_t find_in_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *head)
+{
+        Elf_Data *data = elf_getdata(section, NULL);
+        uint64_t count = data && head->sh_entsize ? head->sh_size / head->sh_entsize : 0;
+
+        for (uint64_t i = 0; i < count; i++) {
+                GElf_Sym symbol;
+                const char *name = gelf_getsym(data, (int)i, &symbol) ? elf_strptr(elf, head->sh_link, symbol.st_name) : NULL;
+
+                if (name && symbol.st_shndx != SHN_UNDEF && strcmp(name, FUNCTION) == 0)
+                        return symbol.st_value;
+        }
+        return 0;
+}
+
+static uint64_t find_function(Elf *elf)
+{
+        uint64_t address = 0;
+
+        for (Elf_Scn *section = NULL; !address && (section = elf_nextscn(elf, section));) {
+                GElf_Shdr head;
+
+                if (gelf_getshdr(section, &head) && (head.sh_type == SHT_SYMTAB || head.sh_type == SHT_DYNSYM))
+                        address = find_in_table(elf, section, &head);
+        }
+        return address;
+}
+
+static uint64_t find_in_file(const struct freeze *f, const struct profile_module *m)
+{
+        char path[4200];
+        uint64_t address = 0;
+        Elf *elf;
+        int fd;
+
+        snprintf(path, sizeof path, "/proc/%d/root%s", (int)f->pid, m->path);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        elf = fd >= 0 && elf_version(EV_CURRENT) != EV_NONE ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
+        if (elf)
+                address = find_function(elf);
+        elf_end(elf);
+        if (fd >= 0)
+                close(fd);
+        return address ? address + m->bias : 0;
+}
+
+/* ---- what it returns ---- */
+
+/* lea X(%rip),%rax, and the same with a load from there */
+enum { CODE_ADDRESS = 0x8d, CODE_LOAD = 0x8b };
+
+static uint64_t pointer_at(const struct freeze *f, uint64_t address)
+{
+        uint64_t pointer = 0;
+
+        return freeze_read(f, address, &pointer, sizeof pointer) == sizeof pointer ? pointer : 0;
+}
+
+/* endbr64, push %rbp, mov %rsp,%rbp may come first; then lea X(%rip),%rax, mov X(%rip),%rax or mov $X,%eax.  0: something else. */
+static uint64_t returned(const struct freeze *f, const uint8_t *code, uint64_t address)
+{
+        static const struct {
+                uint8_t bytes[4];
+                uint32_t count;
+        } fronts[] = { { { 0xf3, 0x0f, 0x1e, 0xfa }, 4 }, { { 0x55 }, 1 }, { { 0x48, 0x89, 0xe5 }, 3 } };
+        uint32_t at = 0;
+        int32_t value;
+
+        for (size_t i = 0; i < sizeof fronts / sizeof *fronts; i++)
+                if (memcmp(code + at, fronts[i].bytes, fronts[i].count) == 0)
+                        at += fronts[i].count;
+        if (code[at] == 0x48 && (code[at + 1] == CODE_ADDRESS || code[at + 1] == CODE_LOAD) && code[at + 2] == 0x05) {
+                uint64_t place;
+
+                memcpy(&value, code + at + 3, sizeof value);
+                place = address + at + 7 + (uint64_t)(int64_t)value;
+                return code[at + 1] == CODE_LOAD ? pointer_at(f, place) : place;
+        }
+        if (code[at] == 0xb8 || (code[at] == 0x48 && code[at + 1] == 0xc7 && code[at + 2] == 0xc0)) {
+                memcpy(&value, code + at + (code[at] == 0xb8 ? 1 : 3), sizeof value);
+                return (uint64_t)(uint32_t)value;
+        }
+        return 0;
+}
+
+/* By pages: what lies behind the text may not be there. */
+static char *read_text(const struct freeze *f, uint64_t address)
+{
+        char *text = heap_zero(TEXT_BYTES + 1, 1);
+        size_t used = 0, got = 1, want = 1;
+
+        while (used < TEXT_BYTES && got == want && !memchr(text, 0, used)) {
+                want = 4096 - (address + used) % 4096;
+                want = want < TEXT_BYTES - used ? want : TEXT_BYTES - used;
+                got = freeze_read(f, address + used, text + used, want);
+                used += got;
+        }
+        return text;
+}
+
+char *suppressions_of_program(const struct freeze *f, const struct profile *p)
+{
+        uint8_t code[CODE_BYTES];
+
+        for (uint32_t i = 0; i < p->module_count; i++) {
+                uint64_t address, text;
+
+                if (p->modules[i].gone_ms || strcmp(p->modules[i].path, p->meta.exe) != 0)
+                        continue;
+                address = find_in_file(f, &p->modules[i]);
+                if (!address || freeze_read(f, address, code, sizeof code) != sizeof code)
+                        continue;
+                text = returned(f, code, address);
+                if (text)
+                        return read_text(f, text);
+        }
+        return heap_text("");
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tls.c -- where modules keep their writable data and their thread-local storage, read from the memory of a held process.
+ *
+ * Room:   outside.
+ */
+#include "scan/tls.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+
+#define TLS_HEADERS_MAX 64u
+#define TLS_DYNAMIC_MAX 256u
+#define TLS_MODULES_MAX 4096u
+
+/* ---- headers ---- */
+
+static void read_header(const Elf64_Phdr *h, uint64_t bias, struct tls_module *out)
+{
+        if (h->p_type == PT_TLS)
+                out->tls_bytes = h->p_memsz;
+        if (h->p_type == PT_DYNAMIC)
+                out->dynamic = bias + h->p_vaddr;
+        if (h->p_type == PT_LOAD && (h->p_flags & PF_W) && out->data_count < TLS_DATA_MAX)
+                out->data[out->data_count++] = (struct search_range){ bias + h->p_vaddr, bias + h->p_vaddr + h->p_memsz };
+}
+
+/* The file begins at START.  The ledger knows the difference to its addresses only of modules that were on a stack. */
+static uint64_t find_bias(const Elf64_Phdr *headers, uint32_t count, uint64_t start)
+{
+        for (uint32_t i = 0; i < count; i++)
+                if (headers[i].p_type == PT_LOAD && headers[i].p_offset == 0)
+                        return start - headers[i].p_vaddr;
+        return start;
+}
+
+static bool read_headers(const struct tls *t, uint64_t start, struct tls_module *out)
+{
+        Elf64_Phdr headers[TLS_HEADERS_MAX];
+        Elf64_Ehdr head;
+
+        *out = (struct tls_module){ 0 };
+        if (freeze_read(t->freeze, start, &head, sizeof head) != sizeof head || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
+            head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof *headers || head.e_phnum > TLS_HEADERS_MAX ||
+            freeze_read(t->freeze, start + head.e_phoff, headers, head.e_phnum * sizeof *headers) != head.e_phnum * sizeof *headers)
+                return false;
+        out->readable = true;
+        for (uint32_t i = 0; i < head.e_phnum; i++)
+                read_header(&headers[i], find_bias(headers, head.e_phnum, start), out);
+        return true;
+}
+
+bool tls_module(const struct tls *t, uint32_t index, struct tls_module *out)
+{
+        *out = t->modules[index];
+        return out->readable;
+}
+
+/* ---- the loader's list ---- */
+
+static uint64_t word_at(const struct tls *t, uint64_t address)
+{
+        uint64_t word = 0;
+
+        return freeze_read(t->freeze, address, &word, sizeof word) == sizeof word ? word : 0;
+}
+
+/* The value of DT_DEBUG: struct r_debug. */
+static uint64_t find_debug(const struct tls *t, uint64_t dynamic)
+{
+        for (uint32_t i = 0; i < TLS_DYNAMIC_MAX; i++) {
+                Elf64_Dyn d;
+
+                if (freeze_read(t->freeze, dynamic + i * sizeof d, &d, sizeof d) != sizeof d || d.d_tag == DT_NULL)
+                        return 0;
+                if (d.d_tag == DT_DEBUG)
+                        return d.d_un.d_ptr;
+        }
+        return 0;
+}
+
+static uint32_t module_with(const struct tls *t, uint64_t dynamic)
+{
+        for (uint32_t i = 0; i < t->p->module_count; i++)
+                if (t->modules[i].dynamic == dynamic)
+                        return i;
+        return PROFILE_NO_MODULE;
+}
+
+/* struct link_map begins with: l_addr, l_name, l_ld, l_next.  What is in the list and no module of ours (there is none) has a number, too. */
+static void read_list(struct tls *t, uint64_t map)
+{
+        uint64_t link[4];
+
+        for (uint32_t steps = 0; map && steps < TLS_MODULES_MAX; steps++, map = link[3]) {
+                struct tls_module m = { 0 };
+                uint32_t index;
+
+                if (freeze_read(t->freeze, map, link, sizeof link) != sizeof link)
+                        return;
+                index = module_with(t, link[2]);
+                if ((index != PROFILE_NO_MODULE ? tls_module(t, index, &m) : read_headers(t, link[0], &m)) && m.tls_bytes) {
+                        t->order = heap_grow(t->order, t->order_count + 1, sizeof *t->order);
+                        t->order[t->order_count++] = index;
+                }
+        }
+}
+
+void tls_open(struct tls *t, const struct freeze *f, const struct profile *p)
+{
+        uint64_t debug = 0;
+
+        *t = (struct tls){ .freeze = f, .p = p, .modules = heap_zero(p->module_count, sizeof *t->modules) };
+        for (uint32_t i = 0; i < p->module_count; i++) {
+                t->musl = t->musl || strstr(p->modules[i].path, "ld-musl");
+                if (p->modules[i].gone_ms || !read_headers(t, p->modules[i].start, &t->modules[i]))
+                        continue;
+                if (!debug && t->modules[i].dynamic)
+                        debug = find_debug(t, t->modules[i].dynamic);
+        }
+        if (debug)
+                read_list(t, word_at(t, debug + 8)); /* r_version, r_map */
+}
+
+void tls_close(struct tls *t)
+{
+        free(t->order);
+        free(t->modules);
+        *t = (struct tls){ 0 };
+}
+
+/* ---- blocks ---- */
+
+/* The thread's entry for the module with NUMBER; 0: nothing yet.  dtv: in glibc pairs of words, in musl single ones. */
+static uint64_t entry(const struct tls *t, uint64_t dtv, uint32_t number)
+{
+        uint64_t value = word_at(t, dtv + (t->musl ? 8 : 16) * (uint64_t)number);
+
+        return value == UINT64_MAX || value % 8 ? 0 : value;
+}
+
+uint32_t tls_blocks(const struct tls *t, uint64_t tp, struct tls_block **blocks)
+{
+        uint64_t dtv = word_at(t, tp + 8);
+        uint32_t count = 0;
+
+        *blocks = heap_zero(t->order_count, sizeof **blocks);
+        if (!dtv)
+                return 0;
+        for (uint32_t i = 0; i < t->order_count; i++) {
+                struct tls_module m;
+                uint64_t start = entry(t, dtv, i + 1);
+
+                if (start && t->order[i] != PROFILE_NO_MODULE && tls_module(t, t->order[i], &m))
+                        (*blocks)[count++] = (struct tls_block){ start, start + m.tls_bytes, t->order[i] };
+        }
+        return count;
+}

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ask.c -- asking whoever records a process for something.
+ *
+ * Room:   outside.
+ */
+#include "session/ask.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/str.h"
+#include "collect/process.h"
+#include "profile/file.h"
+#include "session/door.h"
+#include "session/family.h"
+
+#define ASK_PATIENCE_S 15
+#define ASK_SCAN_PATIENCE_S 600 /* of many gigabytes */
+#define ASK_ANCESTORS_MAX 64u
+#define ASK_TRIES 20
+#define ASK_NAP_MS 50
+#define ASK_START_MS 10000u /* until then a seep may be about to start its program, on a busy machine ... */
+#define ASK_AGAIN_MS 1000u  /* ... and one that has had a child, the next */
+#define ASK_DOORS_MAX 256u
+#define ASK_CHILDREN_MAX 256u
+#define ASK_SESSION_FIELDS 11 /* in front of the path */
+
+static void take_nap(void)
+{
+        const struct timespec nap = { .tv_nsec = ASK_NAP_MS * 1000000 };
+
+        nanosleep(&nap, NULL);
+}
+
+/* ---- what it records ---- */
+
+static bool is_same_program(uint32_t one, uint32_t other)
+{
+        uint64_t dev[2], ino[2];
+
+        return process_exe(one, &dev[0], &ino[0]) && process_exe(other, &dev[1], &ino[1]) && dev[0] == dev[1] && ino[0] == ino[1];
+}
+
+/* Not one that is itself recorded. */
+static bool is_seep(uint32_t pid)
+{
+        return is_same_program(pid, (uint32_t)getpid()) && !family_has_agent((pid_t)pid);
+}
+
+/* `seep ./server & seep snapshot $!`: the shell's child is still the shell. */
+static bool is_about_to_start(uint32_t pid)
+{
+        uint32_t shell = (uint32_t)getppid();
+
+        return process_parent(pid) == shell && is_same_program(pid, shell);
+}
+
+/* How many recorded children the seep PID has; WHICH is the last of them.  Others are writers of its own. */
+static uint32_t count_recorded(uint32_t pid, uint32_t *which)
+{
+        uint32_t children[ASK_CHILDREN_MAX], count = process_children(pid, children, ASK_CHILDREN_MAX), recorded = 0;
+
+        for (uint32_t i = 0; i < count; i++)
+                if (family_has_agent((pid_t)children[i])) {
+                        *which = children[i];
+                        recorded++;
+                }
+        return recorded;
+}
+
+static bool may_start_soon(uint32_t pid)
+{
+        return process_age_ms(pid) < (process_is_childless(pid) ? ASK_START_MS : ASK_AGAIN_MS);
+}
+
+bool ask_program(uint32_t *pid, struct err *e)
+{
+        uint32_t given = *pid, count = 0;
+
+        while (is_seep(given) || is_about_to_start(given)) {
+                count = count_recorded(given, pid);
+                if (count || !may_start_soon(given))
+                        break;
+                take_nap();
+        }
+        if (count == 1 || !is_seep(given))
+                return true;
+        return err_set(e, ERR_EXIT_CANNOT_TRACE, "process %u is seep itself and records %s; name the process: 'pgrep -a NAME' finds it",
+                       given, count ? "several programs" : "no child of its own now");
+}
+
+/* ---- who records it ---- */
+
+/* VALUE behind "LENGTH:EXPRESSION:"; NULL: it does not begin so. */
+static const char *behind_omit(const char *value)
+{
+        char *end;
+        size_t length = strtoul(value, &end, 16);
+
+        if (end == value || *end != ':' || length > MATCH_MAX || strlen(end + 1) <= length || end[length + 1] != ':')
+                return NULL;
+        return end + length + 2;
+}
+
+const char *ask_session_path(const char *value)
+{
+        for (int i = 0; i < ASK_SESSION_FIELDS && value; i++) {
+                value = strchr(value, ':');
+                value = value ? value + 1 : NULL;
+        }
+        if (value && *value != '/')
+                value = behind_omit(value);
+        return value && *value == '/' ? value : NULL;
+}
+
+static bool read_process_file(uint32_t pid, const char *file, struct str *out)
+{
+        char name[64];
+
+        snprintf(name, sizeof name, "/proc/%u/%s", pid, file);
+        return io_read_file(name, out);
+}
+
+static bool session_of(uint32_t pid, struct sockaddr_un *out)
+{
+        static const char variable[] = WIRE_SESSION_ENV "=";
+        struct str environment = { 0 };
+        const char *path = NULL;
+
+        *out = (struct sockaddr_un){ .sun_family = AF_UNIX };
+        if (read_process_file(pid, "environ", &environment))
+                for (size_t at = 0; at < environment.length && !path; at += strlen(environment.data + at) + 1)
+                        if (strncmp(environment.data + at, variable, sizeof variable - 1) == 0)
+                                path = ask_session_path(environment.data + at + sizeof variable - 1);
+        if (path && strlen(path) < sizeof out->sun_path)
+                strcpy(out->sun_path, path);
+        str_free(&environment);
+        return out->sun_path[0];
+}
+
+static int try_connect(const struct sockaddr_un *address, socklen_t length)
+{
+        struct timeval patience = { .tv_sec = ASK_PATIENCE_S };
+        int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+        if (fd < 0)
+                return -1;
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        if (connect(fd, (const struct sockaddr *)address, length) == 0)
+                return fd;
+        close(fd);
+        return -1;
+}
+
+/* The session that it was started with, else the door with its number, else that of one it was forked from. */
+static int find_observer(uint32_t pid)
+{
+        struct sockaddr_un address;
+        int fd = session_of(pid, &address) ? try_connect(&address, sizeof address) : -1;
+
+        for (uint32_t i = 0; fd < 0 && pid > 0 && i < ASK_ANCESTORS_MAX; i++) {
+                socklen_t length = door_name(pid, &address);
+
+                fd = try_connect(&address, length);
+                pid = process_parent(pid);
+        }
+        return fd;
+}
+
+/* Names of doors can be taken by anybody. */
+static bool is_trusted(int fd, uint32_t pid)
+{
+        struct ucred who = { .uid = (uid_t)-1 };
+        socklen_t length = sizeof who;
+        struct stat process;
+        char name[64];
+
+        snprintf(name, sizeof name, "/proc/%u", pid);
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) < 0)
+                return false;
+        return who.uid == 0 || who.uid == geteuid() || (stat(name, &process) == 0 && process.st_uid == who.uid);
+}
+
+/* ---- the request ---- */
+
+static void put_label(const char *label, char out[WIRE_LABEL_MAX])
+{
+        size_t length = strnlen(label, WIRE_LABEL_MAX);
+
+        if (length == WIRE_LABEL_MAX) /* cut between characters of UTF-8, not inside one */
+                for (length--; length && ((unsigned char)label[length] & 0xc0) == 0x80;)
+                        length--;
+        for (size_t i = 0; i < length; i++)
+                out[i] = (unsigned char)label[i] < ' ' || label[i] == 127 ? ' ' : label[i];
+}
+
+/* Where an answer goes.  FILE: the descriptor that comes with it, -1 before; NULL: none is expected. */
+struct ask_answer {
+        struct wire_reply *reply;
+        int *file;
+};
+
+/* Receive the answer, and (FILE not NULL) the descriptor that comes with it. */
+static ssize_t receive(int fd, struct wire_reply *out, int *file)
+{
+        union {
+                char room[CMSG_SPACE(sizeof(int))];
+                struct cmsghdr align;
+        } control = { { 0 } };
+        struct iovec part = { .iov_base = out, .iov_len = sizeof *out };
+        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof control.room };
+        ssize_t got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+        struct cmsghdr *c = got >= 0 ? CMSG_FIRSTHDR(&message) : NULL;
+        int descriptor;
+
+        if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(sizeof descriptor))
+                return got;
+        memcpy(&descriptor, CMSG_DATA(c), sizeof descriptor);
+        if (file && *file < 0)
+                *file = descriptor;
+        else
+                close(descriptor);
+        return got;
+}
+
+static bool exchange(int fd, const struct wire_request *request, struct ask_answer *answer, struct err *e)
+{
+        ssize_t sent = send(fd, request, sizeof *request, MSG_NOSIGNAL), got;
+        struct timeval patience = { .tv_sec = ASK_SCAN_PATIENCE_S };
+        struct wire_reply *out = answer->reply;
+        bool again = true;
+
+        (void)sent; /* who refuses us may have answered and closed before: the kernel tells the reset first, then the answer */
+        if (request->type == WIRE_REQUEST_SCAN)
+                setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        do
+                got = receive(fd, out, answer->file);
+        while (got < 0 && (errno == EINTR || (errno == ECONNRESET && again && !(again = false))));
+        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+                return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                               "the seep that records process %u has not answered for %d s: it is busy, or stopped; a report may still come",
+                               request->pid, request->type == WIRE_REQUEST_SCAN ? ASK_SCAN_PATIENCE_S : ASK_PATIENCE_S);
+        if (got != (ssize_t)sizeof *out || out->magic != WIRE_REQUEST_MAGIC)
+                return err_set(e, ERR_EXIT_CANNOT_TRACE, "the seep that records process %u ended, or is another version than this one",
+                               request->pid);
+        out->text[sizeof out->text - 1] = 0;
+        return true;
+}
+
+static bool explain(uint32_t pid, struct err *e)
+{
+        if (kill((pid_t)pid, 0) < 0 && errno == ESRCH)
+                return err_set(e, ERR_EXIT_CANNOT_TRACE, "there is no process %u", pid);
+        if (access("/proc/self", F_OK) < 0)
+                return err_set(e, ERR_EXIT_CANNOT_TRACE, "process %u cannot be looked at: /proc is not mounted (mount -t proc proc /proc)", pid);
+        if (family_has_agent((pid_t)pid))
+                return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                               "process %u is not being recorded; if a recorded program forked it, --follow=all records it too", pid);
+        return err_set(e, ERR_EXIT_CANNOT_TRACE,
+                       "process %u is not being recorded; start it with 'seep record PROGRAM', or with libseep.so in LD_PRELOAD", pid);
+}
+
+/* Whoever answers at FD, which is closed. */
+static bool ask_at(int fd, const struct wire_request *request, struct ask_answer *out, struct err *e)
+{
+        bool good = is_trusted(fd, request->pid) ? exchange(fd, request, out, e)
+                                                 : err_set(e, ERR_EXIT_CANNOT_TRACE,
+                                                           "whoever answers for process %u is neither its user nor root: not asked",
+                                                           request->pid);
+
+        close(fd);
+        return good;
+}
+
+static bool is_unknown(const struct wire_reply *reply)
+{
+        return reply->status && !reply->seq;
+}
+
+/* A daemon has lost its parents, and may have written over the environment that it was started with: all observers are asked. */
+static bool ask_everybody(const struct wire_request *request, struct ask_answer *out)
+{
+        uint32_t pids[ASK_DOORS_MAX], count = door_list(pids, ASK_DOORS_MAX);
+        struct sockaddr_un address;
+        struct wire_reply reply;
+        struct ask_answer answer = { &reply, out->file };
+        struct err e = { 0 };
+        bool found = false;
+
+        for (uint32_t i = 0; i < count && !found; i++) {
+                socklen_t length = door_name(pids[i], &address);
+                int fd = try_connect(&address, length);
+
+                found = fd >= 0 && ask_at(fd, request, &answer, &e) && !is_unknown(&reply);
+        }
+        if (found)
+                *out->reply = reply;
+        return found;
+}
+
+/* One try.  GONE: nobody records PID now; but that may be a matter of moments. */
+static bool ask_once(const struct wire_request *request, struct ask_answer *out, bool *gone, struct err *e)
+{
+        int fd = find_observer(request->pid);
+        bool good = fd < 0 ? explain(request->pid, e) : ask_at(fd, request, out, e);
+
+        *gone = fd < 0 || (good && is_unknown(out->reply));
+        if (!*gone || !family_has_agent((pid_t)request->pid) || !ask_everybody(request, out))
+                return good;
+        *gone = false;
+        return true;
+}
+
+/* A process that has just started, or become another program, has the agent already and its observer soon. */
+static bool ask(const struct wire_request *request, struct ask_answer *out, struct err *e)
+{
+        bool good, gone;
+
+        for (int tries = ASK_TRIES;; tries--) {
+                good = ask_once(request, out, &gone, e);
+                if (!gone || tries <= 1 || !family_has_agent((pid_t)request->pid))
+                        return good;
+                take_nap();
+        }
+}
+
+bool ask_snapshot(uint32_t pid, const char *label, struct wire_reply *out, struct err *e)
+{
+        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_SNAPSHOT, .pid = pid };
+        struct ask_answer answer = { out, NULL };
+
+        put_label(label, request.label);
+        return ask(&request, &answer, e);
+}
+
+/* The recording that comes as an answer. */
+static bool fetch(const struct wire_request *request, const char *refused, struct profile *p, struct err *e)
+{
+        struct wire_reply reply;
+        int file = -1;
+        struct ask_answer answer = { &reply, &file };
+        bool good = ask(request, &answer, e);
+        char path[32];
+
+        *p = (struct profile){ 0 };
+        if (good && (reply.status || file < 0))
+                good = err_set(e, ERR_EXIT_CANNOT_TRACE, "process %u cannot be %s: %s", request->pid, refused, reply.text);
+        snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+        good = good && file_read(p, path, e);
+        if (file >= 0)
+                close(file);
+        return good;
+}
+
+bool ask_scan(uint32_t pid, uint32_t flags, struct profile *p, struct err *e)
+{
+        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_SCAN, .pid = pid, .flags = flags };
+
+        return fetch(&request, "searched for leaks", p, e);
+}
+
+bool ask_look(uint32_t pid, uint32_t flags, struct profile *p, struct err *e)
+{
+        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_LOOK, .pid = pid, .flags = flags };
+
+        return fetch(&request, "looked at", p, e);
+}
+
+uint32_t ask_processes(uint32_t pid, uint32_t *out, uint32_t max, struct err *e)
+{
+        struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_PROCESSES, .pid = pid };
+        struct wire_reply reply;
+        struct ask_answer answer = { &reply, NULL };
+        uint32_t count = 0;
+
+        if (!ask(&request, &answer, e))
+                return 0;
+        if (reply.status)
+                err_set(e, ERR_EXIT_CANNOT_TRACE, "%s", reply.text);
+        for (char *at = reply.text, *end; !reply.status && count < max; at = end) {
+                out[count] = (uint32_t)strtoul(at, &end, 10);
+                if (end == at)
+                        break;
+                count++;
+        }
+        if (!reply.status && !count)
+                err_set(e, ERR_EXIT_CANNOT_TRACE, "nothing is recorded any more where process %u was", pid);
+        return count;
+}

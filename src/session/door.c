@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * door.c -- a socket that is found by the number of the process it is about.
+ *
+ * Room:   outside.
+ */
+#include "session/door.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/str.h"
+#include "collect/process.h"
+#include "wire/hello.h"
+
+#define DOOR_PREFIX "seep-"
+#define DOOR_BACKLOG 1024
+#define DOOR_ANCESTORS_MAX 64
+#define DOOR_TRIES 1500 /* two milliseconds apart */
+
+socklen_t door_name(uint32_t pid, struct sockaddr_un *out)
+{
+        int length;
+
+        *out = (struct sockaddr_un){ .sun_family = AF_UNIX };
+        length = snprintf(out->sun_path + 1, sizeof out->sun_path - 1, DOOR_PREFIX "%u", pid);
+        return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+}
+
+int door_open(uint32_t pid)
+{
+        struct sockaddr_un address;
+        socklen_t length = door_name(pid, &address);
+        int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+        if (fd >= 0 && bind(fd, (struct sockaddr *)&address, length) == 0 && listen(fd, DOOR_BACKLOG) == 0)
+                return fd;
+        if (fd >= 0)
+                close(fd);
+        return -1;
+}
+
+/* A connection to the door of PID, when that is one of ours; -1. */
+static int come_to(uint32_t pid)
+{
+        struct ucred who = { .uid = (uid_t)-1 };
+        struct sockaddr_un address;
+        socklen_t length = door_name(pid, &address), size = sizeof who;
+        int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+        if (fd >= 0 && connect(fd, (struct sockaddr *)&address, length) == 0 &&
+            getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && (who.uid == geteuid() || who.uid == 0))
+                return fd;
+        if (fd >= 0)
+                close(fd);
+        return -1;
+}
+
+/* So that it looks at once. */
+static bool knock_at(uint32_t pid)
+{
+        struct wire_knock knock = { .magic = WIRE_KNOCK_MAGIC, .pid = pid };
+        int fd = come_to(pid);
+        bool good = fd >= 0 && send(fd, &knock, sizeof knock, MSG_NOSIGNAL) == (ssize_t)sizeof knock;
+
+        if (fd >= 0)
+                close(fd);
+        return good;
+}
+
+bool door_of_ancestor(uint32_t pid)
+{
+        uint32_t at = process_parent(pid);
+
+        for (int i = 0; at > 0 && i < DOOR_ANCESTORS_MAX; i++) {
+                int fd = come_to(at);
+
+                if (fd >= 0) {
+                        close(fd);
+                        return true;
+                }
+                at = process_parent(at);
+        }
+        return false;
+}
+
+int door_take_over(uint32_t pid)
+{
+        const struct timespec nap = { .tv_nsec = 2000000 };
+        int fd = door_open(pid);
+
+        if (fd >= 0 || !knock_at(pid))
+                return fd;
+        for (int i = 0; fd < 0 && i < DOOR_TRIES; i++) {
+                nanosleep(&nap, NULL);
+                fd = door_open(pid);
+        }
+        return fd;
+}
+
+/* The kernel shows the zero in front of an abstract name as an at sign; a connection has a line of its own with the same name. */
+uint32_t door_list(uint32_t *pids, uint32_t room)
+{
+        static const char mark[] = " @" DOOR_PREFIX;
+        struct str sockets = { 0 };
+        uint32_t count = 0, known;
+
+        if (io_read_file("/proc/net/unix", &sockets) && sockets.length)
+                for (const char *at = strstr(str_get(&sockets), mark); at && count < room; at = strstr(at, mark)) {
+                        at += sizeof mark - 1;
+                        pids[count] = (uint32_t)strtoul(at, NULL, 10);
+                        for (known = 0; pids[known] != pids[count];)
+                                known++;
+                        count += known == count && pids[count] > 0;
+                }
+        str_free(&sockets);
+        return count;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * family.c -- processes that belong to a session, found without their help.
+ *
+ * Room:   outside.
+ */
+#include "session/family.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/str.h"
+#include "session/ask.h"
+
+#define FAMILY_AGENT "libseep.so"
+
+static bool file_mentions(pid_t pid, const char *file, const char *text)
+{
+        struct str content = { 0 };
+        char name[64];
+        bool found;
+
+        snprintf(name, sizeof name, "/proc/%d/%s", (int)pid, file);
+        found = io_read_file(name, &content) && content.length && memmem(content.data, content.length, text, strlen(text));
+        str_free(&content);
+        return found;
+}
+
+bool family_has_preload(pid_t pid)
+{
+        return file_mentions(pid, "environ", FAMILY_AGENT);
+}
+
+bool family_has_agent(pid_t pid)
+{
+        return file_mentions(pid, "maps", FAMILY_AGENT);
+}
+
+/* The first process but us that is WANTED; 0 none. */
+static pid_t find(bool (*wanted)(void *context, pid_t pid), void *context)
+{
+        DIR *proc = opendir("/proc");
+        pid_t found = 0;
+
+        for (struct dirent *d; proc && !found && (d = readdir(proc));) {
+                pid_t pid = (pid_t)strtol(d->d_name, NULL, 10);
+
+                if (pid > 0 && pid != getpid() && wanted(context, pid))
+                        found = pid;
+        }
+        if (proc)
+                closedir(proc);
+        return found;
+}
+
+struct wanted {
+        const char *variable; /* of the session */
+        bool (*known)(void *context, pid_t pid);
+        void *context;
+};
+
+static bool is_of_session(void *context, pid_t pid)
+{
+        const struct wanted *w = context;
+
+        return file_mentions(pid, "environ", w->variable) && family_has_agent(pid);
+}
+
+/* Programs that change their title overwrite their environment: then nothing of ours is in it. */
+static bool may_be_of_session(void *context, pid_t pid)
+{
+        const struct wanted *w = context;
+
+        return !w->known(w->context, pid) && (file_mentions(pid, "environ", w->variable) || !family_has_preload(pid)) &&
+               family_has_agent(pid);
+}
+
+static pid_t find_wanted(const char *session, bool (*is_wanted)(void *context, pid_t pid), struct wanted *w)
+{
+        struct str variable = { 0 };
+        pid_t found;
+
+        str_format(&variable, ":%s", ask_session_path(session)); /* programs under filters have other flags in front of it */
+        w->variable = str_get(&variable);
+        found = find(is_wanted, w);
+        str_free(&variable);
+        return found;
+}
+
+pid_t family_find(const char *session)
+{
+        return find_wanted(session, is_of_session, &(struct wanted){ 0 });
+}
+
+pid_t family_other(const char *session, bool (*known)(void *context, pid_t pid), void *context)
+{
+        return find_wanted(session, may_be_of_session, &(struct wanted){ NULL, known, context });
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * family.h -- processes that belong to a session, found without their help.
+ *
+ * Room:   outside.
+ */
+#ifndef SEEP_SESSION_FAMILY_H
+#define SEEP_SESSION_FAMILY_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Whether the environment that PID was started with names our library in LD_PRELOAD. */
+bool family_has_preload(pid_t pid);
+
+/* Whether our library is mapped in PID. */
+bool family_has_agent(pid_t pid);
+
+/* A running process with the agent in it whose environment names the session SESSION; 0 when there is none.  A forked
+ * child says hello at its first event, so it may be here before it is heard of. */
+pid_t family_find(const char *session);
+
+/* A running process with the agent in it that is not KNOWN and may be of SESSION, also when it has overwritten its environment; 0 when
+ * there is none. */
+pid_t family_other(const char *session, bool (*known)(void *context, pid_t pid), void *context);
+
+#endif

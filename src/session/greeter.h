@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * greeter.h -- the door where agents say hello, and where commands ask for snapshots.
+ *
+ * Room:   outside.
+ * Keeps:  a private directory with one socket in it (and perhaps a link); all are gone after greeter_close().
+ */
+#ifndef SEEP_SESSION_GREETER_H
+#define SEEP_SESSION_GREETER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/un.h>
+
+#include "base/err.h"
+#include "collect/view.h"
+#include "wire/hello.h"
+
+#define GREETER_BACKLOG 4096 /* connections that may wait in front of the door */
+
+struct greeter {
+        int fd; /* listening, not blocking */
+        char directory[sizeof((struct sockaddr_un *)0)->sun_path];
+        char path[sizeof((struct sockaddr_un *)0)->sun_path];
+        char alias[sizeof((struct sockaddr_un *)0)->sun_path + 16]; /* "" none */
+        pid_t owner; /* the process that removes them; a forked writer of checkpoints does not */
+};
+
+/* What came through the door. */
+struct greeting {
+        struct wire_hello hello;     /* GREETER_COME */
+        struct view view;            /* GREETER_COME: the receiver's to keep */
+        struct wire_request request; /* GREETER_ASKED; its label ends */
+        uint32_t pid; /* as we see the sender; 0 when it is in a world we do not see */
+        uid_t uid;
+        int pidfd; /* GREETER_COME; -1 none */
+};
+
+enum greeter_answer {
+        GREETER_COME,    /* an agent, with its ledger */
+        GREETER_KNOCKED, /* an agent whose ledger has a new mark */
+        GREETER_ASKED,   /* a command; the connection waits for a struct wire_reply */
+        GREETER_LATER,   /* nothing has come yet */
+        GREETER_WRONG    /* none of these; E says why (or is not filled, when that needs no word) */
+};
+
+/* OWNER_UID: the user that the program will run as, who must be able to reach the socket. */
+bool greeter_open(struct greeter *g, uid_t owner_uid, struct err *e);
+void greeter_close(struct greeter *g);
+
+/* Another name for FILE, for a list (LD_PRELOAD) that cannot hold its own; it lasts as long as the door. */
+bool greeter_alias(struct greeter *g, const char *file, struct err *e);
+
+/* Whether enough descriptors are left to receive a greeting; without them its ledger would be lost. */
+bool greeter_has_room(void);
+
+/* The next connection at the door DOOR, not blocking; -1 when there is none. */
+int greeter_accept(int door);
+
+/* Answer the command at the other end of FD, and close it. */
+void greeter_reply(int fd, const struct wire_reply *reply);
+
+/* The same, with the descriptor FILE (-1 none) for the command to keep. */
+void greeter_reply_file(int fd, const struct wire_reply *reply, int file);
+
+/* The agent that came (GREETER_COME) is left alone: it is told, and what it brought is closed. */
+void greeter_leave(struct greeting *g);
+
+/* What connection FD has to say. */
+enum greeter_answer greeter_receive(int fd, struct greeting *out, struct err *e);
+
+#endif

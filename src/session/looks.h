@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * looks.h -- recordings of this moment for those who watch a process: who wants one, and the process that makes it.
+ *
+ * Room:   outside.
+ * Keeps:  one at a time; who asks meanwhile gets the next.  The recorded process is not stopped and does not notice.
+ */
+#ifndef SEEP_SESSION_LOOKS_H
+#define SEEP_SESSION_LOOKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "profile/model.h"
+
+struct looks_asker {
+        int fd;         /* a connection */
+        uint32_t flags; /* WIRE_LOOK_* */
+};
+
+struct looks {
+        pid_t worker; /* 0 none */
+        int image;    /* what it writes; -1 none */
+        struct looks_asker *askers;
+        uint32_t count, served; /* the first SERVED are answered by the present one */
+};
+
+struct looks_order {
+        pid_t pid; /* of the recorded process */
+        void *context;
+        void (*collect)(void *context, uint32_t flags, struct profile *p); /* in the worker */
+};
+
+void looks_init(struct looks *l);
+
+/* Whoever still waits is told that there is nothing more to be seen. */
+void looks_free(struct looks *l);
+
+/* ASKER, a connection, wants one; it is moved. */
+void looks_ask(struct looks *l, int asker, uint32_t flags);
+
+/* Start the next, when somebody waits. */
+void looks_start(struct looks *l, const struct looks_order *o);
+
+/* The worker ended, with STATUS of waitpid(). */
+void looks_done(struct looks *l, int status);
+
+#endif

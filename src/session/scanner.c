@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scanner.c -- searches for leaks in one recorded process: who wants one, the process that makes it, and what it found.
+ *
+ * Room:   outside.
+ */
+#include "session/scanner.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+#include "base/io.h"
+#include "base/room.h"
+#include "base/signals.h"
+#include "collect/helper.h"
+#include "collect/process.h"
+#include "collect/shadow.h"
+#include "profile/file.h"
+#include "profile/packed.h"
+#include "scan/scan.h"
+#include "scan/scan_merge.h"
+#include "session/answers.h"
+#include "session/greeter.h"
+
+static void close_file(struct scanner_file *f)
+{
+        if (f->fd >= 0)
+                close(f->fd);
+        f->fd = -1;
+}
+
+static bool open_file(struct scanner_file *f, const char *name)
+{
+        close_file(f);
+        f->fd = memfd_create(name, MFD_CLOEXEC);
+        return f->fd >= 0;
+}
+
+void scanner_init(struct scanner *s)
+{
+        *s = (struct scanner){ .image = { -1 }, .words = { -1 }, .lost = { -1 }, .last = { -1 }, .known = { -1 } };
+}
+
+void scanner_free(struct scanner *s)
+{
+        for (uint32_t i = 0; i < s->asker_count; i++)
+                answers_refuse(s->askers[i].fd, "the process ended, or its recording did");
+        free(s->askers);
+        close_file(&s->image);
+        close_file(&s->words);
+        close_file(&s->lost);
+        close_file(&s->last);
+        close_file(&s->known);
+}
+
+void scanner_ask(struct scanner *s, int asker, uint32_t flags)
+{
+        s->askers = heap_grow(s->askers, s->asker_count + 1, sizeof *s->askers);
+        s->askers[s->asker_count++] = (struct scanner_asker){ asker, flags };
+}
+
+/* ---- the worker ---- */
+
+struct work {
+        struct scanner *s;
+        const struct scanner_order *o;
+        struct room room;
+};
+
+static struct work *at_work; /* in the process that searches */
+
+static void collect_for(void *context, struct profile *p)
+{
+        const struct work *w = context;
+
+        w->o->collect(w->o->context, p);
+}
+
+static void tell_program(void *context, uint64_t definite)
+{
+        const struct work *w = context;
+
+        if (w->s->request)
+                view_scanned(w->o->view, w->s->request, definite);
+}
+
+static const struct scan_lost *map_known(const struct scanner *s, uint64_t *count)
+{
+        struct stat st;
+        void *at = MAP_FAILED;
+
+        *count = 0;
+        if (s->known.fd < 0 || fstat(s->known.fd, &st) < 0)
+                return NULL;
+        if (st.st_size)
+                at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, s->known.fd, 0);
+        *count = at == MAP_FAILED ? 0 : (uint64_t)st.st_size / sizeof(struct scan_lost);
+        return *count ? at : (const struct scan_lost *)""; /* known, and nothing */
+}
+
+/* What was found, in numbers, and the list of what is lost. */
+static bool sum_up(const struct profile *p, struct scanner_words *words, int fd)
+{
+        struct scan_lost part[1024];
+        struct packed_walk w;
+        size_t count = 0;
+        bool good = true;
+
+        packed_open(&w, p);
+        while (good && packed_next(&w) && w.verdict) {
+                words->blocks[w.verdict->leak]++;
+                words->bytes[w.verdict->leak] += w.block->size;
+                if (w.verdict->leak >= PROFILE_LEAK_INDIRECT)
+                        part[count++] = (struct scan_lost){ w.block->address, w.block->birth_ms };
+                if (count == sizeof part / sizeof *part) {
+                        good = io_write(fd, part, count * sizeof *part);
+                        count = 0;
+                }
+        }
+        packed_close(&w);
+        return good && io_write(fd, part, count * sizeof *part);
+}
+
+static _Noreturn void end_with(const struct work *w, const struct scanner_words *words)
+{
+        _exit(io_write(w->s->words.fd, words, sizeof *words) ? 0 : 1);
+}
+
+/* Nothing is found, for this reason. */
+static _Noreturn void end_without(struct work *w, const char *why)
+{
+        struct scanner_words words = { 0 };
+
+        snprintf(words.trouble, sizeof words.trouble, "%.1000s", why);
+        tell_program(w, 0);
+        end_with(w, &words);
+}
+
+static void out_of_memory(void)
+{
+        char why[ROOM_WHY_BYTES];
+
+        snprintf(why, sizeof why, "it takes more memory than the %u MiB that %s leaves", (unsigned)(at_work->room.bytes >> 20),
+                 at_work->room.limit);
+        end_without(at_work, why);
+}
+
+/* A copy of the program shares its memory until one of both writes: it may come to be there twice. */
+static bool has_room_for_copy(const struct work *w, uint64_t need)
+{
+        uint64_t own = process_anonymous((uint32_t)w->o->pid);
+
+        return w->room.bytes == UINT64_MAX || (need < w->room.bytes && own < w->room.bytes - need);
+}
+
+/* The program comes first: what it needs is not taken.  Returns flags for the search. */
+static uint32_t begin(struct work *w)
+{
+        char why[ROOM_WHY_BYTES] = "", text[ROOM_WHY_BYTES + 16];
+        uint64_t need;
+        struct err e;
+
+        at_work = w;
+        helper_begin(w->o->pid, &w->room, out_of_memory);
+        view_refresh(w->o->view, &e); /* an earlier copy of the head will do */
+        need = scan_need(w->o->view);
+        if (!room_allows(&w->room, need, why)) {
+                snprintf(text, sizeof text, "it takes %s", why);
+                end_without(w, text);
+        }
+        return has_room_for_copy(w, need) ? 0 : WIRE_SCAN_HOLD;
+}
+
+/* In a process of its own, which ends here. */
+static void search(struct work *w, uint32_t flags)
+{
+        struct scanner *s = w->s;
+        struct scan_order order = { .pid = w->o->pid, .view = w->o->view, .when = s->when, .flags = flags | w->o->flags, .context = w,
+                                    .collect = collect_for, .read = tell_program };
+        struct scanner_words words = { 0 };
+        struct profile p;
+        struct err e = { 0 };
+
+        order.flags |= begin(w);
+        order.lost = map_known(s, &order.lost_count);
+        words.good = scan_run(&order, &p, &e);
+        snprintf(words.trouble, sizeof words.trouble, "%.1000s", e.text);
+        if (!words.good)
+                tell_program(w, 0);
+        words.good = sum_up(&p, &words, s->lost.fd) && words.good && file_put(&p, s->image.fd, &e);
+        end_with(w, &words);
+}
+
+static uint32_t reason_when(uint32_t reason)
+{
+        switch (reason) {
+        case LEDGER_SCAN_EXIT:
+                return PROFILE_SCAN_EXIT;
+        case LEDGER_SCAN_EXEC:
+                return PROFILE_SCAN_EXEC;
+        case LEDGER_SCAN_CHECK:
+                return PROFILE_SCAN_API;
+        case LEDGER_SCAN_SIGNAL:
+                return PROFILE_SCAN_SIGNAL;
+        default:
+                return PROFILE_SCAN_ASKED;
+        }
+}
+
+/* What the program asks for now; 0 nothing. */
+static uint32_t program_wants(const struct view *v, uint32_t *when)
+{
+        const struct ledger_head *h = view_shared(v);
+        uint32_t asked = h ? __atomic_load_n(&h->scan_asked, __ATOMIC_ACQUIRE) : 0;
+
+        if (!h || asked == __atomic_load_n(&h->scan_done, __ATOMIC_RELAXED))
+                return 0;
+        *when = reason_when(__atomic_load_n(&h->scan_reason, __ATOMIC_RELAXED));
+        return asked;
+}
+
+static bool launch(struct work *w, uint32_t flags)
+{
+        struct scanner *s = w->s;
+
+        if (!open_file(&s->image, "seep-scan") || !open_file(&s->words, "seep-words") || !open_file(&s->lost, "seep-lost"))
+                return false;
+        s->kills = room_kills();
+        s->worker = fork();
+        if (s->worker == 0)
+                search(w, flags);
+        if (s->worker > 0)
+                return true;
+        s->worker = 0;
+        return false;
+}
+
+/* No process, no descriptors: everybody is told so. */
+static void give_up(struct scanner *s, const struct view *v)
+{
+        snprintf(s->last_trouble, sizeof s->last_trouble, "no process could be started for it: %s", strerror(errno));
+        for (uint32_t i = 0; i < s->asker_count; i++)
+                answers_refuse(s->askers[i].fd, "%s", s->last_trouble);
+        s->asker_count = s->served = 0;
+        if (s->request)
+                view_scanned(v, s->request, 0);
+        s->request = 0;
+}
+
+/* ---- no block, no search ---- */
+
+static void note_live(void *context, const struct ledger_block *b, uint64_t address)
+{
+        bool *found = context;
+
+        (void)address;
+        *found |= LEDGER_BLOCK_SITE(*b) != 0;
+}
+
+static bool is_found(void *context, uint64_t bytes)
+{
+        (void)bytes;
+        return *(bool *)context;
+}
+
+/* Many short programs have freed all that they had: a process for each of them would cost more than all the rest. */
+static bool has_nothing(struct view *v)
+{
+        bool found = false;
+        struct err e;
+
+        if (!view_refresh(v, &e))
+                return false;
+        shadow_walk(v, &(struct shadow_visitor){ .context = &found, .take = note_live, .enough = is_found });
+        return !found;
+}
+
+bool scanner_is_last(const struct scanner *s)
+{
+        return (s->worker || s->nothing) && PROFILE_SCAN_IS_LAST(s->when);
+}
+
+void scanner_tell_nothing(struct scanner *s, const struct scanner_order *o)
+{
+        if (!s->nothing)
+                return;
+        s->nothing = false;
+        close_file(&s->last);
+        s->last_when = s->when;
+        s->last_trouble[0] = 0;
+        s->last_nothing = (struct profile_scan){
+                .ms = view_moment(o->view),
+                .when = s->when,
+                .flags = PROFILE_SCAN_GRAPH | (s->known.fd >= 0 && ftruncate(s->known.fd, 0) == 0 ? PROFILE_SCAN_INCREMENT : 0),
+                .threads = process_threads((uint32_t)o->pid),
+                .trouble = "",
+                .suppressions = "",
+        };
+        view_scanned(o->view, s->request, 0);
+        s->request = 0;
+}
+
+void scanner_start(struct scanner *s, const struct scanner_order *o)
+{
+        struct work w = { .s = s, .o = o };
+        uint32_t flags = 0;
+
+        if (s->worker)
+                return;
+        s->when = PROFILE_SCAN_ASKED;
+        s->request = program_wants(o->view, &s->when);
+        if (!s->request && !s->asker_count)
+                return;
+        /* A search for one may do for all who want the same. */
+        if (!s->request)
+                flags = s->askers[0].flags;
+        for (s->served = 0; s->served < s->asker_count && s->askers[s->served].flags == flags; s->served++)
+                ;
+        s->nothing = s->request && !s->served && PROFILE_SCAN_IS_LAST(s->when) && has_nothing(o->view);
+        if (!s->nothing && !launch(&w, flags))
+                give_up(s, o->view);
+}
+
+/* ---- the answer ---- */
+
+/* It could not say so itself. */
+static void tell_why_dead(const struct scanner *s, int status, struct scanner_words *w)
+{
+        char name[SIGNALS_NAME_BYTES];
+
+        *w = (struct scanner_words){ 0 };
+        if (!WIFSIGNALED(status)) {
+                snprintf(w->trouble, sizeof w->trouble, "the process that searched ended early");
+        } else if (WTERMSIG(status) == SIGKILL && room_kills() > s->kills) {
+                snprintf(w->trouble, sizeof w->trouble,
+                         "the kernel ended the search for lack of memory (what the recording takes is bounded by --limit-ledger)");
+        } else {
+                signals_name((uint32_t)WTERMSIG(status), name);
+                snprintf(w->trouble, sizeof w->trouble, "the process that searched was ended by %s", name);
+        }
+}
+
+static void read_words(const struct scanner *s, int status, struct scanner_words *w)
+{
+        if (s->words.fd < 0 || pread(s->words.fd, w, sizeof *w, 0) != (ssize_t)sizeof *w)
+                tell_why_dead(s, status, w);
+        w->trouble[sizeof w->trouble - 1] = 0;
+}
+
+static void answer_askers(struct scanner *s, const struct scanner_words *w)
+{
+        for (uint32_t i = 0; i < s->served; i++) {
+                struct wire_reply reply = { .magic = WIRE_REQUEST_MAGIC, .seq = 1, .status = w->good ? 0 : ERR_EXIT_CANNOT_TRACE };
+
+                snprintf(reply.text, sizeof reply.text, "%s", w->trouble);
+                greeter_reply_file(s->askers[i].fd, &reply, w->good ? s->image.fd : -1);
+        }
+        s->asker_count -= s->served;
+        if (s->asker_count)
+                memmove(s->askers, s->askers + s->served, s->asker_count * sizeof *s->askers);
+        s->served = 0;
+}
+
+static void keep_last(struct scanner *s, const struct scanner_words *w)
+{
+        if (!w->good && s->last.fd >= 0 && s->last_when == s->when)
+                return; /* it ended during a second one */
+        close_file(&s->last);
+        s->last_nothing.trouble = NULL;
+        s->last_when = s->when;
+        snprintf(s->last_trouble, sizeof s->last_trouble, "%s", w->trouble);
+        if (!w->good)
+                return;
+        s->last = s->image;
+        s->image.fd = -1;
+}
+
+bool scanner_done(struct scanner *s, const struct view *v, int status, struct scanner_words *words)
+{
+        bool told = s->when == PROFILE_SCAN_API;
+
+        read_words(s, status, words);
+        s->worker = 0;
+        if (s->request) /* it told so itself, unless it was killed */
+                view_scanned(v, s->request, words->blocks[PROFILE_LEAK_DEFINITE]);
+        answer_askers(s, words);
+        if (s->when != PROFILE_SCAN_ASKED && s->when != PROFILE_SCAN_API)
+                keep_last(s, words);
+        if (words->good) {
+                close_file(&s->known);
+                s->known = s->lost;
+                s->lost.fd = -1;
+        }
+        s->request = 0;
+        return told;
+}
+
+static void wait_for_worker(struct scanner *s, const struct view *v)
+{
+        struct scanner_words words;
+        int status = 0;
+
+        if (!s->worker)
+                return;
+        while (waitpid(s->worker, &status, 0) < 0 && errno == EINTR)
+                ;
+        scanner_done(s, v, status, &words);
+}
+
+/* ---- the end ---- */
+
+/* A program that became another one, of which we hear nothing (a static one), seems to end with that. */
+static bool fits_end(uint32_t when, uint32_t end)
+{
+        if (end == PROFILE_END_SIGNAL)
+                return when == PROFILE_SCAN_SIGNAL;
+        return end == PROFILE_END_EXIT || end == PROFILE_END_GONE || (end == PROFILE_END_EXEC && when == PROFILE_SCAN_EXEC);
+}
+
+void scanner_over(struct scanner *s, uint64_t ms)
+{
+        s->over_ms = ms;
+        s->over_when = s->when;
+}
+
+bool scanner_is_over(const struct scanner *s)
+{
+        return s->over_ms && (s->over_when == PROFILE_SCAN_EXIT || s->worker);
+}
+
+uint64_t scanner_end_ms(const struct scanner *s, uint32_t end, uint64_t now_ms)
+{
+        return s->over_ms && fits_end(s->over_when, end) ? s->over_ms : now_ms;
+}
+
+#define SCANNER_ADVICE "; 'seep leaks PID' searches it while it runs"
+
+/* Signals by which people end a program that works. */
+static bool is_order(uint32_t number)
+{
+        return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT || number == SIGKILL;
+}
+
+/* Why there is no search that counts. */
+static void explain(const struct scanner *s, struct profile *p)
+{
+        const struct profile_meta *m = &p->meta;
+        bool tried = s->last_trouble[0] && s->last_when == PROFILE_SCAN_SIGNAL;
+        char name[SIGNALS_NAME_BYTES], why[sizeof s->last_trouble + 128];
+
+        if (m->end == PROFILE_END_SIGNAL) {
+                signals_name(m->exit_signal, name);
+                snprintf(why, sizeof why, "the program was ended by %s%s%s", name, tried ? ": " : is_order(m->exit_signal) ? SCANNER_ADVICE : "",
+                         tried ? s->last_trouble : "");
+                scan_trouble(p, why);
+        } else if (s->last_trouble[0]) {
+                scan_trouble(p, s->last_trouble);
+        } else if (p->totals.thin_ms[0] && p->totals.ledger_limit) {
+                scan_trouble(p, "the ledger came near its limit (--limit-ledger), and blocks since then are not known one by one");
+        } else if (m->stop_reason != LEDGER_STOP_NOT) {
+                scan_trouble(p, "the recording had stopped before the program ended");
+        } else if (m->end == PROFILE_END_EXEC) {
+                scan_trouble(p, "the program became another one by a system call of its own");
+        } else {
+                scan_trouble(p, "the program ended without passing through the C library (a system call of its own, a sandbox, or a signal)");
+        }
+}
+
+static void merge_nothing(const struct scanner *s, struct profile *p)
+{
+        struct profile scanned = { .scans = heap_zero(1, sizeof *scanned.scans), .scan_count = 1 };
+
+        scanned.scans[0] = s->last_nothing;
+        scanned.scans[0].trouble = heap_text("");
+        scanned.scans[0].suppressions = heap_text("");
+        scan_merge(&scanned, p);
+}
+
+static bool merge_last(struct scanner *s, struct profile *p)
+{
+        struct profile scanned;
+        struct err e;
+        char path[32];
+        bool good;
+
+        if (s->last_nothing.trouble) {
+                merge_nothing(s, p);
+                return true;
+        }
+        snprintf(path, sizeof path, "/proc/self/fd/%d", s->last.fd);
+        good = s->last.fd >= 0 && file_take(&scanned, path, 0, &e);
+        if (good)
+                scan_merge(&scanned, p);
+        return good;
+}
+
+/* What it found is about blocks that are not listed. */
+static void forget_search(const struct scanner_order *o, struct profile *p)
+{
+        char why[ROOM_WHY_BYTES + 64];
+
+        snprintf(why, sizeof why, "a list of all blocks takes %s", o->unlisted);
+        scan_trouble(p, why);
+}
+
+void scanner_finish(struct scanner *s, const struct scanner_order *o, struct profile *p)
+{
+        wait_for_worker(s, o->view);
+        if (!(p->meta.flags & WIRE_F_LEAK_SCAN))
+                return;
+        if (*o->unlisted)
+                forget_search(o, p);
+        else if (!fits_end(s->last_when, p->meta.end) || !merge_last(s, p))
+                explain(s, p);
+}
+
+void scanner_last(struct scanner *s, const struct scanner_order *o, struct profile *p)
+{
+        struct work w = { .s = s, .o = o };
+
+        wait_for_worker(s, o->view);
+        if (!(p->meta.flags & WIRE_F_LEAK_SCAN))
+                return;
+        s->when = PROFILE_SCAN_ASKED;
+        s->request = 0;
+        if (launch(&w, 0)) {
+                struct scanner_words words;
+                int status = 0;
+
+                while (waitpid(s->worker, &status, 0) < 0 && errno == EINTR)
+                        ;
+                scanner_done(s, o->view, status, &words);
+                keep_last(s, &words);
+        }
+        if (*o->unlisted)
+                forget_search(o, p);
+        else if (!merge_last(s, p))
+                scan_trouble(p, s->last_trouble);
+}
