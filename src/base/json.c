@@ -25,40 +25,22 @@ static void put_ascii(struct str *out, char c)
                 str_char(out, c);
 }
 
-/* How many bytes from TEXT on are written as they are: most are. */
-static size_t plain_run(const char *text)
-{
-        size_t i = 0;
-
-        while (text[i] >= 0x20 && text[i] < 0x7f && text[i] != '"' && text[i] != '\\')
-                i++;
-        return i;
-}
-
 void json_text(struct str *out, const char *text)
 {
+        unsigned bytes;
+
         if (!text) {
                 str_text(out, "null");
                 return;
         }
         str_char(out, '"');
-        while (*text) {
-                size_t plain = plain_run(text);
-                unsigned bytes;
-
-                str_bytes(out, text, plain);
-                text += plain;
-                if (!*text)
-                        break;
-                bytes = utf8_bytes(text);
+        for (; utf8_care(out, &text, "\"\\", &bytes); text += bytes ? bytes : 1)
                 if (bytes == 1)
                         put_ascii(out, *text);
                 else if (bytes)
                         str_bytes(out, text, bytes);
                 else
-                        str_text(out, "\xef\xbf\xbd");
-                text += bytes ? bytes : 1;
-        }
+                        str_text(out, UTF8_WRONG);
         str_char(out, '"');
 }
 

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 unsigned utf8_bytes(const char *text)
 {
@@ -31,4 +32,19 @@ unsigned utf8_bytes(const char *text)
                 return forms[i].bytes;
         }
         return 0;
+}
+
+bool utf8_care(struct str *out, const char **text, const char *care, unsigned *bytes)
+{
+        const char *end = *text;
+        uint64_t is_care[2] = { 0 };
+
+        for (; *care; care++)
+                is_care[*care >> 6] |= 1ull << (*care & 63);
+        while (*end >= ' ' && *end < 0x7f && !(is_care[*end >> 6] >> (*end & 63) & 1))
+                end++;
+        str_bytes(out, *text, (size_t)(end - *text));
+        *text = end;
+        *bytes = utf8_bytes(end);
+        return *end != '\0';
 }

@@ -29,38 +29,22 @@ static void put_ascii(struct str *out, char c, bool attribute)
                 str_char(out, c);
 }
 
-/* How many bytes from TEXT on are written as they are, wherever they stand: most are. */
-static size_t plain_run(const char *text)
+static bool is_none(const char *text, unsigned bytes)
 {
-        size_t i = 0;
-
-        while (text[i] >= 0x20 && text[i] < 0x7f && text[i] != '&' && text[i] != '<' && text[i] != '>' && text[i] != '"')
-                i++;
-        return i;
+        return bytes == 0 || (bytes == 3 && (memcmp(text, "\xef\xbf\xbe", 3) == 0 || memcmp(text, "\xef\xbf\xbf", 3) == 0));
 }
 
 static void put_text(struct str *out, const char *text, bool attribute)
 {
-        while (*text) {
-                size_t plain = plain_run(text);
-                unsigned bytes;
-                bool none;
+        unsigned bytes;
 
-                str_bytes(out, text, plain);
-                text += plain;
-                if (!*text)
-                        break;
-                bytes = utf8_bytes(text);
-                none = bytes == 0 || (bytes == 3 && (memcmp(text, "\xef\xbf\xbe", 3) == 0 || memcmp(text, "\xef\xbf\xbf", 3) == 0));
-
+        for (; utf8_care(out, &text, "&<>\"", &bytes); text += bytes ? bytes : 1)
                 if (bytes == 1)
                         put_ascii(out, *text, attribute);
-                else if (none)
+                else if (is_none(text, bytes))
                         str_text(out, UTF8_WRONG);
                 else
                         str_bytes(out, text, bytes);
-                text += bytes ? bytes : 1;
-        }
 }
 
 void xml_text(struct str *out, const char *text)

@@ -242,27 +242,11 @@ static bool is_control(const char *text, unsigned bytes)
                strncmp(text, "\xe2\x80\xa9", 3) == 0;
 }
 
-/* How many bytes from TEXT on are written as they are: most are. */
-static size_t plain_run(const char *text, const char *forbidden)
-{
-        size_t i = 0;
-
-        while (text[i] >= ' ' && text[i] < 0x7f && !strchr(forbidden, text[i]))
-                i++;
-        return i;
-}
-
 void stacks_plain_text(const char *text, const char *forbidden, char replacement, struct str *out)
 {
-        while (*text) {
-                size_t plain = plain_run(text, forbidden);
-                unsigned bytes;
+        unsigned bytes;
 
-                str_bytes(out, text, plain);
-                text += plain;
-                if (!*text)
-                        break;
-                bytes = utf8_bytes(text);
+        for (; utf8_care(out, &text, forbidden, &bytes); text += bytes ? bytes : 1)
                 if (!bytes)
                         str_text(out, UTF8_WRONG);
                 else if (is_control(text, bytes))
@@ -270,9 +254,7 @@ void stacks_plain_text(const char *text, const char *forbidden, char replacement
                 else if (bytes > 1)
                         str_bytes(out, text, bytes);
                 else
-                        str_char(out, strchr(forbidden, *text) ? replacement : *text);
-                text += bytes ? bytes : 1;
-        }
+                        str_char(out, replacement);
 }
 
 void stacks_plain_name(const struct stacks *s, uint32_t frame, const char *forbidden, char replacement, struct str *out)
