@@ -21,10 +21,10 @@
 #include "cli/record.h"
 #include "cli/roster.h"
 #include "cli/run.h"
+#include "names/symbol.h"
 #include "report/summary.h"
 #include "session/output.h"
 #include "session/session.h"
-#include "symbol/symbol.h"
 
 static int say_help(void)
 {

@@ -15,9 +15,9 @@
 #include "cli/message.h"
 #include "cli/names.h"
 #include "cli/option.h"
+#include "names/stored.h"
 #include "profile/file.h"
 #include "report/text.h"
-#include "symbol/stored.h"
 
 #define SYMBOLIZE_OPTIONS(X)                                                                            \
         NAMES_OPTIONS(X, SYMBOLIZE)                                                                     \

@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "names/symbol.h"
 #include "profile/file.h"
 #include "profile/model.h"
-#include "symbol/symbol.h"
 
 struct info_names {
         uint32_t asked, named; /* frames of the module: some of them, those with a name */

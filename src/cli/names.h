@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
+#include "names/symbol.h"
 #include "profile/model.h"
-#include "symbol/symbol.h"
 
 /* For the option table of a command; PREFIX makes the ids. */
 #define NAMES_OPTIONS(X, prefix)                                                                                    \

@@ -16,11 +16,11 @@
 #include "cli/names.h"
 #include "cli/option.h"
 #include "cli/pager.h"
+#include "names/symbol.h"
 #include "profile/model.h"
 #include "report/flat.h"
 #include "report/group.h"
 #include "report/select.h"
-#include "symbol/symbol.h"
 
 #define REPORT_OPTIONS(X)                                                                                              \
         X(REPORT_HEAD_VIEW, NULL, 0, NULL, "views:")                                                                   \

@@ -16,9 +16,9 @@
 #include "base/plain.h"
 #include "base/quantity.h"
 #include "cli/message.h"
+#include "names/symbol.h"
 #include "report/memlog.h"
 #include "session/output.h"
-#include "symbol/symbol.h"
 #include "wire/hello.h"
 
 /* ---- what the session tells ---- */

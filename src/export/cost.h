@@ -11,9 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "names/symbol.h"
 #include "report/leaks.h"
 #include "report/select.h"
-#include "symbol/symbol.h"
 
 /* name, word of --cost, the word `report` has for it, name for people, name in pprof, unit, what `report` selects for it */
 #define COSTS(X)                                                                                                      \

@@ -15,9 +15,9 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "export/cost.h"
+#include "names/symbol.h"
 #include "profile/model.h"
 #include "report/select.h"
-#include "symbol/symbol.h"
 
 /* What a form is made from. */
 struct export_input {

@@ -15,9 +15,9 @@
 #include "base/str.h"
 #include "export/cost.h"
 #include "export/export.h"
+#include "names/symbol.h"
 #include "report/branch.h"
 #include "report/function.h"
-#include "symbol/symbol.h"
 
 /* When two frames are one. */
 enum stacks_by {

@@ -11,12 +11,12 @@
 
 #include <stdint.h>
 
+#include "names/symbol.h"
 #include "page/grid.h"
 #include "page/pairs.h"
 #include "profile/model.h"
 #include "report/branch.h"
 #include "report/wrapper.h"
-#include "symbol/symbol.h"
 
 struct calls {
         const struct profile *p;

@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "names/pool.h"
 #include "report/verdict.h"
-#include "symbol/pool.h"
 
 #define GRID_NONE (-1) /* no text, no row */
 

@@ -14,9 +14,9 @@
 #include "base/err.h"
 #include "base/progress.h"
 #include "base/str.h"
+#include "names/symbol.h"
 #include "profile/model.h"
 #include "report/filter.h"
-#include "symbol/symbol.h"
 
 /* One recording of a page. */
 struct page_recording {

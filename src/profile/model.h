@@ -3,7 +3,7 @@
  * model.h -- one recording in memory: what every report reads.
  *
  * Room:   outside.  Filled by collect/collect.c (from a ledger) or profile/reader.c (from a file); read by
- *         profile/writer.c and report/.  Knows addresses and ids, never names (symbol/ has those).
+ *         profile/writer.c and report/.  Knows addresses and ids, never names (names/ has those).
  * Owns:   all arrays, through profile_free().
  * Keeps:  sizes are the bytes the program asked for.  Heap numbers cover all kinds but mmap and mremap; those are
  *         sites too, with their own numbers, and are summed in totals.mmap_* only.  Resources (file descriptors, ...) are sites of

@@ -10,7 +10,7 @@
 #include "profile/model.h"
 
 /* Names of modules, threads, marks, types, mappings, and what the program was called, each in one line (base/plain.h), in place.  Not
- * those of functions: symbol/ has them. */
+ * those of functions: names/ has them. */
 void profile_plain(const struct profile *p);
 
 #endif

@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "names/symbol.h"
 #include "report/select.h"
-#include "symbol/symbol.h"
 
 struct blocks_options {
         const struct filter *filter; /* for threads; stacks were chosen by the selection.  NULL: all */

@@ -12,9 +12,9 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "names/symbol.h"
 #include "profile/model.h"
 #include "report/verdict.h"
-#include "symbol/symbol.h"
 
 enum { BRIEF_COLUMNS = 80 };
 

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "names/functions.h"
 #include "report/filter.h"
 #include "report/label.h"
 #include "report/text.h"
-#include "symbol/functions.h"
 
 static const struct {
         const char *option, *noun, *rest;

@@ -9,9 +9,9 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "names/symbol.h"
 #include "report/select.h"
 #include "report/tree.h"
-#include "symbol/symbol.h"
 
 /* Append the tree of callers of FUNCTION: a name, with or without its parameters, or else a regular expression.  Each
  * stack counts once, from its outermost frame of such a name: recursion is no caller.  SEL keeps only those stacks.

@@ -10,11 +10,11 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "names/symbol.h"
 #include "report/flat.h"
 #include "report/select.h"
 #include "report/stack.h"
 #include "report/wrapper.h"
-#include "symbol/symbol.h"
 
 /* One field, in quotes where it needs them; NULL is empty. */
 void csv_text(struct str *out, const char *text);

@@ -11,11 +11,11 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "names/symbol.h"
 #include "report/flat.h"
 #include "report/leaks.h"
 #include "report/match.h"
 #include "report/select.h"
-#include "symbol/symbol.h"
 
 /* name, word: of the chosen cost */
 #define DIFF_CHANGES(X)                                                        \

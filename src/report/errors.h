@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "names/symbol.h"
 #include "report/select.h"
-#include "symbol/symbol.h"
 
 struct errors_options {
         uint32_t limit;      /* 0: all */

@@ -15,9 +15,9 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "names/symbol.h"
 #include "profile/model.h"
 #include "report/expression.h"
-#include "symbol/symbol.h"
 
 enum filter_kind {
         FILTER_INCLUDE,

@@ -11,6 +11,7 @@
 
 #include "base/heap.h"
 #include "base/signals.h"
+#include "names/start.h"
 #include "profile/unseen.h"
 #include "report/baseline.h"
 #include "report/budget.h"
@@ -18,7 +19,6 @@
 #include "report/label.h"
 #include "report/leaks.h"
 #include "report/text.h"
-#include "symbol/start.h"
 
 /* ---- words ---- */
 

@@ -14,12 +14,12 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "names/pool.h"
+#include "names/symbol.h"
 #include "profile/model.h"
 #include "report/location.h"
 #include "report/verdict.h"
 #include "report/wrapper.h"
-#include "symbol/pool.h"
-#include "symbol/symbol.h"
 
 /* id, word, Valgrind's word (NULL: it has none), what it is, what to make of it; worst first */
 #define FINDINGS_KINDS(X)                                                                                                       \

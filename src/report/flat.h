@@ -11,10 +11,10 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "names/symbol.h"
 #include "report/growth.h"
 #include "report/leaks.h"
 #include "report/select.h"
-#include "symbol/symbol.h"
 
 /* name, option word, what it is called in front of a number, whether it is bytes */
 #define FLAT_KEYS(X)                                                           \

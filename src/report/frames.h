@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "names/symbol.h"
 #include "report/select.h"
-#include "symbol/symbol.h"
 
 /* Frames are listed in the order in which stacks meet them. */
 struct frames {

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "names/symbol.h"
 #include "profile/model.h"
-#include "symbol/symbol.h"
 
 struct function_key {
         uint64_t name;   /* the resolver's pointer; the address where there is no name */

@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "names/symbol.h"
 #include "report/select.h"
-#include "symbol/symbol.h"
 
 #define GROUP_KINDS(X)                                                         \
         X(STACK, "stack")                                                      \

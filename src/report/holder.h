@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "names/symbol.h"
 #include "profile/model.h"
-#include "symbol/symbol.h"
-#include "symbol/variable.h"
+#include "types/variable.h"
 
 #define HOLDER_NO_FRAME UINT32_MAX
 

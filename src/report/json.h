@@ -8,10 +8,10 @@
 #define SEEP_REPORT_JSON_H
 
 #include "base/str.h"
+#include "names/symbol.h"
 #include "report/frames.h"
 #include "report/leaks.h"
 #include "report/select.h"
-#include "symbol/symbol.h"
 
 /* Append the report: the totals of the recording at SEL's moment, the sites of SEL and of RESOURCES (NULL: none), which was asked
  * for resources.  All numbers are of that moment, which is named; what is not known of it is null. */

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "names/start.h"
 #include "report/shorten.h"
 #include "report/text.h"
-#include "symbol/start.h"
 
 enum { LABEL_LEAST = 16 }; /* columns that are left of a name at least */
 

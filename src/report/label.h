@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "names/symbol.h"
 #include "profile/model.h"
-#include "symbol/symbol.h"
 
 /* Append the function's name; "module+0xoffset" or "0xaddress" where there is none. */
 void label_function(const struct profile *p, uint32_t node, const struct symbol_frame *frame, struct str *out);

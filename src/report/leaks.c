@@ -15,7 +15,7 @@
 #include "profile/packed.h"
 #include "report/errors.h"
 #include "report/text.h"
-#include "symbol/variable.h"
+#include "types/variable.h"
 
 enum { NO_ROW = 0 }; /* places are 1 + index */
 

@@ -14,11 +14,11 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "names/symbol.h"
 #include "profile/model.h"
 #include "report/growth.h"
 #include "report/select.h"
 #include "report/suppress.h"
-#include "symbol/symbol.h"
 
 /* name, option word */
 #define LEAKS_KEYS(X)                                                          \

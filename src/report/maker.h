@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "names/symbol.h"
 #include "profile/model.h"
-#include "symbol/symbol.h"
 
 struct maker {
         uint32_t node; /* of the profile; 0 no stack */

@@ -12,12 +12,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "names/pool.h"
+#include "names/symbol.h"
 #include "report/branch.h"
 #include "report/function.h"
 #include "report/select.h"
 #include "report/wrapper.h"
-#include "symbol/pool.h"
-#include "symbol/symbol.h"
 
 enum match_side { MATCH_OLD, MATCH_NEW, MATCH_SIDES };
 

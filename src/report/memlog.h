@@ -15,10 +15,10 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "names/symbol.h"
 #include "profile/model.h"
 #include "report/select.h"
 #include "report/stack.h"
-#include "symbol/symbol.h"
 
 #define MEMLOG_START UINT32_MAX /* as FROM: before everything, so that the whole state of TO is written */
 

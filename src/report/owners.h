@@ -12,9 +12,9 @@
 
 #include "base/str.h"
 #include "leak/graph.h"
+#include "names/symbol.h"
 #include "profile/model.h"
 #include "report/holder.h"
-#include "symbol/symbol.h"
 
 struct owners_options {
         bool sites; /* by call stack instead of by owner */

@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "names/symbol.h"
 #include "profile/model.h"
 #include "report/select.h"
-#include "symbol/symbol.h"
 
 /* Append the resources of SEL, which was asked for resources, by type and stack; types and stacks with most that was
  * not released first.  At most LIMIT stacks of a type (0: all). */

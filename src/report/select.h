@@ -13,11 +13,11 @@
 
 #include "base/err.h"
 #include "base/progress.h"
+#include "names/symbol.h"
 #include "profile/model.h"
 #include "report/filter.h"
 #include "report/moment.h"
 #include "report/wrapper.h"
-#include "symbol/symbol.h"
 
 /* name, option word, heading, whether shares are of the count instead of the bytes */
 #define SELECT_COSTS(X)                                                        \

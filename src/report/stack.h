@@ -12,9 +12,9 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "names/symbol.h"
 #include "report/select.h"
 #include "report/verdict.h"
-#include "symbol/symbol.h"
 
 /* The frames at one address. */
 struct stack_place {

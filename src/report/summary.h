@@ -8,9 +8,9 @@
 #define SEEP_REPORT_SUMMARY_H
 
 #include "base/str.h"
+#include "names/symbol.h"
 #include "profile/model.h"
 #include "report/suppress.h"
-#include "symbol/symbol.h"
 
 struct summary_options {
         const char *file; /* the recording's name for the "next" lines; NULL: none */

@@ -16,9 +16,9 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "names/symbol.h"
 #include "profile/model.h"
 #include "report/verdict.h"
-#include "symbol/symbol.h"
 
 enum suppress_source {
         SUPPRESS_FILE,    /* --suppressions FILE */

@@ -12,8 +12,8 @@
 #include "base/heap.h"
 #include "base/io.h"
 #include "base/quantity.h"
+#include "names/demangle.h"
 #include "report/suppress_form.h"
-#include "symbol/demangle.h"
 
 struct parser {
         struct suppressions *to;

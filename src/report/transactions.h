@@ -12,10 +12,10 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "names/symbol.h"
 #include "profile/model.h"
 #include "profile/replay.h"
 #include "report/wrapper.h"
-#include "symbol/symbol.h"
 
 enum transactions_form { TRANSACTIONS_TEXT, TRANSACTIONS_CSV, TRANSACTIONS_MEMTRAQ, TRANSACTIONS_MMLEAK };
 

@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "names/symbol.h"
 #include "report/select.h"
-#include "symbol/symbol.h"
 
 struct tree_options {
         bool inverted;     /* from the callers of the allocation functions outwards, instead of from main inwards */

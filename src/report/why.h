@@ -14,9 +14,9 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "leak/graph.h"
+#include "names/symbol.h"
 #include "profile/model.h"
 #include "report/holder.h"
-#include "symbol/symbol.h"
 
 #define WHY_NO_BLOCK UINT32_MAX
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "symbol/variable.h"
+#include "types/variable.h"
 
 enum {
         WHY_RUN = 6,     /* as many steps of one kind are shown; of more, some at both ends */

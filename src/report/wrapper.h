@@ -13,10 +13,10 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "names/symbol.h"
 #include "profile/model.h"
 #include "report/expression.h"
 #include "report/verdict.h"
-#include "symbol/symbol.h"
 
 /* Zeroed: the built-in table only. */
 struct wrappers {

@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "names/symbol.h"
 #include "profile/model.h"
-#include "symbol/symbol.h"
 
 #define PUSH_EVERY_MS 10000u    /* when nothing else is said */
 #define PUSH_EVERY_MIN_MS 1000u /* the server counts in seconds */

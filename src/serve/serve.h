@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "names/symbol.h"
 #include "page/page.h"
-#include "symbol/symbol.h"
 
 /* What is served: recordings that were read, or (COUNT 0) a running process that is being recorded. */
 struct serve_request {

@@ -8,8 +8,8 @@
 #ifndef SEEP_SERVE_SIGHT_H
 #define SEEP_SERVE_SIGHT_H
 
+#include "names/symbol.h"
 #include "profile/model.h"
-#include "symbol/symbol.h"
 
 struct sight {
         struct profile *profile; /* NULL: not seen yet */

@@ -11,9 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "names/symbol.h"
 #include "profile/model.h"
 #include "report/filter.h"
-#include "symbol/symbol.h"
 #include "top/picture.h"
 
 struct live {

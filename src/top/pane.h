@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "symbol/symbol.h"
+#include "names/symbol.h"
 #include "top/picture.h"
 #include "top/rows.h"
 

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "names/symbol.h"
 #include "profile/model.h"
-#include "symbol/symbol.h"
 #include "top/picture.h"
 
 struct player {

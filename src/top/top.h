@@ -12,10 +12,10 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "names/symbol.h"
 #include "report/filter.h"
 #include "report/moment.h"
 #include "report/wrapper.h"
-#include "symbol/symbol.h"
 #include "top/rows.h"
 
 #define TOP_INTERVAL_MS 1000u

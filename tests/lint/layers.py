@@ -18,13 +18,15 @@ LAYERS = [
     ("collect", "a ledger becomes a profile", "attach base ledger profile wire"),
     ("scan", "one search for leaks, in a process held still", "attach base collect leak ledger profile wire"),
     ("session", "one run: processes, requests, recordings", "attach base collect profile scan wire"),
-    ("symbol", "addresses to names, variables and types", "base ledger profile"),
-    ("report", "views and their words", "base leak ledger profile symbol"),
-    ("export", "formats of other tools", "base profile report symbol"),
-    ("page", "the data of the HTML page", "base profile report symbol"),
-    ("serve", "the page over HTTP; profiles pushed to a server", "base export page profile report session symbol"),
-    ("top", "the live view in the terminal", "base ledger profile report session symbol wire"),
-    ("cli", "commands, options, messages", "attach base export ledger page profile report serve session symbol top wire"),
+    ("names", "addresses to functions, files and lines", "base ledger profile"),
+    ("types", "addresses to variables, and what their types say", "base names"),
+    ("report", "views and their words", "base leak ledger names profile types"),
+    ("export", "formats of other tools", "base names profile report"),
+    ("page", "the data of the HTML page", "base names profile report"),
+    ("serve", "the page over HTTP; profiles pushed to a server", "base export names page profile report session"),
+    ("top", "the live view in the terminal", "base ledger names profile report session wire"),
+    ("cli", "commands, options, messages",
+     "attach base export ledger names page profile report serve session top wire"),
 ]
 MAY_INCLUDE = {name: set(uses.split()) for name, _, uses in LAYERS}
 

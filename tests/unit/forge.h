@@ -13,8 +13,8 @@
 
 #include "base/heap.h"
 #include "ledger/ledger.h"
+#include "names/symbol.h"
 #include "profile/model.h"
-#include "symbol/symbol.h"
 
 static inline void forge_start(struct profile *p)
 {

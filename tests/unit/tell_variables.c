@@ -22,7 +22,7 @@
 #include "base/heap.h"
 #include "base/json.h"
 #include "base/str.h"
-#include "symbol/variable.h"
+#include "types/variable.h"
 
 static struct profile profile;
 static struct symbols *resolver;

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "symbol/demangle.h"
+#include "names/demangle.h"
 
 static void becomes(const char *name, const char *expected)
 {

@@ -5,7 +5,7 @@
 
 #include "base/heap.h"
 #include "collect/jit.h"
-#include "symbol/symbol.h"
+#include "names/symbol.h"
 
 #include "sample.h"
 

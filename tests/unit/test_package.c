@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/str.h"
-#include "symbol/package.h"
+#include "names/package.h"
 
 static void word(struct str *s, uint32_t value)
 {

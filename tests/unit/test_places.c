@@ -2,7 +2,7 @@
 #include "tap.h"
 
 #include "base/str.h"
-#include "symbol/places.h"
+#include "names/places.h"
 
 static bool note(void *context, const char *path)
 {

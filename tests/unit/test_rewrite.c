@@ -6,12 +6,12 @@
 
 #include "base/heap.h"
 #include "base/io.h"
+#include "names/stored.h"
 #include "profile/file.h"
 #include "profile/format.h"
 #include "profile/image.h"
 #include "profile/section.h"
 #include "profile/store.h"
-#include "symbol/stored.h"
 
 #include "forge_leaks.h"
 #include "sample.h"

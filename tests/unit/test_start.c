@@ -2,7 +2,7 @@
 /*
  * test_start.c -- which frames are start code: by their place, with and without names.
  */
-#include "symbol/start.h"
+#include "names/start.h"
 
 #include <stdlib.h>
 

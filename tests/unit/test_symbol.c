@@ -18,9 +18,9 @@
 #include "base/heap.h"
 #include "base/io.h"
 #include "base/str.h"
+#include "names/module.h"
+#include "names/symbol.h"
 #include "profile/model.h"
-#include "symbol/module.h"
-#include "symbol/symbol.h"
 
 /* OUTER inlines MIDDLE inlines INNER, which calls `mark` that prints its return address.  A line of output is
  * "address function:line function:line ...", innermost first. */

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * debug.c -- source lines and inlined functions of a module, from its DWARF.
+ *
+ * Room:   outside.
+ * Cost:   a unit's functions are listed at the first address inside it, a function's inlined calls at the first address
+ *         inside that.  (dwarf_getscopes walks a whole unit for each address; .debug_aranges, which libdwfl relies
+ *         on, is not written by clang.)
+ */
+#include "names/debug.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <stdlib.h>
+
+#include "base/heap.h"
+#include "names/die.h"
+#include "names/span.h"
+#include "names/split.h"
+
+struct debug_inline {
+        Dwarf_Die die;
+        uint32_t parent; /* index + 1 in the same list; 0: directly in the function */
+};
+
+struct debug_function {
+        Dwarf_Die die;
+        struct debug_inline *inlines; /* outer before inner */
+        uint32_t inline_count, inline_room;
+        int listed;
+};
+
+struct debug_unit {
+        Dwarf_Die die;  /* has the line table */
+        Dwarf_Die body; /* has the functions: the same, or the unit of a .dwo file */
+        const struct split *split; /* NULL: libdw knows the address ranges of the body */
+        struct debug_function *functions;
+        uint32_t function_count, function_room;
+        struct spans spans; /* of functions */
+        int sought; /* for the body */
+        int listed;
+};
+
+struct debug {
+        Dwarf *dwarf;
+        struct debug_unit *units;
+        uint32_t unit_count, unit_room;
+        struct spans spans; /* of units */
+        Dwarf_Addr bias;    /* address = DWARF address + bias */
+        struct splits *splits;
+        bool lacking;
+};
+
+static void debug_add_ranges(Dwarf_Die *die, struct spans *spans, uint32_t owner)
+{
+        Dwarf_Addr base, start, end;
+
+        for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &start, &end)) > 0;)
+                spans_add(spans, start, end, owner);
+}
+
+struct debug_owner {
+        struct spans *spans;
+        uint32_t index;
+};
+
+static bool debug_add_range(void *context, Dwarf_Addr start, Dwarf_Addr end)
+{
+        struct debug_owner *owner = context;
+
+        spans_add(owner->spans, start, end, owner->index);
+        return false;
+}
+
+static bool debug_covers(void *context, Dwarf_Addr start, Dwarf_Addr end)
+{
+        Dwarf_Addr pc = *(const Dwarf_Addr *)context;
+
+        return start <= pc && pc < end;
+}
+
+static bool debug_has(const struct debug_unit *unit, Dwarf_Die *die, Dwarf_Addr pc)
+{
+        return unit->split ? split_ranges(unit->split, die, debug_covers, &pc) : dwarf_haspc(die, pc) == 1;
+}
+
+static void debug_add_unit(struct debug *d, Dwarf_Die *die)
+{
+        if (d->unit_count == d->unit_room) {
+                d->unit_room = d->unit_room ? d->unit_room * 2 : 64;
+                d->units = heap_grow(d->units, d->unit_room, sizeof *d->units);
+        }
+        d->units[d->unit_count] = (struct debug_unit){ .die = *die, .body = *die };
+        debug_add_ranges(die, &d->spans, d->unit_count);
+        d->unit_count++;
+}
+
+/* Where the functions of a unit are that were left out of the program. */
+static void debug_find_body(struct debug *d, struct debug_unit *unit)
+{
+        Dwarf_Die split;
+        uint8_t type;
+
+        if (unit->sought)
+                return;
+        unit->sought = 1;
+        if (dwarf_cu_info(unit->die.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) != 0 || type != DW_UT_skeleton)
+                return;
+        if (split.addr)
+                unit->body = split;
+        else
+                unit->split = splits_find(d->splits, &unit->die, &unit->body);
+        d->lacking |= !split.addr && !unit->split;
+}
+
+struct debug *debug_open(Dwarf *dwarf, Dwarf_Addr bias, struct splits *splits)
+{
+        struct debug *d;
+        Dwarf_CU *cu = NULL;
+        Dwarf_Die die;
+
+        if (!dwarf)
+                return NULL;
+        d = heap_zero(1, sizeof *d);
+        d->dwarf = dwarf;
+        d->bias = bias;
+        d->splits = splits;
+        while (dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, NULL) == 0)
+                if (dwarf_tag(&die) == DW_TAG_compile_unit || dwarf_tag(&die) == DW_TAG_skeleton_unit)
+                        debug_add_unit(d, &die);
+        spans_sort(&d->spans);
+        return d;
+}
+
+bool debug_lacking(const struct debug *d)
+{
+        return d->lacking;
+}
+
+bool debug_unit(struct debug *d, uint32_t number, Dwarf_Die *skeleton, Dwarf_Die *body)
+{
+        if (number >= d->unit_count)
+                return false;
+        debug_find_body(d, &d->units[number]);
+        *skeleton = d->units[number].die;
+        *body = d->units[number].body;
+        return true;
+}
+
+Dwarf *debug_dwarf(const struct debug *d)
+{
+        return d->dwarf;
+}
+
+Dwarf_Addr debug_bias(const struct debug *d)
+{
+        return d->bias;
+}
+
+void debug_free(struct debug *d)
+{
+        if (!d)
+                return;
+        for (uint32_t i = 0; i < d->unit_count; i++) {
+                struct debug_unit *unit = &d->units[i];
+
+                for (uint32_t j = 0; j < unit->function_count; j++)
+                        free(unit->functions[j].inlines);
+                free(unit->functions);
+                spans_free(&unit->spans);
+        }
+        free(d->units);
+        spans_free(&d->spans);
+        free(d);
+}
+
+static void debug_add_function(struct debug_unit *unit, Dwarf_Die *die)
+{
+        struct debug_owner owner = { &unit->spans, unit->function_count };
+        size_t before = unit->spans.count;
+
+        if (unit->split)
+                split_ranges(unit->split, die, debug_add_range, &owner);
+        else
+                debug_add_ranges(die, &unit->spans, unit->function_count);
+        if (unit->spans.count == before)
+                return; /* a declaration, or the abstract form of an inlined function */
+        if (unit->function_count == unit->function_room) {
+                unit->function_room = unit->function_room ? unit->function_room * 2 : 32;
+                unit->functions = heap_grow(unit->functions, unit->function_room, sizeof *unit->functions);
+        }
+        unit->functions[unit->function_count++] = (struct debug_function){ .die = *die };
+}
+
+/* Functions stand in the unit, in namespaces, in classes, and (local classes, nested functions) in functions. */
+static int debug_may_hold_functions(int tag)
+{
+        switch (tag) {
+        case DW_TAG_namespace:
+        case DW_TAG_module:
+        case DW_TAG_class_type:
+        case DW_TAG_structure_type:
+        case DW_TAG_union_type:
+        case DW_TAG_enumeration_type:
+        case DW_TAG_subprogram:
+        case DW_TAG_lexical_block:
+                return 1;
+        default:
+                return 0;
+        }
+}
+
+static void debug_list_functions(struct debug_unit *unit, Dwarf_Die *parent, int depth)
+{
+        Dwarf_Die die;
+
+        if (depth > 64 || dwarf_child(parent, &die) != 0)
+                return;
+        do {
+                int tag = dwarf_tag(&die);
+
+                if (tag == DW_TAG_subprogram)
+                        debug_add_function(unit, &die);
+                if (debug_may_hold_functions(tag))
+                        debug_list_functions(unit, &die, depth + 1);
+        } while (dwarf_siblingof(&die, &die) == 0);
+}
+
+static uint32_t debug_add_inline(struct debug_function *f, const Dwarf_Die *die, uint32_t parent)
+{
+        if (f->inline_count == f->inline_room) {
+                f->inline_room = f->inline_room ? f->inline_room * 2 : 8;
+                f->inlines = heap_grow(f->inlines, f->inline_room, sizeof *f->inlines);
+        }
+        f->inlines[f->inline_count++] = (struct debug_inline){ *die, parent };
+        return f->inline_count;
+}
+
+static void debug_list_inlines(struct debug_function *f, Dwarf_Die *parent_die, uint32_t parent, int depth)
+{
+        Dwarf_Die die;
+
+        if (depth > 256 || dwarf_child(parent_die, &die) != 0)
+                return;
+        do {
+                switch (dwarf_tag(&die)) {
+                case DW_TAG_inlined_subroutine:
+                        debug_list_inlines(f, &die, debug_add_inline(f, &die, parent), depth + 1);
+                        break;
+                case DW_TAG_lexical_block:
+                case DW_TAG_try_block:
+                case DW_TAG_catch_block:
+                        debug_list_inlines(f, &die, parent, depth + 1);
+                        break;
+                default:
+                        break;
+                }
+        } while (dwarf_siblingof(&die, &die) == 0);
+}
+
+static struct debug_function *debug_function_at(struct debug *d, struct debug_unit *unit, Dwarf_Addr pc)
+{
+        struct debug_function *f;
+        uint32_t index;
+
+        if (!unit->listed) {
+                unit->listed = 1;
+                debug_find_body(d, unit);
+                debug_list_functions(unit, &unit->body, 0);
+                spans_sort(&unit->spans);
+        }
+        if (!spans_find(&unit->spans, pc, &index))
+                return NULL;
+        f = &unit->functions[index];
+        if (!f->listed) {
+                f->listed = 1;
+                debug_list_inlines(f, &f->die, 0, 0);
+        }
+        return f;
+}
+
+static void debug_name(Dwarf_Die *die, struct debug_frame *frame)
+{
+        frame->function = die_linkage(die);
+        frame->linked = frame->function != NULL;
+        if (!frame->linked)
+                frame->function = die_text(die, DW_AT_name);
+}
+
+static void debug_call_line(struct debug_unit *unit, Dwarf_Die *call, struct debug_frame *frame)
+{
+        Dwarf_Files *files;
+        size_t count;
+        uint64_t number = 0, line = 0;
+
+        die_number(call, DW_AT_call_file, &number);
+        die_number(call, DW_AT_call_line, &line);
+        frame->line = (uint32_t)line;
+        if (dwarf_getsrcfiles(&unit->body, &files, &count) != 0 && dwarf_getsrcfiles(&unit->die, &files, &count) != 0)
+                return;
+        if (number < count)
+                frame->file = dwarf_filesrc(files, number, NULL, NULL);
+}
+
+static int debug_own_line(struct debug_unit *unit, Dwarf_Addr pc, struct debug_frame *frame)
+{
+        Dwarf_Line *line = dwarf_getsrc_die(&unit->die, pc);
+        int number;
+
+        if (!line)
+                return 0;
+        frame->file = dwarf_linesrc(line, NULL, NULL);
+        if (dwarf_lineno(line, &number) == 0 && number > 0)
+                frame->line = (uint32_t)number;
+        return 1;
+}
+
+/* The inlined calls around PC, outer first. */
+static uint32_t debug_chain(const struct debug_unit *unit, struct debug_function *f, Dwarf_Addr pc,
+                            Dwarf_Die *chain[DEBUG_FRAMES])
+{
+        uint32_t count = 0, innermost = 0;
+
+        for (uint32_t i = 0; i < f->inline_count && count < DEBUG_FRAMES - 1; i++) {
+                if (f->inlines[i].parent != innermost || !debug_has(unit, &f->inlines[i].die, pc))
+                        continue;
+                chain[count++] = &f->inlines[i].die;
+                innermost = i + 1;
+        }
+        return count;
+}
+
+uint32_t debug_find(struct debug *d, uint64_t address, struct debug_frame frames[DEBUG_FRAMES])
+{
+        Dwarf_Addr pc = address - d->bias, entry;
+        Dwarf_Die *chain[DEBUG_FRAMES];
+        struct debug_function *f;
+        struct debug_unit *unit;
+        uint32_t index, depth;
+
+        if (!spans_find(&d->spans, pc, &index))
+                return 0;
+        unit = &d->units[index];
+        f = debug_function_at(d, unit, pc);
+        frames[0] = (struct debug_frame){ 0 };
+        if (!f)
+                return debug_own_line(unit, pc, &frames[0]) ? 1 : 0;
+        depth = debug_chain(unit, f, pc, chain);
+        debug_own_line(unit, pc, &frames[0]);
+        for (uint32_t i = 0; i < depth; i++) {
+                Dwarf_Die *call = chain[depth - 1 - i];
+
+                debug_name(call, &frames[i]);
+                frames[i + 1] = (struct debug_frame){ 0 };
+                debug_call_line(unit, call, &frames[i + 1]);
+        }
+        debug_name(&f->die, &frames[depth]);
+        if (dwarf_entrypc(&f->die, &entry) == 0)
+                frames[depth].entry = entry + d->bias;
+        return depth + 1;
+}
+
+static bool debug_is_scope(int tag)
+{
+        return tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
+}
+
+static bool debug_scope_in(const struct debug_unit *unit, Dwarf_Die *parent, Dwarf_Addr pc, Dwarf_Die *out)
+{
+        Dwarf_Die die;
+
+        if (dwarf_child(parent, &die) != 0)
+                return false;
+        do {
+                if (debug_is_scope(dwarf_tag(&die)) && debug_has(unit, &die, pc)) {
+                        *out = die;
+                        return true;
+                }
+        } while (dwarf_siblingof(&die, &die) == 0);
+        return false;
+}
+
+uint32_t debug_scopes(struct debug *d, uint64_t address, Dwarf_Die scopes[DEBUG_SCOPES], Dwarf_Die *skeleton)
+{
+        Dwarf_Addr pc = address - d->bias;
+        struct debug_function *f;
+        struct debug_unit *unit;
+        uint32_t index, count = 1;
+
+        if (!spans_find(&d->spans, pc, &index))
+                return 0;
+        unit = &d->units[index];
+        f = debug_function_at(d, unit, pc);
+        if (!f)
+                return 0;
+        *skeleton = unit->die;
+        scopes[0] = f->die;
+        while (count < DEBUG_SCOPES && debug_scope_in(unit, &scopes[count - 1], pc, &scopes[count]))
+                count++;
+        return count;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * module.h -- the file on disk that a module of the recording was loaded from, opened for names.
+ *
+ * Room:   outside.
+ * Keeps:  a file whose build id differs from the recorded one is never used: its names would be lies.
+ */
+#ifndef SEEP_NAMES_MODULE_H
+#define SEEP_NAMES_MODULE_H
+
+#include <elfutils/libdwfl.h>
+#include <stdbool.h>
+
+#include "names/debug.h"
+#include "names/search.h"
+#include "names/split.h"
+#include "names/table.h"
+#include "profile/model.h"
+
+struct module {
+        Dwfl *dwfl; /* NULL: not found */
+        Dwfl_Module *dwfl_module;
+        char *path; /* of the file; NULL: not found, or none on disk */
+        Dwarf *supplement; /* the file with what dwz moved out; NULL none */
+        int supplement_fd; /* of that */
+        struct table table;
+        struct debug *debug; /* NULL: no debug information */
+        struct splits *splits;
+        bool no_supplement; /* there should be one, and it was not found */
+};
+
+/* Open the file of RECORDED.  Never fails: a module without a usable file has no names. */
+void module_open(struct module *m, const struct profile_module *recorded, struct search *s);
+void module_close(struct module *m);
+
+/* Whether a part of the debug information is in a file that was not found. */
+bool module_lacking(const struct module *m);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * search.h -- finding the files of the recorded machine: on this one, below the directories named, on servers.
+ *
+ * Room:   outside, names/ only.  Made once per resolver.
+ */
+#ifndef SEEP_NAMES_SEARCH_H
+#define SEEP_NAMES_SEARCH_H
+
+#include <stdbool.h>
+
+#include "base/str.h"
+#include "names/binary.h"
+#include "names/fetch.h"
+#include "names/shelf.h"
+#include "names/symbol.h"
+#include "profile/model.h"
+
+struct search {
+        struct symbol_options options;
+        struct shelf *shelves; /* one for each debug path; read when first needed */
+        struct fetch *fetch;   /* NULL: no servers */
+        char **told;           /* what was said already */
+        uint32_t told_count, others_told;
+        uint64_t recorded_ns; /* when the recording began; 0 not known */
+};
+
+/* OPTIONS (may be NULL) and their strings must outlive S. */
+void search_init(struct search *s, const struct symbol_options *options);
+void search_free(struct search *s);
+
+/* *PATH becomes the best file for WANTED: the first with debug information, failing that the first at all; the
+ * caller's to free. */
+enum binary_fit search_find(struct search *s, const struct profile_module *wanted, char **path);
+
+/* Say TEXT to the listener, unless it was said before. */
+void search_say(struct search *s, const char *text);
+
+#endif

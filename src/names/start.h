@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * start.h -- which frames of a stack are start code: what runs before main or before the function of a thread.
+ *
+ * Room:   outside.
+ */
+#ifndef SEEP_NAMES_START_H
+#define SEEP_NAMES_START_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "names/symbol.h"
+
+/* Whether the file at PATH is the C library or the loader. */
+bool start_is_libc(const char *path);
+
+/* By node of P: 1 start code, 0 other code.  The caller's to free. */
+uint8_t *start_find(const struct profile *p, struct symbols *s);
+
+#endif

@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * symbol.c -- address to function, file, line, and the functions inlined there.
+ *
+ * Room:   outside.
+ * Keeps:  asked in this order: answers of this run, names stored in the recording, the cache on disk, the module's
+ *         file.  A module's file is opened only when the first three do not know an address.
+ * Cost:   50,000 addresses of a stripped 30 MB program: 0.2 s the first time, 0.06 s from the cache.
+ */
+#include "names/symbol.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "base/str.h"
+#include "names/cache.h"
+#include "names/debug.h"
+#include "names/demangle.h"
+#include "names/module.h"
+#include "names/pool.h"
+#include "names/resolver.h"
+#include "names/start.h"
+#include "names/stored.h"
+#include "names/table.h"
+#include "profile/plain.h"
+
+enum { SYMBOL_CHUNK = 8192 };
+
+struct symbol_answer {
+        uint64_t address; /* in the module's file, the one that was looked up */
+        const struct symbol_frame *frames;
+        uint32_t module;
+        uint16_t count; /* 0: free place of the table */
+        uint16_t fresh; /* not from the cache: to be saved */
+};
+
+struct symbol_module {
+        struct module file;
+        struct cache cache;
+        bool cache_tried, file_tried;
+        uint32_t fresh_count;
+};
+
+/* A raw name or path, as libdw gives it, to the text shown; by pointer, since libdw's texts do not move. */
+struct symbol_memo {
+        const char *raw, *shown;
+};
+
+struct symbols {
+        const struct profile *profile;
+        struct search search;
+        struct pool pool;
+        struct symbol_module *modules;
+        struct symbol_answer *answers; /* open addressing by (module, address) */
+        size_t answer_room, answer_count;
+        struct symbol_frame **chunks;
+        size_t chunk_count, chunk_used;
+        struct symbol_memo *memos;
+        size_t memo_room, memo_count;
+        struct symbols_beside beside;
+        uint8_t *start; /* by node: start code; NULL: nobody asked yet */
+};
+
+struct symbols *symbols_new(const struct profile *p, const struct symbol_options *options)
+{
+        struct symbols *s = heap_zero(1, sizeof *s);
+
+        s->profile = p;
+        search_init(&s->search, options);
+        s->search.recorded_ns = p->meta.start_realtime_ns;
+        s->modules = heap_zero(p->module_count, sizeof *s->modules);
+        s->chunk_used = SYMBOL_CHUNK;
+        s->pool.plain = !s->search.options.raw;
+        if (s->pool.plain)
+                profile_plain(p);
+        return s;
+}
+
+static bool same_module(const struct profile_module *a, const struct profile_module *b)
+{
+        bool there = a->start == b->start && a->bias == b->bias && a->load_ms == b->load_ms;
+
+        /* A file that has a number is the same wherever it is loaded. */
+        return (there || a->build_id_bytes) && strcmp(a->path ? a->path : "", b->path ? b->path : "") == 0 &&
+               a->build_id_bytes == b->build_id_bytes && memcmp(a->build_id, b->build_id, a->build_id_bytes) == 0;
+}
+
+/* Of another process all must be known for certain: files by their number, and nothing that it made itself. */
+static bool same_modules(const struct profile *a, const struct profile *b)
+{
+        bool same_process = a->meta.start_realtime_ns == b->meta.start_realtime_ns;
+
+        if (b->module_count < a->module_count || (!same_process && (a->jit_count || b->jit_count)))
+                return false;
+        for (uint32_t i = 0; i < a->module_count; i++)
+                if (!same_module(&a->modules[i], &b->modules[i]) || (!same_process && i && !a->modules[i].build_id_bytes))
+                        return false;
+        return true;
+}
+
+bool symbols_follow(struct symbols *s, const struct profile *p)
+{
+        uint32_t before = s->profile->module_count;
+
+        if (s->beside.kept || !same_modules(s->profile, p))
+                return false;
+        s->modules = heap_grow(s->modules, p->module_count + 1, sizeof *s->modules);
+        memset(s->modules + before, 0, (p->module_count - before) * sizeof *s->modules);
+        s->profile = p;
+        free(s->start);
+        s->start = NULL;
+        if (s->pool.plain)
+                profile_plain(p);
+        return true;
+}
+
+/* Room for COUNT frames that never move. */
+static struct symbol_frame *symbols_frames(struct symbols *s, uint32_t count)
+{
+        struct symbol_frame *frames;
+
+        if (s->chunk_used + count > SYMBOL_CHUNK) {
+                s->chunks = heap_grow(s->chunks, s->chunk_count + 1, sizeof *s->chunks);
+                s->chunks[s->chunk_count++] = heap_zero(SYMBOL_CHUNK, sizeof **s->chunks);
+                s->chunk_used = 0;
+        }
+        frames = s->chunks[s->chunk_count - 1] + s->chunk_used;
+        s->chunk_used += count;
+        return frames;
+}
+
+static size_t symbols_slot(const struct symbols *s, uint32_t module, uint64_t address)
+{
+        uint64_t hash = (address * 0x9e3779b97f4a7c15ull) ^ (module * 0xc2b2ae3d27d4eb4full);
+        size_t i = (hash ^ hash >> 32) & (s->answer_room - 1);
+
+        while (s->answers[i].count && (s->answers[i].address != address || s->answers[i].module != module))
+                i = (i + 1) & (s->answer_room - 1);
+        return i;
+}
+
+static void symbols_widen(struct symbols *s)
+{
+        struct symbol_answer *old = s->answers;
+        size_t old_room = s->answer_room;
+
+        s->answer_room = old_room ? old_room * 2 : 4096;
+        s->answers = heap_zero(s->answer_room, sizeof *s->answers);
+        for (size_t i = 0; i < old_room; i++)
+                if (old[i].count)
+                        s->answers[symbols_slot(s, old[i].module, old[i].address)] = old[i];
+        free(old);
+}
+
+static size_t memo_slot(const struct symbols *s, const char *raw)
+{
+        size_t i = ((uintptr_t)raw * 0x9e3779b97f4a7c15ull >> 24) & (s->memo_room - 1);
+
+        while (s->memos[i].raw && s->memos[i].raw != raw)
+                i = (i + 1) & (s->memo_room - 1);
+        return i;
+}
+
+static void memo_widen(struct symbols *s)
+{
+        struct symbol_memo *old = s->memos;
+        size_t old_room = s->memo_room;
+
+        s->memo_room = old_room ? old_room * 2 : 4096;
+        s->memos = heap_zero(s->memo_room, sizeof *s->memos);
+        for (size_t i = 0; i < old_room; i++)
+                if (old[i].raw)
+                        s->memos[memo_slot(s, old[i].raw)] = old[i];
+        free(old);
+}
+
+/* "/a/./b/../c" is "/a/c": compilers write paths as they were told them. */
+static char *path_cleaned(const char *path)
+{
+        char *clean = heap_text(path), *to = clean;
+
+        for (const char *from = path; *from;) {
+                size_t part = strcspn(from + 1, "/") + 1;
+
+                if (strncmp(from, "/./", 3) == 0 || strncmp(from, "//", 2) == 0) {
+                        from += from[1] == '/' ? 1 : 2;
+                        continue;
+                }
+                if (strncmp(from, "/../", 4) == 0 && to > clean && *clean == '/') {
+                        while (to > clean && *--to != '/')
+                                continue;
+                        from += 3;
+                        continue;
+                }
+                memmove(to, from, part);
+                to += part;
+                from += part;
+        }
+        *to = 0;
+        return clean;
+}
+
+static const char *symbols_shown(struct symbols *s, const char *raw, char *(*make)(const char *))
+{
+        size_t i;
+
+        if (!raw)
+                return NULL;
+        if (s->memo_count * 2 >= s->memo_room)
+                memo_widen(s);
+        i = memo_slot(s, raw);
+        if (!s->memos[i].raw) {
+                char *text = make(raw);
+
+                s->memos[i] = (struct symbol_memo){ raw, pool_text(&s->pool, text) };
+                s->memo_count++;
+                free(text);
+        }
+        return s->memos[i].shown;
+}
+
+const struct profile *symbols_profile(const struct symbols *s)
+{
+        return s->profile;
+}
+
+const char *symbols_name(struct symbols *s, const char *raw)
+{
+        return symbols_shown(s, raw, demangle_name);
+}
+
+/* A function's name that was kept somewhere. */
+static const char *symbols_kept_name(struct symbols *s, const char *name)
+{
+        return name ? pool_text(&s->pool, demangle_spoken(name)) : NULL;
+}
+
+const char *symbols_path(struct symbols *s, const char *raw)
+{
+        return symbols_shown(s, raw, path_cleaned);
+}
+
+const char *symbols_keep(struct symbols *s, const char *text)
+{
+        return pool_text(&s->pool, text);
+}
+
+struct symbols_beside *symbols_beside(struct symbols *s)
+{
+        return &s->beside;
+}
+
+/* A C++ function that is not external has no linkage name in the debug information; the symbol table has it. */
+static const char *symbols_outer_name(const struct debug_frame *frame, const struct table_entry *entry)
+{
+        if (!frame->function)
+                return entry ? entry->name : NULL;
+        if (!frame->linked && entry && entry->start == frame->entry && strncmp(entry->name, "_Z", 2) == 0)
+                return entry->name;
+        return frame->function;
+}
+
+static uint32_t symbols_from_file(struct symbols *s, struct module *file, uint64_t address, struct symbol_frame **out)
+{
+        struct debug_frame found[DEBUG_FRAMES] = { { 0 } };
+        uint32_t count = file->debug ? debug_find(file->debug, address, found) : 0;
+        const struct table_entry *entry = file->dwfl ? table_find(&file->table, address) : NULL;
+        struct symbol_frame *frames;
+
+        if (count == 0) {
+                found[0] = (struct debug_frame){ 0 };
+                count = 1;
+        }
+        found[count - 1].function = symbols_outer_name(&found[count - 1], entry);
+        frames = symbols_frames(s, count);
+        for (uint32_t i = 0; i < count; i++)
+                frames[i] = (struct symbol_frame){ symbols_name(s, found[i].function),
+                                                   symbols_path(s, found[i].file), found[i].line,
+                                                   i + 1 < count };
+        *out = frames;
+        return count;
+}
+
+static uint32_t symbols_from_cache(struct symbols *s, const struct cache *c, uint64_t address,
+                                   struct symbol_frame **out)
+{
+        const struct cache_entry *entry = c->map ? cache_find(c, address) : NULL;
+        struct symbol_frame *frames;
+
+        if (!entry || entry->count > DEBUG_FRAMES)
+                return 0;
+        frames = symbols_frames(s, entry->count);
+        for (uint32_t i = 0; i < entry->count; i++) {
+                const struct cache_frame *kept = &c->frames[entry->first + i];
+
+                frames[i] =
+                        (struct symbol_frame){ kept->function ? symbols_kept_name(s, c->text + kept->function) : NULL,
+                                               kept->file ? pool_text(&s->pool, c->text + kept->file) : NULL,
+                                               kept->line, kept->inlined != 0 };
+        }
+        *out = frames;
+        return entry->count;
+}
+
+static uint32_t symbols_from_recording(struct symbols *s, uint32_t module, uint64_t address, struct symbol_frame **out)
+{
+        const struct profile *p = s->profile;
+        uint32_t first, count = stored_find(p, module, address, &first);
+        struct symbol_frame *frames;
+
+        if (!count || count > DEBUG_FRAMES)
+                return 0;
+        frames = symbols_frames(s, count);
+        for (uint32_t i = 0; i < count; i++) {
+                const struct profile_symbol *stored = &p->symbols[first + i];
+
+                frames[i] = (struct symbol_frame){ symbols_kept_name(s, stored->function),
+                                                   pool_text(&s->pool, stored->file), stored->line, i + 1 < count };
+        }
+        *out = frames;
+        return count;
+}
+
+static struct symbol_module *symbols_cached_module(struct symbols *s, uint32_t index)
+{
+        struct symbol_module *m = &s->modules[index];
+
+        if (!m->cache_tried) {
+                m->cache_tried = true;
+                cache_open(&m->cache, &s->profile->modules[index], &s->search);
+        }
+        return m;
+}
+
+struct module *symbols_open_module(struct symbols *s, uint32_t index)
+{
+        struct symbol_module *m = &s->modules[index];
+
+        if (!m->file_tried) {
+                m->file_tried = true;
+                module_open(&m->file, &s->profile->modules[index], &s->search);
+        }
+        return &m->file;
+}
+
+/* Code that was made while the program ran: the compiler's own map names it. */
+static uint32_t symbols_from_map(struct symbols *s, uint64_t pc, struct symbol_frame **out)
+{
+        const struct profile *p = s->profile;
+        uint32_t low = 0, high = p->jit_count;
+
+        while (low < high) {
+                uint32_t middle = low + (high - low) / 2;
+
+                if (p->jit[middle].start <= pc)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        *out = symbols_frames(s, 1);
+        if (low && pc - p->jit[low - 1].start < p->jit[low - 1].bytes)
+                (*out)->function = pool_text(&s->pool, p->jit[low - 1].name);
+        return 1;
+}
+
+/* Such code may lie in a file that has no name any more. */
+static bool symbols_may_be_made(const struct symbols *s, uint32_t module, const struct symbol_frame *frame)
+{
+        return !frame->function && !frame->line && !s->profile->modules[module].build_id_bytes;
+}
+
+/* Stored names without lines are second to whatever has them. */
+static struct symbol_answer symbols_resolve(struct symbols *s, uint32_t module, uint64_t address)
+{
+        struct symbol_answer answer = { .address = address, .module = module };
+        struct symbol_frame *frames, *stored;
+        uint32_t stored_count = symbols_from_recording(s, module, address, &stored), count;
+        struct symbol_module *m;
+
+        if (module >= s->profile->module_count) {
+                count = symbols_from_map(s, address, &frames);
+        } else if (stored_count && stored[0].line) {
+                frames = stored;
+                count = stored_count;
+        } else {
+                m = symbols_cached_module(s, module);
+                count = symbols_from_cache(s, &m->cache, address, &frames);
+                if (!count) {
+                        count = symbols_from_file(s, symbols_open_module(s, module), address, &frames);
+                        answer.fresh = m->file.dwfl != NULL;
+                        m->fresh_count += answer.fresh;
+                }
+                if (stored_count && !frames[0].line) {
+                        frames = stored;
+                        count = stored_count;
+                        m->fresh_count -= answer.fresh;
+                        answer.fresh = 0;
+                }
+                if (symbols_may_be_made(s, module, &frames[0]))
+                        count = symbols_from_map(s, address + s->profile->modules[module].bias, &frames);
+        }
+        answer.frames = frames;
+        answer.count = (uint16_t)count;
+        return answer;
+}
+
+uint64_t symbols_address(const struct profile *p, uint32_t node)
+{
+        const struct profile_node *n = &p->nodes[node];
+        uint64_t bias = n->module < p->module_count ? p->modules[n->module].bias : 0;
+
+        return n->pc - bias - (n->exact ? 0 : 1);
+}
+
+/* ADDRESS is one in the file of MODULE. */
+static uint32_t symbols_at(struct symbols *s, uint32_t module, uint64_t address, const struct symbol_frame **frames)
+{
+        size_t i;
+
+        if (s->answer_count * 2 >= s->answer_room)
+                symbols_widen(s);
+        i = symbols_slot(s, module, address);
+        if (!s->answers[i].count) {
+                s->answers[i] = symbols_resolve(s, module, address);
+                s->answer_count++;
+        }
+        *frames = s->answers[i].frames;
+        return s->answers[i].count;
+}
+
+uint32_t symbols_node(struct symbols *s, uint32_t node, const struct symbol_frame **frames)
+{
+        return symbols_at(s, s->profile->nodes[node].module, symbols_address(s->profile, node), frames);
+}
+
+uint32_t symbols_stopped(struct symbols *s, const struct profile_frame *frame, const struct symbol_frame **frames)
+{
+        uint64_t bias = frame->module < s->profile->module_count ? s->profile->modules[frame->module].bias : 0;
+
+        return symbols_at(s, frame->module, frame->pc - bias - (frame->exact ? 0 : 1), frames);
+}
+
+bool symbols_is_start(struct symbols *s, uint32_t node)
+{
+        if (!s->start)
+                s->start = start_find(s->profile, s);
+        return s->start[node];
+}
+
+bool symbols_hides(struct symbols *s, uint32_t node)
+{
+        return !s->search.options.all_frames && symbols_is_start(s, node);
+}
+
+const char *symbols_raw_name(struct symbols *s, uint32_t node)
+{
+        uint32_t module = s->profile->nodes[node].module;
+        const struct module *file = module < s->profile->module_count ? symbols_open_module(s, module) : NULL;
+        const struct table_entry *entry = file && file->dwfl ? table_find(&file->table, symbols_address(s->profile, node)) : NULL;
+
+        return entry ? entry->name : NULL;
+}
+
+bool symbols_has_lines(struct symbols *s, uint32_t module)
+{
+        struct symbol_module *m;
+
+        if (module >= s->profile->module_count)
+                return false;
+        if (stored_has_lines(s->profile, module))
+                return true;
+        m = symbols_cached_module(s, module);
+        if (m->cache.map)
+                return m->cache.has_lines;
+        return symbols_open_module(s, module)->debug != NULL;
+}
+
+struct symbol_tally *symbols_tally(const struct symbols *s)
+{
+        struct symbol_tally *tally = heap_zero(s->profile->module_count, sizeof *tally);
+
+        for (size_t i = 0; i < s->answer_room; i++) {
+                const struct symbol_answer *answer = &s->answers[i];
+
+                if (!answer->count || answer->module >= s->profile->module_count)
+                        continue;
+                tally[answer->module].asked++;
+                tally[answer->module].named += answer->frames[answer->count - 1].function != NULL;
+                tally[answer->module].lined += answer->frames[0].line != 0;
+        }
+        return tally;
+}
+
+static int answer_compare(const void *a, const void *b)
+{
+        const struct cache_answer *x = a, *y = b;
+
+        return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static void symbols_save_module(struct symbols *s, uint32_t index)
+{
+        struct symbol_module *m = &s->modules[index];
+        struct cache_answer *fresh = heap_zero(m->fresh_count, sizeof *fresh);
+        size_t count = 0;
+
+        for (size_t i = 0; i < s->answer_room; i++) {
+                const struct symbol_answer *answer = &s->answers[i];
+
+                if (answer->count && answer->fresh && answer->module == index)
+                        fresh[count++] = (struct cache_answer){ answer->address, answer->frames, answer->count };
+        }
+        qsort(fresh, count, sizeof *fresh, answer_compare);
+        cache_save(&m->cache, &s->profile->modules[index], &s->search,
+                   &(struct cache_quality){ m->file.debug != NULL, module_lacking(&m->file), m->file.path }, fresh, count);
+        free(fresh);
+}
+
+void symbols_free(struct symbols *s)
+{
+        if (!s)
+                return;
+        if (s->beside.kept)
+                s->beside.release(s->beside.kept);
+        for (uint32_t i = 0; i < s->profile->module_count; i++) {
+                if (s->modules[i].fresh_count && !s->pool.changed) /* others may want the names as they are */
+                        symbols_save_module(s, i);
+                cache_close(&s->modules[i].cache);
+                module_close(&s->modules[i].file);
+        }
+        for (size_t i = 0; i < s->chunk_count; i++)
+                free(s->chunks[i]);
+        free(s->chunks);
+        free(s->modules);
+        free(s->start);
+        free(s->answers);
+        free(s->memos);
+        pool_free(&s->pool);
+        search_free(&s->search);
+        free(s);
+}

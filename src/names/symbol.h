@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * symbol.h -- address to function, file, line, and the functions inlined there.
+ *
+ * Room:   outside.
+ * Keeps:  all strings live as long as the resolver.  Results are kept on disk by build id, so that a second report
+ *         needs no debug information ($XDG_CACHE_HOME/seep or ~/.cache/seep; failing that, no cache).
+ */
+#ifndef SEEP_NAMES_SYMBOL_H
+#define SEEP_NAMES_SYMBOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "profile/model.h"
+
+struct symbol_frame {
+        const char *function; /* demangled; NULL unknown */
+        const char *file;     /* source path; NULL unknown */
+        uint32_t line;        /* 0 unknown */
+        bool inlined;         /* inlined into the next frame of the same address */
+};
+
+enum symbol_fetch { SYMBOL_FETCH_BEGIN, SYMBOL_FETCH_GOING, SYMBOL_FETCH_END };
+
+/* Who wants to hear what happens while names are looked up.  Members may be NULL. */
+struct symbol_listener {
+        void (*say)(const char *text); /* a sentence for the user, each once */
+        /* A download: BEGIN, any number of GOING, END.  true: it shall be given up, and no other be tried. */
+        bool (*fetch)(enum symbol_fetch step, const char *name, uint64_t done_bytes, uint64_t total_bytes);
+};
+
+struct symbol_options {
+        const char *sysroot;       /* NULL none; prefix for module paths */
+        const char **debug_paths;  /* directories with unstripped files */
+        uint32_t debug_path_count;
+        bool no_debuginfod, no_cache;
+        bool all_frames;           /* start code is shown, too */
+        bool raw;                  /* names as they are, control characters and all: for forms that escape them */
+        const struct symbol_listener *listener; /* NULL nobody */
+};
+
+struct symbols; /* the resolver of one profile */
+
+/* Never fails: what cannot be opened simply has no names.  P must outlive the result.  Unless raw names are asked for, those that P has
+ * are made plain in place (profile/plain.h), and so is every name that comes from here: no view can forget it. */
+struct symbols *symbols_new(const struct profile *p, const struct symbol_options *options);
+void symbols_free(struct symbols *s);
+
+/* From now on S is about P, a later recording of the same process or one of another that has the same modules, forked from it most
+ * likely; what was found so far is kept.  false: P does not go on where the recording of S was (a module is another one, or
+ * variables were asked for), and S is unchanged. */
+bool symbols_follow(struct symbols *s, const struct profile *p);
+
+/* Frames at NODE of the profile, innermost (inlined) first.  At least one; *FRAMES is valid until symbols_free(). */
+uint32_t symbols_node(struct symbols *s, uint32_t node, const struct symbol_frame **frames);
+
+/* The same for a frame of a stopped thread. */
+uint32_t symbols_stopped(struct symbols *s, const struct profile_frame *frame, const struct symbol_frame **frames);
+
+/* Whether NODE is start code: what runs before main or the function of a thread (start.h).  Everything outside of it is, too. */
+bool symbols_is_start(struct symbols *s, uint32_t node);
+
+/* Whether stacks that are shown end inside of NODE: it is start code, and not all frames were asked for.  The innermost frame of a stack
+ * is shown even so. */
+bool symbols_hides(struct symbols *s, uint32_t node);
+
+/* The name in the symbol table of the function at NODE, mangled as it is there; NULL unknown.  Opens the module. */
+const char *symbols_raw_name(struct symbols *s, uint32_t node);
+
+/* Whether MODULE has line information; symbols_node must have been asked for one of its addresses before, or this
+ * opens the module. */
+bool symbols_has_lines(struct symbols *s, uint32_t module);
+
+/* Of the addresses in one module that were asked for so far, how many have a function, and how many of these a line. */
+struct symbol_tally {
+        uint32_t asked, named, lined;
+};
+
+/* One for each module of the profile; the caller's to free. */
+struct symbol_tally *symbols_tally(const struct symbols *s);
+
+/* Where NODE is in the file of its module, or in memory when it is in none: the call, not the place where it returns
+ * to. */
+uint64_t symbols_address(const struct profile *p, uint32_t node);
+
+#endif

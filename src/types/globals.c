@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * globals.c -- the variables of a module that have an address of their own, and the types it defines, from its DWARF.
+ *
+ * Room:   outside.
+ * Cost:   every entry is looked at once but those inside types and declarations of functions.
+ */
+#include "types/globals.h"
+
+#include <dwarf.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "names/die.h"
+#include "types/location.h"
+#include "types/type.h"
+
+struct globals_walk {
+        struct globals *globals;
+        uint32_t unit;
+        GElf_Phdr thread;     /* the module's thread-local storage */
+        const void **entered; /* hash table of units that others share, by address */
+        size_t entered_room, entered_count;
+};
+
+/* ---- lists ---- */
+
+static void list_add(struct global_list *list, const struct global *global)
+{
+        if (list->count == list->room) {
+                list->room = list->room ? list->room * 2 : 256;
+                list->all = heap_grow(list->all, list->room, sizeof *list->all);
+        }
+        list->all[list->count++] = *global;
+}
+
+static void names_add(struct global_names *names, const char *name, const Dwarf_Die *die)
+{
+        if (names->count == names->room) {
+                names->room = names->room ? names->room * 2 : 256;
+                names->all = heap_grow(names->all, names->room, sizeof *names->all);
+        }
+        names->all[names->count++] = (struct global_name){ name, *die };
+}
+
+/* Of one place, the largest last: that is the one which is found. */
+static int global_compare(const void *a, const void *b)
+{
+        const struct global *x = a, *y = b;
+
+        if (x->start != y->start)
+                return x->start < y->start ? -1 : 1;
+        if (x->size != y->size)
+                return x->size < y->size ? -1 : 1;
+        return x->unit > y->unit ? -1 : x->unit < y->unit;
+}
+
+static int name_compare(const void *a, const void *b)
+{
+        return strcmp(((const struct global_name *)a)->name, ((const struct global_name *)b)->name);
+}
+
+/* ---- one variable ---- */
+
+/* What the linker threw away keeps its description, with an address that cannot be. */
+static bool address_is_real(uint64_t address)
+{
+        return address > 1 && address < UINT64_MAX - 1;
+}
+
+/* gcc 12 writes addresses instead of offsets when debug information is split. */
+static uint64_t thread_offset(const struct globals_walk *w, uint64_t value)
+{
+        bool address = value >= w->thread.p_memsz && value - w->thread.p_vaddr < w->thread.p_memsz;
+
+        return address ? value - w->thread.p_vaddr : value;
+}
+
+/* A variable that is declared here and defined elsewhere. */
+static void walk_declared(struct globals_walk *w, Dwarf_Die *die)
+{
+        const char *name = die_linkage(die);
+
+        if (!name)
+                name = dwarf_diename(die);
+        if (name)
+                names_add(&w->globals->declared, name, die);
+}
+
+static void walk_variable(struct globals_walk *w, Dwarf_Die *die, bool in_function)
+{
+        struct global global = { .die = *die, .unit = w->unit, .in_function = in_function };
+        struct location_part parts[LOCATION_PARTS];
+        Dwarf_Attribute attr;
+        uint32_t count;
+        Dwarf_Die type;
+
+        if (!dwarf_attr(die, DW_AT_location, &attr)) {
+                if (!in_function && dwarf_hasattr(die, DW_AT_declaration))
+                        walk_declared(w, die);
+                return;
+        }
+        count = location_read(&attr, parts);
+        if (count)
+                global.whole = die_type(die, &type) ? type_bytes(&type) : 0;
+        for (uint32_t i = 0; i < count; i++) {
+                global.start = parts[i].thread ? thread_offset(w, parts[i].start) : parts[i].start;
+                global.inner = parts[i].inner;
+                global.size = parts[i].size ? parts[i].size : global.whole;
+                if (parts[i].thread || address_is_real(global.start))
+                        list_add(parts[i].thread ? &w->globals->thread : &w->globals->data, &global);
+        }
+}
+
+/* ---- the walk ---- */
+
+static void walk_children(struct globals_walk *w, Dwarf_Die *parent, bool in_function, int depth);
+
+static void walk_type(struct globals_walk *w, Dwarf_Die *die, bool in_function, int depth)
+{
+        const char *name = in_function ? NULL : dwarf_diename(die);
+
+        if (name && !dwarf_hasattr(die, DW_AT_declaration))
+                names_add(&w->globals->types, name, die);
+        walk_children(w, die, in_function, depth);
+}
+
+static size_t entered_slot(const struct globals_walk *w, const void *unit)
+{
+        size_t i = ((uintptr_t)unit * 0x9e3779b97f4a7c15ull >> 24) & (w->entered_room - 1);
+
+        while (w->entered[i] && w->entered[i] != unit)
+                i = (i + 1) & (w->entered_room - 1);
+        return i;
+}
+
+/* Whether this is the first time that UNIT is met. */
+static bool enter(struct globals_walk *w, const void *unit)
+{
+        size_t slot;
+
+        if (w->entered_count * 2 >= w->entered_room) {
+                const void **old = w->entered;
+                size_t old_room = w->entered_room;
+
+                w->entered_room = old_room ? old_room * 2 : 256;
+                w->entered = heap_zero(w->entered_room, sizeof *w->entered);
+                for (size_t i = 0; i < old_room; i++)
+                        if (old[i])
+                                w->entered[entered_slot(w, old[i])] = old[i];
+                free(old);
+        }
+        slot = entered_slot(w, unit);
+        if (w->entered[slot])
+                return false;
+        w->entered[slot] = unit;
+        w->entered_count++;
+        return true;
+}
+
+/* What dwz found in several units, it put into one that they import.  (Its file may serve other programs, too: only what is
+ * imported is ours.) */
+static void walk_imported(struct globals_walk *w, Dwarf_Die *die, int depth)
+{
+        Dwarf_Die unit;
+
+        if (die_refers(die, DW_AT_import, &unit) && dwarf_tag(&unit) == DW_TAG_partial_unit && enter(w, unit.addr))
+                walk_children(w, &unit, false, depth);
+}
+
+static void walk_die(struct globals_walk *w, Dwarf_Die *die, bool in_function, int depth)
+{
+        switch (dwarf_tag(die)) {
+        case DW_TAG_variable:
+                walk_variable(w, die, in_function);
+                break;
+        case DW_TAG_structure_type:
+        case DW_TAG_class_type:
+        case DW_TAG_union_type:
+                walk_type(w, die, in_function, depth);
+                break;
+        case DW_TAG_imported_unit:
+                walk_imported(w, die, depth);
+                break;
+        case DW_TAG_namespace:
+        case DW_TAG_module:
+        case DW_TAG_common_block:
+                walk_children(w, die, in_function, depth);
+                break;
+        case DW_TAG_subprogram:
+        case DW_TAG_inlined_subroutine:
+        case DW_TAG_lexical_block:
+        case DW_TAG_try_block:
+        case DW_TAG_catch_block:
+                if (!dwarf_hasattr(die, DW_AT_declaration))
+                        walk_children(w, die, true, depth);
+                break;
+        default:
+                break;
+        }
+}
+
+static void walk_children(struct globals_walk *w, Dwarf_Die *parent, bool in_function, int depth)
+{
+        Dwarf_Die die;
+
+        if (depth == DIE_DEPTH || dwarf_child(parent, &die) != 0)
+                return;
+        do {
+                walk_die(w, &die, in_function, depth + 1);
+        } while (dwarf_siblingof(&die, &die) == 0);
+}
+
+static void walk_type_units(struct globals_walk *w, Dwarf *dwarf)
+{
+        Dwarf_CU *cu = NULL;
+        Dwarf_Die die;
+
+        while (dwarf && dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, NULL) == 0)
+                if (dwarf_tag(&die) == DW_TAG_type_unit)
+                        walk_children(w, &die, false, 0);
+}
+
+static void find_thread_storage(Elf *elf, GElf_Phdr *found)
+{
+        size_t count = 0;
+
+        if (elf_getphdrnum(elf, &count) != 0)
+                count = 0;
+        for (size_t i = 0; i < count; i++)
+                if (gelf_getphdr(elf, (int)i, found) && found->p_type == PT_TLS)
+                        return;
+        *found = (GElf_Phdr){ 0 };
+}
+
+/* (qsort() must not be given NULL.) */
+static void names_sort(struct global_names *names)
+{
+        if (names->count)
+                qsort(names->all, names->count, sizeof *names->all, name_compare);
+}
+
+static void list_sort(struct global_list *list)
+{
+        if (list->count)
+                qsort(list->all, list->count, sizeof *list->all, global_compare);
+}
+
+void globals_read(struct globals *g, struct debug *d)
+{
+        struct globals_walk walk = { .globals = g };
+        Dwarf_Die skeleton, body;
+
+        find_thread_storage(dwarf_getelf(debug_dwarf(d)), &walk.thread);
+        for (; debug_unit(d, walk.unit, &skeleton, &body); walk.unit++) {
+                walk_children(&walk, &body, false, 0);
+                if (body.addr != skeleton.addr)
+                        walk_type_units(&walk, dwarf_cu_getdwarf(body.cu));
+                g->in_c |= die_in_c(&body);
+        }
+        walk_type_units(&walk, debug_dwarf(d));
+        free(walk.entered);
+        list_sort(&g->data);
+        list_sort(&g->thread);
+        names_sort(&g->types);
+        names_sort(&g->declared);
+}
+
+void globals_free(struct globals *g)
+{
+        free(g->data.all);
+        free(g->thread.all);
+        free(g->types.all);
+        free(g->declared.all);
+        *g = (struct globals){ 0 };
+}
+
+/* ---- finding ---- */
+
+const struct global *globals_find(const struct global_list *list, uint64_t address)
+{
+        size_t low = 0, high = list->count;
+        const struct global *found;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+
+                if (list->all[middle].start <= address)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        if (!low)
+                return NULL;
+        found = &list->all[low - 1];
+        return address - found->start < (found->size ? found->size : 1) ? found : NULL;
+}
+
+const struct global_name *globals_named(const struct global_names *names, const char *name, size_t *count)
+{
+        size_t low = 0, high = names->count;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+
+                if (strcmp(names->all[middle].name, name) < 0)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        *count = 0;
+        while (low + *count < names->count && strcmp(names->all[low + *count].name, name) == 0)
+                ++*count;
+        return *count ? &names->all[low] : NULL;
+}
