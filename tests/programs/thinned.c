@@ -63,6 +63,16 @@ __attribute__((noinline)) static void *grown(void *p, size_t old, size_t size, s
         return p;
 }
 
+static void add_up(const struct sums *own)
+{
+        pthread_mutex_lock(&lock);
+        later_sums.allocations += own->allocations;
+        later_sums.bytes += own->bytes;
+        later_sums.live_blocks += own->live_blocks;
+        later_sums.live_bytes += own->live_bytes;
+        pthread_mutex_unlock(&lock);
+}
+
 static void *work(void *argument)
 {
         static const size_t sizes[] = { 24, 200, 3000 };
@@ -85,12 +95,7 @@ static void *work(void *argument)
                 *p = kept[number];
                 kept[number] = p;
         }
-        pthread_mutex_lock(&lock);
-        later_sums.allocations += own.allocations;
-        later_sums.bytes += own.bytes;
-        later_sums.live_blocks += own.live_blocks;
-        later_sums.live_bytes += own.live_bytes;
-        pthread_mutex_unlock(&lock);
+        add_up(&own);
         return NULL;
 }
 
@@ -136,12 +141,7 @@ static void *one_of_many(void *argument)
         pthread_barrier_wait(&all_there);
         for (int i = 0; i < CROWD_BLOCKS; i++)
                 kept[(long)argument][i] = later(10, &own);
-        pthread_mutex_lock(&lock);
-        later_sums.allocations += own.allocations;
-        later_sums.bytes += own.bytes;
-        later_sums.live_blocks += own.live_blocks;
-        later_sums.live_bytes += own.live_bytes;
-        pthread_mutex_unlock(&lock);
+        add_up(&own);
         pthread_barrier_wait(&all_there);
         return NULL;
 }
