@@ -4,66 +4,11 @@
  */
 #include "agent/queue.h"
 
-#include <stdlib.h>
-
-#include "agent/arena.h"
-#include "agent/sandbox.h"
-#include "agent/stack.h"
-#include "agent/tree.h"
+#include "alone.h"
 #include "tap.h"
 
 #define MOST 4096u /* as many as there are */
 
-struct agent agent;
-
-void *arena_table(struct arena_table *t, uint64_t size)
-{
-        *t = (struct arena_table){ .at = calloc(1, size), .size = size };
-        return t->at;
-}
-
-bool arena_table_open(struct arena_table *t, uint64_t bytes)
-{
-        t->open = bytes;
-        return bytes <= t->size;
-}
-
-bool sandbox_allows(long number, const uint64_t arguments[SANDBOX_ARGUMENTS])
-{
-        (void)number;
-        (void)arguments;
-        return true;
-}
-
-uint64_t stack_capture_whole(struct thread *t, struct arch_state caller)
-{
-        (void)t;
-        (void)caller;
-        return 0;
-}
-
-uint64_t stack_none(struct thread *t)
-{
-        (void)t;
-        return 0;
-}
-
-uint32_t stack_node(struct thread *t)
-{
-        (void)t;
-        return 0;
-}
-
-uint32_t tree_site_find(uint32_t node, uint32_t kind)
-{
-        (void)node;
-        (void)kind;
-        return 0;
-}
-
-static struct ledger_head head;
-static struct ledger_slot slots[2];
-static struct thread threads[2];
 static uint64_t applied[MOST + 1];
 static uint32_t applied_count;
 
@@ -71,12 +16,8 @@ static void begin(void)
 {
         static bool is_started;
 
-        agent.head = &head;
-        memset(&head, 0, sizeof head);
-        for (uint32_t i = 0; i < 2; i++) {
-                slots[i].tid = 100 + i;
-                threads[i] = (struct thread){ .slot = &slots[i] };
-        }
+        alone_begin();
+        alone_join(2);
         is_true(is_started || queue_start());
         is_started = true;
         queue_forked(NULL);
@@ -107,18 +48,18 @@ TEST(operations_are_applied_in_the_order_of_their_tickets)
         struct operation *late, *early;
 
         begin();
-        late = queue_new(&threads[0]);
-        early = queue_new(&threads[1]);
+        late = queue_new(&alone_threads[0]);
+        early = queue_new(&alone_threads[1]);
         is_true(late && early && late != early);
         early->apply = late->apply = note;
         early->first = 1;
         early->ticket = queue_ticket();
         late->first = 2;
         late->ticket = queue_ticket();
-        queue_submit(&threads[0], late);
-        queue_submit(&threads[1], early);
+        queue_submit(&alone_threads[0], late);
+        queue_submit(&alone_threads[1], early);
         is_equal(applied_count, 2); /* each found nobody at it */
-        is_true(hand_in(&threads[0], 3, note));
+        is_true(hand_in(&alone_threads[0], 3, note));
         is_equal(applied[2], 3);
 }
 
@@ -128,7 +69,7 @@ static uint32_t handed_in;
 static void fill(struct thread *t, const struct operation *o)
 {
         note(t, o);
-        while (handed_in + 1 < MOST && hand_in(&threads[1], 1000 + handed_in, note))
+        while (handed_in + 1 < MOST && hand_in(&alone_threads[1], 1000 + handed_in, note))
                 handed_in++;
 }
 
@@ -136,7 +77,7 @@ TEST(what_comes_while_somebody_applies_is_left_to_it_in_order)
 {
         begin();
         handed_in = 0;
-        is_true(hand_in(&threads[0], 7, fill));
+        is_true(hand_in(&alone_threads[0], 7, fill));
         is_equal(handed_in, MOST - 1);
         is_equal(applied_count, MOST);
         for (uint32_t i = 1; i < MOST; i++)
@@ -149,12 +90,12 @@ static void fill_and_fork(struct thread *t, const struct operation *o)
 {
         fill(t, o);
         is_equal(applied_count, 1);
-        queue_forked(&threads[1]);
-        is_true(hand_in(&threads[1], 5, note));
+        queue_forked(&alone_threads[1]);
+        is_true(hand_in(&alone_threads[1], 5, note));
         is_equal(applied_count, MOST + 1); /* everything that was handed in before, too */
         is_equal(applied[MOST], 5);
         for (uint32_t i = 0; i < 2 * MOST; i++)
-                is_true(hand_in(&threads[1], 6, note));
+                is_true(hand_in(&alone_threads[1], 6, note));
         is_equal(applied_count, 3 * MOST + 1);
 }
 
@@ -162,7 +103,7 @@ TEST(a_fork_while_all_are_handed_in_and_nobody_is_left_to_apply_them)
 {
         begin();
         handed_in = 0;
-        is_true(hand_in(&threads[0], 7, fill_and_fork));
+        is_true(hand_in(&alone_threads[0], 7, fill_and_fork));
 }
 
 /* A handler that interrupted the one who applies, and forks: what it has in hand stays its own. */
@@ -185,7 +126,7 @@ static void fork_inside(struct thread *t, const struct operation *o)
 TEST(a_fork_by_whoever_applies_loses_nothing)
 {
         begin();
-        is_true(hand_in(&threads[0], 7, fork_inside));
+        is_true(hand_in(&alone_threads[0], 7, fork_inside));
         is_equal(applied_count, 2);
         is_equal(applied[1], 8);
 }
@@ -194,24 +135,24 @@ TEST(a_fork_by_whoever_applies_loses_nothing)
 static void fill_and_ask(struct thread *t, const struct operation *o)
 {
         fill(t, o);
-        is_true(!queue_new(&threads[1]));
-        is_equal(head.lost_events, 1);
-        is_true(!queue_new(&threads[0])); /* ourselves: at once */
-        is_equal(head.lost_events, 2);
+        is_true(!queue_new(&alone_threads[1]));
+        is_equal(agent.head->lost_events, 1);
+        is_true(!queue_new(&alone_threads[0])); /* ourselves: at once */
+        is_equal(agent.head->lost_events, 2);
 }
 
 TEST(a_full_list_with_its_holder_stopped_ends_the_wait)
 {
         begin();
         handed_in = 0;
-        is_true(hand_in(&threads[0], 7, fill_and_ask));
+        is_true(hand_in(&alone_threads[0], 7, fill_and_ask));
         is_equal(applied_count, MOST);
 }
 
 /* Before a fork: what was handed in is applied, unless we are the ones who are at it. */
 static void settle_inside(struct thread *t, const struct operation *o)
 {
-        is_true(hand_in(&threads[1], 9, note));
+        is_true(hand_in(&alone_threads[1], 9, note));
         queue_settle(t);
         is_equal(applied_count, 0);
         note(t, o);
@@ -220,8 +161,8 @@ static void settle_inside(struct thread *t, const struct operation *o)
 TEST(settling_applies_all_and_does_not_wait_for_itself)
 {
         begin();
-        is_true(hand_in(&threads[0], 7, settle_inside));
-        queue_settle(&threads[0]);
+        is_true(hand_in(&alone_threads[0], 7, settle_inside));
+        queue_settle(&alone_threads[0]);
         is_equal(applied_count, 2);
         is_equal(applied[1], 9);
 }
