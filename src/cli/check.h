@@ -10,17 +10,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/place.h"
 #include "base/err.h"
+#include "base/place.h"
 #include "cli/names.h"
 #include "cli/option.h"
 #include "cli/pager.h"
 #include "cli/record.h"
-#include "report/baseline.h"
-#include "report/budget.h"
-#include "report/expression.h"
-#include "report/findings.h"
-#include "report/location.h"
+#include "query/baseline.h"
+#include "query/budget.h"
+#include "query/expression.h"
+#include "query/findings.h"
+#include "query/location.h"
 
 /* The first options are the budgets, in the order of BUDGETS. */
 #define CHECK_OPTIONS(X)                                                                                                \

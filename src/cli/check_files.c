@@ -18,11 +18,8 @@
 #include "base/io.h"
 #include "cli/deliver.h"
 #include "cli/message.h"
+#include "export/ci.h"
 #include "profile/store.h"
-#include "report/github.h"
-#include "report/junit.h"
-#include "report/sarif.h"
-#include "report/valgrind_xml.h"
 
 enum { CHECK_HEAD_BYTES = 256 };
 

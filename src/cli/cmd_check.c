@@ -13,6 +13,8 @@
 #include "cli/command.h"
 #include "cli/deliver.h"
 #include "cli/message.h"
+#include "export/json.h"
+#include "report/views.h"
 
 enum { CHECK_STACKS = 10 }; /* told unless -n says otherwise */
 

@@ -17,9 +17,11 @@
 #include "cli/option.h"
 #include "cli/pager.h"
 #include "cli/report.h"
-#include "report/diff.h"
-#include "report/label.h"
-#include "report/moment.h"
+#include "export/json.h"
+#include "query/diff.h"
+#include "query/moment.h"
+#include "report/views.h"
+#include "words/label.h"
 
 #define DIFF_OPTIONS(X)                                                                                                \
         X(DIFF_HEAD_VIEW, NULL, 0, NULL, "views:")                                                                     \
@@ -227,7 +229,7 @@ static bool show(struct side sides[MATCH_SIDES], struct err *e)
         if (!deliver_prepare(&how, e))
                 return false;
         deliver_gather(&to, &how);
-        diff_make(&d, sel, symbols, r->sort_set ? r->sort : flat_key_of(r->request.cost));
+        diff_make(&d, sel, symbols, r->sort_set ? r->sort : sort_key_of(r->request.cost));
         if (!r->quiet)
                 tell_rebuilt(&d);
         if (!r->quiet && !d.count && r->filter_words.length)

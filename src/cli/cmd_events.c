@@ -23,9 +23,9 @@
 #include "cli/progress.h"
 #include "profile/events_log.h"
 #include "profile/file.h"
-#include "report/label.h"
-#include "report/moment.h"
+#include "query/moment.h"
 #include "report/transactions.h"
+#include "words/label.h"
 
 #define EVENTS_OPTIONS(X)                                                                                             \
         X(EVENTS_HEAD_FORM, NULL, 0, NULL, "form:")                                                                   \

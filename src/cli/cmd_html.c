@@ -23,10 +23,10 @@
 #include "cli/report.h"
 #include "page/page.h"
 #include "profile/store.h"
-#include "report/moment.h"
-#include "report/text.h"
+#include "query/moment.h"
 #include "serve/serve.h"
 #include "session/ask.h"
+#include "words/text.h"
 
 #define HTML_OPTIONS(X)                                                                                                \
         X(HTML_OPEN, "open", 0, NULL, "show the page in a browser ($BROWSER, or xdg-open)")                            \

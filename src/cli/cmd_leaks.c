@@ -24,10 +24,12 @@
 #include "cli/newest.h"
 #include "cli/pager.h"
 #include "cli/report.h"
+#include "export/json.h"
 #include "profile/file.h"
-#include "report/leaks.h"
-#include "report/text.h"
+#include "query/leaks.h"
+#include "report/views.h"
 #include "session/ask.h"
+#include "words/text.h"
 
 #define LEAKS_OPTIONS(X)                                                                                               \
         X(LEAKS_HEAD_WHAT, NULL, 0, NULL, "what is shown:")                                                            \

@@ -14,8 +14,8 @@
 #include "base/quantity.h"
 #include "cli/command.h"
 #include "cli/message.h"
-#include "report/text.h"
 #include "session/ask.h"
+#include "words/text.h"
 
 #define SNAPSHOT_OPTIONS(X)                                                                                     \
         X(SNAPSHOT_JSON, "json", 0, NULL, "machine-readable output")                                            \

@@ -17,7 +17,7 @@
 #include "cli/option.h"
 #include "names/stored.h"
 #include "profile/file.h"
-#include "report/text.h"
+#include "words/text.h"
 
 #define SYMBOLIZE_OPTIONS(X)                                                                            \
         NAMES_OPTIONS(X, SYMBOLIZE)                                                                     \

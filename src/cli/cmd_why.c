@@ -16,10 +16,12 @@
 #include "cli/names.h"
 #include "cli/newest.h"
 #include "cli/pager.h"
+#include "export/json.h"
 #include "profile/file.h"
-#include "report/label.h"
-#include "report/why.h"
+#include "query/why.h"
+#include "report/views.h"
 #include "session/ask.h"
+#include "words/label.h"
 
 #define WHY_OPTIONS(X)                                                                                                 \
         X(WHY_HEAD_WHAT, NULL, 0, NULL, "what is asked for:")                                                          \

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "report/text.h"
+#include "words/text.h"
 
 /* The totals that both sides have: label, member, how far apart they may be.  A whole log gives the recording its peak (collect/journal.c);
  * older recordings by several threads have one that is known to some bytes only. */

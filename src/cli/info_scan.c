@@ -8,8 +8,8 @@
 #include "cli/info.h"
 
 #include "profile/packed.h"
-#include "report/leaks.h"
-#include "report/text.h"
+#include "query/leaks.h"
+#include "words/text.h"
 
 void info_sum_classes(const struct profile *p, struct info_class sums[PROFILE_LEAK_COUNT])
 {

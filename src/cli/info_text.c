@@ -10,7 +10,7 @@
 #include "base/plain.h"
 #include "cli/info.h"
 #include "ledger/ledger.h"
-#include "report/text.h"
+#include "words/text.h"
 
 #define INFO_MARKS_SHOWN 30u
 

@@ -16,8 +16,8 @@
 #include "base/clock.h"
 #include "base/heap.h"
 #include "cli/message.h"
-#include "report/label.h"
-#include "report/text.h"
+#include "words/label.h"
+#include "words/text.h"
 
 enum { NAMES_HINT_MODULES = 3, NAMES_HINT_SHARE = 10 }; /* one name in so many is missing */
 

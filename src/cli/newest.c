@@ -16,7 +16,7 @@
 
 #include "base/heap.h"
 #include "base/quantity.h"
-#include "report/moment.h"
+#include "query/moment.h"
 
 static bool is_recording(const char *name)
 {

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "cli/option.h"
-#include "report/suppress.h"
+#include "query/suppress.h"
 #include "serve/push.h"
 #include "session/session.h"
 

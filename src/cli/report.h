@@ -18,9 +18,9 @@
 #include "cli/pager.h"
 #include "names/symbol.h"
 #include "profile/model.h"
+#include "query/select.h"
 #include "report/flat.h"
 #include "report/group.h"
-#include "report/select.h"
 
 #define REPORT_OPTIONS(X)                                                                                              \
         X(REPORT_HEAD_VIEW, NULL, 0, NULL, "views:")                                                                   \
@@ -102,7 +102,7 @@ struct report {
         struct filter filter;
         struct wrappers wrappers;
         struct str filter_words; /* as given: " -i RE --thread RE" */
-        enum flat_key sort;
+        enum sort_key sort;
         enum group_kind group;
         double threshold;
         uint32_t limit;

@@ -12,7 +12,7 @@
 #include "base/quantity.h"
 #include "cli/command.h"
 #include "cli/message.h"
-#include "report/label.h"
+#include "words/label.h"
 
 const struct option_entry report_options[] = { REPORT_OPTIONS(OPTION_ENTRY) OPTION_END };
 
@@ -24,14 +24,14 @@ static int wrong(const struct report *r, const char *option, const char *value, 
 /* Costs by their own words, or by the sort key that means the same. */
 static bool cost_named(const char *word, enum select_cost *cost)
 {
-        enum flat_key key;
+        enum sort_key key;
 
         if (select_cost_named(word, cost))
                 return true;
-        if (!flat_key_named(word, &key))
+        if (!sort_key_named(word, &key))
                 return false;
         for (int i = 0; i < SELECT_COST_COUNT; i++)
-                if (flat_key_of((enum select_cost)i) == key) {
+                if (sort_key_of((enum select_cost)i) == key) {
                         *cost = (enum select_cost)i;
                         return true;
                 }
@@ -95,7 +95,7 @@ static int take_threshold(struct report *r, const char *value)
 static int take_sort(struct report *r, const char *value)
 {
         r->sort_set = true;
-        if (flat_key_named(value, &r->sort))
+        if (sort_key_named(value, &r->sort))
                 return 0;
         return wrong(r, "sort", value, "there is no such key ('seep help report' lists them)");
 }

@@ -90,15 +90,15 @@ static bool of_one_cost(const struct report *r)
 static bool can_sort(const struct report *r)
 {
         if (r->view == REPORT_BLOCKS)
-                return r->sort == FLAT_AGE || r->sort == FLAT_LIVE_BYTES;
+                return r->sort == SORT_AGE || r->sort == SORT_LIVE_BYTES;
         return of_one_cost(r) || r->view == REPORT_FLAT || r->view == REPORT_GROWTH;
 }
 
 /* Slices tell what was live and how often was allocated, nothing else. */
 static int check_sort(const struct report *r)
 {
-        bool known = r->sort == FLAT_LIVE_BYTES || r->sort == FLAT_LIVE_BLOCKS || r->sort == FLAT_ALLOC_BYTES ||
-                     r->sort == FLAT_ALLOCS || r->sort == FLAT_AVERAGE;
+        bool known = r->sort == SORT_LIVE_BYTES || r->sort == SORT_LIVE_BLOCKS || r->sort == SORT_ALLOC_BYTES ||
+                     r->sort == SORT_ALLOCS || r->sort == SORT_AVERAGE;
 
         if (r->sort_set && !known && of_slices(r))
                 return message_usage(r->command, "that --sort key is known for the whole run only, not for --at TIME or "
@@ -145,7 +145,7 @@ int report_settle(struct report *r)
                 return status;
         if (r->sort_set && of_one_cost(r)) {
                 for (int i = 0; i < SELECT_COST_COUNT && !r->cost_set; i++)
-                        if (flat_key_of((enum select_cost)i) == r->sort) {
+                        if (sort_key_of((enum select_cost)i) == r->sort) {
                                 r->request.cost = (enum select_cost)i;
                                 r->cost_set = true;
                         }

@@ -12,25 +12,26 @@
 #include "cli/message.h"
 #include "cli/names.h"
 #include "cli/progress.h"
+#include "export/csv.h"
+#include "export/json.h"
+#include "query/errors.h"
+#include "query/leaks.h"
+#include "query/owners.h"
+#include "query/survivors.h"
+#include "query/why.h"
 #include "report/blocks.h"
 #include "report/callers.h"
-#include "report/csv.h"
-#include "report/errors.h"
 #include "report/histogram.h"
-#include "report/json.h"
-#include "report/leaks.h"
 #include "report/memlog.h"
 #include "report/modules.h"
-#include "report/owners.h"
 #include "report/resources.h"
 #include "report/source.h"
 #include "report/summary.h"
-#include "report/survivors.h"
-#include "report/text.h"
 #include "report/threads.h"
 #include "report/timeline.h"
 #include "report/tree.h"
-#include "report/why.h"
+#include "report/views.h"
+#include "words/text.h"
 
 /* What a view is written from. */
 struct scene {
@@ -54,12 +55,12 @@ static bool write_tree(struct scene *c)
 }
 
 /* Whether the key is about leaks, and those are known. */
-static bool find_leaks(struct scene *c, enum flat_key key, struct leaks *l)
+static bool find_leaks(struct scene *c, enum sort_key key, struct leaks *l)
 {
         struct str why = { 0 };
 
         *l = (struct leaks){ 0 };
-        if (key != FLAT_LEAKED_BYTES && key != FLAT_LEAKED_BLOCKS)
+        if (key != SORT_LEAKED_BYTES && key != SORT_LEAKED_BLOCKS)
                 return true;
         leaks_make_usual(l, c->sel, c->s);
         if (l->scan)
@@ -75,7 +76,7 @@ static bool find_leaks(struct scene *c, enum flat_key key, struct leaks *l)
 static bool write_flat(struct scene *c)
 {
         struct leaks leaks;
-        struct flat_options options = { .key = c->r->sort_set ? c->r->sort : flat_key_of(c->r->request.cost),
+        struct flat_options options = { .key = c->r->sort_set ? c->r->sort : sort_key_of(c->r->request.cost),
                                         .growing_first = c->r->view == REPORT_GROWTH,
                                         .limit = c->r->limit,
                                         .color = c->color,
@@ -126,7 +127,7 @@ static bool write_histogram(struct scene *c)
 
 static bool write_blocks(struct scene *c)
 {
-        struct blocks_options options = { &c->r->filter, c->r->sort_set && c->r->sort == FLAT_AGE, c->r->limit, c->color,
+        struct blocks_options options = { &c->r->filter, c->r->sort_set && c->r->sort == SORT_AGE, c->r->limit, c->color,
                                           c->r->csv };
 
         blocks_write(c->sel, c->s, &options, c->out);

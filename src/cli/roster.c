@@ -13,7 +13,7 @@
 #include "base/heap.h"
 #include "base/plain.h"
 #include "cli/message.h"
-#include "report/text.h"
+#include "words/text.h"
 
 #define ROSTER_LISTED_MAX 5u  /* other processes named one by one */
 #define ROSTER_IDLE_PART 100u /* a starter with less than one part in so many of the busiest one's allocations is idle */

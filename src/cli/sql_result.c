@@ -15,8 +15,8 @@
 
 #include "base/heap.h"
 #include "base/json.h"
-#include "report/csv.h"
-#include "report/text.h"
+#include "words/csv.h"
+#include "words/text.h"
 
 enum { SCHEMA_NAME = 12, SCHEMA_COLUMNS = 80, TABLE_TEXT = 12, TABLE_AT_ONCE = 4 << 20 };
 

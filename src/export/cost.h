@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "names/symbol.h"
-#include "report/leaks.h"
-#include "report/select.h"
+#include "query/leaks.h"
+#include "query/select.h"
 
 /* name, word of --cost, the word `report` has for it, name for people, name in pprof, unit, what `report` selects for it */
 #define COSTS(X)                                                                                                      \

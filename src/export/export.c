@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "profile/events_log.h"
-#include "report/leaks.h"
+#include "query/leaks.h"
 
 #define FOLLOWS_BUT_COST (EXPORT_FOLLOWS_AT | EXPORT_FOLLOWS_RANGE | EXPORT_FOLLOWS_FILTERS)
 

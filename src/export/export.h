@@ -17,7 +17,7 @@
 #include "export/cost.h"
 #include "names/symbol.h"
 #include "profile/model.h"
-#include "report/select.h"
+#include "query/select.h"
 
 /* What a form is made from. */
 struct export_input {

@@ -5,13 +5,11 @@
  * Room:   outside.
  * Keeps:  the files are those that `seep check` writes when no budget is given: nothing may be lost or released wrongly.
  */
+#include "export/ci.h"
 #include "export/export.h"
-#include "report/budget.h"
-#include "report/findings.h"
-#include "report/junit.h"
-#include "report/location.h"
-#include "report/sarif.h"
-#include "report/valgrind_xml.h"
+#include "query/budget.h"
+#include "query/findings.h"
+#include "query/location.h"
 
 typedef void findings_form(const struct findings *f, const struct location_root *root, struct str *out);
 

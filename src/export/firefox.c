@@ -17,7 +17,7 @@
 #include "export/span.h"
 #include "export/stacks.h"
 #include "export/strings.h"
-#include "report/label.h"
+#include "words/label.h"
 
 #define FIREFOX_ROWS 2000000u /* some 60 MB; a browser takes no more */
 

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "export/export.h"
 #include "export/stacks.h"
-#include "report/label.h"
+#include "words/label.h"
 
 static void gprof2dot_functions(const struct stacks *s, struct str *out)
 {

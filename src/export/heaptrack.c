@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "base/heap.h"
+#include "export/frames.h"
 #include "export/log.h"
 #include "export/span.h"
 #include "export/stacks.h"
 #include "export/strings.h"
-#include "report/frames.h"
 
 #define NO_INFO UINT32_MAX
 

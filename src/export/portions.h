@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "export/cost.h"
-#include "report/select.h"
+#include "query/select.h"
 
 struct portion {
         uint32_t row;    /* of the heap of the selection */

@@ -16,7 +16,7 @@
 #include "export/portions.h"
 #include "export/stacks.h"
 #include "export/strings.h"
-#include "report/label.h"
+#include "words/label.h"
 
 enum { PPROF_LEVEL = 3 }; /* of gzip: 2 % larger than the usual 6, in a third of the time */
 

@@ -3,7 +3,7 @@
  * span.h -- the part of a run that --at and --range choose, for forms of what happened over time.
  *
  * Room:   outside.
- * Keeps:  the moments are those of report/select.h: a time means the last slice that is not later.
+ * Keeps:  the moments are those of query/select.h: a time means the last slice that is not later.
  */
 #ifndef SEEP_EXPORT_SPAN_H
 #define SEEP_EXPORT_SPAN_H

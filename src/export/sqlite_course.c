@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "export/course.h"
 #include "export/sqlite_parts.h"
-#include "report/residence.h"
+#include "query/residence.h"
 
 static void put_meta(struct sqlite_parts *m, const char *key, uint64_t value)
 {

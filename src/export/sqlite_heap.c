@@ -9,8 +9,8 @@
 #include "base/heap.h"
 #include "export/sqlite_parts.h"
 #include "profile/packed.h"
-#include "report/errors.h"
-#include "report/holder.h"
+#include "query/errors.h"
+#include "query/holder.h"
 
 static bool is_chosen(const struct sqlite_parts *m, uint32_t site)
 {

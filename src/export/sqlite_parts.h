@@ -7,12 +7,12 @@
 #ifndef SEEP_EXPORT_SQLITE_PARTS_H
 #define SEEP_EXPORT_SQLITE_PARTS_H
 
+#include "export/frames.h"
 #include "export/sqlite.h"
 #include "export/sqlite_rows.h"
 #include "export/strings.h"
-#include "report/frames.h"
-#include "report/growth.h"
-#include "report/leaks.h"
+#include "query/growth.h"
+#include "query/leaks.h"
 
 /* A row of the table of that name. */
 struct sqlite_stack {

@@ -6,8 +6,8 @@
  */
 #include "base/heap.h"
 #include "export/sqlite_parts.h"
-#include "report/errors.h"
-#include "report/label.h"
+#include "query/errors.h"
+#include "words/label.h"
 
 /* Which frames there are; those of wrong releases too, whatever is selected. */
 static void meet_frames(struct sqlite_parts *m)

@@ -11,7 +11,7 @@
 
 #include "base/heap.h"
 #include "base/utf8.h"
-#include "report/label.h"
+#include "words/label.h"
 
 /* ---- frames ---- */
 

@@ -16,8 +16,8 @@
 #include "export/cost.h"
 #include "export/export.h"
 #include "names/symbol.h"
-#include "report/branch.h"
-#include "report/function.h"
+#include "query/branch.h"
+#include "query/function.h"
 
 /* When two frames are one. */
 enum stacks_by {

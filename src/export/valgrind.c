@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-#include "report/label.h"
+#include "words/label.h"
 
 void valgrind_frame(const struct stacks *s, uint32_t frame, const char *forbidden, struct str *out)
 {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "report/label.h"
+#include "words/label.h"
 
 /* ---- frames ---- */
 

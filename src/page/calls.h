@@ -15,8 +15,8 @@
 #include "page/grid.h"
 #include "page/pairs.h"
 #include "profile/model.h"
-#include "report/branch.h"
-#include "report/wrapper.h"
+#include "query/branch.h"
+#include "query/wrapper.h"
 
 struct calls {
         const struct profile *p;

@@ -12,7 +12,7 @@
 
 #include "base/heap.h"
 #include "page/page_form.h"
-#include "report/label.h"
+#include "words/label.h"
 
 enum { COURSE_LEAST = 50 }; /* moments that are kept, however many changes they have */
 

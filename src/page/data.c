@@ -16,7 +16,7 @@
 #include "base/heap.h"
 #include "base/json.h"
 #include "page/page_form.h"
-#include "report/label.h"
+#include "words/label.h"
 
 enum {
         DATA_FAST_FROM = 4 << 20, /* bytes of JSON from which on time counts for more than size */

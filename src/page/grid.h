@@ -12,7 +12,7 @@
 
 #include "base/str.h"
 #include "names/pool.h"
-#include "report/verdict.h"
+#include "query/verdict.h"
 
 #define GRID_NONE (-1) /* no text, no row */
 

@@ -11,10 +11,11 @@
 #include "base/heap.h"
 #include "base/json.h"
 #include "page/page_form.h"
-#include "report/errors.h"
-#include "report/label.h"
-#include "report/text.h"
-#include "report/why.h"
+#include "query/errors.h"
+#include "query/why.h"
+#include "report/views.h"
+#include "words/label.h"
+#include "words/text.h"
 
 enum {
         LEAKS_OWNERS = 1000, /* rows; the others are summed */

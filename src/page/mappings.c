@@ -10,8 +10,8 @@
 
 #include "base/json.h"
 #include "page/page_form.h"
-#include "report/maker.h"
-#include "report/residence.h"
+#include "query/maker.h"
+#include "query/residence.h"
 
 enum { MAPPING_CLASS, MAPPING_NAME, MAPPING_ADDRESS, MAPPING_BYTES, MAPPING_RSS, MAPPING_BLOCKS };
 

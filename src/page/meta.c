@@ -9,8 +9,8 @@
 
 #include "base/json.h"
 #include "base/signals.h"
+#include "export/json.h"
 #include "page/page_form.h"
-#include "report/json.h"
 
 static void add_text(struct page *g, const char *before, const char *name, const char *text)
 {

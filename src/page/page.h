@@ -16,7 +16,7 @@
 #include "base/str.h"
 #include "names/symbol.h"
 #include "profile/model.h"
-#include "report/filter.h"
+#include "query/filter.h"
 
 /* One recording of a page. */
 struct page_recording {

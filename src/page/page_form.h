@@ -7,12 +7,12 @@
 #ifndef SEEP_PAGE_PAGE_FORM_H
 #define SEEP_PAGE_PAGE_FORM_H
 
-#include "page/page.h"
 #include "page/calls.h"
 #include "page/grid.h"
-#include "report/leaks.h"
-#include "report/owners.h"
-#include "report/select.h"
+#include "page/page.h"
+#include "query/leaks.h"
+#include "query/owners.h"
+#include "query/select.h"
 #include "report/summary.h"
 
 /* How much of a recording goes into the page. */

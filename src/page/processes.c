@@ -15,7 +15,7 @@
 #include "page/page_form.h"
 #include "profile/file.h"
 #include "profile/packed.h"
-#include "report/label.h"
+#include "words/label.h"
 
 enum {
         PROCESSES_MOST = 64,             /* files that are looked into */

@@ -12,9 +12,10 @@
 #include "base/heap.h"
 #include "ledger/ledger.h"
 #include "profile/packed.h"
-#include "report/csv.h"
 #include "report/stack.h"
-#include "report/text.h"
+#include "report/stack_csv.h"
+#include "words/csv.h"
+#include "words/text.h"
 
 #define BLOCKS_RUN (1u << 20) /* blocks that are sorted at once */
 

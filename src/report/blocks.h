@@ -12,7 +12,7 @@
 
 #include "base/str.h"
 #include "names/symbol.h"
-#include "report/select.h"
+#include "query/select.h"
 
 struct blocks_options {
         const struct filter *filter; /* for threads; stacks were chosen by the selection.  NULL: all */

@@ -9,9 +9,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "report/label.h"
-#include "report/shorten.h"
-#include "report/wrapper.h"
+#include "query/wrapper.h"
+#include "words/label.h"
+#include "words/shorten.h"
 
 enum { BRIEF_NAME = 16 }; /* columns of a shortened name at least */
 

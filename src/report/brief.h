@@ -14,7 +14,7 @@
 #include "base/str.h"
 #include "names/symbol.h"
 #include "profile/model.h"
-#include "report/verdict.h"
+#include "query/verdict.h"
 
 enum { BRIEF_COLUMNS = 80 };
 

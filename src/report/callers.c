@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "report/expression.h"
-#include "report/label.h"
-#include "report/needed.h"
-#include "report/text.h"
-#include "report/verdict.h"
+#include "query/expression.h"
+#include "query/needed.h"
+#include "query/verdict.h"
+#include "words/label.h"
+#include "words/text.h"
 
 enum { CALLERS_UNSEEN, CALLERS_OTHER, CALLERS_FOUND };
 

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "names/symbol.h"
-#include "report/select.h"
+#include "query/select.h"
 #include "report/tree.h"
 
 /* Append the tree of callers of FUNCTION: a name, with or without its parameters, or else a regular expression.  Each

@@ -4,17 +4,19 @@
  *
  * Room:   outside.
  */
-#include "report/diff.h"
+#include "query/diff.h"
 
 #include <stdlib.h>
 
 #include "base/heap.h"
 #include "ledger/ledger.h"
-#include "report/csv.h"
+#include "query/merge.h"
 #include "report/memlog.h"
-#include "report/merge.h"
 #include "report/stack.h"
-#include "report/text.h"
+#include "report/stack_csv.h"
+#include "report/views.h"
+#include "words/csv.h"
+#include "words/text.h"
 
 /* ---- for people ---- */
 
@@ -187,7 +189,7 @@ static int by_id(const void *a, const void *b)
 static int by_key(const void *a, const void *b)
 {
         const struct diff_row *x = a, *y = b;
-        int order = memlog_order(x->key, y->key);
+        int order = diff_order(x->key, y->key);
 
         return order ? order : by_id(a, b);
 }
@@ -195,7 +197,7 @@ static int by_key(const void *a, const void *b)
 static int by_size(const void *a, const void *b)
 {
         const struct diff_row *x = a, *y = b;
-        int order = memlog_order_abs(x->key, y->key);
+        int order = diff_order_abs(x->key, y->key);
 
         return order ? order : by_id(a, b);
 }
@@ -218,7 +220,7 @@ static struct diff_row *rows_by_stack(const struct diff *d, bool abs, uint32_t *
         qsort(rows, all, sizeof *rows, by_id);
         for (uint32_t i = 0; i < all; i++) {
                 if (*count && rows[*count - 1].id == rows[i].id)
-                        rows[*count - 1].key = memlog_sum(rows[*count - 1].key, rows[i].key);
+                        rows[*count - 1].key = diff_sum(rows[*count - 1].key, rows[i].key);
                 else
                         rows[(*count)++] = rows[i];
         }

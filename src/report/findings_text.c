@@ -4,14 +4,15 @@
  *
  * Room:   outside.
  */
-#include "report/findings.h"
+#include "query/findings.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/heap.h"
-#include "report/budget.h"
-#include "report/text.h"
+#include "query/budget.h"
+#include "report/views.h"
+#include "words/text.h"
 
 enum { FINDINGS_GONE_LISTED = 20 };
 

@@ -12,21 +12,13 @@
 #include "base/heap.h"
 #include "ledger/ledger.h"
 #include "profile/packed.h"
-#include "report/errors.h"
-#include "report/growth.h"
+#include "query/errors.h"
+#include "query/growth.h"
 #include "report/stack.h"
-#include "report/text.h"
+#include "report/views.h"
+#include "words/text.h"
 
 enum { FLAT_COLUMNS = 80 };
-
-static const struct {
-        const char *word, *text;
-        bool bytes;
-} flat_keys[] = {
-#define FLAT_KEY_ROW(id, word, text, bytes) { word, text, bytes },
-        FLAT_KEYS(FLAT_KEY_ROW)
-#undef FLAT_KEY_ROW
-};
 
 struct flat_entry {
         const struct select_row *row;
@@ -48,27 +40,6 @@ struct flat {
         bool whole;                  /* also rows whose key is zero */
         struct str *out;
 };
-
-bool flat_key_named(const char *word, enum flat_key *key)
-{
-        for (int i = 0; i < FLAT_KEY_COUNT; i++)
-                if (strcmp(word, flat_keys[i].word) == 0) {
-                        *key = (enum flat_key)i;
-                        return true;
-                }
-        return false;
-}
-
-enum flat_key flat_key_of(enum select_cost cost)
-{
-        static const enum flat_key keys[] = { [SELECT_LIVE] = FLAT_LIVE_BYTES,
-                                              [SELECT_PEAK] = FLAT_PEAK_BYTES,
-                                              [SELECT_TOTAL] = FLAT_ALLOC_BYTES,
-                                              [SELECT_ALLOCS] = FLAT_ALLOCS,
-                                              [SELECT_TEMPORARY] = FLAT_TEMPORARY };
-
-        return keys[cost];
-}
 
 /* By site: the age of its oldest block. */
 static void extra_ages(const struct selection *sel, uint64_t *extra)
@@ -117,13 +88,13 @@ static void extra_largest(const struct selection *sel, uint64_t *extra)
 }
 
 /* Whether ERROR counts for KEY: bad frees are those that no block was there for. */
-static bool error_counts(const struct profile_error *error, enum flat_key key)
+static bool error_counts(const struct profile_error *error, enum sort_key key)
 {
-        return (error->type == LEDGER_ERROR_MISMATCHED) == (key == FLAT_MISMATCHED);
+        return (error->type == LEDGER_ERROR_MISMATCHED) == (key == SORT_MISMATCHED);
 }
 
 /* By site: how often its blocks were released wrongly. */
-static void extra_errors(const struct selection *sel, enum flat_key key, uint64_t *extra)
+static void extra_errors(const struct selection *sel, enum sort_key key, uint64_t *extra)
 {
         const struct profile *p = sel->profile;
 
@@ -147,27 +118,27 @@ static void extra_leaks(const struct selection *sel, const struct leaks *l, bool
 }
 
 /* What only the profile's other lists know, per site. */
-static uint64_t *flat_extra(const struct flat *f, enum flat_key key)
+static uint64_t *flat_extra(const struct flat *f, enum sort_key key)
 {
         uint64_t *extra = heap_zero(f->sel->profile->site_count, sizeof *extra);
 
         switch (key) {
-        case FLAT_AGE:
+        case SORT_AGE:
                 extra_ages(f->sel, extra);
                 break;
-        case FLAT_BAD_FREES:
-        case FLAT_MISMATCHED:
+        case SORT_BAD_FREES:
+        case SORT_MISMATCHED:
                 extra_errors(f->sel, key, extra);
                 break;
-        case FLAT_LAST:
+        case SORT_LAST:
                 extra_last(f->sel, extra);
                 break;
-        case FLAT_LARGEST:
+        case SORT_LARGEST:
                 extra_largest(f->sel, extra);
                 break;
-        case FLAT_LEAKED_BYTES:
-        case FLAT_LEAKED_BLOCKS:
-                extra_leaks(f->sel, f->options->leaks, key == FLAT_LEAKED_BYTES, extra);
+        case SORT_LEAKED_BYTES:
+        case SORT_LEAKED_BLOCKS:
+                extra_leaks(f->sel, f->options->leaks, key == SORT_LEAKED_BYTES, extra);
                 break;
         default:
                 break;
@@ -175,22 +146,22 @@ static uint64_t *flat_extra(const struct flat *f, enum flat_key key)
         return extra;
 }
 
-static int64_t flat_value(const struct select_row *row, enum flat_key key, const uint64_t *extra)
+static int64_t flat_value(const struct select_row *row, enum sort_key key, const uint64_t *extra)
 {
         switch (key) {
-        case FLAT_LIVE_BYTES:
+        case SORT_LIVE_BYTES:
                 return (int64_t)row->live_bytes;
-        case FLAT_LIVE_BLOCKS:
+        case SORT_LIVE_BLOCKS:
                 return (int64_t)row->live_blocks;
-        case FLAT_PEAK_BYTES:
+        case SORT_PEAK_BYTES:
                 return (int64_t)row->peak_bytes;
-        case FLAT_ALLOC_BYTES:
+        case SORT_ALLOC_BYTES:
                 return (int64_t)row->alloc_bytes;
-        case FLAT_ALLOCS:
+        case SORT_ALLOCS:
                 return (int64_t)row->allocs;
-        case FLAT_TEMPORARY:
+        case SORT_TEMPORARY:
                 return (int64_t)row->temporary;
-        case FLAT_AVERAGE:
+        case SORT_AVERAGE:
                 return row->live_blocks ? (int64_t)row->live_bytes / (int64_t)row->live_blocks : 0;
         default:
                 return (int64_t)extra[row->site];
@@ -198,22 +169,22 @@ static int64_t flat_value(const struct select_row *row, enum flat_key key, const
 }
 
 /* What decides between equal values: bytes behind blocks and calls, one kind of bad release behind the other. */
-static enum flat_key flat_second(enum flat_key key)
+static enum sort_key flat_second(enum sort_key key)
 {
         switch (key) {
-        case FLAT_LIVE_BYTES:
-                return FLAT_LIVE_BLOCKS;
-        case FLAT_ALLOCS:
-        case FLAT_TEMPORARY:
-                return FLAT_ALLOC_BYTES;
-        case FLAT_ALLOC_BYTES:
-                return FLAT_ALLOCS;
-        case FLAT_BAD_FREES:
-                return FLAT_MISMATCHED;
-        case FLAT_MISMATCHED:
-                return FLAT_BAD_FREES;
+        case SORT_LIVE_BYTES:
+                return SORT_LIVE_BLOCKS;
+        case SORT_ALLOCS:
+        case SORT_TEMPORARY:
+                return SORT_ALLOC_BYTES;
+        case SORT_ALLOC_BYTES:
+                return SORT_ALLOCS;
+        case SORT_BAD_FREES:
+                return SORT_MISMATCHED;
+        case SORT_MISMATCHED:
+                return SORT_BAD_FREES;
         default:
-                return FLAT_LIVE_BYTES;
+                return SORT_LIVE_BYTES;
         }
 }
 
@@ -231,11 +202,11 @@ static int entry_compare(const void *a, const void *b)
 }
 
 /* What the numbers of KEY are: those that a moment changes, then the others. */
-static void flat_what(const struct selection *sel, enum flat_key key, struct str *out)
+static void flat_what(const struct selection *sel, enum sort_key key, struct str *out)
 {
-        bool live = key == FLAT_LIVE_BYTES || key == FLAT_LIVE_BLOCKS;
+        bool live = key == SORT_LIVE_BYTES || key == SORT_LIVE_BLOCKS;
 
-        if (key == FLAT_LIVE_BLOCKS && sel->moment > SELECT_OF_THREADS)
+        if (key == SORT_LIVE_BLOCKS && sel->moment > SELECT_OF_THREADS)
                 str_text(out, "blocks: ");
         if (live && sel->moment == SELECT_OF_PEAK)
                 str_text(out, "live at the peak");
@@ -243,12 +214,12 @@ static void flat_what(const struct selection *sel, enum flat_key key, struct str
                 str_format(out, "live at %s", sel->when);
         else if (live && sel->moment == SELECT_OF_RANGE)
                 str_text(out, sel->survivors ? "still live" : "change");
-        else if (key == FLAT_ALLOC_BYTES && sel->moment == SELECT_OF_TIME)
+        else if (key == SORT_ALLOC_BYTES && sel->moment == SELECT_OF_TIME)
                 str_format(out, "allocated until %s", sel->when);
-        else if (key == FLAT_ALLOC_BYTES && sel->moment == SELECT_OF_RANGE)
+        else if (key == SORT_ALLOC_BYTES && sel->moment == SELECT_OF_RANGE)
                 str_format(out, "allocated from %s", sel->when);
         else
-                str_text(out, flat_keys[key].text);
+                str_text(out, sort_key_text(key));
 }
 
 /* A line of parts with commas between; it goes on, indented, where the next part would not fit. */
@@ -311,7 +282,7 @@ static void line_sums(struct flat_line *l, const struct selection *sel, const st
                                              [SELECT_OF_RANGE] = "allocated" };
         struct str live = { 0 };
 
-        flat_what(sel, FLAT_LIVE_BYTES, &live);
+        flat_what(sel, SORT_LIVE_BYTES, &live);
         line_amount(l, str_get(&live), sums->live_bytes, "in", sums->live_blocks, blocks ? "block" : NULL);
         if (sel->moment == SELECT_OF_RUN && sums->peak_bytes)
                 line_amount(l, "at the peak", sums->peak_bytes, "", 0, NULL);
@@ -384,7 +355,7 @@ static void flat_number(const struct flat *f, const struct flat_entry *entry)
 {
         if (entry->rate > 0)
                 growth_rate(entry->rate, f->out);
-        else if (flat_keys[f->options->key].bytes)
+        else if (sort_key_is_bytes(f->options->key))
                 text_size(f->out, entry->value);
         else
                 text_number(f->out, entry->value);
@@ -425,7 +396,7 @@ static bool flat_shown(const struct flat *f, const struct flat_entry *entry)
 {
         const struct selection *sel = f->sel;
 
-        if (f->whole || f->options->key == FLAT_LAST)
+        if (f->whole || f->options->key == SORT_LAST)
                 return flat_happened(entry->row);
         return entry->value != 0 || entry->rate > 0 || (sel->moment == SELECT_OF_RANGE && entry->row->live_bytes != 0);
 }
@@ -433,7 +404,7 @@ static bool flat_shown(const struct flat *f, const struct flat_entry *entry)
 static struct flat_entry *flat_entries(const struct flat *f, const struct select_part *part, uint32_t *count)
 {
         struct flat_entry *entries = heap_zero(part->count, sizeof *entries);
-        enum flat_key key = f->options->key, second = flat_second(key);
+        enum sort_key key = f->options->key, second = flat_second(key);
         uint64_t *extra = flat_extra(f, key), *extra_second = flat_extra(f, second);
 
         *count = 0;
@@ -466,11 +437,11 @@ const struct select_row **flat_order(const struct selection *sel, const struct s
 }
 
 /* What is to be said of the stacks that have nothing of KEY and are not listed. */
-static const char *flat_nothing(const struct selection *sel, enum flat_key key, bool one)
+static const char *flat_nothing(const struct selection *sel, enum sort_key key, bool one)
 {
-        bool live = key == FLAT_LIVE_BYTES || key == FLAT_LIVE_BLOCKS;
+        bool live = key == SORT_LIVE_BYTES || key == SORT_LIVE_BLOCKS;
 
-        if (key == FLAT_PEAK_BYTES || (live && (sel->moment == SELECT_OF_PEAK || sel->moment == SELECT_OF_TIME)))
+        if (key == SORT_PEAK_BYTES || (live && (sel->moment == SELECT_OF_PEAK || sel->moment == SELECT_OF_TIME)))
                 return "held nothing then";
         if (live && (sel->moment != SELECT_OF_RANGE || sel->survivors))
                 return one ? "holds nothing" : "hold nothing";
@@ -607,7 +578,7 @@ static void flat_strangers(const struct flat *f)
         uint32_t count = 0;
 
         for (uint32_t i = 0; i < p->error_count; i++) {
-                skip[i] = !error_counts(&p->errors[i], FLAT_BAD_FREES) || errors_origin(p, &p->errors[i]);
+                skip[i] = !error_counts(&p->errors[i], SORT_BAD_FREES) || errors_origin(p, &p->errors[i]);
                 count += !skip[i];
         }
         if (count) {
@@ -628,11 +599,11 @@ void flat_write(const struct selection *sel, struct symbols *s, const struct fla
         if (options->growing_first && f.growth)
                 flat_growth(&f);
         flat_part(&f, &sel->heap);
-        if (sel->mapped.count && options->key != FLAT_TEMPORARY) {
+        if (sel->mapped.count && options->key != SORT_TEMPORARY) {
                 flat_head(sel, &sel->mapped, "mapped by mmap", out);
                 flat_part(&f, &sel->mapped);
         }
-        if (options->key == FLAT_BAD_FREES)
+        if (options->key == SORT_BAD_FREES)
                 flat_strangers(&f);
         free(f.sizes);
         free(growth);

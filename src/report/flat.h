@@ -12,41 +12,13 @@
 
 #include "base/str.h"
 #include "names/symbol.h"
-#include "report/growth.h"
-#include "report/leaks.h"
-#include "report/select.h"
-
-/* name, option word, what it is called in front of a number, whether it is bytes */
-#define FLAT_KEYS(X)                                                           \
-        X(LIVE_BYTES, "live-bytes", "not freed", true)                         \
-        X(LIVE_BLOCKS, "live-blocks", "blocks not freed", false)               \
-        X(PEAK_BYTES, "peak-bytes", "at the peak", true)                       \
-        X(ALLOC_BYTES, "alloc-bytes", "allocated in all", true)                \
-        X(ALLOCS, "allocs", "calls", false)                                    \
-        X(TEMPORARY, "temporary", "temporary", false)                          \
-        X(LEAKED_BYTES, "leaked-bytes", "lost", true)                          \
-        X(LEAKED_BLOCKS, "leaked-blocks", "blocks lost", false)                \
-        X(AVERAGE, "average", "average size of blocks not freed", true)        \
-        X(AGE, "age", "ms: age of the oldest block", false)                    \
-        X(LAST, "last", "ms: time of the newest event", false)                 \
-        X(LARGEST, "largest", "largest block not freed", true)                 \
-        X(BAD_FREES, "bad-frees", "invalid frees", false)                      \
-        X(MISMATCHED, "mismatched", "mismatched releases", false)
-
-enum flat_key {
-#define FLAT_KEY_ENUM(id, word, text, bytes) FLAT_##id,
-        FLAT_KEYS(FLAT_KEY_ENUM)
-#undef FLAT_KEY_ENUM
-        FLAT_KEY_COUNT
-};
-
-bool flat_key_named(const char *word, enum flat_key *key);
-
-/* The key that orders by COST. */
-enum flat_key flat_key_of(enum select_cost cost);
+#include "query/growth.h"
+#include "query/leaks.h"
+#include "query/select.h"
+#include "query/sort.h"
 
 struct flat_options {
-        enum flat_key key;
+        enum sort_key key;
         bool growing_first; /* those that grow, fastest first, then the others by key */
         uint32_t limit; /* 0: all */
         int color;

@@ -11,10 +11,10 @@
 
 #include "base/heap.h"
 #include "profile/packed.h"
-#include "report/csv.h"
-#include "report/label.h"
-#include "report/shorten.h"
-#include "report/text.h"
+#include "words/csv.h"
+#include "words/label.h"
+#include "words/shorten.h"
+#include "words/text.h"
 
 enum {
         GROUP_NAME = 37, /* columns before the names */

@@ -12,7 +12,7 @@
 
 #include "base/str.h"
 #include "names/symbol.h"
-#include "report/select.h"
+#include "query/select.h"
 
 #define GROUP_KINDS(X)                                                         \
         X(STACK, "stack")                                                      \

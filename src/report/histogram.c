@@ -10,7 +10,7 @@
 
 #include "base/heap.h"
 #include "profile/packed.h"
-#include "report/text.h"
+#include "words/text.h"
 
 enum {
         HISTOGRAM_CLASSES = 65, /* class 0 is 0, class k is 2^(k-1) .. 2^k - 1, as in the ledger */

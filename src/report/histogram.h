@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
-#include "report/select.h"
+#include "query/select.h"
 
 struct histogram_options {
         bool whole;                  /* nothing was chosen: of the whole process */

@@ -11,11 +11,12 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "report/label.h"
-#include "report/leaks.h"
-#include "report/text.h"
-#include "report/verdict.h"
-#include "report/wrapper.h"
+#include "query/leaks.h"
+#include "query/verdict.h"
+#include "query/wrapper.h"
+#include "report/views.h"
+#include "words/label.h"
+#include "words/text.h"
 
 enum { RULES_CALLERS = 12 }; /* as many frames as Valgrind keeps without being asked (--num-callers) */
 

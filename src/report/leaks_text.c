@@ -5,7 +5,7 @@
  * Room:   outside.
  * Keeps:  80 columns but for names; what is still reachable is called no error.
  */
-#include "report/leaks.h"
+#include "query/leaks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,10 +13,11 @@
 
 #include "base/heap.h"
 #include "profile/unseen.h"
-#include "report/errors.h"
-#include "report/shorten.h"
+#include "query/errors.h"
 #include "report/stack.h"
-#include "report/text.h"
+#include "report/views.h"
+#include "words/shorten.h"
+#include "words/text.h"
 
 enum { LEAKS_COLUMNS = 80, LEAKS_LABEL = 16, LEAKS_HEX = 16 };
 

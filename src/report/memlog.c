@@ -11,7 +11,8 @@
 
 #include "base/heap.h"
 #include "ledger/ledger.h"
-#include "report/label.h"
+#include "query/diff.h"
+#include "words/label.h"
 
 struct memlog_row {
         struct wrapper_frame from; /* of the selection's tree */
@@ -67,32 +68,10 @@ static int by_node(const void *a, const void *b)
         return x->from.node < y->from.node ? -1 : x->from.node > y->from.node;
 }
 
-static uint64_t magnitude(int64_t value)
-{
-        return value < 0 ? -(uint64_t)value : (uint64_t)value;
-}
-
-int64_t memlog_sum(int64_t x, int64_t y)
-{
-        return (int64_t)((uint64_t)x + (uint64_t)y);
-}
-
-int memlog_order(int64_t x, int64_t y)
-{
-        return x > y ? -1 : x < y;
-}
-
-int memlog_order_abs(int64_t x, int64_t y)
-{
-        if (magnitude(x) != magnitude(y))
-                return magnitude(x) > magnitude(y) ? -1 : 1;
-        return memlog_order(x, y);
-}
-
 static int by_weight(const void *a, const void *b)
 {
         const struct memlog_row *x = a, *y = b;
-        int order = memlog_order(x->weight, y->weight);
+        int order = diff_order(x->weight, y->weight);
 
         return order ? order : by_node(a, b);
 }
@@ -100,7 +79,7 @@ static int by_weight(const void *a, const void *b)
 static int by_size(const void *a, const void *b)
 {
         const struct memlog_row *x = a, *y = b;
-        int order = memlog_order_abs(x->weight, y->weight);
+        int order = diff_order_abs(x->weight, y->weight);
 
         return order ? order : by_node(a, b);
 }
@@ -113,7 +92,7 @@ static uint32_t memlog_merge(struct memlog_row *entries, uint32_t count, bool ab
         qsort(entries, count, sizeof *entries, by_node);
         for (uint32_t i = 0; i < count; i++) {
                 if (merged && entries[merged - 1].from.node == entries[i].from.node)
-                        entries[merged - 1].weight = memlog_sum(entries[merged - 1].weight, entries[i].weight);
+                        entries[merged - 1].weight = diff_sum(entries[merged - 1].weight, entries[i].weight);
                 else
                         entries[merged++] = entries[i];
         }

@@ -17,7 +17,7 @@
 #include "base/str.h"
 #include "names/symbol.h"
 #include "profile/model.h"
-#include "report/select.h"
+#include "query/select.h"
 #include "report/stack.h"
 
 #define MEMLOG_START UINT32_MAX /* as FROM: before everything, so that the whole state of TO is written */
@@ -28,13 +28,6 @@ struct memlog_range {
 
 /* Append how the live bytes of the heap changed between two slices.  Stacks that did not change are left out. */
 void memlog_write(const struct profile *p, struct symbols *s, const struct memlog_range *range, struct str *out);
-
-/* For qsort.  What grew most first, what shrank most last; or, ABS, the larger change first, up before down. */
-int memlog_order(int64_t x, int64_t y);
-int memlog_order_abs(int64_t x, int64_t y);
-
-/* As all numbers of selections, wrapping. */
-int64_t memlog_sum(int64_t x, int64_t y);
 
 /* For single entries: a writer of stacks in this format (to be ended by stack_end), and an entry with the stack from
  * FROM outwards. */

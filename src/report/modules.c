@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "report/text.h"
+#include "words/text.h"
 
 struct modules_row {
         const char *path;

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
-#include "report/select.h"
+#include "query/select.h"
 
 /* Append the table, the largest of the chosen cost first, at most LIMIT lines (0: all).  A module has what its own
  * functions allocated; what they only passed on (hidden wrappers) counts for the caller. */

@@ -2,15 +2,12 @@
 /*
  * owners_form.h -- what the rooms of owners.h share.
  *
- * Room:   outside, report/owners*.c only.
+ * Room:   outside, report/owners_*.c only.
  */
 #ifndef SEEP_REPORT_OWNERS_FORM_H
 #define SEEP_REPORT_OWNERS_FORM_H
 
-#include "report/owners.h"
-
-/* For qsort(): the one that keeps more first. */
-int owners_compare(const struct graph_sum *a, const struct graph_sum *b);
+#include "query/owners.h"
 
 /* How many of COUNT rows are shown. */
 uint32_t owners_shown(const struct owners *w, uint32_t count);
@@ -23,9 +20,6 @@ void owners_row(const struct owners *w, struct graph_sum sum);
 void owners_json_head(const struct owners *w);
 void owners_json_sum(const struct owners *w, const char *before, const char *name, struct graph_sum sum);
 
-/* The whole of it: owners in both forms; sites. */
-void owners_text(const struct owners *w);
-void owners_json(const struct owners *w);
 void owners_sites(struct owners *w);
 
 #endif

@@ -8,9 +8,10 @@
 #include <stdio.h>
 
 #include "base/json.h"
-#include "report/maker.h"
+#include "query/maker.h"
 #include "report/owners_form.h"
-#include "report/text.h"
+#include "report/views.h"
+#include "words/text.h"
 
 enum {
         OWNERS_SCREEN = 20, /* rows, unless asked for more */
@@ -75,7 +76,7 @@ static void add_part(const struct owners *w, const struct owners_part *part)
                 str_format(w->out, "%36sand %" PRIu32 " more\n", "", part->count - shown);
 }
 
-void owners_text(const struct owners *w)
+static void owners_text(struct owners *w)
 {
         const struct graph_retained *r = &w->retained;
         uint32_t keeping = w->keeping, shown = owners_shown(w, keeping);
@@ -147,7 +148,7 @@ static void json_parts(const struct owners *w)
         str_char(w->out, ']');
 }
 
-void owners_json(const struct owners *w)
+static void owners_json(struct owners *w)
 {
         const struct graph_retained *r = &w->retained;
         uint32_t shown = owners_shown(w, w->keeping);
@@ -167,4 +168,15 @@ void owners_json(const struct owners *w)
         owners_json_sum(w, ",\n ", "ignored", r->ignored);
         owners_json_sum(w, ",\n ", "lost", r->lost);
         str_text(w->out, "}\n");
+}
+
+void owners_write(const struct profile *p, struct symbols *s, const struct owners_options *o, struct str *out)
+{
+        struct owners w;
+
+        (o->sites ? owners_start : owners_make)(&w, p, s);
+        w.o = o;
+        w.out = out;
+        (o->sites ? owners_sites : o->json ? owners_json : owners_text)(&w);
+        owners_free(&w);
 }

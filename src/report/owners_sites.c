@@ -10,9 +10,9 @@
 
 #include "base/heap.h"
 #include "base/json.h"
-#include "report/maker.h"
+#include "query/maker.h"
 #include "report/owners_form.h"
-#include "report/text.h"
+#include "words/text.h"
 
 enum { OWNERS_EXACT = 64 }; /* sites at least whose sums are found exactly */
 

@@ -12,7 +12,7 @@
 #include "base/heap.h"
 #include "ledger/ledger.h"
 #include "report/stack.h"
-#include "report/text.h"
+#include "words/text.h"
 
 #define RESOURCES_TOLD 5u /* types named in one line */
 

@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "names/symbol.h"
 #include "profile/model.h"
-#include "report/select.h"
+#include "query/select.h"
 
 /* Append the resources of SEL, which was asked for resources, by type and stack; types and stacks with most that was
  * not released first.  At most LIMIT stacks of a type (0: all). */

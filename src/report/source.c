@@ -15,9 +15,9 @@
 
 #include "base/heap.h"
 #include "base/io.h"
-#include "report/needed.h"
-#include "report/text.h"
-#include "report/verdict.h"
+#include "query/needed.h"
+#include "query/verdict.h"
+#include "words/text.h"
 
 enum {
         SOURCE_CONTEXT = 3,          /* lines shown around one with a cost */

@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "names/symbol.h"
-#include "report/select.h"
+#include "query/select.h"
 
 /* Fill TEXT with the source file PATH: from below the sysroot, from below a debug path with leading folders left out, or as it is.  *CHANGED is
  * when it was written last.  false: it is not there, or no text of reasonable size. */

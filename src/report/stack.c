@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "report/label.h"
+#include "words/label.h"
 
 static void stack_line(const struct stack_writer *w, uint32_t node, const struct symbol_frame *frame)
 {

@@ -13,8 +13,8 @@
 
 #include "base/str.h"
 #include "names/symbol.h"
-#include "report/select.h"
-#include "report/verdict.h"
+#include "query/select.h"
+#include "query/verdict.h"
 
 /* The frames at one address. */
 struct stack_place {

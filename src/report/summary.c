@@ -15,10 +15,10 @@
 #include "base/heap.h"
 #include "base/signals.h"
 #include "ledger/ledger.h"
-#include "report/label.h"
-#include "report/residence.h"
+#include "query/residence.h"
 #include "report/resources.h"
-#include "report/text.h"
+#include "words/label.h"
+#include "words/text.h"
 
 #define SUMMARY_SAME_MS 100u /* numbers that are so far apart are of one moment */
 

@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "names/symbol.h"
 #include "profile/model.h"
-#include "report/suppress.h"
+#include "query/suppress.h"
 
 struct summary_options {
         const char *file; /* the recording's name for the "next" lines; NULL: none */

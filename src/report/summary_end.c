@@ -10,7 +10,7 @@
 
 #include "ledger/ledger.h"
 #include "profile/unseen.h"
-#include "report/text.h"
+#include "words/text.h"
 
 enum { SUMMARY_REASON = 2 }; /* lines that tell why there was no search */
 

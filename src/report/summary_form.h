@@ -9,9 +9,9 @@
 
 #include <stdbool.h>
 
+#include "query/growth.h"
+#include "query/leaks.h"
 #include "report/brief.h"
-#include "report/growth.h"
-#include "report/leaks.h"
 #include "report/summary.h"
 
 enum { SUMMARY_LINES = 24, SUMMARY_COLUMNS = BRIEF_COLUMNS, SUMMARY_TOP = 5 };

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
-#include "report/csv.h"
-#include "report/text.h"
+#include "words/csv.h"
+#include "words/text.h"
 
 static int thread_compare(const void *a, const void *b)
 {

@@ -12,7 +12,7 @@
 
 #include "base/str.h"
 #include "profile/model.h"
-#include "report/filter.h"
+#include "query/filter.h"
 
 struct threads_options {
         const struct filter *filter; /* NULL: all */

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "report/text.h"
+#include "words/text.h"
 
 enum {
         TIMELINE_COLUMNS = 80,

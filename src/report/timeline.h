@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
-#include "report/select.h"
+#include "query/select.h"
 
 struct timeline_options {
         bool whole;              /* nothing was chosen: the process as a whole, with its peak and RSS */

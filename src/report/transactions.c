@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
-#include "report/label.h"
 #include "report/transactions_form.h"
+#include "words/label.h"
 
 #define FRAMES_SHORT 3u /* of a stack on one line */
 

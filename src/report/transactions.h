@@ -15,7 +15,7 @@
 #include "names/symbol.h"
 #include "profile/model.h"
 #include "profile/replay.h"
-#include "report/wrapper.h"
+#include "query/wrapper.h"
 
 enum transactions_form { TRANSACTIONS_TEXT, TRANSACTIONS_CSV, TRANSACTIONS_MEMTRAQ, TRANSACTIONS_MMLEAK };
 

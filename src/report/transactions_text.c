@@ -7,10 +7,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "report/csv.h"
-#include "report/label.h"
-#include "report/text.h"
 #include "report/transactions_form.h"
+#include "words/csv.h"
+#include "words/label.h"
+#include "words/text.h"
 
 /* ---- text ---- */
 

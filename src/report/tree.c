@@ -16,9 +16,9 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "report/function.h"
-#include "report/label.h"
-#include "report/text.h"
+#include "query/function.h"
+#include "words/label.h"
+#include "words/text.h"
 
 enum { TREE_INDENT_MAX = 120 }; /* columns; recursion may be thousands deep.  On a terminal 2/5 of it at most */
 

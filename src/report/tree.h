@@ -12,7 +12,7 @@
 
 #include "base/str.h"
 #include "names/symbol.h"
-#include "report/select.h"
+#include "query/select.h"
 
 struct tree_options {
         bool inverted;     /* from the callers of the allocation functions outwards, instead of from main inwards */

@@ -4,14 +4,15 @@
  *
  * Room:   outside.
  */
-#include "report/why.h"
+#include "query/why.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "report/maker.h"
-#include "report/shorten.h"
-#include "report/text.h"
+#include "query/maker.h"
+#include "report/views.h"
+#include "words/shorten.h"
+#include "words/text.h"
 
 enum {
         WHY_COLUMNS = 80,

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/heap.h"
 #include "base/quantity.h"
-#include "report/filter.h"
+#include "query/filter.h"
 #include "session/ask.h"
 
 #define EXHIBIT_FAILURES_MAX 3u /* a busy observer gets another chance */

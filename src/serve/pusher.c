@@ -18,7 +18,7 @@
 #include "base/heap.h"
 #include "export/export.h"
 #include "profile/file.h"
-#include "report/select.h"
+#include "query/select.h"
 #include "serve/interval.h"
 #include "serve/outbox.h"
 #include "serve/sight.h"

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "report/text.h"
+#include "words/text.h"
 
 /* VALUE in units of STEP, with one digit behind the point below 100. */
 static void add_scaled(struct str *out, double value, double step, const char *units)

@@ -13,7 +13,7 @@
 
 #include "names/symbol.h"
 #include "profile/model.h"
-#include "report/filter.h"
+#include "query/filter.h"
 #include "top/picture.h"
 
 struct live {

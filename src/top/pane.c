@@ -11,14 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/label.h"
-#include "report/leaks.h"
+#include "query/leaks.h"
+#include "query/why.h"
 #include "report/source.h"
 #include "report/stack.h"
-#include "report/text.h"
-#include "report/why.h"
+#include "report/views.h"
 #include "top/figure.h"
 #include "top/keys.h"
+#include "words/label.h"
+#include "words/text.h"
 
 enum { PANE_SOURCES = 6, PANE_AROUND = 3, PANE_KEY = 12 };
 

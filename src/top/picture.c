@@ -12,7 +12,7 @@
 #include "base/heap.h"
 #include "ledger/ledger.h"
 #include "profile/packed.h"
-#include "report/select.h"
+#include "query/select.h"
 #include "top/figure.h"
 
 enum { KEY_SITE = 1, KEY_THREAD, KEY_SIZE }; /* what a key is of */

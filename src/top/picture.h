@@ -12,7 +12,7 @@
 
 #include "names/symbol.h"
 #include "profile/model.h"
-#include "report/filter.h"
+#include "query/filter.h"
 #include "top/past.h"
 
 struct picture {

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "report/text.h"
+#include "words/text.h"
 
 static const struct {
         const char *word, *text;

@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "query/growth.h"
+#include "query/select.h"
 #include "report/group.h"
-#include "report/growth.h"
-#include "report/select.h"
 #include "top/picture.h"
 
 /* name, word of --sort, what it is in words */

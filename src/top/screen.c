@@ -17,10 +17,10 @@
 
 #include "base/heap.h"
 #include "base/plain.h"
-#include "report/label.h"
-#include "report/text.h"
 #include "top/figure.h"
 #include "top/screen_table.h"
+#include "words/label.h"
+#include "words/text.h"
 
 enum { SCREEN_WITH_COURSE = 6, SCREEN_WITH_HEADING = 4, SCREEN_WITH_STATUS = 3, SCREEN_NAME = 24, SCREEN_SPARK_MOST = 60, SCREEN_SPARK_LEAST = 8, SCREEN_HEAP = 5 };
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
-#include "report/text.h"
 #include "top/screen_table.h"
+#include "words/text.h"
 
 #define SPARK_SPAN_MS 300000u /* of a running process */
 

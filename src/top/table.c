@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "report/brief.h"
-#include "report/label.h"
-#include "report/shorten.h"
-#include "report/text.h"
 #include "top/figure.h"
 #include "top/screen_table.h"
+#include "words/label.h"
+#include "words/shorten.h"
+#include "words/text.h"
 
 enum { TABLE_SITE_LEAST = 24, TABLE_GAP = 1, TABLE_MARK_LEAST = 12, TABLE_WORD_ROOM = 34, TABLE_RATE_ROOM = 56 };
 

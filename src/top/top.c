@@ -14,8 +14,8 @@
 
 #include "base/clock.h"
 #include "base/heap.h"
-#include "report/text.h"
 #include "top/top_form.h"
+#include "words/text.h"
 
 #define TOP_AGES_NS 5000000000ull /* ages of blocks are shown anew so often when nothing else happens */
 

@@ -13,9 +13,9 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "names/symbol.h"
-#include "report/filter.h"
-#include "report/moment.h"
-#include "report/wrapper.h"
+#include "query/filter.h"
+#include "query/moment.h"
+#include "query/wrapper.h"
 #include "top/rows.h"
 
 #define TOP_INTERVAL_MS 1000u

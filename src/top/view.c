@@ -13,10 +13,10 @@
 
 #include "base/clock.h"
 #include "base/heap.h"
-#include "report/label.h"
-#include "report/text.h"
 #include "top/terminal.h"
 #include "top/top_form.h"
+#include "words/label.h"
+#include "words/text.h"
 
 #define VIEW_SHARE 20u      /* looks take at most one part in so many of the time */
 #define VIEW_AGAIN_NS 5000000000ull /* after a look that was refused */

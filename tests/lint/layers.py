@@ -20,13 +20,15 @@ LAYERS = [
     ("session", "one run: processes, requests, recordings", "attach base collect profile scan wire"),
     ("names", "addresses to functions, files and lines", "base ledger profile"),
     ("types", "addresses to variables, and what their types say", "base names"),
-    ("report", "views and their words", "base leak ledger names profile types"),
-    ("export", "formats of other tools", "base names profile report"),
-    ("page", "the data of the HTML page", "base names profile report"),
-    ("serve", "the page over HTTP; profiles pushed to a server", "base export names page profile report session"),
-    ("top", "the live view in the terminal", "base ledger names profile report session wire"),
+    ("words", "numbers, names and frames as people read them", "base names profile"),
+    ("query", "which stacks, what is lost, what keeps it", "base leak ledger names profile types words"),
+    ("report", "views for people", "base ledger names profile query words"),
+    ("export", "formats of other programs", "base ledger names profile query report words"),
+    ("page", "the data of the HTML page", "base export names profile query report words"),
+    ("serve", "the page over HTTP; profiles pushed to a server", "base export names page profile query session"),
+    ("top", "the live view in the terminal", "base ledger names profile query report session wire words"),
     ("cli", "commands, options, messages",
-     "attach base export ledger names page profile report serve session top wire"),
+     "attach base export ledger names page profile query report serve session top wire words"),
 ]
 MAY_INCLUDE = {name: set(uses.split()) for name, _, uses in LAYERS}
 

@@ -6,9 +6,9 @@
 #define SEEP_TESTS_UNIT_FORGE_CHECK_H
 
 #include "forge_leaks.h"
-#include "report/baseline.h"
-#include "report/budget.h"
-#include "report/findings.h"
+#include "query/baseline.h"
+#include "query/budget.h"
+#include "query/findings.h"
 
 static struct location_root forge_tree = { (char[]){ "/src" } };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_baseline.c -- leaks and wrong releases that were there before. */
-#include "report/baseline.h"
+#include "query/baseline.h"
 
 #include "forge_check.h"
 #include "tap.h"

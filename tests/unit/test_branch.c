@@ -2,7 +2,7 @@
 /*
  * test_branch.c -- a tree that grows has each child of a parent once, whether it has few children or many.
  */
-#include "report/branch.h"
+#include "query/branch.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

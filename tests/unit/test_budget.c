@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_budget.c -- what a process may take, and whether it did with that. */
-#include "report/budget.h"
+#include "query/budget.h"
 
 #include "forge_check.h"
 #include "tap.h"

@@ -6,11 +6,12 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
-#include "report/csv.h"
-#include "report/diff.h"
-#include "report/json.h"
+#include "export/csv.h"
+#include "export/json.h"
+#include "query/diff.h"
 #include "report/memlog.h"
 #include "report/resources.h"
+#include "report/views.h"
 #include "sample.h"
 
 static const struct symbol_options no_files = { .no_cache = true, .no_debuginfod = true };
@@ -67,7 +68,7 @@ TEST(any_moment_of_any_recording_can_be_shown)
                                 continue;
                         shown++;
                         memlog_selection(&sel, s, &(struct memlog_options){ .limit = i }, &out);
-                        csv_write(&sel, s, &(struct flat_options){ .key = (enum flat_key)(i % FLAT_KEY_COUNT) }, &out);
+                        csv_write(&sel, s, &(struct flat_options){ .key = (enum sort_key)(i % SORT_KEY_COUNT) }, &out);
                         if (choose(&resources, &p, s, &random, true)) {
                                 resources_write(&resources, s, i, &out);
                                 json_write(&sel, &resources, s, &out);
@@ -88,7 +89,7 @@ static void compare(const struct selection *const sel[MATCH_SIDES], struct symbo
         struct diff_options options = { .names = { "old", "new" } };
         struct diff d;
 
-        diff_make(&d, sel, s, FLAT_LIVE_BYTES);
+        diff_make(&d, sel, s, SORT_LIVE_BYTES);
         diff_text(&d, &options, out);
         diff_memlog(&d, &options, out);
         diff_csv(&d, &options, out);
@@ -145,7 +146,7 @@ TEST(a_recording_compared_with_itself_did_not_change)
                 sample_profile(&p, seed, 60);
                 s = symbols_new(&p, &no_files);
                 is_true(select_make(&sel, &p, s, &(struct select_request){ .cost = SELECT_LIVE }, &e));
-                diff_make(&d, (const struct selection *[]){ &sel, &sel }, (struct symbols *[]){ s, s }, FLAT_ALLOCS);
+                diff_make(&d, (const struct selection *[]){ &sel, &sel }, (struct symbols *[]){ s, s }, SORT_ALLOCS);
                 is_true(d.count <= sel.heap.count + sel.mapped.count); /* modules may be of one file */
                 is_true(d.count || !(sel.heap.count + sel.mapped.count));
                 for (uint32_t i = 0; i < d.count; i++)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_diff.c -- what changed between two recordings. */
-#include "report/diff.h"
+#include "export/json.h"
+#include "query/diff.h"
+#include "report/views.h"
 
 #include "forge_leaks.h"
 #include "tap.h"
@@ -61,7 +63,7 @@ static void compare(struct pair *q, uint32_t depth)
                 q->s[i] = forge_symbols(&q->p[i]);
                 is_true(select_make(&q->sel[i], &q->p[i], q->s[i], &request, &e));
         }
-        diff_make(&q->d, sel, q->s, FLAT_LIVE_BYTES);
+        diff_make(&q->d, sel, q->s, SORT_LIVE_BYTES);
 }
 
 static void end(struct pair *q)
@@ -251,7 +253,7 @@ TEST(two_moments_of_one_recording_share_their_stacks)
         s = forge_symbols(&p);
         is_true(select_make(&old, &p, s, &(struct select_request){ .at = { MOMENT_MARK, 0, 5 } }, &e));
         is_true(select_make(&new, &p, s, &(struct select_request){ .at = { MOMENT_END, 0, UINT64_MAX } }, &e));
-        diff_make(&d, (const struct selection *[]){ &old, &new }, (struct symbols *[]){ s, s }, FLAT_LIVE_BYTES);
+        diff_make(&d, (const struct selection *[]){ &old, &new }, (struct symbols *[]){ s, s }, SORT_LIVE_BYTES);
         is_equal(diff_numbers(&d, &d.rows[0]).live_bytes, 4096); /* the mapping */
         is_equal(diff_numbers(&d, &d.rows[1]).live_bytes, -400);
         is_equal(diff_change_of(&d, &d.rows[1]), DIFF_SHRUNK);

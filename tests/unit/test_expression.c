@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "report/expression.h"
+#include "query/expression.h"
 
 /* The caret is below the character AT (from 1) of EXPRESSION, and the message says so. */
 static void fault_at(const char *expression, int at)

@@ -2,8 +2,8 @@
 #include "tap.h"
 
 #include "forge.h"
-#include "report/filter.h"
-#include "report/select.h"
+#include "query/filter.h"
+#include "query/select.h"
 
 struct wish {
         enum filter_kind kind;

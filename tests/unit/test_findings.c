@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_findings.c -- what is wrong with runs, and in which forms it is told. */
-#include "report/findings.h"
+#include "query/findings.h"
 
+#include "export/ci.h"
 #include "forge_check.h"
 #include "profile/unseen.h"
-#include "report/github.h"
-#include "report/junit.h"
-#include "report/sarif.h"
-#include "report/valgrind_xml.h"
 #include "tap.h"
 
 static const struct finding *find(const struct findings *f, enum finding_kind kind, uint32_t line)

@@ -48,7 +48,7 @@ static void forge_slices(struct profile *p)
 
 TEST(a_moment_is_named_and_only_what_is_known_of_it_is_shown)
 {
-        struct flat_options options = { .key = FLAT_LIVE_BYTES };
+        struct flat_options options = { .key = SORT_LIVE_BYTES };
         struct profile p;
         char *text;
 
@@ -67,7 +67,7 @@ TEST(a_moment_is_named_and_only_what_is_known_of_it_is_shown)
 TEST(a_range_shows_also_what_became_less)
 {
         struct select_request range = { .cost = SELECT_TOTAL, .from = { .type = MOMENT_TIME, .ms = 100 }, .to = { .type = MOMENT_TIME, .ms = 500 } };
-        struct flat_options options = { .key = FLAT_ALLOC_BYTES };
+        struct flat_options options = { .key = SORT_ALLOC_BYTES };
         struct profile p;
         char *text;
 
@@ -93,7 +93,7 @@ TEST(stacks_come_largest_first_with_all_costs)
         p.sites[FORGE_SITE_LOAD].frees = 5;
         p.sites[FORGE_SITE_LOAD].lifetime_ms = 10000;
         p.sites[FORGE_SITE_LOAD].temporary = 4;
-        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = FLAT_LIVE_BYTES, .limit = 2 }, GROUP_STACK);
+        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = SORT_LIVE_BYTES, .limit = 2 }, GROUP_STACK);
         is_text(text, "heap: 6 stacks, not freed 1000 B, in all 1000 B by 21 calls\n"
                       "\n"
                       "   1. 600 B        not freed, by malloc\n"
@@ -128,11 +128,11 @@ TEST(stacks_that_are_not_listed_are_counted)
         forge_usual(&p);
         p.sites[FORGE_SITE_LOAD].peak_bytes = 50;
         p.sites[FORGE_SITE_PARSE].peak_bytes = 60;
-        text = list_of(&p, SELECT_PEAK, &(struct flat_options){ .key = FLAT_PEAK_BYTES, .limit = 1 }, GROUP_STACK);
+        text = list_of(&p, SELECT_PEAK, &(struct flat_options){ .key = SORT_PEAK_BYTES, .limit = 1 }, GROUP_STACK);
         has_text(text, "\n\n      1 more stack (-n 1)\n      4 more held nothing then\n");
         free(text);
         p.sites[FORGE_SITE_LOAD].live_bytes = p.sites[FORGE_SITE_LOAD].live_blocks = 0;
-        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = FLAT_LIVE_BYTES }, GROUP_STACK);
+        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = SORT_LIVE_BYTES }, GROUP_STACK);
         has_text(text, "\n\n      1 more holds nothing\n");
         free(text);
         profile_free(&p);
@@ -144,7 +144,7 @@ TEST(colour_does_not_move_columns)
         char *text;
 
         forge_usual(&p);
-        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = FLAT_LIVE_BYTES, .color = 1 }, GROUP_STACK);
+        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = SORT_LIVE_BYTES, .color = 1 }, GROUP_STACK);
         has_text(text, "   1. \033[1m600 B\033[0m        not freed, by malloc\n");
         free(text);
         profile_free(&p);
@@ -162,7 +162,7 @@ TEST(sizes_of_the_blocks_not_freed_are_told)
         forge_block(&p, 0x3000, 190, FORGE_SITE_PARSE, 0, 0);
         forge_block(&p, 0x4000, 100, FORGE_SITE_LOAD, 0, 0);
         forge_block(&p, 0x5000, 100, FORGE_SITE_LOAD, 0, 0);
-        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = FLAT_LIVE_BYTES }, GROUP_STACK);
+        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = SORT_LIVE_BYTES }, GROUP_STACK);
         has_text(text, "      blocks of 50 B to 190 B (average 100 B)\n        parse [/src/a.c:10]\n");
         has_text(text, "0 freed,\n      blocks of 100 B\n        load [/src/l.c:7]\n");
         free(text);
@@ -178,7 +178,7 @@ TEST(equal_values_are_ordered_by_the_next_of_their_kind)
         p.sites[FORGE_SITE_TINY].allocs = p.sites[FORGE_SITE_SMALL].allocs = 50;
         p.sites[FORGE_SITE_TINY].alloc_bytes = 10;
         p.sites[FORGE_SITE_SMALL].alloc_bytes = 20;
-        text = list_of(&p, SELECT_ALLOCS, &(struct flat_options){ .key = FLAT_ALLOCS, .limit = 2 }, GROUP_STACK);
+        text = list_of(&p, SELECT_ALLOCS, &(struct flat_options){ .key = SORT_ALLOCS, .limit = 2 }, GROUP_STACK);
         is_true(strstr(text, "small [") && strstr(text, "small [") < strstr(text, "        tiny"));
         free(text);
         profile_free(&p);
@@ -192,19 +192,19 @@ TEST(keys_order_by_what_they_say)
         forge_usual(&p);
         forge_block(&p, 0x1000, 4, FORGE_SITE_TINY, 0, 1000);
         forge_block(&p, 0x2000, 1, FORGE_SITE_SMALL, 0, 9000);
-        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = FLAT_AGE }, GROUP_STACK);
+        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = SORT_AGE }, GROUP_STACK);
         has_text(text, "   1. 9,000        ms: age of the oldest block, by malloc\n");
         has_text(text, "   2. 1,000        ms: age of the oldest block, by malloc\n");
         is_true(!strstr(text, "   3. "));
         free(text);
-        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = FLAT_AVERAGE, .limit = 1 }, GROUP_STACK);
+        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = SORT_AVERAGE, .limit = 1 }, GROUP_STACK);
         has_text(text, "   1. 100 B        average size of blocks not freed, by malloc\n");
         free(text);
         p.errors = heap_zero(1, sizeof *p.errors);
         p.errors[0] =
                 (struct profile_error){ .type = LEDGER_ERROR_DOUBLE_FREE, .alloc_site = FORGE_SITE_INNER, .count = 3 };
         p.error_count = 1;
-        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = FLAT_BAD_FREES }, GROUP_STACK);
+        text = list_of(&p, SELECT_LIVE, &(struct flat_options){ .key = SORT_BAD_FREES }, GROUP_STACK);
         has_text(text, "   1. 3            invalid frees, by new\n");
         has_text(text, "        inner [/src/w.c:61] (inlined)\n        work [/src/w.c:66]\n");
         free(text);
@@ -259,7 +259,7 @@ TEST(leaks_order_by_what_is_lost_with_its_group)
         struct selection sel;
         struct leaks l;
         struct err e = { 0 };
-        struct flat_options options = { .key = FLAT_LEAKED_BYTES, .leaks = &l };
+        struct flat_options options = { .key = SORT_LEAKED_BYTES, .leaks = &l };
         struct str out = { 0 };
 
         forge_leaky(&p);

@@ -2,9 +2,9 @@
 #include "tap.h"
 
 #include "forge.h"
+#include "query/growth.h"
+#include "query/select.h"
 #include "report/flat.h"
-#include "report/growth.h"
-#include "report/select.h"
 
 enum { COURSE_SLICES = 100, COURSE_MS = 100 }; /* ten seconds */
 
@@ -256,7 +256,7 @@ TEST(the_list_begins_with_what_grows)
 {
         static const course courses[] = { at_start, linear, saw_tooth };
         struct select_request request = { .cost = SELECT_LIVE };
-        struct flat_options options = { .key = FLAT_LIVE_BYTES, .growing_first = true };
+        struct flat_options options = { .key = SORT_LIVE_BYTES, .growing_first = true };
         struct str out = { 0 };
         struct selection sel;
         struct err e = { 0 };
@@ -284,7 +284,7 @@ TEST(the_list_begins_with_what_grows)
 TEST(what_grew_until_it_was_freed_at_the_end_is_listed)
 {
         static const course courses[] = { freed_at_the_end };
-        struct flat_options options = { .key = FLAT_LIVE_BYTES, .growing_first = true };
+        struct flat_options options = { .key = SORT_LIVE_BYTES, .growing_first = true };
         struct select_request request = { .cost = SELECT_LIVE };
         struct str out = { 0 };
         struct selection sel;

@@ -6,8 +6,8 @@
 
 #include "base/io.h"
 #include "base/json.h"
+#include "export/json.h"
 #include "forge.h"
-#include "report/json.h"
 
 static void says(const char *text, const char *expected)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/leaks.h"
+#include "query/leaks.h"
 
 #include "base/str.h"
+#include "export/json.h"
 #include "forge_leaks.h"
-#include "report/json.h"
+#include "report/views.h"
 #include "tap.h"
 #include "wire/hello.h"
 

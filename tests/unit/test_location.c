@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_location.c -- which source files are the user's own. */
-#include "report/location.h"
+#include "query/location.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_moment.c -- words for moments. */
-#include "report/moment.h"
+#include "query/moment.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -5,7 +5,8 @@
 #include "tap.h"
 
 #include "forge_leaks.h"
-#include "report/owners.h"
+#include "query/owners.h"
+#include "report/views.h"
 #include "sample.h"
 
 static char *owners_of(const struct profile *p, struct owners_options options)

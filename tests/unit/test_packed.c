@@ -173,8 +173,8 @@ static void tell(const struct profile *p, struct str *out)
 
         is_true(select_make(&sel, p, s, &request, &e));
         in.sel = &sel;
-        for (enum flat_key key = 0; key < FLAT_KEY_COUNT; key++)
-                if (key == FLAT_AGE || key == FLAT_LARGEST || key == FLAT_LIVE_BYTES)
+        for (enum sort_key key = 0; key < SORT_KEY_COUNT; key++)
+                if (key == SORT_AGE || key == SORT_LARGEST || key == SORT_LIVE_BYTES)
                         flat_write(&sel, s, &(struct flat_options){ .key = key }, out);
         group_write(&sel, s, &(struct group_options){ .kind = GROUP_THREAD }, out);
         group_write(&sel, s, &(struct group_options){ .kind = GROUP_SIZE }, out);

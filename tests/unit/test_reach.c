@@ -4,8 +4,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "agent/reach.h"
 #include "agent/object.h"
+#include "agent/reach.h"
 #include "agent/sys.h"
 
 #define PAGE 4096ul

@@ -2,7 +2,7 @@
 /*
  * test_residence.c -- live blocks, headers and free memory in what an allocator keeps.
  */
-#include "report/residence.h"
+#include "query/residence.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 /* test_resources.c -- things with a handle. */
 #include "report/resources.h"
 
+#include "export/json.h"
 #include "forge.h"
-#include "report/json.h"
 #include "tap.h"
 
 enum { FD = LEDGER_KIND_TYPE_FIRST, TEXTURE };

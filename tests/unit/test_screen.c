@@ -8,10 +8,10 @@
 #include <wchar.h>
 
 #include "forge.h"
-#include "report/text.h"
 #include "top/pane.h"
 #include "top/player.h"
 #include "top/screen.h"
+#include "words/text.h"
 
 static const struct symbol_options names = { .no_cache = true, .no_debuginfod = true };
 

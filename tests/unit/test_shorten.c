@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tap.h"
 
-#include "report/shorten.h"
+#include "words/shorten.h"
 
 static const char *shortened(const char *name, size_t columns)
 {

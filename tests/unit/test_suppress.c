@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/suppress.h"
+#include "query/suppress.h"
 
 #include "base/str.h"
 #include "forge_leaks.h"

@@ -5,7 +5,7 @@
  * The player keeps for every block when it was made and when it was freed; the truth is counted from that, the profile
  * gets only what a recording has: blocks alive at the end, and deaths by era.
  */
-#include "report/survivors.h"
+#include "query/survivors.h"
 
 #include "forge.h"
 #include "tap.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tap.h"
 
-#include "report/text.h"
+#include "words/text.h"
 
 static struct str out;
 

@@ -2,8 +2,8 @@
 #include "tap.h"
 
 #include "forge.h"
+#include "query/wrapper.h"
 #include "report/tree.h"
-#include "report/wrapper.h"
 #include "wire/hello.h"
 
 /* The tree of P as text, to be freed. */

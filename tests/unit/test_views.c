@@ -6,19 +6,20 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "export/json.h"
+#include "query/errors.h"
+#include "query/leaks.h"
 #include "report/blocks.h"
-#include "report/errors.h"
 #include "report/flat.h"
 #include "report/group.h"
 #include "report/histogram.h"
-#include "report/json.h"
-#include "report/leaks.h"
 #include "report/modules.h"
 #include "report/source.h"
 #include "report/summary.h"
 #include "report/threads.h"
 #include "report/timeline.h"
 #include "report/tree.h"
+#include "report/views.h"
 #include "sample.h"
 
 static const struct symbol_options no_files = { .no_cache = true, .no_debuginfod = true };
@@ -45,8 +46,8 @@ static void look(const struct selection *sel, struct symbols *s, struct str *out
         errors_write(sel, s, &(struct errors_options){ .limit = 3 }, out);
         for (int inverted = 0; inverted < 2; inverted++)
                 tree_write(sel, s, &(struct tree_options){ inverted, inverted, inverted ? 0 : 5, inverted, inverted ? 60 : 0 }, out);
-        for (int key = 0; key < FLAT_KEY_COUNT; key++)
-                flat_write(sel, s, &(struct flat_options){ .key = (enum flat_key)key, .growing_first = key & 2, .limit = 4, .color = key & 1 }, out);
+        for (int key = 0; key < SORT_KEY_COUNT; key++)
+                flat_write(sel, s, &(struct flat_options){ .key = (enum sort_key)key, .growing_first = key & 2, .limit = 4, .color = key & 1 }, out);
         for (int kind = GROUP_FUNCTION; kind < GROUP_KIND_COUNT; kind++)
                 group_write(sel, s, &(struct group_options){ .kind = (enum group_kind)kind, .threshold = 1, .csv = kind & 1 }, out);
         if (!sel->parents)

@@ -4,8 +4,10 @@
  */
 #include "tap.h"
 
+#include "export/json.h"
 #include "forge_leaks.h"
-#include "report/why.h"
+#include "query/why.h"
+#include "report/views.h"
 #include "sample.h"
 
 static uint64_t address_of(uint32_t block)

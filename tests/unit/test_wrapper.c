@@ -2,10 +2,10 @@
 #include "tap.h"
 
 #include "forge.h"
+#include "query/select.h"
+#include "query/wrapper.h"
 #include "report/flat.h"
-#include "report/select.h"
 #include "report/tree.h"
-#include "report/wrapper.h"
 
 /* A stack of one frame per name, outermost first; returns its innermost node. */
 static uint32_t forge_stack(struct profile *p, const char *const *names, uint32_t count)
@@ -127,7 +127,7 @@ static char *shown(const struct profile *p, struct wrappers *w, int inverted, bo
 
         is_true(select_make(&sel, p, s, &request, &e));
         if (flat)
-                flat_write(&sel, s, &(struct flat_options){ .key = FLAT_LIVE_BYTES }, &out);
+                flat_write(&sel, s, &(struct flat_options){ .key = SORT_LIVE_BYTES }, &out);
         else
                 tree_write(&sel, s, &(struct tree_options){ .inverted = inverted }, &out);
         is_equal(sel.heap.total_bytes, 1050);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// format.js -- numbers as people read them; the same forms as in the terminal's reports (src/report/text.c).
+// format.js -- numbers as people read them; the same forms as in the terminal's reports (src/words/text.c).
 
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * why_json.c -- what keeps a block alive, for programs.
+ *
+ * Room:   outside.
+ */
+#include "query/why.h"
+
+#include <inttypes.h>
+
+#include "base/json.h"
+#include "export/json.h"
+#include "query/maker.h"
+
+/* Append members of an object: what the block is. */
+static void json_block(const struct why *w, uint32_t block, struct str *out)
+{
+        const struct profile_block *b = &w->p->blocks[block];
+        struct maker maker = maker_of(w->p, w->s, b->site);
+
+        str_format(out, "\"address\": \"0x%" PRIx64 "\"", b->address);
+        json_field(out, ", \"", "size", b->size);
+        json_field(out, ", \"", "site", b->site);
+        str_text(out, ", \"function\": ");
+        json_text(out, maker.frame->function);
+        json_place(out, maker.frame->file, maker.frame->line);
+}
+
+static void json_text_or_null(const struct str *text, struct str *out)
+{
+        json_text(out, text->length ? str_get(text) : NULL);
+}
+
+static void json_step(const struct why *w, const struct why_step *step, struct str *out)
+{
+        str_char(out, '{');
+        json_block(w, step->block, out);
+        str_text(out, ", \"type\": ");
+        json_text_or_null(&step->type, out);
+        if (step->flags & PROFILE_POINTER_ARENA) {
+                str_text(out, ", \"arena\": true");
+        } else if (!step->start) {
+                json_field(out, ", \"", "offset", step->at);
+                str_text(out, ", \"member\": ");
+                json_text_or_null(&step->member, out);
+                str_format(out, ", \"interior\": %s", step->flags & PROFILE_POINTER_INTERIOR ? "true" : "false");
+        }
+        json_field(out, ", \"", "left_out", step->left_out);
+        str_char(out, '}');
+}
+
+static void json_sum(const char *name, struct graph_sum sum, struct str *out)
+{
+        str_format(out, ",\n \"%s\": ", name);
+        json_field(out, "{\"", "blocks", sum.blocks);
+        json_field(out, ", \"", "bytes", sum.bytes);
+        str_char(out, '}');
+}
+
+static void json_path(const struct why *w, struct str *out)
+{
+        str_text(out, ",\n \"root\": ");
+        if (w->holder.root) {
+                str_char(out, '{');
+                holder_json(w->p, &w->holder, out);
+                str_char(out, '}');
+        } else {
+                str_text(out, "null");
+        }
+        json_field(out, ",\n \"", "steps", w->length);
+        str_text(out, ", \"path\": [");
+        for (uint32_t i = 0; i < w->step_count; i++) {
+                str_text(out, i ? ",\n  " : "\n  ");
+                json_step(w, &w->steps[i], out);
+        }
+        str_char(out, ']');
+}
+
+static void json_groups(const struct why *w, uint32_t limit, struct str *out)
+{
+        str_text(out, ",\n \"roots\": [");
+        for (uint64_t i = 0; i < w->group_count && (!limit || i < limit); i++) {
+                str_text(out, i ? ",\n  {" : "\n  {");
+                holder_json(w->p, &w->groups[i].holder, out);
+                json_field(out, ", \"", "pointers", w->groups[i].pointers);
+                json_field(out, ", \"", "steps", w->groups[i].steps);
+                str_char(out, '}');
+        }
+        str_char(out, ']');
+}
+
+static void json_site(const struct why *w, struct str *out)
+{
+        json_field(out, ",\n \"site\": {\"", "id", w->site);
+        json_field(out, ", \"", "live_blocks", w->site_blocks);
+        json_field(out, ", \"", "looked_at", w->site_seen);
+        json_field(out, ", \"", "same_owner", w->site_owner);
+        json_field(out, ", \"", "alike", w->site_alike);
+        str_char(out, '}');
+        json_sum("site_retained", w->site_retained, out);
+}
+
+void why_json(const struct why *w, const struct why_options *o, struct str *out)
+{
+        str_text(out, "{\"seep\": 1, \"program\": ");
+        json_text(out, w->p->meta.program);
+        json_field(out, ", \"", "pid", w->p->meta.pid);
+        str_text(out, ",\n \"block\": {");
+        json_block(w, w->block, out);
+        json_field(out, ", \"", "offset", w->offset);
+        json_field(out, ", \"", "birth_ms", w->p->blocks[w->block].birth_ms);
+        str_format(out, "},\n \"held\": %s, \"leak\": \"%s\"", w->held ? "true" : "false", profile_leak_word(w->leak));
+        if (w->head != WHY_NO_BLOCK)
+                str_format(out, ", \"head\": \"0x%" PRIx64 "\"", w->p->blocks[w->head].address);
+        json_path(w, out);
+        json_sum("retained", w->retained, out);
+        json_field(out, ",\n \"", "root_pointers", w->root_pointers);
+        if (w->groups)
+                json_groups(w, o->limit, out);
+        if (w->site)
+                json_site(w, out);
+        str_text(out, "}\n");
+}

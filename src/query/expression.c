@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * expression.c -- regular expressions of the user, with an error that points at the place.
+ *
+ * Room:   outside.
+ */
+#include "query/expression.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "base/str.h"
+
+enum {
+        EXPRESSION_FLAGS = REG_EXTENDED | REG_NOSUB,
+        EXPRESSION_SHOWN = 1000 /* bytes; a fault in a longer one is told without its place */
+};
+
+static int expression_try(const char *text, size_t length)
+{
+        char *start = heap_zero(length + 1, 1);
+        regex_t compiled;
+        int status;
+
+        memcpy(start, text, length);
+        status = regcomp(&compiled, start, EXPRESSION_FLAGS);
+        if (status == 0)
+                regfree(&compiled);
+        free(start);
+        return status;
+}
+
+/* regcomp does not tell where the fault is.  What was opened and not closed begins where the longest good start ends;
+ * any other fault is seen as soon as its last character is there. */
+static size_t expression_fault(const char *text, int status)
+{
+        bool open = status == REG_EPAREN || status == REG_EBRACK || status == REG_EBRACE || status == REG_EESCAPE;
+        size_t length = strlen(text), at;
+
+        for (at = open ? length - 1 : 1; open ? at > 0 : at < length; at += open ? (size_t)-1 : 1)
+                if (open ? expression_try(text, at) == 0 : expression_try(text, at) == status)
+                        break;
+        return open ? at : at - 1;
+}
+
+static bool expression_explain(const char *text, int status, const regex_t *compiled, struct err *e)
+{
+        size_t length = strlen(text), at, columns = 0;
+        char why[256];
+
+        regerror(status, compiled, why, sizeof why);
+        if (!length || length > EXPRESSION_SHOWN)
+                return err_set(e, ERR_EXIT_USAGE, "'%.40s%s' is not a regular expression: %s", text,
+                               length > 40 ? "..." : "", why);
+        at = expression_fault(text, status);
+        for (size_t i = 0; i < at; i++)
+                columns += ((unsigned char)text[i] & 0xc0) != 0x80;
+        return err_set(e, ERR_EXIT_USAGE, "not a regular expression: %s, at character %zu\n    %s\n    %*s^", why,
+                       columns + 1, text, (int)columns, "");
+}
+
+bool expressions_add(struct expressions *x, const char *text, struct err *e)
+{
+        regex_t compiled;
+        int status = regcomp(&compiled, text, EXPRESSION_FLAGS);
+
+        if (status != 0)
+                return expression_explain(text, status, &compiled, e);
+        x->all = heap_grow(x->all, x->count + 1, sizeof *x->all);
+        x->all[x->count++] = compiled;
+        return true;
+}
+
+bool expressions_match(const struct expressions *x, const char *text)
+{
+        for (uint32_t i = 0; i < x->count; i++)
+                if (regexec(&x->all[i], text, 0, NULL, 0) == 0)
+                        return true;
+        return false;
+}
+
+void expressions_free(struct expressions *x)
+{
+        for (uint32_t i = 0; i < x->count; i++)
+                regfree(&x->all[i]);
+        free(x->all);
+        *x = (struct expressions){ 0 };
+}

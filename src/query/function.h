@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * function.h -- small numbers for the lines of functions, so that reports compare integers instead of names.
+ *
+ * Room:   outside.
+ */
+#ifndef SEEP_QUERY_FUNCTION_H
+#define SEEP_QUERY_FUNCTION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "names/symbol.h"
+#include "profile/model.h"
+
+struct function_key {
+        uint64_t name;   /* the resolver's pointer; the address where there is no name */
+        uint64_t file;   /* the resolver's pointer; 0 unknown */
+        uint32_t line;
+        uint32_t module; /* FUNCTION_NAMELESS added for an address */
+        uint32_t number; /* counted from 1; 0: free place */
+};
+
+struct function_table {
+        struct function_key *keys; /* open addressing */
+        size_t room;
+        uint32_t count;
+};
+
+/* The number of FRAME, a frame at NODE.  Same line of the same function in the same module: same number. */
+uint32_t function_number(struct function_table *t, const struct profile *p, uint32_t node,
+                         const struct symbol_frame *frame);
+
+/* The same in two steps, for who means something else by "same": numbers are given in order. */
+struct function_key function_key_of(const struct profile *p, uint32_t node, const struct symbol_frame *frame);
+uint32_t function_key_number(struct function_table *t, const struct function_key *key);
+
+void function_free(struct function_table *t);
+
+#endif

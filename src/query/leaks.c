@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * leaks.c -- what is lost, summed by stack and class.
+ *
+ * Room:   outside.
+ * Cost:   three passes over the blocks; names are asked for only where something is lost.
+ */
+#include "query/leaks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "base/signals.h"
+#include "profile/packed.h"
+#include "query/errors.h"
+#include "types/variable.h"
+#include "words/text.h"
+
+enum { NO_ROW = 0 }; /* places are 1 + index */
+
+/* What is known while rows are made; arrays of [site * PROFILE_LEAK_COUNT + class]. */
+struct sorting {
+        struct leaks *l;
+        const struct profile *p;
+        const struct leaks_request *r;
+        struct symbols *names;
+        const struct select_row **stacks; /* by site that leads a row; NULL: not chosen */
+        struct suppress_rule **rules;
+        uint8_t *judged;
+        uint32_t *rows, *hidden; /* places in l->rows and l->hidden */
+        uint32_t *lost_site;     /* by block: the site of a definitely lost one that others may hang on; else 0 */
+};
+
+bool leaks_key_named(const char *word, enum leaks_key *key)
+{
+        static const char *const words[] = {
+#define LEAKS_KEY_WORD(id, word) word,
+                LEAKS_KEYS(LEAKS_KEY_WORD)
+#undef LEAKS_KEY_WORD
+        };
+
+        for (int i = 0; i < LEAKS_KEY_COUNT; i++)
+                if (strcmp(word, words[i]) == 0) {
+                        *key = (enum leaks_key)i;
+                        return true;
+                }
+        return false;
+}
+
+/* ---- which blocks count ---- */
+
+static size_t cell(uint32_t site, uint32_t leak)
+{
+        return (size_t)site * PROFILE_LEAK_COUNT + leak;
+}
+
+static bool is_lost(uint32_t leak)
+{
+        return leak > PROFILE_LEAK_REACHABLE;
+}
+
+static bool is_asked_for(const struct sorting *o, const struct packed_walk *w)
+{
+        const struct profile_block *block = w->block;
+        const struct profile_verdict *verdict = w->verdict;
+
+        if (block->site >= o->p->site_count || !o->stacks[o->l->sel->leaders[block->site]] || verdict->leak >= PROFILE_LEAK_COUNT)
+                return false;
+        if (o->l->only_new && is_lost(verdict->leak) && !(verdict->flags & PROFILE_VERDICT_NEW))
+                return false;
+        return !o->r->filter || block->thread >= o->p->thread_count || filter_thread(o->r->filter, &o->p->threads[block->thread]);
+}
+
+/* The rule that covers blocks of LEAK from SITE.  Reachable ones are asked about where a rule of the user may be about them. */
+static struct suppress_rule *rule_of(struct sorting *o, uint32_t site, uint32_t leak)
+{
+        size_t at = cell(site, leak);
+
+        if (!o->r->suppressions || (!is_lost(leak) && !o->r->reachable) || leak == PROFILE_LEAK_UNKNOWN)
+                return NULL;
+        if (!o->judged[at]) {
+                o->judged[at] = 1;
+                o->rules[at] = suppress_leak(o->r->suppressions, o->p, o->names, site, leak);
+        }
+        return o->rules[at];
+}
+
+/* The block that the one of VERDICT hangs on; block_count: on none that is known. */
+static uint64_t head_of(const struct profile *p, const uint32_t *lost_site, const struct profile_verdict *verdict)
+{
+        if (verdict->leak != PROFILE_LEAK_INDIRECT || !verdict->head || verdict->head > p->block_count)
+                return p->block_count;
+        return lost_site[verdict->head - 1] ? verdict->head - 1 : p->block_count;
+}
+
+/* By block: the site of a definitely lost one, UINT32_MAX where it has none; else 0. */
+static uint32_t *find_lost_sites(const struct profile *p)
+{
+        uint32_t *sites = heap_zero(p->block_count, sizeof *sites);
+        struct packed_walk w;
+
+        packed_open(&w, p);
+        while (packed_next(&w))
+                if (w.verdict->leak == PROFILE_LEAK_DEFINITE)
+                        sites[w.index] = w.block->site ? w.block->site : UINT32_MAX;
+        packed_close(&w);
+        return sites;
+}
+
+static struct suppress_rule *rule_of_block(struct sorting *o, const struct packed_walk *w)
+{
+        const struct profile *p = o->p;
+        uint64_t head = head_of(p, o->lost_site, w->verdict);
+        struct suppress_rule *rule = NULL;
+
+        if (head < p->block_count && o->lost_site[head] < p->site_count)
+                rule = rule_of(o, o->lost_site[head], PROFILE_LEAK_DEFINITE);
+        return rule ? rule : rule_of(o, w->block->site, w->verdict->leak);
+}
+
+/* ---- rows ---- */
+
+#define LEAKS_MIXED UINT64_MAX
+
+static void row_add(struct leaks_row *row, const struct packed_walk *w)
+{
+        const struct profile_block *block = w->block;
+        uint64_t vtable = w->verdict->vtable;
+
+        if (!row->own.blocks || block->birth_ms < row->birth_ms) {
+                row->birth_ms = block->birth_ms;
+                row->block = (uint32_t)w->index;
+                row->address = block->address;
+        }
+        if (!row->own.blocks)
+                row->vtable = vtable;
+        else if (row->vtable != vtable)
+                row->vtable = LEAKS_MIXED;
+        row->own.blocks++;
+        row->own.bytes += block->size;
+}
+
+/* The row for LEAK of SITE in *ROWS, made when there is none yet. */
+static struct leaks_row *row_at(struct sorting *o, struct leaks_row **rows, uint32_t *count, uint32_t *places, uint32_t site, uint32_t leak)
+{
+        uint32_t *place = &places[cell(site, leak)];
+
+        if (*place == NO_ROW) {
+                if ((*count & (*count + 1)) == 0)
+                        *rows = heap_grow(*rows, 2 * ((size_t)*count + 1), sizeof **rows);
+                (*rows)[(*count)++] = (struct leaks_row){ .stack = o->stacks[o->l->sel->leaders[site]], .leak = leak };
+                *place = *count;
+        }
+        return &(*rows)[*place - 1];
+}
+
+static void hide(struct sorting *o, const struct packed_walk *w, struct suppress_rule *rule)
+{
+        struct leaks *l = o->l;
+        uint32_t leak = w->verdict->leak;
+        struct leaks_row *row = row_at(o, &l->hidden, &l->hidden_count, o->hidden, w->block->site, leak);
+
+        row_add(row, w);
+        row->rule = row->rule ? row->rule : rule;
+        rule->blocks++;
+        rule->bytes += w->block->size;
+        l->silent[w->index] = 1;
+        if (is_lost(leak)) {
+                l->suppressed.blocks++;
+                l->suppressed.bytes += w->block->size;
+        }
+}
+
+static void count_block(struct sorting *o, const struct packed_walk *w)
+{
+        struct leaks *l = o->l;
+        const struct profile_block *block = w->block;
+        uint32_t leak = w->verdict->leak, leader = l->sel->leaders[block->site];
+        struct leaks_sum *of_site = &l->by_site[cell(leader, leak)];
+
+        l->sums[leak].blocks++;
+        l->sums[leak].bytes += block->size;
+        of_site->blocks++;
+        of_site->bytes += block->size;
+        if (leak == PROFILE_LEAK_REACHABLE && (w->verdict->flags & PROFILE_VERDICT_IDIOM)) {
+                l->idiom.blocks++;
+                l->idiom.bytes += block->size;
+        }
+        if (!l->silent[w->index] && (is_lost(leak) || (leak == PROFILE_LEAK_REACHABLE && o->r->reachable)))
+                row_add(row_at(o, &l->rows, &l->count, o->rows, leader, leak), w);
+}
+
+/* Returns whether some hang on others. */
+static bool count_blocks(struct sorting *o)
+{
+        struct packed_walk w;
+        bool hanging = false;
+
+        packed_open(&w, o->p);
+        while (packed_next(&w)) {
+                struct suppress_rule *rule;
+
+                hanging |= w.verdict->leak == PROFILE_LEAK_INDIRECT;
+                if (!is_asked_for(o, &w)) {
+                        o->l->silent[w.index] = 1;
+                        continue;
+                }
+                rule = rule_of_block(o, &w);
+                if (rule)
+                        hide(o, &w, rule);
+                if (!rule || !is_lost(w.verdict->leak))
+                        count_block(o, &w);
+        }
+        packed_close(&w);
+        return hanging;
+}
+
+/* What hangs on heads that are reported. */
+static void count_hanging(struct sorting *o)
+{
+        const struct profile *p = o->p;
+        struct packed_walk w;
+
+        packed_open(&w, p);
+        while (packed_next(&w)) {
+                uint64_t head = head_of(p, o->lost_site, w.verdict);
+                struct leaks_row *row;
+
+                if (o->l->silent[w.index] || head == p->block_count || o->l->silent[head])
+                        continue;
+                row = &o->l->rows[o->rows[cell(o->l->sel->leaders[o->lost_site[head]], PROFILE_LEAK_DEFINITE)] - 1];
+                row->hanging.blocks++;
+                row->hanging.bytes += w.block->size;
+        }
+        packed_close(&w);
+}
+
+/* ---- order ---- */
+
+static uint64_t key_of(const struct leaks_row *row, enum leaks_key key)
+{
+        switch (key) {
+        case LEAKS_BY_LEAKED_BLOCKS:
+                return row->own.blocks + row->hanging.blocks;
+        case LEAKS_BY_AVERAGE:
+                return row->own.bytes / row->own.blocks;
+        case LEAKS_BY_AGE:
+                return UINT64_MAX - row->birth_ms;
+        case LEAKS_BY_LIVE_BYTES:
+                return row->stack->live_bytes;
+        case LEAKS_BY_LIVE_BLOCKS:
+                return row->stack->live_blocks;
+        case LEAKS_BY_ALLOC_BYTES:
+                return row->stack->alloc_bytes;
+        case LEAKS_BY_ALLOCS:
+                return row->stack->allocs;
+        default:
+                return row->own.bytes + row->hanging.bytes;
+        }
+}
+
+/* What orders a row, small enough to be moved about. */
+struct rank {
+        uint64_t key, bytes;
+        uint32_t leak, site;
+        uint32_t row;
+};
+
+static int compare_ranks(const void *a, const void *b)
+{
+        const struct rank *x = a, *y = b;
+
+        if (x->leak != y->leak)
+                return x->leak > y->leak ? -1 : 1;
+        if (x->key != y->key)
+                return x->key > y->key ? -1 : 1;
+        if (x->bytes != y->bytes)
+                return x->bytes > y->bytes ? -1 : 1;
+        return x->site < y->site ? -1 : x->site > y->site;
+}
+
+static struct leaks_row *order_rows(struct leaks_row *rows, uint32_t count, enum leaks_key key)
+{
+        struct rank *ranks = heap_zero(count, sizeof *ranks);
+        struct leaks_row *ordered = heap_grow(NULL, count, sizeof *ordered);
+
+        for (uint32_t i = 0; i < count; i++)
+                ranks[i] = (struct rank){ key_of(&rows[i], key), key_of(&rows[i], LEAKS_BY_LEAKED_BYTES), rows[i].leak, rows[i].stack->site, i };
+        qsort(ranks, count, sizeof *ranks, compare_ranks);
+        for (uint32_t i = 0; i < count; i++)
+                ordered[i] = rows[ranks[i].row];
+        free(ranks);
+        free(rows);
+        return ordered;
+}
+
+/* What is lost and grows no more has only stopped: nothing bounds it. */
+struct growth leaks_growth(const struct growth *g)
+{
+        return g->class == GROWTH_BOUNDED ? (struct growth){ .class = GROWTH_UNKNOWN } : *g;
+}
+
+static struct leaks_row *finish_rows(struct leaks_row *rows, uint32_t count, enum leaks_key key, const struct growth *growth)
+{
+        for (uint32_t i = 0; i < count; i++) {
+                rows[i].growth = leaks_growth(&growth[rows[i].stack->site]);
+                if (rows[i].vtable == LEAKS_MIXED)
+                        rows[i].vtable = 0;
+        }
+        return count ? order_rows(rows, count, key) : rows;
+}
+
+/* ---- wrong releases ---- */
+
+static bool error_asked_for(const struct sorting *o, const struct profile_error *error)
+{
+        struct filter *f = o->r->filter;
+        bool shown = !f || filter_stack(f, o->p, o->names, error->node);
+        uint32_t origin = shown ? 0 : errors_origin(o->p, error);
+
+        if (origin)
+                shown = filter_stack(f, o->p, o->names, o->p->sites[origin].node);
+        return shown && (!f || error->thread >= o->p->thread_count || filter_thread(f, &o->p->threads[error->thread]));
+}
+
+static void judge_errors(struct sorting *o)
+{
+        struct leaks *l = o->l;
+
+        l->forgiven = heap_zero(o->p->error_count, 1);
+        for (uint32_t i = 0; i < o->p->error_count; i++) {
+                const struct profile_error *error = &o->p->errors[i];
+
+                l->forgiven[i] = !error_asked_for(o, error) ||
+                                 (o->r->suppressions && suppress_release(o->r->suppressions, o->p, o->names, error));
+                l->errors += l->forgiven[i] ? 0 : error->count;
+        }
+}
+
+/* ---- all of it ---- */
+
+static void sort_blocks(struct sorting *o)
+{
+        const struct selection *sel = o->l->sel;
+        size_t cells = cell(o->p->site_count, 0);
+        struct growth *growth = o->r->sums_only ? heap_zero(o->p->site_count, sizeof *growth) : growth_judge(o->p, sel->leaders);
+
+        o->stacks = heap_zero(o->p->site_count, sizeof *o->stacks);
+        for (uint32_t i = 0; i < sel->heap.count; i++)
+                o->stacks[sel->heap.rows[i].site] = &sel->heap.rows[i];
+        o->rules = heap_zero(cells, sizeof *o->rules);
+        o->judged = heap_zero(cells, 1);
+        o->rows = heap_zero(cells, sizeof *o->rows);
+        o->hidden = heap_zero(cells, sizeof *o->hidden);
+        o->l->by_site = heap_zero(cells, sizeof *o->l->by_site);
+        o->l->silent = heap_zero(o->p->block_count, 1);
+        o->lost_site = find_lost_sites(o->p);
+        if (count_blocks(o))
+                count_hanging(o);
+        o->l->rows = finish_rows(o->l->rows, o->l->count, o->r->key, growth);
+        o->l->hidden = finish_rows(o->l->hidden, o->l->hidden_count, o->r->key, growth);
+        free(o->stacks);
+        free(o->rules);
+        free(o->judged);
+        free(o->rows);
+        free(o->hidden);
+        free(o->lost_site);
+        free(growth);
+}
+
+void leaks_make(struct leaks *l, const struct selection *sel, struct symbols *s, const struct leaks_request *r)
+{
+        struct sorting o = { .l = l, .p = sel->profile, .r = r, .names = s };
+
+        *l = (struct leaks){ .sel = sel, .scan = profile_scanned(sel->profile) };
+        l->only_new = r->only_new && l->scan && l->scan->flags & PROFILE_SCAN_INCREMENT;
+        if (l->scan)
+                sort_blocks(&o);
+        judge_errors(&o);
+}
+
+void leaks_free(struct leaks *l)
+{
+        free(l->rows);
+        free(l->hidden);
+        free(l->by_site);
+        free(l->silent);
+        free(l->forgiven);
+        *l = (struct leaks){ 0 };
+}
+
+struct leaks_sum *leaks_hanging(const struct leaks *l)
+{
+        const struct profile *p = l->sel->profile;
+        struct leaks_sum *sums = heap_zero(p->block_count, sizeof *sums);
+        uint32_t *lost_site = find_lost_sites(p);
+        struct packed_walk w;
+
+        packed_open(&w, p);
+        while (packed_next(&w)) {
+                uint64_t head = l->silent[w.index] ? p->block_count : head_of(p, lost_site, w.verdict);
+
+                if (head == p->block_count)
+                        continue;
+                sums[head].blocks++;
+                sums[head].bytes += w.block->size;
+        }
+        packed_close(&w);
+        free(lost_site);
+        return sums;
+}
+
+uint64_t leaks_age(const struct profile *p, uint64_t birth_ms)
+{
+        uint64_t end = p->scan_count ? p->scans[0].ms : p->meta.duration_ms;
+
+        return end > birth_ms ? end - birth_ms : 0;
+}
+
+const char *leaks_class(struct symbols *s, uint64_t vtable)
+{
+        return vtable ? variable_class(s, vtable, NULL) : NULL;
+}
+
+void leaks_usual_rules(struct suppressions *s, const struct profile *p, bool not_built_in, struct str *trouble)
+{
+        struct err e = { 0 };
+
+        if (p->scan_count && !suppress_read_text(s, SUPPRESS_PROGRAM, "__lsan_default_suppressions()", p->scans[0].suppressions, &e))
+                str_text(trouble, e.text);
+        if (!not_built_in)
+                suppress_add_built_in(s);
+}
+
+static void make_usual(struct leaks *l, const struct selection *sel, struct symbols *s, bool sums_only)
+{
+        struct suppressions rules = { 0 };
+        struct str trouble = { 0 };
+
+        leaks_usual_rules(&rules, sel->profile, false, &trouble);
+        leaks_make(l, sel, s, &(struct leaks_request){ .suppressions = &rules, .sums_only = sums_only });
+        for (uint32_t i = 0; i < l->hidden_count; i++)
+                l->hidden[i].rule = NULL; /* they go away here */
+        suppress_free(&rules);
+        str_free(&trouble);
+}
+
+void leaks_make_usual(struct leaks *l, const struct selection *sel, struct symbols *s)
+{
+        make_usual(l, sel, s, false);
+}
+
+void leaks_make_sums(struct leaks *l, const struct selection *sel, struct symbols *s)
+{
+        make_usual(l, sel, s, true);
+}
+
+bool leaks_found(const struct leaks *l)
+{
+        return l->sums[PROFILE_LEAK_DEFINITE].blocks || l->errors;
+}
+
+const struct leaks_sum *leaks_of_site(const struct leaks *l, uint32_t site)
+{
+        return l->by_site ? &l->by_site[cell(site, 0)] : NULL;
+}
+
+void leaks_not_scanned(const struct profile *p, struct str *out)
+{
+        char signal[SIGNALS_NAME_BYTES];
+
+        if (p->scan_count && *p->scans[0].trouble) {
+                text_name(out, p->scans[0].trouble);
+        } else if (p->truncated) {
+                str_text(out, "the part of the file that would tell is missing");
+        } else if (p->totals.sample_bytes) {
+                str_text(out, "it was recorded with --sample, and pointers in and to blocks that are not known would be missed");
+        } else if (profile_without_search(p)) {
+                str_text(out, "it was recorded with --no-leak-scan, or by a seep that knew no search");
+        } else if (p->meta.end == PROFILE_END_SIGNAL) {
+                signals_name(p->meta.exit_signal, signal);
+                str_format(out, "%s ended the program, and its memory was gone at once", signal);
+        } else if (p->meta.end == PROFILE_END_UNKNOWN) {
+                str_format(out, "the program was still running; 'seep leaks %u' searches it while it is recorded", p->meta.pid);
+        } else if (p->meta.end == PROFILE_END_GONE) {
+                str_text(out, "the program ended in a way that left no chance for it");
+        } else {
+                str_text(out, "the program ended without passing any of the ways out that seep sees");
+        }
+}
+
+void leaks_when(const struct profile_scan *scan, struct str *out)
+{
+        static const char *const words[] = { [PROFILE_SCAN_EXIT] = "at exit",
+                                             [PROFILE_SCAN_EXEC] = "before it became another program",
+                                             [PROFILE_SCAN_ASKED] = "on request",
+                                             [PROFILE_SCAN_API] = "by SEEP_LEAK_CHECK()",
+                                             [PROFILE_SCAN_SIGNAL] = "before a signal ended it" };
+
+        str_text(out, scan->when < sizeof words / sizeof *words ? words[scan->when] : "at an unknown moment");
+        str_text(out, scan->when == PROFILE_SCAN_EXIT || scan->when == PROFILE_SCAN_SIGNAL ? ", after " : ", at ");
+        text_time(out, scan->ms);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * merge.h -- rows of one stack and kind, made one.
+ *
+ * Room:   outside.
+ */
+#ifndef SEEP_QUERY_MERGE_H
+#define SEEP_QUERY_MERGE_H
+
+#include "query/select.h"
+
+/* The row of the smallest site takes the others over and becomes their leader. */
+void merge_rows(struct selection *sel);
+
+/* Add the numbers of ROW to those of TO. */
+void merge_add(struct select_row *to, const struct select_row *row);
+
+#endif

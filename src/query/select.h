@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * select.h -- which stacks with which cost: what every view of a report starts from.
+ *
+ * Room:   outside.  Made from a profile by select_make(), read by tree.c, flat.c, group.c, json.c.
+ * Keeps:  stacks of mmap and mremap are kept apart from those of the heap.
+ */
+#ifndef SEEP_QUERY_SELECT_H
+#define SEEP_QUERY_SELECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/progress.h"
+#include "names/symbol.h"
+#include "profile/model.h"
+#include "query/filter.h"
+#include "query/moment.h"
+#include "query/wrapper.h"
+
+/* name, option word, heading, whether shares are of the count instead of the bytes */
+#define SELECT_COSTS(X)                                                        \
+        X(LIVE, "live", "not freed", false)                                    \
+        X(PEAK, "peak", "peak", false)                                         \
+        X(TOTAL, "total", "allocated in all", false)                           \
+        X(ALLOCS, "allocs", "calls", true)                                     \
+        X(TEMPORARY, "temporary", "temporary", true)
+
+enum select_cost {
+#define SELECT_COST_ENUM(id, word, heading, counts) SELECT_##id,
+        SELECT_COSTS(SELECT_COST_ENUM)
+#undef SELECT_COST_ENUM
+        SELECT_COST_COUNT
+};
+
+/* Of when, or of whom, the numbers of a selection are. */
+enum select_moment {
+        SELECT_OF_RUN,
+        SELECT_OF_THREADS, /* some threads only: their peak is not known */
+        SELECT_OF_PEAK,    /* live is what was live at the peak; the rest is of the run, and select_known() false */
+        SELECT_OF_TIME,    /* live then; calls until then.  Peak, temporaries, lifetimes are not known */
+        SELECT_OF_RANGE    /* calls between; live is how much more is live, or what survived.  As above */
+};
+
+struct select_request {
+        enum select_cost cost;
+        struct filter *filter;     /* NULL: everything */
+        struct wrappers *wrappers; /* NULL: whole stacks; else these are hidden at the inner end */
+        bool each_site;            /* rows are never merged: stacks are shortened only where they are written */
+        bool resources;            /* the program's resources instead of its memory, all of them in `heap` */
+        uint32_t depth_merge;  /* 0: whole stacks; N: stacks equal in their N innermost frames are one */
+        struct moment at;       /* numbers as they were then; MOMENT_NONE and MOMENT_END: of the run */
+        struct moment from, to; /* what happened between; MOMENT_NONE: no range */
+        struct progress *progress; /* NULL: nobody wants to know */
+        uint32_t columns;       /* of the terminal, for which names in lists are shortened; 0: whole names */
+        bool change;            /* between marks: how much more is live, not what of the range survived */
+};
+
+/* Numbers wrap: what became less within a --range is negative when read as int64_t. */
+struct select_row {
+        uint32_t site; /* id in the profile; of the first one where several were merged */
+        uint32_t node; /* in the selection's tree */
+        uint32_t level; /* the innermost frame shown at the node: 0 unless those inlined into it are hidden */
+        uint32_t kind;
+        uint32_t merged; /* sites in this row */
+        uint64_t bytes, count; /* of the chosen cost */
+        uint64_t allocs, frees, alloc_bytes, live_blocks, live_bytes, peak_blocks, peak_bytes, temporary;
+        uint64_t lifetime_ms;
+};
+
+struct select_part {
+        struct select_row *rows;
+        uint32_t count;
+        uint64_t total_bytes, total_count; /* of the chosen cost, over all rows */
+};
+
+struct selection {
+        const struct profile *profile;
+        enum select_cost cost;
+        enum select_moment moment;
+        struct moment at, from, to; /* of the request */
+        bool change;                /* of the request */
+        char when[128];   /* "1.5 s", "1.5 s to 2.0 s", "tag loaded", or empty */
+        char heading[192]; /* what the chosen numbers are */
+        bool survivors;    /* of a range between marks: live is what was allocated in it and is still live at its end */
+        struct select_part heap, mapped;
+        struct wrappers *wrappers; /* of the request */
+        struct progress *progress; /* of the request */
+        uint32_t columns;          /* of the request */
+        uint32_t *leaders;         /* by site: the site whose row it is part of */
+        uint32_t node_count;
+        uint32_t *parents; /* NULL: the profile's own tree; else a tree of cut stacks, 0 the root ... */
+        uint32_t *origins; /* ... and a node of the profile with the same address */
+};
+
+/* false: the request does not fit the recording (exit code 2). */
+bool select_make(struct selection *sel, const struct profile *p, struct symbols *s, const struct select_request *r,
+                 struct err *e);
+void select_free(struct selection *sel);
+
+/* Shares, order and threshold go by this. */
+int64_t select_weight(const struct selection *sel, uint64_t bytes, uint64_t count);
+bool select_counts(enum select_cost cost);
+
+/* Which numbers of a selection's rows are of its moment, besides the live ones. */
+struct select_known {
+        bool calls;     /* allocs, frees, alloc_bytes */
+        bool peak;
+        bool temporary;
+        bool lifetimes;
+        bool end;       /* what is known of the end, or of the run as a whole: leaks, wrong releases, threads */
+};
+struct select_known select_known(const struct selection *sel);
+
+/* By site of the profile: 1 where it is part of a row of PART.  To be freed. */
+uint8_t *select_sites(const struct selection *sel, const struct select_part *part);
+
+bool select_cost_named(const char *word, enum select_cost *cost);
+
+static inline uint32_t select_parent(const struct selection *sel, uint32_t node)
+{
+        return sel->parents ? sel->parents[node] : sel->profile->nodes[node].parent;
+}
+
+/* The node to ask the resolver for. */
+static inline uint32_t select_origin(const struct selection *sel, uint32_t node)
+{
+        return sel->origins ? sel->origins[node] : node;
+}
+
+#endif

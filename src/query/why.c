@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * why.c -- what keeps a block alive.
+ *
+ * Room:   outside.
+ */
+#include "query/why.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "query/leaks.h"
+#include "query/why_form.h"
+#include "words/text.h"
+
+enum {
+        WHY_SAMPLE = 256,   /* blocks of a site whose paths are compared */
+        WHY_SPREAD = 257,   /* a prime above that */
+        WHY_WALK = 4000000  /* steps of these paths after which no more are looked at: 0.3 s */
+};
+
+bool why_possible(const struct profile *p, const char *file, struct err *e)
+{
+        const struct profile_scan *scan = profile_scanned(p);
+        struct str reason = { 0 };
+
+        if (scan && scan->flags & PROFILE_SCAN_GRAPH)
+                return true;
+        if (!scan) {
+                leaks_not_scanned(p, &reason);
+                err_set(e, ERR_EXIT_CANNOT_TRACE, "%s does not tell who holds a block: %s", file, str_get(&reason));
+        } else if (p->truncated) {
+                err_set(e, ERR_EXIT_BAD_FILE, "%s does not tell who holds a block: that part of the file is missing", file);
+        } else {
+                text_count(&reason, (int64_t)p->block_count, "block");
+                err_set(e, ERR_EXIT_CANNOT_TRACE,
+                        "%s does not tell who holds a block: with %s the pointers between them were not kept; record with "
+                        "--keep-graph", file, str_get(&reason));
+        }
+        str_free(&reason);
+        return false;
+}
+
+/* ---- finding out ---- */
+
+static int compare_groups(const void *a, const void *b)
+{
+        const struct why_group *x = a, *y = b;
+        enum graph_rank of_x = graph_rank(x->holder.root->kind), of_y = graph_rank(y->holder.root->kind);
+
+        if (of_x != of_y)
+                return of_x < of_y ? -1 : 1;
+        if (x->steps != y->steps)
+                return x->steps < y->steps ? -1 : 1;
+        if (x->pointers != y->pointers)
+                return x->pointers > y->pointers ? -1 : 1;
+        return x->holder.at < y->holder.at ? -1 : x->holder.at > y->holder.at;
+}
+
+static void add_to_group(struct why *w, uint64_t hold, uint32_t steps)
+{
+        struct holder holder = holder_of(w->p, w->s, hold);
+        struct holder_key key = holder_key(w->p, &holder);
+        uint64_t i = w->group_count;
+
+        while (i > 0 && (w->groups[i - 1].key.what != key.what || w->groups[i - 1].key.whose != key.whose))
+                i--;
+        if (!i) {
+                w->groups = heap_grow(w->groups, w->group_count + 1, sizeof *w->groups);
+                w->groups[w->group_count++] = (struct why_group){ holder, key, 0, steps };
+                i = w->group_count;
+        }
+        w->groups[i - 1].pointers++;
+        if (steps < w->groups[i - 1].steps)
+                w->groups[i - 1].steps = steps;
+}
+
+void why_groups(struct why *w)
+{
+        uint64_t *holds, count = graph_holders(w->graph, w->block, &holds);
+
+        for (uint64_t i = 0; i < count; i++)
+                add_to_group(w, holds[i], graph_distance(w->graph, holds[i], w->block));
+        free(holds);
+        if (w->group_count)
+                qsort(w->groups, w->group_count, sizeof *w->groups, compare_groups);
+}
+
+static void find_lost(struct why *w)
+{
+        const struct profile_verdict *verdict = w->block < w->p->verdict_count ? &w->p->verdicts[w->block] : NULL;
+        struct graph_step *steps;
+        uint64_t *pointers;
+        uint32_t count;
+
+        w->lost_pointers = graph_pointers_to(w->graph, w->block, &pointers);
+        free(pointers);
+        if (!verdict || !verdict->head || verdict->head - 1 == w->block)
+                return;
+        count = graph_path_below(w->graph, verdict->head - 1, w->block, &steps);
+        if (count) {
+                w->head = verdict->head - 1;
+                why_name_path(w, steps, count);
+        }
+        free(steps);
+}
+
+/* Each rank is one owner: the sums by block do not depend on who the owners are. */
+static void find_retained(struct why *w)
+{
+        uint32_t *of_hold = heap_zero(w->p->hold_count, sizeof *of_hold);
+        struct graph_owners owners = { of_hold, GRAPH_LOST };
+        struct graph_retained r;
+
+        for (uint64_t i = 0; i < w->p->hold_count; i++)
+                of_hold[i] = graph_rank(w->p->roots[w->p->holds[i].from].kind);
+        graph_retain(w->graph, &owners, NULL, &r);
+        w->retained = r.by_block[w->block];
+        graph_retained_free(&r);
+        free(of_hold);
+}
+
+static void find_path(struct why *w)
+{
+        struct graph_step *steps;
+        uint32_t count = graph_path(w->graph, w->block, &steps);
+
+        w->leak = w->block < w->p->verdict_count ? w->p->verdicts[w->block].leak : PROFILE_LEAK_UNKNOWN;
+        w->held = count || w->leak == PROFILE_LEAK_REACHABLE || w->leak == PROFILE_LEAK_POSSIBLE;
+        if (count) {
+                if (steps[0].hold != GRAPH_NONE)
+                        w->holder = holder_of(w->p, w->s, steps[0].hold);
+                why_name_path(w, steps, count);
+        } else if (!w->held) {
+                find_lost(w);
+        }
+        free(steps);
+}
+
+static void find_all(struct why *w)
+{
+        uint64_t *holds;
+
+        find_path(w);
+        find_retained(w);
+        w->root_pointers = graph_holders(w->graph, w->block, &holds);
+        free(holds);
+}
+
+static void start(struct why *w, const struct profile *p, struct symbols *s)
+{
+        *w = (struct why){ .p = p, .s = s, .block = WHY_NO_BLOCK, .head = WHY_NO_BLOCK, .graph = graph_new(p) };
+}
+
+/* ---- by address ---- */
+
+bool why_address(struct why *w, const struct profile *p, struct symbols *s, uint64_t address, struct err *e)
+{
+        const struct profile_block *block = profile_block_around(p, address);
+
+        start(w, p, s);
+        if (!block) {
+                why_no_block(p, s, address, e);
+                return false;
+        }
+        w->block = (uint32_t)(block - p->blocks);
+        w->offset = address - block->address;
+        find_all(w);
+        return true;
+}
+
+/* ---- by site ---- */
+
+/* How a block is held, as far as others of its site may be held the same way: the owner at the root and the sites on the path. */
+struct manner {
+        struct holder_key key;
+        uint64_t sites; /* a hash of them */
+        uint32_t length, block;
+};
+
+static struct manner manner_of(struct why *w, uint32_t block)
+{
+        struct manner m = { .sites = 14695981039346656037ull, .block = block };
+        struct graph_step *steps;
+        uint32_t before = 0;
+
+        m.length = graph_path(w->graph, block, &steps);
+        if (m.length && steps[0].hold != GRAPH_NONE) {
+                struct holder holder = holder_of(w->p, w->s, steps[0].hold);
+
+                m.key = holder_key(w->p, &holder);
+        }
+        for (uint32_t i = 0; i < m.length; i++) {
+                uint32_t site = w->p->blocks[steps[i].block].site;
+
+                if (site != before) /* a list has one manner, however far the block is from its head */
+                        m.sites = (m.sites ^ site) * 1099511628211ull;
+                before = site;
+        }
+        if (!m.length && block < w->p->verdict_count)
+                m.key = (struct holder_key){ UINT64_MAX, w->p->verdicts[block].leak };
+        free(steps);
+        return m;
+}
+
+static int compare_manners(const void *a, const void *b)
+{
+        const struct manner *x = a, *y = b;
+
+        if (x->key.what != y->key.what)
+                return x->key.what < y->key.what ? -1 : 1;
+        if (x->key.whose != y->key.whose)
+                return x->key.whose < y->key.whose ? -1 : 1;
+        if (x->sites != y->sites)
+                return x->sites < y->sites ? -1 : 1;
+        if (x->length != y->length)
+                return x->length < y->length ? -1 : 1;
+        return x->block < y->block ? -1 : x->block > y->block;
+}
+
+struct span {
+        uint64_t first, end;
+};
+
+static bool same_owner(const struct manner *a, const struct manner *b)
+{
+        return a->key.what == b->key.what && a->key.whose == b->key.whose;
+}
+
+static bool same_manner(const struct manner *a, const struct manner *b)
+{
+        return same_owner(a, b) && a->sites == b->sites;
+}
+
+/* The longest run of LIST that SAME holds together. */
+static struct span longest(const struct manner *list, struct span in, bool (*same)(const struct manner *a, const struct manner *b))
+{
+        struct span best = { in.first, in.first };
+
+        for (uint64_t first = in.first, end; first < in.end; first = end) {
+                for (end = first + 1; end < in.end && same(&list[first], &list[end]); end++)
+                        continue;
+                if (end - first > best.end - best.first)
+                        best = (struct span){ first, end };
+        }
+        return best;
+}
+
+/* The most common owner, there the most common manner; of those held so, the one with the median length. */
+static void choose_typical(struct why *w, struct manner *list, uint64_t count)
+{
+        struct span owner, alike;
+
+        qsort(list, count, sizeof *list, compare_manners);
+        owner = longest(list, (struct span){ 0, count }, same_owner);
+        alike = longest(list, owner, same_manner);
+        w->site_owner = owner.end - owner.first;
+        w->site_alike = alike.end - alike.first;
+        w->block = list[alike.first + (w->site_alike - 1) / 2].block;
+}
+
+static uint32_t sample_blocks(const struct why *w, uint32_t *blocks)
+{
+        uint64_t every = (w->site_blocks + WHY_SAMPLE - 1) / WHY_SAMPLE, seen = 0;
+        uint32_t count = 0;
+
+        for (uint64_t i = 0; i < w->p->block_count; i++)
+                if (w->p->blocks[i].site == w->site && seen++ % every == 0)
+                        blocks[count++] = (uint32_t)i;
+        return count;
+}
+
+/* In no order, so that those that were looked at when the walk gets too long are from everywhere. */
+static void find_typical(struct why *w)
+{
+        struct manner *list = heap_zero(WHY_SAMPLE, sizeof *list);
+        uint32_t blocks[WHY_SAMPLE], count = sample_blocks(w, blocks);
+        uint64_t walked = 0;
+
+        for (uint32_t i = 1; i < WHY_SPREAD && walked < WHY_WALK; i++) {
+                uint32_t at = i * 100 % WHY_SPREAD - 1;
+
+                if (at >= count)
+                        continue;
+                list[w->site_seen] = manner_of(w, blocks[at]);
+                walked += list[w->site_seen++].length;
+        }
+        choose_typical(w, list, w->site_seen);
+        free(list);
+}
+
+static bool count_site(struct why *w, struct err *e)
+{
+        const struct profile *p = w->p;
+
+        for (uint64_t i = 0; i < p->block_count; i++)
+                w->site_blocks += p->blocks[i].site == w->site;
+        if (w->site_blocks)
+                return true;
+        if (!w->site || w->site >= p->site_count)
+                return err_set(e, ERR_EXIT_USAGE, "there is no site #%" PRIu32 ": their numbers go from 1 to %" PRIu32
+                               " ('seep leaks' and 'seep report --retained=sites' tell them)", w->site, p->site_count ? p->site_count - 1 : 0);
+        return err_set(e, ERR_EXIT_USAGE, "no block of site #%" PRIu32 " was live: all were freed", w->site);
+}
+
+bool why_site(struct why *w, const struct profile *p, struct symbols *s, uint32_t site, struct err *e)
+{
+        uint8_t *in_set;
+
+        start(w, p, s);
+        w->site = site;
+        if (!count_site(w, e))
+                return false;
+        find_typical(w);
+        find_all(w);
+        in_set = heap_zero(p->block_count, sizeof *in_set);
+        for (uint64_t i = 0; i < p->block_count; i++)
+                in_set[i] = p->blocks[i].site == site;
+        w->site_retained = graph_retained_by(w->graph, in_set);
+        free(in_set);
+        return true;
+}
+
+void why_path(struct why *w, const struct profile *p, struct symbols *s, struct graph *g, uint32_t block)
+{
+        *w = (struct why){ .p = p, .s = s, .block = block, .head = WHY_NO_BLOCK, .graph = g };
+        find_path(w);
+}
+
+void why_path_free(struct why *w)
+{
+        for (uint32_t i = 0; i < w->step_count; i++) {
+                str_free(&w->steps[i].member);
+                str_free(&w->steps[i].type);
+        }
+        free(w->steps);
+}
+
+void why_free(struct why *w)
+{
+        why_path_free(w);
+        free(w->groups);
+        graph_free(w->graph);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * why_path.c -- a path in words: which member each pointer is, and of what type each block.
+ *
+ * Room:   outside.
+ * Keeps:  types are followed from the variable on, as far as its description tells; a table of virtual functions tells better.
+ */
+#include "query/why_form.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "types/variable.h"
+
+enum {
+        WHY_RUN = 6,     /* as many steps of one kind are shown; of more, some at both ends */
+        WHY_RUN_END = 2,
+        WHY_STEPS = 40,  /* as many steps are shown of any kind */
+        WHY_END = 15
+};
+
+/* ---- types ---- */
+
+/* What is known about the memory that the next pointer is in. */
+struct why_place {
+        struct variable_type type; /* of it, or of its elements */
+        uint64_t count;            /* elements; 0: it is one */
+};
+
+static struct variable_type type_of_object(const struct why *w, uint32_t block, struct str *name)
+{
+        uint64_t vtable = block < w->p->verdict_count ? w->p->verdicts[block].vtable : 0;
+        struct variable_type type = { 0 };
+        const char *class = vtable ? variable_class(w->s, vtable, &type) : NULL;
+
+        if (class)
+                str_text(name, class);
+        return class ? type : (struct variable_type){ 0 };
+}
+
+/* COUNT of them: "node" becomes "node[3]", and "int[4]", as C has it, "int[3][4]". */
+static void add_count(uint64_t count, struct str *type)
+{
+        size_t at = type->length;
+        char *inner;
+
+        while (at && type->data[at - 1] == ']') {
+                size_t open = at - 1;
+
+                while (open && type->data[open] != '[')
+                        open--;
+                at = open;
+        }
+        inner = heap_text(type->data + at);
+        type->data[at] = 0;
+        type->length = at;
+        str_format(type, "[%" PRIu64 "]%s", count, inner);
+        free(inner);
+}
+
+/* The block that a pointer of type MEMBER leads to.  Pointers into the middle, and types that do not fit, tell nothing. */
+static struct why_place place_of_block(const struct why *w, struct why_step *step, struct variable_type member)
+{
+        struct why_place place = { type_of_object(w, step->block, &step->type), 0 };
+        uint64_t size = w->p->blocks[step->block].size, one;
+
+        if (step->type.length || step->flags & (PROFILE_POINTER_INTERIOR | PROFILE_POINTER_IDIOM))
+                return place;
+        place.type = variable_target(w->s, member);
+        one = variable_type_size(w->s, place.type);
+        if (!one || one > size) {
+                place.type.n = 0;
+                return place;
+        }
+        place.count = size >= 2 * one && size % one == 0 ? size / one : 0;
+        if (variable_type_name(w->s, place.type, &step->type) && place.count)
+                add_count(place.count, &step->type);
+        return place;
+}
+
+/* Append the way to offset AT; returns the type of the pointer there. */
+static struct variable_type member_at(const struct why *w, struct why_place place, uint64_t at, struct str *way)
+{
+        struct variable_type member = { 0 };
+        uint64_t one = variable_type_size(w->s, place.type);
+
+        if (!place.type.n)
+                return member;
+        if (place.count && one) {
+                str_format(way, "[%" PRIu64 "]", at / one);
+                at %= one;
+        }
+        variable_path(w->s, place.type, &at, &member, way);
+        return at ? (struct variable_type){ 0 } : member;
+}
+
+/* ---- what is left out ---- */
+
+static bool steps_alike(const struct why *w, const struct graph_step *a, const struct graph_step *b)
+{
+        const struct profile_pointer *x, *y;
+
+        if (a->pointer == GRAPH_NONE || b->pointer == GRAPH_NONE)
+                return false;
+        x = &w->p->pointers[a->pointer];
+        y = &w->p->pointers[b->pointer];
+        return x->at == y->at && x->flags == y->flags && w->p->blocks[a->block].site == w->p->blocks[b->block].site &&
+               w->p->blocks[a->block].size == w->p->blocks[b->block].size;
+}
+
+enum { HIDDEN_ALIKE = 1, HIDDEN_MIDDLE };
+
+/* HIDDEN_ALIKE in the middle of a long run of steps of one kind; returns how many are left. */
+static uint32_t hide_runs(const struct why *w, const struct graph_step *steps, uint32_t count, uint8_t *hidden)
+{
+        uint32_t shown = count;
+
+        for (uint32_t first = 0, end; first < count; first = end) {
+                for (end = first + 1; end < count && steps_alike(w, &steps[end - 1], &steps[end]); end++)
+                        continue;
+                for (uint32_t i = first + WHY_RUN_END; end - first > WHY_RUN && i < end - WHY_RUN_END; i++, shown--)
+                        hidden[i] = HIDDEN_ALIKE;
+        }
+        return shown;
+}
+
+static void hide_middle(uint32_t count, uint32_t shown, uint8_t *hidden)
+{
+        uint32_t seen = 0;
+
+        for (uint32_t i = 0; shown > WHY_STEPS && i < count; i++) {
+                seen += !hidden[i];
+                if (!hidden[i] && seen > WHY_END && seen <= shown - WHY_END)
+                        hidden[i] = HIDDEN_MIDDLE;
+        }
+}
+
+/* ---- naming ---- */
+
+struct naming {
+        struct why *w;
+        const struct graph_step *steps;
+        const uint8_t *hidden;
+        struct why_place place; /* of the block before, at first of the variable */
+        uint64_t left_out;
+        bool varied; /* what is left out is not all alike */
+};
+
+static struct why_step step_begin(const struct naming *n, uint32_t i)
+{
+        const struct profile *p = n->w->p;
+        const struct graph_step *from = &n->steps[i];
+        struct why_step step = { .block = from->block, .left_out = n->left_out, .alike = !n->varied };
+
+        if (from->pointer != GRAPH_NONE) {
+                step.from_block = true;
+                step.at = p->pointers[from->pointer].at;
+                step.flags = p->pointers[from->pointer].flags;
+        } else if (from->hold != GRAPH_NONE) {
+                step.at = n->w->holder.offset;
+                step.flags = p->holds[from->hold].flags;
+        } else {
+                step.start = true;
+        }
+        return step;
+}
+
+/* Names cost time, and in a run they are known after the second step.  true: STEP is to be shown. */
+static bool name_step(struct naming *n, uint32_t i, struct why_step *step)
+{
+        struct variable_type member;
+
+        n->left_out += n->hidden[i] != 0;
+        if (n->hidden[i] == HIDDEN_ALIKE)
+                return false;
+        *step = step_begin(n, i);
+        if (step->flags & PROFILE_POINTER_ARENA)
+                n->place = (struct why_place){ 0 };
+        member = member_at(n->w, n->place, step->at, &step->member);
+        n->place = place_of_block(n->w, step, member);
+        if (!n->hidden[i]) {
+                n->left_out = n->varied = 0;
+                return true;
+        }
+        n->varied = true;
+        str_free(&step->member);
+        str_free(&step->type);
+        return false;
+}
+
+void why_name_path(struct why *w, const struct graph_step *steps, uint32_t count)
+{
+        uint8_t *hidden = heap_zero(count, sizeof *hidden);
+        uint32_t shown = hide_runs(w, steps, count, hidden);
+        struct naming n = { .w = w, .steps = steps, .hidden = hidden };
+
+        hide_middle(count, shown, hidden);
+        w->length = count;
+        w->steps = heap_zero(shown, sizeof *w->steps);
+        if (w->holder.root)
+                n.place.type = w->holder.variable.type;
+        for (uint32_t i = 0; i < count; i++)
+                w->step_count += name_step(&n, i, &w->steps[w->step_count]);
+        free(hidden);
+}

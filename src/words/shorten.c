@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shorten.c -- names of functions in the room that there is.
+ *
+ * Room:   outside.
+ */
+#include "words/shorten.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "words/text.h"
+
+enum { SHORTEN_PARTS = 64 }; /* of a name, between "::"; of a longer one the last is kept */
+
+static bool shorten_fits(const struct str *name, size_t columns)
+{
+        return text_columns(name, 0) <= columns;
+}
+
+static bool shorten_is_word(char c)
+{
+        return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Bytes of the operator's name at byte AT, with those brackets that open and close nothing; 0: there is none. */
+static size_t shorten_operator(const char *name, size_t at)
+{
+        static const char *const signs[] = { "<=>", "<<=", ">>=", "->*", "<<", ">>", "<=",
+                                             ">=",  "->",  "()",  "[]",  "<",  ">" };
+        const size_t length = strlen("operator");
+
+        if (strncmp(name + at, "operator", length) != 0 || (at && shorten_is_word(name[at - 1])) ||
+            shorten_is_word(name[at + length]))
+                return 0;
+        for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
+                if (strncmp(name + at + length, signs[i], strlen(signs[i])) == 0)
+                        return length + strlen(signs[i]);
+        return length;
+}
+
+/* Whether the byte AT of NAME is the bracket CLOSE and not the end of an arrow. */
+static bool shorten_closes(const char *name, size_t at, char close)
+{
+        return name[at] == close && !(close == '>' && at && name[at - 1] == '-');
+}
+
+static const char *shorten_inside(const char *inside, size_t length)
+{
+        static const char anonymous[] = "anonymous namespace";
+
+        if (length == strlen(anonymous) && strncmp(inside, anonymous, length) == 0)
+                return anonymous;
+        return length ? "..." : "";
+}
+
+/* Replace what is between the outermost pairs of OPEN and CLOSE by "...". */
+static void shorten_fold(struct str *name, char open, char close)
+{
+        struct str folded = { 0 };
+        size_t depth = 0, inside = 0, step;
+
+        for (size_t at = 0; at < name->length; at += step) {
+                size_t sign = shorten_operator(name->data, at);
+
+                step = sign ? sign : 1;
+                if (!sign && name->data[at] == open && depth++ == 0) {
+                        inside = at + 1;
+                        str_char(&folded, open);
+                } else if (!sign && depth && shorten_closes(name->data, at, close) && --depth == 0) {
+                        str_text(&folded, shorten_inside(name->data + inside, at - inside));
+                        str_char(&folded, close);
+                } else if (!depth) {
+                        str_bytes(&folded, name->data + at, step);
+                }
+        }
+        if (depth) { /* not a name as they are written */
+                str_free(&folded);
+                return;
+        }
+        str_free(name);
+        *name = folded;
+}
+
+void shorten_arguments(struct str *name, size_t columns)
+{
+        if (!shorten_fits(name, columns))
+                shorten_fold(name, '(', ')');
+        if (!shorten_fits(name, columns))
+                shorten_fold(name, '<', '>');
+}
+
+/* Whether the parameters are behind us: "f() const". */
+static bool shorten_is_qualifier(const char *text)
+{
+        static const char *const words[] = { " const", " volatile", " &", " [" };
+
+        for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+                if (strncmp(text, words[i], strlen(words[i])) == 0)
+                        return true;
+        return false;
+}
+
+struct shorten_parts {
+        size_t starts[SHORTEN_PARTS]; /* of its parts, the first behind the type that it returns */
+        size_t count;
+};
+
+static void shorten_divide(const char *name, struct shorten_parts *parts)
+{
+        size_t depth = 0, step;
+        bool in_operator = false; /* "operator unsigned long": its spaces divide nothing */
+
+        *parts = (struct shorten_parts){ .count = 1 };
+        for (size_t at = 0; name[at]; at += step) {
+                step = shorten_operator(name, at);
+                in_operator |= step && !depth;
+                if (step)
+                        continue;
+                step = 1;
+                if (strchr("(<{[", name[at])) {
+                        depth++;
+                } else if (strchr(")}]", name[at]) || shorten_closes(name, at, '>')) {
+                        depth -= depth > 0;
+                        in_operator &= depth || name[at] != ')';
+                } else if (!depth && !in_operator && name[at] == ' ') {
+                        if (at && shorten_is_qualifier(name + at))
+                                return;
+                        *parts = (struct shorten_parts){ { at + 1 }, 1 };
+                } else if (!depth && !in_operator && strncmp(name + at, "::", 2) == 0) {
+                        step = 2;
+                        parts->starts[parts->count < SHORTEN_PARTS ? parts->count++ : SHORTEN_PARTS - 1] = at + 2;
+                }
+        }
+}
+
+/* Only what is from byte START on, behind FRONT. */
+static void shorten_keep(struct str *name, const char *front, size_t start)
+{
+        struct str kept = { 0 };
+
+        str_text(&kept, front);
+        str_text(&kept, str_get(name) + start);
+        str_free(name);
+        *name = kept;
+}
+
+/* "v<...>::f(...)" is "v<>::f()". */
+static void shorten_drop_dots(struct str *name)
+{
+        for (char *at = name->data; (at = strstr(at, "...")) != NULL; name->length -= 3)
+                memmove(at, at + 3, strlen(at + 3) + 1);
+}
+
+bool shorten_name(struct str *name, size_t columns)
+{
+        struct shorten_parts parts;
+
+        shorten_arguments(name, columns);
+        if (shorten_fits(name, columns))
+                return true;
+        shorten_divide(name->data, &parts);
+        if (parts.starts[0])
+                shorten_keep(name, "", parts.starts[0]);
+        if (!shorten_fits(name, columns))
+                shorten_drop_dots(name);
+        if (shorten_fits(name, columns))
+                return true;
+        shorten_divide(name->data, &parts);
+        for (size_t i = 1; i < parts.count; i++)
+                if (strlen("...::") + name->length - parts.starts[i] <= columns) {
+                        shorten_keep(name, "...::", parts.starts[i]);
+                        return true;
+                }
+        shorten_keep(name, "", parts.starts[parts.count - 1]);
+        if (shorten_fits(name, columns))
+                return true;
+        text_cut(name, 0, columns);
+        return false;
+}
