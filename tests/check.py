@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Build in every way that must work, run every test, and end with one line: N passed, N failed, N skipped.
 
-usage: tests/check.py [gcc|clang|asan|fast ...]      (default: the first three)
+usage: tests/check.py [gcc|clang|asan|core|fast ...]      (default: the first four)
 
 fast is for daily work: the gcc build, lint, unit, and those of the end-to-end tests that show most in little time.
 
@@ -146,6 +146,16 @@ def check_asan(count):
     run_pytest("asan", directory / "readers.xml", ["tests/asan"], {"SEEP_BUILD": str(plain), "SEEP_ASAN_BUILD": str(directory)}, count)
 
 
+# A build that needs nothing but libelf, libdw and zstd.
+LEFT_OUT = [f"-D{feature}=disabled" for feature in ("page", "sqlite", "top", "push", "debuginfod", "demangle")]
+
+
+def check_core(count):
+    directory = build("core", ["-Dwerror=true", "-Dtests=false", "-Doptimization=0", *LEFT_OUT], count, {"CC": "gcc"})
+    if directory:
+        run_pytest("core", directory / "core.xml", ["tests/core"], {"SEEP_BUILD": str(directory)}, count)
+
+
 # What users do first, and what other tests rest on; together a minute and a half.
 CORE = ("api", "check", "cli", "diff", "export", "format", "growth", "html", "invalid", "leak_random", "leaks_report", "ledger", "memlog",
         "one_stack", "plain_preload", "processes", "report", "report_views", "sample", "signals", "snapshots", "sql", "thread_stacks")
@@ -164,9 +174,10 @@ STEPS = {
     "gcc": (check_gcc, "build, lint, unit, fuzz, web, e2e", "18 minutes"),
     "clang": (check_clang, "build, unit", "3 minutes"),
     "asan": (check_asan, "build with sanitizers, unit, fuzz, recordings read and made", "5 minutes"),
+    "core": (check_core, "build with all options left out, and what it still does", "1 minute"),
     "fast": (check_fast, "build, lint, unit, the core of e2e", "5 minutes"),
 }
-ALL = ("gcc", "clang", "asan")
+ALL = ("gcc", "clang", "asan", "core")
 
 
 def main(wanted):

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * demangle.c -- names as the programmer wrote them, by libiberty.
+ * demangle.c -- names as the programmer wrote them.
  *
  * Room:   outside.
  */
 #include "names/demangle.h"
 
-#include <libiberty/demangle.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/heap.h"
+#include "names/mangled.h"
 
 /* "memcpy@@GLIBC_2.14" is memcpy. */
 static char *demangle_unversioned(const char *name)
@@ -21,17 +21,6 @@ static char *demangle_unversioned(const char *name)
         if (at && at != plain)
                 *at = 0;
         return plain;
-}
-
-static char *demangle_try(const char *name)
-{
-        int style = DMGL_AUTO;
-
-        if (strncmp(name, "_D", 2) == 0)
-                style = DMGL_DLANG;
-        else if (strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0 && strncmp(name, "__Z", 3) != 0)
-                return NULL;
-        return cplus_demangle(name, DMGL_PARAMS | DMGL_ANSI | style);
 }
 
 /* The template's closing bracket for the opening one before TEXT; NULL when it is not there. */
@@ -123,7 +112,7 @@ const char *demangle_spoken(const char *name)
 char *demangle_name(const char *name)
 {
         char *plain = demangle_unversioned(demangle_spoken(name));
-        char *readable = demangle_try(plain);
+        char *readable = mangled_read(plain);
 
         if (!readable)
                 return plain;
