@@ -172,6 +172,7 @@ static bool prepare_output(struct attend *a, struct err *e)
 
 static struct session_options make_options(struct attend *a)
 {
+        static struct symbol_options names = { .no_debuginfod = true, .no_new_cache = true }; /* the home is the program's */
         struct session_options o = a->wishes.session;
 
         o.flags |= WIRE_F_ATTENDED;
@@ -185,7 +186,7 @@ static struct session_options make_options(struct attend *a)
         o.done = on_done;
         o.reported = on_reported;
         o.moved = on_moved;
-        o.author.write = record_write_report;
+        o.author = (struct reports_author){ &names, record_write_report };
         return o;
 }
 
@@ -253,7 +254,7 @@ static int observe(struct attend *a, int fd)
         struct session *s = NULL;
         int status;
 
-        if (!prepare_output(a, &e) || !record_open_push(&a->wishes, false, &a->push, &e) || !(s = session_open(&options, &e))) {
+        if (!prepare_output(a, &e) || !record_open_push(&a->wishes, true, &a->push, &e) || !(s = session_open(&options, &e))) {
                 push_close(a->push);
                 status = message_error(&e);
                 message("nothing is recorded");

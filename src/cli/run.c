@@ -62,11 +62,9 @@ static void on_moved(void *context, const char *from, const char *to)
 
 void record_write_report(void *context, const struct profile *p, uint32_t from, uint32_t to, struct str *out)
 {
-        struct symbol_options options = { .no_debuginfod = true }; /* the program may be waiting */
-        struct symbols *symbols = symbols_new(p, &options);
+        struct symbols *symbols = symbols_new(p, context);
         struct memlog_range range = { from, to };
 
-        (void)context;
         memlog_write(p, symbols, &range, out);
         plain_output(out, 0, false);
         symbols_free(symbols);
@@ -79,14 +77,16 @@ static void say_push(const char *text)
         message("%s", text);
 }
 
-bool record_open_push(const struct record *r, bool speaks, struct push **out, struct err *e)
+bool record_open_push(const struct record *r, bool attended, struct push **out, struct err *e)
 {
+        static const struct symbol_options shy = { .no_debuginfod = true, .raw = true, .no_new_cache = true };
         struct push_request request = {
                 .url = r->push,
                 .every_ms = r->push_every_ms,
                 .labels = r->push_labels,
                 .label_count = r->push_label_count,
-                .say = speaks ? say_push : NULL,
+                .names = attended ? &shy : NULL,
+                .say = attended ? NULL : say_push,
         };
 
         *out = r->push ? push_open(&request, e) : NULL;
@@ -131,6 +131,7 @@ static int run(struct run *r, const struct session_options *options, const char 
 
 static struct session_options make_options(struct run *r)
 {
+        static struct symbol_options names = { .no_debuginfod = true }; /* the program may be waiting */
         struct session_options o = r->wishes->session;
 
         if (getenv("SEEP_TEST_VERIFY")) /* for tests: stacks checked as they are taken */
@@ -141,7 +142,7 @@ static struct session_options make_options(struct run *r)
         o.done = on_done;
         o.reported = on_reported;
         o.moved = on_moved;
-        o.author.write = record_write_report;
+        o.author = (struct reports_author){ &names, record_write_report };
         return o;
 }
 
@@ -170,7 +171,7 @@ int run_program(struct run *r)
         if (spawn_user(wishes->user, &user, &e) && (file = find_program(r, &e)) &&
             program_check(file, &user, &e) && (agent = spawn_find_agent(&e)) &&
             output_prepare(&output, wishes->pattern ? wishes->pattern : OUTPUT_DEFAULT, wishes->force, &e) &&
-            output_check_length(&output, r->program_argv[0], options.flags & WIRE_F_EVENTS, &e) && record_open_push(wishes, true, &r->push, &e)) {
+            output_check_length(&output, r->program_argv[0], options.flags & WIRE_F_EVENTS, &e) && record_open_push(wishes, false, &r->push, &e)) {
                 if (e.text[0])
                         message("%s", e.text);
                 if (output.exposed)

@@ -391,17 +391,20 @@ static void draft_source(struct cache_draft *d, const struct cache *c, const cha
         }
 }
 
-static void cache_make_directory(const char *path)
+/* Whether PATH, BASE/seep, is there or could be made.  BASE itself may be made, as the rules of XDG have it, but nothing that it is in:
+ * a home that is not there is none of ours to make. */
+static bool cache_make_directory(const struct search *s, const char *path)
 {
-        struct str part = { 0 };
+        struct str base = { 0 };
+        struct stat st;
 
-        for (const char *c = path; *c; c++) {
-                if (*c == '/' && part.length)
-                        mkdir(str_get(&part), 0700);
-                str_char(&part, *c);
+        str_bytes(&base, path, (size_t)(strrchr(path, '/') - path));
+        if (!s->options.no_new_cache) {
+                mkdir(str_get(&base), 0700);
+                mkdir(path, 0700);
         }
-        mkdir(path, 0700);
-        str_free(&part);
+        str_free(&base);
+        return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 static void cache_replace(const char *path, const struct str *contents)
@@ -472,7 +475,7 @@ void cache_save(const struct cache *c, const struct profile_module *recorded, co
         struct cache_draft d = { 0 };
         size_t i = 0, directory;
 
-        if (!cache_directory(s, recorded, &path)) {
+        if (!cache_directory(s, recorded, &path) || !cache_make_directory(s, str_get(&path))) {
                 str_free(&path);
                 return;
         }
@@ -489,7 +492,6 @@ void cache_save(const struct cache *c, const struct profile_module *recorded, co
         for (; i < count; i++)
                 draft_answer(&d, &answers[i]);
         draft_assemble(&d, &head, &whole);
-        cache_make_directory(str_get(&path));
         directory = path.length;
         cache_file_name(recorded, &path);
         if (d.text.length < UINT32_MAX)

@@ -36,6 +36,7 @@ struct symbol_options {
         const char **debug_paths;  /* directories with unstripped files */
         uint32_t debug_path_count;
         bool no_debuginfod, no_cache;
+        bool no_new_cache;         /* a cache that is there is used, none is made */
         bool all_frames;           /* start code is shown, too */
         bool raw;                  /* names as they are, control characters and all: for forms that escape them */
         const struct symbol_listener *listener; /* NULL nobody */

@@ -108,9 +108,11 @@ static bool is_exposed(const char *place)
         return exposed;
 }
 
-static bool make_directory(struct greeter *g, struct err *e)
+/* With plain LD_PRELOAD the environment is the program's, and TMPDIR may be a folder that it is just about to remove: the last choice then. */
+static bool make_directory(struct greeter *g, bool attended, struct err *e)
 {
-        const char *places[] = { getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp" };
+        const char *given = getenv("TMPDIR");
+        const char *places[] = { getenv("XDG_RUNTIME_DIR"), attended ? "/tmp" : given, attended ? given : "/tmp" };
 
         for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
                 int length = places[i] && places[i][0] == '/'
@@ -152,12 +154,12 @@ static bool open_to_users(const struct greeter *g, uid_t owner_uid)
                (owner_uid == 0 || (chown(g->directory, owner_uid, (gid_t)-1) == 0 && chown(g->path, owner_uid, (gid_t)-1) == 0));
 }
 
-bool greeter_open(struct greeter *g, uid_t owner_uid, struct err *e)
+bool greeter_open(struct greeter *g, uid_t owner_uid, bool attended, struct err *e)
 {
         struct sockaddr_un address = { .sun_family = AF_UNIX };
 
         *g = (struct greeter){ .fd = -1, .owner = getpid() };
-        if (!make_directory(g, e))
+        if (!make_directory(g, attended, e))
                 return false;
         snprintf(g->path, sizeof g->path, "%.*s/hello", (int)(sizeof g->path - sizeof "/hello"), g->directory);
         memcpy(address.sun_path, g->path, sizeof address.sun_path);

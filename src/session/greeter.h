@@ -45,8 +45,8 @@ enum greeter_answer {
         GREETER_WRONG    /* none of these; E says why (or is not filled, when that needs no word) */
 };
 
-/* OWNER_UID: the user that the program will run as, who must be able to reach the socket. */
-bool greeter_open(struct greeter *g, uid_t owner_uid, struct err *e);
+/* OWNER_UID: the user that the program will run as, who must be able to reach the socket.  ATTENDED: plain LD_PRELOAD. */
+bool greeter_open(struct greeter *g, uid_t owner_uid, bool attended, struct err *e);
 void greeter_close(struct greeter *g);
 
 /* Another name for FILE, for a list (LD_PRELOAD) that cannot hold its own; it lasts as long as the door. */

@@ -169,7 +169,7 @@ struct session *session_open(const struct session_options *o, struct err *e)
         s->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
         if (s->timer < 0)
                 err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot make a timer");
-        if (s->timer < 0 || !greeter_open(&s->greeter, o->uid, e)) {
+        if (s->timer < 0 || !greeter_open(&s->greeter, o->uid, o->attended, e)) {
                 session_close(s);
                 return NULL;
         }

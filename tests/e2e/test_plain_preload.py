@@ -153,6 +153,39 @@ def test_without_a_writable_folder_reports_go_to_tmpdir_and_that_is_said_once(st
     assert find_reports(public_folder) == []
 
 
+def below(folder):
+    return sorted(str(path.relative_to(folder)) for path in Path(folder).rglob("*"))
+
+
+@pytest.mark.parametrize("home", ["", "not/there"])
+def test_nothing_is_made_below_the_home_of_the_program(steps, recorder, public_folder, home):
+    folder, place = recorder.folder(), public_folder / home
+    for env in ({"HOME": str(place)}, {"HOME": str(public_folder), "XDG_CACHE_HOME": str(place / "cache")}):
+        run_plain(folder, steps, "+red:1:10", env={"XDG_CACHE_HOME": "", **env})
+    assert len(find_reports(folder, "steps")) == 2
+    assert below(public_folder) == []
+
+
+def test_a_cache_of_names_that_is_there_is_used(steps, recorder, public_folder):
+    folder, cache = recorder.folder(), public_folder / ".cache" / "seep"
+    cache.mkdir(parents=True)
+    for _ in range(2):
+        run_plain(folder, steps, "+red:1:10", env={"XDG_CACHE_HOME": "", "HOME": str(public_folder)})
+    first, second = find_reports(folder, "steps")
+    assert any(name.endswith(".names") for name in below(cache))
+    assert first.by_stack() == second.by_stack()
+
+
+def test_the_temporary_folder_of_the_program_stays_empty(recorder, public_folder):
+    """A script that makes one, and removes it with rmdir because nothing is left in it."""
+    folder = recorder.folder()
+    script = "set -e; TMPDIR=$PWD/scratch; export TMPDIR; mkdir scratch; ls -A scratch; rmdir scratch; echo gone"
+    done = run(preloaded(["/bin/sh", "-c", script]), cwd=public_folder, folder=folder,
+               env={"XDG_RUNTIME_DIR": "", "SEEP_OPTIONS": f"-q -o {folder}/%e.%p.seep"})
+    assert (done.status, done.stdout, done.stderr) == (0, b"gone\n", b"")
+    assert len(list(folder.glob("*.seep"))) == 4 and below(public_folder) == []
+
+
 def test_an_executed_program_has_reports_of_its_own(compiler, steps, recorder):
     folder = recorder.folder()
     known = compiler.build("known.c")

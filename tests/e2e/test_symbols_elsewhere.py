@@ -154,6 +154,20 @@ def test_the_cache_does_not_hide_a_debug_file_that_a_link_names(bench, place):
     assert bench.stack(6001)[:4] == near(facts)
 
 
+@pytest.mark.parametrize("variable,made", [("HOME", [".cache", ".cache/seep"]), ("XDG_CACHE_HOME", ["seep"])])
+def test_the_cache_is_made_below_a_home_that_is_there_only(bench, variable, made):
+    program = bench.compile("-g")
+    place = bench.folder / "users" / "home"
+    env = {"HOME": "", "XDG_CACHE_HOME": "", variable: str(place)}
+    for command in (("record", "-f", "-o", "out.seep", "--", program), ("report", "out.seep")):
+        assert bench.seep(*command, env=env).stderr.count("cannot") == 0
+        assert not place.parent.exists()
+    place.mkdir(parents=True)
+    bench.seep("report", "out.seep", env=env)
+    found = sorted(str(path.relative_to(place)) for path in place.rglob("*") if path.is_dir())
+    assert found == made and list(place.rglob("*.names"))
+
+
 # ---- stored names ----
 
 def test_stored_names_need_no_other_file(bench, recorded):

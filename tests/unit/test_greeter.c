@@ -81,7 +81,7 @@ TEST(an_agent_is_known_by_the_kernels_word)
         int fd;
 
         specimen_open(&s);
-        is_true(greeter_open(&g, getuid(), &e));
+        is_true(greeter_open(&g, getuid(), false, &e));
         is_equal(greeter_accept(g.fd), -1);
         fd = knock(&g);
         speak(fd, &good, sizeof good, s.fd, 1);
@@ -108,7 +108,7 @@ TEST(strangers_leave_neither_trust_nor_descriptors_behind)
 
         specimen_open(&s);
         wrong.magic++;
-        is_true(greeter_open(&g, getuid(), &e));
+        is_true(greeter_open(&g, getuid(), false, &e));
         fd = knock(&g);
         before = count_descriptors();
         speak(fd, &wrong, sizeof wrong, s.fd, 1);
@@ -141,7 +141,7 @@ TEST(more_descriptors_than_one_are_closed)
         int fd, before;
 
         specimen_open(&s);
-        is_true(greeter_open(&g, getuid(), &e));
+        is_true(greeter_open(&g, getuid(), false, &e));
         fd = knock(&g);
         before = count_descriptors();
         speak(fd, &good, sizeof good, s.fd, 4);
@@ -161,7 +161,7 @@ TEST(one_who_does_not_speak_is_heard_later_and_one_who_died_needs_no_word)
         struct err e = { 0 };
         int fd, mine;
 
-        is_true(greeter_open(&g, getuid(), &e));
+        is_true(greeter_open(&g, getuid(), false, &e));
         mine = knock(&g);
         fd = greeter_accept(g.fd);
         is_equal(greeter_receive(fd, &in, &e), GREETER_LATER);
@@ -193,7 +193,7 @@ TEST(knocks_and_requests_are_told_apart_by_kind_and_size)
         struct greeting in;
         struct err e = { 0 };
 
-        is_true(greeter_open(&g, getuid(), &e));
+        is_true(greeter_open(&g, getuid(), false, &e));
         is_equal(said(&g, &k, sizeof k, -1, &in), GREETER_KNOCKED);
         is_equal(in.pid, getpid());
         is_equal(said(&g, &r, sizeof r, -1, &in), GREETER_ASKED);
@@ -217,7 +217,7 @@ TEST(a_request_of_hostile_bytes_is_harmless)
         int before;
 
         specimen_open(&s);
-        is_true(greeter_open(&g, getuid(), &e));
+        is_true(greeter_open(&g, getuid(), false, &e));
         before = count_descriptors();
         memset(big.r.label, 'x', sizeof big.r.label);
         is_equal(said(&g, &big, sizeof big.r, s.fd, &in), GREETER_ASKED); /* the descriptor is not for us */
@@ -236,7 +236,7 @@ TEST(nothing_is_left_after_closing)
         char directory[sizeof g.directory];
         struct stat st;
 
-        is_true(greeter_open(&g, getuid(), &e));
+        is_true(greeter_open(&g, getuid(), false, &e));
         memcpy(directory, g.directory, sizeof directory);
         is_true(stat(directory, &st) == 0 && (st.st_mode & 0066) == 0);
         is_true(greeter_alias(&g, "/proc/self/exe", &e));
@@ -256,10 +256,10 @@ TEST(the_next_session_tidies_up_after_one_that_was_killed)
 
         is_true(mkdtemp(place) != NULL);
         setenv("XDG_RUNTIME_DIR", place, 1);
-        is_true(greeter_open(&killed, getuid(), &e) && greeter_open(&living, getuid(), &e));
+        is_true(greeter_open(&killed, getuid(), false, &e) && greeter_open(&living, getuid(), false, &e));
         close(killed.fd);
         is_true(utimensat(AT_FDCWD, killed.directory, old, 0) == 0 && utimensat(AT_FDCWD, living.directory, old, 0) == 0);
-        is_true(greeter_open(&next, getuid(), &e));
+        is_true(greeter_open(&next, getuid(), false, &e));
         is_true(stat(killed.directory, &st) < 0);
         is_true(stat(living.path, &st) == 0);
         greeter_close(&next);
