@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -35,7 +36,6 @@
 #define JOURNAL_FLUSH_MS 500u        /* the first batch is written after so long, full or not; further ones after twice the time */
 #define JOURNAL_FLUSH_MAX_MS 5000u   /* at most */
 #define JOURNAL_THREADS_MS 100u      /* between looks for threads that have ended */
-#define JOURNAL_TRIES 100u           /* names for the file, should others be taken */
 #define JOURNAL_PATIENCE_MS 2000u    /* an entry not finished for so long was left by a signal handler that did not return */
 
 /* A thread that is in the log and has not ended. */
@@ -104,6 +104,20 @@ static void end_log(struct journal *j, enum events_end end, int failure)
         syscall(SYS_futex, &j->head->journal_wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+/* A new log.  As long as it is locked nobody takes it for a leftover; somebody may have done so just before.  -1: errno. */
+static int make_log(int folder, const char *name)
+{
+        int fd = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+        struct stat st;
+
+        if (fd >= 0 && ((flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) || (fstat(fd, &st) == 0 && st.st_nlink == 0))) {
+                close(fd);
+                errno = EEXIST;
+                return -1;
+        }
+        return fd;
+}
+
 /* A log that is there belongs to somebody: to a recording of the same name that still runs, or to one that was killed and
  * left it as all there is. */
 static void open_side(struct journal *j, const char *path)
@@ -112,9 +126,9 @@ static void open_side(struct journal *j, const char *path)
 
         for (uint32_t try = 1;; try++) {
                 j->name = events_log_name(path, try);
-                j->fd = openat(j->folder, j->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-                if (j->fd >= 0 || errno != EEXIST || try == JOURNAL_TRIES || fstatat(j->folder, j->name, &st, AT_SYMLINK_NOFOLLOW) ||
-                    !S_ISREG(st.st_mode))
+                j->fd = make_log(j->folder, j->name);
+                if (j->fd >= 0 || errno != EEXIST || try == EVENTS_LOG_TRIES ||
+                    (fstatat(j->folder, j->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode)))
                         break;
                 free(j->name);
         }

@@ -30,6 +30,9 @@ void events_ids_free(struct events_ids *ids);
  * caller's to free(). */
 char *events_log_name(const char *path, uint32_t try);
 
+/* No log has a larger number.  Who writes one holds a lock (flock) on it. */
+#define EVENTS_LOG_TRIES 100u
+
 /* For the writer: what a file of batches alone begins with, a batch as a section, the ids as one. */
 void events_log_head(struct str *out);
 void events_log_batch(const struct str *batch, struct str *out);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -490,6 +491,26 @@ void output_free(struct output *o)
 
 /* ---- writing ---- */
 
+/* The recording C was replaced: what is left of logs of earlier ones, whose observers were killed, goes with it. */
+static void remove_logs(const struct output_claim *c)
+{
+        for (uint32_t try = 1; try <= EVENTS_LOG_TRIES; try++) {
+                char *name = events_log_name(c->path, try);
+                int fd = openat(c->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+                struct place p = PLACE_NONE;
+
+                if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && place_at(&p, c->folder, name, PLACE_OURS)) {
+                        p.owner = c->owner;
+                        if (place_check(&p))
+                                unlinkat(c->folder, name, 0);
+                }
+                place_close(&p);
+                if (fd >= 0)
+                        close(fd);
+                free(name);
+        }
+}
+
 /* TAKEN: somebody has put something else there since the name was given. */
 static bool write_to(struct output *o, const struct profile *p, const char *path, bool *taken, struct err *e)
 {
@@ -504,6 +525,8 @@ static bool write_to(struct output *o, const struct profile *p, const char *path
         *taken = c && !good && !place_check(&to) && errno == EEXIST;
         if (good)
                 c->made = true;
+        if (good && o->force)
+                remove_logs(c);
         if (c)
                 place_close(&to);
         return good;

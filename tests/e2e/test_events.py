@@ -564,6 +564,24 @@ def test_what_an_observer_that_was_killed_leaves_can_be_read(compiler, recorder)
     assert [line["size"] for line in rows(folder / "out.seep") if line["size"] == "10"] == ["10"] * 5
 
 
+def test_a_log_that_a_killed_observer_left_goes_when_its_recording_is_replaced(compiler, recorder):
+    """With -f, also by a recording without events; not the log of somebody who records to the same name just now."""
+    folder, steps = recorder.folder(), compiler.build("steps.c")
+    file, side = folder / "out.seep", folder / ".out.seep.events"
+    killed_observer(compiler, folder, "+red:5:100", until=lambda: file.exists() and side.stat().st_size > HEADER_BYTES)
+    with start_recorded(folder, steps, "ready", "wait", "+red:5:10", options=["-f", "--events"]) as program:
+        program.said(b"ready\n")
+        seep("record", "-q", "-f", "-o", file, steps, "+green:2:20")
+        assert sorted(f.name for f in folder.glob(".*")) == [".out.seep.2.events"]
+        program.say()
+        program.finish()
+    assert list(folder.glob(".*")) == []
+    assert [line["size"] for line in rows(file) if line["size"] == "10"] == ["10"] * 5
+    (folder / ".out.seep.3.events").write_bytes(file.read_bytes())
+    seep("record", "-q", "-f", "-o", file, steps, "+green:2:20")
+    assert list(folder.glob(".*")) == []
+
+
 def killed_observer(compiler, folder, *script, until):
     """What is left of `record --events -o out.seep` after kill -9, when UNTIL holds; the program ends, too."""
     observer = subprocess.Popen([SEEP, "record", "-q", "--events", "-o", folder / "out.seep", compiler.build("steps.c"), *script, "ready", "wait"],
