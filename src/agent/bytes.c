@@ -68,6 +68,13 @@ bool bytes_same_text(const char *a, const char *b)
         return *a == *b;
 }
 
+const char *bytes_find(const char *text, char byte)
+{
+        while (*text && *text != byte)
+                text++;
+        return *text == byte ? text : NULL;
+}
+
 const char *bytes_after(const char *text, const char *prefix)
 {
         while (*prefix)

@@ -22,6 +22,9 @@ bool bytes_same_text(const char *a, const char *b);
 /* Whether TEXT begins with PREFIX; the rest of TEXT, or NULL. */
 const char *bytes_after(const char *text, const char *prefix);
 
+/* The first BYTE in TEXT; NULL: it has none. */
+const char *bytes_find(const char *text, char byte);
+
 /* Read a hexadecimal number at *TEXT and move past it. */
 uint64_t bytes_hex(const char **text);
 

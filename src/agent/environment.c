@@ -247,6 +247,17 @@ static size_t find_preload(char *const *env, size_t count)
         return count;
 }
 
+bool environment_leads_on(char *const *env)
+{
+        size_t count = 0;
+
+        if (session_variable[0] || (agent.follow == FOLLOW_NONE && sys_pid() != agent.pid))
+                return is_followed(ENVIRONMENT_EXEC);
+        for (env = or_empty(env); env[count]; count++)
+                ;
+        return find_preload(env, count) < count; /* plain LD_PRELOAD: we add nothing */
+}
+
 size_t environment_bytes(char *const *env, enum environment_who who)
 {
         size_t count = 0, text = sizeof PRELOAD + 1, at;

@@ -28,6 +28,9 @@ enum environment_who { ENVIRONMENT_EXEC, ENVIRONMENT_CHILD };
  * recorded (--follow=none: children of the process that was started) or ENV names a session already. */
 size_t environment_bytes(char *const *env, enum environment_who who);
 
+/* Whether a program that this process, or a child of vfork, becomes with ENV is to be recorded. */
+bool environment_leads_on(char *const *env);
+
 /* ENV with our variables, in MEMORY of that many bytes. */
 char **environment_extend(char *const *env, void *memory);
 

@@ -11,11 +11,13 @@
 #include <stdarg.h>
 
 #include "agent/agent.h"
+#include "agent/bytes.h"
 #include "agent/environment.h"
 #include "agent/hook.h"
 #include "agent/life.h"
 #include "agent/real.h"
 #include "agent/scan.h"
+#include "agent/space.h"
 #include "agent/sys.h"
 
 #include "agent/guest.h"
@@ -39,13 +41,6 @@ static bool is_there(const char *path)
         return !sys_failed(sys_call3(SYS_access, (long)path, MAY_EXECUTE, 0));
 }
 
-static bool has_slash(const char *file)
-{
-        while (*file && *file != '/')
-                file++;
-        return *file == '/';
-}
-
 #define LEAVE(there)                                                           \
         do {                                                                   \
                 if (scan_wanted(LEDGER_SCAN_EXEC) && (there))                  \
@@ -54,19 +49,24 @@ static bool has_slash(const char *file)
 
 #define FOR_EXEC(env) ENVIRONMENT_FOR(ENVIRONMENT_EXEC, env)
 
-/* Whether the next program says hello or not, this one has not ended by itself. */
-#define BECOME(CALL)                                                           \
+/* Whether the next program says hello or not, this one has not ended by itself.  FILE, SEARCHED: for space_lower(). */
+#define BECOME(file, searched, env, CALL)                                      \
+        struct space_limit limit;                                              \
+        bool lowered;                                                          \
         int result;                                                            \
                                                                                \
         life_leaving(true);                                                    \
+        lowered = !environment_leads_on(env) && space_lower(&limit, file, searched); \
         result = CALL;                                                         \
+        if (lowered)                                                           \
+                space_raise(&limit);                                           \
         life_leaving(false);                                                   \
         return result
 
 int hook_execve(const char *path, char *const *argv, char *const *env)
 {
         LEAVE(is_there(path));
-        BECOME(REAL(execve_)(path, argv, FOR_EXEC(env)));
+        BECOME(path, false, env, REAL(execve_)(path, argv, FOR_EXEC(env)));
 }
 
 int hook_execv(const char *path, char *const *argv)
@@ -77,8 +77,8 @@ int hook_execv(const char *path, char *const *argv)
 /* A name that PATH leads to is mostly there. */
 int hook_execvpe(const char *file, char *const *argv, char *const *env)
 {
-        LEAVE(!has_slash(file) || is_there(file));
-        BECOME(REAL(execvpe_)(file, argv, FOR_EXEC(env)));
+        LEAVE(!bytes_find(file, '/') || is_there(file));
+        BECOME(file, true, env, REAL(execvpe_)(file, argv, FOR_EXEC(env)));
 }
 
 int hook_execvp(const char *file, char *const *argv)
@@ -89,13 +89,13 @@ int hook_execvp(const char *file, char *const *argv)
 int hook_fexecve(int fd, char *const *argv, char *const *env)
 {
         LEAVE(fd >= 0);
-        BECOME(REAL(fexecve_)(fd, argv, FOR_EXEC(env)));
+        BECOME(NULL, false, env, REAL(fexecve_)(fd, argv, FOR_EXEC(env)));
 }
 
 int hook_execveat(int fd, const char *path, char *const *argv, char *const *env, int flags)
 {
         LEAVE(true);
-        BECOME(REAL(execveat_)(fd, path, argv, FOR_EXEC(env), flags));
+        BECOME(NULL, false, env, REAL(execveat_)(fd, path, argv, FOR_EXEC(env), flags));
 }
 
 static size_t count_words(va_list words)

@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,15 @@ def compiler(tmp_path_factory):
 def recorder(tmp_path):
     assert harness.SEEP.exists(), f"{harness.SEEP} is not built"
     return harness.Recorder(tmp_path)
+
+
+@pytest.fixture
+def public_folder():
+    """A folder that other users can reach."""
+    folder = Path(tempfile.mkdtemp(prefix="seep-test-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -160,6 +161,30 @@ def test_a_forked_child_sees_the_limit_that_its_parent_set(tmp_path, options):
     bare = run(["sh", "-c", script], cwd=tmp_path)
     seen = run([SEEP, "record", "-q", "-f", "-o", tmp_path / "out.seep", *options, "--", "sh", "-c", script], cwd=tmp_path)
     assert (seen.status, seen.stdout) == (bare.status, bare.stdout) == (0, b"400000\n400000\n300000\nfork\n400000\n")
+
+
+STARTED = {"execve": '"$@"; nothere; "$@"; :', "execvp": "PATH=/nowhere:$PWD:$PATH exec perl -e 'system {\"limited\"} \"limited\", \"space\"'",
+           "vfork": 'exec python3 -c "import subprocess, sys; subprocess.call(sys.argv[1:])" "$@"', "script": './script "$@"; ./bare "$@"; :'}
+
+
+@pytest.mark.parametrize("user", ["own", "nobody"])
+@pytest.mark.parametrize("way", STARTED)
+def test_a_child_that_is_not_followed_has_the_limit_that_its_parent_has(compiler, public_folder, way, user):
+    """Soft and hard limits, set by the program or around all of it; and what a limit lets it have."""
+    drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if user == "nobody" and os.geteuid() == 0 else []
+    child = shutil.copy(compiler.build("limited.c"), public_folder)
+    for name, first in (("script", "#!/bin/sh\n"), ("bare", "")):
+        (public_folder / name).write_text(first + 'ulimit -H -v; "$@"\n')
+        (public_folder / name).chmod(0o755)
+    public_folder.chmod(0o777)
+    recorder = [*drop, SEEP, "record", "-q", "-f", "-o", "out.seep", "--follow=none", "--"]
+    for inside, around in (("ulimit -v 400000", ":"), ("ulimit -S -v 400000", ":"), (":", "ulimit -S -v 400000")):
+        program = ["sh", "-c", f'{inside}; "$@"; {STARTED[way]}', "sh", child, "space"]
+        bare, seen = (run(["sh", "-c", f'{around}; exec "$@"', "sh", *before, *program], cwd=public_folder) for before in (drop, recorder))
+        assert bare.status == seen.status
+        told, facts = ([line.split() for line in done.stdout.decode().splitlines()] for done in (seen, bare))
+        assert [line[:3] for line in told] == [line[:3] for line in facts] and len(facts) > 1
+        assert all(abs(int(a[3]) - int(b[3])) <= 1 << 20 for a, b in zip(told, facts) if len(b) > 3)
 
 
 def test_a_program_that_the_kernel_ended_for_lack_of_memory_hears_of_the_ledger(crammed, limits, tmp_path):

@@ -4,7 +4,6 @@ import os
 import shutil
 import signal
 import subprocess
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -125,15 +124,6 @@ def test_reports_go_where_the_program_was_started(steps, recorder):
     reports = find_reports(folder, "steps")
     assert own(sums(reports), done.truth) == {"red": 110} and len(reports) >= 2
     assert list(elsewhere.iterdir()) == []
-
-
-@pytest.fixture
-def public_folder():
-    """A folder that other users can reach."""
-    folder = Path(tempfile.mkdtemp(prefix="seep-test-"))
-    folder.chmod(0o755)
-    yield folder
-    shutil.rmtree(folder)
 
 
 def test_without_a_writable_folder_reports_go_to_tmpdir_and_that_is_said_once(steps, recorder, public_folder):

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * space.c -- the limit on address space of a program that comes without a ledger.
+ *
+ * Room:   inside; before exec, also in a child of vfork.
+ */
+#include "agent/space.h"
+
+#include "agent/arena.h"
+#include "agent/bytes.h"
+#include "agent/environment.h"
+#include "agent/sys.h"
+
+#include "agent/guest.h"
+
+#define MAY_EXECUTE 1
+#define PATH_BYTES 4096u
+
+static uint64_t without(uint64_t value, uint64_t ours)
+{
+        return value == SPACE_NONE || value < ours ? value : value - ours;
+}
+
+struct space_limit space_of_program(struct space_limit kernel, uint64_t ours)
+{
+        return (struct space_limit){ without(kernel.soft, ours), without(kernel.hard, ours) };
+}
+
+/* Whether the kernel knows how to start PATH.  A file that we may not read is not looked at further. */
+static bool is_program(const char *path)
+{
+        char magic[4] = { 0 };
+        long fd, got;
+
+        if (sys_failed(sys_call3(SYS_access, (long)path, MAY_EXECUTE, 0)))
+                return false;
+        fd = sys_open(path);
+        if (fd < 0)
+                return false;
+        got = sys_read(fd, magic, sizeof magic);
+        sys_close(fd);
+        return got == sizeof magic && (memcmp(magic, "\177ELF", 4) == 0 || memcmp(magic, "#!", 2) == 0);
+}
+
+static const char *search_path(void)
+{
+        for (char **env = environment_now(); env && *env; env++)
+                if (bytes_after(*env, "PATH="))
+                        return bytes_after(*env, "PATH=");
+        return "";
+}
+
+/* The first FILE in the directories of PATH. */
+static bool is_found(const char *file)
+{
+        const char *at = search_path();
+        size_t length = strlen(file);
+        char path[PATH_BYTES];
+
+        while (*at) {
+                const char *start = at;
+                size_t before;
+
+                while (*at && *at != ':')
+                        at++;
+                before = (size_t)(at - start);
+                at += *at == ':';
+                if (before + length + 2 > sizeof path)
+                        continue;
+                memcpy(path, start, before);
+                path[before] = '/';
+                memcpy(path + before + !!before, file, length + 1);
+                if (!sys_failed(sys_call3(SYS_access, (long)path, MAY_EXECUTE, 0)))
+                        return is_program(path);
+        }
+        return false;
+}
+
+static bool is_sure(const char *file, bool searched)
+{
+        return file && (searched && !bytes_find(file, '/') ? is_found(file) : is_program(file));
+}
+
+bool space_lower(struct space_limit *was, const char *file, bool searched)
+{
+        uint64_t ours = arena_reserved();
+        struct space_limit own;
+
+        if (!ours || sys_failed(sys_call6(SYS_prlimit64, 0, SPACE_LIMIT, 0, (long)was, 0, 0)))
+                return false;
+        own = space_of_program(*was, ours);
+        if (own.soft == was->soft && own.hard == was->hard)
+                return false;
+        if (own.hard != was->hard && !is_sure(file, searched))
+                own.hard = was->hard;
+        return !sys_failed(sys_call6(SYS_prlimit64, 0, SPACE_LIMIT, (long)&own, 0, 0, 0));
+}
+
+/* A hard limit that cannot be had back leaves the soft one as high as it may be. */
+void space_raise(const struct space_limit *was)
+{
+        struct space_limit now = *was;
+
+        if (sys_failed(sys_call6(SYS_prlimit64, 0, SPACE_LIMIT, (long)&now, 0, 0, 0)) &&
+            !sys_failed(sys_call6(SYS_prlimit64, 0, SPACE_LIMIT, 0, (long)&now, 0, 0))) {
+                now.soft = now.hard;
+                sys_call6(SYS_prlimit64, 0, SPACE_LIMIT, (long)&now, 0, 0, 0);
+        }
+}
