@@ -63,8 +63,6 @@ static size_t plain_part(const char *text, bool colors, size_t *bad)
         const unsigned char *c = (const unsigned char *)text;
         size_t bytes;
 
-        if ((*c >= 0x20 && *c < 0x7f) || *c == '\n' || *c == '\t')
-                return 1;
         if (colors && (bytes = plain_color(text)))
                 return bytes;
         *bad = plain_bad(c);
@@ -76,22 +74,32 @@ static size_t plain_part(const char *text, bool colors, size_t *bad)
 }
 
 typedef unsigned char plain_bytes __attribute__((vector_size(16)));
+typedef signed char plain_signs __attribute__((vector_size(16)));
 
-/* How many bytes from TEXT on are ASCII to be kept, as far as that is seen sixteen at a time. */
+/* Of sixteen bytes: those to be kept.  One more, and read with a sign, all but what is printed in ASCII is no more than a space. */
+static inline plain_signs plain_kept(const char *text)
+{
+        plain_bytes c;
+
+        memcpy(&c, text, sizeof c);
+        return ((plain_signs)(c + 1) > ' ') | (plain_signs)(c == '\n') | (plain_signs)(c == '\t');
+}
+
+/* How many bytes from TEXT on are ASCII to be kept. */
 static size_t plain_ascii(const char *text, size_t length)
 {
         size_t i = 0;
 
-        for (; i + sizeof(plain_bytes) <= length; i += sizeof(plain_bytes)) {
-                plain_bytes c;
-                uint64_t odd[2];
+        for (; i + 64 <= length; i += 64) {
+                plain_signs kept = plain_kept(text + i) & plain_kept(text + i + 16) & plain_kept(text + i + 32) & plain_kept(text + i + 48);
+                uint64_t halves[2];
 
-                memcpy(&c, text + i, sizeof c);
-                c = (plain_bytes)(((c < 0x20) & (c != '\n') & (c != '\t')) | (c >= 0x7f));
-                memcpy(odd, &c, sizeof odd);
-                if (odd[0] | odd[1])
+                memcpy(halves, &kept, sizeof kept);
+                if ((halves[0] & halves[1]) != UINT64_MAX)
                         break;
         }
+        while (i < length && ((text[i] >= ' ' && text[i] < 0x7f) || text[i] == '\n' || text[i] == '\t'))
+                i++;
         return i;
 }
 

@@ -48,8 +48,11 @@ static void csv_part(struct stack_writer *w, const struct select_part *part, con
         uint32_t count;
         const struct select_row **rows = flat_order(w->sel, part, options, growth, &count);
 
-        for (uint32_t i = 0; i < count && (!options->limit || i < options->limit); i++)
+        for (uint32_t i = 0; i < count && (!options->limit || i < options->limit); i++) {
+                if (i + STACK_AHEAD < count)
+                        stack_expect(w, rows[i + STACK_AHEAD]->node);
                 csv_row(w, rows[i], growth ? &growth[rows[i]->site] : NULL);
+        }
         free(rows);
 }
 

@@ -474,6 +474,8 @@ static void flat_part(const struct flat *f, const struct select_part *part)
         for (uint32_t i = 0; i < shown; i++) {
                 struct wrapper_frame from = { entries[i].row->node, entries[i].row->level };
 
+                if (i + STACK_AHEAD < shown)
+                        stack_expect(&stacks, entries[i + STACK_AHEAD].row->node);
                 progress_tell(f->sel->progress, i, shown);
                 flat_entry(f, &entries[i], i + 1);
                 stack_add(&stacks, from);

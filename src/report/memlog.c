@@ -116,8 +116,11 @@ void memlog_selection(const struct selection *sel, struct symbols *s, const stru
         }
         count = memlog_merge(entries, count, options->abs);
         memlog_start(&w, sel, s, out);
-        for (uint32_t i = 0; i < count && (!options->limit || i < options->limit); i++)
+        for (uint32_t i = 0; i < count && (!options->limit || i < options->limit); i++) {
+                if (i + STACK_AHEAD < count)
+                        stack_expect(&w, entries[i + STACK_AHEAD].from.node);
                 memlog_add(&w, entries[i].from, entries[i].weight);
+        }
         stack_end(&w);
         free(entries);
 }

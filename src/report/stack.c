@@ -12,6 +12,8 @@
 #include "base/heap.h"
 #include "words/label.h"
 
+enum { STACK_LEVELS = 10 };
+
 static void stack_line(const struct stack_writer *w, uint32_t node, const struct symbol_frame *frame)
 {
         const char *end = frame->inlined ? " (inlined)" : "";
@@ -38,12 +40,12 @@ void stack_start(struct stack_writer *w, const struct selection *sel, struct sym
                  struct str *out)
 {
         *w = stack_writer_of(sel, s, indent, out);
-        w->place_of = heap_zero(sel->node_count, sizeof *w->place_of);
+        w->steps = heap_zero(sel->node_count, sizeof *w->steps);
 }
 
 void stack_end(struct stack_writer *w)
 {
-        free(w->place_of);
+        free(w->steps);
         free(w->places);
         str_free(&w->lines);
         verdicts_free(&w->known);
@@ -80,14 +82,11 @@ static const char *stack_key(const struct stack_writer *w, uint32_t node)
         return (const char *)(uintptr_t)((n->pc << 1 | 1) ^ (uint64_t)n->module << 48);
 }
 
-/* The same, found out once for all nodes with this address. */
-static const struct stack_place *stack_place(struct stack_writer *w, uint32_t node)
+/* The same, found out once for all nodes with this address; 1 + its index. */
+static uint32_t stack_place(struct stack_writer *w, uint32_t origin)
 {
-        uint32_t origin = select_origin(w->sel, node), *known;
+        uint32_t *known = verdicts_of(&w->known, stack_key(w, origin));
 
-        if (w->place_of && w->place_of[node])
-                return &w->places[w->place_of[node] - 1];
-        known = verdicts_of(&w->known, stack_key(w, origin));
         if (!*known) {
                 if (w->place_count == w->place_room) {
                         w->place_room = w->place_room ? w->place_room * 2 : 256;
@@ -96,9 +95,21 @@ static const struct stack_place *stack_place(struct stack_writer *w, uint32_t no
                 w->places[w->place_count] = stack_look(w, origin, &w->lines);
                 *known = ++w->place_count;
         }
-        if (w->place_of)
-                w->place_of[node] = *known;
-        return &w->places[*known - 1];
+        return *known;
+}
+
+static struct stack_step stack_step(struct stack_writer *w, uint32_t node)
+{
+        struct stack_step step;
+
+        if (w->steps && w->steps[node].place)
+                return w->steps[node];
+        step = (struct stack_step){ stack_place(w, select_origin(w->sel, node)), select_parent(w->sel, node) };
+        if (step.outer > 1 && symbols_hides(w->symbols, select_origin(w->sel, step.outer)))
+                step.outer = 0;
+        if (w->steps)
+                w->steps[node] = step;
+        return step;
 }
 
 /* The lines of the frames at FROM. */
@@ -118,20 +129,39 @@ void stack_add(struct stack_writer *w, struct wrapper_frame from)
 
         if (node <= 1)
                 w->line(w, node, &(struct symbol_frame){ 0 });
-        for (; node > 1; node = select_parent(w->sel, node)) {
-                const struct stack_place *place = stack_place(w, node);
+        while (node > 1) {
+                struct stack_step step = stack_step(w, node);
+                const struct stack_place *place = &w->places[step.place - 1];
 
                 if (node == from.node)
                         stack_inner(w, from, place);
-                else if (symbols_hides(w->symbols, select_origin(w->sel, node)))
-                        break;
                 else
                         str_bytes(w->out, w->lines.data + place->start, place->length);
+                node = step.outer;
         }
         if (node == 1 && from.node > 1) { /* the root of stacks that were cut off */
                 str_text(w->out, w->indent);
                 str_text(w->out, w->cut_off);
         }
+}
+
+/* Level by level, so that the waits for memory overlap; some levels further out stacks share their nodes. */
+void stack_expect(struct stack_writer *w, uint32_t node)
+{
+        const struct profile_node *nodes = w->sel->profile->nodes;
+        uint32_t *at = w->expected;
+
+        at[w->expected_count++] = node;
+        if (w->expected_count < STACK_AHEAD)
+                return;
+        w->expected_count = 0;
+        for (unsigned level = 0; level < STACK_LEVELS; level++)
+                for (unsigned i = 0; i < STACK_AHEAD; i++) {
+                        if (level)
+                                at[i] = select_parent(w->sel, at[i]);
+                        __builtin_prefetch(&w->steps[at[i]]);
+                        __builtin_prefetch(&nodes[select_origin(w->sel, at[i])]);
+                }
 }
 
 void stack_add_site(struct stack_writer *w, uint32_t node)

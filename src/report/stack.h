@@ -23,6 +23,14 @@ struct stack_place {
         uint32_t count;
 };
 
+/* What is written at a node, and where it goes on: side by side, since the nodes of many stacks are far from each other in memory. */
+struct stack_step {
+        uint32_t place; /* 1 + index; 0: not looked at */
+        uint32_t outer; /* the caller; 0: it is not shown, or there is none; 1: it is not known */
+};
+
+enum { STACK_AHEAD = 16 };
+
 /* Appends stacks to OUT. */
 struct stack_writer {
         const struct selection *sel;
@@ -31,9 +39,10 @@ struct stack_writer {
         struct str *out;
         struct stack_place *places;
         uint32_t place_count, place_room;
-        uint32_t *place_of;    /* by node of SEL's tree: 1 + place; NULL: for one stack alone it does not pay */
+        struct stack_step *steps; /* by node of SEL's tree; NULL: for one stack alone it does not pay */
         struct verdicts known; /* by what tells addresses apart: 1 + place */
         struct str lines;
+        uint32_t expected[STACK_AHEAD], expected_count;
 
         /* What may be set after stack_start: how a frame at NODE of the profile is written (node 0: no stack was recorded,
          * 1: it is lost), and the line behind frames whose callers are not known. */
@@ -48,6 +57,10 @@ void stack_end(struct stack_writer *w);
 /* Append the frames from FROM (of SEL's tree) outwards, innermost first.  The start code outside of main is left
  * out. */
 void stack_add(struct stack_writer *w, struct wrapper_frame from);
+
+/* The stack that ends at NODE is written STACK_AHEAD stacks from now.  In the order of reports stacks are anywhere in memory; who is told so
+ * early fetches many of them at once. */
+void stack_expect(struct stack_writer *w, uint32_t node);
 
 /* The same for a whole stack of the profile, without the wrappers that SEL hides.  SEL must not be of cut stacks. */
 void stack_add_site(struct stack_writer *w, uint32_t node);
