@@ -6,6 +6,15 @@
  * Keeps:  a counter that is about to change and has not done so since the last maximum first saves itself, so at any time
  *         "saved if of the current epoch, live otherwise" is the composition of the maximum (ledger_counter).
  *
+ * An example, with two sites of 10-byte blocks (at each moment: live bytes; "saved" is what the counter keeps for the peak):
+ *
+ *     event          A live  B live   total   maximum, epoch   A saved    B saved    the peak is made of
+ *     A allocates        10       0      10       10, 0                              A 10        (live numbers)
+ *     B allocates        10      10      20       20, 0                              A 10, B 10  (live numbers)
+ *     A frees             0      10      10       20, 1        10 of 1               A 10 (saved), B 10 (live: not changed since)
+ *     B frees             0       0       0       20, 1        10 of 1    10 of 1    A 10, B 10  (both saved)
+ *     A allocates 30     30       0      30       30, 1        at_peak again: live numbers are the peak's
+ *
  * One thread: every allocation is compared with the maximum.  While nothing is freed after a new maximum (`at_peak`), live
  * numbers are the maximum's, and nothing needs saving: a growing heap costs one compare and three stores.
  *

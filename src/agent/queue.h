@@ -5,6 +5,19 @@
  * Room:   inside; any context.
  * Keeps:  an operation is put on a list of pending ones; whoever gets the lock applies all of them in the order of their tickets.  A thread or
  *         signal handler that finds the lock taken leaves its operation to the holder.
+ *
+ * Two threads map memory at the same time, and a signal handler interrupts the one that applies:
+ *
+ *     thread A      submit a    lock, take the list {a}      apply a .... interrupted ....  unlock   list {b, h}: lock, apply b, h, unlock
+ *     thread B                                  submit b     lock is taken: return
+ *     handler in A                                                    submit h, lock is taken (by its own thread): return
+ *
+ * Nobody waits, so a handler cannot deadlock with the thread that it interrupted.  The price: an operation may be applied later, by
+ * another thread, and after an operation that was begun later.  Therefore each has a ticket, and what it does depends on tickets only
+ * (region.h).  Whoever unlocks looks at the list once more, so nothing stays behind.
+ *
+ * A fork copies the list and not the threads.  The forking thread first applies everything (queue_settle); in the child, operations
+ * that a vanished thread had in hand are given back, and those on the list are applied by the next one who comes (queue_forked).
  */
 #ifndef SEEP_AGENT_QUEUE_H
 #define SEEP_AGENT_QUEUE_H

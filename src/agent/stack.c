@@ -14,6 +14,24 @@
  *
  * frames[] runs from the outermost (0) inwards; frame i owns the words checks[frames[i-1].check .. frames[i].check) that lead
  * from it to frame i-1 (numbered from 1).  A frame pointer counts only where something outside still depends on it (FRAME_BASE_LIVE).
+ *
+ * An example.  main called read_file, which called read_line; that one allocated, and its stack was kept.  Now parse allocates:
+ *
+ *     the kept stack                      words that lead outwards           the new stack
+ *
+ *     frames[3]  read_line  sp 7f..e00    [7f..e38] = return into read_file  parse      sp 7f..dc0   unwound by its rule: fresh
+ *     frames[2]  read_file  sp 7f..e40    [7f..ea8] = return into main       read_file  sp 7f..e40   equals frames[2]: joined here
+ *     frames[1]  main       sp 7f..eb0    [7f..ef8] = return into libc       main                    not unwound,
+ *     frames[0]  start code sp 7f..f00                                       start code              its words compared
+ *
+ * The walk takes one step by the rule of parse and arrives at a state (pc, sp, and the frame pointer where it counts) that equals
+ * frames[2].  From there an unwind would read the two words below frames[2], and nothing else decides its way.  Both hold the same
+ * values as before, so the rest of the stack is the kept one, and the hash of frames[2] stands for it.  If a word differs, the frame
+ * that owns it and all inside of it are no longer true: the walk goes on by rules until it meets a frame further out.
+ *
+ * Two shortcuts lie before the walk.  stack_again() (stack.h): the same place as the last time, all words compared.  Segments: the
+ * fresh frames of a stack seen before, with their words and the kept frame that they join; after two stacks the forecast says which
+ * segment will probably come next.  A shortcut only chooses what is compared first; a wrong guess costs time, never truth.
  */
 #include "agent/stack.h"
 

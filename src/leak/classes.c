@@ -6,6 +6,22 @@
  * Keeps:  no recursion: blocks to look at are on a stack.  Between the stack and the look is a short queue; a block that enters it is
  *         fetched into the cache meanwhile.
  * Cost:   150 to 350 ns a block of ten million at random, with one to two and a half pointers each (bench/leak_search).
+ *
+ * Roots are R, blocks are letters; "-->" is a pointer to the start of a block, "~~>" one to its inside:
+ *
+ *     R --> a --> b          a, b reachable
+ *     R ~~> c --> d          c, d possibly lost: the pointer may be one of an array that was moved on, or an accident
+ *     R --> e ~~> f --> b    f possibly lost, b stays reachable: the best way counts
+ *         g --> h --> i      g definitely lost, h and i indirectly: freeing g's owner would free them
+ *     j <--> k               a ring that nobody holds: the first one by address is its head, the other hangs on it
+ *
+ * Four walks over the same graph:
+ *   1. From the roots by start pointers: reachable.  Blocks met by interior pointers only are put off.
+ *   2. From those put off, by any pointer: possibly lost.
+ *   3. From passages (memory that may or may not have been a block at the moment of the copy) that no root holds: what they point to
+ *      may be in use, so it is possibly lost, and never definitely.
+ *   4. Each block that is left begins a group as its head.  What it leads to is indirect.  A head that a later block leads to was
+ *      none: its group joins the later one (classes_settle_heads), so the order of addresses does not matter but for rings.
  */
 #include "leak/classes.h"
 

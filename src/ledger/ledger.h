@@ -410,6 +410,12 @@ struct ledger_thread {
  *
  * a = b = 0: never used.  live = 0: a tombstone, the rest describes the block that was freed here last, with its death in the place of its birth.
  * site = 0: a block that is not recorded (an allocator's own, got while recording was off, or left out).  ignored: SEEP_IGNORE.
+ *
+ * Bits left: none of the 128, but for these.  The site has 32 bits and needs 24 (LEDGER_SITES_MAX), because counters are found through
+ * LEDGER_CHUNKS_PER_SLOT chunks of 1024; bits 24-31 of `a` are 0 and the first to take.  Of the 16 kinds 13 (mremap) is no block's.  A fact that is the same for all
+ * blocks of a call belongs to the site: a new kind there (up to 255) costs nothing here (LEDGER_KIND_SEE_SITE).  A fact of a single block that
+ * few blocks have belongs into a part of its own, by address, as regions and handles have theirs.  A third word would cost every program half as
+ * much memory again, and the hot path a cache line in every third event.
  */
 struct ledger_block {
         uint64_t a, b;

@@ -6,7 +6,18 @@
  * Keeps:  not the allocator's memory (but for the blocks in it), not ours, not the stacks of dead threads, not what is below a stack pointer.
  *
  * What is written into the kernel's map of the process starts as "memory of unknown origin"; what is known better is then drawn over it, the
- * surest last (segments.h).
+ * surest last (segments.h):
+ *
+ *     1. the map          [binary rw-] [heap] [libc rw-] [arena of a thread] [mmap of the program] [stack of a thread] [stack]
+ *     2. drawn over it    data of      erased: data of    erased: the         a region with its     above the stack     above the
+ *                         binary       the     libc, less allocator's         call stack, or still  pointer: stack;     stack pointer
+ *                                      alloc-  the main   own                 of unknown origin     below: erased;
+ *                                      ator's  arena                                                at the end: TLS
+ *     3. added            registers of each stopped thread (the innermost 128 bytes below its stack pointer belong to the stack: red
+ *                         zone), blocks in the hands of realloc, what SEEP_ROOT named
+ *
+ * The allocator's memory must go: its free lists point at blocks that were lost long ago.  Blocks inside of it are searched when
+ * something reaches them, not as roots.
  */
 #ifndef SEEP_SCAN_ROOTS_H
 #define SEEP_SCAN_ROOTS_H
