@@ -12,6 +12,7 @@
 #define SEEP_ATTACH_COPY_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "attach/hold.h"

@@ -20,7 +20,6 @@
 #include "attach/arch/arch.h"
 #include "attach/copy.h"
 #include "attach/hold.h"
-#include "attach/hurry.h"
 #include "attach/mappings.h"
 #include "attach/memory.h"
 #include "attach/procfs.h"

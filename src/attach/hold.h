@@ -13,8 +13,19 @@
 #include <sys/types.h>
 
 #include "attach/arch/arch.h"
-#include "attach/hurry.h"
 #include "base/err.h"
+
+/* A thread that goes before all others for a moment: while a process stands still, each of our microseconds is one of its. */
+struct hurry {
+        pid_t tid; /* 0: nothing was changed */
+        int policy, nice;
+};
+
+/* Raise the priority of TID, where that is permitted; a thread with a special one is left alone. */
+void hurry_begin(struct hurry *h, pid_t tid);
+
+/* As before; more than once does no harm. */
+void hurry_end(struct hurry *h);
 
 enum hold_state {
         HOLD_ASKED,   /* traced, will stop as soon as it can */

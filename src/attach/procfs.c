@@ -10,9 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/heap.h"
 #include "base/io.h"
+#include "base/str.h"
 
 int procfs_open(pid_t pid, pid_t tid, const char *file)
 {
@@ -70,4 +75,195 @@ const char *procfs_name(pid_t pid, char out[PROCFS_NAME_BYTES])
         snprintf(out, PROCFS_NAME_BYTES, "%.*s", (int)strcspn(str_get(&text), "\n"), str_get(&text));
         str_free(&text);
         return *out ? out : strcpy(out, "?");
+}
+
+/* ---- a process as a whole ---- */
+
+static void make_name(uint32_t pid, const char *file, char *out, size_t room)
+{
+        snprintf(out, room, "/proc/%u/%s", pid, file);
+}
+
+int process_open(uint32_t pid, const char *file)
+{
+        char name[64];
+
+        make_name(pid, file, name, sizeof name);
+        return open(name, O_RDONLY | O_CLOEXEC);
+}
+
+char *process_link(uint32_t pid, const char *file)
+{
+        char name[64], text[4096];
+        ssize_t length;
+
+        make_name(pid, file, name, sizeof name);
+        length = readlink(name, text, sizeof text - 1);
+        text[length > 0 ? length : 0] = 0;
+        return heap_text(text);
+}
+
+bool process_exe(uint32_t pid, uint64_t *dev, uint64_t *ino)
+{
+        char name[64];
+        struct stat st;
+
+        make_name(pid, "exe", name, sizeof name);
+        if (stat(name, &st) < 0)
+                return false;
+        *dev = st.st_dev;
+        *ino = st.st_ino;
+        return true;
+}
+
+/* The start of /proc/PID/FILE. */
+static bool read_start(uint32_t pid, const char *file, char *out, size_t room)
+{
+        int fd = process_open(pid, file);
+        ssize_t n = fd < 0 ? -1 : read(fd, out, room - 1);
+
+        if (fd >= 0)
+                close(fd);
+        out[n > 0 ? n : 0] = 0;
+        return n > 0;
+}
+
+/* What follows the name in /proc/PID/stat: the name may have anything in it, brackets too.  OUT has 1024 bytes. */
+static const char *read_stat(uint32_t pid, char *out)
+{
+        const char *behind_name = read_start(pid, "stat", out, 1024) ? strrchr(out, ')') : NULL;
+
+        return behind_name && behind_name[1] == ' ' ? behind_name + 2 : NULL;
+}
+
+/* A number of /proc/PID/stat, STEPS behind the state. */
+static bool read_stat_number(uint32_t pid, int steps, unsigned long long *out)
+{
+        char text[1024];
+        const char *at = read_stat(pid, text);
+
+        for (int i = 0; i < steps && at; i++) {
+                at = strchr(at, ' ');
+                at = at ? at + 1 : NULL;
+        }
+        return at && sscanf(at, "%llu", out) == 1;
+}
+
+uint64_t process_stack(uint32_t pid)
+{
+        unsigned long long stack = 0;
+
+        return read_stat_number(pid, 25, &stack) ? stack : 0;
+}
+
+uint64_t process_age_ms(uint32_t pid)
+{
+        unsigned long long ticks, tick_ms = 1000u / (unsigned long long)sysconf(_SC_CLK_TCK);
+
+        if (!read_stat_number(pid, 19, &ticks))
+                return UINT64_MAX;
+        return clock_ns(CLOCK_BOOTTIME) / 1000000u - ticks * tick_ms;
+}
+
+bool process_maps(uint32_t pid, uint64_t inode)
+{
+        struct str maps = { 0 };
+        int fd = process_open(pid, "maps");
+        bool found = fd < 0 || !io_read(fd, &maps) || !maps.length;
+        const char *line = str_get(&maps);
+
+        while (!found && *line) {
+                unsigned long long number = 0;
+                size_t length = strcspn(line, "\n");
+
+                found = sscanf(line, "%*x-%*x %*s %*x %*s %llu", &number) == 1 && number == inode;
+                line += length + (line[length] == '\n');
+        }
+        if (fd >= 0)
+                close(fd);
+        str_free(&maps);
+        return found;
+}
+
+uint32_t process_threads(uint32_t pid)
+{
+        char name[64];
+        struct stat st;
+
+        make_name(pid, "task", name, sizeof name);
+        return stat(name, &st) == 0 && st.st_nlink > 2 ? (uint32_t)st.st_nlink - 2 : 0;
+}
+
+uint32_t process_parent(uint32_t pid)
+{
+        char text[1024];
+        const char *at = read_stat(pid, text);
+        unsigned parent = 0;
+
+        return at && sscanf(at, "%*c %u", &parent) == 1 ? parent : 0;
+}
+
+uint32_t process_children(uint32_t pid, uint32_t *out, uint32_t max)
+{
+        char file[64], text[4096];
+        uint32_t count = 0;
+
+        snprintf(file, sizeof file, "task/%u/children", pid);
+        if (!read_start(pid, file, text, sizeof text))
+                return 0;
+        for (char *at = text, *end; count < max; at = end) {
+                out[count] = (uint32_t)strtoul(at, &end, 10);
+                if (*end != ' ')
+                        break; /* the end, or cut off */
+                count++;
+        }
+        return count;
+}
+
+char process_state(uint32_t pid)
+{
+        char text[1024];
+        const char *at = read_stat(pid, text);
+
+        return at ? *at : 0;
+}
+
+bool process_is_childless(uint32_t pid)
+{
+        char text[1024];
+        const char *at = read_stat(pid, text);
+        unsigned long long minor, major; /* page faults of the children; none lives without */
+
+        return at && sscanf(at, "%*c %*d %*d %*d %*d %*d %*u %*u %llu %*u %llu", &minor, &major) == 2 && !minor && !major;
+}
+
+uint64_t process_anonymous(uint32_t pid)
+{
+        char text[4096], *at;
+        unsigned long long kib = 0;
+
+        at = read_start(pid, "status", text, sizeof text) ? strstr(text, "RssAnon:") : NULL;
+        return at && sscanf(at, "RssAnon: %llu", &kib) == 1 ? kib * 1024 : 0;
+}
+
+uint64_t process_peak_rss(uint32_t pid)
+{
+        char text[4096], *at;
+        unsigned long long kib = 0;
+
+        at = read_start(pid, "status", text, sizeof text) ? strstr(text, "VmHWM:") : NULL;
+        return at && sscanf(at, "VmHWM: %llu", &kib) == 1 ? kib * 1024 : 0;
+}
+
+bool process_thread_name(uint32_t pid, uint32_t tid, char out[PROCESS_NAME_BYTES])
+{
+        char file[64], text[PROCESS_NAME_BYTES + 1];
+
+        snprintf(file, sizeof file, "task/%u/comm", tid);
+        if (!read_start(pid, file, text, sizeof text) || text[0] == '\n')
+                return false;
+        text[strcspn(text, "\n")] = 0;
+        memset(out, 0, PROCESS_NAME_BYTES);
+        memcpy(out, text, strnlen(text, PROCESS_NAME_BYTES - 1));
+        return true;
 }

@@ -28,4 +28,49 @@ char procfs_state(pid_t pid, pid_t tid);
 #define PROCFS_NAME_BYTES 64u
 const char *procfs_name(pid_t pid, char out[PROCFS_NAME_BYTES]);
 
+/* ---- a process as a whole ----
+ *
+ * One that is gone, or may not be looked at, gives the answer "unknown": 0, "" or false.
+ */
+
+#define PROCESS_NAME_BYTES 16u
+
+/* /proc/PID/FILE, for reading; -1. */
+int process_open(uint32_t pid, const char *file);
+
+/* Where the link FILE (cwd, exe) leads; the caller's to free(). */
+char *process_link(uint32_t pid, const char *file);
+
+/* Which file the program is. */
+bool process_exe(uint32_t pid, uint64_t *dev, uint64_t *ino);
+
+/* Where the kernel put the stack of the program: by chance, so that it differs after exec. */
+uint64_t process_stack(uint32_t pid);
+
+/* Whether the file with INODE is mapped; true also when that cannot be seen. */
+bool process_maps(uint32_t pid, uint64_t inode);
+
+uint32_t process_threads(uint32_t pid); /* 0: it is gone */
+uint32_t process_parent(uint32_t pid);
+
+/* For how long it has existed; UINT64_MAX when that cannot be seen. */
+uint64_t process_age_ms(uint32_t pid);
+
+/* How many of them are in OUT, which has room for MAX. */
+uint32_t process_children(uint32_t pid, uint32_t *out, uint32_t max);
+
+/* 'R' runs, 'S' sleeps, 'T' is stopped, ... */
+char process_state(uint32_t pid);
+
+/* Whether no child of it has ever been waited for: what the kernel counts for the process is its own then. */
+bool process_is_childless(uint32_t pid);
+
+/* The most that was ever resident. */
+uint64_t process_peak_rss(uint32_t pid);
+
+/* What is resident and in no file. */
+uint64_t process_anonymous(uint32_t pid);
+
+bool process_thread_name(uint32_t pid, uint32_t tid, char out[PROCESS_NAME_BYTES]);
+
 #endif

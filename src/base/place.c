@@ -86,7 +86,8 @@ static char *follow(char *path, const struct stat *link)
         return out.data;
 }
 
-char *place_resolve(const char *path)
+/* PATH behind all its links, the caller's to free(); NULL: errno, ELOOP for a link that another user left for us to follow. */
+static char *place_resolve(const char *path)
 {
         char *at = heap_text(path);
         struct stat st;

@@ -71,9 +71,6 @@ void place_close(struct place *p);
 /* Word errno as a refusal to write PATH.  Returns false. */
 bool place_refuse(const char *path, int exit_code, struct err *e);
 
-/* PATH behind all its links, the caller's to free(); NULL: errno, ELOOP for a link that another user left for us to follow. */
-char *place_resolve(const char *path);
-
 /* Directories by descriptor.  -1: errno. */
 int place_folder(const char *path);
 bool place_takes_files(int directory);

@@ -35,7 +35,8 @@ uint64_t info_count(uint64_t count, uint64_t less)
         return count > less ? count - less : 0;
 }
 
-const char *info_end_word(uint32_t end)
+/* "exit", "signal", ... for meta.end. */
+static const char *info_end_word(uint32_t end)
 {
         static const char *const words[] = { "running", "exit", "signal", "exec", "gone" };
 

@@ -55,9 +55,6 @@ uint64_t info_count(uint64_t count, uint64_t less);
 void info_text(const struct info *info, struct str *out);
 void info_json(const struct info *info, struct str *out);
 
-/* "exit", "signal", ... for meta.end. */
-const char *info_end_word(uint32_t end);
-
 /* Build id in hex; nothing when there is none. */
 void info_build_id(const struct profile_module *m, struct str *out);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blocks.h -- the blocks that are alive, from the ledger's shadow of the address space.
+ * blocks.h -- the blocks that are alive, from the ledger's shadow of the address space, and resources that are held.
  *
  * Room:   outside.
  */
@@ -21,5 +21,13 @@
  * shadow, which is all of it in most programs, the search then ends with the last of them.
  * Returns the number of entries that made no sense and were left out. */
 uint64_t blocks_read(const struct view *v, const uint32_t *site_map, uint32_t site_count, bool ended, struct profile *p);
+
+/* ---- things with a handle that a program holds: file descriptors, textures, locks ---- */
+
+/* Fill P's names of types. */
+void resources_types(const struct view *v, struct profile *p);
+
+/* Fill P's handles, with sites translated by SITE_MAP.  P's sites and threads must be there. */
+void resources_handles(const struct view *v, const uint32_t *site_map, uint32_t site_count, struct profile *p);
 
 #endif

@@ -7,6 +7,7 @@
 #include "collect/collect.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,6 @@
 #include "collect/counters.h"
 #include "collect/marks.h"
 #include "collect/module_file.h"
-#include "collect/resources.h"
 #include "collect/sites.h"
 #include "collect/stacks.h"
 #include "collect/warnings.h"
@@ -590,4 +590,34 @@ void collect(const struct collect_input *in, struct profile *p)
         warnings_marks(marks_lost, p);
         if (in->ended && !in->no_blocks && !profile_is_sampled(p))
                 warnings_books(in->view, p);
+}
+
+/* ---- the command line as it was typed ---- */
+
+#define INTERPRETER_WORDS 8u /* interpreters may be scripts: four of them, each with an option */
+
+/* PROGRAM as typed, or as PATH led to it. */
+static bool is_program_word(const char *word, const char *program)
+{
+        const char *slash = strrchr(word, '/');
+
+        return strcmp(word, program) == 0 || (slash && !strchr(program, '/') && strcmp(slash + 1, program) == 0);
+}
+
+/* For a script the kernel puts the interpreter and its option in front of the command line: show it as it was typed.
+ * Programs that were not typed are named after their file. */
+void typed_arguments(struct profile_meta *m)
+{
+        uint32_t at = 1;
+
+        if (m->arg_count == 0 || strcmp(m->program, m->exe) == 0 || strcmp(m->program, m->args[0]) == 0)
+                return;
+        while (at < m->arg_count && at <= INTERPRETER_WORDS && !is_program_word(m->args[at], m->program))
+                at++;
+        if (at >= m->arg_count || at > INTERPRETER_WORDS)
+                return;
+        for (uint32_t i = 0; i < at; i++)
+                free(m->args[i]);
+        m->arg_count -= at;
+        memmove(m->args, m->args + at, m->arg_count * sizeof *m->args);
 }

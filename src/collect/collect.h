@@ -44,4 +44,9 @@ uint32_t collect_regions_up_to(const struct profile *p, uint64_t address);
 /* Append a sentence for the user to P's warnings. */
 void collect_warn(struct profile *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* ---- the command line as it was typed ---- */
+
+/* Take what the kernel put in front of the arguments of a script out of M. */
+void typed_arguments(struct profile_meta *m);
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reclaim.h -- memory of the ledger that describes addresses without a block is given back.
+ * reclaim.h -- the memory of a ledger: told to a program that limits it, and given back where no block is.
  *
  * Room:   outside.
  * Keeps:  an entry of a live block is never lost: the program is told which pages are wanted, and whoever claims one first has it (ledger.h,
@@ -14,6 +14,7 @@
 #ifndef SEEP_COLLECT_RECLAIM_H
 #define SEEP_COLLECT_RECLAIM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -37,5 +38,10 @@ void reclaim_done(struct reclaim *r, struct view *v, uint64_t now_ms);
 
 /* The work itself: pages of the shadow whose blocks were all freed before LIMIT_MS are punched out of the ledger.  Returns the bytes. */
 uint64_t reclaim_work(const struct view *v, uint32_t limit_ms);
+
+/* ---- how much memory the ledger of a program takes, told to the program when that is limited (record --limit-ledger) ---- */
+
+/* Look, and tell.  CALM: nobody else has the threads of the program look at the ledger just now. */
+void share_tick(struct view *v, bool calm);
 
 #endif

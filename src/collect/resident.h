@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resident.h -- where the resident memory of a process is, mapping by mapping, as the kernel told last.
+ * resident.h -- how much memory of a process is resident, and where: mapping by mapping, as the kernel told last.
  *
  * Room:   outside.
  * Cost:   the kernel walks the page tables for it, during which the process cannot map or unmap: so at most one part in RESIDENT_SHARE of the time,
@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "collect/keepers.h"
+#include "collect/view.h"
 #include "profile/model.h"
 
 #define RESIDENT_EVERY_MS 1000u
@@ -38,5 +39,30 @@ void resident_store(const struct resident *r, struct profile *p);
 
 /* The mappings in TEXT, as /proc/PID/smaps has them; OUT is the caller's to free, with the names. */
 uint32_t resident_parse(const char *text, struct profile_mapping **out);
+
+/* ---- how much memory of a process is resident, as it would be without us ----
+ *
+ * Keeps:  the ledger is mapped by the process, so that the kernel counts it there; here it is taken off.
+ */
+
+struct rss {
+        uint32_t pid;
+        int statm;           /* /proc/PID/statm; -1 when it cannot be read */
+        uint64_t last_bytes; /* a process on its way out has none: the last number stands */
+        uint64_t peak_bytes; /* 0 unknown */
+        uint64_t ms;         /* when the kernel was asked for the peak last */
+};
+
+void rss_open(struct rss *s, uint32_t pid);
+void rss_close(struct rss *s);
+
+/* Read what is resident now. */
+void rss_read(struct rss *s, const struct view *v);
+
+/* The same, and how much it was at most. */
+void rss_read_peak(struct rss *s, const struct view *v, uint64_t now_ms);
+
+/* The kernel tells, at the end of the process, that so much was resident at some time (0: it does not), ledger and all. */
+void rss_told(struct rss *s, const struct view *v, uint64_t bytes);
 
 #endif

@@ -10,7 +10,6 @@
 #include "base/heap.h"
 #include "base/json.h"
 #include "export/course.h"
-#include "export/span.h"
 #include "export/valgrind.h"
 #include "profile/packed.h"
 

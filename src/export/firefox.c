@@ -12,9 +12,9 @@
 
 #include "base/heap.h"
 #include "base/json.h"
+#include "export/course.h"
 #include "export/log.h"
 #include "export/pieces.h"
-#include "export/span.h"
 #include "export/stacks.h"
 #include "export/strings.h"
 #include "words/label.h"

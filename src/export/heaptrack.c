@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/heap.h"
+#include "export/course.h"
 #include "export/frames.h"
 #include "export/log.h"
-#include "export/span.h"
 #include "export/stacks.h"
 #include "export/strings.h"
 

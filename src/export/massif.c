@@ -11,7 +11,6 @@
 
 #include "base/heap.h"
 #include "export/course.h"
-#include "export/span.h"
 #include "export/valgrind.h"
 
 enum {

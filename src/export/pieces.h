@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "export/span.h"
+#include "export/course.h"
 #include "export/stacks.h"
 
 #define PIECES_STAY UINT32_MAX

@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-void places_build_id(const struct profile_module *wanted, struct str *out)
+/* ".build-id/xx/yyyy" of WANTED; "" without a build id. */
+static void places_build_id(const struct profile_module *wanted, struct str *out)
 {
         if (wanted->build_id_bytes < 2 || wanted->build_id_bytes > sizeof wanted->build_id)
                 return;

@@ -25,7 +25,4 @@ bool places_walk(const struct profile_module *wanted, const struct symbol_option
 /* PATH below DIR: whole, then without its leading directories one by one, each followed by SUFFIX. */
 bool places_below(const char *dir, const char *path, const char *suffix, places_visit *visit, void *context);
 
-/* ".build-id/xx/yyyy" of WANTED; "" without a build id. */
-void places_build_id(const struct profile_module *wanted, struct str *out);
-
 #endif

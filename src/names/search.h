@@ -8,11 +8,13 @@
 #define SEEP_NAMES_SEARCH_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/str.h"
 #include "names/binary.h"
 #include "names/fetch.h"
-#include "names/shelf.h"
+#include "names/places.h"
 #include "names/symbol.h"
 #include "profile/model.h"
 
@@ -33,7 +35,20 @@ void search_free(struct search *s);
  * caller's to free. */
 enum binary_fit search_find(struct search *s, const struct profile_module *wanted, char **path);
 
-/* Say TEXT to the listener, unless it was said before. */
-void search_say(struct search *s, const char *text);
+/* ---- the ELF files below a directory, by build id ---- */
+
+enum { SHELF_FILES = 50000 }; /* looked at below one directory */
+
+struct shelf_entry {
+        uint8_t id[20];
+        uint32_t id_bytes;
+        char *path;
+};
+
+struct shelf {
+        struct shelf_entry *entries; /* sorted by id */
+        size_t count;
+        bool read, cut; /* cut: there were more files than we look at */
+};
 
 #endif

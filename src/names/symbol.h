@@ -86,4 +86,19 @@ struct symbol_tally *symbols_tally(const struct symbols *s);
  * to. */
 uint64_t symbols_address(const struct profile *p, uint32_t node);
 
+/* ---- the names of all functions of a module, called or not ----
+ *
+ * Keeps:  functions that were inlined everywhere are not among them: symbol tables do not have them.
+ */
+
+/* Who looks for a function. */
+struct functions_wish {
+        void *context;
+        bool (*fits)(void *context, const char *name);
+        uint64_t seen; /* names that were looked at */
+};
+
+/* Whether a function of MODULE fits. */
+bool functions_have(struct symbols *s, uint32_t module, struct functions_wish *w);
+
 #endif

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
-#include "names/functions.h"
+#include "names/symbol.h"
 #include "query/filter.h"
 #include "words/label.h"
 #include "words/text.h"

@@ -7,6 +7,8 @@
 #ifndef SEEP_QUERY_MERGE_H
 #define SEEP_QUERY_MERGE_H
 
+#include <stdint.h>
+
 #include "query/select.h"
 
 /* The row of the smallest site takes the others over and becomes their leader. */
@@ -14,5 +16,10 @@ void merge_rows(struct selection *sel);
 
 /* Add the numbers of ROW to those of TO. */
 void merge_add(struct select_row *to, const struct select_row *row);
+
+/* ---- stacks that are equal in their N innermost frames, made one (--depth-merge) ---- */
+
+/* Give SEL a tree of its own, of stacks of at most DEPTH frames.  Rows of one stack are left to merge.h. */
+void cut_stacks(struct selection *sel, uint32_t depth);
 
 #endif

@@ -129,4 +129,9 @@ static inline uint32_t select_origin(const struct selection *sel, uint32_t node)
         return sel->origins ? sel->origins[node] : node;
 }
 
+/* ---- the nodes of a selection's tree that its stacks pass through ---- */
+
+/* By node: 1 where a stack of SEL passes.  To be freed. */
+uint8_t *needed_nodes(const struct selection *sel);
+
 #endif

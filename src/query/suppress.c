@@ -5,7 +5,7 @@
  * Room:   outside.
  * Cost:   frames times lines of all rules; only for stacks that lost something.
  */
-#include "query/suppress_form.h"
+#include "query/suppress.h"
 
 #include <stdlib.h>
 #include <string.h>

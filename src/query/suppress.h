@@ -97,4 +97,9 @@ enum suppress_form { SUPPRESS_AS_LSAN, SUPPRESS_AS_VALGRIND };
 /* What the tool calls the allocation function that made blocks of KIND: "malloc", "_Znwm", "operator new(unsigned long)". */
 const char *suppress_allocation(uint32_t kind, enum suppress_form form);
 
+/* ---- for suppress_parse.c ---- */
+
+/* Add a line of Valgrind's form ("fun:main", "...") to RULE.  false: it is none. */
+bool suppress_parse_line(struct suppress_rule *rule, const char *text);
+
 #endif

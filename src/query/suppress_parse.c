@@ -13,7 +13,7 @@
 #include "base/io.h"
 #include "base/quantity.h"
 #include "names/demangle.h"
-#include "query/suppress_form.h"
+#include "query/suppress.h"
 
 struct parser {
         struct suppressions *to;

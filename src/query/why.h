@@ -90,4 +90,9 @@ struct why_options {
         bool whole_names; /* also those that are too long for a terminal */
 };
 
+/* ---- for why_path.c ---- */
+
+/* Name the steps of a path and leave out what repeats itself.  The first step is that of the root W->holder, or (START) of a block. */
+void why_name_path(struct why *w, const struct graph_step *steps, uint32_t count);
+
 #endif

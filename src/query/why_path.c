@@ -5,7 +5,7 @@
  * Room:   outside.
  * Keeps:  types are followed from the variable on, as far as its description tells; a table of virtual functions tells better.
  */
-#include "query/why_form.h"
+#include "query/why.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

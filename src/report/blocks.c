@@ -4,7 +4,7 @@
  *
  * Room:   outside.
  */
-#include "report/blocks.h"
+#include "report/views.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

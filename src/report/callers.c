@@ -11,7 +11,7 @@
 
 #include "base/heap.h"
 #include "query/expression.h"
-#include "query/needed.h"
+#include "query/select.h"
 #include "query/verdict.h"
 #include "words/label.h"
 #include "words/text.h"

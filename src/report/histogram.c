@@ -4,7 +4,7 @@
  *
  * Room:   outside.
  */
-#include "report/histogram.h"
+#include "report/views.h"
 
 #include <stdlib.h>
 

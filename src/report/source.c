@@ -15,7 +15,7 @@
 
 #include "base/heap.h"
 #include "base/io.h"
-#include "query/needed.h"
+#include "query/select.h"
 #include "query/verdict.h"
 #include "words/text.h"
 

@@ -16,7 +16,7 @@
 #include "base/signals.h"
 #include "ledger/ledger.h"
 #include "query/residence.h"
-#include "report/resources.h"
+#include "report/views.h"
 #include "words/label.h"
 #include "words/text.h"
 

@@ -12,7 +12,7 @@
 
 #include "base/heap.h"
 #include "profile/unseen.h"
-#include "report/resources.h"
+#include "report/views.h"
 
 /* Append LINES as one sentence: "  peak heap   12.0 KiB  at 1 s" becomes "peak heap: 12.0 KiB, at 1 s".  Columns are two spaces apart at least. */
 static void one_sentence(const char *lines, struct str *out)

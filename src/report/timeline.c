@@ -6,7 +6,7 @@
  * Keeps:  a column shows the most of its stretch of time, so that no summit is lost; where no slice was taken, what was
  *         live before.
  */
-#include "report/timeline.h"
+#include "report/views.h"
 
 #include <inttypes.h>
 #include <stdio.h>

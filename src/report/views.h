@@ -12,7 +12,9 @@
 
 #include "base/str.h"
 #include "names/symbol.h"
+#include "profile/model.h"
 #include "query/diff.h"
+#include "query/filter.h"
 #include "query/findings.h"
 #include "query/leaks.h"
 #include "query/owners.h"
@@ -55,5 +57,76 @@ void findings_text(const struct findings *f, const struct findings_text_options 
 /* What keeps a block alive; the heap by owner (P must have a graph, why_possible). */
 void why_text(const struct why *w, const struct why_options *o, struct str *out);
 void owners_write(const struct profile *p, struct symbols *s, const struct owners_options *o, struct str *out);
+
+/* ---- each block that was not freed: address, size, time, age, thread, stack ---- */
+
+struct blocks_options {
+        const struct filter *filter; /* for threads; stacks were chosen by the selection.  NULL: all */
+        bool oldest_first;           /* else the largest first */
+        uint32_t limit;              /* 0: all */
+        int color;
+        bool csv;                    /* for programs */
+};
+
+/* Append the blocks of SEL's sites, then the regions of its mmap sites.  SEL must not be of merged stacks. */
+void blocks_write(const struct selection *sel, struct symbols *s, const struct blocks_options *options,
+                  struct str *out);
+
+/* ---- sizes and lifetimes in classes of powers of two, drawn as bars ----
+ *
+ * Of the whole process both are exact, counted event by event.  Of a part of the stacks or of another moment only what
+ * is known per stack or per live block can be shown; the heading then says which.
+ */
+
+struct histogram_options {
+        bool whole;                  /* nothing was chosen: of the whole process */
+        const struct filter *filter; /* for the threads of live blocks; NULL: all */
+        uint32_t columns;            /* of the output */
+};
+
+/* Append sizes: of all allocations (cost total or allocs), of the blocks not freed (live), or by each stack's
+ * average. */
+void histogram_sizes(const struct selection *sel, const struct histogram_options *options, struct str *out);
+
+/* Append how long blocks lived that were freed: each, or by each stack's average.  The selection must be of the run. */
+void histogram_lifetimes(const struct selection *sel, const struct histogram_options *options, struct str *out);
+
+/* ---- live memory over time, drawn with letters ---- */
+
+struct timeline_options {
+        bool whole;              /* nothing was chosen: the process as a whole, with its peak and RSS */
+        uint64_t from_ms, to_ms; /* the part shown; to UINT64_MAX: the end */
+        uint32_t columns;        /* of the output */
+        int color;
+};
+
+/* Append the plot of the heap of SEL's stacks, that of RSS, and the list of tags and snapshots. */
+void timeline_write(const struct selection *sel, const struct timeline_options *options, struct str *out);
+
+/* ---- things with a handle that the program acquired and released: file descriptors, textures, locks ---- */
+
+/* Append the resources of SEL, which was asked for resources, by type and stack; types and stacks with most that was
+ * not released first.  At most LIMIT stacks of a type (0: all). */
+void resources_write(const struct selection *sel, struct symbols *s, uint32_t limit, struct str *out);
+
+/* Append "3 fd, 1 texture": what was not released.  false: everything was, or there were no resources. */
+bool resources_held(const struct profile *p, struct str *out);
+
+/* ---- a table of the threads that allocated ---- */
+
+struct threads_options {
+        const struct filter *filter; /* NULL: all */
+        uint32_t limit;              /* 0: all */
+        bool csv;                    /* for programs */
+};
+
+/* Append the table: the thread that allocated most bytes first. */
+void threads_write(const struct profile *p, const struct threads_options *options, struct str *out);
+
+/* ---- a table of the programs and libraries that allocated ---- */
+
+/* Append the table, the largest of the chosen cost first, at most LIMIT lines (0: all).  A module has what its own
+ * functions allocated; what they only passed on (hidden wrappers) counts for the caller. */
+void modules_write(const struct selection *sel, uint32_t limit, struct str *out);
 
 #endif

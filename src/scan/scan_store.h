@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scan_store.h -- what a search found, in the terms of a profile.
+ * scan_store.h -- what a search found, in the terms of a profile: of its own moment, or of an end that came just after.
  *
  * Room:   outside.
  */
@@ -29,5 +29,11 @@ uint64_t scan_store_verdicts(const struct scan_result *r, struct profile *p);
 
 /* Roots and pointers. */
 void scan_store_graph(struct scan_result *r, struct profile *p);
+
+/* ---- what a search found just before the end of a process, put into the recording of that end ---- */
+
+/* Move the findings of SCANNED into P, whose blocks may be some more or fewer by now.  Blocks that were not searched count as reachable.
+ * SCANNED is freed. */
+void scan_merge(struct profile *scanned, struct profile *p);
 
 #endif

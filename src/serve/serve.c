@@ -11,6 +11,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,66 @@
 #include "serve/client.h"
 #include "serve/desk.h"
 #include "serve/exhibit.h"
-#include "serve/recent.h"
+#include "serve/reply.h"
+
+/* ---- the last few answers, for whoever asks the same again ---- */
+
+enum { RECENT_PLACES = 8 };
+
+struct recent {
+        struct {
+                char *order;
+                struct reply_body *body;
+                uint64_t used_ns;
+                uint64_t until_ns; /* then it is out of date */
+        } places[RECENT_PLACES];
+};
+
+/* NULL: not here, or out of date.  Stays ours. */
+static struct reply_body *recent_find(struct recent *s, const char *order, uint64_t now_ns)
+{
+        for (int i = 0; i < RECENT_PLACES; i++)
+                if (s->places[i].order && strcmp(s->places[i].order, order) == 0 && now_ns < s->places[i].until_ns) {
+                        s->places[i].used_ns = now_ns;
+                        return s->places[i].body;
+                }
+        return NULL;
+}
+
+static void clear(struct recent *s, int i)
+{
+        free(s->places[i].order);
+        reply_leave(s->places[i].body);
+        memset(&s->places[i], 0, sizeof s->places[i]);
+}
+
+/* BODY is shared.  What was not asked for longest goes. */
+static void recent_put(struct recent *s, const char *order, struct reply_body *body, uint64_t until_ns)
+{
+        int place = 0;
+
+        for (int i = 0; i < RECENT_PLACES; i++) {
+                if (s->places[i].order && strcmp(s->places[i].order, order) == 0) {
+                        place = i;
+                        break;
+                }
+                if (s->places[i].used_ns < s->places[place].used_ns)
+                        place = i;
+        }
+        clear(s, place);
+        s->places[place].order = heap_text(order);
+        s->places[place].body = reply_share(body);
+        s->places[place].used_ns = clock_now_ns();
+        s->places[place].until_ns = until_ns;
+}
+
+static void recent_free(struct recent *s)
+{
+        for (int i = 0; i < RECENT_PLACES; i++)
+                clear(s, i);
+}
+
+/* ---- the HTML page over HTTP, on this machine only ---- */
 
 #define SERVE_CLIENTS_MAX 64u
 #define SERVE_TOKEN_BYTES 16u

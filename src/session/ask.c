@@ -18,9 +18,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attach/procfs.h"
 #include "base/io.h"
 #include "base/str.h"
-#include "collect/process.h"
 #include "profile/file.h"
 #include "session/door.h"
 #include "session/family.h"

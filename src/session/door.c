@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attach/procfs.h"
 #include "base/io.h"
 #include "base/str.h"
-#include "collect/process.h"
 #include "wire/hello.h"
 
 #define DOOR_PREFIX "seep-"

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "attach/probe.h"
 #include "attach/procfs.h"
+#include "attach/sandbox.h"
 #include "base/io.h"
 #include "base/str.h"
 #include "wire/filters.h"

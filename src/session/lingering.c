@@ -8,9 +8,9 @@
 
 #include <string.h>
 
+#include "attach/procfs.h"
 #include "base/clock.h"
 #include "base/str.h"
-#include "collect/process.h"
 #include "session/family.h"
 
 #define LINGERING_CHILDREN_MS 2000u /* at most, for a child that was announced */

@@ -16,8 +16,8 @@
 #include "base/heap.h"
 #include "collect/helper.h"
 #include "profile/file.h"
-#include "session/answers.h"
 #include "session/greeter.h"
+#include "session/requests.h"
 #include "wire/hello.h"
 
 static void close_image(struct looks *l)

@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-#include "collect/process.h"
+#include "attach/procfs.h"
 
 #define MEMBERS_ANCESTORS_MAX 256
 

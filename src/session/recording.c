@@ -19,17 +19,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attach/procfs.h"
 #include "base/clock.h"
 #include "base/heap.h"
 #include "base/io.h"
+#include "collect/collect.h"
 #include "collect/counters.h"
 #include "collect/helper.h"
-#include "collect/process.h"
-#include "collect/share.h"
+#include "collect/reclaim.h"
 #include "collect/warnings.h"
-#include "session/answers.h"
 #include "session/family.h"
-#include "session/typed.h"
+#include "session/requests.h"
 #include "wire/hello.h"
 
 #define RECORDING_NAMES_EVERY_MS 1000u

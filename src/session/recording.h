@@ -17,7 +17,6 @@
 #include "collect/journal.h"
 #include "collect/reclaim.h"
 #include "collect/resident.h"
-#include "collect/rss.h"
 #include "collect/slices.h"
 #include "collect/view.h"
 #include "profile/model.h"

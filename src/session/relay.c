@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collect/process.h"
+#include "attach/procfs.h"
 
 /* Signals that a fault of our own raises: blocking them would only hide it. */
 static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS };

@@ -16,19 +16,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "attach/procfs.h"
 #include "base/heap.h"
 #include "base/io.h"
 #include "base/room.h"
 #include "base/signals.h"
 #include "collect/helper.h"
-#include "collect/process.h"
 #include "collect/shadow.h"
 #include "profile/file.h"
 #include "profile/packed.h"
 #include "scan/scan.h"
-#include "scan/scan_merge.h"
-#include "session/answers.h"
+#include "scan/scan_store.h"
 #include "session/greeter.h"
+#include "session/requests.h"
 
 static void close_file(struct scanner_file *f)
 {

@@ -20,12 +20,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attach/procfs.h"
 #include "base/clock.h"
 #include "base/heap.h"
 #include "base/room.h"
-#include "collect/process.h"
 #include "profile/packed.h"
-#include "session/answers.h"
 #include "session/door.h"
 #include "session/family.h"
 #include "session/filters.h"

@@ -13,7 +13,7 @@
 #include "base/heap.h"
 #include "base/signals.h"
 #include "base/str.h"
-#include "session/answers.h"
+#include "session/requests.h"
 
 /* "PROGRAM (pid N) " in front. */
 static void tell(const struct session_options *o, enum session_level level, const struct recording *r, struct str *what)

@@ -66,7 +66,7 @@ uint32_t picture_size(struct past *past, int power)
         return past_number(past, past_key((uint64_t)power, KEY_SIZE));
 }
 
-int picture_power(uint64_t size)
+static int picture_power(uint64_t size)
 {
         return size > 1 ? 64 - __builtin_clzll(size - 1) : 0;
 }

@@ -35,7 +35,6 @@ uint32_t *picture_numbers(struct past *past, const struct profile *p);
 /* The numbers of a thread of that name (threads of one name are one), and of blocks of at most 2^POWER bytes. */
 uint32_t picture_thread(struct past *past, const struct profile_thread *thread);
 uint32_t picture_size(struct past *past, int power);
-int picture_power(uint64_t size);
 
 /* What P holds, as a moment; NUMBERS by picture_numbers().  Of threads and sizes as far as P has blocks.  THREADS: of those only, or NULL. */
 struct past_moment picture_of_end(struct past *past, const struct profile *p, const uint32_t *numbers, struct filter *threads);

@@ -31,11 +31,6 @@ bool rows_column_named(const char *word, enum rows_column *column)
         return false;
 }
 
-const char *rows_column_text(enum rows_column column)
-{
-        return columns[column].text;
-}
-
 /* A row while its numbers are added up. */
 struct sum {
         uint64_t live_before, blocks_before, calls_before, aged_blocks;

@@ -32,7 +32,6 @@ enum rows_column {
 };
 
 bool rows_column_named(const char *word, enum rows_column *column);
-const char *rows_column_text(enum rows_column column);
 
 struct row {
         uint64_t key;  /* the same in each picture */

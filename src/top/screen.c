@@ -18,7 +18,6 @@
 #include "base/heap.h"
 #include "base/plain.h"
 #include "top/figure.h"
-#include "top/screen_table.h"
 #include "words/label.h"
 #include "words/text.h"
 

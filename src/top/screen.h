@@ -51,4 +51,14 @@ void screen_free(struct screen *s);
 /* Append all lines, for a script. */
 void screen_text(const struct screen *s, struct str *out);
 
+/* ---- for its rooms ---- */
+
+/* Append a curve of the heap, WIDTH columns wide; and the time that it covers. */
+void spark_write(const struct screen_input *in, uint32_t width, struct str *out);
+void spark_span(const struct screen_input *in, struct str *out);
+
+/* Fill LINE with the names of the columns, or with row INDEX. */
+void table_heading(const struct screen_input *in, struct screen_line *line);
+void table_row(const struct screen_input *in, uint32_t index, struct screen_line *line);
+
 #endif

@@ -6,10 +6,15 @@
  */
 #include "types/variables.h"
 
+#include <ctype.h>
+#include <dwarf.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/heap.h"
+#include "names/die.h"
 #include "names/resolver.h"
+#include "types/type.h"
 
 static struct variables *variables_new(uint32_t module_count)
 {
@@ -104,4 +109,113 @@ struct variable_type variables_number(struct variables *v, uint32_t module, cons
 struct variable_described *variables_described(struct variables *v, struct variable_type type)
 {
         return type.n && type.n <= v->type_count ? &v->types[type.n - 1] : NULL;
+}
+
+/* ---- how variables are called, and the functions they stand in ---- */
+
+const char *variables_last_part(const char *name)
+{
+        const char *last = name;
+        int depth = 0;
+
+        for (const char *at = name; *at; at++) {
+                depth += (*at == '<' || *at == '(' || *at == '[') - (*at == '>' || *at == ')' || *at == ']');
+                if (depth == 0 && at[0] == ':' && at[1] == ':')
+                        last = at + 2;
+        }
+        return last;
+}
+
+static const char *name_in_scope(struct symbols *s, Dwarf_Die *die)
+{
+        struct str name = { 0 };
+        const char *kept = type_scoped_name(die, &name) ? symbols_keep(s, str_get(&name)) : NULL;
+
+        str_free(&name);
+        return kept;
+}
+
+static const char *name_linked(struct symbols *s, Dwarf_Die *die)
+{
+        const char *linkage = die_linkage(die);
+
+        return linkage ? symbols_name(s, linkage) : name_in_scope(s, die);
+}
+
+/* The innermost function that DIE stands in. */
+static const char *function_around(struct symbols *s, Dwarf_Die *die)
+{
+        Dwarf_Die chain[DIE_DEPTH];
+
+        for (uint32_t i = die_chain(die, chain); i-- > 1;)
+                if (dwarf_tag(&chain[i - 1]) == DW_TAG_subprogram || dwarf_tag(&chain[i - 1]) == DW_TAG_inlined_subroutine)
+                        return name_linked(s, &chain[i - 1]);
+        return NULL;
+}
+
+void variables_name(struct symbols *s, Dwarf_Die *die, bool in_function, struct variable *out)
+{
+        if (!in_function) {
+                out->name = name_linked(s, die);
+                return;
+        }
+        out->name = symbols_keep(s, die_text(die, DW_AT_name));
+        out->function = function_around(s, die);
+}
+
+/* ---- symbols ---- */
+
+static size_t identifier(const char *text)
+{
+        size_t length = 0;
+
+        while (isalnum((unsigned char)text[length]) || text[length] == '_' || text[length] == '$')
+                length++;
+        return isdigit((unsigned char)text[0]) ? 0 : length;
+}
+
+static void keep_part(struct symbols *s, const char *text, size_t length, const char **out)
+{
+        char *part = strndup(text, length);
+
+        *out = symbols_keep(s, part);
+        free(part);
+}
+
+/* A static variable of a C function is "count.0" for gcc and "function.count" for clang; link-time optimisation adds suffixes. */
+static void name_of_local(struct symbols *s, const char *symbol, struct variable *out)
+{
+        size_t first = identifier(symbol);
+        const char *rest = symbol + first;
+        size_t second = *rest == '.' ? identifier(rest + 1) : 0;
+
+        if (!first || *rest != '.')
+                return;
+        if (!second || strncmp(rest, ".lto_priv.", 10) == 0 || strncmp(rest, ".llvm.", 6) == 0) {
+                keep_part(s, symbol, first, &out->name);
+                return;
+        }
+        keep_part(s, symbol, first, &out->function);
+        keep_part(s, rest + 1, second, &out->name);
+}
+
+/* "worker(int)::count" is "count" of "worker(int)". */
+static void name_of_inner(struct symbols *s, const char *whole, struct variable *out)
+{
+        const char *last = variables_last_part(whole);
+
+        if (last - whole < 3)
+                return;
+        keep_part(s, whole, (size_t)(last - whole) - 2, &out->function);
+        out->name = symbols_keep(s, last);
+        out->is_static = true;
+}
+
+void variables_name_symbol(struct symbols *s, const char *symbol, struct variable *out)
+{
+        out->name = symbols_name(s, symbol);
+        if (strncmp(symbol, "_ZZ", 3) == 0)
+                name_of_inner(s, out->name, out);
+        else if (out->is_static && strncmp(symbol, "_Z", 2) != 0 && strncmp(symbol, "_R", 2) != 0)
+                name_of_local(s, symbol, out);
 }

@@ -2,8 +2,7 @@
 #include "tap.h"
 
 #include "forge.h"
-#include "report/blocks.h"
-#include "report/threads.h"
+#include "report/views.h"
 
 static char *blocks_of(const struct profile *p, struct blocks_options options, struct filter *f)
 {

@@ -10,7 +10,6 @@
 #include "export/json.h"
 #include "query/diff.h"
 #include "report/memlog.h"
-#include "report/resources.h"
 #include "report/views.h"
 #include "sample.h"
 

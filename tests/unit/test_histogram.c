@@ -2,7 +2,7 @@
 #include "tap.h"
 
 #include "forge.h"
-#include "report/histogram.h"
+#include "report/views.h"
 
 static char *drawn(const struct profile *p, struct select_request request, struct histogram_options options, bool sizes)
 {

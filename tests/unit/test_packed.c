@@ -14,10 +14,9 @@
 #include "profile/format.h"
 #include "profile/image.h"
 #include "profile/packed.h"
-#include "report/blocks.h"
 #include "report/flat.h"
 #include "report/group.h"
-#include "report/histogram.h"
+#include "report/views.h"
 #include "sample.h"
 #include "tap.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_resources.c -- things with a handle. */
-#include "report/resources.h"
+#include "report/views.h"
 
 #include "export/json.h"
 #include "forge.h"

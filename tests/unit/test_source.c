@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "forge.h"
-#include "report/modules.h"
 #include "report/source.h"
+#include "report/views.h"
 
 static char *source_of(const struct profile *p, const char *file, const struct symbol_options *names, struct err *e)
 {

@@ -2,7 +2,7 @@
 #include "tap.h"
 
 #include "forge.h"
-#include "report/timeline.h"
+#include "report/views.h"
 
 enum { SLICES = 11, STEP_MS = 1000 };
 
