@@ -8,6 +8,7 @@
 
 #include "agent/action.h"
 #include "agent/agent.h"
+#include "agent/apart.h"
 #include "agent/arena.h"
 #include "agent/attend.h"
 #include "agent/bytes.h"
@@ -77,6 +78,7 @@ static void search(int number, void *context)
 
         __atomic_store_n(&dying_since_ns, sys_clock_ns(SYS_CLOCK_MONO), __ATOMIC_RELEASE);
         blocked = sys_block_signals(~orders_open(number, context));
+        apart_settle();
         if (scan_wanted(LEDGER_SCAN_SIGNAL) && !scan_is_last())
                 scan_wait(LEDGER_SCAN_SIGNAL, (uint64_t)__builtin_frame_address(0), context);
         attend_exit();

@@ -11,6 +11,7 @@
 #include <stdarg.h>
 
 #include "agent/agent.h"
+#include "agent/apart.h"
 #include "agent/bytes.h"
 #include "agent/environment.h"
 #include "agent/hook.h"
@@ -55,6 +56,7 @@ static bool is_there(const char *path)
         bool lowered;                                                          \
         int result;                                                            \
                                                                                \
+        apart_settle();                                                        \
         life_leaving(true);                                                    \
         lowered = !environment_leads_on(env) && space_lower(&limit, file, searched); \
         result = CALL;                                                         \

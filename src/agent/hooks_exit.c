@@ -8,6 +8,7 @@
  *         in musl it is our own destructor).
  */
 #include "agent/agent.h"
+#include "agent/apart.h"
 #include "agent/attend.h"
 #include "agent/hook.h"
 #include "agent/journal.h"
@@ -25,6 +26,7 @@ int hook_setname(void *thread, const char *name) HOOK("pthread_setname_np");
 /* The second of two threads that leave at once waits for the first one's search, which ends both. */
 #define LEAVE()                                                                \
         do {                                                                   \
+                apart_settle();                                                \
                 SCAN_ASK(LEDGER_SCAN_EXIT);                                    \
                 attend_exit();                                                 \
         } while (0)
@@ -90,8 +92,10 @@ __attribute__((constructor)) static void register_quick_exit(void)
 
 __attribute__((destructor)) static void register_exit(void)
 {
-        if (agent_on())
+        if (agent_on()) {
                 journal_look();
+                apart_settle();
+        }
         LOOK();
         if (!(agent.flags & (WIRE_F_ATTENDED | WIRE_F_LEAK_SCAN)))
                 return;

@@ -7,6 +7,7 @@
  *         hooks_thread.c.
  */
 #include "agent/arena.h"
+#include "agent/apart.h"
 #include "agent/fatal.h"
 #include "agent/hook.h"
 #include "agent/journal.h"
@@ -156,6 +157,7 @@ int hook_madvise(void *at, size_t size, int advice)
 
 #define DEEPBIND 8 /* RTLD_DEEPBIND, glibc's alone */
 #define BASE_NAMESPACE 0 /* LM_ID_BASE, the same */
+#define NEW_NAMESPACE (-1) /* LM_ID_NEWLM, the same */
 
 /* A library that is bound to itself and what it needs before all others calls the C library's malloc past us. */
 static int without_deepbind(const char *path, int flags)
@@ -182,18 +184,11 @@ void *hook_dlopen(const char *path, int flags)
         return REAL(dlopen_)(path, flags);
 }
 
-/* A namespace of its own has a C library of its own, whose malloc is not ours. */
-static void note_namespace(void)
-{
-        if (agent_on())
-                __atomic_add_fetch(&agent.head->namespaces, 1, __ATOMIC_RELAXED);
-}
-
 /* As above. */
 void *hook_dlmopen(long space, const char *path, int flags)
 {
-        if (space != BASE_NAMESPACE)
-                note_namespace();
+        if (space != BASE_NAMESPACE && agent_on())
+                apart_called(space == NEW_NAMESPACE);
         else if (flags & DEEPBIND)
                 flags = without_deepbind(path, flags);
         return REAL(dlmopen_)(space, path, flags);
@@ -219,8 +214,10 @@ int hook_dlclose(void *handle)
         bool on = agent_on();
         int result;
 
-        if (on)
+        if (on) {
                 journal_look();
+                apart_settle();
+        }
         if (on && agent.special & SPECIAL_QUARANTINE)
                 release_kept();
         result = real.dlclose_(handle);
@@ -228,6 +225,7 @@ int hook_dlclose(void *handle)
         if (on) {
                 real_forget_cxx();
                 object_unmapped();
+                apart_closed();
         }
         return result;
 }

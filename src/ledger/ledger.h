@@ -265,7 +265,7 @@ struct ledger_head {
         uint32_t threads_not_kept; /* threads that have no entry of their own (LEDGER_THREAD_OTHERS) */
         uint32_t regions_not_kept; /* mappings beyond what REGIONS can hold; in lost_events, too */
         uint32_t handles_not_kept; /* resources beyond what HANDLES can hold; in lost_events, too */
-        uint32_t namespaces;       /* libraries that dlmopen was asked to load into others than the program's: they have a malloc of their own */
+        uint32_t namespaces;       /* libraries that dlmopen loaded into others than the program's: they have a malloc of their own */
         uint32_t strings_not_kept; /* paths, labels and names beyond what STRINGS can hold: they are empty */
 
         /* record --limit-ledger (agent/thin.c). */

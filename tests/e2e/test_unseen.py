@@ -159,3 +159,17 @@ def test_the_summary_tells_it_once(check, own_malloc, forked):
         path = recorded(check, program, *words)
         text = run([SEEP, "report", "--summary", path], cwd=check.folder).stdout
         assert text.count(reason) == 1 and b"NO LEAKS," not in text and b"everything on the heap was freed" not in text
+
+
+@pytest.mark.parametrize("words,way", [("missing.so", ""), ("./missing.so", ""), ("missing.so missing.so", "_exit"), ("{here} missing.so", ""),
+                                       ("missing.so {here} close missing.so {here}", ""), ("{here} {here} close ./missing.so", "_exit")])
+def test_libraries_that_dlmopen_could_not_load_hide_nothing(check, compiler, words, way):
+    library = compiler.library("plug.c", name="libplug.so", flags=(*PLAIN, "-DPLUG=a"))
+    path = check.folder / "run.seep"
+    done = run([SEEP, "record", "-q", "-f", "-o", path, "--", compiler.build("apart.c", libs=["-ldl"]), *words.format(here=library).split(), *way.split()],
+               cwd=check.folder)
+    loaded = done.truth.facts["loaded"]
+    assert done.status == 0 and loaded == words.count("{here}")
+    said = f"dlmopen loaded {loaded} librar{'y' if loaded == 1 else 'ies'} into namespaces apart"
+    told = unseen("report", "--json", path, folder=check.folder)
+    assert [text.startswith(said) for text in told] == [True] * (loaded > 0)
