@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/find.h"
 #include "base/heap.h"
 
 /* "START-END rwxp OFFSET DEVICE INODE PATH" */
@@ -65,17 +66,7 @@ void mappings_free(struct mappings *m)
 
 uint32_t mappings_from(const struct mappings *m, uint64_t address)
 {
-        uint32_t low = 0, high = m->count;
-
-        while (low < high) {
-                uint32_t middle = low + (high - low) / 2;
-
-                if (m->at[middle].end <= address)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
+        return (uint32_t)FIND_FIRST(m->count, i, m->at[i].end <= address);
 }
 
 const struct mapping *mappings_find(const struct mappings *m, uint64_t address)

@@ -14,6 +14,7 @@
 
 #include "attach/mappings.h"
 #include "attach/procfs.h"
+#include "base/find.h"
 #include "base/heap.h"
 #include "collect/blocks.h"
 #include "collect/counters.h"
@@ -297,17 +298,7 @@ static void read_regions(const struct view *v, const uint32_t *site_map, uint32_
 
 uint32_t collect_regions_up_to(const struct profile *p, uint64_t address)
 {
-        uint32_t low = 0, high = p->region_count;
-
-        while (low < high) {
-                uint32_t middle = low + (high - low) / 2;
-
-                if (p->regions[middle].start <= address)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
+        return (uint32_t)FIND_FIRST(p->region_count, i, p->regions[i].start <= address);
 }
 
 /* ---- stacks of threads ---- */

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/find.h"
 #include "base/heap.h"
 #include "base/io.h"
 #include "base/str.h"
@@ -222,16 +223,8 @@ static uint32_t first_open(struct jit_place *places, uint32_t at)
 static void assign_lines(struct jit_place *places, uint32_t place_count, const struct jit_line *lines, uint32_t count)
 {
         while (count--) {
-                uint32_t low = 0, high = place_count;
+                uint32_t low = (uint32_t)FIND_FIRST(place_count, i, places[i].pc < lines[count].start);
 
-                while (low < high) {
-                        uint32_t middle = low + (high - low) / 2;
-
-                        if (places[middle].pc < lines[count].start)
-                                low = middle + 1;
-                        else
-                                high = middle;
-                }
                 for (low = first_open(places, low); low < place_count && places[low].pc < lines[count].end;
                      low = first_open(places, low)) {
                         places[low].line = &lines[count];

@@ -20,6 +20,7 @@
 
 #include "attach/elf.h"
 #include "attach/memory.h"
+#include "base/find.h"
 #include "base/heap.h"
 
 #define KEEPERS_PAGE 4096u
@@ -253,16 +254,8 @@ static bool has_entry(struct search *s, uint64_t at, uint64_t end)
 static bool had_blocks(struct search *s, const struct profile_mapping *m)
 {
         const uint64_t scale = LEDGER_SHADOW_GRANULE / sizeof(struct ledger_block);
-        uint32_t low = 0, high = s->chunk_count;
+        uint32_t low = (uint32_t)FIND_FIRST(s->chunk_count, i, s->chunks[i].base + LEDGER_SHADOW_SPAN <= m->start);
 
-        while (low < high) {
-                uint32_t middle = low + (high - low) / 2;
-
-                if (s->chunks[middle].base + LEDGER_SHADOW_SPAN <= m->start)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
         for (; low < s->chunk_count && s->chunks[low].base < m->end; low++) {
                 const struct chunk *c = &s->chunks[low];
                 uint64_t from = c->base < m->start ? m->start - c->base : 0;

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "base/find.h"
 #include "base/heap.h"
 
 #define SHADOW_AT_ONCE 4096u /* entries read in one go: 64 KiB stay in the cache */
@@ -73,17 +74,7 @@ static void find_stretches(struct walk *w)
 /* The first stretch that ends after AT. */
 static uint32_t find_stretch(const struct walk *w, uint64_t at)
 {
-        uint32_t low = 0, high = w->stretch_count;
-
-        while (low < high) {
-                uint32_t middle = low + (high - low) / 2;
-
-                if (w->stretch[middle].end <= at)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
+        return (uint32_t)FIND_FIRST(w->stretch_count, i, w->stretch[i].end <= at);
 }
 
 static void visit_chunk(struct walk *w, const struct numbered_chunk *c)

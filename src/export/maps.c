@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/find.h"
 #include "base/heap.h"
 #include "export/export.h"
 
@@ -79,16 +80,8 @@ static void add_mappings(const struct profile *p, struct lines *l)
 /* The last line that begins before END, of COUNT that are sorted and do not overlap; NULL: none. */
 static const struct line *before(const struct line *kept, uint32_t count, uint64_t end)
 {
-        uint32_t low = 0, high = count;
+        uint32_t low = (uint32_t)FIND_FIRST(count, i, kept[i].start < end);
 
-        while (low < high) {
-                uint32_t middle = (low + high) / 2;
-
-                if (kept[middle].start < end)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
         return low ? &kept[low - 1] : NULL;
 }
 

@@ -4,6 +4,7 @@
  *
  * Room:   leak/ only.
  */
+#include "base/find.h"
 #include "leak/span.h"
 
 /* Where its bytes end; index_end() is about pointers to it. */
@@ -73,16 +74,8 @@ static bool span_next_of_root(struct span_supply *s, struct span *span)
 /* The first block that may reach beyond START. */
 static uint32_t span_first_block(const struct index *x, uint64_t start)
 {
-        uint32_t low = 0, high = x->count;
+        uint32_t low = (uint32_t)FIND_FIRST(x->count, i, x->blocks[i].address <= start);
 
-        while (low < high) {
-                uint32_t middle = low + (high - low) / 2;
-
-                if (x->blocks[middle].address <= start)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
         low -= low != 0;
         while (x->parents && low < x->count && x->parents[low])
                 low = x->parents[low] - 1;

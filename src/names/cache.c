@@ -21,6 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/find.h"
 #include "base/heap.h"
 #include "base/io.h"
 #include "base/str.h"
@@ -240,19 +241,9 @@ void cache_close(struct cache *c)
 
 const struct cache_entry *cache_find(const struct cache *c, uint64_t address)
 {
-        size_t low = 0, high = c->entry_count;
+        size_t at = FIND_FIRST(c->entry_count, i, c->entries[i].address < address);
 
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-
-                if (c->entries[middle].address == address)
-                        return &c->entries[middle];
-                if (c->entries[middle].address < address)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return NULL;
+        return at < c->entry_count && c->entries[at].address == address ? &c->entries[at] : NULL;
 }
 
 /* The parts of a file being made. */

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/find.h"
 #include "base/heap.h"
 #include "names/die.h"
 #include "names/split.h"
@@ -69,16 +70,8 @@ static void spans_sort(struct spans *s)
 /* Owner of the innermost span over ADDRESS: 1, *OWNER set; 0 none. */
 static int spans_find(const struct spans *s, uint64_t address, uint32_t *owner)
 {
-        size_t low = 0, high = s->count;
+        size_t low = FIND_FIRST(s->count, i, s->all[i].start <= address);
 
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-
-                if (s->all[middle].start <= address)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
         for (size_t i = low, steps = 0; i-- > 0 && steps < SPAN_STEPS; steps++) {
                 if (address - s->all[i].start >= s->longest)
                         break;

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/find.h"
 #include "base/heap.h"
 #include "names/binary.h"
 #include "names/places.h"
@@ -77,19 +78,12 @@ static void shelf_free(struct shelf *s)
 static bool shelf_walk(const struct shelf *s, const struct profile_module *wanted, places_visit *visit, void *context)
 {
         struct shelf_entry key = { .id_bytes = wanted->build_id_bytes };
-        size_t low = 0, high = s->count;
+        size_t low;
 
         if (wanted->build_id_bytes == 0 || wanted->build_id_bytes > sizeof key.id)
                 return false;
         memcpy(key.id, wanted->build_id, wanted->build_id_bytes);
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-
-                if (memcmp(s->entries[middle].id, key.id, sizeof key.id) < 0)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
+        low = FIND_FIRST(s->count, i, memcmp(s->entries[i].id, key.id, sizeof key.id) < 0);
         for (; low < s->count && memcmp(s->entries[low].id, key.id, sizeof key.id) == 0; low++)
                 if (s->entries[low].id_bytes == key.id_bytes && visit(context, s->entries[low].path))
                         return true;

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "base/find.h"
 #include "base/heap.h"
 
 struct stored_place {
@@ -90,17 +91,7 @@ static int stored_compare(const struct profile_symbol *symbol, uint32_t module, 
 /* Index of the first stored symbol that is not before (MODULE, ADDRESS). */
 static uint32_t stored_first(const struct profile *p, uint32_t module, uint64_t address)
 {
-        uint32_t low = 0, high = p->symbol_count;
-
-        while (low < high) {
-                uint32_t middle = low + (high - low) / 2;
-
-                if (stored_compare(&p->symbols[middle], module, address) < 0)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
+        return (uint32_t)FIND_FIRST(p->symbol_count, i, stored_compare(&p->symbols[i], module, address) < 0);
 }
 
 uint32_t stored_find(const struct profile *p, uint32_t module, uint64_t address, uint32_t *first)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/find.h"
 #include "base/heap.h"
 #include "base/str.h"
 #include "names/cache.h"
@@ -348,16 +349,8 @@ struct module *symbols_open_module(struct symbols *s, uint32_t index)
 static uint32_t symbols_from_map(struct symbols *s, uint64_t pc, struct symbol_frame **out)
 {
         const struct profile *p = s->profile;
-        uint32_t low = 0, high = p->jit_count;
+        uint32_t low = (uint32_t)FIND_FIRST(p->jit_count, i, p->jit[i].start <= pc);
 
-        while (low < high) {
-                uint32_t middle = low + (high - low) / 2;
-
-                if (p->jit[middle].start <= pc)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
         *out = symbols_frames(s, 1);
         if (low && pc - p->jit[low - 1].start < p->jit[low - 1].bytes)
                 (*out)->function = pool_text(&s->pool, p->jit[low - 1].name);

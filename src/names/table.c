@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/find.h"
 #include "base/heap.h"
 
 enum { TABLE_LABEL = 8 }; /* rank of names that are not said to be functions */
@@ -103,17 +104,7 @@ void table_free(struct table *t)
 /* Index of the first entry that starts behind ADDRESS. */
 static size_t table_behind(const struct table *t, uint64_t address)
 {
-        size_t low = 0, high = t->count;
-
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-
-                if (t->entries[middle].start <= address)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
+        return FIND_FIRST(t->count, i, t->entries[i].start <= address);
 }
 
 /* Entries of one start are sorted best first and met last first; a label inside a function does not hide it. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/find.h"
 #include "ledger/ledger.h"
 #include "ledger/weight.h"
 #include "profile/format.h"
@@ -180,16 +181,8 @@ static bool block_covers(const struct profile_block *block, uint64_t address)
 
 const struct profile_block *profile_block_around(const struct profile *p, uint64_t address)
 {
-        uint64_t low = 0, high = p->blocks ? p->block_count : 0; /* packed: too many to look for one */
+        uint64_t low = FIND_FIRST(p->blocks ? p->block_count : 0, i, p->blocks[i].address <= address); /* packed: too many to look for one */
 
-        while (low < high) {
-                uint64_t middle = low + (high - low) / 2;
-
-                if (p->blocks[middle].address <= address)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
         while (low-- > 0)
                 if (block_covers(&p->blocks[low], address))
                         return &p->blocks[low];

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/find.h"
 #include "base/heap.h"
 
 #define FIRST_SLOTS 4096u
@@ -246,17 +247,7 @@ static void put_back(struct replay *r, const struct ledger_event *e)
 /* The first range that ends behind START. */
 static uint32_t ranges_find(const struct ranges *s, uint64_t start)
 {
-        uint32_t low = 0, high = s->count;
-
-        while (low < high) {
-                uint32_t middle = (low + high) / 2;
-
-                if (s->range[middle].end <= start)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
+        return (uint32_t)FIND_FIRST(s->count, i, s->range[i].end <= start);
 }
 
 static void ranges_insert(struct ranges *s, uint32_t at, struct replay_range one)

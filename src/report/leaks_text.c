@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/find.h"
 #include "base/heap.h"
 #include "profile/unseen.h"
 #include "query/errors.h"
@@ -284,16 +285,8 @@ uint32_t *leaks_blocks(const struct leaks *l, const struct leaks_options *o, con
 
 const struct profile_content *leaks_content(const struct profile *p, uint32_t block)
 {
-        uint32_t low = 0, high = p->content_count;
+        uint32_t low = (uint32_t)FIND_FIRST(p->content_count, i, p->contents[i].block < block);
 
-        while (low < high) {
-                uint32_t middle = low + (high - low) / 2;
-
-                if (p->contents[middle].block < block)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
         return low < p->content_count && p->contents[low].block == block ? &p->contents[low] : NULL;
 }
 

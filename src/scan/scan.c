@@ -13,6 +13,7 @@
 #include "attach/freeze.h"
 #include "attach/mappings.h"
 #include "base/clock.h"
+#include "base/find.h"
 #include "base/heap.h"
 #include "collect/helper.h"
 #include "leak/search.h"
@@ -153,17 +154,7 @@ static void find_roots(struct scan *s)
 
 static uint64_t first_from(const struct scan *s, uint64_t address)
 {
-        uint64_t low = 0, high = s->list.count;
-
-        while (low < high) {
-                uint64_t middle = low + (high - low) / 2;
-
-                if (s->list.at[middle].address < address)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
+        return FIND_FIRST(s->list.count, i, s->list.at[i].address < address);
 }
 
 #define IS_ROOT SEARCH_BLOCK_OTHERS

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "base/find.h"
 #include "base/heap.h"
 #include "collect/shadow.h"
 #include "leak/vast.h"
@@ -89,17 +90,7 @@ void scan_entries_free(struct scan_entries *e)
 
 uint64_t scan_entries_find(const struct scan_entries *e, uint64_t address)
 {
-        uint64_t low = 0, high = e->count;
-
-        while (low < high) {
-                uint64_t middle = low + (high - low) / 2;
-
-                if (e->at[middle].address < address)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
+        return FIND_FIRST(e->count, i, e->at[i].address < address);
 }
 
 uint32_t scan_moving(const struct view *v, struct search_range **out)

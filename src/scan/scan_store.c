@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/find.h"
 #include "base/heap.h"
 #include "collect/collect.h"
 #include "profile/packed.h"
@@ -19,16 +20,8 @@
 
 static bool was_lost(const struct scan_result *r, const struct profile_block *b)
 {
-        uint64_t low = 0, high = r->lost_count;
+        uint64_t low = FIND_FIRST(r->lost_count, i, r->lost[i].address < b->address);
 
-        while (low < high) {
-                uint64_t middle = low + (high - low) / 2;
-
-                if (r->lost[middle].address < b->address)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
         return low < r->lost_count && r->lost[low].address == b->address && r->lost[low].birth_ms == b->birth_ms;
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/find.h"
 #include "base/heap.h"
 
 static struct profile_root *get(const struct segments *s, uint32_t i)
@@ -25,17 +26,7 @@ const struct profile_root *segments_get(const struct segments *s, uint32_t i)
 /* The first segment that ends after ADDRESS. */
 static uint32_t find(const struct segments *s, uint64_t address)
 {
-        uint32_t low = 0, high = s->count;
-
-        while (low < high) {
-                uint32_t middle = low + (high - low) / 2;
-
-                if (get(s, middle)->end <= address)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
+        return (uint32_t)FIND_FIRST(s->count, i, get(s, i)->end <= address);
 }
 
 /* Have the unused room before number INDEX. */

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/find.h"
 #include "base/heap.h"
 #include "names/die.h"
 #include "types/type.h"
@@ -386,17 +387,9 @@ void globals_free(struct globals *g)
 
 const struct global *globals_find(const struct global_list *list, uint64_t address)
 {
-        size_t low = 0, high = list->count;
+        size_t low = FIND_FIRST(list->count, i, list->all[i].start <= address);
         const struct global *found;
 
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-
-                if (list->all[middle].start <= address)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
         if (!low)
                 return NULL;
         found = &list->all[low - 1];
@@ -405,16 +398,8 @@ const struct global *globals_find(const struct global_list *list, uint64_t addre
 
 const struct global_name *globals_named(const struct global_names *names, const char *name, size_t *count)
 {
-        size_t low = 0, high = names->count;
+        size_t low = FIND_FIRST(names->count, i, strcmp(names->all[i].name, name) < 0);
 
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-
-                if (strcmp(names->all[middle].name, name) < 0)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
         *count = 0;
         while (low + *count < names->count && strcmp(names->all[low + *count].name, name) == 0)
                 ++*count;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/find.h"
 #include "base/heap.h"
 #include "names/demangle.h"
 #include "names/resolver.h"
@@ -55,16 +56,9 @@ static struct variable_type class_type(struct symbols *s, uint32_t module, const
 {
         const struct global_names *types = &variables_of(s)->modules[module].globals.types;
         const char *last = variables_last_part(name);
-        size_t head = strcspn(last, "<"), low = 0, high = types->count;
+        size_t head = strcspn(last, "<"), low;
 
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-
-                if (strncmp(types->all[middle].name, last, head) < 0)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
+        low = FIND_FIRST(types->count, i, strncmp(types->all[i].name, last, head) < 0);
         for (size_t i = 0; low + i < types->count && i < CLASS_CANDIDATES; i++) {
                 Dwarf_Die die = types->all[low + i].die;
                 const char *own = types->all[low + i].name;
