@@ -30,7 +30,9 @@ enum { CHECK_KEPT_LISTED = 5 };
 static bool judge(struct check *c, struct findings *f, const struct findings_request *r, const struct profile *p, const char *path,
                   struct err *e)
 {
-        struct findings_recording recording = { .profile = p, .symbols = symbols_new(p, &c->names.options), .path = path };
+        struct wrappers usual = { 0 };
+        struct findings_recording recording = { .profile = p, .symbols = symbols_new(p, &c->names.options), .path = path,
+                                                .wrappers = &usual };
         struct str trouble = { 0 };
         uint32_t broken = budgets_broken(f);
         bool good = findings_add(f, r, &recording, &trouble, e);
@@ -42,7 +44,7 @@ static bool judge(struct check *c, struct findings *f, const struct findings_req
                 c->hinted = true;
         }
         str_free(&trouble);
-        wrappers_free(&recording.wrappers);
+        wrappers_free(&usual);
         symbols_free(recording.symbols);
         return good;
 }

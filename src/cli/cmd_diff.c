@@ -116,8 +116,7 @@ static int settle(struct side *side)
         if (r->abs && r->view != REPORT_MEMLOG)
                 return message_usage("diff", "--abs is an order of --memlog");
         r->request.filter = &r->filter;
-        if (!r->all_frames && !r->csv && r->view == REPORT_FLAT)
-                r->request.wrappers = &r->wrappers;
+        report_hide(r, r->view == REPORT_JSON);
         names_settle(&r->names, r->quiet);
         r->names.options.raw = r->view == REPORT_JSON;
         return 0;

@@ -43,6 +43,8 @@
         X(EXPORT_NOT_MODULE, "exclude-module", 0, "RE", "no stacks through such a library or program")                 \
         X(EXPORT_THREAD, "thread", 0, "RE", "only what threads of such a name or number did")                          \
         X(EXPORT_DEPTH_MERGE, "depth-merge", 0, "N", "stacks equal in their N innermost frames are one")               \
+        X(EXPORT_ALL_FRAMES, "all-frames", 0, NULL, "also start code, xmalloc, operator new, other wrappers")          \
+        X(EXPORT_HIDE, "hide", 0, "RE", "such functions at the inner end of stacks are wrappers too (may be repeated)") \
         X(EXPORT_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                  \
         NAMES_OPTIONS(X, EXPORT)                                                                                       \
         X(EXPORT_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                \
@@ -266,9 +268,11 @@ static bool make(struct wish *w, const struct profile *p, struct str *out, struc
         struct report *r = &w->asked;
         struct str remarks = { 0 };
         struct selection sel, resources;
-        struct select_request request = r->request;
+        struct select_request request;
         bool good;
 
+        report_hide(r, w->form->flags & EXPORT_MARKS);
+        request = r->request;
         if (w->form->flags & EXPORT_COURSE) {
                 request.at = request.from = request.to = (struct moment){ 0 };
                 request.cost = SELECT_LIVE;

@@ -210,8 +210,7 @@ static int settle(struct wishes *w)
                 return message_usage("leaks", "--every, --unaligned and --no-idioms are about a process that runs: seep leaks PID");
         r->request.cost = SELECT_LIVE;
         r->request.filter = &r->filter;
-        if (!r->all_frames && !w->json && !w->gen)
-                r->request.wrappers = &r->wrappers;
+        report_hide(r, w->json || w->gen);
         r->request.each_site = w->options.blocks || w->gen;
         w->request.filter = r->filter_words.length ? &r->filter : NULL;
         w->request.reachable = w->options.show >> PROFILE_LEAK_REACHABLE & 1;

@@ -120,6 +120,9 @@ int report_take(struct report *r, int which, const char *value);
 /* What was left open follows from what was said; what contradicts itself is refused.  0, or the exit status. */
 int report_settle(struct report *r);
 
+/* Stacks are without wrappers, unless all frames were asked for.  MARKED: they stay, and are told by a mark. */
+void report_hide(struct report *r, bool marked);
+
 void report_free(struct report *r);
 
 /* What a view can follow. */

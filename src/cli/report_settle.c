@@ -124,12 +124,17 @@ static enum select_cost default_cost(const struct report *r)
         return SELECT_PEAK;
 }
 
-/* For programs, where the user names a function that may be one of the hidden ones, and where no stack is shown. */
-static bool whole_stacks(const struct report *r)
+/* Where frames are marked, where the user names a function that may be a wrapper, and where no stack is shown. */
+static bool keeps_wrappers(const struct report *r)
 {
-        return r->all_frames || r->csv || r->view == REPORT_JSON || r->view == REPORT_MEMLOG ||
-               r->view == REPORT_CALLERS || r->view == REPORT_SOURCE || r->view == REPORT_TIMELINE ||
-               r->view == REPORT_SIZES || r->view == REPORT_LIFETIMES;
+        return r->view == REPORT_JSON || r->view == REPORT_CALLERS || r->view == REPORT_SOURCE ||
+               r->view == REPORT_TIMELINE || r->view == REPORT_SIZES || r->view == REPORT_LIFETIMES;
+}
+
+void report_hide(struct report *r, bool marked)
+{
+        r->request.wrappers = r->all_frames ? NULL : &r->wrappers;
+        r->request.marked = marked;
 }
 
 int report_settle(struct report *r)
@@ -161,7 +166,7 @@ int report_settle(struct report *r)
         r->request.each_site = r->view == REPORT_BLOCKS;
         r->request.resources = r->view == REPORT_RESOURCES;
         r->request.filter = &r->filter;
-        r->request.wrappers = whole_stacks(r) ? NULL : &r->wrappers;
+        report_hide(r, keeps_wrappers(r));
         names_settle(&r->names, r->quiet);
         return 0;
 }

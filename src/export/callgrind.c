@@ -80,7 +80,7 @@ static uint32_t fold_child(struct callgrind *c, uint32_t parent, struct fold fol
 
 static const struct fold *fold_at(const struct callgrind *c, uint32_t node)
 {
-        return &c->folds[c->tree.list[node].key];
+        return &c->folds[c->tree.list[node].frame];
 }
 
 /* Below NODE of the tree, FUNCTION is called at LINE: where the stack is then. */
@@ -438,7 +438,7 @@ bool export_callgrind(const struct export_input *in, struct str *out, struct err
         enum cost_kind cost;
         bool good;
 
-        stacks_make(&c.stacks, in, STACKS_BY_LINE);
+        stacks_make(&c.stacks, in, CALLTREE_BY_LINE);
         good = export_cost(in, &c.stacks.source, &cost, e);
         if (good) {
                 choose_events(&c, cost);

@@ -61,7 +61,7 @@ bool export_collapsed(const struct export_input *in, struct str *out, struct err
         enum cost_kind cost;
         bool good;
 
-        stacks_make(&s, in, STACKS_BY_NAME);
+        stacks_make(&s, in, CALLTREE_BY_NAME);
         good = export_cost(in, &s.source, &cost, e);
         if (good)
                 collapsed_write(&s, cost, in, out);

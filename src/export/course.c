@@ -62,7 +62,7 @@ uint32_t *course_samples(const struct stacks *s)
         uint8_t *chosen = select_sites(s->sel, &s->sel->heap);
 
         for (uint32_t i = 0; i < s->sel->heap.count; i++)
-                of_leader[s->sel->heap.rows[i].site] = s->nodes[s->ends[i]].sample - 1;
+                of_leader[s->sel->heap.rows[i].site] = s->sample_of[s->ends[i]] - 1;
         for (uint32_t i = 0; i < p->site_count; i++)
                 number[i] = chosen[i] ? of_leader[s->sel->leaders[i]] : COURSE_NONE;
         free(of_leader);

@@ -222,7 +222,7 @@ bool export_dhat(const struct export_input *in, struct str *out, struct err *e)
 
         if (!span_make(&d.span, in, e) || !is_possible(in, &d.span, e))
                 return false;
-        stacks_make(&s, in, STACKS_BY_LINE);
+        stacks_make(&s, in, CALLTREE_BY_LINE);
         make_points(&d);
         put_head(&d, out);
         put_points(&d, out);

@@ -18,7 +18,8 @@ static bool write_findings(const struct export_input *in, findings_form *form, s
         struct budgets budgets = { .limits = { [BUDGET_LEAKS] = { .set = true }, [BUDGET_BAD_FREES] = { .set = true } } };
         struct location_root root = { 0 };
         struct findings_request request = { .budgets = &budgets, .root = &root };
-        struct findings_recording recording = { .profile = in->profile, .symbols = in->symbols, .path = in->file };
+        struct findings_recording recording = { .profile = in->profile, .symbols = in->symbols, .path = in->file,
+                                                .wrappers = in->sel->wrappers };
         struct findings found = { 0 };
         struct str trouble = { 0 };
         bool good = location_find_root(&root, NULL, e) && findings_add(&found, &request, &recording, &trouble, e);
@@ -31,7 +32,6 @@ static bool write_findings(const struct export_input *in, findings_form *form, s
                 str_format(in->remarks, "%s\n", str_get(&trouble));
         str_free(&trouble);
         findings_free(&found);
-        wrappers_free(&recording.wrappers);
         location_free(&root);
         return good;
 }

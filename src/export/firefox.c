@@ -458,7 +458,7 @@ bool export_firefox(const struct export_input *in, struct str *out, struct err *
 
         if (!span_make(&f.span, in, e))
                 return false;
-        stacks_make(&f.stacks, in, STACKS_BY_LINE);
+        stacks_make(&f.stacks, in, CALLTREE_BY_LINE);
         good = make_rows(&f, e);
         if (good) {
                 put_meta(in->profile, out);

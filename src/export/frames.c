@@ -44,11 +44,13 @@ void frames_start(struct frames *f, const struct selection *sel, struct symbols 
         *f = (struct frames){ .profile = sel->profile, .symbols = s, .whose = sel };
         f->place = heap_zero(sel->profile->node_count, sizeof *f->place);
         f->length = heap_zero(sel->profile->node_count, sizeof *f->length);
+        f->wrappers = sel->wrappers ? sel->wrappers : &f->usual;
         frames_widen(f);
 }
 
 void frames_free(struct frames *f)
 {
+        wrappers_free(&f->usual);
         free(f->place);
         free(f->length);
         free(f->nodes);
@@ -102,6 +104,11 @@ void frames_stack(struct frames *f, const struct selection *sel, uint32_t node, 
         str_char(out, ']');
 }
 
+static void frame_flag(struct str *out, const char *name, bool set)
+{
+        str_format(out, ", \"%s\": %s", name, set ? "true" : "false");
+}
+
 static void frame_write(const struct frames *f, uint32_t node, const struct symbol_frame *frame, struct str *out)
 {
         const struct profile_node *n = &f->profile->nodes[node];
@@ -111,8 +118,11 @@ static void frame_write(const struct frames *f, uint32_t node, const struct symb
         json_place(out, frame->file, frame->line);
         str_text(out, ", \"module\": ");
         json_text(out, n->module < f->profile->module_count ? f->profile->modules[n->module].path : NULL);
-        str_format(out, ", \"address\": \"0x%" PRIx64 "\", \"inlined\": %s, \"start\": %s}", n->pc,
-                   frame->inlined ? "true" : "false", symbols_is_start(f->symbols, node) ? "true" : "false");
+        str_format(out, ", \"address\": \"0x%" PRIx64 "\"", n->pc);
+        frame_flag(out, "inlined", frame->inlined);
+        frame_flag(out, "start", symbols_is_start(f->symbols, node));
+        frame_flag(out, "wrapper", wrappers_has(f->wrappers, frame));
+        str_char(out, '}');
 }
 
 void frames_list(const struct frames *f, bool first, struct str *out)

@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "names/symbol.h"
 #include "query/select.h"
+#include "query/wrapper.h"
 
 /* Frames are listed in the order in which stacks meet them. */
 struct frames {
@@ -27,6 +28,7 @@ struct frames {
         uint32_t next;   /* index of the next frame; may be set before the first stack */
         uint32_t *table; /* nodes by address; 0 free */
         size_t room;
+        struct wrappers *wrappers, usual; /* which frames are marked as wrappers; those of WHOSE, else the usual ones */
 };
 
 /* SEL is the selection most stacks are of. */

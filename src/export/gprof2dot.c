@@ -65,7 +65,7 @@ bool export_gprof2dot(const struct export_input *in, struct str *out, struct err
         enum cost_kind cost;
         bool good;
 
-        stacks_make(&s, in, STACKS_BY_FUNCTION);
+        stacks_make(&s, in, CALLTREE_BY_FUNCTION);
         good = export_cost(in, &s.source, &cost, e);
         if (good) {
                 str_text(out, "{\"version\": 0,\n \"costs\": [{\"description\": ");

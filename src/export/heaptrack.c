@@ -12,10 +12,10 @@
 
 #include "base/heap.h"
 #include "export/course.h"
-#include "export/frames.h"
 #include "export/log.h"
 #include "export/stacks.h"
 #include "export/strings.h"
+#include "query/calltree.h"
 
 #define NO_INFO UINT32_MAX
 
@@ -31,11 +31,11 @@ struct heaptrack {
         const struct export_input *in;
         struct str *out;
         struct strings strings;
-        struct frames frames; /* for the one number of an address */
-        uint32_t *ips;        /* by that number: index of its line; 0 not yet */
-        uint32_t ip_room, ip_count;
-        uint32_t *traces; /* by node; 0 not yet */
-        uint32_t trace_count;
+        struct calltree tree; /* by place */
+        uint32_t *ends;       /* by site: the node that is its stack; 0 none */
+        uint32_t *ips;        /* by frame: index of its line; 0 not yet */
+        uint32_t *traces;     /* by node; 0 not yet */
+        uint32_t ip_count, trace_count;
         struct info *infos; /* open addressing, at most half full */
         uint64_t info_room;
         uint32_t info_count;
@@ -77,70 +77,78 @@ static uint32_t string_of(struct heaptrack *h, const char *text)
         return number + 1;
 }
 
-static void put_ip(struct heaptrack *h, uint32_t node)
+/* A function with those that it is inlined into: all that is at an address, but for hidden wrappers. */
+static void put_ip(struct heaptrack *h, uint32_t frame)
 {
         const struct profile *p = h->in->profile;
-        const struct profile_node *n = &p->nodes[node];
-        const struct symbol_frame *frames;
-        uint32_t count = symbols_node(h->in->symbols, node, &frames), module;
+        const struct calltree_frame *f = &h->tree.frames[frame];
+        const struct profile_node *n = &p->nodes[f->node];
+        const struct symbol_frame *names = f->names;
+        uint32_t module = string_of(h, n->module < p->module_count ? p->modules[n->module].path : NULL);
         struct str line = { 0 };
 
-        module = string_of(h, n->module < p->module_count ? p->modules[n->module].path : NULL);
         put_hex(&line, ' ', n->pc - !n->exact);
         put_hex(&line, ' ', module);
-        for (uint32_t i = 0; i < count && frames[i].function; i++) {
-                put_hex(&line, ' ', string_of(h, frames[i].function));
-                put_hex(&line, ' ', string_of(h, frames[i].file));
-                put_hex(&line, ' ', frames[i].line);
+        for (uint32_t left = f->rest; left && names->function; left--, names++) {
+                put_hex(&line, ' ', string_of(h, names->function));
+                put_hex(&line, ' ', string_of(h, names->file));
+                put_hex(&line, ' ', names->line);
         }
         str_format(h->out, "i%s\n", str_get(&line));
         str_free(&line);
 }
 
-static uint32_t ip_of(struct heaptrack *h, uint32_t node)
+static uint32_t ip_of(struct heaptrack *h, uint32_t frame)
 {
-        uint32_t place = h->frames.place[node];
-
-        if (place >= h->ip_room) {
-                uint32_t room = 2 * place + 64;
-
-                h->ips = heap_grow(h->ips, room, sizeof *h->ips);
-                for (uint32_t i = h->ip_room; i < room; i++)
-                        h->ips[i] = 0;
-                h->ip_room = room;
+        if (!h->ips[frame]) {
+                put_ip(h, frame);
+                h->ips[frame] = ++h->ip_count;
         }
-        if (!h->ips[place]) {
-                put_ip(h, node);
-                h->ips[place] = ++h->ip_count;
-        }
-        return h->ips[place];
+        return h->ips[frame];
 }
 
-/* The index of the stack of NODE; callers have smaller ones.  0 is no stack. */
+/* The index of the stack that ends at NODE of the tree; callers have smaller ones.  0 is no stack. */
 static uint32_t trace_of(struct heaptrack *h, uint32_t node)
 {
-        const struct profile_node *nodes = h->in->profile->nodes;
         uint32_t count = 0, *path;
 
-        if (node <= LEDGER_NODE_CUT || h->traces[node])
-                return node <= LEDGER_NODE_CUT ? 0 : h->traces[node];
-        for (uint32_t at = node; at > LEDGER_NODE_CUT && !h->traces[at]; at = nodes[at].parent)
+        for (uint32_t at = node; at && !h->traces[at]; at = calltree_caller(&h->tree, at))
                 count++;
         path = heap_zero(count, sizeof *path);
-        for (uint32_t at = node, i = count; i; at = nodes[at].parent)
+        for (uint32_t at = node, i = count; i; at = calltree_caller(&h->tree, at))
                 path[--i] = at;
-        frames_meet(&h->frames, h->frames.whose, node);
         for (uint32_t i = 0; i < count; i++) {
-                uint32_t ip = ip_of(h, path[i]), parent = nodes[path[i]].parent;
+                uint32_t ip = ip_of(h, h->tree.nodes.list[path[i]].frame);
 
                 str_char(h->out, 't');
                 put_hex(h->out, ' ', ip);
-                put_hex(h->out, ' ', parent > LEDGER_NODE_CUT ? h->traces[parent] : 0);
+                put_hex(h->out, ' ', h->traces[calltree_caller(&h->tree, path[i])]);
                 str_char(h->out, '\n');
                 h->traces[path[i]] = ++h->trace_count;
         }
         free(path);
         return h->traces[node];
+}
+
+/* All stacks, as they are shown. */
+static void make_tree(struct heaptrack *h)
+{
+        const struct profile *p = h->in->profile;
+        const struct selection whole = { .profile = p };
+        uint32_t *known = heap_zero(p->node_count, sizeof *known);
+
+        calltree_start(&h->tree, p, h->in->symbols, CALLTREE_BY_PLACE);
+        h->ends = heap_zero(p->site_count, sizeof *h->ends);
+        for (uint32_t i = 1; i < p->site_count; i++)
+                if (p->sites[i].node > LEDGER_NODE_CUT) {
+                        struct wrapper_frame from = wrappers_trim(h->in->sel->wrappers, p, h->in->symbols, p->sites[i].node);
+
+                        h->ends[i] = calltree_add(&h->tree, &whole, known, from);
+                }
+        free(known);
+        calltree_settle(&h->tree);
+        h->ips = heap_zero(h->tree.frame_count, sizeof *h->ips);
+        h->traces = heap_zero(h->tree.nodes.count, sizeof *h->traces);
 }
 
 /* ---- allocations ---- */
@@ -207,7 +215,7 @@ static void put_time(struct heaptrack *h, uint64_t ms)
 
 static void put_event(struct heaptrack *h, const struct log_event *e)
 {
-        uint32_t number = info_of(h, e->size, trace_of(h, h->in->profile->sites[e->site].node));
+        uint32_t number = info_of(h, e->size, trace_of(h, h->ends[e->site]));
 
         put_time(h, e->ms);
         if (!e->came && number == h->newest && !e->temporary)
@@ -235,7 +243,6 @@ static void put_head(struct heaptrack *h)
 
 bool export_heaptrack(const struct export_input *in, struct str *out, struct err *e)
 {
-        const struct selection whole = { .profile = in->profile, .node_count = in->profile->node_count };
         struct heaptrack h = { .in = in, .out = out, .newest = NO_INFO };
         struct log log;
         struct log_event event;
@@ -243,18 +250,18 @@ bool export_heaptrack(const struct export_input *in, struct str *out, struct err
         bool good = log_open(&log, in, e) && span_make(&span, in, e), wanted;
 
         if (good) {
-                h.traces = heap_zero(in->profile->node_count, sizeof *h.traces);
-                frames_start(&h.frames, &whole, in->symbols);
+                make_tree(&h);
                 put_head(&h);
                 while ((wanted = export_more(in, out)) && log_next(&log, &event))
                         put_event(&h, &event);
                 put_time(&h, span.to_ms);
                 if (wanted && !log.ended)
                         export_remark_cut(in, log.events);
-                frames_free(&h.frames);
+                calltree_free(&h.tree);
         }
         log_close(&log);
         strings_free(&h.strings);
+        free(h.ends);
         free(h.ips);
         free(h.traces);
         free(h.infos);

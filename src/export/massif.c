@@ -273,7 +273,7 @@ bool export_massif(const struct export_input *in, struct str *out, struct err *e
                 return err_set(e, ERR_EXIT_USAGE, "--to massif: what single threads held over time is not known, so --thread cannot be followed");
         if (!span_make(&m.span, in, e))
                 return false;
-        stacks_make(&s, in, STACKS_BY_LINE);
+        stacks_make(&s, in, CALLTREE_BY_LINE);
         str_text(out, "desc: seep " SEEP_VERSION "\ncmd: ");
         valgrind_command(in->profile, "#", out);
         str_text(out, "\ntime_unit: ms\n");

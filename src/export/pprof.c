@@ -223,7 +223,7 @@ enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
 
 struct pprof {
         const struct export_input *in;
-        struct stacks stacks; /* by address: frame i is location i + 1 */
+        struct stacks stacks; /* by place: frame i, with what it is inlined into, is location i + 1 */
         struct strings texts;
         struct function_table functions; /* the number is the id */
         uint32_t *mappings;              /* by module: the id; 0 not met */
@@ -343,24 +343,42 @@ static uint64_t function_of(struct pprof *w, uint32_t node, const struct symbol_
         return id;
 }
 
+/* A function with those that it is inlined into: all that is at an address, but for hidden wrappers. */
 static void put_location(struct pprof *w, uint32_t frame)
 {
-        const struct stacks_frame *f = &w->stacks.frames[frame];
+        const struct calltree_frame *f = &w->stacks.frames[frame];
         const struct profile_node *n = &w->in->profile->nodes[f->node];
         const struct symbol_frame *names = f->names;
-        uint32_t count = f->node > 1 ? symbols_node(w->in->symbols, f->node, &names) : 1;
 
         put_number(&w->part, LOCATION_ID, frame + 1);
         put_number(&w->part, LOCATION_MAPPING, f->node > 1 ? mapping_of(w, n->module) : 0);
         put_number(&w->part, LOCATION_ADDRESS, f->node > 1 ? n->pc - !n->exact : 0);
-        for (uint32_t i = 0; i < count; i++) {
-                uint64_t function = function_of(w, f->node, &names[i]);
+        for (uint32_t left = f->rest; left; left--, names++) {
+                uint64_t function = function_of(w, f->node, names);
 
                 put_number(&w->inner, LINE_FUNCTION, function);
-                put_number(&w->inner, LINE_LINE, names[i].line);
+                put_number(&w->inner, LINE_LINE, names->line);
                 put_message(&w->part, LOCATION_LINE, &w->inner);
         }
         put_message(&w->message, PROFILE_LOCATION, &w->part);
+}
+
+/* Of the frames that a sample has as its addresses; the others are inlined into one of them. */
+static void put_locations(struct pprof *w)
+{
+        const struct stacks *s = &w->stacks;
+        uint8_t *used = heap_zero(s->node_count, 1), *placed = heap_zero(s->frame_count, 1);
+
+        for (uint32_t i = 0; i < s->sel->heap.count; i++)
+                used[s->ends[i]] = 1;
+        for (uint32_t i = s->node_count; i-- > 1;)
+                if (used[i])
+                        used[calltree_caller(&s->tree, i)] = placed[s->nodes[i].frame] = 1;
+        for (uint32_t i = 0; i < s->frame_count; i++)
+                if (placed[i])
+                        put_location(w, i);
+        free(used);
+        free(placed);
 }
 
 /* ---- samples ---- */
@@ -403,7 +421,7 @@ static void put_sample(struct pprof *w, const struct portion *portion)
         const struct profile *p = w->in->profile;
         const struct select_row *row = &w->in->sel->heap.rows[portion->row];
 
-        for (uint32_t at = w->stacks.ends[portion->row]; at; at = w->stacks.nodes[at].parent)
+        for (uint32_t at = w->stacks.ends[portion->row]; at; at = calltree_caller(&w->stacks.tree, at))
                 str_varint(&w->inner, (uint64_t)w->stacks.nodes[at].frame + 1);
         put_message(&w->part, SAMPLE_LOCATIONS, &w->inner);
         for (int i = 0; i < count_values(w); i++)
@@ -481,8 +499,7 @@ static void pprof_write(struct pprof *w)
         strings_number(&w->texts, "");
         put_types(w);
         put_program(w);
-        for (uint32_t i = 0; i < w->stacks.frame_count; i++)
-                put_location(w, i);
+        put_locations(w);
         put_samples(w);
         put_number(&w->message, PROFILE_TIME_NANOS, m->start_realtime_ns);
         put_number(&w->message, PROFILE_DURATION_NANOS, m->duration_ms * 1000000);
@@ -498,7 +515,7 @@ bool export_pprof(const struct export_input *in, struct str *out, struct err *e)
         bool good;
 
         w.mappings = heap_zero(in->profile->module_count, sizeof *w.mappings);
-        stacks_make(&w.stacks, in, STACKS_BY_ADDRESS);
+        stacks_make(&w.stacks, in, CALLTREE_BY_PLACE);
         good = export_cost(in, &w.stacks.source, &cost, e);
         if (good) {
                 pprof_write(&w);

@@ -146,7 +146,7 @@ bool export_speedscope(const struct export_input *in, struct str *out, struct er
         enum cost_kind cost;
         bool good;
 
-        stacks_make(&s, in, STACKS_BY_LINE);
+        stacks_make(&s, in, CALLTREE_BY_LINE);
         good = export_cost(in, &s.source, &cost, e);
         if (good) {
                 str_text(out, "{\"$schema\": \"https://www.speedscope.app/file-format-schema.json\", \"exporter\": \"seep@" SEEP_VERSION "\",\n \"name\": ");

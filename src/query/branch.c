@@ -20,12 +20,12 @@ void branches_start(struct branches *b, uint32_t roots, uint32_t expected)
         memset(b->list, 0, roots * sizeof *b->list);
 }
 
-static size_t branches_slot(const struct branches *b, uint32_t parent, uint32_t key)
+static size_t branches_slot(const struct branches *b, uint32_t parent, uint32_t frame)
 {
-        uint64_t hash = ((uint64_t)parent << 32 | key) * 0x9e3779b97f4a7c15ull;
+        uint64_t hash = ((uint64_t)parent << 32 | frame) * 0x9e3779b97f4a7c15ull;
         size_t i = (hash ^ hash >> 29) * 0xc2b2ae3d27d4eb4full >> 32 & (b->table_room - 1);
 
-        while (b->table[i] && (b->list[b->table[i]].parent != parent || b->list[b->table[i]].key != key))
+        while (b->table[i] && (b->list[b->table[i]].parent != parent || b->list[b->table[i]].frame != frame))
                 i = (i + 1) & (b->table_room - 1);
         return i;
 }
@@ -40,28 +40,28 @@ static void branches_enter(struct branches *b, uint32_t node)
                 b->table = heap_zero(b->table_room, sizeof *b->table);
                 for (size_t i = 0; i < room; i++)
                         if (old[i])
-                                b->table[branches_slot(b, b->list[old[i]].parent, b->list[old[i]].key)] = old[i];
+                                b->table[branches_slot(b, b->list[old[i]].parent, b->list[old[i]].frame)] = old[i];
                 free(old);
         }
-        b->table[branches_slot(b, b->list[node].parent, b->list[node].key)] = node;
+        b->table[branches_slot(b, b->list[node].parent, b->list[node].frame)] = node;
         b->table_count++;
 }
 
 /* 0: there is none yet. */
-static uint32_t branches_find(const struct branches *b, uint32_t parent, uint32_t key)
+static uint32_t branches_find(const struct branches *b, uint32_t parent, uint32_t frame)
 {
         uint32_t node = b->list[parent].first;
 
         if (b->list[parent].children > BRANCH_FEW)
-                return b->table[branches_slot(b, parent, key)];
-        while (node && b->list[node].key != key)
+                return b->table[branches_slot(b, parent, frame)];
+        while (node && b->list[node].frame != frame)
                 node = b->list[node].next;
         return node;
 }
 
-uint32_t branches_child(struct branches *b, uint32_t parent, uint32_t key)
+uint32_t branches_child(struct branches *b, uint32_t parent, uint32_t frame)
 {
-        uint32_t node = branches_find(b, parent, key);
+        uint32_t node = branches_find(b, parent, frame);
         struct branches_node *of;
 
         if (node)
@@ -72,7 +72,7 @@ uint32_t branches_child(struct branches *b, uint32_t parent, uint32_t key)
                 b->list = heap_grow(b->list, b->room, sizeof *b->list);
         }
         of = &b->list[parent];
-        b->list[node] = (struct branches_node){ .parent = parent, .key = key, .next = of->first };
+        b->list[node] = (struct branches_node){ .parent = parent, .frame = frame, .next = of->first };
         of->first = node;
         if (++of->children == BRANCH_FEW + 1)
                 for (uint32_t i = node; i; i = b->list[i].next)
@@ -82,9 +82,16 @@ uint32_t branches_child(struct branches *b, uint32_t parent, uint32_t key)
         return node;
 }
 
+void branches_settle(struct branches *b)
+{
+        free(b->table);
+        b->table = NULL;
+        b->table_count = b->table_room = 0;
+}
+
 void branches_free(struct branches *b)
 {
+        branches_settle(b);
         free(b->list);
-        free(b->table);
         *b = (struct branches){ 0 };
 }

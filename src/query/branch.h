@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 struct branches_node {
-        uint32_t parent, key;
+        uint32_t parent, frame;
         uint32_t first, next; /* its last child, and the one before this of the same parent; 0 none */
         uint32_t children;    /* how many: of many, they are in the table too */
 };
@@ -28,8 +28,11 @@ struct branches {
 /* ROOTS nodes without a parent, at least one: 0 is nobody's child.  EXPECTED nodes or more will come. */
 void branches_start(struct branches *b, uint32_t roots, uint32_t expected);
 
-/* The child of PARENT with this KEY; when there was none, it is the last node now. */
-uint32_t branches_child(struct branches *b, uint32_t parent, uint32_t key);
+/* The child of PARENT with this FRAME; when there was none, it is the last node now. */
+uint32_t branches_child(struct branches *b, uint32_t parent, uint32_t frame);
 void branches_free(struct branches *b);
+
+/* No child is asked for any more. */
+void branches_settle(struct branches *b);
 
 #endif

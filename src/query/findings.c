@@ -17,6 +17,7 @@
 #include "query/budget.h"
 #include "query/errors.h"
 #include "query/leaks.h"
+#include "query/walk.h"
 #include "words/label.h"
 #include "words/text.h"
 
@@ -151,19 +152,12 @@ static void add_frame(struct findings *f, const struct findings_request *r, cons
 struct finding_stack findings_stack(struct findings *f, const struct findings_request *r, struct findings_recording *recording, uint32_t node)
 {
         const struct profile *p = recording->profile;
-        struct wrapper_frame from = wrappers_trim(&recording->wrappers, p, recording->symbols, node);
+        struct wrapper_frame from = wrappers_trim(recording->wrappers, p, recording->symbols, node);
+        struct walk w = walk_from(p, recording->symbols, from);
         struct finding_stack made = { .place = UINT32_MAX, .own = UINT32_MAX };
-        const struct symbol_frame *frames;
 
-        for (uint32_t at = from.node; at > 1; at = p->nodes[at].parent) {
-                uint32_t count;
-
-                if (at != from.node && symbols_is_start(recording->symbols, at))
-                        break;
-                count = symbols_node(recording->symbols, at, &frames);
-                for (uint32_t i = at == from.node ? from.level : 0; i < count; i++)
-                        add_frame(f, r, recording, at, &frames[i], &made);
-        }
+        while (walk_next(&w))
+                add_frame(f, r, recording, w.node, w.frame, &made);
         if (made.place == UINT32_MAX)
                 made.place = made.count;
         if (made.own == UINT32_MAX)
@@ -455,7 +449,7 @@ static void add_unseen(struct findings *f, const struct findings_request *r, con
 bool findings_add(struct findings *f, const struct findings_request *r, struct findings_recording *recording, struct str *trouble,
                   struct err *e)
 {
-        struct select_request request = { .cost = SELECT_LIVE, .wrappers = &recording->wrappers };
+        struct select_request request = { .cost = SELECT_LIVE, .wrappers = recording->wrappers };
         struct suppressions rules = { 0 };
         struct selection sel = { 0 };
         struct budget_tally tally = { .sel = &sel, .first = f->count };

@@ -141,7 +141,7 @@ struct findings_recording {
         const struct profile *profile;
         struct symbols *symbols;
         const char *path;
-        struct wrappers wrappers; /* functions that are not the place of anything; of these names */
+        struct wrappers *wrappers; /* functions that are not the place of anything; of these names.  NULL: whole stacks */
 };
 
 /* Add what RECORDING has, as one process more.  What is wrong in the program's own suppressions is told in TROUBLE.  false: E

@@ -8,27 +8,18 @@
 
 #include <string.h>
 
-#include "query/wrapper.h"
+#include "query/walk.h"
 #include "words/label.h"
 #include "words/text.h"
 
 static const struct symbol_frame maker_unknown;
 
-/* The innermost of interest, from FROM on. */
-static struct maker next_from(const struct profile *p, struct symbols *s, struct maker from, uint32_t level)
+/* The next of interest. */
+static struct maker next_of(const struct profile *p, struct walk *w)
 {
-        const struct symbol_frame *frames;
-
-        for (uint32_t node = from.node; node > 1; node = p->nodes[node].parent, level = 0) {
-                uint32_t count;
-
-                if (symbols_is_start(s, node))
-                        break;
-                count = symbols_node(s, node, &frames);
-                for (; level < count && !label_in_libc(p, node); level++)
-                        if (!wrapper_or_library(&frames[level]))
-                                return (struct maker){ node, &frames[level] };
-        }
+        while (walk_next(w))
+                if (!label_in_libc(p, w->node) && !wrapper_or_library(w->frame))
+                        return (struct maker){ w->node, w->frame };
         return (struct maker){ 0, NULL };
 }
 
@@ -43,8 +34,10 @@ static struct maker innermost(const struct profile *p, struct symbols *s, uint32
 
 struct maker maker_of(const struct profile *p, struct symbols *s, uint32_t site)
 {
-        struct maker inner = innermost(p, s, site), found = next_from(p, s, inner, 0);
+        struct maker inner = innermost(p, s, site), found;
+        struct walk w = walk_own(p, s, inner.node);
 
+        found = next_of(p, &w);
         return found.frame ? found : inner;
 }
 
@@ -66,20 +59,20 @@ static void add_caller(const struct profile *p, struct maker caller, size_t star
 
 void maker_calls(const struct profile *p, struct symbols *s, uint32_t site, size_t columns, struct str *out)
 {
-        struct maker inner = innermost(p, s, site), maker = maker_of(p, s, site), caller;
-        const struct symbol_frame *frames;
+        struct maker inner = innermost(p, s, site), maker, caller;
+        struct walk w = walk_own(p, s, inner.node);
         size_t start = out->length, used;
 
+        maker = next_of(p, &w);
+        if (!maker.frame)
+                maker = inner;
         if (inner.node > 1 && inner.node != maker.node && label_in_libc(p, inner.node)) {
                 label_short(p, inner.node, inner.frame, out);
                 str_text(out, " <- ");
         }
         used = text_columns(out, start);
         maker_write(p, maker, columns > used ? columns - used : columns, out);
-        if (maker.node <= 1)
-                return;
-        symbols_node(s, maker.node, &frames);
-        caller = next_from(p, s, maker, (uint32_t)(maker.frame - frames) + 1);
+        caller = next_of(p, &w);
         if (caller.frame)
                 add_caller(p, caller, start, columns, out);
 }

@@ -343,9 +343,11 @@ static void part_trim(const struct selection *sel, struct symbols *s, struct sel
 /* Stacks as they are shown: without wrappers, of at most some frames; those that became equal are one. */
 static void select_shorten(struct selection *sel, struct symbols *s, const struct select_request *r)
 {
-        if (r->each_site || (!r->wrappers && !r->depth_merge))
+        bool trims = r->wrappers && !r->marked;
+
+        if (r->each_site || (!trims && !r->depth_merge))
                 return;
-        if (r->wrappers) {
+        if (trims) {
                 part_trim(sel, s, &sel->heap);
                 part_trim(sel, s, &sel->mapped);
         }

@@ -48,6 +48,7 @@ struct select_request {
         struct filter *filter;     /* NULL: everything */
         struct wrappers *wrappers; /* NULL: whole stacks; else these are hidden at the inner end */
         bool each_site;            /* rows are never merged: stacks are shortened only where they are written */
+        bool marked;               /* wrappers stay: who writes the rows tells which frames they are */
         bool resources;            /* the program's resources instead of its memory, all of them in `heap` */
         uint32_t depth_merge;  /* 0: whole stacks; N: stacks equal in their N innermost frames are one */
         struct moment at;       /* numbers as they were then; MOMENT_NONE and MOMENT_END: of the run */

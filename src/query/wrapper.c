@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "query/walk.h"
 #include "words/label.h"
 
 enum wrapper_kind { WRAPPER_UNSEEN, WRAPPER_OTHER, WRAPPER_LIBRARY, WRAPPER_ALLOCATOR };
@@ -175,17 +176,10 @@ bool wrappers_library(struct wrappers *w, const struct symbol_frame *frame)
 
 struct wrapper_frame wrappers_trim(struct wrappers *w, const struct profile *p, struct symbols *s, uint32_t node)
 {
-        const struct symbol_frame *frames;
+        struct walk walk = walk_own(p, s, node);
 
-        for (uint32_t at = node; w && at > 1; at = p->nodes[at].parent) {
-                uint32_t count;
-
-                if (at != node && symbols_is_start(s, at))
-                        break;
-                count = symbols_node(s, at, &frames);
-                for (uint32_t i = 0; i < count; i++)
-                        if (!wrappers_has(w, &frames[i]))
-                                return (struct wrapper_frame){ at, i };
-        }
+        while (w && walk_next(&walk))
+                if (!wrappers_has(w, walk.frame))
+                        return (struct wrapper_frame){ walk.node, walk.level };
         return (struct wrapper_frame){ node, 0 };
 }

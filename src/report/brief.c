@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "query/wrapper.h"
+#include "query/walk.h"
 #include "words/label.h"
 #include "words/shorten.h"
 
@@ -57,14 +57,15 @@ static void brief_frame(struct brief *b, uint32_t node, const struct symbol_fram
         str_free(&place);
 }
 
-/* Who called the C library's function at NODE; 0: it is none, or nobody but start code did. */
-static uint32_t brief_user(const struct brief *b, uint32_t node)
+/* Whether the C library's function at W was called by others than start code.  false, too: it is none. */
+static bool brief_has_user(const struct brief *b, struct walk w)
 {
-        if (!label_in_libc(b->profile, node))
-                return 0;
-        while (node > 1 && label_in_libc(b->profile, node) && !symbols_is_start(b->symbols, node))
-                node = b->profile->nodes[node].parent;
-        return node > 1 && !symbols_is_start(b->symbols, node) ? node : 0;
+        bool libc = label_in_libc(b->profile, w.node);
+
+        while (libc && walk_next(&w))
+                if (!label_in_libc(b->profile, w.node))
+                        return true;
+        return false;
 }
 
 static bool brief_passes(const struct brief *b, const struct symbol_frame *frame)
@@ -81,26 +82,21 @@ static bool brief_passes(const struct brief *b, const struct symbol_frame *frame
 
 uint32_t brief_places(const struct brief *b, uint32_t node, struct brief_place places[BRIEF_PLACES])
 {
-        const struct symbol_frame *frames;
-        uint32_t shown = 0, next;
+        struct wrapper_frame last = { 0 };
+        struct walk w = walk_own(b->profile, b->symbols, node);
+        uint32_t shown = 0;
 
-        for (; node > 1 && shown < BRIEF_PLACES; node = next) {
-                uint32_t count = symbols_node(b->symbols, node, &frames), user = shown ? 0 : brief_user(b, node);
-                bool outermost = b->profile->nodes[node].parent <= 1;
-
-                next = b->profile->nodes[node].parent;
-                if (shown && symbols_is_start(b->symbols, node))
+        while (shown < BRIEF_PLACES && walk_next(&w)) {
+                last = (struct wrapper_frame){ w.node, w.level };
+                if (brief_passes(b, w.frame) || (shown && places[0].bare && label_in_libc(b->profile, w.node)))
+                        continue;
+                places[shown] = (struct brief_place){ w.node, w.level, !shown && brief_has_user(b, w) };
+                shown++;
+                if (w.frame->function && strcmp(w.frame->function, "main") == 0)
                         break;
-                for (uint32_t i = 0; i < count && shown < BRIEF_PLACES && !(shown && user); i++) {
-                        if (brief_passes(b, &frames[i]) && !(outermost && !shown && i + 1 == count))
-                                continue;
-                        places[shown++] = (struct brief_place){ node, i, user != 0 };
-                        if (frames[i].function && strcmp(frames[i].function, "main") == 0)
-                                return shown;
-                }
-                if (shown && user)
-                        next = user;
         }
+        if (!shown && last.node) /* nothing but the library: its outermost function */
+                places[shown++] = (struct brief_place){ last.node, last.level, false };
         return shown;
 }
 

@@ -13,7 +13,7 @@
 #include "base/heap.h"
 #include "query/leaks.h"
 #include "query/verdict.h"
-#include "query/wrapper.h"
+#include "query/walk.h"
 #include "report/views.h"
 #include "words/label.h"
 #include "words/text.h"
@@ -28,22 +28,10 @@ struct rules_page {
         struct str *out;
 };
 
-/* Calls VISIT for each frame of the stack, innermost first, as far as it returns true.  How a program or a thread is started differs from
- * tool to tool, and is left out. */
-static void each_frame(struct rules_page *page, uint32_t node, bool (*visit)(struct rules_page *, uint32_t node, const struct symbol_frame *, void *),
-                       void *context)
+/* How a program or a thread is started differs from tool to tool, and is left out. */
+static struct walk rules_walk(const struct rules_page *page, const struct leaks_row *row)
 {
-        for (bool inner = true; node > 1; node = page->p->nodes[node].parent, inner = false) {
-                const struct symbol_frame *frames;
-                uint32_t count;
-
-                if (!inner && symbols_is_start(page->symbols, node))
-                        return;
-                count = symbols_node(page->symbols, node, &frames);
-                for (uint32_t i = 0; i < count; i++)
-                        if (!visit(page, node, &frames[i], context))
-                                return;
-        }
+        return walk_own(page->p, page->symbols, row->stack->node);
 }
 
 static bool rules_wanted(const struct rules_page *page, const struct leaks_row *row)
@@ -70,44 +58,30 @@ static void rules_name(struct rules_page *page, const struct leaks_row *row, str
 
 struct choice {
         struct verdicts *met;  /* by name: in how many stacks it is */
-        struct verdicts *last; /* by name: the last row that counted it */
-        uint32_t row;
+        struct verdicts *last; /* by name: the last row that counted it, from 1 on */
         const char *name, *module;
         uint32_t others;
         bool library; /* the name is one of the C library */
 };
 
-static bool count_name(struct rules_page *page, uint32_t node, const struct symbol_frame *frame, void *context)
+/* Whether FRAME, at NODE, is the innermost function that is in no other stack, the program's own before those of libraries; failing
+ * that, C keeps the one that is in the fewest. */
+static bool choose_name(const struct rules_page *page, uint32_t node, const struct symbol_frame *frame, struct choice *c)
 {
-        struct choice *c = context;
-
-        (void)page;
-        (void)node;
-        if (frame->function && *verdicts_of(c->last, frame->function) != c->row) {
-                *verdicts_of(c->last, frame->function) = c->row;
-                ++*verdicts_of(c->met, frame->function);
-        }
-        return true;
-}
-
-/* The innermost function that is in no other stack, the program's own before those of libraries; failing that, the one that is in the fewest. */
-static bool choose_name(struct rules_page *page, uint32_t node, const struct symbol_frame *frame, void *context)
-{
-        struct choice *c = context;
         uint32_t module = page->p->nodes[node].module, others;
         bool library = label_in_libc(page->p, node) || wrapper_or_library(frame);
 
         if (!c->module && module < page->p->module_count)
                 c->module = page->p->modules[module].path;
         if (!frame->function)
-                return true;
+                return false;
         others = *verdicts_of(c->met, frame->function) - 1;
         if (!c->name || others < c->others || (others == c->others && c->library && !library)) {
                 c->name = frame->function;
                 c->others = others;
                 c->library = library;
         }
-        return c->others != 0 || c->library;
+        return c->others == 0 && !c->library;
 }
 
 /* NAME from start to end; but LSan spells out default arguments of the C++ library, so that it is cut where such a type begins. */
@@ -121,10 +95,14 @@ static void lsan_pattern(const char *name, struct str *out)
                 str_format(out, "leak:^%s$\n", name);
 }
 
-static void lsan_choose(struct rules_page *page, const struct leaks_row *row, struct choice *c)
+static void lsan_choose(const struct rules_page *page, const struct leaks_row *row, struct choice *c)
 {
+        struct walk w = rules_walk(page, row);
+
         c->name = c->module = NULL;
-        each_frame(page, row->stack->node, choose_name, c);
+        while (walk_next(&w))
+                if (choose_name(page, w.node, w.frame, c))
+                        break;
 }
 
 static void lsan_rule(struct rules_page *page, const struct leaks_row *row, const struct choice *c)
@@ -146,12 +124,19 @@ static void lsan_rule(struct rules_page *page, const struct leaks_row *row, cons
         }
 }
 
-static void lsan_count(struct rules_page *page, struct choice *c)
+static void lsan_count(const struct rules_page *page, struct choice *c)
 {
         for (uint32_t i = 0; i < page->l->count; i++) {
-                c->row = i + 1;
-                if (rules_wanted(page, &page->l->rows[i]))
-                        each_frame(page, page->l->rows[i].stack->node, count_name, c);
+                struct walk w = rules_walk(page, &page->l->rows[i]);
+
+                while (rules_wanted(page, &page->l->rows[i]) && walk_next(&w)) {
+                        const char *name = w.frame->function;
+
+                        if (!name || *verdicts_of(c->last, name) == i + 1)
+                                continue;
+                        *verdicts_of(c->last, name) = i + 1;
+                        ++*verdicts_of(c->met, name);
+                }
         }
 }
 
@@ -200,38 +185,32 @@ static void lsan_texts(struct rules_page *page, uint32_t count, char **texts)
 
 /* ---- Valgrind ---- */
 
-struct lines {
-        struct str *to;
-        uint32_t left;
-};
-
 /* Mangled, as Valgrind matches it; functions inlined there have no mangled name of their own. */
-static bool valgrind_line(struct rules_page *page, uint32_t node, const struct symbol_frame *frame, void *context)
+static void valgrind_line(const struct rules_page *page, uint32_t node, const struct symbol_frame *frame, struct str *out)
 {
-        struct lines *l = context;
         uint32_t module = page->p->nodes[node].module;
         const char *raw = frame->inlined ? NULL : symbols_raw_name(page->symbols, node);
         const char *plain = frame->function ? frame->function : "";
 
         if (!frame->function && module < page->p->module_count)
-                str_format(l->to, "   obj:%s\n", page->p->modules[module].path);
+                str_format(out, "   obj:%s\n", page->p->modules[module].path);
         else if (!frame->function)
-                str_text(l->to, "   obj:*\n");
+                str_text(out, "   obj:*\n");
         else if (raw)
-                str_format(l->to, "   fun:%.*s\n", (int)strcspn(raw, "@"), raw);
+                str_format(out, "   fun:%.*s\n", (int)strcspn(raw, "@"), raw);
         else
-                str_format(l->to, "   fun:%.*s\n", (int)label_length(plain), plain);
-        return --l->left != 0;
+                str_format(out, "   fun:%.*s\n", (int)label_length(plain), plain);
 }
 
-static char *valgrind_lines(struct rules_page *page, const struct leaks_row *row, uint32_t most)
+static char *valgrind_lines(const struct rules_page *page, const struct leaks_row *row, uint32_t most)
 {
+        struct walk w = rules_walk(page, row);
         struct str text = { 0 };
-        struct lines lines = { &text, most - 1 };
 
         str_format(&text, "   match-leak-kinds: %s\n   fun:%s\n", profile_leak_word(row->leak),
                    suppress_allocation(row->stack->kind, SUPPRESS_AS_VALGRIND));
-        each_frame(page, row->stack->node, valgrind_line, &lines);
+        for (uint32_t i = 1; i < most && walk_next(&w); i++)
+                valgrind_line(page, w.node, w.frame, &text);
         return text.data;
 }
 

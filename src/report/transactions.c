@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "query/walk.h"
 #include "report/transactions_form.h"
 #include "words/label.h"
 
@@ -201,22 +202,10 @@ const char *transactions_module(const struct transactions *t, const struct ledge
 static void write_stack(struct transactions *t, uint32_t node, transactions_frame *each, struct str *out)
 {
         const struct profile *p = t->profile;
-        struct wrapper_frame from = wrappers_trim(t->wrappers, p, t->symbols, node);
-        uint32_t index = 0;
+        struct walk w = walk_from(p, t->symbols, wrappers_trim(t->wrappers, p, t->symbols, node));
 
-        for (node = from.node; node > LEDGER_NODE_CUT; node = p->nodes[node].parent) {
-                const struct symbol_frame *frames;
-                uint32_t count;
-
-                if (index && symbols_hides(t->symbols, node))
-                        return;
-                count = symbols_node(t->symbols, node, &frames);
-                for (uint32_t i = index ? 0 : from.level; i < count; i++) {
-                        if (!t->whole && index == FRAMES_SHORT)
-                                return;
-                        each(t, node, &frames[i], index++, out);
-                }
-        }
+        for (uint32_t i = 0; (t->whole || i < FRAMES_SHORT) && walk_next(&w); i++)
+                each(t, w.node, w.frame, i, out);
 }
 
 static void write_addresses(const struct profile *p, uint32_t node, struct str *out)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "query/leaks.h"
+#include "query/walk.h"
 #include "query/why.h"
 #include "report/source.h"
 #include "report/stack.h"
@@ -114,16 +115,11 @@ static bool add_source(const struct pane_input *in, const struct symbol_frame *f
 static void add_sources(const struct pane_input *in, uint32_t node, struct str *out)
 {
         const struct picture *c = in->picture;
-        struct wrapper_frame end = wrappers_trim(in->wrappers, c->p, c->symbols, node);
-        const struct symbol_frame *frames;
+        struct walk w = walk_from(c->p, c->symbols, wrappers_trim(in->wrappers, c->p, c->symbols, node));
         uint32_t shown = 0;
 
-        for (uint32_t at = end.node; at > 1 && shown < PANE_SOURCES; at = c->p->nodes[at].parent) {
-                uint32_t count = symbols_node(c->symbols, at, &frames);
-
-                for (uint32_t i = at == end.node ? end.level : 0; i < count && shown < PANE_SOURCES; i++)
-                        shown += add_source(in, &frames[i], out);
-        }
+        while (shown < PANE_SOURCES && walk_next(&w))
+                shown += add_source(in, w.frame, out);
         if (!shown)
                 str_text(out, "\nThe source text was not found; --debug-path DIR may name where it is.\n");
 }

@@ -58,14 +58,15 @@ class Exporter:
         return {cost: sum(s[field] for s in sites) for cost, field in COSTS.items()}
 
     def stacks(self, cost, *options):
-        """Names from the outermost function to the innermost, with the cost: start code left out."""
+        """Names from the outermost function to the innermost, with the cost: without start code, and without the wrappers at the inner end."""
         report, stacks = self.filled(*options), Counter()
         for site in report["sites"]:
             if site["kind"] in ("mmap", "mremap") or not site[COSTS[cost]]:
                 continue
             frames = [report["frames"][i] for i in site["stack"]]
             shown = [f for f in frames if not f["start"]] or [f for f in frames if f["address"] == frames[0]["address"]]
-            stacks[tuple(f["function"] or "?" for f in reversed(shown))] += site[COSTS[cost]]
+            inner = next((i for i, f in enumerate(shown) if not f["wrapper"]), 0)
+            stacks[tuple(f["function"] or "?" for f in reversed(shown[inner:]))] += site[COSTS[cost]]
         return stacks
 
     def inclusive(self, cost, *options):

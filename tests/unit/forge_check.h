@@ -22,13 +22,14 @@ static inline struct budgets forge_default(void)
 static inline bool forge_check(struct findings *f, const struct profile *p, const struct budgets *b, struct baseline *known)
 {
         struct findings_request request = { .budgets = b, .baseline = known, .root = &forge_tree };
-        struct findings_recording recording = { .profile = p, .symbols = forge_symbols(p), .path = "a.seep" };
+        struct wrappers usual = { 0 };
+        struct findings_recording recording = { .profile = p, .symbols = forge_symbols(p), .path = "a.seep", .wrappers = &usual };
         struct str trouble = { 0 };
         struct err e = { 0 };
         bool good = findings_add(f, &request, &recording, &trouble, &e);
 
         str_free(&trouble);
-        wrappers_free(&recording.wrappers);
+        wrappers_free(&usual);
         symbols_free(recording.symbols);
         return good;
 }

@@ -30,7 +30,7 @@ TEST(a_child_is_found_again_by_its_parent_and_key)
                 got = branches_child(&b, parent, key);
                 wrong += *node ? got != *node : got != made++;
                 *node = got;
-                wrong += b.list[got].parent != parent || b.list[got].key != key || parent >= got;
+                wrong += b.list[got].parent != parent || b.list[got].frame != key || parent >= got;
         }
         is_equal(wrong, 0);
         is_equal(b.count, made);

@@ -55,7 +55,7 @@ static void make(struct made *made, const struct profile *p)
         made->symbols = forge_symbols(p);
         is_true(select_make(&made->sel, p, made->symbols, &(struct select_request){ .cost = SELECT_LIVE }, &e));
         made->in = (struct export_input){ .profile = p, .symbols = made->symbols, .sel = &made->sel };
-        stacks_make(&made->stacks, &made->in, STACKS_BY_LINE);
+        stacks_make(&made->stacks, &made->in, CALLTREE_BY_LINE);
         is_equal(made->stacks.sample_count, STACKS);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_stacks.c -- the stacks of a selection as a tree of frames with names. */
+#include "base/heap.h"
 #include "export/stacks.h"
 
 #include "forge.h"
@@ -34,7 +35,7 @@ static void forge_inlined(struct profile *p)
 }
 
 /* All stacks, outermost first: "main;work;helper 100". */
-static const char *written(const struct profile *p, enum stacks_by by, struct str *out)
+static const char *written(const struct profile *p, enum calltree_by by, struct str *out)
 {
         struct symbols *symbols = forge_symbols(p);
         struct export_input in = { .profile = p, .symbols = symbols };
@@ -71,7 +72,7 @@ TEST(inlined_functions_are_frames_and_start_code_is_left_out)
         struct str out = { 0 };
 
         forge_inlined(&p);
-        is_text(written(&p, STACKS_BY_LINE, &out), "main;work;helper 100\nmain;work;helper 20\nmain;prog+0x5000 3\n[no stack recorded] 7\n");
+        is_text(written(&p, CALLTREE_BY_LINE, &out), "main;work;helper 100\nmain;work;helper 20\nmain;prog+0x5000 3\n[no stack recorded] 7\n");
         str_free(&out);
         profile_free(&p);
 }
@@ -83,20 +84,35 @@ TEST(stacks_that_are_equal_by_name_are_one)
         const char *wanted = "main;work;helper 120\nmain;prog+0x5000 3\n[no stack recorded] 7\n";
 
         forge_inlined(&p);
-        is_text(written(&p, STACKS_BY_NAME, &out), wanted);
-        is_text(written(&p, STACKS_BY_FUNCTION, &out), wanted);
+        is_text(written(&p, CALLTREE_BY_NAME, &out), wanted);
+        is_text(written(&p, CALLTREE_BY_FUNCTION, &out), wanted);
         str_free(&out);
         profile_free(&p);
 }
 
-TEST(an_address_is_one_frame_with_all_its_functions)
+TEST(functions_at_one_address_have_one_caller)
 {
         struct profile p;
         struct str out = { 0 };
+        struct selection whole = { .profile = &p };
+        struct symbols *symbols;
+        struct calltree t;
+        uint32_t *ends, inner;
 
         forge_inlined(&p);
-        is_text(written(&p, STACKS_BY_ADDRESS, &out), "main;helper 100\nmain;helper 20\nmain;prog+0x5000 3\n[no stack recorded] 7\n");
+        symbols = forge_symbols(&p);
+        ends = heap_zero(p.node_count, sizeof *ends);
+        is_text(written(&p, CALLTREE_BY_PLACE, &out), "main;work;helper 100\nmain;work;helper 20\nmain;prog+0x5000 3\n[no stack recorded] 7\n");
         str_free(&out);
+        calltree_start(&t, &p, symbols, CALLTREE_BY_PLACE);
+        inner = calltree_add(&t, &whole, ends, (struct wrapper_frame){ p.sites[1].node, 0 });
+        is_equal(t.frames[t.nodes.list[inner].frame].rest, 2);
+        is_text(t.frames[t.nodes.list[calltree_caller(&t, inner)].frame].names->function, "main");
+        is_equal(calltree_caller(&t, calltree_caller(&t, inner)), 0);
+        is_equal(calltree_add(&t, &whole, ends, (struct wrapper_frame){ p.sites[1].node, 1 }), t.nodes.list[inner].parent);
+        calltree_free(&t);
+        free(ends);
+        symbols_free(symbols);
         profile_free(&p);
 }
 
@@ -110,4 +126,4 @@ TEST(plain_text_is_one_line_of_utf8)
 }
 
 TAP_MAIN(inlined_functions_are_frames_and_start_code_is_left_out, stacks_that_are_equal_by_name_are_one,
-         an_address_is_one_frame_with_all_its_functions, plain_text_is_one_line_of_utf8)
+         functions_at_one_address_have_one_caller, plain_text_is_one_line_of_utf8)

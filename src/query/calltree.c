@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * calltree.c -- call stacks as one tree of frames with names; equal ones are one.
+ *
+ * Room:   outside.
+ */
+#include "query/calltree.h"
+
+#include <stdlib.h>
+
+#include "base/heap.h"
+
+void calltree_start(struct calltree *t, const struct profile *p, struct symbols *s, enum calltree_by by)
+{
+        *t = (struct calltree){ .profile = p, .symbols = s, .by = by };
+        branches_start(&t->nodes, 1, p->node_count); /* as many, but for inlined functions */
+}
+
+void calltree_settle(struct calltree *t)
+{
+        branches_settle(&t->nodes);
+        function_free(&t->numbers);
+        free(t->chain);
+        t->chain = NULL;
+}
+
+void calltree_free(struct calltree *t)
+{
+        calltree_settle(t);
+        branches_free(&t->nodes);
+        free(t->frames);
+        *t = (struct calltree){ 0 };
+}
+
+/* ---- frames ---- */
+
+static struct function_key key_of(const struct calltree *t, struct wrapper_frame at, const struct symbol_frame *names)
+{
+        const struct profile_node *n = &t->profile->nodes[at.node];
+        struct symbol_frame part = *names;
+
+        if (t->by == CALLTREE_BY_PLACE && at.node > 1)
+                return (struct function_key){ .name = n->pc, .file = at.level, .line = n->exact, .module = n->module };
+        if (t->by < CALLTREE_BY_LINE)
+                part.line = 0;
+        if (t->by == CALLTREE_BY_NAME && part.function)
+                return (struct function_key){ .name = (uintptr_t)part.function };
+        return function_key_of(t->profile, at.node, &part);
+}
+
+/* Numbers are given in order, so that a new one is the next frame.  AT is one of the COUNT frames of its node, which begin with NAMES. */
+static uint32_t number_of(struct calltree *t, struct wrapper_frame at, const struct symbol_frame *names, uint32_t count)
+{
+        struct function_key key = key_of(t, at, &names[at.level]);
+        uint32_t frame = function_key_number(&t->numbers, &key) - 1;
+
+        if (frame < t->frame_count)
+                return frame;
+        if (t->frame_count == t->frame_room) {
+                t->frame_room = t->frame_room ? t->frame_room * 2 : 256;
+                t->frames = heap_grow(t->frames, t->frame_room, sizeof *t->frames);
+        }
+        t->frames[t->frame_count++] =
+                (struct calltree_frame){ at.node, (uint16_t)at.level, (uint16_t)(count - at.level), &names[at.level] };
+        return frame;
+}
+
+uint32_t calltree_frame_of(struct calltree *t, struct wrapper_frame at)
+{
+        const struct symbol_frame *names;
+        uint32_t count = symbols_node(t->symbols, at.node, &names);
+
+        return number_of(t, at, names, count);
+}
+
+/* ---- stacks ---- */
+
+/* The next node outwards that is shown; 0 and 1: there is none. */
+static uint32_t caller_of(const struct calltree *t, const struct selection *sel, uint32_t node)
+{
+        uint32_t caller = select_parent(sel, node);
+
+        return caller > 1 && symbols_hides(t->symbols, select_origin(sel, caller)) ? 0 : caller;
+}
+
+/* The frames at FROM, of the profile, and those that they are inlined into, called by PARENT. */
+static uint32_t add_frames(struct calltree *t, uint32_t parent, struct wrapper_frame from)
+{
+        const struct symbol_frame *names;
+        uint32_t count = symbols_node(t->symbols, from.node, &names);
+
+        for (uint32_t i = count; i-- > from.level;) {
+                uint32_t frame = number_of(t, (struct wrapper_frame){ from.node, i }, names, count);
+
+                parent = branches_child(&t->nodes, parent, frame);
+        }
+        return parent;
+}
+
+static void chain_add(struct calltree *t, uint32_t count, uint32_t node)
+{
+        if (count == t->chain_room) {
+                t->chain_room = count ? count * 2 : 256;
+                t->chain = heap_grow(t->chain, t->chain_room, sizeof *t->chain);
+        }
+        t->chain[count] = node;
+}
+
+uint32_t calltree_add(struct calltree *t, const struct selection *sel, uint32_t *ends, struct wrapper_frame from)
+{
+        static const struct symbol_frame nameless;
+        uint32_t count = 0, at = from.node, inner;
+
+        if (at <= 1)
+                return branches_child(&t->nodes, 0, number_of(t, from, &nameless, 1));
+        if (from.level) /* a part of what is at this address */
+                at = caller_of(t, sel, at);
+        for (; at > 1 && !ends[at]; at = caller_of(t, sel, at))
+                chain_add(t, count++, at);
+        inner = at > 1 ? ends[at] : 0;
+        while (count--) {
+                struct wrapper_frame all = { select_origin(sel, t->chain[count]), 0 };
+
+                inner = ends[t->chain[count]] = add_frames(t, inner, all);
+        }
+        from.node = select_origin(sel, from.node);
+        return from.level ? add_frames(t, inner, from) : inner;
+}
+
+uint32_t calltree_caller(const struct calltree *t, uint32_t node)
+{
+        for (uint32_t left = t->frames[t->nodes.list[node].frame].rest; left; left--)
+                node = t->nodes.list[node].parent;
+        return node;
+}
