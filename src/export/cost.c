@@ -61,7 +61,7 @@ void cost_end(struct cost_source *c)
 
 struct costs cost_of_row(const struct cost_source *c, const struct select_row *row)
 {
-        const struct leaks_sum *leak = leaks_of_site(&c->leaks, row->site);
+        struct leaks_sum leak[PROFILE_LEAK_COUNT];
         struct costs costs = { { [COST_ALLOC_COUNT] = row->allocs,
                                  [COST_ALLOC_BYTES] = row->alloc_bytes,
                                  [COST_LIVE_COUNT] = row->live_blocks,
@@ -70,7 +70,7 @@ struct costs cost_of_row(const struct cost_source *c, const struct select_row *r
                                  [COST_PEAK_BYTES] = row->peak_bytes,
                                  [COST_TEMP_COUNT] = row->temporary } };
 
-        if (leak) {
+        if (leaks_of_site(&c->leaks, row->site, leak)) {
                 costs.of[COST_LEAKED_COUNT] = leak[PROFILE_LEAK_DEFINITE].blocks + leak[PROFILE_LEAK_INDIRECT].blocks;
                 costs.of[COST_LEAKED_BYTES] = leak[PROFILE_LEAK_DEFINITE].bytes + leak[PROFILE_LEAK_INDIRECT].bytes;
         }

@@ -248,8 +248,9 @@ static void json_sum_numbers(const struct selection *sel, struct symbols *s, str
 
 static void json_sum(struct str *out, const char *name, const struct leaks_sum *sum)
 {
-        str_format(out, "\"%s\": ", name);
-        json_signed_field(out, "{\"", "blocks", sum->blocks);
+        str_char(out, '"');
+        str_text(out, name);
+        json_signed_field(out, "\": {\"", "blocks", sum->blocks);
         json_signed_field(out, ", \"", "bytes", sum->bytes);
         str_char(out, '}');
 }
@@ -305,12 +306,8 @@ void json_leaks(const struct leaks *l, struct str *out)
 
 void json_site_numbers(const struct select_row *row, const struct leaks_sum *leak, const struct select_known *known, struct str *out)
 {
-        static const struct leaks_sum none[PROFILE_LEAK_COUNT];
-        const struct leaks_sum *definite, *indirect;
+        const struct leaks_sum *definite = &leak[PROFILE_LEAK_DEFINITE], *indirect = &leak[PROFILE_LEAK_INDIRECT];
 
-        leak = leak ? leak : none;
-        definite = &leak[PROFILE_LEAK_DEFINITE];
-        indirect = &leak[PROFILE_LEAK_INDIRECT];
         json_known(out, ", \"allocations\": ", known->calls, row->allocs);
         json_known(out, ", \"frees\": ", known->calls, row->frees);
         json_known(out, ", \"bytes_allocated\": ", known->calls, row->alloc_bytes);
@@ -329,10 +326,12 @@ void json_site_numbers(const struct select_row *row, const struct leaks_sum *lea
 
 static void json_site(struct json *j, const struct select_row *row)
 {
+        struct leaks_sum sums[PROFILE_LEAK_COUNT];
         struct str *out = j->out;
 
+        leaks_of_site(&j->leaks, row->site, sums);
         json_field(out, "{\"", "id", row->site);
-        json_site_numbers(row, leaks_of_site(&j->leaks, row->site), &j->known, out);
+        json_site_numbers(row, sums, &j->known, out);
         str_text(out, ", \"kind\": ");
         json_text(out, profile_kind_name(j->profile, row->kind));
         str_text(out, ", \"stack\": ");
@@ -507,7 +506,7 @@ static void json_resources(struct json *j, const struct selection *sel)
                 str_text(j->out, i ? ",\n  {\"type\": " : "\n  {\"type\": ");
                 json_text(j->out, profile_kind_name(j->profile, row->kind));
                 json_field(j->out, ", \"", "id", row->site);
-                json_site_numbers(row, NULL, &j->known, j->out);
+                json_site_numbers(row, (const struct leaks_sum[PROFILE_LEAK_COUNT]){ { 0 } }, &j->known, j->out);
                 str_text(j->out, ", \"handles\": ");
                 json_handles(j, sel, row->site);
                 str_text(j->out, ", \"stack\": ");
@@ -566,13 +565,17 @@ static void json_all_leaks(struct json *j, struct symbols *s)
                 str_text(j->out, ",\n  \"suppressed\": null, \"scan\": null, \"reason\": \"leaks are known of the end only\"},\n");
                 return;
         }
-        select_make(&all, j->profile, s, &request, &unused); /* asks for nothing that could be missing */
-        leaks_make_usual(&leaks, &all, s);
         str_text(j->out, " \"leaks\": ");
-        json_leaks(&leaks, j->out);
+        if (j->sel->whole) {
+                json_leaks(&j->leaks, j->out);
+        } else {
+                select_make(&all, j->profile, s, &request, &unused); /* asks for nothing that could be missing */
+                leaks_make_sums(&leaks, &all, s);
+                json_leaks(&leaks, j->out);
+                leaks_free(&leaks);
+                select_free(&all);
+        }
         str_text(j->out, ",\n");
-        leaks_free(&leaks);
-        select_free(&all);
 }
 
 static void json_kept(const struct residence_part *part, struct str *out)
@@ -637,7 +640,7 @@ void json_write(const struct selection *sel, const struct selection *resources, 
         struct json j = { .sel = sel, .profile = sel->profile, .known = select_known(sel), .out = out };
 
         frames_start(&j.frames, sel, s);
-        leaks_make_usual(&j.leaks, sel, s);
+        leaks_make_sums(&j.leaks, sel, s);
         json_recording(j.profile, out);
         str_text(out, " \"moment\": ");
         json_moment(sel, out);

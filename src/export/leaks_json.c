@@ -119,10 +119,12 @@ static void document_site(struct leaks_document *d, const struct leaks_row *row)
 {
         const struct select_row *stack = row->stack;
         const struct select_known known = select_known(d->l->sel);
+        struct leaks_sum sums[PROFILE_LEAK_COUNT];
 
+        leaks_of_site(d->l, stack->site, sums);
         json_field(d->out, "{\"", "id", stack->site);
         str_format(d->out, ", \"class\": \"%s\"", profile_leak_word(row->leak));
-        json_site_numbers(stack, leaks_of_site(d->l, stack->site), &known, d->out);
+        json_site_numbers(stack, sums, &known, d->out);
         document_hanging(d, &row->hanging);
         json_field(d->out, ", \"", "age_ms", leaks_age(d->p, row->birth_ms));
         str_text(d->out, ", \"growth\": ");

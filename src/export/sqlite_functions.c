@@ -42,7 +42,8 @@ static void add(struct function_sum *sum, const struct select_row *row, const st
 static void add_row(const struct sqlite_parts *m, struct function_sum *sums, uint32_t number)
 {
         const struct select_row *row = &m->sel->heap.rows[number];
-        const struct leaks_sum *leak = leaks_of_site(&m->leaks, row->site);
+        struct leaks_sum sums_of[PROFILE_LEAK_COUNT];
+        const struct leaks_sum *leak = leaks_of_site(&m->leaks, row->site, sums_of) ? sums_of : NULL;
         uint32_t inner = row->node > LEDGER_NODE_CUT ? m->ends[row->node] : 0;
 
         for (uint32_t stack = inner; stack; stack = m->stacks[stack].outer) {

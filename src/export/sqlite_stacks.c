@@ -150,10 +150,10 @@ static uint32_t place_of(struct sqlite_parts *m, uint32_t node)
 
 static void put_leaks(struct sqlite_parts *m, uint32_t site)
 {
-        const struct leaks_sum *sums = leaks_of_site(&m->leaks, site);
+        struct leaks_sum sums[PROFILE_LEAK_COUNT];
         static const uint32_t classes[] = { PROFILE_LEAK_DEFINITE, PROFILE_LEAK_INDIRECT, PROFILE_LEAK_POSSIBLE, PROFILE_LEAK_REACHABLE };
 
-        if (!sums) {
+        if (!leaks_of_site(&m->leaks, site, sums)) {
                 for (size_t i = 0; i < 2 + 2 * sizeof classes / sizeof *classes; i++)
                         rows_null(&m->rows);
                 return;

@@ -40,18 +40,11 @@ static uint64_t magnitude(uint64_t value)
         return (int64_t)value < 0 ? -value : value;
 }
 
-static const struct leaks_sum *sums_of(const struct page *g, const struct select_row *row)
-{
-        static const struct leaks_sum none[PROFILE_LEAK_COUNT];
-        const struct leaks_sum *sums = leaks_of_site(&g->leaks, row->site);
-
-        return sums ? sums : none;
-}
-
 static void costs_of(const struct page *g, const struct select_row *row, uint64_t costs[SITES_COSTS])
 {
-        const struct leaks_sum *leak = sums_of(g, row);
+        struct leaks_sum leak[PROFILE_LEAK_COUNT];
 
+        leaks_of_site(&g->leaks, row->site, leak);
         costs[0] = magnitude(row->live_bytes);
         costs[1] = magnitude(row->live_blocks);
         costs[2] = magnitude(row->peak_bytes);
@@ -145,11 +138,12 @@ static const struct select_row **list_rows(const struct page *g, uint32_t *count
 
 static void add_numbers(const struct page *g, const struct select_row *row, int64_t *cells)
 {
-        const struct leaks_sum *leak = sums_of(g, row);
+        struct leaks_sum leak[PROFILE_LEAK_COUNT];
         const uint64_t numbers[] = { row->allocs,     row->frees,       row->alloc_bytes, row->live_blocks, row->live_bytes,
                                      row->peak_blocks, row->peak_bytes, row->temporary,   row->lifetime_ms };
         int64_t *at = cells + SITES_FIRST_LEAK;
 
+        leaks_of_site(&g->leaks, row->site, leak);
         for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
                 grid_sum(&cells[SITES_FIRST_SUM + i], numbers[i]);
         for (uint32_t i = PROFILE_LEAK_DEFINITE; i >= PROFILE_LEAK_REACHABLE; i--) {

@@ -162,13 +162,15 @@ static void take_leaks(struct diff *d, uint32_t *const places[MATCH_SIDES])
         for (int side = 0; d->searched && side < MATCH_SIDES; side++) {
                 const struct select_part *parts[] = { &d->sel[side]->heap, &d->sel[side]->mapped };
                 const uint32_t *place = places[side];
+                struct leaks_sum sums[PROFILE_LEAK_COUNT];
                 struct leaks l;
 
                 leaks_make_sums(&l, d->sel[side], d->symbols[side]);
                 for (int k = 0; k < 2; k++)
-                        for (uint32_t i = 0; i < parts[k]->count; i++)
-                                add_leaks(d->rows[*place++].leaks, leaks_of_site(&l, parts[k]->rows[i].site),
-                                          side == MATCH_NEW ? 1 : UINT64_MAX);
+                        for (uint32_t i = 0; i < parts[k]->count; i++) {
+                                leaks_of_site(&l, parts[k]->rows[i].site, sums);
+                                add_leaks(d->rows[*place++].leaks, sums, side == MATCH_NEW ? 1 : UINT64_MAX);
+                        }
                 leaks_free(&l);
         }
 }

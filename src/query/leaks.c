@@ -19,17 +19,14 @@
 
 enum { NO_ROW = 0 }; /* places are 1 + index */
 
-/* What is known while rows are made; arrays of [site * PROFILE_LEAK_COUNT + class]. */
+/* What is known while rows are made. */
 struct sorting {
         struct leaks *l;
         const struct profile *p;
         const struct leaks_request *r;
         struct symbols *names;
         const struct select_row **stacks; /* by site that leads a row; NULL: not chosen */
-        struct suppress_rule **rules;
-        uint8_t *judged;
-        uint32_t *rows, *hidden; /* places in l->rows and l->hidden */
-        uint32_t *lost_site;     /* by block: the site of a definitely lost one that others may hang on; else 0 */
+        uint32_t *lost_site; /* by block: the site of a definitely lost one that others may hang on; else 0.  NULL: nobody asked */
 };
 
 bool leaks_key_named(const char *word, enum leaks_key *key)
@@ -50,9 +47,29 @@ bool leaks_key_named(const char *word, enum leaks_key *key)
 
 /* ---- which blocks count ---- */
 
-static size_t cell(uint32_t site, uint32_t leak)
+/* The blocks of class LEAK from SITE; NULL: none were met. */
+static struct leaks_group *find_group(const struct leaks *l, uint32_t site, uint32_t leak)
 {
-        return (size_t)site * PROFILE_LEAK_COUNT + leak;
+        uint32_t at = l->first_group[site];
+
+        while (at && l->groups[at - 1].leak != leak)
+                at = l->groups[at - 1].next;
+        return at ? &l->groups[at - 1] : NULL;
+}
+
+/* Valid until the next one is made. */
+static struct leaks_group *group_at(struct leaks *l, uint32_t site, uint32_t leak)
+{
+        struct leaks_group *group = find_group(l, site, leak);
+
+        if (group)
+                return group;
+        if ((l->group_count & (l->group_count + 1)) == 0)
+                l->groups = heap_grow(l->groups, 2 * ((size_t)l->group_count + 1), sizeof *l->groups);
+        group = &l->groups[l->group_count++];
+        *group = (struct leaks_group){ .leak = leak, .next = l->first_group[site] };
+        l->first_group[site] = l->group_count;
+        return group;
 }
 
 static bool is_lost(uint32_t leak)
@@ -75,23 +92,16 @@ static bool is_asked_for(const struct sorting *o, const struct packed_walk *w)
 /* The rule that covers blocks of LEAK from SITE.  Reachable ones are asked about where a rule of the user may be about them. */
 static struct suppress_rule *rule_of(struct sorting *o, uint32_t site, uint32_t leak)
 {
-        size_t at = cell(site, leak);
+        struct leaks_group *group;
 
         if (!o->r->suppressions || (!is_lost(leak) && !o->r->reachable) || leak == PROFILE_LEAK_UNKNOWN)
                 return NULL;
-        if (!o->judged[at]) {
-                o->judged[at] = 1;
-                o->rules[at] = suppress_leak(o->r->suppressions, o->p, o->names, site, leak);
+        group = group_at(o->l, site, leak);
+        if (!group->judged) {
+                group->judged = true;
+                group->rule = suppress_leak(o->r->suppressions, o->p, o->names, site, leak);
         }
-        return o->rules[at];
-}
-
-/* The block that the one of VERDICT hangs on; block_count: on none that is known. */
-static uint64_t head_of(const struct profile *p, const uint32_t *lost_site, const struct profile_verdict *verdict)
-{
-        if (verdict->leak != PROFILE_LEAK_INDIRECT || !verdict->head || verdict->head > p->block_count)
-                return p->block_count;
-        return lost_site[verdict->head - 1] ? verdict->head - 1 : p->block_count;
+        return group->rule;
 }
 
 /* By block: the site of a definitely lost one, UINT32_MAX where it has none; else 0. */
@@ -108,10 +118,20 @@ static uint32_t *find_lost_sites(const struct profile *p)
         return sites;
 }
 
+/* The block that the one of VERDICT hangs on; block_count: on none that is known.  Where there is one, *LOST_SITE is made. */
+static uint64_t head_of(const struct profile *p, uint32_t **lost_site, const struct profile_verdict *verdict)
+{
+        if (verdict->leak != PROFILE_LEAK_INDIRECT || !verdict->head || verdict->head > p->block_count)
+                return p->block_count;
+        if (!*lost_site)
+                *lost_site = find_lost_sites(p);
+        return (*lost_site)[verdict->head - 1] ? verdict->head - 1 : p->block_count;
+}
+
 static struct suppress_rule *rule_of_block(struct sorting *o, const struct packed_walk *w)
 {
         const struct profile *p = o->p;
-        uint64_t head = head_of(p, o->lost_site, w->verdict);
+        uint64_t head = head_of(p, &o->lost_site, w->verdict);
         struct suppress_rule *rule = NULL;
 
         if (head < p->block_count && o->lost_site[head] < p->site_count)
@@ -141,15 +161,13 @@ static void row_add(struct leaks_row *row, const struct packed_walk *w)
         row->own.bytes += block->size;
 }
 
-/* The row for LEAK of SITE in *ROWS, made when there is none yet. */
-static struct leaks_row *row_at(struct sorting *o, struct leaks_row **rows, uint32_t *count, uint32_t *places, uint32_t site, uint32_t leak)
+/* The row at *PLACE of ROWS, made for W's block when there is none yet. */
+static struct leaks_row *row_at(struct sorting *o, struct leaks_row **rows, uint32_t *count, uint32_t *place, const struct packed_walk *w)
 {
-        uint32_t *place = &places[cell(site, leak)];
-
         if (*place == NO_ROW) {
                 if ((*count & (*count + 1)) == 0)
                         *rows = heap_grow(*rows, 2 * ((size_t)*count + 1), sizeof **rows);
-                (*rows)[(*count)++] = (struct leaks_row){ .stack = o->stacks[o->l->sel->leaders[site]], .leak = leak };
+                (*rows)[(*count)++] = (struct leaks_row){ .stack = o->stacks[o->l->sel->leaders[w->block->site]], .leak = w->verdict->leak };
                 *place = *count;
         }
         return &(*rows)[*place - 1];
@@ -159,7 +177,7 @@ static void hide(struct sorting *o, const struct packed_walk *w, struct suppress
 {
         struct leaks *l = o->l;
         uint32_t leak = w->verdict->leak;
-        struct leaks_row *row = row_at(o, &l->hidden, &l->hidden_count, o->hidden, w->block->site, leak);
+        struct leaks_row *row = row_at(o, &l->hidden, &l->hidden_count, &group_at(l, w->block->site, leak)->hidden, w);
 
         row_add(row, w);
         row->rule = row->rule ? row->rule : rule;
@@ -176,19 +194,19 @@ static void count_block(struct sorting *o, const struct packed_walk *w)
 {
         struct leaks *l = o->l;
         const struct profile_block *block = w->block;
-        uint32_t leak = w->verdict->leak, leader = l->sel->leaders[block->site];
-        struct leaks_sum *of_site = &l->by_site[cell(leader, leak)];
+        uint32_t leak = w->verdict->leak;
+        struct leaks_group *group = group_at(l, l->sel->leaders[block->site], leak);
 
         l->sums[leak].blocks++;
         l->sums[leak].bytes += block->size;
-        of_site->blocks++;
-        of_site->bytes += block->size;
+        group->sum.blocks++;
+        group->sum.bytes += block->size;
         if (leak == PROFILE_LEAK_REACHABLE && (w->verdict->flags & PROFILE_VERDICT_IDIOM)) {
                 l->idiom.blocks++;
                 l->idiom.bytes += block->size;
         }
-        if (!l->silent[w->index] && (is_lost(leak) || (leak == PROFILE_LEAK_REACHABLE && o->r->reachable)))
-                row_add(row_at(o, &l->rows, &l->count, o->rows, leader, leak), w);
+        if (!o->r->sums_only && !l->silent[w->index] && (is_lost(leak) || (leak == PROFILE_LEAK_REACHABLE && o->r->reachable)))
+                row_add(row_at(o, &l->rows, &l->count, &group->row, w), w);
 }
 
 /* Returns whether some hang on others. */
@@ -224,12 +242,12 @@ static void count_hanging(struct sorting *o)
 
         packed_open(&w, p);
         while (packed_next(&w)) {
-                uint64_t head = head_of(p, o->lost_site, w.verdict);
+                uint64_t head = head_of(p, &o->lost_site, w.verdict);
                 struct leaks_row *row;
 
                 if (o->l->silent[w.index] || head == p->block_count || o->l->silent[head])
                         continue;
-                row = &o->l->rows[o->rows[cell(o->l->sel->leaders[o->lost_site[head]], PROFILE_LEAK_DEFINITE)] - 1];
+                row = &o->l->rows[find_group(o->l, o->l->sel->leaders[o->lost_site[head]], PROFILE_LEAK_DEFINITE)->row - 1];
                 row->hanging.blocks++;
                 row->hanging.bytes += w.block->size;
         }
@@ -343,28 +361,18 @@ static void judge_errors(struct sorting *o)
 static void sort_blocks(struct sorting *o)
 {
         const struct selection *sel = o->l->sel;
-        size_t cells = cell(o->p->site_count, 0);
         struct growth *growth = o->r->sums_only ? heap_zero(o->p->site_count, sizeof *growth) : growth_judge(o->p, sel->leaders);
 
         o->stacks = heap_zero(o->p->site_count, sizeof *o->stacks);
         for (uint32_t i = 0; i < sel->heap.count; i++)
                 o->stacks[sel->heap.rows[i].site] = &sel->heap.rows[i];
-        o->rules = heap_zero(cells, sizeof *o->rules);
-        o->judged = heap_zero(cells, 1);
-        o->rows = heap_zero(cells, sizeof *o->rows);
-        o->hidden = heap_zero(cells, sizeof *o->hidden);
-        o->l->by_site = heap_zero(cells, sizeof *o->l->by_site);
+        o->l->first_group = heap_zero(o->p->site_count, sizeof *o->l->first_group);
         o->l->silent = heap_zero(o->p->block_count, 1);
-        o->lost_site = find_lost_sites(o->p);
-        if (count_blocks(o))
+        if (count_blocks(o) && !o->r->sums_only)
                 count_hanging(o);
         o->l->rows = finish_rows(o->l->rows, o->l->count, o->r->key, growth);
         o->l->hidden = finish_rows(o->l->hidden, o->l->hidden_count, o->r->key, growth);
         free(o->stacks);
-        free(o->rules);
-        free(o->judged);
-        free(o->rows);
-        free(o->hidden);
         free(o->lost_site);
         free(growth);
 }
@@ -384,7 +392,8 @@ void leaks_free(struct leaks *l)
 {
         free(l->rows);
         free(l->hidden);
-        free(l->by_site);
+        free(l->first_group);
+        free(l->groups);
         free(l->silent);
         free(l->forgiven);
         *l = (struct leaks){ 0 };
@@ -394,12 +403,12 @@ struct leaks_sum *leaks_hanging(const struct leaks *l)
 {
         const struct profile *p = l->sel->profile;
         struct leaks_sum *sums = heap_zero(p->block_count, sizeof *sums);
-        uint32_t *lost_site = find_lost_sites(p);
+        uint32_t *lost_site = NULL;
         struct packed_walk w;
 
         packed_open(&w, p);
         while (packed_next(&w)) {
-                uint64_t head = l->silent[w.index] ? p->block_count : head_of(p, lost_site, w.verdict);
+                uint64_t head = l->silent[w.index] ? p->block_count : head_of(p, &lost_site, w.verdict);
 
                 if (head == p->block_count)
                         continue;
@@ -461,9 +470,12 @@ bool leaks_found(const struct leaks *l)
         return l->sums[PROFILE_LEAK_DEFINITE].blocks || l->errors;
 }
 
-const struct leaks_sum *leaks_of_site(const struct leaks *l, uint32_t site)
+bool leaks_of_site(const struct leaks *l, uint32_t site, struct leaks_sum sums[PROFILE_LEAK_COUNT])
 {
-        return l->by_site ? &l->by_site[cell(site, 0)] : NULL;
+        memset(sums, 0, PROFILE_LEAK_COUNT * sizeof *sums);
+        for (uint32_t at = l->first_group ? l->first_group[site] : 0; at; at = l->groups[at - 1].next)
+                sums[l->groups[at - 1].leak] = l->groups[at - 1].sum;
+        return l->first_group;
 }
 
 void leaks_not_scanned(const struct profile *p, struct str *out)

@@ -56,13 +56,23 @@ struct leaks_row {
         struct suppress_rule *rule;     /* NULL: reported */
 };
 
+/* Blocks of one class from one site. */
+struct leaks_group {
+        struct leaks_sum sum;       /* of a site that leads a row: of all its sites, without what is suppressed */
+        struct suppress_rule *rule; /* that covers them, once that is judged */
+        bool judged;
+        uint32_t leak;
+        uint32_t row, hidden; /* 1 + index of the row, of the hidden row that they are in */
+        uint32_t next;        /* 1 + index of another group of the site */
+};
+
 struct leaks_request {
         struct suppressions *suppressions; /* NULL: nothing is suppressed */
         struct filter *filter;             /* that of the selection: for threads, and for wrong releases.  NULL: all */
         enum leaks_key key;                /* order within a class, largest first */
         bool only_new;                     /* lost since the search before; all when there was none */
         bool reachable;                    /* rows for these, too */
-        bool sums_only;                    /* nobody asks whether rows grow */
+        bool sums_only;                    /* nobody asks for rows */
 };
 
 struct leaks_options {
@@ -85,7 +95,9 @@ struct leaks {
         struct leaks_sum sums[PROFILE_LEAK_COUNT]; /* by class, without what is suppressed */
         struct leaks_sum suppressed;               /* lost blocks that are */
         struct leaks_sum idiom;                    /* of the reachable ones, those held by pointers of a known idiom only */
-        struct leaks_sum *by_site;  /* [site of the profile that leads a row * PROFILE_LEAK_COUNT + class], as the sums; NULL: not searched */
+        struct leaks_group *groups; /* as many as there are sites and classes of blocks */
+        uint32_t *first_group;      /* by site of the profile: 1 + index; NULL: not searched */
+        uint32_t group_count;
         uint8_t *silent;            /* by block: 1 when it is suppressed or not asked for */
         uint8_t *forgiven;          /* by error of the profile: 1 when it is suppressed */
         bool only_new;              /* asked for, and there was a search before: what was lost then is left out */
@@ -102,13 +114,13 @@ void leaks_usual_rules(struct suppressions *s, const struct profile *p, bool not
 
 /* leaks_make() with these rules and nothing else asked for: what every report agrees on. */
 void leaks_make_usual(struct leaks *l, const struct selection *sel, struct symbols *s);
-void leaks_make_sums(struct leaks *l, const struct selection *sel, struct symbols *s); /* for leaks_of_site() alone */
+void leaks_make_sums(struct leaks *l, const struct selection *sel, struct symbols *s); /* without rows */
 
 /* Definitely lost blocks or wrong releases. */
 bool leaks_found(const struct leaks *l);
 
-/* By class, of a site that leads a row; NULL: not searched. */
-const struct leaks_sum *leaks_of_site(const struct leaks *l, uint32_t site);
+/* By class, of a site that leads a row.  false: not searched, all are zero. */
+bool leaks_of_site(const struct leaks *l, uint32_t site, struct leaks_sum sums[PROFILE_LEAK_COUNT]);
 
 /* By block: what hangs on it; to be freed. */
 struct leaks_sum *leaks_hanging(const struct leaks *l);

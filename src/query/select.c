@@ -310,6 +310,7 @@ static void select_sort_out(struct selection *sel, struct select_row *rows, stru
 {
         const struct profile *p = sel->profile;
 
+        sel->whole = sel->moment == SELECT_OF_RUN && !r->resources;
         sel->heap.rows = rows;
         sel->mapped.rows = heap_zero(count_mapped(p), sizeof *rows);
         for (uint32_t i = 1; i < p->site_count; i++) {
@@ -322,8 +323,10 @@ static void select_sort_out(struct selection *sel, struct select_row *rows, stru
                 if (!row->allocs && !row->frees && !row->live_blocks && !row->peak_blocks && !row->temporary &&
                     !row->live_bytes)
                         continue;
-                if (r->filter && !filter_stack(r->filter, p, s, row->node))
+                if (r->filter && !filter_stack(r->filter, p, s, row->node)) {
+                        sel->whole = false;
                         continue;
+                }
                 part_add(select_is_map(row->kind) ? &sel->mapped : &sel->heap, row);
         }
         sel->heap.rows = heap_grow(rows, sel->heap.count, sizeof *rows);

@@ -86,6 +86,7 @@ struct selection {
         char heading[192]; /* what the chosen numbers are */
         bool survivors;    /* of a range between marks: live is what was allocated in it and is still live at its end */
         struct select_part heap, mapped;
+        bool whole;                /* of the whole run, and no stack was filtered out */
         struct wrappers *wrappers; /* of the request */
         struct progress *progress; /* of the request */
         uint32_t columns;          /* of the request */

@@ -56,6 +56,7 @@ struct view {
         struct symbols *names;
         struct frame *frames;
         uint32_t count;
+        uint64_t may; /* of all frames */
 };
 
 void suppress_add_built_in(struct suppressions *s)
@@ -80,6 +81,8 @@ static void memo_free(struct suppress_memo *m)
         verdicts_free(&m->known);
         free(m->first);
         free(m->fits);
+        free(m->may);
+        free(m->needs);
         free(m->frames);
         *m = (struct suppress_memo){ 0 };
 }
@@ -100,6 +103,11 @@ void suppress_truncate(struct suppressions *s, uint32_t count)
         }
 }
 
+static uint64_t line_bit(uint32_t line)
+{
+        return 1ull << line % 64;
+}
+
 /* Made for the rules and the names that there are now. */
 static struct suppress_memo *memo_of(struct suppressions *s, const struct symbols *names)
 {
@@ -111,29 +119,16 @@ static struct suppress_memo *memo_of(struct suppressions *s, const struct symbol
         m->names = names;
         m->rules = s->count;
         m->first = heap_zero((size_t)s->count + 1, sizeof *m->first);
+        m->needs = heap_zero((size_t)s->count + 1, sizeof *m->needs);
         for (uint32_t i = 0; i < s->count; i++) {
                 m->first[i] = m->lines;
                 m->lines += s->rules[i].line_count;
+                for (uint32_t k = 0; k < s->rules[i].line_count; k++)
+                        m->needs[i] |= s->rules[i].lines[k].match == SUPPRESS_REST ? 0 : line_bit(m->first[i] + k);
                 if (s->rules[i].about == SUPPRESS_LEAK)
                         m->leaks |= s->rules[i].leaks;
         }
         return m;
-}
-
-/* The number of a frame that is told from others by the address of WHAT. */
-static uint32_t memo_number(struct suppress_memo *m, const void *what)
-{
-        uint32_t *known = verdicts_of(&m->known, what);
-
-        if (!*known) {
-                if (m->count == m->room) {
-                        m->room = m->room ? m->room * 2 : 256;
-                        m->fits = heap_grow(m->fits, m->room, m->lines);
-                }
-                memset(m->fits + (size_t)m->count * m->lines, 0, m->lines);
-                *known = ++m->count;
-        }
-        return *known - 1;
 }
 
 void suppress_free(struct suppressions *s)
@@ -202,39 +197,6 @@ static const char *const *release_names(uint32_t family)
         if (family == LEDGER_FAMILY_NEW)
                 return delete_names;
         return family == LEDGER_FAMILY_NEW_ARRAY ? delete_array_names : plain;
-}
-
-static void view_add(struct view *v, const struct frame *frame)
-{
-        struct suppress_memo *m = v->memo;
-
-        if (v->count == m->frame_room) {
-                m->frame_room = m->frame_room ? m->frame_room * 2 : 64;
-                m->frames = heap_grow(m->frames, m->frame_room, sizeof *m->frames);
-        }
-        v->frames = m->frames;
-        v->frames[v->count++] = *frame;
-}
-
-/* Valid until the next one. */
-static struct view view_make(struct suppressions *s, const struct profile *p, struct symbols *names, uint32_t node, const char *const *innermost)
-{
-        struct view v = { .memo = memo_of(s, names), .names = names };
-
-        view_add(&v, &(struct frame){ .names = innermost, .number = memo_number(v.memo, innermost) });
-        for (; node > 1; node = p->nodes[node].parent) {
-                const struct symbol_frame *frames;
-                uint32_t count = symbols_node(names, node, &frames), module = p->nodes[node].module;
-
-                for (uint32_t i = 0; i < count; i++)
-                        view_add(&v, &(struct frame){ .function = frames[i].function,
-                                                      .file = frames[i].file,
-                                                      .line = frames[i].line,
-                                                      .module = module < p->module_count ? p->modules[module].path : NULL,
-                                                      .node = i + 1 == count ? node : 0,
-                                                      .number = memo_number(v.memo, &frames[i]) });
-        }
-        return v;
 }
 
 /* ---- patterns ---- */
@@ -340,6 +302,70 @@ static bool line_fits(const struct view *v, const struct frame *frame, const str
         return *known == 2;
 }
 
+/* ---- stacks ---- */
+
+/* Which lines may fit FRAME; those that need its mangled name are not tried for that. */
+static uint64_t lines_that_may(const struct view *v, const struct suppressions *s, const struct frame *frame)
+{
+        uint64_t may = 0;
+
+        for (uint32_t i = 0; i < s->count; i++)
+                for (uint32_t k = 0; k < s->rules[i].line_count; k++) {
+                        const struct suppress_line *line = &s->rules[i].lines[k];
+
+                        if (line->match != SUPPRESS_REST && (line->raw || line_fits(v, frame, &s->rules[i], v->memo->first[i], k)))
+                                may |= line_bit(v->memo->first[i] + k);
+                }
+        return may;
+}
+
+/* FRAME is told from others by the address of WHAT. */
+static void view_add(struct view *v, const struct suppressions *s, struct frame frame, const void *what)
+{
+        struct suppress_memo *m = v->memo;
+        uint32_t *known = verdicts_of(&m->known, what);
+
+        if (!*known) {
+                if (m->count == m->room) {
+                        m->room = m->room ? m->room * 2 : 256;
+                        m->fits = heap_grow(m->fits, m->room, m->lines);
+                        m->may = heap_grow(m->may, m->room, sizeof *m->may);
+                }
+                memset(m->fits + (size_t)m->count * m->lines, 0, m->lines);
+                frame.number = m->count;
+                m->may[m->count] = lines_that_may(v, s, &frame);
+                *known = ++m->count;
+        }
+        frame.number = *known - 1;
+        v->may |= m->may[frame.number];
+        if (v->count == m->frame_room) {
+                m->frame_room = m->frame_room ? m->frame_room * 2 : 64;
+                m->frames = heap_grow(m->frames, m->frame_room, sizeof *m->frames);
+        }
+        v->frames = m->frames;
+        v->frames[v->count++] = frame;
+}
+
+/* Valid until the next one. */
+static struct view view_make(struct suppressions *s, const struct profile *p, struct symbols *names, uint32_t node, const char *const *innermost)
+{
+        struct view v = { .memo = memo_of(s, names), .names = names };
+
+        view_add(&v, s, (struct frame){ .names = innermost }, innermost);
+        for (; node > 1; node = p->nodes[node].parent) {
+                const struct symbol_frame *frames;
+                uint32_t count = symbols_node(names, node, &frames), module = p->nodes[node].module;
+
+                for (uint32_t i = 0; i < count; i++)
+                        view_add(&v, s, (struct frame){ .function = frames[i].function,
+                                                        .file = frames[i].file,
+                                                        .line = frames[i].line,
+                                                        .module = module < p->module_count ? p->modules[module].path : NULL,
+                                                        .node = i + 1 == count ? node : 0 }, &frames[i]);
+        }
+        return v;
+}
+
 /* The lines from the innermost frame on; frames outside of the last line do not matter. */
 static bool lines_fit(const struct view *v, const struct suppress_rule *rule, uint32_t first)
 {
@@ -377,7 +403,7 @@ static struct suppress_rule *first_fit(struct suppressions *s, const struct view
         for (uint32_t i = 0; i < s->count; i++) {
                 struct suppress_rule *rule = &s->rules[i];
 
-                if (rule->about == about && (rule->leaks & leaks) && rule_fits(v, rule, s->memo.first[i])) {
+                if (rule->about == about && (rule->leaks & leaks) && !(s->memo.needs[i] & ~v->may) && rule_fits(v, rule, s->memo.first[i])) {
                         rule->times++;
                         return rule;
                 }

@@ -66,6 +66,8 @@ struct suppress_memo {
         struct verdicts known;       /* by frame: 1 + its number */
         uint32_t count, room;
         uint8_t *fits;           /* by number and line: 0 not asked, 1 no, 2 yes */
+        uint64_t *may;           /* by number: a bit for each line that may fit; lines share bits when they are many */
+        uint64_t *needs;         /* by rule: bits of its lines, each of which must fit some frame */
         struct frame *frames;    /* of the stack asked about last */
         uint32_t frame_room;
 };

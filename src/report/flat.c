@@ -110,8 +110,9 @@ static void extra_errors(const struct selection *sel, enum sort_key key, uint64_
 static void extra_leaks(const struct selection *sel, const struct leaks *l, bool bytes, uint64_t *extra)
 {
         for (uint32_t i = 1; l && l->scan && i < sel->profile->site_count; i++) {
-                const struct leaks_sum *of = leaks_of_site(l, i);
+                struct leaks_sum of[PROFILE_LEAK_COUNT];
 
+                leaks_of_site(l, i, of);
                 extra[i] = bytes ? of[PROFILE_LEAK_DEFINITE].bytes + of[PROFILE_LEAK_INDIRECT].bytes
                                  : of[PROFILE_LEAK_DEFINITE].blocks + of[PROFILE_LEAK_INDIRECT].blocks;
         }
