@@ -3,7 +3,7 @@
  * search.h -- which blocks does a program still hold?  All memory is searched for pointers, once; the rest is a graph.
  *
  * Room:   outside.  Knows no process: memory is read through a callback.
- * Keeps:  one pass over roots and blocks in the order of addresses gives all pointers (search_run); classes come from marking
+ * Keeps:  one pass over roots and blocks in the order of addresses gives all pointers (leak/run.c); classes come from marking
  *         in that graph, as Memcheck does it (leak/classes.c).
  * Cost:   1 GB/s or more on one core with 10 million blocks; 8 bytes a pointer, 34 bytes a block with what is told about it, 8 more while marking.
  */
@@ -102,9 +102,5 @@ struct search_graph {
         uint32_t unit;     /* 8; or 1 when unaligned, or when a block is */
         uint64_t root_bytes, heap_bytes; /* looked at */
 };
-
-/* Fill G, the caller's to search_graph_free(). */
-void search_run(const struct search_input *in, struct search_graph *g);
-void search_graph_free(struct search_graph *g);
 
 #endif

@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "names/frame.h"
 #include "names/search.h"
-#include "names/symbol.h"
 
 struct cache_entry {
         uint64_t address; /* in the file of the module */

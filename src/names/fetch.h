@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "names/symbol.h"
+#include "names/frame.h"
 #include "profile/model.h"
 
 struct fetch; /* a session with the servers */

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "base/str.h"
-#include "names/symbol.h"
+#include "names/frame.h"
 #include "profile/model.h"
 
 #define PLACES_DEBUG_DIR "/usr/lib/debug" /* where debug packages put their files */

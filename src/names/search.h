@@ -14,8 +14,8 @@
 #include "base/str.h"
 #include "names/binary.h"
 #include "names/fetch.h"
+#include "names/frame.h"
 #include "names/places.h"
-#include "names/symbol.h"
 #include "profile/model.h"
 
 struct search {

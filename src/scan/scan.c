@@ -16,6 +16,7 @@
 #include "base/find.h"
 #include "base/heap.h"
 #include "collect/helper.h"
+#include "leak/run.h"
 #include "leak/search.h"
 #include "scan/roots.h"
 #include "scan/scan_blocks.h"

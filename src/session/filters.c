@@ -95,12 +95,11 @@ void filters_remove(int directory)
                 close(again);
 }
 
-void filters_look(const struct recording *r)
+void filters_look(const struct view *v, pid_t pid)
 {
-        pid_t pid = (pid_t)r->pid;
         uint64_t mode = procfs_status(pid, pid, "Seccomp", 10, 0);
         uint32_t depth = mode == 2 ? depth_of(pid) : mode ? WIRE_FILTERS_UNKNOWN : 0;
 
-        if (depth != r->view.head.filters)
-                view_filters(&r->view, depth);
+        if (depth != v->head.filters)
+                view_filters(v, depth);
 }

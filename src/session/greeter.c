@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -262,6 +263,17 @@ void greeter_reply_file(int fd, const struct wire_reply *reply, int file)
 void greeter_reply(int fd, const struct wire_reply *reply)
 {
         greeter_reply_file(fd, reply, -1);
+}
+
+void greeter_refuse(int fd, const char *format, ...)
+{
+        struct wire_reply reply = { .magic = WIRE_REQUEST_MAGIC, .status = ERR_EXIT_CANNOT_TRACE };
+        va_list ap;
+
+        va_start(ap, format);
+        vsnprintf(reply.text, sizeof reply.text, format, ap);
+        va_end(ap);
+        greeter_reply(fd, &reply);
 }
 
 /* ---- who comes ---- */

@@ -61,7 +61,10 @@ int greeter_accept(int door);
 /* Answer the command at the other end of FD, and close it. */
 void greeter_reply(int fd, const struct wire_reply *reply);
 
-/* The same, with the descriptor FILE (-1 none) for the command to keep. */
+/* The same: that it cannot be done. */
+void greeter_refuse(int fd, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Answer with the descriptor FILE (-1 none) for the command to keep. */
 void greeter_reply_file(int fd, const struct wire_reply *reply, int file);
 
 /* The agent that came (GREETER_COME) is left alone: it is told, and what it brought is closed. */

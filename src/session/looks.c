@@ -17,7 +17,6 @@
 #include "collect/helper.h"
 #include "profile/file.h"
 #include "session/greeter.h"
-#include "session/requests.h"
 #include "wire/hello.h"
 
 static void close_image(struct looks *l)
@@ -44,7 +43,7 @@ static void forget(struct looks *l, uint32_t count)
 static void refuse(struct looks *l, uint32_t count, const char *why)
 {
         for (uint32_t i = 0; i < count; i++)
-                answers_refuse(l->askers[i].fd, "%s", why);
+                greeter_refuse(l->askers[i].fd, "%s", why);
         forget(l, count);
 }
 

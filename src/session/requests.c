@@ -7,7 +7,6 @@
 #include "session/requests.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -79,17 +78,6 @@ void answers_reply(const struct snapshots_due *due, const struct reports_result 
         greeter_reply(due->asker, &reply);
 }
 
-void answers_refuse(int fd, const char *format, ...)
-{
-        struct wire_reply reply = { .magic = WIRE_REQUEST_MAGIC, .status = ERR_EXIT_CANNOT_TRACE };
-        va_list ap;
-
-        va_start(ap, format);
-        vsnprintf(reply.text, sizeof reply.text, format, ap);
-        va_end(ap);
-        greeter_reply(fd, &reply);
-}
-
 /* ---- what commands in other processes ask of the observer ---- */
 
 /* As many as the answer has room for. */
@@ -116,13 +104,13 @@ void requests_serve(const struct requests_among *among, const struct wire_reques
         struct recording *r = find(among, ask->pid);
 
         if (!among->allowed)
-                answers_refuse(fd, "process %u is recorded by another user; only that user and root may ask", ask->pid);
+                greeter_refuse(fd, "process %u is recorded by another user; only that user and root may ask", ask->pid);
         else if (ask->type == WIRE_REQUEST_PROCESSES)
                 tell_processes(among, fd);
         else if (ask->type != WIRE_REQUEST_SNAPSHOT && ask->type != WIRE_REQUEST_SCAN && ask->type != WIRE_REQUEST_LOOK)
-                answers_refuse(fd, "the seep that records process %u does not know this request: it is another version", ask->pid);
+                greeter_refuse(fd, "the seep that records process %u does not know this request: it is another version", ask->pid);
         else if (!r)
-                answers_refuse(fd, "process %u is not among those recorded there (see --follow)", ask->pid);
+                greeter_refuse(fd, "process %u is not among those recorded there (see --follow)", ask->pid);
         else if (ask->type == WIRE_REQUEST_SCAN)
                 recording_ask_scan(r, ask->flags, fd);
         else if (ask->type == WIRE_REQUEST_LOOK)

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "session/options.h"
 #include "session/recording.h"
-#include "session/session.h"
 #include "wire/hello.h"
 
 /* Who can be asked about. */
@@ -39,8 +39,5 @@ void answers_scan(const struct recording *r, const struct scanner_words *words, 
 
 /* Answer who asked for DUE, and close the connection. */
 void answers_reply(const struct snapshots_due *due, const struct reports_result *result);
-
-/* Answer that it cannot be done, and close FD. */
-void answers_refuse(int fd, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

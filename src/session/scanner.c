@@ -28,7 +28,6 @@
 #include "scan/scan.h"
 #include "scan/scan_store.h"
 #include "session/greeter.h"
-#include "session/requests.h"
 
 static void close_file(struct scanner_file *f)
 {
@@ -52,7 +51,7 @@ void scanner_init(struct scanner *s)
 void scanner_free(struct scanner *s)
 {
         for (uint32_t i = 0; i < s->asker_count; i++)
-                answers_refuse(s->askers[i].fd, "the process ended, or its recording did");
+                greeter_refuse(s->askers[i].fd, "the process ended, or its recording did");
         free(s->askers);
         close_file(&s->image);
         close_file(&s->words);
@@ -248,7 +247,7 @@ static void give_up(struct scanner *s, const struct view *v)
 {
         snprintf(s->last_trouble, sizeof s->last_trouble, "no process could be started for it: %s", strerror(errno));
         for (uint32_t i = 0; i < s->asker_count; i++)
-                answers_refuse(s->askers[i].fd, "%s", s->last_trouble);
+                greeter_refuse(s->askers[i].fd, "%s", s->last_trouble);
         s->asker_count = s->served = 0;
         if (s->request)
                 view_scanned(v, s->request, 0);

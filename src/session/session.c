@@ -506,7 +506,7 @@ static void tick(struct session *s)
                 find_execs(s);
         turn = s->ticks % (s->count > SESSION_SLOW_TICKS ? s->count : SESSION_SLOW_TICKS);
         if (turn < s->count)
-                filters_look(s->recordings[turn]);
+                filters_look(&s->recordings[turn]->view, (pid_t)s->recordings[turn]->pid);
         if (s->made == 0 && s->main_pid && (s->ticks < SESSION_SILENCE_TICKS || s->ticks % SESSION_SILENCE_TICKS == 0))
                 silence_look(&s->silence, s->main_pid, s->o.uid);
 }

@@ -10,8 +10,8 @@
 
 #include <stdint.h>
 
+#include "session/options.h"
 #include "session/recording.h"
-#include "session/session.h"
 
 /* R has just said hello; FORKED: it is a child that goes on where its parent was. */
 void tidings_begin(const struct session_options *o, const struct recording *r, bool forked);

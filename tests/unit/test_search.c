@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "leak/run.h"
 #include "leak/search.h"
 #include "scene.h"
 #include "scene_slow.h"

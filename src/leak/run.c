@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * search.c -- which blocks does a program still hold: the steps, one after another.
+ * run.c -- which blocks does a program still hold: the steps, one after another.
  *
  * Room:   outside.
  */
-#include "leak/search.h"
+#include "leak/run.h"
 
 #include <stdlib.h>
 

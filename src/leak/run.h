@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run.h -- which blocks does a program still hold: the steps, one after another.
+ *
+ * Room:   outside.
+ */
+#ifndef SEEP_LEAK_RUN_H
+#define SEEP_LEAK_RUN_H
+
+#include "leak/search.h"
+
+/* Fill G, the caller's to search_graph_free(). */
+void search_run(const struct search_input *in, struct search_graph *g);
+void search_graph_free(struct search_graph *g);
+
+#endif
