@@ -70,7 +70,9 @@ struct agent {
 
 extern struct agent agent;
 
-/* Called when the gate is not GATE_ON: first call of all, forked child, or switched off.  True: record. */
+/* The rest is in start.c, which includes whatever has a start; nothing but the state is here.
+ *
+ * Called when the gate is not GATE_ON: first call of all, forked child, or switched off.  True: record. */
 bool agent_wake(void);
 
 /* Allow the observer to read our memory. */

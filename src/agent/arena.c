@@ -11,7 +11,6 @@
 #include "agent/agent.h"
 #include "agent/bytes.h"
 #include "agent/sys.h"
-#include "agent/thin.h"
 
 #include "agent/guest.h"
 

@@ -45,6 +45,14 @@ void *arena_table(struct arena_table *t, uint64_t size);
 /* Make sure that the first BYTES of T can be written.  False: it has no more, or the kernel refused. */
 bool arena_table_open(struct arena_table *t, uint64_t bytes);
 
+/* What a full ledger means is told by thin.c; those who fill it know no more than this.
+ *
+ * The ledger has become larger, or may have: is it time to record less? */
+void thin_check(void);
+
+/* There is no room for more, for this reason: new blocks are counted only, and releases followed as before. */
+void thin_end(enum ledger_stop reason);
+
 /* A filter of system calls will keep memory from us: get now what may be needed. */
 void arena_stock_up(void);
 

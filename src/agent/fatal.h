@@ -28,9 +28,6 @@ struct fatal_stack {
 /* Take the signals that are at their default. */
 void fatal_start(void);
 
-/* A thread has its first event. */
-void fatal_thread(struct thread *t);
-
 /* In a forked child: one that is recorded has not been told to die; from another one all is taken away. */
 void fatal_adopted(void);
 void fatal_forked(void);

@@ -15,12 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SANDBOX_ARGUMENTS 6
 #define SANDBOX_UNKNOWN (-1) /* a filter that cannot be judged by: the strict mode, or one that is too large */
 #define SANDBOX_NONE (-2)    /* none: the program only asks whether there could be one */
-
-/* Whether the system call NUMBER with these arguments would do what it does without a filter. */
-bool sandbox_allows(long number, const uint64_t arguments[SANDBOX_ARGUMENTS]);
 
 /* The start: nothing but what the loader itself just did is allowed until it is known what holds. */
 void sandbox_begin(void);
@@ -42,8 +38,5 @@ void sandbox_entered(int filter, bool good);
 
 /* Whether a program that is started under the filters that hold now could be recorded. */
 bool sandbox_lets_begin(void);
-
-/* Whether a filter has kept memory from us: then that is why something is full. */
-bool sandbox_refused_memory(void);
 
 #endif

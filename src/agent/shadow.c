@@ -8,7 +8,6 @@
 
 #include "agent/arena.h"
 #include "agent/sys.h"
-#include "agent/thin.h"
 
 #include "agent/guest.h"
 

@@ -15,7 +15,6 @@
 #include <sys/syscall.h>
 
 #include "agent/arch/arch.h"
-#include "agent/sandbox.h"
 
 #define SYS_O_CLOEXEC 02000000
 #define SYS_EPERM 1
@@ -32,7 +31,15 @@
 #define SYS_FUTEX_WAIT 0
 #define SYS_FUTEX_CMP_REQUEUE_PRIVATE (4 | 128)
 
-/* A filter of the program's that would object is spared the call (sandbox.h). */
+#define SANDBOX_ARGUMENTS 6
+
+/* sandbox.c: whether the system call NUMBER with these arguments would do what it does without a filter. */
+bool sandbox_allows(long number, const uint64_t arguments[SANDBOX_ARGUMENTS]);
+
+/* sandbox.c: whether a filter has kept memory from us: then that is why something is full. */
+bool sandbox_refused_memory(void);
+
+/* A filter of the program's that would object is spared the call. */
 static inline __attribute__((always_inline)) long sys_call6(long n, long a, long b, long c, long d, long e, long f)
 {
         const uint64_t arguments[] = { (uint64_t)a, (uint64_t)b, (uint64_t)c, (uint64_t)d, (uint64_t)e, (uint64_t)f };

@@ -13,12 +13,6 @@
 
 void thin_start(void);
 
-/* The ledger has become larger, or may have: is it time for a step? */
-void thin_check(void);
-
-/* There is no room for more, for this reason: new blocks are counted only, and releases followed as before. */
-void thin_end(enum ledger_stop reason);
-
 /* Whether nothing was ever written where the entry of ADDRESS is.  To read there would make the kernel put memory behind it. */
 bool thin_is_empty(struct thread *t, uint64_t address);
 

@@ -10,11 +10,9 @@
 
 #include "agent/arena.h"
 #include "agent/bytes.h"
-#include "agent/fatal.h"
 #include "agent/journal.h"
 #include "agent/peak.h"
 #include "agent/sys.h"
-#include "agent/thin.h"
 
 #include "agent/guest.h"
 

@@ -127,6 +127,9 @@ extern __thread struct thread *thread_self __attribute__((tls_model("initial-exe
 /* Reserve the table of them.  False: no memory. */
 bool thread_start(void);
 
+/* fatal.c: a thread has its first event. */
+void fatal_thread(struct thread *t);
+
 /* The calling thread's state, made at its first event; NULL when there is no memory or no slot left. */
 struct thread *thread_register(void);
 

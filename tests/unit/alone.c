@@ -10,9 +10,9 @@
 #include "agent/journal.h"
 #include "agent/mark.h"
 #include "agent/omit.h"
-#include "agent/sandbox.h"
 #include "agent/signal.h"
 #include "agent/stack.h"
+#include "agent/sys.h"
 #include "agent/thin.h"
 #include "agent/tree.h"
 

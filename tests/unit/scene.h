@@ -11,6 +11,7 @@
 #ifndef SEEP_TESTS_UNIT_SCENE_H
 #define SEEP_TESTS_UNIT_SCENE_H
 
+#include "leak/run.h"
 #include "leak/search.h"
 
 #define SCENE_ROOT UINT64_C(0x10000000) /* a root from the beginning */

@@ -8,7 +8,7 @@
 
 #include "agent/arena.h"
 #include "agent/reach.h"
-#include "agent/sandbox.h"
+#include "agent/sys.h"
 
 #define PAGE 4096u
 #define PLACE_BYTES (64u * PAGE)

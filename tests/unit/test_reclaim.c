@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "agent/arena.h"
-#include "agent/sandbox.h"
 #include "agent/shadow.h"
+#include "agent/sys.h"
 #include "agent/thin.h"
 #include "tap.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * agent.c -- start and stop of the recording.
+ * start.c -- start and stop of the recording.
  *
  * Room:   inside.  The start runs at the first intercepted call, which may come before any constructor, or from ours.
  * Keeps:  no libc function is called; signals are blocked meanwhile, so nothing of the program runs in between.
