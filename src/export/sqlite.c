@@ -41,20 +41,17 @@ static void put_all(struct sqlite_parts *m)
         m->resource_ends = heap_zero(m->resources->node_count, sizeof *m->resource_ends);
         m->whole_ends = heap_zero(m->p->node_count, sizeof *m->whole_ends);
         m->growth = growth_judge(m->p, m->sel->leaders);
-        frames_start(&m->frames, m->sel, m->symbols);
         leaks_make_sums(&m->leaks, m->sel, m->symbols);
         for (size_t i = 0; i < sizeof steps / sizeof *steps && !m->rows.failed; i++)
                 steps[i](m);
         wrappers_free(&m->wrappers);
         leaks_free(&m->leaks);
-        frames_free(&m->frames);
+        calltree_free(&m->tree);
         free(m->growth);
         free(m->chosen);
         free(m->ends);
         free(m->resource_ends);
         free(m->whole_ends);
-        free(m->path);
-        free(m->stacks);
         free(m->names);
         strings_free(&m->functions);
 }

@@ -46,8 +46,8 @@ static void add_row(const struct sqlite_parts *m, struct function_sum *sums, uin
         const struct leaks_sum *leak = leaks_of_site(&m->leaks, row->site, sums_of) ? sums_of : NULL;
         uint32_t inner = row->node > LEDGER_NODE_CUT ? m->ends[row->node] : 0;
 
-        for (uint32_t stack = inner; stack; stack = m->stacks[stack].outer) {
-                struct function_sum *sum = &sums[m->names[m->stacks[stack].frame]];
+        for (uint32_t stack = inner; stack; stack = m->tree.nodes.list[stack].parent) {
+                struct function_sum *sum = &sums[m->names[m->tree.nodes.list[stack].frame]];
 
                 if (stack == inner) {
                         sum->self_live_bytes += row->live_bytes;

@@ -13,9 +13,9 @@
 #include <stdint.h>
 
 #include "base/str.h"
-#include "export/frames.h"
 #include "export/sqlite.h"
 #include "export/strings.h"
+#include "query/calltree.h"
 #include "query/growth.h"
 #include "query/leaks.h"
 
@@ -50,11 +50,6 @@ void rows_null(struct rows *r);
 
 /* ---- one database ---- */
 
-/* A row of the table of that name. */
-struct sqlite_stack {
-        uint32_t outer, frame; /* ids; outer 0: none */
-};
-
 /* What is needed while a database is made. */
 struct sqlite_parts {
         const struct profile *p;
@@ -64,13 +59,10 @@ struct sqlite_parts {
         struct rows rows;
         uint8_t *chosen;      /* by site: part of the selection */
         uint8_t *has_block;   /* by block: it is a row */
-        struct frames frames; /* place[node] + level is the id of a frame, less 1 */
+        struct calltree tree; /* by place: nodes are stacks by their ids, the id of a frame is its number and 1 */
         uint32_t *ends, *resource_ends, *whole_ends; /* by node of sel, of resources, of whole: id of the innermost frame's stack; 0 not needed */
-        struct sqlite_stack *stacks; /* by id */
-        uint32_t stack_count, stack_room;
         struct strings functions; /* by name */
-        uint32_t *names;          /* by id of a frame: number in functions */
-        uint32_t *path, path_room;
+        uint32_t *names;          /* by frame: number in functions */
         struct leaks leaks;
         struct wrappers wrappers; /* the usual ones */
         struct growth *growth; /* by site */

@@ -5,136 +5,80 @@
  * Room:   outside.
  */
 #include "base/heap.h"
+#include "export/frames.h"
 #include "export/sqlite_parts.h"
 #include "query/errors.h"
 #include "words/label.h"
 
-/* Which frames there are; those of wrong releases too, whatever is selected. */
-static void meet_frames(struct sqlite_parts *m)
+static void add_stack(struct sqlite_parts *m, const struct selection *sel, uint32_t *ends, uint32_t node)
+{
+        if (node > LEDGER_NODE_CUT)
+                calltree_add(&m->tree, sel, ends, (struct wrapper_frame){ node, 0 });
+}
+
+/* All stacks that rows will name; those of wrong releases too, whatever is selected. */
+static void make_tree(struct sqlite_parts *m)
 {
         const struct select_part *parts[] = { &m->sel->heap, &m->sel->mapped };
 
+        calltree_start(&m->tree, m->p, m->symbols, CALLTREE_BY_PLACE);
         for (int k = 0; k < 2; k++)
                 for (uint32_t i = 0; i < parts[k]->count; i++)
-                        frames_meet(&m->frames, m->sel, parts[k]->rows[i].node);
+                        add_stack(m, m->sel, m->ends, parts[k]->rows[i].node);
         for (uint32_t i = 0; i < m->resources->heap.count; i++)
-                frames_meet(&m->frames, m->resources, m->resources->heap.rows[i].node);
+                add_stack(m, m->resources, m->resource_ends, m->resources->heap.rows[i].node);
         for (uint32_t i = 0; i < m->p->error_count; i++) {
                 uint32_t origin = errors_origin(m->p, &m->p->errors[i]);
 
-                frames_meet(&m->frames, m->whole, m->p->errors[i].node);
-                frames_meet(&m->frames, m->whole, m->p->errors[i].free_node);
-                if (origin)
-                        frames_meet(&m->frames, m->whole, m->p->sites[origin].node);
+                add_stack(m, m->whole, m->whole_ends, m->p->errors[i].node);
+                add_stack(m, m->whole, m->whole_ends, m->p->errors[i].free_node);
+                add_stack(m, m->whole, m->whole_ends, origin ? m->p->sites[origin].node : 0);
         }
 }
 
-static void put_frame(struct sqlite_parts *m, uint32_t node, const struct symbol_frame *frame, uint32_t id)
+static void put_frame(struct sqlite_parts *m, uint32_t number)
 {
-        const struct profile_node *n = &m->p->nodes[node];
+        const struct calltree_frame *f = &m->tree.frames[number];
+        const struct profile_node *n = &m->p->nodes[f->node];
         struct str name = { 0 };
 
-        label_function(m->p, node, frame, &name);
-        m->names[id] = strings_number(&m->functions, str_get(&name));
-        rows_number(&m->rows, id);
+        label_function(m->p, f->node, f->names, &name);
+        m->names[number] = strings_number(&m->functions, str_get(&name));
+        rows_number(&m->rows, number + 1ull);
         rows_text(&m->rows, str_get(&name));
-        rows_text(&m->rows, frame->function);
-        rows_text(&m->rows, frame->file);
-        rows_some(&m->rows, frame->line);
+        rows_text(&m->rows, f->names->function);
+        rows_text(&m->rows, f->names->file);
+        rows_some(&m->rows, f->names->line);
         if (n->module < m->p->module_count)
                 rows_number(&m->rows, n->module);
         else
                 rows_null(&m->rows);
         rows_number(&m->rows, n->pc);
-        rows_number(&m->rows, frame->inlined);
+        rows_number(&m->rows, f->names->inlined);
         rows_next(&m->rows);
         str_free(&name);
 }
 
 static void put_frames(struct sqlite_parts *m)
 {
-        uint32_t id = 0;
-
-        m->names = heap_zero(m->frames.next + 1ull, sizeof *m->names);
+        m->names = heap_zero(m->tree.frame_count, sizeof *m->names);
         rows_begin(&m->rows, "frame");
-        for (uint32_t i = 0; i < m->frames.node_count; i++) {
-                const struct symbol_frame *frames;
-                uint32_t count = symbols_node(m->symbols, m->frames.nodes[i], &frames);
-
-                for (uint32_t k = 0; k < count; k++)
-                        put_frame(m, m->frames.nodes[i], &frames[k], ++id);
-        }
+        for (uint32_t i = 0; i < m->tree.frame_count; i++)
+                put_frame(m, i);
         rows_end(&m->rows);
 }
 
-/* The frames of NODE's stack in SEL's tree, innermost first, as far as no other stack has had them; they go to m->path.  How many.  *OUTER is
- * the id of the stack around them; 0 none. */
-static uint32_t new_part(struct sqlite_parts *m, const struct selection *sel, const uint32_t *ends, uint32_t node, uint32_t *outer)
-{
-        uint32_t length = 0;
-
-        *outer = 0;
-        for (bool inner = true; node > LEDGER_NODE_CUT; node = select_parent(sel, node), inner = false) {
-                if (!inner && symbols_hides(m->symbols, select_origin(sel, node)))
-                        break;
-                if (ends[node]) {
-                        *outer = ends[node];
-                        break;
-                }
-                if (length == m->path_room) {
-                        m->path_room = m->path_room ? 2 * m->path_room : 1024;
-                        m->path = heap_grow(m->path, m->path_room, sizeof *m->path);
-                }
-                m->path[length++] = node;
-        }
-        return length;
-}
-
-static void keep_stack(struct sqlite_parts *m, uint32_t outer, uint32_t frame)
-{
-        if (++m->stack_count >= m->stack_room) {
-                m->stack_room = m->stack_room ? 2 * m->stack_room : 1024;
-                m->stacks = heap_grow(m->stacks, m->stack_room, sizeof *m->stacks);
-        }
-        m->stacks[m->stack_count] = (struct sqlite_stack){ outer, frame };
-}
-
 /* One row for each frame, those inlined at an address too; outer ones come first. */
-static void put_stack(struct sqlite_parts *m, const struct selection *sel, uint32_t *ends, uint32_t node)
-{
-        uint32_t outer, length = new_part(m, sel, ends, node, &outer);
-
-        while (length--) {
-                uint32_t origin = select_origin(sel, m->path[length]);
-
-                for (uint32_t level = m->frames.length[origin]; level-- > 0;) {
-                        keep_stack(m, outer, m->frames.place[origin] + level);
-                        rows_number(&m->rows, m->stack_count);
-                        rows_some(&m->rows, outer);
-                        rows_number(&m->rows, m->frames.place[origin] + level);
-                        rows_next(&m->rows);
-                        outer = m->stack_count;
-                }
-                ends[m->path[length]] = outer;
-        }
-}
-
 static void put_all_stacks(struct sqlite_parts *m)
 {
-        const struct select_part *parts[] = { &m->sel->heap, &m->sel->mapped };
+        const struct branches *nodes = &m->tree.nodes;
 
         rows_begin(&m->rows, "stack");
-        for (int k = 0; k < 2; k++)
-                for (uint32_t i = 0; i < parts[k]->count; i++)
-                        put_stack(m, m->sel, m->ends, parts[k]->rows[i].node);
-        for (uint32_t i = 0; i < m->resources->heap.count; i++)
-                put_stack(m, m->resources, m->resource_ends, m->resources->heap.rows[i].node);
-        for (uint32_t i = 0; i < m->p->error_count; i++) {
-                uint32_t origin = errors_origin(m->p, &m->p->errors[i]);
-
-                put_stack(m, m->whole, m->whole_ends, m->p->errors[i].node);
-                put_stack(m, m->whole, m->whole_ends, m->p->errors[i].free_node);
-                put_stack(m, m->whole, m->whole_ends, origin ? m->p->sites[origin].node : 0);
+        for (uint32_t i = 1; i < nodes->count; i++) {
+                rows_number(&m->rows, i);
+                rows_some(&m->rows, nodes->list[i].parent);
+                rows_number(&m->rows, nodes->list[i].frame + 1ull);
+                rows_next(&m->rows);
         }
         rows_end(&m->rows);
 }
@@ -142,10 +86,12 @@ static void put_all_stacks(struct sqlite_parts *m)
 /* The first frame that is not only passing an allocation on. */
 static uint32_t place_of(struct sqlite_parts *m, uint32_t node)
 {
-        uint32_t origin = select_origin(m->sel, node), place = m->frames.place[origin];
-        struct wrapper_frame shown = wrappers_trim(&m->wrappers, m->p, m->symbols, origin);
+        const struct branches_node *nodes = m->tree.nodes.list;
+        uint32_t at = m->ends[node];
 
-        return m->frames.place[shown.node] ? m->frames.place[shown.node] + shown.level : place;
+        while (at && wrappers_has(&m->wrappers, m->tree.frames[nodes[at].frame].names))
+                at = nodes[at].parent;
+        return nodes[at ? at : m->ends[node]].frame + 1;
 }
 
 static void put_leaks(struct sqlite_parts *m, uint32_t site)
@@ -235,7 +181,7 @@ static void put_shares(struct sqlite_parts *m)
 
 void sqlite_put_stacks(struct sqlite_parts *m)
 {
-        meet_frames(m);
+        make_tree(m);
         put_frames(m);
         put_all_stacks(m);
 }

@@ -375,7 +375,7 @@ void page_write_errors(struct page *g)
                 errors_what(g->p, error, &what);
                 GRID_ROW(&t, lexicon_of(&g->lexicon, errors_word(error->type)), lexicon_address(&g->lexicon, error->address), (int64_t)error->count,
                           (int64_t)error->first_ms, (int64_t)error->size, page_row(g, errors_origin(g->p, error)),
-                          calls_node(&g->calls, error->node), error->free_node ? calls_node(&g->calls, error->free_node) : 0, error->thread, lexicon_of(&g->lexicon, str_get(&what)));
+                          calls_frame(&g->calls, error->node, 0), error->free_node ? calls_frame(&g->calls, error->free_node, 0) : 0, error->thread, lexicon_of(&g->lexicon, str_get(&what)));
         }
         page_table(g, "errors", &t);
         str_free(&what);

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "page/page_form.h"
+#include "page/pairs.h"
 #include "query/maker.h"
 #include "query/residence.h"
 
@@ -239,7 +240,7 @@ void page_write_resources(struct page *g)
                 for (uint32_t i = 0; i < sel.heap.count; i++) {
                         const struct select_row *row = &sel.heap.rows[i];
 
-                        GRID_ROW(&t, lexicon_of(&g->lexicon, profile_kind_name(g->p, row->kind)), calls_node(&g->calls, row->node),
+                        GRID_ROW(&t, lexicon_of(&g->lexicon, profile_kind_name(g->p, row->kind)), calls_frame(&g->calls, row->node, 0),
                                  (int64_t)row->allocs, (int64_t)row->frees, (int64_t)row->live_blocks, (int64_t)row->live_bytes);
                 }
         select_free(&sel);

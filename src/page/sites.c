@@ -166,7 +166,7 @@ static void add_places(struct page *g, const struct select_row *row, int64_t *ce
 static void add_row(struct page *g, struct grid *t, const struct select_row *row)
 {
         const struct growth *growth = &g->growth[row->site];
-        uint32_t node = calls_node(&g->calls, row->node);
+        uint32_t node = calls_frame(&g->calls, row->node, 0);
         int64_t *cells = grid_add(t);
 
         add_places(g, row, cells);

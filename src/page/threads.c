@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "page/page_form.h"
+#include "page/pairs.h"
 #include "profile/packed.h"
 
 enum { SHARE_ALLOCS = 2, SHARE_ALLOC_BYTES, SHARE_FREES, SHARE_FREE_BYTES, SHARE_TEMPORARY, SHARE_LIVE_BLOCKS, SHARE_LIVE_BYTES };

@@ -65,14 +65,6 @@ static uint32_t number_of(struct calltree *t, struct wrapper_frame at, const str
         return frame;
 }
 
-uint32_t calltree_frame_of(struct calltree *t, struct wrapper_frame at)
-{
-        const struct symbol_frame *names;
-        uint32_t count = symbols_node(t->symbols, at.node, &names);
-
-        return number_of(t, at, names, count);
-}
-
 /* ---- stacks ---- */
 
 /* The next node outwards that is shown; 0 and 1: there is none. */

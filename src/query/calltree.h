@@ -58,9 +58,6 @@ void calltree_settle(struct calltree *t);
  * ENDS has an entry for each node of SEL's tree, 0 at first: the nodes that are known. */
 uint32_t calltree_add(struct calltree *t, const struct selection *sel, uint32_t *ends, struct wrapper_frame from);
 
-/* The number of one frame of the profile; it is added where it is not there. */
-uint32_t calltree_frame_of(struct calltree *t, struct wrapper_frame at);
-
 /* For forms where the functions at one address are one: who calls NODE and all that it is inlined into.  By place only. */
 uint32_t calltree_caller(const struct calltree *t, uint32_t node);
 
