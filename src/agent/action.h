@@ -16,6 +16,7 @@
 #define ACTION_ON_STACK 0x08000000ul
 #define ACTION_RESTART 0x10000000ul
 #define ACTION_NO_DEFER 0x40000000ul
+#define ACTION_ONCE 0x80000000ul
 #define ACTION_BIT(number) (1ull << ((number) - 1))
 
 /* The kernel's, not the C library's. */

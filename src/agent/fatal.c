@@ -29,6 +29,7 @@ enum { HANG_UP = 1, INTERRUPT, QUIT, ILLEGAL, ABORT = 6, BUS, FLOAT, SEGMENT = 1
 
 #define SAME_ORDER_NS 500000000ull /* whoever sends an order to a process and to its group means it once */
 #define LIBC_ACTION_BYTES 152      /* hooks_signal.c */
+#define LIBC_FLAGS_AT 136
 #define STACK_OFF 2                /* SS_DISABLE */
 #define STACK_BYTES 65536u
 
@@ -41,6 +42,10 @@ static uint64_t dying_since_ns;
 
 /* What the program has set for signals at their default: flags and a mask that nobody ever needs, but may ask for. */
 static uint8_t defaults[FATAL_MAX + 1][LIBC_ACTION_BYTES];
+
+/* What it has set for those whose handlers are to be called once. */
+static uint8_t once_set[FATAL_MAX + 1][LIBC_ACTION_BYTES];
+static uint64_t once; /* that were not called yet */
 
 /* ---- the end ---- */
 
@@ -125,6 +130,65 @@ static void install(uint32_t number)
         action_set(number, &ours, NULL);
 }
 
+typedef void handler_function(int number, void *information, void *context);
+
+static void before_once(int number, void *information, void *context);
+
+/* The kernel would have set the signal to its default before the handler.  A second thread that comes here finds that.  A child of vfork has
+ * dispositions of its own; and another thread may just have set a new one.  Its locals must not be in the frame that jumps. */
+static __attribute__((noinline)) handler_function *take_once(int number)
+{
+        struct action none = { ACTION_DEFAULT, 0, NULL, 0 };
+        handler_function *handler = *(handler_function **)once_set[number];
+        bool in_place = action_of((uint32_t)number).handler == (uint64_t)before_once;
+
+        if (sys_pid() != agent.pid) {
+                action_set((uint32_t)number, &none, NULL);
+                return handler;
+        }
+        if (!(__atomic_fetch_and(&once, ~ACTION_BIT(number), __ATOMIC_ACQ_REL) & ACTION_BIT(number)))
+                return in_place ? arrived : handler;
+        if (in_place) {
+                memcpy(defaults[number], once_set[number], LIBC_ACTION_BYTES);
+                memset(defaults[number], 0, sizeof(void *));
+                install((uint32_t)number);
+        }
+        return handler;
+}
+
+/* This ends in a jump: the handler returns to where it would return to without us. */
+static void before_once(int number, void *information, void *context)
+{
+        take_once(number)(number, information, context);
+}
+
+static int *flags_of(void *libc_action)
+{
+        return (int *)((uint8_t *)libc_action + LIBC_FLAGS_AT);
+}
+
+/* The program has set a handler that is to be called once: so that the signal is ours afterwards, we come first. */
+static void note_once(int number, bool without_stack)
+{
+        struct action a = action_of((uint32_t)number);
+
+        if (!(a.flags & ACTION_ONCE) || a.handler == (uint64_t)before_once || REAL(sigaction_)(number, NULL, once_set[number]) != 0)
+                return;
+        if (without_stack)
+                *flags_of(once_set[number]) |= (int)ACTION_ON_STACK;
+        a.handler = (uint64_t)before_once;
+        a.flags = (a.flags & ~ACTION_ONCE) | ACTION_SIGINFO;
+        __atomic_or_fetch(&once, ACTION_BIT(number), __ATOMIC_ACQ_REL);
+        action_set((uint32_t)number, &a, NULL);
+}
+
+/* As the program set it. */
+static void give_once_back(uint32_t number)
+{
+        REAL(sigaction_)((int)number, once_set[number], NULL);
+        __atomic_and_fetch(&once, ~ACTION_BIT(number), __ATOMIC_ACQ_REL);
+}
+
 /* The first process of a container is not ended by signals that it leaves at their default. */
 void fatal_start(void)
 {
@@ -149,6 +213,8 @@ void fatal_withdraw(void)
 
                 if (action_of(number).handler == (uint64_t)arrived)
                         action_set(number, &none, NULL);
+                if (action_of(number).handler == (uint64_t)before_once)
+                        give_once_back(number);
         }
         taken = 0;
 }
@@ -246,6 +312,16 @@ bool fatal_is_ours(const void *handler)
         return handler == (const void *)arrived;
 }
 
+bool fatal_is_once(const void *handler)
+{
+        return handler == (const void *)before_once;
+}
+
+const void *fatal_once(int number)
+{
+        return once_set[number];
+}
+
 bool fatal_is_stripped(int number)
 {
         return __atomic_load_n(&stripped, __ATOMIC_ACQUIRE) & ACTION_BIT(number);
@@ -271,8 +347,12 @@ void fatal_changed(int number, const void *handler, bool without_stack)
                 __atomic_or_fetch(&stripped, ACTION_BIT(number), __ATOMIC_ACQ_REL);
         else
                 __atomic_and_fetch(&stripped, ~ACTION_BIT(number), __ATOMIC_ACQ_REL);
-        if (at_default && (taken & ACTION_BIT(number))) {
+        if (!(taken & ACTION_BIT(number)))
+                return;
+        if (at_default) {
                 REAL(sigaction_)(number, NULL, defaults[number]);
                 install((uint32_t)number);
+        } else if ((uint64_t)handler > ACTION_IGNORED) {
+                note_once(number, without_stack);
         }
 }

@@ -82,7 +82,9 @@ static int change_watched(int number, const void *action, void *old)
         result = signal_is_ours(number) ? change(number, action, old) : REAL(sigaction_)(number, action, old);
         if (result != 0)
                 return result;
-        if (old && fatal_is_ours(*(void **)old))
+        if (old && fatal_is_once(*(void **)old))
+                memcpy(old, fatal_once(number), LIBC_ACTION_BYTES);
+        else if (old && fatal_is_ours(*(void **)old))
                 fatal_describe(number, old);
         else if (old && was_stripped)
                 *flags_of(old) |= (int)ACTION_ON_STACK;
@@ -110,6 +112,8 @@ static void *exchange_watched(void *(*function)(int, void *), int number, void *
 
         if (old == FAILED || !fatal_on())
                 return old;
+        if (fatal_is_once(old))
+                old = *(void *const *)fatal_once(number);
         if (handler != HOLD)
                 fatal_changed(number, handler, false);
         return fatal_is_ours(old) ? DEFAULT : old;

@@ -27,6 +27,8 @@ STEPS = {
     "children-SEGV": ("children:11", "stack", "end:11"),
     "children-ABRT": ("children:6", "end:6"),
     "children-INT": ("ignore", "children:2", "query"),
+    "once": ("once", "children:15", "handle", "query"),
+    "once-then-end": ("once", "enable", "query", "children:11", "end:11", "end:11"),
     "children-handled": ("handle", "enable", "children:15", "query"),
 }
 

@@ -32,7 +32,7 @@ def test_ways_to_end_of_every_build(compiler, recorder, build, way):
 
 SIGNALS = {"int": "INT", "term": "TERM", "hup": "HUP", "quit": "QUIT", "abort": "ABRT", "segv": "SEGV", "bus": "BUS", "fpe": "FPE", "ill": "ILL",
            "pipe": "PIPE", "alarm": "ALRM", "suspend": "TERM", "overflow": "SEGV", "thread_overflow": "SEGV", "thread_crashes": "SEGV",
-           "handler": "SEGV"}
+           "handler": "SEGV", "handler_once": "SEGV"}
 
 
 @pytest.mark.parametrize("way", SIGNALS)

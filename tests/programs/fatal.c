@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <execinfo.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -25,7 +26,7 @@ static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGILL, SIGABRT, SIGBUS, 
 #define COUNT (sizeof numbers / sizeof *numbers)
 
 static char stack[1 << 17];
-static volatile sig_atomic_t on_stack, handled;
+static volatile sig_atomic_t on_stack, handled, depth;
 
 static void handler(int number)
 {
@@ -35,9 +36,18 @@ static void handler(int number)
         on_stack = &here >= stack && &here < stack + sizeof stack;
 }
 
+static void deep_handler(int number)
+{
+        void *frames[64];
+        struct sigaction a;
+        depth = backtrace(frames, 64);
+        if (sigaction(number, NULL, &a) || a.sa_handler != SIG_DFL)
+                depth = -1;
+}
+
 static const char *word(void (*h)(int))
 {
-        return h == SIG_DFL ? "default" : h == SIG_IGN ? "ignored" : h == handler ? "handled" : h == SIG_ERR ? "error" : h == SIG_HOLD ? "held" : "other";
+        return h == SIG_DFL ? "default" : h == SIG_IGN ? "ignored" : h == handler ? "handled" : h == deep_handler ? "handled deeply" : h == SIG_ERR ? "error" : h == SIG_HOLD ? "held" : "other";
 }
 
 static void query(void)
@@ -85,6 +95,20 @@ static void raise_all(void)
                 raise(numbers[i]);
                 printf("%d: %d times%s\n", numbers[i], handled, on_stack ? ", on the stack for signals" : "");
         }
+}
+
+/* Handlers that are called once: raised, set anew by the function that does it so, raised again. */
+static void once(void)
+{
+        set_all(deep_handler, SA_RESETHAND | SA_ONSTACK);
+        query();
+        for (int again = 0; again < 2; again++)
+                for (size_t i = 0; i < COUNT; i++) {
+                        raise(numbers[i]);
+                        printf("%d: %d frames, then %s\n", numbers[i], (int)depth, word(sysv_signal(numbers[i], deep_handler)));
+                        printf("%s\n", word(sysv_signal(numbers[i], deep_handler)));
+                }
+        query();
 }
 
 static void by_function(void (*h)(int))
@@ -214,6 +238,8 @@ static void step(const char *name)
                 set_all(SIG_IGN, 0);
         else if (!strcmp(name, "raise"))
                 raise_all();
+        else if (!strcmp(name, "once"))
+                once();
         else if (!strcmp(name, "signal"))
                 by_function(handler);
         else if (!strcmp(name, "signal_default"))

@@ -260,6 +260,19 @@ static void by_handler(void)
         by_segv();
 }
 
+/* What crashed crashes again when the handler is gone. */
+static void handler_returns(int number)
+{
+        (void)number;
+}
+
+static void by_handler_once(void)
+{
+        struct sigaction once = {.sa_handler = handler_returns, .sa_flags = SA_RESETHAND};
+        sigaction(SIGSEGV, &once, NULL);
+        by_segv();
+}
+
 /* Two at once: one wins, the other waits for ever. */
 static void by_two_threads(void)
 {
@@ -417,6 +430,7 @@ static const struct leak_case ways[] = {
         {"thread_overflow", by_thread_overflow},
         {"thread_crashes", by_thread_crashes},
         {"handler", by_handler},
+        {"handler_once", by_handler_once},
         {"order", by_order},
         {"thread", by_thread},
         {"two_threads", by_two_threads},
