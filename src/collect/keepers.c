@@ -144,9 +144,9 @@ static void find_serving(struct keepers *k, struct keepers_process of,
         uint64_t at = of.view ? of.view->head.allocator : 0;
 
         if (at != k->malloc_at || !k->serving)
-                *k = (struct keepers){ .malloc_at = at };
+                *k = (struct keepers){ .malloc_at = at, .readable = k->readable };
         if (!at)
-                *k = (struct keepers){ .serving = PROFILE_KEEPER_MALLOC, .glibc = true };
+                *k = (struct keepers){ .serving = PROFILE_KEEPER_MALLOC, .glibc = true, .readable = k->readable };
         for (uint32_t i = 0; i < count; i++)
                 if (at >= mappings[i].start && at < mappings[i].end) {
                         mappings[i].flags |= PROFILE_MAPPING_SERVES;
@@ -307,16 +307,32 @@ static uint32_t keeper_of(struct search *s, uint32_t i)
         return !has_guard(s, i) && had_blocks(s, m) ? s->k->serving : PROFILE_KEEPER_NONE;
 }
 
-void keepers_find(struct keepers *k, struct keepers_process of, struct profile_mapping *mappings,
+/* Whether the process still has its memory, as far as we may read it. */
+static bool is_there(const struct search *s, uint32_t count)
+{
+        char byte;
+
+        for (uint32_t i = 0; i < count; i++)
+                if (s->mappings[i].rss_bytes && (s->mappings[i].flags & PROFILE_MAPPING_READ) &&
+                    memory_read(&s->memory, s->mappings[i].start, &byte, sizeof byte) == sizeof byte)
+                        return true;
+        return false;
+}
+
+bool keepers_find(struct keepers *k, struct keepers_process of, struct profile_mapping *mappings,
                   uint32_t count)
 {
         struct search s = { .k = k, .of = of, .mappings = mappings, .looks = KEEPERS_LOOKS };
+        bool there;
 
         find_serving(k, of, mappings, count);
         memory_open(&s.memory, (pid_t)of.pid, (pid_t)of.pid);
         find_chunks(&s);
         for (uint32_t i = 0; i < count; i++)
                 mappings[i].flags |= PROFILE_MAPPING_KEPT(keeper_of(&s, i));
+        there = is_there(&s, count);
+        k->readable |= there;
         free(s.chunks);
         memory_close(&s.memory);
+        return there || !k->readable;
 }

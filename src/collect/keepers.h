@@ -25,6 +25,7 @@ struct keepers {
         uint64_t malloc_at; /* what is below is about this address */
         uint32_t serving; /* PROFILE_KEEPER_MALLOC or one behind it */
         bool glibc;
+        bool readable; /* its memory could be read once */
 };
 
 struct keepers_process {
@@ -32,8 +33,9 @@ struct keepers_process {
         const struct view *view; /* its ledger; NULL none */
 };
 
-/* Set the keepers of COUNT mappings, sorted, of a process. */
-void keepers_find(struct keepers *k, struct keepers_process of, struct profile_mapping *mappings,
+/* Set the keepers of COUNT mappings, sorted, of a process.  false: it ended meanwhile; the list may be cut off, and nothing
+ * more can be said about it. */
+bool keepers_find(struct keepers *k, struct keepers_process of, struct profile_mapping *mappings,
                   uint32_t count);
 
 #endif

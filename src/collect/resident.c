@@ -173,15 +173,15 @@ void resident_look(struct resident *r, struct keepers_process of, uint64_t now_m
 
         if (fd >= 0)
                 close(fd);
-        if (count) {
+        if (count && keepers_find(&r->keepers, of, mappings, count)) {
                 free_mappings(r->mappings, r->count);
                 r->mappings = mappings;
                 r->count = count;
                 r->ms = now_ms;
                 read_live(r, of.view);
-                keepers_find(&r->keepers, of, mappings, count);
                 find_unrecorded(of.view, mappings, count);
-        }
+        } else if (count) /* the last look stands */
+                free_mappings(mappings, count);
         str_free(&text);
         r->pause_ms = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns) * RESIDENT_SHARE / 1000000u;
         r->due_ms = now_ms + (r->pause_ms > RESIDENT_EVERY_MS ? r->pause_ms : RESIDENT_EVERY_MS);

@@ -2,11 +2,14 @@
 /*
  * test_resident.c -- the kernel's list of mappings with what is resident of them.
  */
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/io.h"
 #include "base/str.h"
 #include "collect/resident.h"
 #include "tap.h"
@@ -76,6 +79,30 @@ TEST(touched_memory_is_resident)
         profile_free(&p);
         resident_free(&r);
         munmap(at, bytes);
+}
+
+/* Its list was read, and then it ended: what was said of it before is more than can be said now. */
+TEST(a_process_that_ends_during_a_look_has_no_keepers_any_more)
+{
+        struct keepers k = { 0 };
+        struct profile_mapping *m = NULL;
+        struct str list = { 0 };
+        char path[64];
+        pid_t child = fork();
+        uint32_t count;
+
+        if (child == 0)
+                for (;;)
+                        pause();
+        snprintf(path, sizeof path, "/proc/%d/smaps", (int)child);
+        is_true(io_read_file(path, &list));
+        count = resident_parse(str_get(&list), &m);
+        is_true(count && keepers_find(&k, (struct keepers_process){ .pid = (uint32_t)child }, m, count));
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        is_true(!keepers_find(&k, (struct keepers_process){ .pid = (uint32_t)child }, m, count));
+        free_all(m, count);
+        str_free(&list);
 }
 
 #define HEAP_BYTES (64ull << 20)
@@ -172,5 +199,5 @@ TEST(the_list_of_65530_mappings_is_read_at_once)
 }
 
 TAP_MAIN(mappings_have_their_name_rights_and_numbers, what_is_no_list_gives_none, touched_memory_is_resident,
-         heaps_of_glibc_are_known_by_what_it_writes, blocks_with_a_mapping_of_their_own_are_known_by_their_heads, memory_that_is_watched_is_told,
+         a_process_that_ends_during_a_look_has_no_keepers_any_more, heaps_of_glibc_are_known_by_what_it_writes, blocks_with_a_mapping_of_their_own_are_known_by_their_heads, memory_that_is_watched_is_told,
          the_list_of_65530_mappings_is_read_at_once)
