@@ -161,7 +161,7 @@ static long arena_memfd(void)
 
         if (fd != -SYS_EPERM)
                 return fd;
-        fd = sys_call6(SYS_openat, -100 /* AT_FDCWD */, (long)"/dev/shm", OPEN_UNNAMED | SYS_O_CLOEXEC, 0600, 0, 0);
+        fd = sys_call6(SYS_openat, SYS_AT_HERE, (long)"/dev/shm", OPEN_UNNAMED | SYS_O_CLOEXEC, 0600, 0, 0);
         unsure = unsure || fd >= 0;
         return fd;
 }

@@ -20,6 +20,7 @@
 #include "agent/scan.h"
 #include "agent/space.h"
 #include "agent/sys.h"
+#include "agent/target.h"
 
 #include "agent/guest.h"
 
@@ -48,7 +49,8 @@ static bool is_there(const char *path)
                         SCAN_ASK(LEDGER_SCAN_EXEC);                            \
         } while (0)
 
-#define FOR_EXEC(env) ENVIRONMENT_FOR(ENVIRONMENT_EXEC, env)
+/* REFUSES: the new program cannot have our library. */
+#define FOR_EXEC(env, refuses) ((refuses) ? (char **)(env) : ENVIRONMENT_FOR(ENVIRONMENT_EXEC, env))
 
 /* Whether the next program says hello or not, this one has not ended by itself.  FILE, SEARCHED: for space_lower(). */
 #define BECOME(file, searched, env, CALL)                                      \
@@ -68,7 +70,7 @@ static bool is_there(const char *path)
 int hook_execve(const char *path, char *const *argv, char *const *env)
 {
         LEAVE(is_there(path));
-        BECOME(path, false, env, REAL(execve_)(path, argv, FOR_EXEC(env)));
+        BECOME(path, false, env, REAL(execve_)(path, argv, FOR_EXEC(env, target_refuses(path))));
 }
 
 int hook_execv(const char *path, char *const *argv)
@@ -80,7 +82,7 @@ int hook_execv(const char *path, char *const *argv)
 int hook_execvpe(const char *file, char *const *argv, char *const *env)
 {
         LEAVE(!bytes_find(file, '/') || is_there(file));
-        BECOME(file, true, env, REAL(execvpe_)(file, argv, FOR_EXEC(env)));
+        BECOME(file, true, env, REAL(execvpe_)(file, argv, FOR_EXEC(env, target_refuses_name(file))));
 }
 
 int hook_execvp(const char *file, char *const *argv)
@@ -91,13 +93,13 @@ int hook_execvp(const char *file, char *const *argv)
 int hook_fexecve(int fd, char *const *argv, char *const *env)
 {
         LEAVE(fd >= 0);
-        BECOME(NULL, false, env, REAL(fexecve_)(fd, argv, FOR_EXEC(env)));
+        BECOME(NULL, false, env, REAL(fexecve_)(fd, argv, FOR_EXEC(env, target_refuses_at(fd, ""))));
 }
 
 int hook_execveat(int fd, const char *path, char *const *argv, char *const *env, int flags)
 {
         LEAVE(true);
-        BECOME(NULL, false, env, REAL(execveat_)(fd, path, argv, FOR_EXEC(env), flags));
+        BECOME(NULL, false, env, REAL(execveat_)(fd, path, argv, FOR_EXEC(env, target_refuses_at(fd, path)), flags));
 }
 
 static size_t count_words(va_list words)
@@ -166,7 +168,7 @@ int hook_execle(const char *path, const char *word, ...)
          char *const *env)
 
 /* Their result is an error number, also when the C library has no such function. */
-#define SPAWNS(NAME)                                                                   \
+#define SPAWNS(NAME, REFUSES)                                                          \
         int hook_##NAME SPAWN_PARAMETERS HOOK(#NAME);                                  \
         int hook_##NAME SPAWN_PARAMETERS                                               \
         {                                                                              \
@@ -177,16 +179,17 @@ int hook_execle(const char *path, const char *word, ...)
                 if (!real.NAME##_)                                                     \
                         return SYS_ENOSYS;                                             \
                 result = real.NAME##_(out, file, actions, how, argv,                   \
-                                      ENVIRONMENT_FOR(ENVIRONMENT_CHILD, env));        \
+                                      REFUSES(file) ? (char **)env                     \
+                                                    : ENVIRONMENT_FOR(ENVIRONMENT_CHILD, env)); \
                 if (!result)                                                           \
                         life_starts(true);                                             \
                 return result;                                                         \
         }
 
-SPAWNS(posix_spawn)
-SPAWNS(posix_spawnp)
-SPAWNS(pidfd_spawn)
-SPAWNS(pidfd_spawnp)
+SPAWNS(posix_spawn, target_refuses)
+SPAWNS(posix_spawnp, target_refuses_name)
+SPAWNS(pidfd_spawn, target_refuses)
+SPAWNS(pidfd_spawnp, target_refuses_name)
 
 /* The C library starts a shell by itself. */
 int hook_system(const char *command)

@@ -25,7 +25,6 @@
 #define OPEN_TO_WRITE 01001 /* O_WRONLY | O_TRUNC */
 #define OPEN_NEW 0400100    /* O_CREAT | O_NOFOLLOW */
 #define OPEN_UNNAMED 020200202 /* as arena.c does */
-#define AT_HERE (-100)      /* AT_FDCWD */
 
 /* The kernel's struct sock_fprog. */
 struct program {
@@ -422,7 +421,7 @@ static void filters_write(int latest)
 
         if (!agent.socket || !filters_path(path, agent.socket, number))
                 return;
-        fd = sys_call6(SYS_openat, AT_HERE, (long)path, OPEN_TO_WRITE | OPEN_NEW | SYS_O_CLOEXEC, 0644, 0, 0);
+        fd = sys_call6(SYS_openat, SYS_AT_HERE, (long)path, OPEN_TO_WRITE | OPEN_NEW | SYS_O_CLOEXEC, 0644, 0, 0);
         if (fd < 0)
                 return;
         for (uint32_t i = 0; i < count; i++)
@@ -489,7 +488,7 @@ bool sandbox_lets_begin(void)
 
         if (state != STATE_JUDGED)
                 return state == STATE_OPEN;
-        return (lets(SYS_memfd_create, 0, 3, 0) || lets(SYS_openat, (uint64_t)AT_HERE, 0, OPEN_UNNAMED | SYS_O_CLOEXEC)) &&
+        return (lets(SYS_memfd_create, 0, 3, 0) || lets(SYS_openat, (uint64_t)SYS_AT_HERE, 0, OPEN_UNNAMED | SYS_O_CLOEXEC)) &&
                (lets(SYS_ftruncate, 0, 0, 0) || lets(SYS_pwrite64, 0, 0, 1)) && lets(SYS_mmap, 0, SYS_PAGE, PROT_NONE) &&
                lets(SYS_mprotect, 0, SYS_PAGE, PROT_READ | PROT_WRITE) && lets(SYS_madvise, 0, SYS_PAGE, MADV_WIPEONFORK) &&
                lets(SYS_socket, 1 /* AF_UNIX */, 0, 0) && lets(SYS_connect, 0, 0, 0) && lets(SYS_sendmsg, 0, 0, 0);

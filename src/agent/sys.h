@@ -17,6 +17,7 @@
 #include "agent/arch/arch.h"
 
 #define SYS_O_CLOEXEC 02000000
+#define SYS_AT_HERE (-100) /* AT_FDCWD */
 #define SYS_EPERM 1
 #define SYS_ENOENT 2
 #define SYS_EINTR 4
@@ -59,7 +60,7 @@ static inline bool sys_failed(long result)
 
 static inline long sys_open(const char *path)
 {
-        return sys_call6(SYS_openat, -100 /* AT_FDCWD */, (long)path, SYS_O_CLOEXEC, 0, 0, 0);
+        return sys_call6(SYS_openat, SYS_AT_HERE, (long)path, SYS_O_CLOEXEC, 0, 0, 0);
 }
 
 static inline long sys_read(long fd, void *to, size_t count)

@@ -230,8 +230,8 @@ static void tell_replaced(const struct check *c, const struct roster *roster)
 {
         for (uint32_t i = 0; i < roster->count && !c->quiet; i++)
                 if (roster->rows[i].replaced && !is_continued(roster, i))
-                        message("%s (pid %u) became a program that was not recorded (is it statically linked, or started without the environment?): "
-                                "that one is not judged", roster->rows[i].program, roster->rows[i].pid);
+                        message("%s (pid %u) became a program that was not recorded (is it statically linked, built with a sanitizer, "
+                                "or started without the environment?): that one is not judged", roster->rows[i].program, roster->rows[i].pid);
 }
 
 static bool judge_roster(struct check *c, const struct roster *roster, struct err *e)

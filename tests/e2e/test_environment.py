@@ -113,6 +113,26 @@ def test_a_recording_inside_a_recording_is_the_inner_ones(recorder, compiler, tm
     assert seen.truth.facts["shown"] not in programs(seen)
 
 
+LAUNCHERS = {
+    "vfork": ["dash", "-c", "{path} show; exit $?"],
+    "fork": ["bash", "-c", "{name} show; exit $?"],
+    "exec": ["env", "{name}", "show"],
+    "spawn": ["python3", "-c", "import subprocess; print(subprocess.run(['{path}', 'show'], close_fds=False).returncode)"],
+}
+
+
+@pytest.mark.parametrize("sanitizer", ["address", "leak", "thread"])
+@pytest.mark.parametrize("way", LAUNCHERS)
+def test_a_program_with_a_sanitizer_is_started_without_us(compiler, recorder, need, way, sanitizer):
+    """Its runtime must be the first library, or nobody's memory may be asked for before it is ready: with us it would end at its start."""
+    need(LAUNCHERS[way][0])
+    program = compiler.build("surroundings.c", flags=(*PLAIN, f"-fsanitize={sanitizer}"))
+    argv = [word.format(path=program, name=program.name) for word in LAUNCHERS[way]]
+    env = {"PATH": f"{program.parent}:{os.environ['PATH']}", "SHLVL": "3", "PYTHONDONTWRITEBYTECODE": "1"}
+    bare, seen = compare(recorder, *argv, options=["--follow=all", "--quarantine", "1M", "--fill", "--keep-going"], env=env)
+    assert b"PATH=" in bare.stdout and seen.truth.facts["agent"] == 0
+
+
 # ---- numbers: Valgrind puts variables into the environment, but nothing thread-local into the program
 
 def run_alone(*argv, env):

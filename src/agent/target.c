@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * target.c -- what the program is about to become: whether our library may be preloaded there.
+ *
+ * Room:   inside; see target.h.
+ */
+#include "agent/target.h"
+
+#include <elf.h>
+
+#include "agent/bytes.h"
+#include "agent/environment.h"
+#include "agent/sys.h"
+
+#include "agent/guest.h"
+
+#define HEADERS_MAX 16u
+#define ENTRIES_AT_ONCE 64u
+#define ENTRIES_MAX 1024u /* of a dynamic section: what comes later is not looked at */
+#define NAME_BYTES 32u
+#define PATH_BYTES 4096u
+#define USUAL_PATH "/bin:/usr/bin"
+#define MAY_EXECUTE 1
+
+static const char *const sanitizers[] = {
+        "libasan.so", "libtsan.so", "liblsan.so", "libhwasan.so", "libclang_rt.asan", "libclang_rt.tsan", "libclang_rt.hwasan",
+};
+
+/* A program's file: its headers, and where the names of its libraries are. */
+struct target {
+        long fd;
+        Elf64_Phdr headers[HEADERS_MAX];
+        uint32_t count;
+        uint64_t names;
+};
+
+static bool read_at(const struct target *t, uint64_t offset, void *to, size_t bytes)
+{
+        return sys_call6(SYS_pread64, t->fd, (long)to, (long)bytes, (long)offset, 0, 0) == (long)bytes;
+}
+
+static bool read_headers(struct target *t)
+{
+        Elf64_Ehdr e;
+
+        if (!read_at(t, 0, &e, sizeof e) || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 || e.e_ident[EI_CLASS] != ELFCLASS64)
+                return false;
+        t->count = e.e_phnum < HEADERS_MAX ? e.e_phnum : HEADERS_MAX;
+        return e.e_phentsize == sizeof *t->headers && read_at(t, e.e_phoff, t->headers, t->count * sizeof *t->headers);
+}
+
+static const Elf64_Phdr *dynamic_part(const struct target *t)
+{
+        for (uint32_t i = 0; i < t->count; i++)
+                if (t->headers[i].p_type == PT_DYNAMIC)
+                        return &t->headers[i];
+        return NULL;
+}
+
+/* Where ADDRESS is in the file; 0 when it is not. */
+static uint64_t offset_of(const struct target *t, uint64_t address)
+{
+        for (uint32_t i = 0; i < t->count; i++) {
+                const Elf64_Phdr *h = &t->headers[i];
+
+                if (h->p_type == PT_LOAD && address >= h->p_vaddr && address - h->p_vaddr < h->p_filesz)
+                        return h->p_offset + (address - h->p_vaddr);
+        }
+        return 0;
+}
+
+static bool names_sanitizer(const struct target *t, uint64_t name)
+{
+        char text[NAME_BYTES] = { 0 };
+
+        if (sys_call6(SYS_pread64, t->fd, (long)text, sizeof text - 1, (long)(t->names + name), 0, 0) <= 0)
+                return false;
+        for (size_t i = 0; i < sizeof sanitizers / sizeof *sanitizers; i++)
+                if (bytes_after(text, sanitizers[i]))
+                        return true;
+        return false;
+}
+
+/* Called with one entry of the dynamic section after the other, until it has what it looks for. */
+typedef bool see_entry(struct target *t, const Elf64_Dyn *entry);
+
+static bool see_names(struct target *t, const Elf64_Dyn *entry)
+{
+        if (entry->d_tag == DT_STRTAB)
+                t->names = offset_of(t, entry->d_un.d_ptr);
+        return t->names != 0;
+}
+
+static bool see_library(struct target *t, const Elf64_Dyn *entry)
+{
+        return entry->d_tag == DT_NEEDED && names_sanitizer(t, entry->d_un.d_val);
+}
+
+static bool any_entry(struct target *t, const Elf64_Phdr *part, see_entry *see)
+{
+        Elf64_Dyn some[ENTRIES_AT_ONCE];
+        uint64_t count = part->p_filesz / sizeof *some;
+
+        count = count < ENTRIES_MAX ? count : ENTRIES_MAX;
+        for (uint64_t first = 0; first < count; first += ENTRIES_AT_ONCE) {
+                uint64_t here = count - first < ENTRIES_AT_ONCE ? count - first : ENTRIES_AT_ONCE;
+
+                if (!read_at(t, part->p_offset + first * sizeof *some, some, here * sizeof *some))
+                        return false;
+                for (uint64_t i = 0; i < here && some[i].d_tag != DT_NULL; i++)
+                        if (see(t, &some[i]))
+                                return true;
+        }
+        return false;
+}
+
+static bool refuses(long fd)
+{
+        struct target t = { .fd = fd };
+        const Elf64_Phdr *part = read_headers(&t) ? dynamic_part(&t) : NULL;
+
+        return part && any_entry(&t, part, see_names) && any_entry(&t, part, see_library);
+}
+
+/* What may not be executed is not opened either: to open a device may mean something. */
+static long open_program(long directory, const char *path)
+{
+        if (sys_failed(sys_call3(SYS_faccessat, directory, (long)path, MAY_EXECUTE)))
+                return -SYS_EPERM;
+        return sys_call6(SYS_openat, directory, (long)path, SYS_O_CLOEXEC, 0, 0, 0);
+}
+
+/* REFUSED is set when there is one that may be executed. */
+static bool is_program(long directory, const char *path, bool *refused)
+{
+        long file = open_program(directory, path);
+
+        if (sys_failed(file))
+                return false;
+        *refused = refuses(file);
+        sys_close(file);
+        return true;
+}
+
+bool target_refuses_at(long fd, const char *path)
+{
+        bool refused = false;
+
+        return is_program(fd, path, &refused) ? refused : fd >= 0 && refuses(fd);
+}
+
+bool target_refuses(const char *path)
+{
+        return target_refuses_at(SYS_AT_HERE, path);
+}
+
+static const char *search_path(void)
+{
+        char **env = environment_now();
+
+        for (; env && *env; env++)
+                if (bytes_after(*env, "PATH="))
+                        return bytes_after(*env, "PATH=");
+        return USUAL_PATH;
+}
+
+/* The directory at *AT with FILE in it, in TO; *AT is moved to the next one.  false: it is too long. */
+static bool next_candidate(const char **at, const char *file, char to[PATH_BYTES])
+{
+        size_t directory = 0, name = strlen(file);
+
+        while ((*at)[directory] && (*at)[directory] != ':')
+                directory++;
+        if (directory + name + 2 <= PATH_BYTES) {
+                memcpy(to, *at, directory);
+                to[directory] = '/';
+                memcpy(to + directory + (directory != 0), file, name + 1);
+        }
+        *at += directory + ((*at)[directory] == ':');
+        return directory + name + 2 <= PATH_BYTES;
+}
+
+bool target_refuses_name(const char *file)
+{
+        const char *at = file, *path = search_path();
+        char candidate[PATH_BYTES];
+        bool refused = false;
+
+        while (*at && *at != '/')
+                at++;
+        if (*at || !*file)
+                return target_refuses(file);
+        while (*path)
+                if (next_candidate(&path, file, candidate) && is_program(SYS_AT_HERE, candidate, &refused))
+                        break;
+        return refused;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * target.h -- what the program is about to become: whether our library may be preloaded there.
+ *
+ * Room:   inside; any context, also in a child of vfork.  Nothing is allocated, nothing stays open.
+ * Keeps:  what cannot be read is believed to bear us.
+ */
+#ifndef SEEP_AGENT_TARGET_H
+#define SEEP_AGENT_TARGET_H
+
+#include <stdbool.h>
+
+/* Whether the program at PATH needs a sanitizer's runtime as a library.  That insists on being the first one, or hands out memory before
+ * we can stand in front of it: such a program ends at its start if we are there. */
+bool target_refuses(const char *path);
+
+/* ... of the program that execvp() and its kind find by the name FILE. */
+bool target_refuses_name(const char *file);
+
+/* ... of the one that FD, or PATH below the directory FD, leads to. */
+bool target_refuses_at(long fd, const char *path);
+
+#endif
