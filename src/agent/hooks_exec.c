@@ -49,18 +49,19 @@ static bool is_there(const char *path)
                         SCAN_ASK(LEDGER_SCAN_EXEC);                            \
         } while (0)
 
-/* REFUSES: the new program cannot have our library. */
-#define FOR_EXEC(env, refuses) ((refuses) ? (char **)(env) : ENVIRONMENT_FOR(ENVIRONMENT_EXEC, env))
+#define FOR_EXEC(env) (refuses ? (char **)(env) : ENVIRONMENT_FOR(ENVIRONMENT_EXEC, env))
 
-/* Whether the next program says hello or not, this one has not ended by itself.  FILE, SEARCHED: for space_lower(). */
-#define BECOME(file, searched, env, CALL)                                      \
+/* Whether the next program says hello or not, this one has not ended by itself.  FILE, SEARCHED:
+ * for space_lower().  REFUSES: it cannot have our library. */
+#define BECOME(file, searched, env, REFUSES, CALL)                             \
         struct space_limit limit;                                              \
-        bool lowered;                                                          \
+        bool lowered, refuses;                                                 \
         int result;                                                            \
                                                                                \
         apart_settle();                                                        \
         life_leaving(true);                                                    \
-        lowered = !environment_leads_on(env) && space_lower(&limit, file, searched); \
+        refuses = REFUSES;                                                     \
+        lowered = (refuses || !environment_leads_on(env)) && space_lower(&limit, file, searched); \
         result = CALL;                                                         \
         if (lowered)                                                           \
                 space_raise(&limit);                                           \
@@ -70,7 +71,7 @@ static bool is_there(const char *path)
 int hook_execve(const char *path, char *const *argv, char *const *env)
 {
         LEAVE(is_there(path));
-        BECOME(path, false, env, REAL(execve_)(path, argv, FOR_EXEC(env, target_refuses(path))));
+        BECOME(path, false, env, target_refuses(path), REAL(execve_)(path, argv, FOR_EXEC(env)));
 }
 
 int hook_execv(const char *path, char *const *argv)
@@ -82,7 +83,8 @@ int hook_execv(const char *path, char *const *argv)
 int hook_execvpe(const char *file, char *const *argv, char *const *env)
 {
         LEAVE(!bytes_find(file, '/') || is_there(file));
-        BECOME(file, true, env, REAL(execvpe_)(file, argv, FOR_EXEC(env, target_refuses_name(file))));
+        BECOME(file, true, env, target_refuses_name(file),
+               REAL(execvpe_)(file, argv, FOR_EXEC(env)));
 }
 
 int hook_execvp(const char *file, char *const *argv)
@@ -93,13 +95,15 @@ int hook_execvp(const char *file, char *const *argv)
 int hook_fexecve(int fd, char *const *argv, char *const *env)
 {
         LEAVE(fd >= 0);
-        BECOME(NULL, false, env, REAL(fexecve_)(fd, argv, FOR_EXEC(env, target_refuses_at(fd, ""))));
+        BECOME(NULL, false, env, target_refuses_at(fd, ""),
+               REAL(fexecve_)(fd, argv, FOR_EXEC(env)));
 }
 
 int hook_execveat(int fd, const char *path, char *const *argv, char *const *env, int flags)
 {
         LEAVE(true);
-        BECOME(NULL, false, env, REAL(execveat_)(fd, path, argv, FOR_EXEC(env, target_refuses_at(fd, path)), flags));
+        BECOME(NULL, false, env, target_refuses_at(fd, path),
+               REAL(execveat_)(fd, path, argv, FOR_EXEC(env), flags));
 }
 
 static size_t count_words(va_list words)

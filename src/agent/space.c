@@ -8,13 +8,12 @@
 
 #include "agent/arena.h"
 #include "agent/bytes.h"
-#include "agent/environment.h"
 #include "agent/sys.h"
+#include "agent/target.h"
 
 #include "agent/guest.h"
 
 #define MAY_EXECUTE 1
-#define PATH_BYTES 4096u
 
 static uint64_t without(uint64_t value, uint64_t ours)
 {
@@ -42,38 +41,11 @@ static bool is_program(const char *path)
         return got == sizeof magic && (memcmp(magic, "\177ELF", 4) == 0 || memcmp(magic, "#!", 2) == 0);
 }
 
-static const char *search_path(void)
-{
-        for (char **env = environment_now(); env && *env; env++)
-                if (bytes_after(*env, "PATH="))
-                        return bytes_after(*env, "PATH=");
-        return "";
-}
-
-/* The first FILE in the directories of PATH. */
 static bool is_found(const char *file)
 {
-        const char *at = search_path();
-        size_t length = strlen(file);
-        char path[PATH_BYTES];
+        char path[TARGET_PATH];
 
-        while (*at) {
-                const char *start = at;
-                size_t before;
-
-                while (*at && *at != ':')
-                        at++;
-                before = (size_t)(at - start);
-                at += *at == ':';
-                if (before + length + 2 > sizeof path)
-                        continue;
-                memcpy(path, start, before);
-                path[before] = '/';
-                memcpy(path + before + !!before, file, length + 1);
-                if (!sys_failed(sys_call3(SYS_access, (long)path, MAY_EXECUTE, 0)))
-                        return is_program(path);
-        }
-        return false;
+        return target_find(file, path) && is_program(path);
 }
 
 static bool is_sure(const char *file, bool searched)

@@ -18,12 +18,12 @@
 #define ENTRIES_AT_ONCE 64u
 #define ENTRIES_MAX 1024u /* of a dynamic section: what comes later is not looked at */
 #define NAME_BYTES 32u
-#define PATH_BYTES 4096u
 #define USUAL_PATH "/bin:/usr/bin"
 #define MAY_EXECUTE 1
 
 static const char *const sanitizers[] = {
-        "libasan.so", "libtsan.so", "liblsan.so", "libhwasan.so", "libclang_rt.asan", "libclang_rt.tsan", "libclang_rt.hwasan",
+        "libasan.so",       "libtsan.so",       "liblsan.so",         "libhwasan.so",
+        "libclang_rt.asan", "libclang_rt.tsan", "libclang_rt.hwasan",
 };
 
 /* A program's file: its headers, and where the names of its libraries are. */
@@ -36,17 +36,27 @@ struct target {
 
 static bool read_at(const struct target *t, uint64_t offset, void *to, size_t bytes)
 {
-        return sys_call6(SYS_pread64, t->fd, (long)to, (long)bytes, (long)offset, 0, 0) == (long)bytes;
+        long got = sys_call6(SYS_pread64, t->fd, (long)to, (long)bytes, (long)offset, 0, 0);
+
+        return got == (long)bytes;
 }
 
-static bool read_headers(struct target *t)
-{
-        Elf64_Ehdr e;
+/* Of our own library, by the linker. */
+extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));
 
-        if (!read_at(t, 0, &e, sizeof e) || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 || e.e_ident[EI_CLASS] != ELFCLASS64)
-                return false;
-        t->count = e.e_phnum < HEADERS_MAX ? e.e_phnum : HEADERS_MAX;
-        return e.e_phentsize == sizeof *t->headers && read_at(t, e.e_phoff, t->headers, t->count * sizeof *t->headers);
+/* Its loader would complain on the program's stderr about a library of another kind, such as one
+ * of 64 bits for a program of 32. */
+static bool is_foreign(const Elf64_Ehdr *e)
+{
+        return e->e_ident[EI_CLASS] != __ehdr_start.e_ident[EI_CLASS] ||
+               e->e_machine != __ehdr_start.e_machine;
+}
+
+static bool read_headers(struct target *t, const Elf64_Ehdr *e)
+{
+        t->count = e->e_phnum < HEADERS_MAX ? e->e_phnum : HEADERS_MAX;
+        return e->e_phentsize == sizeof *t->headers &&
+               read_at(t, e->e_phoff, t->headers, t->count * sizeof *t->headers);
 }
 
 static const Elf64_Phdr *dynamic_part(const struct target *t)
@@ -63,7 +73,8 @@ static uint64_t offset_of(const struct target *t, uint64_t address)
         for (uint32_t i = 0; i < t->count; i++) {
                 const Elf64_Phdr *h = &t->headers[i];
 
-                if (h->p_type == PT_LOAD && address >= h->p_vaddr && address - h->p_vaddr < h->p_filesz)
+                if (h->p_type == PT_LOAD && address >= h->p_vaddr &&
+                    address - h->p_vaddr < h->p_filesz)
                         return h->p_offset + (address - h->p_vaddr);
         }
         return 0;
@@ -72,8 +83,9 @@ static uint64_t offset_of(const struct target *t, uint64_t address)
 static bool names_sanitizer(const struct target *t, uint64_t name)
 {
         char text[NAME_BYTES] = { 0 };
+        long at = (long)(t->names + name);
 
-        if (sys_call6(SYS_pread64, t->fd, (long)text, sizeof text - 1, (long)(t->names + name), 0, 0) <= 0)
+        if (sys_call6(SYS_pread64, t->fd, (long)text, sizeof text - 1, at, 0, 0) <= 0)
                 return false;
         for (size_t i = 0; i < sizeof sanitizers / sizeof *sanitizers; i++)
                 if (bytes_after(text, sanitizers[i]))
@@ -117,8 +129,14 @@ static bool any_entry(struct target *t, const Elf64_Phdr *part, see_entry *see)
 static bool refuses(long fd)
 {
         struct target t = { .fd = fd };
-        const Elf64_Phdr *part = read_headers(&t) ? dynamic_part(&t) : NULL;
+        const Elf64_Phdr *part;
+        Elf64_Ehdr e;
 
+        if (!read_at(&t, 0, &e, sizeof e) || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0)
+                return false;
+        if (is_foreign(&e))
+                return true;
+        part = read_headers(&t, &e) ? dynamic_part(&t) : NULL;
         return part && any_entry(&t, part, see_names) && any_entry(&t, part, see_library);
 }
 
@@ -130,23 +148,16 @@ static long open_program(long directory, const char *path)
         return sys_call6(SYS_openat, directory, (long)path, SYS_O_CLOEXEC, 0, 0, 0);
 }
 
-/* REFUSED is set when there is one that may be executed. */
-static bool is_program(long directory, const char *path, bool *refused)
-{
-        long file = open_program(directory, path);
-
-        if (sys_failed(file))
-                return false;
-        *refused = refuses(file);
-        sys_close(file);
-        return true;
-}
-
 bool target_refuses_at(long fd, const char *path)
 {
-        bool refused = false;
+        long file = open_program(fd, path);
+        bool refused;
 
-        return is_program(fd, path, &refused) ? refused : fd >= 0 && refuses(fd);
+        if (sys_failed(file))
+                return fd >= 0 && refuses(fd);
+        refused = refuses(file);
+        sys_close(file);
+        return refused;
 }
 
 bool target_refuses(const char *path)
@@ -154,44 +165,45 @@ bool target_refuses(const char *path)
         return target_refuses_at(SYS_AT_HERE, path);
 }
 
+/* ---- names ---- */
+
 static const char *search_path(void)
 {
-        char **env = environment_now();
-
-        for (; env && *env; env++)
+        for (char **env = environment_now(); env && *env; env++)
                 if (bytes_after(*env, "PATH="))
                         return bytes_after(*env, "PATH=");
         return USUAL_PATH;
 }
 
-/* The directory at *AT with FILE in it, in TO; *AT is moved to the next one.  false: it is too long. */
-static bool next_candidate(const char **at, const char *file, char to[PATH_BYTES])
+bool target_find(const char *file, char path[TARGET_PATH])
 {
-        size_t directory = 0, name = strlen(file);
+        const char *at = search_path();
+        size_t length = strlen(file);
 
-        while ((*at)[directory] && (*at)[directory] != ':')
-                directory++;
-        if (directory + name + 2 <= PATH_BYTES) {
-                memcpy(to, *at, directory);
-                to[directory] = '/';
-                memcpy(to + directory + (directory != 0), file, name + 1);
+        while (*at) {
+                const char *start = at;
+                size_t before;
+
+                while (*at && *at != ':')
+                        at++;
+                before = (size_t)(at - start);
+                at += *at == ':';
+                if (before + length + 2 > TARGET_PATH)
+                        continue;
+                memcpy(path, start, before);
+                path[before] = '/';
+                memcpy(path + before + !!before, file, length + 1);
+                if (length && !sys_failed(sys_call3(SYS_access, (long)path, MAY_EXECUTE, 0)))
+                        return true;
         }
-        *at += directory + ((*at)[directory] == ':');
-        return directory + name + 2 <= PATH_BYTES;
+        return false;
 }
 
 bool target_refuses_name(const char *file)
 {
-        const char *at = file, *path = search_path();
-        char candidate[PATH_BYTES];
-        bool refused = false;
+        char path[TARGET_PATH];
 
-        while (*at && *at != '/')
-                at++;
-        if (*at || !*file)
+        if (bytes_find(file, '/'))
                 return target_refuses(file);
-        while (*path)
-                if (next_candidate(&path, file, candidate) && is_program(SYS_AT_HERE, candidate, &refused))
-                        break;
-        return refused;
+        return target_find(file, path) && target_refuses(path);
 }

@@ -10,12 +10,17 @@
 
 #include <stdbool.h>
 
-/* Whether the program at PATH needs a sanitizer's runtime as a library.  That insists on being the first one, or hands out memory before
- * we can stand in front of it: such a program ends at its start if we are there. */
+/* Whether the program at PATH is made for another kind of machine, or needs a sanitizer's runtime
+ * as a library.  That insists on being the first one, or hands out memory before we can stand in
+ * front of it: such a program ends at its start if we are there. */
 bool target_refuses(const char *path);
 
 /* ... of the program that execvp() and its kind find by the name FILE. */
 bool target_refuses_name(const char *file);
+
+/* That one; FILE has no slash.  false: there is none. */
+#define TARGET_PATH 4096u
+bool target_find(const char *file, char path[TARGET_PATH]);
 
 /* ... of the one that FD, or PATH below the directory FD, leads to. */
 bool target_refuses_at(long fd, const char *path);

@@ -249,7 +249,7 @@ bool place_takes_files(int directory)
         if (p.fd < 0)
                 return false;
         before = signal(SIGXFSZ, SIG_IGN); /* ulimit -f: an error to look at, not our end */
-        good = write(p.fd, block, sizeof block) == (ssize_t)sizeof block;
+        good = io_write(p.fd, block, sizeof block);
         saved = errno;
         signal(SIGXFSZ, before);
         if (p.temporary[0])

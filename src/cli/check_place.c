@@ -22,7 +22,7 @@ static const char *above(void)
 {
         const char *tmp = getenv("TMPDIR");
 
-        return tmp && *tmp ? tmp : "/tmp";
+        return tmp && *tmp && access(tmp, W_OK | X_OK) == 0 ? tmp : "/tmp";
 }
 
 /* ---- of those who were killed ---- */

@@ -84,8 +84,8 @@ const char *silence_left(const struct silence *s)
 {
         if (is_any_limited(s))
                 return obstacle_to_ledger(s);
-        return "it cannot have our library (statically linked, or built with a sanitizer?), or it runs under a filter of system calls "
-               "(seccomp) that forbids what recording needs";
+        return "it cannot have our library (statically linked, of 32 bits, or built with a sanitizer?), or it runs under a filter of system "
+               "calls (seccomp) that forbids what recording needs";
 }
 
 void silence_explain(const struct silence *s, const char *program, int status, char *out, size_t room)

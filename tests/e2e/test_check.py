@@ -25,6 +25,11 @@ def test_a_clean_program_passes_and_leaves_nothing(check):
     assert list(check.temporary.iterdir()) == [] and list(check.folder.glob("*.seep")) == []
 
 
+def test_a_temporary_folder_that_is_not_there_is_no_obstacle(check):
+    done = check.of([], "say:hello", env={"TMPDIR": str(check.folder / "nowhere")})
+    assert (done.status, done.stdout, done.stderr) == (0, b"hello\nall 2 budgets kept\n", b"")
+
+
 def test_what_a_check_that_was_killed_leaves_is_gone_when_the_next_one_begins(compiler, check):
     """Of one that runs, or that has kept a recording because it broke a budget, nothing is taken; nor is a link followed."""
     steps = compiler.build("steps.c")

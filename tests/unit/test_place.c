@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -231,6 +232,26 @@ TEST(a_directory_that_everybody_can_change_is_known)
         leave();
 }
 
+/* The first bytes fit: the reason comes with the next ones. */
+TEST(a_folder_with_room_for_less_than_a_file_says_why)
+{
+        struct rlimit before, small;
+        int fd, why;
+
+        enter();
+        fd = place_folder(".");
+        is_true(getrlimit(RLIMIT_FSIZE, &before) == 0);
+        small = before;
+        small.rlim_cur = 1024;
+        is_true(setrlimit(RLIMIT_FSIZE, &small) == 0);
+        errno = ENOTDIR; /* of something before */
+        why = place_takes_files(fd) ? 0 : errno;
+        is_true(setrlimit(RLIMIT_FSIZE, &before) == 0);
+        is_equal(why, EFBIG);
+        close(fd);
+        leave();
+}
+
 TEST(devices_are_written_into)
 {
         struct stat st;
@@ -247,4 +268,5 @@ TAP_MAIN(a_new_name_is_filled_and_a_taken_one_refused, a_link_that_was_planted_i
          a_link_that_the_user_named_is_followed_once, another_directory_in_the_place_of_the_first_does_not_matter,
          a_claimed_name_is_filled_later_or_withdrawn, what_is_not_finished_leaves_nothing,
          a_private_file_stays_private_and_files_of_others_are_not_ours, a_trap_of_another_user_is_not_walked_into,
-         a_directory_that_everybody_can_change_is_known, devices_are_written_into)
+         a_directory_that_everybody_can_change_is_known,
+         a_folder_with_room_for_less_than_a_file_says_why, devices_are_written_into)

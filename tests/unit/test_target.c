@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_target.c -- files that a program may become: which of them cannot have our library.
+ */
+#include "agent/target.h"
+
+#include "tap.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/environment.h"
+
+/* A small program: headers, the dynamic section with one library, and its name. */
+static struct program {
+        Elf64_Ehdr e;
+        Elf64_Phdr headers[2];
+        Elf64_Dyn dynamic[3];
+        char names[32];
+} program;
+
+#define AT_ADDRESS 0x10000u /* where the file is in memory */
+
+static char folder[] = "/tmp/seep-target-XXXXXX", search[128];
+static char *environment[] = { "OTHER=PATH=/nowhere", search, NULL };
+
+char **environment_now(void)
+{
+        return environment;
+}
+
+static void make(const char *library)
+{
+        program = (struct program){
+                .e = { .e_phoff = offsetof(struct program, headers),
+                       .e_phentsize = sizeof(Elf64_Phdr),
+                       .e_phnum = 2,
+                       .e_machine = EM_X86_64 },
+                .headers = { { .p_type = PT_LOAD,
+                               .p_vaddr = AT_ADDRESS,
+                               .p_filesz = sizeof program },
+                             { .p_type = PT_DYNAMIC,
+                               .p_offset = offsetof(struct program, dynamic),
+                               .p_filesz = sizeof program.dynamic } },
+                .dynamic = { { .d_tag = DT_NEEDED, .d_un.d_val = 1 },
+                             { .d_tag = DT_STRTAB,
+                               .d_un.d_ptr = AT_ADDRESS + offsetof(struct program, names) } },
+        };
+        memcpy(program.e.e_ident, ELFMAG, SELFMAG);
+        program.e.e_ident[EI_CLASS] = ELFCLASS64;
+        snprintf(program.names + 1, sizeof program.names - 1, "%s", library);
+}
+
+static void put(const char *name, const void *bytes, size_t count, mode_t mode)
+{
+        int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+        is_true(fd >= 0 && write(fd, bytes, count) == (ssize_t)count);
+        is_true(fchmod(fd, mode) == 0 && close(fd) == 0);
+}
+
+static bool refused(void)
+{
+        put("file", &program, sizeof program, 0755);
+        return target_refuses("file");
+}
+
+static void begin(void)
+{
+        is_true(mkdtemp(folder) && chdir(folder) == 0);
+        snprintf(search, sizeof search, "PATH=/nowhere:%s/inner:%s", folder, folder);
+}
+
+static void end(void)
+{
+        unlink("file");
+        unlink("inner/file");
+        rmdir("inner");
+        is_true(chdir("/") == 0 && rmdir(folder) == 0);
+        memcpy(folder + sizeof folder - 7, "XXXXXX", 6);
+}
+
+TEST(the_runtime_of_a_sanitizer_refuses_us)
+{
+        static const char *const libraries[] = { "libasan.so.8", "liblsan.so.0", "libtsan.so.2",
+                                                 "libclang_rt.asan-x86_64.so" };
+
+        begin();
+        for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+                make(libraries[i]);
+                is_true(refused());
+        }
+        make("libubsan.so.1"); /* it leaves malloc alone */
+        is_true(!refused());
+        make("libc.so.6");
+        is_true(!refused());
+        is_true(!target_refuses("/proc/self/exe"));
+        end();
+}
+
+TEST(so_do_programs_for_other_machines)
+{
+        begin();
+        make("libc.so.6");
+        program.e.e_ident[EI_CLASS] = ELFCLASS32;
+        is_true(refused());
+        make("libc.so.6");
+        program.e.e_machine = EM_386;
+        is_true(refused());
+        end();
+}
+
+TEST(what_cannot_be_read_or_run_does_not)
+{
+        begin();
+        is_true(!target_refuses("file") && !target_refuses("") && !target_refuses("/"));
+        is_true(!target_refuses((const char *)8));
+        put("file", "#!/bin/sh\n", 10, 0755);
+        is_true(!target_refuses("file"));
+        make("libasan.so.8");
+        put("file", &program, sizeof program.e - 1, 0755);
+        is_true(!target_refuses("file"));
+        put("file", &program, sizeof program, 0644);
+        is_true(!target_refuses("file"));
+        is_true(!target_refuses_at(-1, "") && !target_refuses_at(12345, "file"));
+        end();
+}
+
+TEST(headers_that_lie_lead_nowhere)
+{
+        begin();
+        make("libasan.so.8");
+        program.e.e_phoff = UINT64_MAX - 8;
+        is_true(!refused());
+        make("libasan.so.8");
+        program.e.e_phnum = UINT16_MAX; /* the file has two */
+        is_true(!refused());
+        make("libasan.so.8");
+        program.headers[1].p_filesz = UINT64_MAX;
+        is_true(!refused());
+        make("libasan.so.8");
+        program.dynamic[0].d_un.d_val = UINT64_MAX / 2;
+        is_true(!refused());
+        make("libasan.so.8");
+        program.dynamic[1].d_un.d_ptr = 8;
+        is_true(!refused());
+        end();
+}
+
+TEST(a_name_is_looked_for_as_the_c_library_does)
+{
+        int here;
+
+        begin();
+        is_true(mkdir("inner", 0755) == 0);
+        make("libasan.so.8");
+        is_true(refused() && target_refuses_name("file") && target_refuses_name("./file"));
+        is_true(!target_refuses_name("") && !target_refuses_name("other"));
+        make("libc.so.6");
+        put("inner/file", &program, sizeof program, 0644); /* passed over: it may not be executed */
+        is_true(target_refuses_name("file"));
+        put("inner/file", &program, sizeof program, 0755);
+        is_true(!target_refuses_name("file"));
+        here = open("file", O_RDONLY | O_CLOEXEC);
+        is_true(target_refuses_at(here, ""));
+        close(here);
+        here = open(".", O_RDONLY | O_CLOEXEC);
+        is_true(target_refuses_at(here, "file"));
+        is_true(!target_refuses_at(here, "inner/file") && !target_refuses_at(here, ""));
+        close(here);
+        end();
+}
+
+TAP_MAIN(the_runtime_of_a_sanitizer_refuses_us, so_do_programs_for_other_machines,
+         what_cannot_be_read_or_run_does_not,
+         headers_that_lie_lead_nowhere, a_name_is_looked_for_as_the_c_library_does)
