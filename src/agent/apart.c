@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * apart.c -- libraries in namespaces apart (dlmopen): they have a C library of their own, whose malloc is not ours.
- *
- * Room:   inside; called by the program, and before its end.
- */
 #include "agent/apart.h"
 
 #include "agent/agent.h"

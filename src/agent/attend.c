@@ -2,7 +2,6 @@
 /*
  * attend.c -- plain LD_PRELOAD: nobody observes us yet, so the tool is started.
  *
- * Room:   inside; at the start, with all signals blocked.
  * Keeps:  the tool is no child of the program: a process in between starts it and ends at once, without SIGCHLD and unseen by wait().
  *         No descriptor stays open.
  */

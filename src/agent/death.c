@@ -2,7 +2,6 @@
 /*
  * death.c -- blocks born and freed between marks.
  *
- * Room:   inside; any context.
  * Keeps:  an entry once taken keeps its key; sums are added to by atomic instructions.
  */
 #include "agent/death.h"

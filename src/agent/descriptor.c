@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * descriptor.c -- where the C library has the stacks of its threads.
- *
- * Room:   inside; any context.
- */
 #include "agent/descriptor.h"
 
 #include "agent/agent.h"

@@ -2,7 +2,6 @@
 /*
  * ehindex.c -- a table of unwind entries for objects that were linked without one.
  *
- * Room:   inside; when an object is first seen.
  * Keeps:  only the section headers are read from the file; the entries themselves are read where the loader mapped them, inside of
  *         what is readable there.
  */

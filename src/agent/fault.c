@@ -2,7 +2,6 @@
 /*
  * fault.c -- releases that went wrong, with both stacks.
  *
- * Room:   inside; any context, with the thread THREAD_ACTIVE.
  * Keeps:  one entry per distinct (type, releasing stack, allocating site); the table is short and searched from the front.
  *
  * What is no live block for us may be one for the allocator: code that calls it past us (RTLD_DEEPBIND, functions found by

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * fill.c -- fresh memory is overwritten, freed memory is cleared.
- *
- * Room:   inside; any context, with the thread THREAD_ACTIVE.
- */
 #include "agent/fill.h"
 
 #include "agent/agent.h"

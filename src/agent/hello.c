@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * hello.c -- telling the observer where the ledger is.
- *
- * Room:   inside; at start and after fork.
- */
 #include "agent/hello.h"
 
 #include "agent/bytes.h"

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * journal.c -- every event, in order, for the observer to write down.
- *
- * Room:   inside; any context, with the thread THREAD_ACTIVE.
- */
 #include "agent/journal.h"
 
 #include "agent/arena.h"

@@ -2,7 +2,6 @@
 /*
  * life.c -- fork: a child either stops recording or gets a ledger of its own.
  *
- * Room:   inside.
  * Keeps:  the child's copy is made by the parent before fork(), so it is exact for a program with one thread.  With several, what the
  *         others do during the copy may be half in it: their blocks are of no use to the child anyway.
  */

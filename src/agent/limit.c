@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * limit.c -- a guard on live memory: --limit-heap and --snapshot-at-heap.
- *
- * Room:   inside; any context, with the thread THREAD_ACTIVE.
- */
 #include "agent/limit.h"
 
 #include "agent/mark.h"

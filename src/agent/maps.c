@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * maps.c -- reading /proc/self/maps line by line, without libc.
- *
- * Room:   inside; any context; one reader at a time per buffer.
- */
 #include "agent/maps.h"
 
 #include "agent/bytes.h"

@@ -2,7 +2,6 @@
 /*
  * mark.c -- named moments: tags, snapshots, the signal, the exit.
  *
- * Room:   inside; any context, signal handlers too.
  * Cost:   of a mark that waits: some 100 us for the observer to wake up and read all counters.
  */
 #include "agent/mark.h"

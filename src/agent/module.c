@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * module.c -- which module of the ledger an object is.
- *
- * Room:   inside; with the lock of object.c held.
- */
 #include "agent/module.h"
 
 #include "agent/agent.h"

@@ -2,7 +2,6 @@
 /*
  * object.c -- what code is mapped where, read from /proc/self/maps.
  *
- * Room:   inside; any context.
  * Keeps:  one scan at a time.  The table of code ranges is
  *         written beside the old one and published by one store; a reader that meanwhile saw two publications
  *         looks again.  Scans are rare: at the start, when code is met that no object holds, after dlclose.

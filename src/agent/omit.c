@@ -2,7 +2,6 @@
 /*
  * omit.c -- programs and libraries whose allocations are left out.
  *
- * Room:   inside; any context.
  * Keeps:  an answer is one word with the address it is for and the generation of the code, so no thread ever sees half of one.
  */
 #include "agent/omit.h"

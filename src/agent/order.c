@@ -2,7 +2,6 @@
 /*
  * order.c -- numbers in the order of their keys.
  *
- * Room:   inside; one at a time per tree, never waits.
  * Keeps:  a full node is split on the way down, so an insertion never goes back up, and one that finds no memory leaves a tree that is right.
  */
 #include "agent/order.h"

@@ -2,7 +2,6 @@
 /*
  * peak.c -- the maximum of live bytes when several threads allocate.
  *
- * Room:   inside; any context.
  * Keeps:  live_bytes is the sum of all slots' flushed_bytes; what a slot counted beyond that is at most a batch, up or down, so all
  *         together are at most `unseen`.  `unseen` is never more than the distance from live_bytes to the maximum, or than the
  *         least that is worth the trouble: what is not in live_bytes cannot have been a maximum that is higher by more than that.

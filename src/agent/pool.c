@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * pool.c -- blocks of the program's own allocators.
- *
- * Room:   inside; any context, with the thread THREAD_ACTIVE.
- */
 #include "agent/pool.h"
 
 #include "agent/limit.h"

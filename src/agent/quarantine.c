@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * quarantine.c -- freed blocks that are kept back for a while, oldest out first.
- *
- * Room:   inside; any context.
- */
 #include "agent/quarantine.h"
 
 #include "agent/arena.h"

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * queue.c -- changes to lists that threads and signal handlers share.
- *
- * Room:   inside; any context.
- */
 #include "agent/queue.h"
 
 #include "agent/arena.h"

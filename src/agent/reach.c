@@ -2,7 +2,6 @@
 /*
  * reach.c -- how much of a thread's stack is known to be readable.
  *
- * Room:   inside; any context, with the thread THREAD_ACTIVE.
  * Keeps:  pages next to what is known are asked for one by one, each once: the kernel reads a word of it for us.  Only a frame of more
  *         than REACH_NEAR looks at the map of the process.  Where a filter of the program's lets us not even ask, tables are believed.
  */

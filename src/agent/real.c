@@ -2,7 +2,6 @@
 /*
  * real.c -- the functions that the program would have got without us.
  *
- * Room:   inside; any context.
  * Keeps:  the list is read without the loader's lock: at start nobody else runs; later only for functions still
  *         missing, which no running code could have called before their object was loaded.
  */

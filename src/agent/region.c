@@ -2,7 +2,6 @@
 /*
  * region.c -- what mmap gave: a table of address ranges, and their order.
  *
- * Room:   inside; any context.
  * Keeps:  table and order are changed by the holder of the queue's lock only (queue.h).  A region stays at its place in the table and is there
  *         as long as its end is not 0, which is written last and cleared first: whoever reads the table while it changes, or after we were
  *         killed, may miss a region and sees no wrong one.  The order is for ourselves (order.h); a forked child makes its own.

@@ -2,7 +2,6 @@
 /*
  * resource.c -- anything with a handle that the program acquires and releases.
  *
- * Room:   inside; any context, with the thread THREAD_ACTIVE.
  * Keeps:  the table is changed by the holder of the queue's lock only (queue.h).
  */
 #include "agent/resource.h"

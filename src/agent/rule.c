@@ -2,7 +2,6 @@
 /*
  * rule.c -- how to leave a frame, compiled from .eh_frame once per return address.
  *
- * Room:   inside; any context.
  * Keeps:  a fuller table is replaced by a bigger one (by one as big when it is full of code that went), published by one store; the old
  *         one, emptied, is left to late readers.  One writer at a time by try-lock: who finds it taken works without writing.  Rules of
  *         code that went are compiled anew.

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * sample.c -- record --sample: a few allocations are recorded, each for many.
- *
- * Room:   inside; any context, with the thread THREAD_ACTIVE.
- */
 #include "agent/sample.h"
 
 #include "agent/pool.h"

@@ -2,7 +2,6 @@
 /*
  * sandbox.c -- filters of system calls: which calls of ours the program's would let pass.
  *
- * Room:   inside; any context.
  * Keeps:  no lock.  A filter is written completely before it is counted in, and never changes.
  */
 #include "agent/sandbox.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * shadow.c -- address to live block: the parts that are not on the fast path.
- *
- * Room:   inside; any context.
- */
+/* shadow.c -- address to live block: the parts that are not on the fast path. */
 #include "agent/shadow.h"
 
 #include "agent/arena.h"

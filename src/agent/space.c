@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * space.c -- the limit on address space of a program that comes without a ledger.
- *
- * Room:   inside; before exec, also in a child of vfork.
- */
 #include "agent/space.h"
 
 #include "agent/arena.h"

@@ -2,7 +2,6 @@
 /*
  * stack.c -- the call stack of an event, exactly, without unwinding what was unwound before.
  *
- * Room:   inside; any context, with the thread THREAD_ACTIVE.
  * Keeps:  unwinding is a function of (pc, sp, frame pointer), the rules, and the words it reads.  The thread keeps its
  *         last stack with all of these; a new one is unwound from the inside until its state equals a kept one, and then
  *         every kept word from there outwards is compared with memory.  Nothing is assumed that was not compared, so

@@ -2,7 +2,6 @@
 /*
  * thin.c -- a ledger that has little room left is written to more seldom (record --limit-ledger).
  *
- * Room:   inside; any context.
  * Keeps:  a step is made by one thread: whoever comes meanwhile goes on, and the next look will do.
  *
  * How much memory is behind the ledger is known to the kernel, and the observer asks it now and then (head->look).  What came since is at

@@ -2,7 +2,6 @@
 /*
  * thread.c -- giving each running thread a slot, and taking it back from the dead.
  *
- * Room:   inside; any context.
  * Keeps:  a slot is taken by one compare-and-swap.  Nobody tells us that a thread ended; a few slots are therefore asked
  *         for life (tgkill with signal 0) whenever a new thread appears.
  */

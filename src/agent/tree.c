@@ -2,7 +2,6 @@
 /*
  * tree.c -- every distinct call stack gets a number.
  *
- * Room:   inside; any context.
  * Keeps:  the hash tables are private: stack hash to site, which every event asks, and (parent, address) to node, which only new
  *         stacks ask.  The nodes are in the ledger.  Tables grow like the one of rule.c: one grower at a time; an old one is emptied
  *         and left to late readers.  An insertion that races with growing is lost from the table, not from the ledger; the

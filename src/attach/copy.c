@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * copy.c -- a copy of a stopped process: same memory, never runs, no child of anybody who would notice.
- *
- * Room:   outside; the tracer.
- */
 #include "attach/copy.h"
 
 #include <errno.h>

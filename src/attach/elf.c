@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * elf.c -- what the file of a program tells before it is started.
- *
- * Room:   outside.
- */
 #include "attach/elf.h"
 
 #include <elf.h>

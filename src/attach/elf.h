@@ -2,7 +2,6 @@
 /*
  * elf.h -- what the file of a program tells before it is started.
  *
- * Room:   outside.
  * Keeps:  no byte of the file is trusted.
  */
 #ifndef SEEP_ATTACH_ELF_H

@@ -2,7 +2,6 @@
 /*
  * freeze.c -- a process held still: its threads, their registers, its memory; or a copy of it that stays while it goes on.
  *
- * Room:   outside.
  * Keeps:  a thread of ours does all the tracing: when it ends, the kernel lets go even of threads that never came to a stop.
  */
 #include "attach/freeze.h"

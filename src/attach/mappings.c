@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * mappings.c -- which addresses of a process are mapped how.
- *
- * Room:   outside.
- */
 #include "attach/mappings.h"
 
 #include <stdlib.h>

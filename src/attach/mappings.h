@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * mappings.h -- which addresses of a process are mapped how.
- *
- * Room:   outside.
- */
+/* mappings.h -- which addresses of a process are mapped how. */
 #ifndef SEEP_ATTACH_MAPPINGS_H
 #define SEEP_ATTACH_MAPPINGS_H
 

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * memory.c -- reading another process's memory, and where it has any.
- *
- * Room:   outside.
- */
 #include "attach/memory.h"
 
 #include <errno.h>

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * procfs.c -- what the kernel tells about a process and its threads.
- *
- * Room:   outside.
- */
 #include "attach/procfs.h"
 
 #include <fcntl.h>

@@ -2,7 +2,6 @@
 /*
  * procfs.h -- what the kernel tells about a process and its threads.
  *
- * Room:   outside.
  * Keeps:  TID may be the PID; files of a process whose first thread has ended are found through another thread.
  */
 #ifndef SEEP_ATTACH_PROCFS_H

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * program.c -- from the word on the command line to a file that can be started and recorded.
- *
- * Room:   outside.
- */
 #include "attach/program.h"
 
 #include <errno.h>

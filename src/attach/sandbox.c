@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * sandbox.c -- filters of system calls (seccomp): whether they would object to what we have a thread or an agent call.
- *
- * Room:   outside.
- */
 #include "attach/sandbox.h"
 
 #include <fcntl.h>

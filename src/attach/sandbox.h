@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sandbox.h -- filters of system calls (seccomp): whether they would object to what we have a thread or an agent call.
- *
- * Room:   outside.
  */
 #ifndef SEEP_ATTACH_SANDBOX_H
 #define SEEP_ATTACH_SANDBOX_H

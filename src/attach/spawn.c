@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * spawn.c -- start a program with the agent preloaded, and otherwise as if we were not there.
- *
- * Room:   outside.
- */
 #include "attach/spawn.h"
 
 #include <errno.h>

@@ -2,7 +2,6 @@
 /*
  * spawn.h -- start a program with the agent preloaded, and otherwise as if we were not there.
  *
- * Room:   outside.
  * Keeps:  the program gets our terminal, process group, descriptors, working directory, limits, signal mask and
  *         dispositions as we got them; its environment differs in LD_PRELOAD, SEEP_SESSION and SEEP_FILLER only, which
  *         the agent hides from it.

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * clock.h -- the time that passes.
- *
- * Room:   outside; any layer.
- */
+/* clock.h -- the time that passes. */
 #ifndef SEEP_BASE_CLOCK_H
 #define SEEP_BASE_CLOCK_H
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * err.c -- filling and wording of error values.
- *
- * Room:   outside; any layer.
- */
+/* err.c -- filling and wording of error values. */
 #include "base/err.h"
 
 #include <errno.h>

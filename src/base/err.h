@@ -2,7 +2,6 @@
 /*
  * err.h -- one error value, filled where something fails, worded on the way up, printed by cli/ only.
  *
- * Room:   outside; any layer.
  * Keeps:  functions that can fail take `struct err *e` last and return false (or NULL) after filling it.
  */
 #ifndef SEEP_BASE_ERR_H

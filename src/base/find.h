@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * find.h -- binary search.
- *
- * Room:   outside; any layer.
- */
+/* find.h -- binary search. */
 #ifndef SEEP_BASE_FIND_H
 #define SEEP_BASE_FIND_H
 

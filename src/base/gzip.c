@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * gzip.c -- bytes packed as gzip does.
- *
- * Room:   outside.
- */
 #include "base/gzip.h"
 
 #include <zlib.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * gzip.h -- bytes packed as gzip does (RFC 1952).
- *
- * Room:   outside; any layer.
- */
+/* gzip.h -- bytes packed as gzip does (RFC 1952). */
 #ifndef SEEP_BASE_GZIP_H
 #define SEEP_BASE_GZIP_H
 

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * heap.c -- memory that is there or the command ends.
- *
- * Room:   outside; any layer.
- */
 #include "base/heap.h"
 
 #include <stdio.h>

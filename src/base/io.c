@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * io.c -- whole reads and writes.
- *
- * Room:   outside; any layer.
- */
 #include "base/io.h"
 
 #include <errno.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * io.h -- whole reads and writes.
- *
- * Room:   outside; any layer.
- */
+/* io.h -- whole reads and writes. */
 #ifndef SEEP_BASE_IO_H
 #define SEEP_BASE_IO_H
 

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * json.c -- text and numbers inside JSON.
- *
- * Room:   outside; any layer.
- */
 #include "base/json.h"
 
 #include <stdbool.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * json.h -- text and numbers inside JSON.
- *
- * Room:   outside; any layer.
- */
+/* json.h -- text and numbers inside JSON. */
 #ifndef SEEP_BASE_JSON_H
 #define SEEP_BASE_JSON_H
 

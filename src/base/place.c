@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * place.c -- where a file is to appear: a name in a directory that is held open, filled whole or not at all.
- *
- * Room:   outside.
- */
 #include "base/place.h"
 
 #include <errno.h>

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * plain.c -- text of strangers that a terminal and a reader take for nothing but text.
- *
- * Room:   outside; any layer.
- */
 #include "base/plain.h"
 
 #include <string.h>

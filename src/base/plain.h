@@ -2,7 +2,6 @@
 /*
  * plain.h -- text of strangers that a terminal and a reader take for nothing but text.
  *
- * Room:   outside; any layer.
  * Keeps:  names come from the program, or from a recording that somebody sent: a line break in one would forge lines, an escape would steer
  *         the terminal, marks of direction would show it in another order.  They are made plain where they come in (symbols_new()); what
  *         leaves as text is looked through once more (cli/deliver.c, cli/message.c), for what came in elsewhere.  Forms that escape by

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * quantity.c -- numbers, sizes and times as people write them.
- *
- * Room:   outside; any layer.
- */
 #include "base/quantity.h"
 
 #include <errno.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * quantity.h -- numbers, sizes and times as people write them.
- *
- * Room:   outside; any layer.
- */
+/* quantity.h -- numbers, sizes and times as people write them. */
 #ifndef SEEP_BASE_QUANTITY_H
 #define SEEP_BASE_QUANTITY_H
 

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * room.c -- how much memory may be taken before the kernel ends somebody for it.
- *
- * Room:   outside; any layer.
- */
 #include "base/room.h"
 
 #include <fcntl.h>

@@ -2,7 +2,6 @@
 /*
  * room.h -- how much memory may be taken before the kernel ends somebody for it.
  *
- * Room:   outside; any layer.
  * Keeps:  a recorded program comes first: who works for it in a process of its own is the kernel's first victim, and takes no more than there
  *         is without asking for anything of the program's.
  */

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * signals.c -- signals by name: USR1, SIGUSR1, RTMIN+3, 10.
- *
- * Room:   outside.
- */
 #include "base/signals.h"
 
 #include <signal.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * signals.h -- signals by name: USR1, SIGUSR1, RTMIN+3, 10.
- *
- * Room:   outside; any layer.
- */
+/* signals.h -- signals by name: USR1, SIGUSR1, RTMIN+3, 10. */
 #ifndef SEEP_BASE_SIGNALS_H
 #define SEEP_BASE_SIGNALS_H
 

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * str.c -- text and bytes that grow.
- *
- * Room:   outside; any layer.
- */
 #include "base/str.h"
 
 #include <stdarg.h>

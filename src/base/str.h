@@ -2,7 +2,6 @@
 /*
  * str.h -- text and bytes that grow.
  *
- * Room:   outside; any layer.
  * Keeps:  `data` is always NUL-terminated (the NUL is not counted).  Memory that cannot be had ends the process
  *         with a message (base/heap.h): the tool is short-lived and cannot do better.
  */

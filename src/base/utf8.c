@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * utf8.c -- which bytes are a character.
- *
- * Room:   outside; any layer.
- */
 #include "base/utf8.h"
 
 #include <stddef.h>

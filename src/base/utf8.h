@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * utf8.h -- which bytes are a character.
- *
- * Room:   outside; any layer.
- */
+/* utf8.h -- which bytes are a character. */
 #ifndef SEEP_BASE_UTF8_H
 #define SEEP_BASE_UTF8_H
 

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * xml.c -- text inside XML.
- *
- * Room:   outside; any layer.
- */
 #include "base/xml.h"
 
 #include <inttypes.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * xml.h -- text inside XML.
- *
- * Room:   outside; any layer.
- */
+/* xml.h -- text inside XML. */
 #ifndef SEEP_BASE_XML_H
 #define SEEP_BASE_XML_H
 

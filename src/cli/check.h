@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * check.h -- what was asked of `seep check`, between its words and its work.
- *
- * Room:   outside, cli/ only.  Shared by cmd_check.c, check_options.c, check_run.c and check_files.c.
  */
 #ifndef SEEP_CLI_CHECK_H
 #define SEEP_CLI_CHECK_H

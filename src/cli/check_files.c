@@ -2,7 +2,6 @@
 /*
  * check_files.c -- the files that `seep check` writes for other tools.
  *
- * Room:   outside, cli/ only.
  * Keeps:  each run of CI writes them anew, so what an earlier check wrote (told by how it begins) is replaced; any other file
  *         only with -f.  Refused before the program is run, not after.
  */

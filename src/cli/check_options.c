@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * check_options.c -- the words of `seep check` one by one.
- *
- * Room:   outside, cli/ only.
- */
+/* check_options.c -- the words of `seep check` one by one. */
 #include "cli/check.h"
 
 #include <stdlib.h>

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * check_place.c -- a folder for the recordings that `seep check` makes and nobody asked for.
- *
- * Room:   outside, cli/ only.
- */
 #include "cli/check_place.h"
 
 #include <dirent.h>

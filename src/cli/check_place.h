@@ -2,7 +2,6 @@
 /*
  * check_place.h -- a folder for the recordings that `seep check` makes and nobody asked for.
  *
- * Room:   outside, cli/ only.
  * Keeps:  the folder of a check that was killed is removed when the next one begins; that of one that ended keeps what broke a budget.
  */
 #ifndef SEEP_CLI_CHECK_PLACE_H

@@ -2,7 +2,6 @@
 /*
  * check_run.c -- where the recordings come from that `seep check` judges: files, or a program that it runs.
  *
- * Room:   outside, cli/ only.
  * Keeps:  without -o the recordings of a program are in a folder of their own below $TMPDIR or /tmp, of which nothing is left but the
  *         recordings of processes that broke a budget or were not seen as a whole.
  */

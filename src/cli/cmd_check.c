@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * cmd_check.c -- `seep check`: does a run keep within its budgets?  For CI.
- *
- * Room:   outside, cli/ only.
- */
+/* cmd_check.c -- `seep check`: does a run keep within its budgets?  For CI. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

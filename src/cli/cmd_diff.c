@@ -2,7 +2,6 @@
 /*
  * cmd_diff.c -- `seep diff`: what changed between two recordings, or two moments of one.
  *
- * Room:   outside, cli/ only.
  * Keeps:  options that `seep report` has too mean the same here: they are handed to it by name.
  */
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /*
  * cmd_events.c -- `seep events`: the transactions of a recording, one after another.
  *
- * Room:   outside, cli/ only.
  * Keeps:  a log is read once, from its beginning, however long it is; memory is that of the blocks alive.
  */
 #include <inttypes.h>

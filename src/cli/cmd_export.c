@@ -2,7 +2,6 @@
 /*
  * cmd_export.c -- `seep export`: a recording in the forms of other tools.
  *
- * Room:   outside, cli/ only.
  * Keeps:  options that `seep report` has too mean the same here: they are handed to it by name.
  */
 #include <stddef.h>

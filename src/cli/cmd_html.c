@@ -2,7 +2,6 @@
 /*
  * cmd_html.c -- `seep html`: a recording, or two compared, as a page for the browser.
  *
- * Room:   outside, cli/ only.
  * Keeps:  options that `seep report` has too mean the same here: they are handed to it by name.
  */
 #include <errno.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * cmd_info.c -- `seep info`: what a recording holds, and whether it is whole.
- *
- * Room:   outside, cli/ only.
- */
+/* cmd_info.c -- `seep info`: what a recording holds, and whether it is whole. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

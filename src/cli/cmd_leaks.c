@@ -2,7 +2,6 @@
 /*
  * cmd_leaks.c -- `seep leaks [FILE|PID]`: what a program lost, from a recording or from the process itself.
  *
- * Room:   outside, cli/ only.
  * Keeps:  options that `seep report` has too mean the same here: they are handed to it by name.
  */
 #include <errno.h>

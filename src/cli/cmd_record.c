@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * cmd_record.c -- `seep record PROGRAM`: run a program, record it, sum up at the end.
- *
- * Room:   outside, cli/ only.
- */
+/* cmd_record.c -- `seep record PROGRAM`: run a program, record it, sum up at the end. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

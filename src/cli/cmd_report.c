@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * cmd_report.c -- `seep report`: the views of a recording.
- *
- * Room:   outside, cli/ only.
- */
+/* cmd_report.c -- `seep report`: the views of a recording. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cmd_snapshot.c -- `seep snapshot PID [LABEL]`: have a snapshot of a recorded process taken, with a report.
- *
- * Room:   outside, cli/ only.
  */
 #include <inttypes.h>
 #include <limits.h>

@@ -2,7 +2,6 @@
 /*
  * cmd_sql.c -- `seep sql [FILE] QUERY`: questions to a recording, in SQL.
  *
- * Room:   outside, cli/ only.
  * Keeps:  the database is made in memory for one command and is only read: no statement reaches another file.
  */
 #include <stdlib.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * cmd_sql_none.c -- in place of cmd_sql.c in a build without SQLite.
- *
- * Room:   outside.
- */
+/* cmd_sql_none.c -- in place of cmd_sql.c in a build without SQLite. */
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/option.h"

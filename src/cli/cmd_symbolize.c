@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * cmd_symbolize.c -- `seep symbolize`: names found once and stored in the recording.
- *
- * Room:   outside, cli/ only.
- */
+/* cmd_symbolize.c -- `seep symbolize`: names found once and stored in the recording. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

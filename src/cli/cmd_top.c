@@ -2,7 +2,6 @@
 /*
  * cmd_top.c -- `seep top PID|FILE`: a process as it runs, or a recording moment by moment.
  *
- * Room:   outside, cli/ only.
  * Keeps:  options that `seep report` has too mean the same here: they are handed to it by name.
  */
 #include <langinfo.h>

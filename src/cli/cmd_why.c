@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * cmd_why.c -- `seep why [FILE|PID] ADDRESS|#SITE`: what keeps a block alive.
- *
- * Room:   outside, cli/ only.
- */
+/* cmd_why.c -- `seep why [FILE|PID] ADDRESS|#SITE`: what keeps a block alive. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

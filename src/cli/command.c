@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * command.c -- the list of commands: dispatch, help and did-you-mean are made from it.
- *
- * Room:   outside, cli/ only.
- */
+/* command.c -- the list of commands: dispatch, help and did-you-mean are made from it. */
 #include "cli/command.h"
 
 #include <string.h>

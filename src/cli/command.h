@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * command.h -- what a command of the tool is, and the list of them.
- *
- * Room:   outside, cli/ only.  cli/main.c finds the command in the table and runs it.
  */
 #ifndef SEEP_CLI_COMMAND_H
 #define SEEP_CLI_COMMAND_H

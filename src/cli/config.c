@@ -2,7 +2,6 @@
 /*
  * config.c -- options that stand nowhere on the command line: configuration files and SEEP_OPTIONS.
  *
- * Room:   outside, cli/ only.
  * Keeps:  ./.seeprc may be a stranger's trap, as it comes with a cloned directory: it is read only when it is the user's own or root's
  *         and nobody else can write to it, and only what is listed here as harmless may stand in it.  With raised rights the caller's
  *         files and environment are a stranger's too.  Each line is parsed alone first, so that a mistake is told with its place.

@@ -2,8 +2,6 @@
 /*
  * config.h -- options that stand nowhere on the command line: configuration files and SEEP_OPTIONS.
  *
- * Room:   outside, cli/ only.
- *
  * SYSCONFDIR/seep/config, $XDG_CONFIG_HOME/seep/config (or ~/.config/seep/config), then ./.seeprc; or in place of all of them the files of
  * --config: lines of a command and its options, split as a shell would; '#' begins a comment.  Then SEEP_OPTIONS, for `record` only.  What
  * comes later wins.  In ./.seeprc only options that change how things are selected and shown may stand.

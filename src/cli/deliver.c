@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * deliver.c -- where a result goes: a file (-o FILE), or stdout.
- *
- * Room:   outside, cli/ only.
- */
 #include "cli/deliver.h"
 
 #include <errno.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * info.c -- `seep info` as JSON, and the words both forms share.
- *
- * Room:   outside, cli/ only.
- */
+/* info.c -- `seep info` as JSON, and the words both forms share. */
 #include "cli/info.h"
 
 #include <string.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * info.h -- what `seep info` found, and its two forms.
- *
- * Room:   outside, cli/ only.
- */
+/* info.h -- what `seep info` found, and its two forms. */
 #ifndef SEEP_CLI_INFO_H
 #define SEEP_CLI_INFO_H
 

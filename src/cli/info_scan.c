@@ -2,7 +2,6 @@
 /*
  * info_scan.c -- what `seep info` says about the search for leaks.
  *
- * Room:   outside, cli/ only.
  * Keeps:  numbers as the search found them; `seep leaks` subtracts what is suppressed.
  */
 #include "cli/info.h"

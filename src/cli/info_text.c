@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * info_text.c -- `seep info` for people.
- *
- * Room:   outside, cli/ only.
- */
+/* info_text.c -- `seep info` for people. */
 #include <string.h>
 #include <time.h>
 

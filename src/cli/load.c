@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * load.c -- the recording that a command shows, read from its file.
- *
- * Room:   outside, cli/ only.
- */
 #include "cli/load.h"
 
 #include <stdio.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * load.h -- the recording that a command shows, read from its file.
- *
- * Room:   outside, cli/ only.
- */
+/* load.h -- the recording that a command shows, read from its file. */
 #ifndef SEEP_CLI_LOAD_H
 #define SEEP_CLI_LOAD_H
 

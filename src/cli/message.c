@@ -2,7 +2,6 @@
 /*
  * message.c -- lines of ours to the user.
  *
- * Room:   outside, cli/ only.
  * Keeps:  one write per message, so that lines of several processes do not mix; every message begins "seep: "; on a terminal, lines break between words.
  */
 #include "cli/message.h"

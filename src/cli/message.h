@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * message.h -- lines of ours to the user: stderr, each beginning "seep: ".
- *
- * Room:   outside, cli/ only.
- */
+/* message.h -- lines of ours to the user: stderr, each beginning "seep: ". */
 #ifndef SEEP_CLI_MESSAGE_H
 #define SEEP_CLI_MESSAGE_H
 

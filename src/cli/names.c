@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * names.c -- where names come from: the options for it, and what the user hears of the search.
- *
- * Room:   outside, cli/ only.
- */
 #include "cli/names.h"
 
 #include <signal.h>

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * newest.c -- which recording is meant when none is named.
- *
- * Room:   outside, cli/ only.
- */
 #include "cli/newest.h"
 
 #include <dirent.h>

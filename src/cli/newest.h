@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * newest.h -- which recording is meant when none is named.
- *
- * Room:   outside, cli/ only.
- */
+/* newest.h -- which recording is meant when none is named. */
 #ifndef SEEP_CLI_NEWEST_H
 #define SEEP_CLI_NEWEST_H
 

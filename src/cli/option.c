@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * option.c -- the options of a command: one table for parsing and for the help text.
- *
- * Room:   outside, cli/ only.
- */
 #include "cli/option.h"
 
 #include <string.h>

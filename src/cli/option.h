@@ -2,8 +2,6 @@
 /*
  * option.h -- the options of a command: one table for parsing and for the help text.
  *
- * Room:   outside, cli/ only.
- *
  * A command lists its options once, so that enum and table cannot drift apart:
  *
  *     #define INFO_OPTIONS(X)                                            \

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * pager.c -- results to the terminal: colour, and a pager when they are long.
- *
- * Room:   outside, cli/ only.
- */
 #include "cli/pager.h"
 
 #include <errno.h>

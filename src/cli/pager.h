@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * pager.h -- results to the terminal: colour, and a pager when they are long.
- *
- * Room:   outside, cli/ only.
- */
+/* pager.h -- results to the terminal: colour, and a pager when they are long. */
 #ifndef SEEP_CLI_PAGER_H
 #define SEEP_CLI_PAGER_H
 

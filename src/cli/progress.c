@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * progress.c -- one line on a terminal that says how far a long step is.
- *
- * Room:   outside, cli/ only.
- */
 #include "cli/progress.h"
 
 #include <stdio.h>

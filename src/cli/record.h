@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * record.h -- how to record: the options of `seep record`, which plain LD_PRELOAD takes from SEEP_OPTIONS.
- *
- * Room:   outside, cli/ only.
- */
+/* record.h -- how to record: the options of `seep record`, which plain LD_PRELOAD takes from SEEP_OPTIONS. */
 #ifndef SEEP_CLI_RECORD_H
 #define SEEP_CLI_RECORD_H
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * record_options.c -- the words of `seep record` one by one.
- *
- * Room:   outside, cli/ only.
- */
+/* record_options.c -- the words of `seep record` one by one. */
 #include "cli/record.h"
 
 #include <signal.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * report_options.c -- the words of `seep report` one by one.
- *
- * Room:   outside, cli/ only.
- */
+/* report_options.c -- the words of `seep report` one by one. */
 #include "cli/report.h"
 
 #include <stdlib.h>

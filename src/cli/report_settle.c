@@ -2,7 +2,6 @@
 /*
  * report_settle.c -- what the words of `seep report` mean together.
  *
- * Room:   outside, cli/ only.
  * Keeps:  options that a view cannot follow are refused, not passed over.
  */
 #include "cli/report.h"

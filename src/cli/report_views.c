@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * report_views.c -- the views of `seep report`: which room of report/ writes which.
- *
- * Room:   outside, cli/ only.
- */
+/* report_views.c -- the views of `seep report`: which room of report/ writes which. */
 #include "cli/report.h"
 
 #include <string.h>

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * roster.c -- the recordings of one run: which of them the summary is about, and a line for each other.
- *
- * Room:   outside, cli/ only.
- */
 #include "cli/roster.h"
 
 #include <inttypes.h>

@@ -2,7 +2,6 @@
 /*
  * roster.h -- the recordings of one run: which of them the summary is about, and a line for each other.
  *
- * Room:   outside, cli/ only.
  * Keeps:  two profiles at most, whatever the number of processes.
  */
 #ifndef SEEP_CLI_ROSTER_H

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * run.c -- run a program and record it, as `record` and `check` do.
- *
- * Room:   outside, cli/ only.
- */
 #include "cli/run.h"
 
 #include <inttypes.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * run.h -- run a program and record it, as `record` and `check` do.
- *
- * Room:   outside, cli/ only.
- */
+/* run.h -- run a program and record it, as `record` and `check` do. */
 #ifndef SEEP_CLI_RUN_H
 #define SEEP_CLI_RUN_H
 

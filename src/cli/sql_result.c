@@ -2,7 +2,6 @@
 /*
  * sql_result.c -- what a query found, as a table for people, as CSV, or as JSON.
  *
- * Room:   outside, cli/ only.
  * Keeps:  CSV and JSON go out as rows come; a table must know its widths first, so it is kept in memory until it is long.
  */
 #include "cli/sql_result.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * sql_result.h -- what a query found, as a table for people, as CSV, or as JSON.
- *
- * Room:   outside, cli/ only.
- */
+/* sql_result.h -- what a query found, as a table for people, as CSV, or as JSON. */
 #ifndef SEEP_CLI_SQL_RESULT_H
 #define SEEP_CLI_SQL_RESULT_H
 

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * suggest.c -- "did you mean": the known word nearest to a mistyped one.
- *
- * Room:   outside, cli/ only.
- */
 #include "cli/suggest.h"
 
 #include <string.h>

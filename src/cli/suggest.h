@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * suggest.h -- "did you mean": the known word nearest to a mistyped one.
- *
- * Room:   outside, cli/ only.
- */
+/* suggest.h -- "did you mean": the known word nearest to a mistyped one. */
 #ifndef SEEP_CLI_SUGGEST_H
 #define SEEP_CLI_SUGGEST_H
 

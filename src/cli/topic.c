@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * topic.c -- short texts that explain what the numbers mean.
- *
- * Room:   outside, cli/ only.
- */
 #include "cli/topic.h"
 
 #include <stddef.h>

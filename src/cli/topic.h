@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * topic.h -- short texts that explain what the numbers mean.
- *
- * Room:   outside, cli/ only.
- */
+/* topic.h -- short texts that explain what the numbers mean. */
 #ifndef SEEP_CLI_TOPIC_H
 #define SEEP_CLI_TOPIC_H
 

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * words.c -- a line of text as arguments, the way a shell would split it.
- *
- * Room:   outside, cli/ only.
- */
 #include "cli/words.h"
 
 #include <stdlib.h>

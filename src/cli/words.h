@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * words.h -- a line of text as arguments, the way a shell would split it.
- *
- * Room:   outside, cli/ only.
- */
+/* words.h -- a line of text as arguments, the way a shell would split it. */
 #ifndef SEEP_CLI_WORDS_H
 #define SEEP_CLI_WORDS_H
 

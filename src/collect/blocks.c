@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * blocks.c -- the blocks that are alive, from the ledger's shadow of the address space, and resources that are held.
- *
- * Room:   outside.
- */
 #include "collect/blocks.h"
 
 #include <stdlib.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * blocks.h -- the blocks that are alive, from the ledger's shadow of the address space, and resources that are held.
- *
- * Room:   outside.
  */
 #ifndef SEEP_COLLECT_BLOCKS_H
 #define SEEP_COLLECT_BLOCKS_H

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * collect.c -- a ledger becomes a profile.
- *
- * Room:   outside.
- */
 #include "collect/collect.h"
 
 #include <stdarg.h>

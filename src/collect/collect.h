@@ -2,7 +2,6 @@
 /*
  * collect.h -- a ledger becomes a profile.
  *
- * Room:   outside.
  * Keeps:  works on a running process too (a checkpoint); numbers are then those of about one moment.
  */
 #ifndef SEEP_COLLECT_COLLECT_H

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * counters.c -- all counters of a ledger, slot by slot.
- *
- * Room:   outside.
- */
 #include "collect/counters.h"
 
 #include <stdlib.h>

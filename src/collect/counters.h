@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * counters.h -- all counters of a ledger, slot by slot.
- *
- * Room:   outside.
- */
+/* counters.h -- all counters of a ledger, slot by slot. */
 #ifndef SEEP_COLLECT_COUNTERS_H
 #define SEEP_COLLECT_COUNTERS_H
 

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * helper.c -- processes that work for the observer beside a program that runs.
- *
- * Room:   outside.
- */
 #include "collect/helper.h"
 
 #include <unistd.h>

@@ -2,7 +2,6 @@
 /*
  * jit.c -- names of code that a program compiled while it ran, from the map it writes for perf.
  *
- * Room:   outside.
  * Cost:   nothing for a program without such code; else one pass over the map per checkpoint.
  */
 #include "collect/jit.h"

@@ -2,7 +2,6 @@
 /*
  * jit.h -- names of code that a program compiled while it ran, from the map it writes for perf (/tmp/perf-PID.map).
  *
- * Room:   outside.
  * Keeps:  the file is the program's: it must belong to its user or to root and be younger than the process; no link is
  *         followed, what makes no sense is passed over, and only the names of addresses in recorded stacks are kept.
  */

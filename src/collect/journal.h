@@ -2,7 +2,6 @@
 /*
  * journal.h -- the events of one process, from the ring in its ledger to a file beside the recording (record --events).
  *
- * Room:   outside.
  * Keeps:  a thread of its own reads the ring, so that nothing the observer does besides makes the program wait.  When the log ends early
  *         the program is told and writes no more events; everything else goes on.
  * Cost:   a millisecond's sleep between looks while events come, ten while none do; 40-110 ns an event.

@@ -2,8 +2,6 @@
 /*
  * keepers.c -- which allocator keeps a mapping of the process, also when it has no block left.
  *
- * Room:   outside.
- *
  * glibc is known by what it writes: the memory of its arenas for threads comes in heaps at
  * multiples of 64 MiB, each of which begins with struct heap_info; a block that has a mapping of
  * its own begins with its size.  Any other allocator keeps what is anonymous and has, or had, a

@@ -2,7 +2,6 @@
 /*
  * keepers.h -- which allocator keeps a mapping of the process, also when it has no block left.
  *
- * Room:   outside.
  * Keeps:  nothing is written to the process.  What may not be read, or looks like nothing that is
  *         known, has no keeper.
  * Cost:   a read of 32 bytes or a look into the ledger for each anonymous mapping, at most

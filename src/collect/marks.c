@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * marks.c -- named moments in a ledger, and the blocks that were born and freed between them.
- *
- * Room:   outside.
- */
 #include "collect/marks.h"
 
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /*
  * module_file.c -- what the file of a program or library tells about it where the agent has not looked.
  *
- * Room:   outside.
  * Keeps:  the same file that was mapped, by its inode; bias and end as agent/object.c has them.
  */
 #include "collect/module_file.h"

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * reclaim.c -- the memory of a ledger: told to a program that limits it, and given back where no block is.
- *
- * Room:   outside.
- */
 #include "collect/reclaim.h"
 
 #include <fcntl.h>

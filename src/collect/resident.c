@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * resident.c -- how much memory of a process is resident, and where: mapping by mapping, as the kernel told last.
- *
- * Room:   outside.
- */
 #include "collect/resident.h"
 
 #include <stdio.h>

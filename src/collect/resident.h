@@ -2,7 +2,6 @@
 /*
  * resident.h -- how much memory of a process is resident, and where: mapping by mapping, as the kernel told last.
  *
- * Room:   outside.
  * Cost:   the kernel walks the page tables for it, during which the process cannot map or unmap: so at most one part in RESIDENT_SHARE of the time,
  *         and as much again for those that come with a checkpoint.
  */

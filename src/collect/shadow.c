@@ -2,7 +2,6 @@
 /*
  * shadow.c -- the ledger's shadow of the address space, entry by entry.
  *
- * Room:   outside.
  * Cost:   proportional to the pages of the shadow that were ever touched (0.3 ms per MiB); holes are skipped.
  */
 #include "collect/shadow.h"

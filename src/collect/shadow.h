@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * shadow.h -- the ledger's shadow of the address space, entry by entry.
- *
- * Room:   outside.
- */
+/* shadow.h -- the ledger's shadow of the address space, entry by entry. */
 #ifndef SEEP_COLLECT_SHADOW_H
 #define SEEP_COLLECT_SHADOW_H
 

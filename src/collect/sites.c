@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * sites.c -- who allocated: the counters of all threads summed per call stack and kind.
- *
- * Room:   outside.
- */
 #include "collect/sites.h"
 
 #include <stdlib.h>

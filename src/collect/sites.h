@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * sites.h -- who allocated: the counters of all threads summed per call stack and kind.
- *
- * Room:   outside.
- */
+/* sites.h -- who allocated: the counters of all threads summed per call stack and kind. */
 #ifndef SEEP_COLLECT_SITES_H
 #define SEEP_COLLECT_SITES_H
 

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * slices.c -- the course of a run: moments with live memory, in all and per call stack.
- *
- * Room:   outside.
- */
 #include "collect/slices.h"
 
 #include <stdlib.h>

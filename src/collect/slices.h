@@ -2,7 +2,6 @@
 /*
  * slices.h -- the course of a run: moments with live memory, in all and per call stack.
  *
- * Room:   outside.
  * Keeps:  at most SLICES_MAX moments and about SLICES_CHANGES_MAX changes, however long the run.  With too many moments every
  *         second one is dropped and the interval doubled; with too many changes every second one that tells of sites
  *         keeps its totals only.  Moments with a mark come on top and stay: at most LEDGER_MARKS_MAX, with SLICES_MARKED_SHARE

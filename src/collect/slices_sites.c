@@ -2,7 +2,6 @@
 /*
  * slices_sites.c -- which call stacks did something since they were looked at last.
  *
- * Room:   outside.
  * Keeps:  a copy of the counters of each slot, half as large as those in the ledger.
  * Cost:   one pass over the counters of the threads that had events, and one record for each call stack that changed.
  */

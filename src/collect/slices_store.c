@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * slices_store.c -- the course of a run, moved into a profile: sites of the ledger become those of the profile.
- *
- * Room:   outside.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * stacks.c -- the stack tree of a ledger, made canonical.
- *
- * Room:   outside.
- */
 #include "collect/stacks.h"
 
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /*
  * stacks.h -- the stack tree of a ledger, made canonical.
  *
- * Room:   outside.
  * Keeps:  in the result each (parent, pc, module, exact) is there once, parents before children.
  * Cost:   2 ns a node when one thread made the tree, else 40 ns: the agent enters a pair twice only when two threads
  *         meet it at once.

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * view.c -- a stranger's ledger, read without trust.
- *
- * Room:   outside.
- */
 #include "collect/view.h"
 
 #include <errno.h>

@@ -2,7 +2,6 @@
 /*
  * view.h -- a stranger's ledger, read without trust.
  *
- * Room:   outside.
  * Keeps:  the ledger is read with pread(): a mapped file that its owner shortens would kill us with SIGBUS, and a mapped read
  *         of a hole would allocate it.  Only the head is mapped, and only when the file is sealed against shortening, for the
  *         words that both sides change.  Whatever the head says, nothing outside the part's committed bytes is read, and no

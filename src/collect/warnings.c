@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * warnings.c -- what the user should know about a recording: what is missing in it, and why.
- *
- * Room:   outside.
- */
 #include "collect/warnings.h"
 
 #include <inttypes.h>

@@ -2,7 +2,6 @@
 /*
  * callgrind.c -- functions with their own costs by line, and what they call, as kcachegrind and callgrind_annotate read it.
  *
- * Room:   outside.
  * Keeps:  what flows into a function flows out of it, once for each stack, so that inclusive costs are right for readers that sum up callers
  *         and for those that sum up callees.  Recursion is folded for that:
  *

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * ci.h -- findings for CI servers, code scanning and editors: SARIF, JUnit, GitHub, Valgrind's XML.
- *
- * Room:   outside.
- */
+/* ci.h -- findings for CI servers, code scanning and editors: SARIF, JUnit, GitHub, Valgrind's XML. */
 #ifndef SEEP_EXPORT_CI_H
 #define SEEP_EXPORT_CI_H
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * collapsed.c -- collapsed stacks: "main;f;g 512", a line for each stack, as flamegraph.pl reads them.
- *
- * Room:   outside.
- */
+/* collapsed.c -- collapsed stacks: "main;f;g 512", a line for each stack, as flamegraph.pl reads them. */
 #include <stdlib.h>
 
 #include "base/heap.h"

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * cost.c -- what can be counted per call stack in the forms of other tools.
- *
- * Room:   outside.
- */
 #include "export/cost.h"
 
 #include <string.h>

@@ -2,7 +2,6 @@
 /*
  * cost.h -- what can be counted per call stack in the forms of other tools.
  *
- * Room:   outside.
  * Keeps:  the order is pprof's: its four usual values first.
  */
 #ifndef SEEP_EXPORT_COST_H

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * course.c -- what stacks held over time, moment after moment.
- *
- * Room:   outside.
- */
 #include "export/course.h"
 
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /*
  * course.h -- what stacks held over time, moment after moment.
  *
- * Room:   outside.
  * Keeps:  several sites may be one; their numbers are summed at each moment.
  */
 #ifndef SEEP_EXPORT_COURSE_H

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * csv.c -- the table of call stacks with all their costs: `report --csv`.
- *
- * Room:   outside.
- */
 #include "export/csv.h"
 
 #include <stdlib.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * csv.h -- the table of call stacks with all their costs: `report --csv`.
- *
- * Room:   outside.
- */
+/* csv.h -- the table of call stacks with all their costs: `report --csv`. */
 #ifndef SEEP_EXPORT_CSV_H
 #define SEEP_EXPORT_CSV_H
 

@@ -2,7 +2,6 @@
 /*
  * dhat.c -- the file of Valgrind's DHAT, version 2: dh_view.html and the Firefox Profiler read it.
  *
- * Room:   outside.
  * Keeps:  two program points with equal frames are an error to dh_view, so stacks are merged by their names first.
  */
 #include <stdlib.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * diff_json.c -- what changed between two recordings, for programs: the fields of `report --json` as signed differences.
- *
- * Room:   outside.
  */
 #include "query/diff.h"
 

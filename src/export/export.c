@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * export.c -- the forms of other tools: the table, and what the forms share.
- *
- * Room:   outside.
- */
+/* export.c -- the forms of other tools: the table, and what the forms share. */
 #include "export/export.h"
 
 #include <string.h>

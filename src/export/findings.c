@@ -2,7 +2,6 @@
 /*
  * findings.c -- leaks and wrong releases as SARIF, JUnit and Valgrind's XML.
  *
- * Room:   outside.
  * Keeps:  the files are those that `seep check` writes when no budget is given: nothing may be lost or released wrongly.
  */
 #include "export/ci.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * findings_json.c -- `seep check --json`: budgets and findings for programs.  Fields may be added, never renamed.
- *
- * Room:   outside.
  */
 #include "query/findings.h"
 

@@ -2,7 +2,6 @@
 /*
  * firefox.c -- a profile for the Firefox Profiler: allocations with their stacks over time, and the heap as a track.
  *
- * Room:   outside.
  * Keeps:  processed format, version 48, which later versions of the profiler convert.  One row for each event of the log, up to FIREFOX_ROWS of
  *         them; without a log a few rows for each stack and moment.  What is released has the stack of its allocation.
  */

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * frames.c -- stacks in JSON: lists of indices into one list of frames, where each address stands once.
- *
- * Room:   outside.
- */
 #include "export/frames.h"
 
 #include <inttypes.h>

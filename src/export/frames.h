@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * frames.h -- stacks in JSON: lists of indices into one list of frames, where each address stands once.
- *
- * Room:   outside.
- */
+/* frames.h -- stacks in JSON: lists of indices into one list of frames, where each address stands once. */
 #ifndef SEEP_EXPORT_FRAMES_H
 #define SEEP_EXPORT_FRAMES_H
 

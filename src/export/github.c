@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * github.c -- findings where GitHub shows them: beside the source lines, and on the page of the job.
- *
- * Room:   outside.
- */
+/* github.c -- findings where GitHub shows them: beside the source lines, and on the page of the job. */
 #include "export/ci.h"
 
 #include <inttypes.h>

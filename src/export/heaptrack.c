@@ -2,7 +2,6 @@
 /*
  * heaptrack.c -- every allocation and release as heaptrack 1.4 stores them (file version 3): heaptrack_print and heaptrack_gui read it.
  *
- * Room:   outside.
  * Keeps:  goes out as it is made; memory is that of the live blocks and of what was named so far.  All numbers are hexadecimal, indices begin with
  *         1 (those of allocations with 0).
  */

@@ -2,7 +2,6 @@
 /*
  * json.c -- the machine-readable report, version 1.
  *
- * Room:   outside.
  * Cost:   130,000 stacks of 42 frames, 100 MB: 0.5 s of CPU time.
  */
 #include "export/json.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * json.h -- the machine-readable report, version 1.  Fields may be added, never renamed.
- *
- * Room:   outside.
- */
+/* json.h -- the machine-readable report, version 1.  Fields may be added, never renamed. */
 #ifndef SEEP_EXPORT_JSON_H
 #define SEEP_EXPORT_JSON_H
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * junit.c -- findings as JUnit XML, the report of tests that every CI server reads.
- *
- * Room:   outside.
- */
+/* junit.c -- findings as JUnit XML, the report of tests that every CI server reads. */
 #include "export/ci.h"
 
 #include <inttypes.h>

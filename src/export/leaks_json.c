@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * leaks_json.c -- the leaks for programs: the shapes of report --json, and what only leaks have.
- *
- * Room:   outside.
- */
+/* leaks_json.c -- the leaks for programs: the shapes of report --json, and what only leaks have. */
 #include <inttypes.h>
 #include <stdlib.h>
 

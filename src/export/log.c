@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * log.c -- the event log of a recording as what came and went on the heap.
- *
- * Room:   outside.
- */
 #include "export/log.h"
 
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /*
  * maps.c -- which file was mapped where, as /proc/PID/maps has it: for tools that translate addresses elsewhere.
  *
- * Room:   outside.
  * Keeps:  lines are sorted and do not overlap; of a line with a file, address - start + offset is the place in that file.
  *
  * The code of each program and library that was ever mapped, as the agent saw it, and around it the mappings of the last look at the

@@ -2,7 +2,6 @@
 /*
  * massif.c -- massif.out of Valgrind's Massif: ms_print and massif-visualizer read it.
  *
- * Room:   outside.
  * Keeps:  as Massif: some hundred snapshots, each tenth and those of marks with its tree, exactly one peak, trees of at most 30 levels, what is below 1 % of a
  *         snapshot summed up.  '#' begins a comment anywhere in a line, so no name has one.
  */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pieces.c -- what came and went between the moments of a recording, in as few pieces as add up to the same.
- *
- * Room:   outside.
  */
 #include "export/pieces.h"
 

@@ -2,7 +2,6 @@
 /*
  * pieces.h -- what came and went between the moments of a recording that has no event log, in as few pieces as add up to the same.
  *
- * Room:   outside.
  * Keeps:  over all pieces of a sample, what came is what it allocated, and what is there at a moment is what was live then.
  */
 #ifndef SEEP_EXPORT_PIECES_H

@@ -2,7 +2,6 @@
 /*
  * pprof.c -- all costs of all stacks as pprof's profile.proto: one protobuf message, packed by gzip.
  *
- * Room:   outside.
  * Keeps:  string 0 is "".  Ids are indices + 1.  Stacks are innermost first, and so are functions inlined at an address.
  */
 #include <inttypes.h>

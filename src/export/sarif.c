@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * sarif.c -- findings as SARIF 2.1.0, which code scanning services and editors read.
- *
- * Room:   outside.
- */
+/* sarif.c -- findings as SARIF 2.1.0, which code scanning services and editors read. */
 #include "export/ci.h"
 
 #include <ctype.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * speedscope.c -- a profile for each cost, as speedscope.app reads it.
- *
- * Room:   outside.
- */
+/* speedscope.c -- a profile for each cost, as speedscope.app reads it. */
 #include <stdlib.h>
 #include <string.h>
 

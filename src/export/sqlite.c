@@ -2,7 +2,6 @@
 /*
  * sqlite.c -- a recording as an SQLite database.
  *
- * Room:   outside.
  * Keeps:  tables are filled in one transaction, indices are made when all rows are there; only then it becomes a file.  A small one
  *         is made in memory, a large one in a file without a name.
  */

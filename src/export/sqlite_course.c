@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * sqlite_course.c -- the recording as a whole, and over time, as rows.
- *
- * Room:   outside.
- */
+/* sqlite_course.c -- the recording as a whole, and over time, as rows. */
 #include <stdlib.h>
 
 #include "base/heap.h"

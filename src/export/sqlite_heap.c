@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * sqlite_heap.c -- what is alive and what holds it, wrong releases, resources, as rows.
- *
- * Room:   outside.
- */
+/* sqlite_heap.c -- what is alive and what holds it, wrong releases, resources, as rows. */
 #include <stdlib.h>
 
 #include "base/heap.h"

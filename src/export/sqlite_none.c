@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * sqlite_none.c -- in place of sqlite.c in a build without SQLite.
- *
- * Room:   outside.
- */
+/* sqlite_none.c -- in place of sqlite.c in a build without SQLite. */
 #include "export/export.h"
 
 bool export_sqlite(const struct export_input *in, struct str *out, struct err *e)

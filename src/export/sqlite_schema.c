@@ -2,7 +2,6 @@
 /*
  * sqlite_schema.c -- the tables, indices and views of the database, in SQL.
  *
- * Room:   outside.
  * Keeps:  the columns of a table are in the order in which sqlite.c fills them; docs/SQL.md says what they mean.
  */
 #include "export/sqlite.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * sqlite_stacks.c -- frames, stacks, and what each of them did, as rows.
- *
- * Room:   outside.
- */
+/* sqlite_stacks.c -- frames, stacks, and what each of them did, as rows. */
 #include "base/heap.h"
 #include "export/frames.h"
 #include "export/sqlite_parts.h"

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * stacks.c -- the stacks of a selection with their costs; equal stacks are one.
- *
- * Room:   outside.
- */
 #include "export/stacks.h"
 
 #include <stdlib.h>

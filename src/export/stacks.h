@@ -2,7 +2,6 @@
 /*
  * stacks.h -- the stacks of a selection with their costs; equal stacks are one.
  *
- * Room:   outside.
  * Keeps:  of the heap, not of mmap: the sums are those of `report`.
  */
 #ifndef SEEP_EXPORT_STACKS_H

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * strings.c -- a table of strings, each once and with a number.
- *
- * Room:   outside.
- */
 #include "export/strings.h"
 
 #include <stdlib.h>

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * valgrind.c -- what the files of Valgrind's tools share.
- *
- * Room:   outside.
- */
 #include "export/valgrind.h"
 
 #include <inttypes.h>

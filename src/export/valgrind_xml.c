@@ -2,7 +2,6 @@
 /*
  * valgrind_xml.c -- leaks and wrong releases as `valgrind --xml=yes` writes them (protocol 4).
  *
- * Room:   outside.
  * Keeps:  order and nesting of elements are those of Valgrind's docs/internals/xml-output-protocol4.txt: readers rely on it.
  */
 #include "export/ci.h"

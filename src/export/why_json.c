@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * why_json.c -- what keeps a block alive, for programs.
- *
- * Room:   outside.
- */
+/* why_json.c -- what keeps a block alive, for programs. */
 #include "query/why.h"
 
 #include <inttypes.h>

@@ -2,7 +2,6 @@
 /*
  * graph.c -- who holds whom: shortest paths from roots to blocks.
  *
- * Room:   outside.
  * Keeps:  of ways with equally many steps the one with fewest interior pointers, of those the first in the order of the recording.
  */
 #include "leak/graph.h"

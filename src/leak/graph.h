@@ -2,7 +2,6 @@
 /*
  * graph.h -- who holds whom, from a recording: paths from roots, and what would go away with a block.
  *
- * Room:   outside.  Made from the graph in a profile (PROFILE_SCAN_GRAPH); used by query/why.c, query/owners.c.
  * Keeps:  blocks by their index in the profile.  Interior pointers hold, too; where there is a choice, pointers to the start go first.
  *         Variables go before stacks: what a variable holds belongs to it, whoever else has the address in a register or (perhaps for
  *         the last time long ago) wrote it to the stack.

@@ -2,7 +2,6 @@
 /*
  * graph_retained.c -- what would go away with a variable or a block: dominators.
  *
- * Room:   outside.
  * Keeps:  a vertex is an owner, SEEP_IGNORE, or a block; 0 is above all of them.  X dominates Y when all ways from 0 to Y go through X; the
  *         immediate dominators are a tree, and the sums over its branches are what we want.  They are found with SEMI-NCA (Georgiadis,
  *         Linear-Time Algorithms for Dominators and Related Problems, 2005), on numbers in the order of a depth-first walk.

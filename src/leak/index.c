@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * index.c -- from an address to the block it lies in: how the index is made.
- *
- * Room:   leak/ only.
- */
+/* index.c -- from an address to the block it lies in: how the index is made. */
 #include "leak/index.h"
 
 #include <stdlib.h>

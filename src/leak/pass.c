@@ -2,7 +2,6 @@
 /*
  * pass.c -- all memory that counts, read once from low to high in large pieces.
  *
- * Room:   leak/ only.
  * Keeps:  a piece is one call of read(): neighbouring blocks and what little is between them.  What cannot be read counts as zero.
  */
 #include "leak/pass.h"

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * run.c -- which blocks does a program still hold: the steps, one after another.
- *
- * Room:   outside.
- */
 #include "leak/run.h"
 
 #include <stdlib.h>

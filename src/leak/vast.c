@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * vast.c -- large arrays that are read here and there.
- *
- * Room:   outside.
- */
 #include "leak/vast.h"
 
 #include <malloc.h>

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * binary.c -- ELF files on disk: whether one is the wanted one, and opening it in a form that libdw can read.
- *
- * Room:   outside.
- */
 #include "names/binary.h"
 
 #include <elfutils/libdwelf.h>

@@ -2,7 +2,6 @@
 /*
  * cache.c -- names found earlier, on disk, one file per build id.
  *
- * Room:   outside.
  * Keeps:  what a module with all its debug information says is final, its build id stands for it, as long as the files that had that
  *         id then are as they were: an id can be chosen (--build-id=0x...), and objcopy keeps it.  A file that is gone, or that is
  *         another build by now, says nothing against the names of the old one.  Without debug information, better names

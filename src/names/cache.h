@@ -2,7 +2,6 @@
 /*
  * cache.h -- names found earlier, on disk, one file per build id.
  *
- * Room:   outside.
  * Keeps:  never fatal: what cannot be read, is damaged or belongs to something else counts as absent; what cannot be
  *         written is not.  Files are replaced whole, so that readers at the same time see the old or the new one.
  */

@@ -2,7 +2,6 @@
 /*
  * debug.c -- source lines and inlined functions of a module, from its DWARF.
  *
- * Room:   outside.
  * Cost:   a unit's functions are listed at the first address inside it, a function's inlined calls at the first address
  *         inside that.  (dwarf_getscopes walks a whole unit for each address; .debug_aranges, which libdwfl relies
  *         on, is not written by clang.)

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * debug.h -- source lines and inlined functions of a module, from its DWARF.
- *
- * Room:   outside.
- */
+/* debug.h -- source lines and inlined functions of a module, from its DWARF. */
 #ifndef SEEP_NAMES_DEBUG_H
 #define SEEP_NAMES_DEBUG_H
 

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * demangle.c -- names as the programmer wrote them.
- *
- * Room:   outside.
- */
 #include "names/demangle.h"
 
 #include <stdlib.h>

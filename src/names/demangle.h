@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * demangle.h -- names as the programmer wrote them.
- *
- * Room:   outside.
- */
+/* demangle.h -- names as the programmer wrote them. */
 #ifndef SEEP_NAMES_DEMANGLE_H
 #define SEEP_NAMES_DEMANGLE_H
 

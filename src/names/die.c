@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * die.c -- small questions to an entry (DIE) of DWARF.
- *
- * Room:   outside.
- */
 #include "names/die.h"
 
 #include <dwarf.h>

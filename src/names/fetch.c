@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * fetch.c -- debug files from the debuginfod servers that the user named (DEBUGINFOD_URLS).
- *
- * Room:   outside.
- */
 #include "names/fetch.h"
 
 #include <dlfcn.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * fetch_none.c -- in place of fetch.c in a build that asks no debuginfod server.
- *
- * Room:   outside.
- */
+/* fetch_none.c -- in place of fetch.c in a build that asks no debuginfod server. */
 #include "names/fetch.h"
 
 #include <stddef.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * frame.h -- what is known of an address, and where names are looked for.
- *
- * Room:   outside.
- */
+/* frame.h -- what is known of an address, and where names are looked for. */
 #ifndef SEEP_NAMES_FRAME_H
 #define SEEP_NAMES_FRAME_H
 

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * mangled.c -- what a compiler made of a name, undone by libiberty.
- *
- * Room:   outside.
- */
 #include "names/mangled.h"
 
 #include <libiberty/demangle.h>

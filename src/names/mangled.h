@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * mangled.h -- what a compiler made of a name, undone by libiberty.
- *
- * Room:   outside.
- */
+/* mangled.h -- what a compiler made of a name, undone by libiberty. */
 #ifndef SEEP_NAMES_MANGLED_H
 #define SEEP_NAMES_MANGLED_H
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * mangled_none.c -- in place of mangled.c in a build without libiberty: names stay as the compiler wrote them.
- *
- * Room:   outside.
  */
 #include "names/mangled.h"
 

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * module.c -- the file on disk that a module of the recording was loaded from, opened for names.
- *
- * Room:   outside.
- */
 #include "names/module.h"
 
 #include <elfutils/libdwelf.h>

@@ -2,7 +2,6 @@
 /*
  * module.h -- the file on disk that a module of the recording was loaded from, opened for names.
  *
- * Room:   outside.
  * Keeps:  a file whose build id differs from the recorded one is never used: its names would be lies.
  */
 #ifndef SEEP_NAMES_MODULE_H

@@ -2,7 +2,6 @@
 /*
  * package.c -- the units of split debug information: alone in a .dwo file, or many in a .dwp package.
  *
- * Room:   outside.
  * Keeps:  trusts no offset of the index.  Newer versions of libdw read packages by themselves; 0.188 does not.
  *
  * The index of a package (.debug_cu_index, DWARF 5 section 7.3.5.3; version 2 is the GNU one for DWARF 4):

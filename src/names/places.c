@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * places.c -- the paths where a file of the recorded machine may lie on this one, best first.
- *
- * Room:   outside.
- */
 #include "names/places.h"
 
 #include <string.h>

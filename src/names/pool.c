@@ -2,7 +2,6 @@
 /*
  * pool.c -- each text once: equal texts have equal pointers.
  *
- * Room:   outside.
  * Keeps:  texts never move: they lie in chunks that are only added.
  */
 #include "names/pool.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * pool.h -- each text once: equal texts have equal pointers.
- *
- * Room:   outside.
- */
+/* pool.h -- each text once: equal texts have equal pointers. */
 #ifndef SEEP_NAMES_POOL_H
 #define SEEP_NAMES_POOL_H
 

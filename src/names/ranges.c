@@ -2,7 +2,6 @@
 /*
  * ranges.c -- lists of address ranges, decoded from the bytes of a unit that libdw did not join itself.
  *
- * Room:   outside.
  * Keeps:  never reads outside the lists and the addresses it was given.
  */
 #include "names/ranges.h"

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * search.c -- finding the files of the recorded machine: on this one, below the directories named, on servers.
- *
- * Room:   outside.
- */
 #include "names/search.h"
 
 #include <errno.h>

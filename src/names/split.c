@@ -2,8 +2,6 @@
 /*
  * split.c -- debug information that was left in .dwo files or a .dwp package, joined with what the program has of it.
  *
- * Room:   outside.
- *
  * A unit's part of the package and the addresses it refers to, which are in the program, are put into one ELF image in
  * memory, under the names of ordinary sections.  libdw reads that as it reads any file; only address ranges, which count
  * from the base in the skeleton, are decoded by ranges.c.

@@ -2,8 +2,6 @@
 /*
  * start.c -- which frames of a stack are start code: what runs before main or before the function of a thread.
  *
- * Room:   outside.
- *
  * Start code is recognised by its place.  It is the outer end of a stack, as long as that is in the C library or the
  * loader:
  *

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * start.h -- which frames of a stack are start code: what runs before main or before the function of a thread.
- *
- * Room:   outside.
  */
 #ifndef SEEP_NAMES_START_H
 #define SEEP_NAMES_START_H

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * stored.c -- names put into the recording itself, so that it can be read without any other file.
- *
- * Room:   outside.
- */
 #include "names/stored.h"
 
 #include <stdlib.h>

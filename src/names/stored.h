@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * stored.h -- names put into the recording itself, so that it can be read without any other file.
- *
- * Room:   outside.  Written by cli/cmd_symbolize.c, read by symbol.c.
  */
 #ifndef SEEP_NAMES_STORED_H
 #define SEEP_NAMES_STORED_H

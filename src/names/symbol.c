@@ -2,7 +2,6 @@
 /*
  * symbol.c -- address to function, file, line, and the functions inlined there.
  *
- * Room:   outside.
  * Keeps:  asked in this order: answers of this run, names stored in the recording, the cache on disk, the module's
  *         file.  A module's file is opened only when the first three do not know an address.
  * Cost:   50,000 addresses of a stripped 30 MB program: 0.2 s the first time, 0.06 s from the cache.

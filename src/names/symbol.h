@@ -2,7 +2,6 @@
 /*
  * symbol.h -- address to function, file, line, and the functions inlined there.
  *
- * Room:   outside.
  * Keeps:  all strings live as long as the resolver.  Results are kept on disk by build id, so that a second report
  *         needs no debug information ($XDG_CACHE_HOME/seep or ~/.cache/seep; failing that, no cache).
  */

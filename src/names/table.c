@@ -2,7 +2,6 @@
 /*
  * table.c -- the functions or variables of a module by address, from its symbol tables.
  *
- * Room:   outside.
  * Cost:   one pass and a sort, then a binary search per address.  (dwfl_module_addrinfo walks the whole table for
  *         each address: seconds for a large program.)
  */

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * table.h -- the functions or variables of a module by address, from its symbol tables.
- *
- * Room:   outside.
- */
+/* table.h -- the functions or variables of a module by address, from its symbol tables. */
 #ifndef SEEP_NAMES_TABLE_H
 #define SEEP_NAMES_TABLE_H
 

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * calls.c -- call stacks as one tree of frames with names.
- *
- * Room:   outside.
- */
 #include "page/calls.h"
 
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /*
  * course.c -- the course of the run: moments, what changed between them at each call stack, marks, and what else happened when.
  *
- * Room:   outside.
  * Keeps:  where moments are left out, the changes until the next one that is kept are those of all of them together.  Moments with a mark
  *         are kept before others.
  */

@@ -2,7 +2,6 @@
 /*
  * data.c -- the data of the page: everything about one recording, or two, as JSON in gzip.
  *
- * Room:   outside.
  * Keeps:  what does not fit is summed or thinned, a little at first, and told.
  * Cost:   100,000 call stacks of 20 frames: about a second.
  */

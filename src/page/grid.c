@@ -2,7 +2,6 @@
 /*
  * grid.c -- rows of numbers, written by column; texts, each stored once and told by its number.
  *
- * Room:   outside.
  * Cost:   10 million numbers in 0.1 s.
  */
 #include "page/grid.h"

@@ -2,7 +2,6 @@
 /*
  * join.c -- the page: the template with the data in it.
  *
- * Room:   outside.
  * Keeps:  the data are base64, so that nothing in them can be markup.
  */
 #include <string.h>

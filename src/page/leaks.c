@@ -2,7 +2,6 @@
 /*
  * leaks.c -- what is lost and what is still held: rows, rules that hide them, paths from roots, owners; and wrong releases.
  *
- * Room:   outside.
  * Keeps:  judged by report/: here it is only arranged.
  */
 #include <inttypes.h>

@@ -2,7 +2,6 @@
 /*
  * mappings.c -- where the memory of the process is: heap, what the allocator keeps beside it, mappings, stacks, modules, files; and resources.
  *
- * Room:   outside.
  * Keeps:  the resident memory of all rows is that of the process at the last look.
  */
 #include <inttypes.h>

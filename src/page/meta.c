@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * meta.c -- what was recorded and how it ended; totals; what the summary says.
- *
- * Room:   outside.
- */
+/* meta.c -- what was recorded and how it ended; totals; what the summary says. */
 #include <inttypes.h>
 #include <stdio.h>
 

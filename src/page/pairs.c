@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * pairs.c -- small numbers by a pair of large ones.
- *
- * Room:   outside.
- */
 #include "page/pairs.h"
 
 #include <stdlib.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * processes.c -- recordings of other processes of the same run: parents, children, siblings, in the same folder and at the same time.
- *
- * Room:   outside.
  */
 #include <dirent.h>
 #include <limits.h>

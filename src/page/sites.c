@@ -2,7 +2,6 @@
 /*
  * sites.c -- the call stacks that allocated, with all their numbers; the small ones summed where there are too many.
  *
- * Room:   outside.
  * Keeps:  whatever is cut, the rows add up to the totals.
  */
 #include <stdlib.h>

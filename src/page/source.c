@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * source.c -- the text of source files whose lines are in the stacks.
- *
- * Room:   outside.
- */
+/* source.c -- the text of source files whose lines are in the stacks. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * threads.c -- the threads that allocated, and what each did at each call stack.
- *
- * Room:   outside.
- */
+/* threads.c -- the threads that allocated, and what each did at each call stack. */
 #include <stdlib.h>
 
 #include "page/page_form.h"

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * cursor.c -- reading the bytes of a section without ever leaving them.
- *
- * Room:   outside, profile/ only.
- */
 #include "profile/cursor.h"
 
 #include <string.h>

@@ -2,7 +2,6 @@
 /*
  * events.h -- the transactions of a recording, some tenths of a byte to three bytes each.
  *
- * Room:   outside.  The encoder is fed by collect/journal.c, the decoder by profile/events_log.c.
  * Keeps:  events come back in the order in which they went in, every field of struct ledger_event as it was; `stamp` is not stored but
  *         counted.  A batch continues the one before it: batches are decoded from the first on.
  * Cost:   encoding 30-110 ns an event, the peak included, decoding less.  Bytes an event: sqlite3 and python3 0.1, python3 without its own allocator 0.3,

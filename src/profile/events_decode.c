@@ -2,7 +2,6 @@
 /*
  * events_decode.c -- bytes to events.
  *
- * Room:   outside.
  * Keeps:  trusts no byte: what cannot have been written ends the batch as damaged.
  */
 #include <stdlib.h>

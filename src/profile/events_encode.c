@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * events_encode.c -- events to bytes.
- *
- * Room:   outside.
- */
+/* events_encode.c -- events to bytes. */
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>

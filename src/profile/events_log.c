@@ -2,7 +2,6 @@
 /*
  * events_log.c -- the event log in a file.
  *
- * Room:   outside.
  * Keeps:  trusts no byte; what is damaged ends the log.
  */
 #include "profile/events_log.h"

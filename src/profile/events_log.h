@@ -2,7 +2,6 @@
 /*
  * events_log.h -- the event log in a file: batches as sections, and the way from the ids in events to those of the profile.
  *
- * Room:   outside.  Written by collect/journal.c, read by cli/cmd_events.c.
  * Keeps:  reading takes the memory of one batch and of the live blocks, however long the log.
  */
 #ifndef SEEP_PROFILE_EVENTS_LOG_H

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * events_model.c -- what the encoder and the decoder of events both know.
- *
- * Room:   outside, profile/events_*.c only.
- */
 #include "profile/events_model.h"
 
 #include <stdlib.h>

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * events_peak.c -- the peak of a log and what it was made of, found while the log is written.
- *
- * Room:   outside.
- */
 #include "profile/events_peak.h"
 
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /*
  * events_peak.h -- the peak of a log and what it was made of, found while the log is written.
  *
- * Room:   outside.  Fed by profile/events_encode.c, asked by collect/journal.c.
  * Keeps:  exact to the byte however many threads there were, because events have an order.  The rule is that of agent/peak.h for one
  *         thread: a site that is about to change and has not done so since the last maximum first saves itself.
  * Cost:   a few ns an event; 40 bytes for each site.

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * file.h -- the `.seep` file: a profile on disk.  docs/FORMAT.md describes every byte.
- *
- * Room:   outside.  Written by session/, read by cli/.
  */
 #ifndef SEEP_PROFILE_FILE_H
 #define SEEP_PROFILE_FILE_H

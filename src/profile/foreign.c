@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * foreign.c -- telling what a file is that is not ours.
- *
- * Room:   outside, profile/ only.
- */
 #include "profile/foreign.h"
 
 #include <string.h>

@@ -2,7 +2,6 @@
 /*
  * format.c -- which members are stored, in which order and coding.
  *
- * Room:   outside, profile/ only.
  * Keeps:  the order of columns is the order in the file.
  */
 #include "profile/format.h"

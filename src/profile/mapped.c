@@ -2,7 +2,6 @@
 /*
  * mapped.c -- a file as bytes in memory, without a copy of it.
  *
- * Room:   outside, profile/ only.
  * Keeps:  the size of the moment of opening.  Recordings are replaced, never shortened in place, so what was mapped stays.  (A
  *         log that grows loses half a batch at its end when the disk is full; who reads it at that moment ends by SIGBUS.)
  */

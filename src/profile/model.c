@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * model.c -- life and look-ups of a recording in memory.
- *
- * Room:   outside.
- */
+/* model.c -- life and look-ups of a recording in memory. */
 #include "profile/model.h"
 
 #include <stdlib.h>

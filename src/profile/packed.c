@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * packed.c -- blocks and verdicts as they are in a file.
- *
- * Room:   outside.
- */
 #include "profile/packed.h"
 
 #include <stdlib.h>

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * plain.c -- the texts of a recording, made fit to be shown.
- *
- * Room:   outside.
- */
 #include "profile/plain.h"
 
 #include "base/plain.h"

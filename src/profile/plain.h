@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * plain.h -- the texts of a recording, made fit to be shown.
- *
- * Room:   outside.
- */
+/* plain.h -- the texts of a recording, made fit to be shown. */
 #ifndef SEEP_PROFILE_PLAIN_H
 #define SEEP_PROFILE_PLAIN_H
 

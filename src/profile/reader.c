@@ -2,7 +2,6 @@
 /*
  * reader.c -- a file as a profile again.
  *
- * Room:   outside.
  * Keeps:  trusts no byte.  A section that is damaged is left out, with everything that builds on it; the others are
  *         read.  Sections of unknown types are skipped.
  * Cost:   55 ms for a recording of cc1plus: 624,000 nodes, 108,000 sites, 1.5 MB.  No memory for an event log.

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * replay.c -- what a log of events adds up to.
- *
- * Room:   outside.
- */
 #include "profile/replay.h"
 
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /*
  * replay.h -- what a log of events adds up to: the same totals, peak and live blocks that the ledger has.
  *
- * Room:   outside.
  * Cost:   about 50 ns an event; 40 bytes for each live block.
  */
 #ifndef SEEP_PROFILE_REPLAY_H

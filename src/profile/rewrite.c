@@ -2,7 +2,6 @@
 /*
  * rewrite.c -- a changed profile in the place of the old one, with everything else that the file holds.
  *
- * Room:   outside.
  * Keeps:  sections that are no part of the model (an event log, or what a later version writes) are copied byte by byte.
  */
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /*
  * section.c -- the sections of a file in memory, one after another, also past damaged ones.
  *
- * Room:   outside, profile/ only.
  * Keeps:  no byte is believed before its checksum was compared, no length before it was compared with what is there.
  */
 #include "profile/section.h"

@@ -2,7 +2,6 @@
 /*
  * settle.c -- making a profile that was read safe to use.
  *
- * Room:   outside, profile/ only.
  * Keeps:  a whole file passes unchanged.
  */
 #include "profile/settle.h"

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * store.c -- bytes to a file, all or nothing.
- *
- * Room:   outside.
- */
 #include "profile/store.h"
 
 #include <errno.h>

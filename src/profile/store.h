@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * store.h -- bytes to a file, all or nothing.
- *
- * Room:   outside.
- */
+/* store.h -- bytes to a file, all or nothing. */
 #ifndef SEEP_PROFILE_STORE_H
 #define SEEP_PROFILE_STORE_H
 

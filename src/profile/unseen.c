@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * unseen.c -- memory that seep knows it did not see, reason by reason, and tables that were full.
- *
- * Room:   outside.
- */
+/* unseen.c -- memory that seep knows it did not see, reason by reason, and tables that were full. */
 #include "profile/unseen.h"
 
 #include <inttypes.h>

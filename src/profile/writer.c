@@ -2,7 +2,6 @@
 /*
  * writer.c -- a profile as the bytes of a file.
  *
- * Room:   outside.
  * Keeps:  the order of sections is the order of what a reader needs first.  The same profile gives the same bytes.
  * Cost:   0.04 s for a recording of cc1plus: 643,000 nodes, 108,000 sites, 1.5 MB.
  */

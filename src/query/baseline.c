@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * baseline.c -- leaks and wrong releases that were there before: a text file, one line for each place.
- *
- * Room:   outside.
- */
 #include "query/baseline.h"
 
 #include <inttypes.h>

@@ -2,7 +2,6 @@
 /*
  * baseline.h -- leaks and wrong releases that were there before: a text file, one line for each place.
  *
- * Room:   outside.  Read by cli/check_run.c, asked by findings.c.
  * Keeps:  places are the same when the names of their functions are: lines and addresses do not count, nor does a recursion's depth,
  *         nor how many blocks there are.  Definitely and indirectly lost is one and the same here: of a lost cycle any block may be the head.
  *

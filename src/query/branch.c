@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * branch.c -- a tree that grows: each node is found by its parent and a number.
- *
- * Room:   outside.
- */
 #include "query/branch.h"
 
 #include <stdlib.h>

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * budget.c -- what a process may take, and whether it did with that.
- *
- * Room:   outside.
- */
 #include "query/budget.h"
 
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /*
  * budget.h -- what a process may take, and whether it did with that.
  *
- * Room:   outside.  Filled by cli/check_options.c; asked by findings.c, once per process.
  * Keeps:  what cannot be judged is not kept: a budget on leaks without a search for them, any budget on a recording that is not whole.
  */
 #ifndef SEEP_QUERY_BUDGET_H

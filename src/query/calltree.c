@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * calltree.c -- call stacks as one tree of frames with names; equal ones are one.
- *
- * Room:   outside.
- */
 #include "query/calltree.h"
 
 #include <stdlib.h>

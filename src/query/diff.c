@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * diff.c -- what changed between two recordings, or two moments of one.
- *
- * Room:   outside.
- */
 #include "query/diff.h"
 
 #include <stdlib.h>

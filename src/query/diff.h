@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * diff.h -- what changed between two recordings, or two moments of one.
- *
- * Room:   outside.  report/diff_text.c and export/diff_json.c write it.
  */
 #ifndef SEEP_QUERY_DIFF_H
 #define SEEP_QUERY_DIFF_H

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * errors.c -- releases that went wrong: what happened, and to which block.
- *
- * Room:   outside.
- */
 #include "query/errors.h"
 
 #include <inttypes.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * errors.h -- releases that went wrong: what happened, and to which block.
- *
- * Room:   outside.
- */
+/* errors.h -- releases that went wrong: what happened, and to which block. */
 #ifndef SEEP_QUERY_ERRORS_H
 #define SEEP_QUERY_ERRORS_H
 

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * expression.c -- regular expressions of the user, with an error that points at the place.
- *
- * Room:   outside.
- */
 #include "query/expression.h"
 
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /*
  * filter.c -- which stacks a report shows: regular expressions over function and module names.
  *
- * Room:   outside.
  * Cost:   an expression is tried once per distinct name, a stack is walked only to the first node already decided.
  */
 #include "query/filter.h"

@@ -2,7 +2,6 @@
 /*
  * filter.h -- which stacks a report shows: regular expressions over function and module names.
  *
- * Room:   outside.  Made by cli/ from options, asked by query/select.c.
  * Keeps:  from the innermost frame outwards, the first frame whose name matches decides; where both match one frame,
  *         exclude wins ("-i parse -x small" shows parse_big, not parse_small).  A stack nothing matches is shown,
  *         unless there is an include.  Modules the same, except that the C library's start code outside of main counts

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * findings.c -- what is wrong with one or several runs, in words and places: made once, written in many forms.
- *
- * Room:   outside.
- */
 #include "query/findings.h"
 
 #include <stdlib.h>

@@ -2,8 +2,6 @@
 /*
  * findings.h -- what is wrong with one or several runs, in words and places: made once, written in many forms.
  *
- * Room:   outside.  Filled by findings_add() from one recording after the other, judged by budget.c; read by
- *         report/findings_text.c and export/ci.h.
  * Keeps:  all texts are in its own pool, so that a recording can be released as soon as it was added.
  */
 #ifndef SEEP_QUERY_FINDINGS_H

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * function.c -- small numbers for the lines of functions, so that reports compare integers instead of names.
- *
- * Room:   outside.
- */
 #include "query/function.h"
 
 #include <stdbool.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * function.h -- small numbers for the lines of functions, so that reports compare integers instead of names.
- *
- * Room:   outside.
  */
 #ifndef SEEP_QUERY_FUNCTION_H
 #define SEEP_QUERY_FUNCTION_H

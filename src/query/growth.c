@@ -2,7 +2,6 @@
 /*
  * growth.c -- which stacks hold more and more memory.
  *
- * Room:   outside.
  * Cost:   one pass over the changes of all slices.
  */
 #include "query/growth.h"

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * holder.c -- the place outside of the heap that a pointer is in, by name.
- *
- * Room:   outside.
- */
 #include "query/holder.h"
 
 #include <inttypes.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * holder.h -- the place outside of the heap that a pointer is in, by name: a variable, a stack frame, a register, a mapping.
- *
- * Room:   outside.
  */
 #ifndef SEEP_QUERY_HOLDER_H
 #define SEEP_QUERY_HOLDER_H

@@ -2,7 +2,6 @@
 /*
  * leaks.c -- what is lost, summed by stack and class.
  *
- * Room:   outside.
  * Cost:   three passes over the blocks; names are asked for only where something is lost.
  */
 #include "query/leaks.h"

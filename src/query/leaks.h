@@ -2,7 +2,6 @@
 /*
  * leaks.h -- what is lost, by stack and class, as a search for leaks found it.
  *
- * Room:   outside.  Made from a selection, read by all that shows leaks.
  * Keeps:  a lost group counts once: rows of class definite are the heads, with the sum of what hangs on them; what hangs is also in rows of
  *         its own, of class indirect.  A suppressed head takes along what hangs on it.  What is still reachable is no
  *         error and is never subtracted from the sums.

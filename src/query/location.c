@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * location.c -- which source files are the user's own, and what they are called in the user's tree.
- *
- * Room:   outside.
- */
 #include "query/location.h"
 
 #include <limits.h>

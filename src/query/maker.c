@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * maker.c -- who made a block, in one name.
- *
- * Room:   outside.
- */
 #include "query/maker.h"
 
 #include <string.h>

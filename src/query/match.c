@@ -2,7 +2,6 @@
 /*
  * match.c -- which stacks of two recordings are the same.
  *
- * Room:   outside.
  * Keeps:  an entry is (caller's entry, frame: file and place in it): walking a stack from its outer end gives the same entry for
  *         the same stack of either recording.
  */

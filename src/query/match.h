@@ -2,7 +2,6 @@
 /*
  * match.h -- which stacks of two recordings are the same.
  *
- * Room:   outside.
  * Keeps:  frames are the same at the same place of the same file, told by its build id (by its path where there is none).
  *         Of a file that was built anew in between, functions are the same by their names, lines do not count.
  */

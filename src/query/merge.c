@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * merge.c -- rows of one stack and kind, made one.
- *
- * Room:   outside.
- */
 #include "query/merge.h"
 
 #include <stdlib.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * merge.h -- rows of one stack and kind, made one.
- *
- * Room:   outside.
- */
+/* merge.h -- rows of one stack and kind, made one. */
 #ifndef SEEP_QUERY_MERGE_H
 #define SEEP_QUERY_MERGE_H
 

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * moment.c -- words for moments of a recording: --at WHEN, --range A..B, FILE@WHEN.
- *
- * Room:   outside.
- */
 #include "query/moment.h"
 
 #include <inttypes.h>

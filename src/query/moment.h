@@ -2,8 +2,6 @@
 /*
  * moment.h -- words for moments of a recording: --at WHEN, --range A..B, FILE@WHEN.
  *
- * Room:   outside.
- *
  * A word is tried in this order, so that its meaning does not depend on the labels that a program chose:
  *
  *   start, peak, end   before everything; the maximum of live bytes; the end of the recording

@@ -2,7 +2,6 @@
 /*
  * owners.c -- the heap by what keeps it: who the owners are, and what they share.
  *
- * Room:   outside.
  * Keeps:  owners, what they share, what is ignored and what is lost add up to the whole heap.
  */
 #include "query/owners.h"

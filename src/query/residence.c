@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * residence.c -- what the allocator does with its resident memory: blocks, headers, free.
- *
- * Room:   outside.
- */
 #include "query/residence.h"
 
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /*
  * residence.h -- what the allocator does with its resident memory: blocks, headers, free.
  *
- * Room:   outside.
  * Keeps:  of each mapping used + overhead + unrecorded + free + rest is what is resident.  Estimates: a live
  *         block counts as resident as far as its mapping is; headers and rounding are glibc's to
  *         the byte, of other allocators as their size classes are documented.

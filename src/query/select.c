@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * select.c -- which stacks with which cost: what every view of a report starts from.
- *
- * Room:   outside.
- */
 #include "query/select.h"
 
 #include <stdio.h>

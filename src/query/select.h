@@ -2,7 +2,6 @@
 /*
  * select.h -- which stacks with which cost: what every view of a report starts from.
  *
- * Room:   outside.  Made from a profile by select_make(), read by tree.c, flat.c, group.c, json.c.
  * Keeps:  stacks of mmap and mremap are kept apart from those of the heap.
  */
 #ifndef SEEP_QUERY_SELECT_H

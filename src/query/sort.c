@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * sort.c -- what call stacks can be ordered by (--sort).
- *
- * Room:   outside.
- */
 #include "query/sort.h"
 
 #include <string.h>

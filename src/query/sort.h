@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * sort.h -- what call stacks can be ordered by (--sort).
- *
- * Room:   outside.
- */
+/* sort.h -- what call stacks can be ordered by (--sort). */
 #ifndef SEEP_QUERY_SORT_H
 #define SEEP_QUERY_SORT_H
 

@@ -2,7 +2,6 @@
 /*
  * suppress.c -- which rule covers a stack, and the rules that are always there.
  *
- * Room:   outside.
  * Cost:   frames times lines of all rules; only for stacks that lost something.
  */
 #include "query/suppress.h"

@@ -2,7 +2,6 @@
 /*
  * suppress.h -- leaks and wrong releases that nobody wants to hear of: rules of LSan and Valgrind files, and our own.
  *
- * Room:   outside.  Filled by cli/ from --suppressions, asked by query/leaks.c.
  * Keeps:  a rule of an LSan file ("leak:pattern") covers a stack when the pattern is found in the function, source file or module of any
  *         of its frames; one of a Valgrind file ({ name / Memcheck:Leak / fun: obj: src: ... }) when its lines match the frames from
  *         the allocation function outwards.  Both count the allocation function itself as the innermost frame, as those tools do.

@@ -2,7 +2,6 @@
 /*
  * suppress_parse.c -- rules from files: LSan's lines and Valgrind's blocks, also mixed.
  *
- * Room:   outside.
  * Keeps:  what the tools accept is accepted; kinds that are about other things are passed over without a word; the rest is an error with
  *         its line and what was expected there.
  */

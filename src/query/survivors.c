@@ -2,8 +2,6 @@
 /*
  * survivors.c -- allocated after one mark and still live at another.
  *
- * Room:   outside.
- *
  * No reading of counters at the marks is needed: a block born between A and B is either still there at the end of the
  * recording, with its birth in the list of blocks, or it was counted when it died, by the eras of its birth and death.
  * It lived at B in the first case, and when it died later than B in the second.

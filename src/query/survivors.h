@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * survivors.h -- allocated after one mark and still live at another.
- *
- * Room:   outside.
- */
+/* survivors.h -- allocated after one mark and still live at another. */
 #ifndef SEEP_QUERY_SURVIVORS_H
 #define SEEP_QUERY_SURVIVORS_H
 

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * verdict.c -- a small answer per name, found once.
- *
- * Room:   outside.
- */
 #include "query/verdict.h"
 
 #include <stdlib.h>

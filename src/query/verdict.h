@@ -2,7 +2,6 @@
 /*
  * verdict.h -- a small answer per name, found once.
  *
- * Room:   outside.
  * Keeps:  names are told apart by pointer: the resolver has each text once.
  */
 #ifndef SEEP_QUERY_VERDICT_H

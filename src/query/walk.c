@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * walk.c -- the frames of a call stack as people see them, from the allocation outwards.
- *
- * Room:   outside.
- */
 #include "query/walk.h"
 
 struct walk walk_from(const struct profile *p, struct symbols *s, struct wrapper_frame from)

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * why.c -- what keeps a block alive.
- *
- * Room:   outside.
- */
 #include "query/why.h"
 
 #include <inttypes.h>

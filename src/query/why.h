@@ -2,7 +2,6 @@
 /*
  * why.h -- what keeps a block alive: the path to it from a variable, a stack, a register.
  *
- * Room:   outside.
  * Keeps:  found out once (why_make), then written for people or for programs.
  */
 #ifndef SEEP_QUERY_WHY_H

@@ -2,7 +2,6 @@
 /*
  * why_path.c -- a path in words: which member each pointer is, and of what type each block.
  *
- * Room:   outside.
  * Keeps:  types are followed from the variable on, as far as its description tells; a table of virtual functions tells better.
  */
 #include "query/why.h"

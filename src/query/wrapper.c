@@ -2,7 +2,6 @@
 /*
  * wrapper.c -- functions that only pass an allocation on.
  *
- * Room:   outside.
  * Cost:   each name is compared with the table once.
  */
 #include "query/wrapper.h"

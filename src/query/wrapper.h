@@ -2,7 +2,6 @@
 /*
  * wrapper.h -- functions that only pass an allocation on: xmalloc, operator new, std::allocator, Rust's alloc.
  *
- * Room:   outside.  Made by cli/ (--hide adds to it), asked by select.c and by what writes stacks.
  * Keeps:  only the inner end of a stack is hidden, and never all of it.  What copies or makes something (strdup,
  *         push_back) is no wrapper: it is what the reader looks for.
  */

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * blocks.c -- each block that was not freed: address, size, time, age, thread, stack.
- *
- * Room:   outside.
- */
+/* blocks.c -- each block that was not freed: address, size, time, age, thread, stack. */
 #include "report/views.h"
 
 #include <inttypes.h>

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * brief.c -- a call stack in the rest of a line.
- *
- * Room:   outside.
- */
 #include "report/brief.h"
 
 #include <inttypes.h>

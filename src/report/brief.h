@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * brief.h -- a call stack in the rest of a line: the function that counts, its place, and its caller where that fits.
- *
- * Room:   outside.
  */
 #ifndef SEEP_REPORT_BRIEF_H
 #define SEEP_REPORT_BRIEF_H

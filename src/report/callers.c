@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * callers.c -- who calls a function, and what is allocated through it.
- *
- * Room:   outside.
- */
 #include "report/callers.h"
 
 #include <stdlib.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * diff_text.c -- what changed between two recordings, for people; and as --memlog and --csv.
- *
- * Room:   outside.
- */
+/* diff_text.c -- what changed between two recordings, for people; and as --memlog and --csv. */
 #include "query/diff.h"
 
 #include <stdlib.h>

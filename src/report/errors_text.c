@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * errors_text.c -- releases that went wrong, with both stacks.
- *
- * Room:   outside.
- */
+/* errors_text.c -- releases that went wrong, with both stacks. */
 #include <inttypes.h>
 
 #include "ledger/ledger.h"

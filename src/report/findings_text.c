@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * findings_text.c -- broken budgets, one line each, and what broke them, for people.
- *
- * Room:   outside.
- */
+/* findings_text.c -- broken budgets, one line each, and what broke them, for people. */
 #include "query/findings.h"
 
 #include <inttypes.h>

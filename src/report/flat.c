@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * flat.c -- one entry per call stack, with all its costs.
- *
- * Room:   outside.
- */
 #include "report/flat.h"
 
 #include <stdlib.h>

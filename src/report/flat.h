@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * flat.h -- one entry per call stack, with all its costs.
- *
- * Room:   outside.
- */
+/* flat.h -- one entry per call stack, with all its costs. */
 #ifndef SEEP_REPORT_FLAT_H
 #define SEEP_REPORT_FLAT_H
 

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * group.c -- costs summed by function, file, module, thread or size (--group-by).
- *
- * Room:   outside.
- */
 #include "report/group.h"
 
 #include <stdlib.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * group.h -- costs summed by function, file, module, thread or size (--group-by).
- *
- * Room:   outside.
- */
+/* group.h -- costs summed by function, file, module, thread or size (--group-by). */
 #ifndef SEEP_REPORT_GROUP_H
 #define SEEP_REPORT_GROUP_H
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * histogram.c -- sizes and lifetimes in classes of powers of two, drawn as bars.
- *
- * Room:   outside.
- */
+/* histogram.c -- sizes and lifetimes in classes of powers of two, drawn as bars. */
 #include "report/views.h"
 
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /*
  * leaks_rules.c -- a rule for each leak, as LSan or Valgrind have it: fed back, it hides just that.
  *
- * Room:   outside.
  * Keeps:  rules name functions, never lines or addresses, so that they outlive the next build.  What hangs on a lost block needs no rule of
  *         its own.
  */

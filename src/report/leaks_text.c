@@ -2,7 +2,6 @@
 /*
  * leaks_text.c -- the leaks for people.
  *
- * Room:   outside.
  * Keeps:  80 columns but for names; what is still reachable is called no error.
  */
 #include "query/leaks.h"

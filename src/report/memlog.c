@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * memlog.c -- signed bytes per call stack, innermost frame first, largest growth first: the format of MTrace's reports.
- *
- * Room:   outside.
- */
 #include "report/memlog.h"
 
 #include <inttypes.h>

@@ -2,8 +2,6 @@
 /*
  * memlog.h -- signed bytes per call stack, innermost frame first, largest growth first: the format of MTrace's reports.
  *
- * Room:   outside.
- *
  *     +63360
  *     <tab>FUNCTION<tab>(OBJECT)<tab>FILE:LINE      without the last part when the line is not known
  *     <tab>OBJECT                                   when no function is known

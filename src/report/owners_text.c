@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * owners_text.c -- the heap by what keeps it: owners, or call stacks; for people and for programs.
- *
- * Room:   outside.
- */
+/* owners_text.c -- the heap by what keeps it: owners, or call stacks; for people and for programs. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

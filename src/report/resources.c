@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * resources.c -- things with a handle that the program acquired and released: file descriptors, textures, locks.
- *
- * Room:   outside.
  */
 #include "report/views.h"
 

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * source.c -- the lines of a source file with what they allocate in the margin.
- *
- * Room:   outside.
- */
 #include "report/source.h"
 
 #include <fcntl.h>

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * stack.c -- whole call stacks, one line per frame.
- *
- * Room:   outside.
- */
 #include "report/stack.h"
 
 #include <stdlib.h>

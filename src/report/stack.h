@@ -2,7 +2,6 @@
 /*
  * stack.h -- whole call stacks, one line per frame.
  *
- * Room:   outside.
  * Cost:   the lines of an address are made once, and copied for each frame.
  */
 #ifndef SEEP_REPORT_STACK_H

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * stack_csv.c -- call stacks and moments as fields of a table.
- *
- * Room:   outside.
- */
 #include "report/stack_csv.h"
 
 #include <string.h>

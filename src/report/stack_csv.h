@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * stack_csv.h -- call stacks and moments as fields of a table.
- *
- * Room:   outside.
- */
+/* stack_csv.h -- call stacks and moments as fields of a table. */
 #ifndef SEEP_REPORT_STACK_CSV_H
 #define SEEP_REPORT_STACK_CSV_H
 

@@ -2,7 +2,6 @@
 /*
  * summary.c -- the one screen that says what happened.
  *
- * Room:   outside.  At the end of cli/cmd_record.c, and `seep report --summary`.
  * Keeps:  at most 24 lines of 80 columns; every number says of what; the commands under "next" work as printed.
  *         Names are asked for only where they are shown.
  */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * summary.h -- the numbers at a glance: what `record` prints at the end and `report --summary` prints on demand.
- *
- * Room:   outside.
  */
 #ifndef SEEP_REPORT_SUMMARY_H
 #define SEEP_REPORT_SUMMARY_H

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * summary_end.c -- what was left when the program ended: leaks, what is still reachable, or all that was not freed.
- *
- * Room:   outside.
  */
 #include "report/summary_form.h"
 

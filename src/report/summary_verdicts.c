@@ -2,7 +2,6 @@
 /*
  * summary_verdicts.c -- what the summary says, sentence by sentence: for pages that arrange it in their own way.
  *
- * Room:   outside.
  * Keeps:  the words are those of the summary's own lines, without its columns.
  */
 #include "report/summary_form.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * tables.c -- tables of the programs and libraries, and of the threads that allocated.
- *
- * Room:   outside.
- */
+/* tables.c -- tables of the programs and libraries, and of the threads that allocated. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 /*
  * timeline.c -- live memory over time, drawn with letters.
  *
- * Room:   outside.
  * Keeps:  a column shows the most of its stretch of time, so that no summit is lost; where no slice was taken, what was
  *         live before.
  */

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * transactions.c -- the events of a recording, one after another.
- *
- * Room:   outside.
- */
 #include "report/transactions.h"
 
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /*
  * transactions.h -- the events of a recording, one after another, as text, as a table, or as earlier tools wrote them.
  *
- * Room:   outside.
  * Keeps:  memory for each distinct stack, none for each event.
  */
 #ifndef SEEP_REPORT_TRANSACTIONS_H

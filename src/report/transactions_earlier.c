@@ -2,7 +2,6 @@
 /*
  * transactions_earlier.c -- events as memtraq logged them, and as mmleak did.
  *
- * Room:   outside.
  * Keeps:  who reads such a log and keeps a table of addresses ends with the blocks that are really alive: a release stands before
  *         any later use of its address, and a realloc that failed leaves its block alive.
  *

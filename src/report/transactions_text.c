@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * transactions_text.c -- events for people, and as a table (--csv).
- *
- * Room:   outside.
- */
+/* transactions_text.c -- events for people, and as a table (--csv). */
 #include <inttypes.h>
 #include <string.h>
 

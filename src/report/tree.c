@@ -2,7 +2,6 @@
 /*
  * tree.c -- calls as a tree with the share of each line.
  *
- * Room:   outside.
  * Keeps:  each line of a function is a line of the tree, once in its level.  A level's shares and its summed rest add up
  *         to the line above it: what that one allocates itself beside its calls is "(itself)" among them.
  * Cost:   names are asked for only below lines that are shown; lines are compared by number.

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * tree.h -- calls as a tree with the share of each line.
- *
- * Room:   outside.
- */
+/* tree.h -- calls as a tree with the share of each line. */
 #ifndef SEEP_REPORT_TREE_H
 #define SEEP_REPORT_TREE_H
 

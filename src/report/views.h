@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * views.h -- views for people: each appends what query/ found out to a text.
- *
- * Room:   outside.
- */
+/* views.h -- views for people: each appends what query/ found out to a text. */
 #ifndef SEEP_REPORT_VIEWS_H
 #define SEEP_REPORT_VIEWS_H
 

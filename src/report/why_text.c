@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * why_text.c -- what keeps a block alive, for people.
- *
- * Room:   outside.
- */
+/* why_text.c -- what keeps a block alive, for people. */
 #include "query/why.h"
 
 #include <inttypes.h>

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * roots.c -- the memory of a process that counts as in use by itself.
- *
- * Room:   outside.
- */
 #include "scan/roots.h"
 
 #include <stdlib.h>

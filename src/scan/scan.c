@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * scan.c -- one search for leaks in a process, from the stop to the verdicts.
- *
- * Room:   outside.
- */
 #include "scan/scan.h"
 
 #include <stdlib.h>

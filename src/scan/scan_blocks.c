@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * scan_blocks.c -- the blocks of a process at the moment of a search for leaks.
- *
- * Room:   outside.
- */
 #include "scan/scan_blocks.h"
 
 #include <stdlib.h>

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * scan_origin.c -- what the recording knows of the blocks of a search.
- *
- * Room:   outside.
- */
 #include "scan/scan_origin.h"
 
 #include <stdlib.h>

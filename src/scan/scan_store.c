@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * scan_store.c -- what a search found, in the terms of a profile: of its own moment, or of an end that came just after.
- *
- * Room:   outside.
- */
 #include "scan/scan_store.h"
 
 #include <stdlib.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * scan_store.h -- what a search found, in the terms of a profile: of its own moment, or of an end that came just after.
- *
- * Room:   outside.
  */
 #ifndef SEEP_SCAN_SCAN_STORE_H
 #define SEEP_SCAN_SCAN_STORE_H

@@ -2,7 +2,6 @@
 /*
  * segments.c -- address space cut into ranges, the last word about each address counts.
  *
- * Room:   outside.
  * Cost:   a change moves what lies between it and the last change: those who come in the order of addresses cost nothing.
  */
 #include "scan/segments.h"

@@ -2,7 +2,6 @@
 /*
  * segments.h -- address space cut into ranges, the last word about each address counts.
  *
- * Room:   outside.
  * Keeps:  sorted, disjoint, none empty.
  */
 #ifndef SEEP_SCAN_SEGMENTS_H

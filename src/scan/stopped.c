@@ -2,7 +2,6 @@
 /*
  * stopped.c -- the frames of threads that stand still: which function has which part of the stack.
  *
- * Room:   outside.
  * Keeps:  only unwind tables are used, never debug information: names are found when somebody asks.
  */
 #include "scan/stopped.h"

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * suppressions.c -- leaks that a program itself says are none: __lsan_default_suppressions().
- *
- * Room:   outside.
- */
 #include "scan/suppressions.h"
 
 #include <fcntl.h>

@@ -2,7 +2,6 @@
 /*
  * suppressions.h -- leaks that a program itself says are none: __lsan_default_suppressions().
  *
- * Room:   outside.
  * Keeps:  nothing of the program is run.  The function is found in the symbol table of its file, and its code is read: it returns the address
  *         of a text, which compilers do in one instruction.
  */

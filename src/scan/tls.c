@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * tls.c -- where modules keep their writable data and their thread-local storage, read from the memory of a held process.
- *
- * Room:   outside.
- */
 #include "scan/tls.h"
 
 #include <elf.h>

@@ -2,7 +2,6 @@
 /*
  * tls.h -- where modules keep their writable data and their thread-local storage, read from the memory of a held process.
  *
- * Room:   outside.
  * Keeps:  the process is not trusted: what makes no sense is left out.
  *
  * Thread-local storage of a module has a number, in the order in which the modules that have some were loaded; the thread's dtv leads from

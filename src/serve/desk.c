@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * desk.c -- a process that makes the data that clients ask for, one order after another.
- *
- * Room:   outside, serve/ only.
- */
 #include "serve/desk.h"
 
 #include <errno.h>

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * outbox.c -- profiles that wait to be sent, oldest first; what to do when the server does not take them.
- *
- * Room:   outside, serve/ only.
- */
 #include "serve/outbox.h"
 
 #include <inttypes.h>

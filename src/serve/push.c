@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * push.c -- what happens in recorded processes, sent to a continuous-profiling server every few seconds: the observer's side.
- *
- * Room:   outside.
  */
 #include "serve/push.h"
 

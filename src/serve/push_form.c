@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * push_form.c -- a profile as the form that Pyroscope's /ingest takes.
- *
- * Room:   outside, serve/ only.
- */
 #include "serve/push_form.h"
 
 #include <inttypes.h>

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * push_http.c -- one request to a server at a time, by libcurl.
- *
- * Room:   outside, serve/ only.
- */
 #include "serve/push_http.h"
 
 #include <curl/curl.h>

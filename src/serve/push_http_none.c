@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * push_http_none.c -- in place of push_http.c in a build without libcurl.
- *
- * Room:   outside.
- */
+/* push_http_none.c -- in place of push_http.c in a build without libcurl. */
 #include "serve/push_http.h"
 
 struct push_http *push_http_new(struct err *e)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pusher.h -- the process that looks at recorded processes and sends their profiles.
- *
- * Room:   outside, serve/ only.  Started by push.c.
  */
 #ifndef SEEP_SERVE_PUSHER_H
 #define SEEP_SERVE_PUSHER_H

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * reply.c -- what goes back to an HTTP client: a head, and a body that several of them may share.
- *
- * Room:   outside, serve/ only.
- */
 #include "serve/reply.h"
 
 #include <inttypes.h>

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * serve.c -- the HTML page over HTTP, on this machine only.
- *
- * Room:   outside.
- */
 #include "serve/serve.h"
 
 #include <arpa/inet.h>

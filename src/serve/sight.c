@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * sight.c -- a running process as it was at the last look, with the names in it.
- *
- * Room:   outside, serve/ only.
- */
 #include "serve/sight.h"
 
 #include <stdlib.h>

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * ask.c -- asking whoever records a process for something.
- *
- * Room:   outside.
- */
 #include "session/ask.h"
 
 #include <errno.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * ask.h -- asking whoever records a process for something.
- *
- * Room:   outside.
- */
+/* ask.h -- asking whoever records a process for something. */
 #ifndef SEEP_SESSION_ASK_H
 #define SEEP_SESSION_ASK_H
 

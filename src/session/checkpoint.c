@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * checkpoint.c -- when a recording is written while its program still runs, and how much of it.
- *
- * Room:   outside.
- */
 #include "session/checkpoint.h"
 
 #include <sys/wait.h>

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * door.c -- a socket that is found by the number of the process it is about.
- *
- * Room:   outside.
- */
 #include "session/door.h"
 
 #include <stddef.h>

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * family.c -- processes that belong to a session, found without their help.
- *
- * Room:   outside.
- */
 #include "session/family.h"
 
 #include <dirent.h>

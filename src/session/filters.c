@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * filters.c -- filters of system calls, as far as agents must know of them.
- *
- * Room:   outside.
- */
+/* filters.c -- filters of system calls, as far as agents must know of them. */
 #include "session/filters.h"
 
 #include <dirent.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * filters.h -- filters of system calls (seccomp), as far as agents must know of them.
- *
- * Room:   outside.
- */
+/* filters.h -- filters of system calls (seccomp), as far as agents must know of them. */
 #ifndef SEEP_SESSION_FILTERS_H
 #define SEEP_SESSION_FILTERS_H
 

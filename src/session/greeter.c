@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * greeter.c -- the door where agents say hello, and where commands ask for snapshots.
- *
- * Room:   outside.
- */
 #include "session/greeter.h"
 
 #include <dirent.h>

@@ -2,7 +2,6 @@
 /*
  * greeter.h -- the door where agents say hello, and where commands ask for snapshots.
  *
- * Room:   outside.
  * Keeps:  a private directory with one socket in it (and perhaps a link); all are gone after greeter_close().
  */
 #ifndef SEEP_SESSION_GREETER_H

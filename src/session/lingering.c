@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * lingering.c -- the program has ended, and processes that it started have not.
- *
- * Room:   outside.
- */
 #include "session/lingering.h"
 
 #include <string.h>

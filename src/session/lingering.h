@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * lingering.h -- the program has ended, and processes that it started have not: whether to wait for them, and what to say.
- *
- * Room:   outside.
  */
 #ifndef SEEP_SESSION_LINGERING_H
 #define SEEP_SESSION_LINGERING_H

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * looks.c -- recordings of this moment for those who watch a process.
- *
- * Room:   outside.
- */
 #include "session/looks.h"
 
 #include <errno.h>

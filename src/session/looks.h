@@ -2,7 +2,6 @@
 /*
  * looks.h -- recordings of this moment for those who watch a process: who wants one, and the process that makes it.
  *
- * Room:   outside.
  * Keeps:  one at a time; who asks meanwhile gets the next.  The recorded process is not stopped and does not notice.
  */
 #ifndef SEEP_SESSION_LOOKS_H

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * members.c -- who belongs to a session: the program, and what it started.
- *
- * Room:   outside.
- */
 #include "session/members.h"
 
 #include <unistd.h>

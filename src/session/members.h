@@ -2,7 +2,6 @@
 /*
  * members.h -- who belongs to a session: the program, and what it started.
  *
- * Room:   outside.
  * Keeps:  no process of another user is recorded that the program did not start.
  *
  * Who says hello has found the socket, whose name only the program's tree is told (session/greeter.c).  That is enough for root, for our

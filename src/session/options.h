@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * options.h -- what a run of `seep record` is asked to do, and whom it tells what happens.
- *
- * Room:   outside.
- */
+/* options.h -- what a run of `seep record` is asked to do, and whom it tells what happens. */
 #ifndef SEEP_SESSION_OPTIONS_H
 #define SEEP_SESSION_OPTIONS_H
 

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * output.c -- where recordings go: names, and what happens when the place is not usable.
- *
- * Room:   outside.
- */
 #include "session/output.h"
 
 #include <errno.h>

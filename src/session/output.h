@@ -2,7 +2,6 @@
 /*
  * output.h -- where recordings go: names, and what happens when the place is not usable.
  *
- * Room:   outside.
  * Keeps:  no file that was there before, or that somebody puts there meanwhile, is replaced unless asked to, and no link is followed but
  *         one that the user named, at the start; no two recordings share a name; what cannot be written where it should be is
  *         written elsewhere.

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * recording.c -- one process being recorded: its clock, its slices, its snapshots, its checkpoints, its end.
- *
- * Room:   outside.
- */
 #include "session/recording.h"
 
 #include <errno.h>

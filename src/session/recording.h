@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * recording.h -- one process being recorded: its clock, its slices, its snapshots, its checkpoints, its end.
- *
- * Room:   outside.
  */
 #ifndef SEEP_SESSION_RECORDING_H
 #define SEEP_SESSION_RECORDING_H

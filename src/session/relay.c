@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * relay.c -- signals that reach seep, and what becomes of them.
- *
- * Room:   outside.
- */
 #include "session/relay.h"
 
 #include <signal.h>

@@ -2,7 +2,6 @@
 /*
  * relay.h -- signals that reach seep, and what becomes of them.
  *
- * Room:   outside.
  * Keeps:  what the terminal sends (Ctrl-C, Ctrl-\, hang-up, window size) has reached the program by itself, because it
  *         is in the same process group; what another process sends to us is passed on.  No disposition of ours but
  *         SIGCHLD's is changed: signals are blocked and read from a descriptor.

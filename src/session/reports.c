@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * reports.c -- files that tell what a snapshot found: PROGRAM-PID-SEQ.memlog.
- *
- * Room:   outside.
- */
 #include "session/reports.h"
 
 #include <errno.h>

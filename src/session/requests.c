@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * requests.c -- what commands in other processes ask of the observer (session/ask.h is the other end), and what they are answered.
- *
- * Room:   outside.
- */
 #include "session/requests.h"
 
 #include <inttypes.h>

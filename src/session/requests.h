@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * requests.h -- what commands in other processes ask of the observer (session/ask.h is the other end), and what they are answered.
- *
- * Room:   outside.
  */
 #ifndef SEEP_SESSION_REQUESTS_H
 #define SEEP_SESSION_REQUESTS_H

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * scanner.c -- searches for leaks in one recorded process: who wants one, the process that makes it, and what it found.
- *
- * Room:   outside.
- */
 #include "session/scanner.h"
 
 #include <errno.h>

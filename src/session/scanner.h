@@ -2,7 +2,6 @@
 /*
  * scanner.h -- searches for leaks in one recorded process: who wants one, the process that makes it, and what it found.
  *
- * Room:   outside.
  * Keeps:  one search at a time.  Whoever asks during one is served by the next.
  */
 #ifndef SEEP_SESSION_SCANNER_H

@@ -2,7 +2,6 @@
 /*
  * session.c -- one run of `seep record`: the program, those it starts, and their recordings.
  *
- * Room:   outside.
  * Cost:   while recording, 100 wake-ups a second of about 10 us each, and the slices (at most 0.7 %).
  */
 #include "session/session.h"

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * silence.c -- why nobody said hello.
- *
- * Room:   outside.
- */
 #include "session/silence.h"
 
 #include <stdio.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * silence.h -- why nobody said hello.
- *
- * Room:   outside.
- */
+/* silence.h -- why nobody said hello. */
 #ifndef SEEP_SESSION_SILENCE_H
 #define SEEP_SESSION_SILENCE_H
 

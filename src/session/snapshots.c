@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * snapshots.c -- the marks of one recording: which are new, which want a report, which are done with.
- *
- * Room:   outside.
- */
 #include "session/snapshots.h"
 
 #include <stdlib.h>

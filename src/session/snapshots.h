@@ -2,7 +2,6 @@
 /*
  * snapshots.h -- the marks of one recording: which are new, which want a report, which are done with.
  *
- * Room:   outside.
  * Keeps:  marks of the ledger are served in order; a snapshot's report tells the change since the last one that had a report, so
  *         that all reports sum up to the whole.
  */

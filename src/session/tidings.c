@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * tidings.c -- what happens to recorded processes, told as it happens.
- *
- * Room:   outside.
- */
 #include "session/tidings.h"
 
 #include <inttypes.h>

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * visitors.c -- connections to the session, heard one by one.
- *
- * Room:   outside.
- */
 #include "session/visitors.h"
 
 #include <string.h>

@@ -2,7 +2,6 @@
 /*
  * visitors.h -- connections to the session, heard one by one.
  *
- * Room:   outside.
  * Keeps:  nobody is let in while there are too few descriptors to receive a ledger: it would be lost.  Those who come wait.
  *         Who says nothing is dropped after a second, or earlier when too many of the same user do; an agent that was stopped just
  *         then comes again.  A flood of connections costs a bounded amount of work between two ticks.

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * errand.c -- questions to whoever records a process, asked beside the view.
- *
- * Room:   outside.
- */
 #include "top/errand.h"
 
 #include <fcntl.h>

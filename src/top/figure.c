@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * figure.c -- numbers in a few columns.
- *
- * Room:   outside.
- */
 #include "top/figure.h"
 
 #include <inttypes.h>

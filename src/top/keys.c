@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * keys.c -- what keys do: the state of the view.
- *
- * Room:   outside.
- */
 #include "top/keys.h"
 
 #include <stdio.h>

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * live.c -- a process that runs, look by look.
- *
- * Room:   outside.
- */
 #include "top/live.h"
 
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /*
  * live.h -- a process that runs, look by look.
  *
- * Room:   outside.  Looks are asked for by errand.c (or top.c) and handed over here.
  * Keeps:  names that were found stay found; blocks are asked for as often as that is cheap.
  */
 #ifndef SEEP_TOP_LIVE_H

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * pane.c -- texts in place of the table.
- *
- * Room:   outside.
- */
 #include "top/pane.h"
 
 #include <inttypes.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pane.h -- texts in place of the table: a call stack with its source, leaks, what keeps a block alive, the keys.
- *
- * Room:   outside.
  */
 #ifndef SEEP_TOP_PANE_H
 #define SEEP_TOP_PANE_H

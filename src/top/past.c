@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * past.c -- what was live at earlier moments, by things that keep their number from look to look.
- *
- * Room:   outside.
- */
 #include "top/past.h"
 
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /*
  * past.h -- what was live at earlier moments, by things that keep their number from look to look.
  *
- * Room:   outside.  Filled by live.c and player.c, compared by rows.c.
  * Keeps:  a key (of a call stack, a thread, a size) has one number for good.  Moments are kept for PAST_SPAN_MS, and the last one
  *         before that.
  */

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * picture.c -- a recording at one moment, beside earlier ones.
- *
- * Room:   outside.
- */
 #include "top/picture.h"
 
 #include <stdio.h>

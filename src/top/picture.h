@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * picture.h -- a recording at one moment, beside earlier ones: what the view shows.
- *
- * Room:   outside.  Made by live.c (of a running process) and replay.c (of a file); read by rows.c and screen.c.
  */
 #ifndef SEEP_TOP_PICTURE_H
 #define SEEP_TOP_PICTURE_H

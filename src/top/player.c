@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * player.c -- a recording, moment by moment.
- *
- * Room:   outside.
- */
 #include "top/player.h"
 
 #include <stdlib.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * player.h -- a recording, moment by moment.
- *
- * Room:   outside.
- */
+/* player.h -- a recording, moment by moment. */
 #ifndef SEEP_TOP_PLAYER_H
 #define SEEP_TOP_PLAYER_H
 

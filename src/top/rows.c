@@ -2,7 +2,6 @@
 /*
  * rows.c -- the lines of the table.
  *
- * Room:   outside.
  * Cost:   some microseconds per hundred stacks; names are asked for where groups or filters need them.
  */
 #include "top/rows.h"

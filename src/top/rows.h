@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * rows.h -- the lines of the table: call stacks, or what they are grouped by, with their numbers.
- *
- * Room:   outside.  Made from a picture, read by screen.c and pane.c.
  */
 #ifndef SEEP_TOP_ROWS_H
 #define SEEP_TOP_ROWS_H

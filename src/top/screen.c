@@ -2,8 +2,6 @@
 /*
  * screen.c -- a picture as lines of text.
  *
- * Room:   outside.
- *
  *     lines  1   the program and its numbers
  *            2   the course of the heap, rates          from 6 lines on
  *            3   names of the columns                   from 4 lines on

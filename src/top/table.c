@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * table.c -- the lines of the table: columns of numbers, and the site in the rest of the line.
- *
- * Room:   outside.
- */
+/* table.c -- the lines of the table: columns of numbers, and the site in the rest of the line. */
 #include <stdlib.h>
 #include <string.h>
 

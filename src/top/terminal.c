@@ -2,7 +2,6 @@
 /*
  * terminal.c -- the terminal: lines out, keys in, and back to how it was on every way out.
  *
- * Room:   outside.
  * Keeps:  signals are blocked except while we wait, so that none falls between a test and a wait.
  */
 #include "top/terminal.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * terminal_none.c -- in place of terminal.c in a build without ncurses.
- *
- * Room:   outside.
- */
+/* terminal_none.c -- in place of terminal.c in a build without ncurses. */
 #include "top/terminal.h"
 
 bool terminal_open(bool color, struct err *e)

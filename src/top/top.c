@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * top.c -- one view, of a process or a recording: from wishes to a screen; and screens for scripts.
- *
- * Room:   outside.
- */
+/* top.c -- one view, of a process or a recording: from wishes to a screen; and screens for scripts. */
 #include "top/top.h"
 
 #include <errno.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * top.h -- `seep top`: the live view of a process, and the replay of a recording.
- *
- * Room:   outside.
- */
+/* top.h -- `seep top`: the live view of a process, and the replay of a recording. */
 #ifndef SEEP_TOP_TOP_H
 #define SEEP_TOP_TOP_H
 

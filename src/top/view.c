@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * view.c -- the view in the terminal: keys, looks and time, one after another.
- *
- * Room:   outside.
- */
+/* view.c -- the view in the terminal: keys, looks and time, one after another. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>

@@ -2,7 +2,6 @@
 /*
  * globals.c -- the variables of a module that have an address of their own, and the types it defines, from its DWARF.
  *
- * Room:   outside.
  * Cost:   every entry is looked at once but those inside types and declarations of functions.
  */
 #include "types/globals.h"

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * library.c -- what types of the C++ and Rust libraries mean beyond what DWARF says of them.
- *
- * Room:   outside.
- */
 #include "types/library.h"
 
 #include <dwarf.h>

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * member.c -- members of structures and elements of arrays, by offset.
- *
- * Room:   outside.
- */
 #include "types/member.h"
 
 #include <dwarf.h>

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * type.c -- what DWARF says about a type: its size, its members, what it points to.
- *
- * Room:   outside.
- */
 #include "types/type.h"
 
 #include <dwarf.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * type_name.c -- types as the programmer writes them.
- *
- * Room:   outside.
- */
+/* type_name.c -- types as the programmer writes them. */
 #include <dwarf.h>
 #include <string.h>
 

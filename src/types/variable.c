@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * variable.c -- address to global, static or thread-local variable, and what the types say about the way from there.
- *
- * Room:   outside.
- */
 #include "types/variable.h"
 
 #include <dwarf.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * variable.h -- address to global, static or thread-local variable, and what the types say about the way from there.
- *
- * Room:   outside.
  */
 #ifndef SEEP_TYPES_VARIABLE_H
 #define SEEP_TYPES_VARIABLE_H

@@ -2,7 +2,6 @@
 /*
  * variable_class.c -- the class of an object, by its table of virtual functions.
  *
- * Room:   outside.
  * Cost:   a class is looked up once; blocks of it then cost a hash.
  */
 #include <stdlib.h>

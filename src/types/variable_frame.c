@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * variable_frame.c -- variables and parameters in a stack frame, as far as they have a place in it.
- *
- * Room:   outside.
- */
+/* variable_frame.c -- variables and parameters in a stack frame, as far as they have a place in it. */
 #include <dwarf.h>
 #include <stdlib.h>
 

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * variables.c -- what a resolver keeps about variables: lists per module, and numbers for types.
- *
- * Room:   outside.
- */
 #include "types/variables.h"
 
 #include <ctype.h>

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * csv.c -- tables for programs: RFC 4180, with a line of names first.
- *
- * Room:   outside.
- */
 #include "words/csv.h"
 
 #include <stdlib.h>

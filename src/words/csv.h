@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * csv.h -- tables for programs: RFC 4180, with a line of names first.
- *
- * Room:   outside.
- */
+/* csv.h -- tables for programs: RFC 4180, with a line of names first. */
 #ifndef SEEP_WORDS_CSV_H
 #define SEEP_WORDS_CSV_H
 

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * label.c -- a frame of a stack in words: "function [file:line]".
- *
- * Room:   outside.
- */
 #include "words/label.h"
 
 #include <inttypes.h>

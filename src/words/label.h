@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * label.h -- a frame of a stack in words: "function [file:line]".
- *
- * Room:   outside.
- */
+/* label.h -- a frame of a stack in words: "function [file:line]". */
 #ifndef SEEP_WORDS_LABEL_H
 #define SEEP_WORDS_LABEL_H
 

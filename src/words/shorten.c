@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * shorten.c -- names of functions in the room that there is.
- *
- * Room:   outside.
- */
 #include "words/shorten.h"
 
 #include <ctype.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * shorten.h -- names of functions in the room that there is.
- *
- * Room:   outside.
- */
+/* shorten.h -- names of functions in the room that there is. */
 #ifndef SEEP_WORDS_SHORTEN_H
 #define SEEP_WORDS_SHORTEN_H
 

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * text.c -- numbers as people read them.
- *
- * Room:   outside.
- */
 #include "words/text.h"
 
 #include <inttypes.h>

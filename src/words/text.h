@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * text.h -- numbers as people read them.
- *
- * Room:   outside.
- */
+/* text.h -- numbers as people read them. */
 #ifndef SEEP_WORDS_TEXT_H
 #define SEEP_WORDS_TEXT_H
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * call.h -- a system call to be made by a stopped thread.
- *
- * Room:   outside.
- */
+/* call.h -- a system call to be made by a stopped thread. */
 #ifndef SEEP_ATTACH_ARCH_CALL_H
 #define SEEP_ATTACH_ARCH_CALL_H
 
