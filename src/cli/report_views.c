@@ -15,11 +15,9 @@
 #include "query/owners.h"
 #include "query/survivors.h"
 #include "query/why.h"
-#include "report/callers.h"
 #include "report/memlog.h"
 #include "report/source.h"
 #include "report/summary.h"
-#include "report/tree.h"
 #include "report/views.h"
 #include "words/text.h"
 

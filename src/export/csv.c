@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "export/export.h"
-#include "report/stack_csv.h"
+#include "report/stack.h"
 #include "words/csv.h"
 
 static void csv_growth(const struct growth *g, struct str *out)

@@ -9,7 +9,6 @@
 #include "ledger/ledger.h"
 #include "profile/packed.h"
 #include "report/stack.h"
-#include "report/stack_csv.h"
 #include "words/csv.h"
 #include "words/text.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/callers.h"
+/* callers.c -- who calls a function, and what is allocated through it. */
+#include "report/views.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 #include "query/merge.h"
 #include "report/memlog.h"
 #include "report/stack.h"
-#include "report/stack_csv.h"
 #include "report/views.h"
 #include "words/csv.h"
 #include "words/text.h"

@@ -14,6 +14,7 @@
 #include "names/symbol.h"
 #include "query/select.h"
 #include "query/verdict.h"
+#include "query/wrapper.h"
 
 /* The frames at one address. */
 struct stack_place {
@@ -69,5 +70,15 @@ void stack_write(const struct selection *sel, struct symbols *s, struct wrapper_
                  struct str *out);
 void stack_write_site(const struct selection *sel, struct symbols *s, uint32_t node, const char *indent,
                       struct str *out);
+
+/* ---- call stacks and moments as fields of a table ---- */
+
+/* Of when the numbers of SEL are: a word of --at, or A..B. */
+void csv_moment(struct str *out, const struct selection *sel);
+
+/* Whole call stacks as one field: "function [file:line]", innermost first, with ';' between.  The writer is to be ended
+ * by stack_end. */
+void csv_start(struct stack_writer *w, const struct selection *sel, struct symbols *s, struct str *out);
+void csv_stack(struct stack_writer *w, struct wrapper_frame from);
 
 #endif

@@ -9,7 +9,7 @@
  * The tree is never built whole.  A level is a list of items, each a frame of one node of the stack tree; items of one
  * line of a function form a group, which is a line.  A line's own level is made when it has been printed.
  */
-#include "report/tree.h"
+#include "report/views.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "base/str.h"
 #include "names/symbol.h"
 #include "profile/model.h"
@@ -124,5 +125,26 @@ void threads_write(const struct profile *p, const struct threads_options *option
 /* Append the table, the largest of the chosen cost first, at most LIMIT lines (0: all).  A module has what its own
  * functions allocated; what they only passed on (hidden wrappers) counts for the caller. */
 void modules_write(const struct selection *sel, uint32_t limit, struct str *out);
+
+/* ---- calls as a tree with the share of each line ---- */
+
+struct tree_options {
+        bool inverted;     /* from the callers of the allocation functions outwards, instead of from main inwards */
+        double threshold;  /* per cent of the whole; what is smaller is summed in one line */
+        uint32_t limit;    /* lines per level; 0: all */
+        int color;
+        uint32_t columns; /* of the terminal: lines are shortened to fit where that is possible; 0: whole names */
+};
+
+/* Append the tree of the heap and, where something was mapped, that of mmap. */
+void tree_write(const struct selection *sel, struct symbols *s, const struct tree_options *options, struct str *out);
+
+/* ---- who calls a function, and what is allocated through it ---- */
+
+/* Append the tree of callers of FUNCTION: a name, with or without its parameters, or else a regular expression.  Each
+ * stack counts once, from its outermost frame of such a name: recursion is no caller.  SEL keeps only those stacks.
+ * false: there is none (exit code 2). */
+bool callers_write(struct selection *sel, struct symbols *s, const char *function, const struct tree_options *options,
+                   struct str *out, struct err *e);
 
 #endif

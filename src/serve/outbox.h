@@ -56,4 +56,9 @@ void outbox_hurry(struct outbox *o);
 /* Tell what was not delivered, and drop it.  UNSEEN: how many more there were that never came here. */
 void outbox_close(struct outbox *o, uint32_t unseen);
 
+/* ---- a profile as the form that Pyroscope's /ingest takes: multipart/form-data (RFC 7578) ---- */
+
+/* Append the form with PROFILE (pprof, packed) to BODY, and the value of its Content-Type to TYPE. */
+void push_form(const struct str *profile, struct str *body, struct str *type);
+
 #endif

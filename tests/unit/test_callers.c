@@ -2,7 +2,7 @@
 #include "tap.h"
 
 #include "forge.h"
-#include "report/callers.h"
+#include "report/views.h"
 
 static char *callers_of(const struct profile *p, const char *function, struct err *e)
 {

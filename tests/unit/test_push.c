@@ -6,7 +6,7 @@
 
 #include "base/heap.h"
 #include "serve/interval.h"
-#include "serve/push_form.h"
+#include "serve/outbox.h"
 #include "serve/push_target.h"
 #include "tap.h"
 

@@ -3,7 +3,7 @@
 
 #include "forge.h"
 #include "query/wrapper.h"
-#include "report/tree.h"
+#include "report/views.h"
 #include "wire/hello.h"
 
 /* The tree of P as text, to be freed. */

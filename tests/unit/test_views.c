@@ -13,7 +13,6 @@
 #include "report/group.h"
 #include "report/source.h"
 #include "report/summary.h"
-#include "report/tree.h"
 #include "report/views.h"
 #include "sample.h"
 

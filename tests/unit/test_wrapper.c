@@ -5,7 +5,7 @@
 #include "query/select.h"
 #include "query/wrapper.h"
 #include "report/flat.h"
-#include "report/tree.h"
+#include "report/views.h"
 
 /* A stack of one frame per name, outermost first; returns its innermost node. */
 static uint32_t forge_stack(struct profile *p, const char *const *names, uint32_t count)
