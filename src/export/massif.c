@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/arrange.h"
 #include "base/heap.h"
 #include "export/course.h"
 #include "export/valgrind.h"
@@ -50,18 +51,29 @@ static uint32_t frame_at(const struct stacks *s, const struct bearer *b)
         return b->node ? s->nodes[b->node].frame + 1 : 0;
 }
 
-static int compare_frames(const void *a, const void *b, void *stacks)
-{
-        uint32_t x = frame_at(stacks, a), y = frame_at(stacks, b);
-
-        return x < y ? -1 : x > y;
-}
-
 static int compare_branches(const void *a, const void *b)
 {
         const struct branch *x = a, *y = b;
 
         return x->bytes > y->bytes ? -1 : x->bytes < y->bytes ? 1 : x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* Those with one frame side by side. */
+static void order_frames(const struct stacks *s, struct bearer *bearers, uint32_t count)
+{
+        struct bearer *before = heap_grow(NULL, count, sizeof *before);
+        uint64_t *frames = heap_grow(NULL, count, sizeof *frames);
+        uint32_t *order = arrange_start(count);
+
+        memcpy(before, bearers, count * sizeof *before);
+        for (uint32_t i = 0; i < count; i++)
+                frames[i] = frame_at(s, &before[i]);
+        arrange_by(order, count, frames);
+        for (uint32_t i = 0; i < count; i++)
+                bearers[i] = before[order[i]];
+        free(before);
+        free(frames);
+        free(order);
 }
 
 /* Those that have come to an end are in no branch.  To be freed. */
@@ -70,7 +82,7 @@ static struct branch *make_branches(const struct massif *m, struct bearer *beare
         struct branch *branches = NULL;
         uint32_t made = 0, room = 0;
 
-        qsort_r(bearers, count, sizeof *bearers, compare_frames, (void *)m->stacks);
+        order_frames(m->stacks, bearers, count);
         for (uint32_t i = 0; i < count; i++) {
                 if (!bearers[i].node)
                         continue;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arrange.h"
 #include "base/heap.h"
 #include "query/merge.h"
 
@@ -272,54 +273,44 @@ static void take_sides(struct diff *d)
 
 /* ---- order ---- */
 
-/* What orders a row, small enough to be moved about. */
-struct rank {
-        int64_t key;
-        uint32_t id, kind; /* no two rows have both the same */
-        uint32_t row;
-};
-
-static int by_key(const void *a, const void *b)
-{
-        const struct rank *x = a, *y = b;
-        int order = diff_order_abs(x->key, y->key);
-
-        if (order)
-                return order;
-        if (x->id != y->id)
-                return x->id < y->id ? -1 : 1;
-        return x->kind < y->kind ? -1 : x->kind > y->kind;
-}
-
-/* Rows to where RANKS has them: along each circle of rows that take each other's places. */
-static void place_rows(struct diff_row *rows, struct rank *ranks, uint32_t count)
+/* Rows to where ORDER has them: along each circle of rows that take each other's places. */
+static void place_rows(struct diff_row *rows, uint32_t *order, uint32_t count)
 {
         for (uint32_t i = 0; i < count; i++) {
                 struct diff_row first = rows[i];
-                uint32_t to = i, from = ranks[i].row;
+                uint32_t to = i, from = order[i];
 
                 if (from == i)
                         continue;
                 while (from != i) {
                         rows[to] = rows[from];
-                        ranks[to].row = to;
+                        order[to] = to;
                         to = from;
-                        from = ranks[to].row;
+                        from = order[to];
                 }
                 rows[to] = first;
-                ranks[to].row = to;
+                order[to] = to;
         }
 }
 
+/* As diff_order_abs() has it; no two rows have the same stack and kind. */
 static void sort_rows(struct diff *d)
 {
-        struct rank *ranks = heap_zero(d->count, sizeof *ranks);
+        uint64_t *keys = heap_grow(NULL, d->count, sizeof *keys);
+        uint32_t *order = arrange_start(d->count);
 
         for (uint32_t i = 0; i < d->count; i++)
-                ranks[i] = (struct rank){ d->rows[i].key, d->rows[i].id, d->rows[i].kind, i };
-        qsort(ranks, d->count, sizeof *ranks, by_key);
-        place_rows(d->rows, ranks, d->count);
-        free(ranks);
+                keys[i] = (uint64_t)d->rows[i].id << 32 | d->rows[i].kind;
+        arrange_by(order, d->count, keys);
+        for (uint32_t i = 0; i < d->count; i++)
+                keys[i] = arrange_down(d->rows[i].key);
+        arrange_by(order, d->count, keys);
+        for (uint32_t i = 0; i < d->count; i++)
+                keys[i] = ~(d->rows[i].key < 0 ? -(uint64_t)d->rows[i].key : (uint64_t)d->rows[i].key);
+        arrange_by(order, d->count, keys);
+        place_rows(d->rows, order, d->count);
+        free(order);
+        free(keys);
 }
 
 void diff_make(struct diff *d, const struct selection *const sel[MATCH_SIDES], struct symbols *const s[MATCH_SIDES],

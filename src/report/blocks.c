@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/arrange.h"
 #include "base/heap.h"
 #include "ledger/ledger.h"
 #include "profile/packed.h"
@@ -14,20 +15,9 @@
 
 #define BLOCKS_RUN (1u << 20) /* blocks that are sorted at once */
 
-static int larger_first(const void *a, const void *b)
+static bool is_larger(const struct profile_block *x, const struct profile_block *y)
 {
-        const struct profile_block *x = a, *y = b;
-
-        if (x->size != y->size)
-                return x->size > y->size ? -1 : 1;
-        return x->address < y->address ? -1 : x->address > y->address;
-}
-
-static int older_first(const void *a, const void *b)
-{
-        const struct profile_block *x = a, *y = b;
-
-        return x->birth_ms != y->birth_ms ? (x->birth_ms < y->birth_ms ? -1 : 1) : larger_first(a, b);
+        return x->size != y->size ? x->size > y->size : x->address < y->address;
 }
 
 /* Of a sampled recording, which has no other blocks: how many there were like this one.  Regions are never sampled. */
@@ -92,19 +82,50 @@ static bool blocks_wanted(const struct profile *p, const struct profile_block *b
 struct blocks_order {
         struct profile_block *list;
         uint64_t count;
-        int (*compare)(const void *, const void *);
+        bool oldest_first;
         uint64_t *at; /* by run: what comes next of it */
         uint64_t runs;
 };
 
+static bool comes_first(const struct blocks_order *o, const struct profile_block *x, const struct profile_block *y)
+{
+        return o->oldest_first && x->birth_ms != y->birth_ms ? x->birth_ms < y->birth_ms : is_larger(x, y);
+}
+
+/* KEYS and COPY have room for a run. */
+static void order_run(const struct blocks_order *o, struct profile_block *run, uint32_t count, uint64_t *keys, struct profile_block *copy)
+{
+        uint32_t *order = arrange_start(count);
+
+        for (uint32_t i = 0; i < count; i++)
+                keys[i] = run[i].address;
+        arrange_by(order, count, keys);
+        for (uint32_t i = 0; i < count; i++)
+                keys[i] = ~run[i].size;
+        arrange_by(order, count, keys);
+        for (uint32_t i = 0; i < count; i++)
+                keys[i] = o->oldest_first ? run[i].birth_ms : 0;
+        arrange_by(order, count, keys);
+        memcpy(copy, run, count * sizeof *run);
+        for (uint32_t i = 0; i < count; i++)
+                run[i] = copy[order[i]];
+        free(order);
+}
+
 static void order_start(struct blocks_order *o)
 {
+        uint64_t most = o->count < BLOCKS_RUN ? o->count : BLOCKS_RUN;
+        struct profile_block *copy = heap_grow(NULL, most, sizeof *copy);
+        uint64_t *keys = heap_grow(NULL, most, sizeof *keys);
+
         o->runs = (o->count + BLOCKS_RUN - 1) / BLOCKS_RUN;
         o->at = heap_zero(o->runs, sizeof *o->at);
         for (uint64_t i = 0; i < o->runs; i++) {
                 o->at[i] = i * BLOCKS_RUN;
-                qsort(o->list + o->at[i], o->count - o->at[i] < BLOCKS_RUN ? o->count - o->at[i] : BLOCKS_RUN, sizeof *o->list, o->compare);
+                order_run(o, o->list + o->at[i], (uint32_t)(o->count - o->at[i] < BLOCKS_RUN ? o->count - o->at[i] : BLOCKS_RUN), keys, copy);
         }
+        free(keys);
+        free(copy);
 }
 
 static const struct profile_block *order_next(struct blocks_order *o)
@@ -115,7 +136,7 @@ static const struct profile_block *order_next(struct blocks_order *o)
         for (uint64_t i = 0; i < o->runs; i++) {
                 if (o->at[i] == o->count || (o->at[i] == (i + 1) * BLOCKS_RUN))
                         continue;
-                if (!next || o->compare(&o->list[o->at[i]], next) < 0) {
+                if (!next || comes_first(o, &o->list[o->at[i]], next)) {
                         next = &o->list[o->at[i]];
                         run = i;
                 }
@@ -128,7 +149,8 @@ static void blocks_list(const struct selection *sel, struct symbols *s, struct p
                         const struct blocks_options *options, struct str *out)
 {
         uint64_t shown = options->limit && options->limit < count ? options->limit : count;
-        struct blocks_order order = { .list = list, .count = count, .compare = options->oldest_first ? older_first : larger_first };
+        struct blocks_order order = { .list = list, .count = count, .oldest_first = options->oldest_first };
+        const struct profile_block *soon[STACK_AHEAD];
         struct stack_writer stacks;
 
         order_start(&order);
@@ -136,9 +158,15 @@ static void blocks_list(const struct selection *sel, struct symbols *s, struct p
                 csv_start(&stacks, sel, s, out);
         else
                 stack_start(&stacks, sel, s, "    ", out);
+        for (uint64_t i = 0; i < shown && i < STACK_AHEAD; i++)
+                soon[i] = order_next(&order);
         for (uint64_t i = 0; i < shown; i++) {
-                const struct profile_block *block = order_next(&order);
+                const struct profile_block *block = soon[i % STACK_AHEAD];
 
+                if (i + STACK_AHEAD < shown) {
+                        soon[i % STACK_AHEAD] = order_next(&order);
+                        stack_expect(&stacks, sel->profile->sites[soon[i % STACK_AHEAD]->site].node);
+                }
                 progress_tell(sel->progress, i, shown);
                 if (options->csv) {
                         blocks_csv(&stacks, block);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arrange.h"
 #include "base/heap.h"
 #include "ledger/ledger.h"
 #include "profile/packed.h"
@@ -184,17 +185,33 @@ static enum sort_key flat_second(enum sort_key key)
         }
 }
 
-static int entry_compare(const void *a, const void *b)
+/* Largest first; where all is equal, as the sites are numbered. */
+static struct flat_entry *entries_ordered(struct flat_entry *entries, uint32_t count)
 {
-        const struct flat_entry *x = a, *y = b;
+        struct flat_entry *ordered = heap_grow(NULL, count, sizeof *ordered);
+        uint64_t *keys = heap_grow(NULL, count, sizeof *keys);
+        uint32_t *order = arrange_start(count);
 
-        if (x->rate != y->rate)
-                return x->rate > y->rate ? -1 : 1;
-        if (x->value != y->value)
-                return x->value > y->value ? -1 : 1;
-        if (x->second != y->second)
-                return x->second > y->second ? -1 : 1;
-        return x->row->site < y->row->site ? -1 : x->row->site > y->row->site;
+        for (uint32_t i = 0; i < count; i++)
+                keys[i] = entries[i].row->site;
+        arrange_by(order, count, keys);
+        for (uint32_t i = 0; i < count; i++)
+                keys[i] = arrange_down(entries[i].second);
+        arrange_by(order, count, keys);
+        for (uint32_t i = 0; i < count; i++)
+                keys[i] = arrange_down(entries[i].value);
+        arrange_by(order, count, keys);
+        for (uint32_t i = 0; i < count; i++) {
+                memcpy(&keys[i], &entries[i].rate, sizeof *keys); /* never below 0: in the order of its bits */
+                keys[i] = ~keys[i];
+        }
+        arrange_by(order, count, keys);
+        for (uint32_t i = 0; i < count; i++)
+                ordered[i] = entries[order[i]];
+        free(keys);
+        free(order);
+        free(entries);
+        return ordered;
 }
 
 /* What the numbers of KEY are: those that a moment changes, then the others. */
@@ -413,10 +430,9 @@ static struct flat_entry *flat_entries(const struct flat *f, const struct select
                         entry->rate = f->growth[row->site].bytes_per_s;
                 *count += flat_shown(f, entry);
         }
-        qsort(entries, *count, sizeof *entries, entry_compare);
         free(extra);
         free(extra_second);
-        return entries;
+        return entries_ordered(entries, *count);
 }
 
 const struct select_row **flat_order(const struct selection *sel, const struct select_part *part,
