@@ -38,6 +38,7 @@ struct control {
 
 enum { FAMILY_UNIX = 1, SOCKET_SEQPACKET = 5, SOCKET_NONBLOCK = 04000, LEVEL_SOCKET = 1, CONTROL_RIGHTS = 1, PEER_CREDENTIALS = 17, NO_SIGNAL = 0x4000 };
 
+#define OPEN_PATH 010000000 /* O_PATH */
 #define HELLO_TRIES 2000 /* a millisecond apart */
 #define HELLO_AGAIN 5    /* who was stopped between connecting and speaking finds the connection closed */
 
@@ -80,6 +81,19 @@ static bool hello_message(long s, long fd, uint32_t reason)
 static long hello_socket(void)
 {
         return sys_call3(SYS_socket, FAMILY_UNIX, SOCKET_SEQPACKET | SOCKET_NONBLOCK | SYS_O_CLOEXEC, 0);
+}
+
+bool hello_reaches(const char *path)
+{
+        long s = hello_socket(), there;
+
+        if (s < 0)
+                return false;
+        sys_close(s);
+        there = sys_call6(SYS_openat, SYS_AT_HERE, (long)path, OPEN_PATH | SYS_O_CLOEXEC, 0, 0, 0);
+        if (!sys_failed(there))
+                sys_close(there);
+        return there != -SYS_ENOENT && there != -SYS_EACCES;
 }
 
 bool hello_is_main(const char *path)

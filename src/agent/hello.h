@@ -13,6 +13,10 @@
 /* Send the ledger FD to the observer at PATH (wire/hello.h).  Waits at most some two seconds for a busy observer. */
 bool hello_send(const char *path, long fd, uint32_t reason);
 
+/* Whether hello_send() has a way to PATH.  False behind chroot, without the right to go there, or in
+ * a sandbox without sockets; what cannot be found out is believed. */
+bool hello_reaches(const char *path);
+
 /* Whether the observer at PATH is our parent: the program that it started, not one that this started in turn. */
 bool hello_is_main(const char *path);
 

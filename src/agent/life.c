@@ -46,6 +46,16 @@ void life_parent(long copy, bool forked)
                 __atomic_sub_fetch(&agent.head->forks_followed, 1, __ATOMIC_RELAXED);
 }
 
+/* Found out while the ledger is still the parent's, which can tell who is not recorded. */
+static bool life_can_come(bool announced)
+{
+        if (hello_reaches(agent.socket))
+                return true;
+        if (announced)
+                __atomic_sub_fetch(&agent.head->forks_followed, 1, __ATOMIC_RELAXED);
+        return false;
+}
+
 static bool life_adopt(long copy)
 {
         struct ledger_head *head = agent.head;
@@ -108,7 +118,7 @@ bool life_child(long copy)
 {
         bool on = false;
 
-        if (agent.follow == FOLLOW_ALL) {
+        if (agent.follow == FOLLOW_ALL && life_can_come(copy >= 0)) {
                 if (copy < 0)
                         copy = arena_copy();
                 on = copy >= 0 && life_adopt(copy);

@@ -23,6 +23,7 @@
 #define SYS_EINTR 4
 #define SYS_ESRCH 3
 #define SYS_EAGAIN 11
+#define SYS_EACCES 13
 #define SYS_EFAULT 14
 #define SYS_ENOMEM 12
 #define SYS_ENOSYS 38

@@ -47,7 +47,7 @@ static void say_forks(const struct profile *p, struct str *out)
 {
         uint64_t count = p->totals.forks_not_followed;
 
-        str_format(out, "%" PRIu64 " forked %s allocated memory and %s not recorded (--follow=all)", count,
+        str_format(out, "%" PRIu64 " forked %s allocated memory and %s not recorded (--follow=all, unless chroot is in the way)", count,
                    count == 1 ? "child" : "children", count == 1 ? "was" : "were");
 }
 

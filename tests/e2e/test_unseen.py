@@ -72,10 +72,17 @@ def test_children_that_were_not_followed_do_not_pass(check, forked, word):
     path = recorded(check, forked, word, "clean")
     done = check(path)
     assert done.status == 1
-    assert b"2 forked children allocated memory and were not recorded (--follow=all)" in done.stdout
+    assert b"2 forked children allocated memory and were not recorded (--follow=all, unless chroot is in the way)" in done.stdout
     assert check("--allow-unseen", path).status == 0
     assert check("--follow=exec", "--", forked, word).status == 1
     assert check("--follow=exec", "--error-exitcode", "7", "--", forked, word).status == 7
+
+
+def test_children_that_cannot_reach_us_do_not_pass(check, forked):
+    done = check("--", forked, "lose", "jail", "clean", "lose")
+    assert done.status == 1
+    assert b"2 forked children allocated memory and were not recorded" in done.stdout
+    assert check("--", forked, "jail", "release").status == 0
 
 
 def test_children_that_only_release_have_nothing_that_was_missed(check, forked):
@@ -104,7 +111,7 @@ def test_a_cut_file_is_not_everything(check, forked):
 
 def test_every_json_has_the_reasons(check, forked):
     path = recorded(check, forked, "clean")
-    reasons = ["1 forked child allocated memory and was not recorded (--follow=all)"]
+    reasons = ["1 forked child allocated memory and was not recorded (--follow=all, unless chroot is in the way)"]
     for words in (["report"], ["leaks"]):
         assert unseen(*words, "--json", path, folder=check.folder) == reasons
     found = json.loads(check("--json", path).stdout)

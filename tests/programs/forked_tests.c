@@ -3,12 +3,15 @@
  * forked_tests.c -- what frameworks do that run each test in a forked child: the parent is clean.
  *
  * Room:   tests only.
- * Usage:  forked_tests clean|lose|release...    one child for each word; release frees what the parent got, and no more
+ * Usage:  forked_tests clean|lose|release|jail...    one child for each word; release frees what the parent got, and no more.
+ *         jail is no child: those that come next live in a root directory of their own
  * Lines:  leak definite lose_block BYTES BLOCKS, by the children
  */
 #include "leak.h"
 
+#include <sched.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 MAKER(lose_block)
 
@@ -24,6 +27,12 @@ static int run_test(const char *word)
         return 0;
 }
 
+/* Who is not root is so in a namespace. */
+static int enter_jail(void)
+{
+        return chroot(".") == 0 || (unshare(CLONE_NEWUSER) == 0 && chroot(".") == 0);
+}
+
 int main(int argc, char **argv)
 {
         void *inherited = malloc(1000);
@@ -31,8 +40,13 @@ int main(int argc, char **argv)
 
         for (int i = 1; i < argc; i++) {
                 int status;
-                pid_t pid = fork();
+                pid_t pid;
 
+                if (strcmp(argv[i], "jail") == 0) {
+                        failed |= !enter_jail();
+                        continue;
+                }
+                pid = fork();
                 if (pid == 0 && strcmp(argv[i], "release") == 0) {
                         free(inherited);
                         _exit(0);
