@@ -10,6 +10,7 @@
 
 #include "agent/bytes.h"
 #include "agent/environment.h"
+#include "agent/real.h"
 #include "agent/sys.h"
 
 #include "agent/guest.h"
@@ -20,6 +21,7 @@
 #define NAME_BYTES 32u
 #define USUAL_PATH "/bin:/usr/bin"
 #define MAY_EXECUTE 1
+#define MAY_READ 4
 
 static const char *const sanitizers[] = {
         "libasan.so",       "libtsan.so",       "liblsan.so",         "libhwasan.so",
@@ -148,11 +150,22 @@ static long open_program(long directory, const char *path)
         return sys_call6(SYS_openat, directory, (long)path, SYS_O_CLOEXEC, 0, 0, 0);
 }
 
+/* Behind chroot the loader would complain on the program's stderr. */
+static bool is_library_gone(void)
+{
+        long there = sys_call3(SYS_access, (long)real_library(), MAY_READ, 0);
+
+        return there == -SYS_ENOENT || there == -SYS_EACCES;
+}
+
 bool target_refuses_at(long fd, const char *path)
 {
-        long file = open_program(fd, path);
         bool refused;
+        long file;
 
+        if (is_library_gone())
+                return true;
+        file = open_program(fd, path);
         if (sys_failed(file))
                 return fd >= 0 && refuses(fd);
         refused = refuses(file);

@@ -12,7 +12,8 @@
 
 /* Whether the program at PATH is made for another kind of machine, or needs a sanitizer's runtime
  * as a library.  That insists on being the first one, or hands out memory before we can stand in
- * front of it: such a program ends at its start if we are there. */
+ * front of it: such a program ends at its start if we are there.  Also when our library is not
+ * to be found from here. */
 bool target_refuses(const char *path);
 
 /* ... of the program that execvp() and its kind find by the name FILE. */

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "agent/environment.h"
+#include "agent/real.h"
 
 /* A small program: headers, the dynamic section with one library, and its name. */
 static struct program {
@@ -29,6 +30,13 @@ static struct program {
 
 static char folder[] = "/tmp/seep-target-XXXXXX", search[128];
 static char *environment[] = { "OTHER=PATH=/nowhere", search, NULL };
+
+static const char *ours = "/proc/self/exe";
+
+const char *real_library(void)
+{
+        return ours;
+}
 
 char **environment_now(void)
 {
@@ -132,6 +140,18 @@ TEST(what_cannot_be_read_or_run_does_not)
         end();
 }
 
+TEST(without_our_library_nothing_is_preloaded)
+{
+        begin();
+        make("libc.so.6");
+        is_true(!refused());
+        ours = "nowhere.so";
+        is_true(refused());
+        ours = "/proc/self/exe";
+        is_true(!refused());
+        end();
+}
+
 TEST(headers_that_lie_lead_nowhere)
 {
         begin();
@@ -178,5 +198,5 @@ TEST(a_name_is_looked_for_as_the_c_library_does)
 }
 
 TAP_MAIN(the_runtime_of_a_sanitizer_refuses_us, so_do_programs_for_other_machines,
-         what_cannot_be_read_or_run_does_not,
+         what_cannot_be_read_or_run_does_not, without_our_library_nothing_is_preloaded,
          headers_that_lie_lead_nowhere, a_name_is_looked_for_as_the_c_library_does)
