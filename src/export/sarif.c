@@ -203,6 +203,7 @@ void sarif_write(const struct findings *f, const struct location_root *root, str
         for (uint32_t i = 0; i < f->count; i++) {
                 str_text(out, i ? ",\n  " : "\n  ");
                 write_result(f, &f->all[i], out);
+                str_drain(out);
         }
         str_text(out, "]}]}\n");
 }

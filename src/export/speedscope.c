@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* speedscope.c -- a profile for each cost, as speedscope.app reads it. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "base/json.h"
 #include "export/export.h"
 #include "export/stacks.h"
@@ -37,8 +40,35 @@ static bool speedscope_has(const struct stacks_sample *sample, enum cost_kind co
         return (int64_t)sample->costs.of[cost] > 0;
 }
 
+/* The number of a frame and a comma: written for each cost and each stack that passes through it. */
+struct speedscope_number {
+        char text[15];
+        uint8_t length;
+};
+
+static struct speedscope_number *speedscope_numbers(const struct stacks *s)
+{
+        struct speedscope_number *numbers = heap_zero(s->frame_count, sizeof *numbers);
+
+        for (uint32_t i = 0; i < s->frame_count; i++)
+                numbers[i].length = (uint8_t)snprintf(numbers[i].text, sizeof numbers[i].text, "%" PRIu32 ",", i);
+        return numbers;
+}
+
+static void speedscope_stack(const struct speedscope_number *numbers, const uint32_t *frames, uint32_t count, struct str *out)
+{
+        char *to = str_room(out, count * sizeof *numbers);
+
+        for (uint32_t k = 0; k < count; k++) {
+                memcpy(to, numbers[frames[k]].text, sizeof numbers[0].text);
+                to += numbers[frames[k]].length;
+        }
+        str_end(out, count ? to - 1 : to); /* without the last comma */
+}
+
 static void speedscope_samples(const struct stacks *s, enum cost_kind cost, struct str *out)
 {
+        struct speedscope_number *numbers = speedscope_numbers(s);
         struct stacks_buffer buffer = { 0 };
         bool first = true;
         uint32_t count;
@@ -52,16 +82,13 @@ static void speedscope_samples(const struct stacks *s, enum cost_kind cost, stru
                 str_text(out, first ? "[" : ",\n   [");
                 first = false;
                 frames = stacks_outermost_first(s, s->samples[i].node, &buffer, &count);
-                for (uint32_t k = 0; k < count; k++) {
-                        if (k)
-                                str_char(out, ',');
-                        json_number(out, frames[k]);
-                }
+                speedscope_stack(numbers, frames, count, out);
                 str_char(out, ']');
                 str_drain(out);
         }
         str_text(out, "],\n");
         free(buffer.at);
+        free(numbers);
 }
 
 static void speedscope_weights(const struct stacks *s, enum cost_kind cost, struct str *out)

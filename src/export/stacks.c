@@ -74,18 +74,21 @@ void stacks_free(struct stacks *s)
 
 const uint32_t *stacks_outermost_first(const struct stacks *s, uint32_t node, struct stacks_buffer *buffer, uint32_t *count)
 {
-        uint32_t depth = 0;
+        uint32_t left = buffer->room; /* it is filled from its end */
 
-        for (uint32_t at = node; at; at = s->nodes[at].parent)
-                depth++;
-        if (depth > buffer->room) {
-                buffer->room = depth * 2;
-                buffer->at = heap_grow(buffer->at, buffer->room, sizeof *buffer->at);
+        for (uint32_t at = node; at; at = s->nodes[at].parent) {
+                if (!left) {
+                        uint32_t more = buffer->room + 64;
+
+                        buffer->at = heap_grow(buffer->at, (size_t)buffer->room + more, sizeof *buffer->at);
+                        memmove(buffer->at + more, buffer->at, buffer->room * sizeof *buffer->at);
+                        buffer->room += more;
+                        left = more;
+                }
+                buffer->at[--left] = s->nodes[at].frame;
         }
-        *count = depth;
-        for (uint32_t at = node; at; at = s->nodes[at].parent)
-                buffer->at[--depth] = s->nodes[at].frame;
-        return buffer->at;
+        *count = buffer->room - left;
+        return buffer->at + left;
 }
 
 struct costs stacks_totals(const struct stacks *s)

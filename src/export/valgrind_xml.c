@@ -229,6 +229,7 @@ void valgrind_xml_write(const struct findings *f, struct str *out)
                 if (is_told(&f->all[i]) && finding_is_leak(f->all[i].kind)) {
                         record.number++;
                         write_leak(&f->all[i], unique++, record, out);
+                        str_drain(out);
                 }
         write_error_counts(f, out);
         write_suppression_counts(f, out);
