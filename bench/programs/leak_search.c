@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leak_search.c -- how fast leak/search.c is: heaps of 1 GiB with few and many blocks, few and many pointers.
+ * leak_search.c -- how fast leak/run.c is: heaps of 1 GiB with few and many blocks, few and many pointers.
  *
  *     leak_search [BLOCKS [PERCENT [MIB [HEADER]]]]      one heap, or without arguments the usual ones
  *
@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "leak/run.h"
 #include "leak/search.h"
 #include "leak/vast.h"
 

@@ -43,7 +43,7 @@ struct export_reader {
 /* What a form can do, and wants. */
 #define EXPORT_BINARY 1u /* not to be written to a terminal */
 #define EXPORT_EVENTS 2u /* made from the event log: the recording must have one */
-#define EXPORT_COURSE 4u /* of what happened over time: SEL is of the whole run, the form takes its part of it (export/span.h) */
+#define EXPORT_COURSE 4u /* of what happened over time: SEL is of the whole run, the form takes its part of it (export/course.h) */
 #define EXPORT_FOLLOWS_AT 8u
 #define EXPORT_FOLLOWS_RANGE 16u
 #define EXPORT_FOLLOWS_COST 32u /* has one cost, or can do with one */
