@@ -153,7 +153,7 @@ static void remote_end(struct remote *r)
 
 static bool refuse(struct err *e, pid_t pid, const char *why)
 {
-        return err_set(e, ERR_EXIT_CANNOT_TRACE, "cannot copy process %d while it stands still: %s", (int)pid, why);
+        return err_set(e, ERR_EXIT_CANNOT_TRACE, "cannot copy process %d while it is stopped: %s", (int)pid, why);
 }
 
 /* ---- a thread, and an instruction ---- */
@@ -208,7 +208,7 @@ static bool is_allowed(const struct hold *h, struct err *e)
         pid_t witness = hold_witness(h);
 
         if (hold_is_partial(h))
-                return refuse(e, h->pid, "a thread could not be stopped in time (it starts another program, or waits for a device)");
+                return refuse(e, h->pid, "a thread could not be stopped in time (it is starting another program, or waiting for a device)");
         if (procfs_status(h->pid, witness, "NSpid", 10, 0) == 1)
                 return refuse(e, h->pid, "it is the first process of its container, which would inherit the copy as a child");
         return true;
@@ -259,7 +259,7 @@ static const char *clone_trouble(const struct remote *r, long result)
                 return "no more processes may be started there (RLIMIT_NPROC, or the limit of its cgroup)";
         if (result == -ENOMEM)
                 return "the kernel has no memory for it (vm.overcommit_memory, or the limit of its cgroup)";
-        return result < 0 ? strerror((int)-result) : "the new process is not to be seen";
+        return result < 0 ? strerror((int)-result) : "the new process cannot be found";
 }
 
 /* A clone by R's thread; the new process stops before its first instruction.  Its number by our count, or 0 and TROUBLE. */
@@ -288,7 +288,7 @@ static pid_t copy_by_helper(pid_t helper, const struct remote *parent, const cha
         long number;
 
         if (!hold_wait(helper, &status, COPY_PATIENCE_NS) || !WIFSTOPPED(status))
-                return *trouble = "the helper for it has ended", 0;
+                return *trouble = "its helper process has ended", 0;
         set_options(helper, PTRACE_O_EXITKILL);
         sched_setscheduler(helper, SCHED_FIFO | SCHED_RESET_ON_FORK, &high);
         without_files = remote_call(&r, &forget) == 0;
@@ -330,7 +330,7 @@ pid_t copy_make(struct hold *h, const struct mappings *maps, struct err *e)
                 return refuse(e, h->pid, errno == ESRCH ? COPY_LOST : "it filters system calls (seccomp), and only root may suspend that"), 0;
         r.instruction = instruction_find(t->tid, maps);
         if (!r.instruction)
-                return refuse(e, h->pid, "no system call instruction is in its memory"), 0;
+                return refuse(e, h->pid, "there is no system call instruction in its memory"), 0;
         if (remote_begin(&r)) {
                 copy = copy_by(&r, &trouble);
                 remote_end(&r);

@@ -120,7 +120,7 @@ static bool check_elf(const char *path, const struct elf_facts *f, const struct 
                 return err_set(e, ERR_EXIT_NOT_FOUND, "%s needs the loader %s, which is not there", path, f->interp);
         if (raises_rights(path, user))
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "%s runs with raised rights, so the loader ignores our library. "
+                               "%s runs with elevated privileges, so the loader ignores our library. "
                                "Record a copy without them: cp %s /tmp/ && seep record /tmp/%s",
                                path, path, base);
         if (f->sanitizer)
@@ -172,7 +172,7 @@ static bool follow_scripts(const char *path, char *file, size_t room, struct elf
                 if (!script)
                         return true;
         }
-        return err_set(e, ERR_EXIT_NOT_EXECUTABLE, "%s: too many scripts behind each other", path);
+        return err_set(e, ERR_EXIT_NOT_EXECUTABLE, "%s: too many nested interpreters", path);
 }
 
 bool program_check(const char *path, const struct program_user *user, struct err *e)
@@ -202,10 +202,10 @@ const char *program_obstacle(const char *path, const struct program_user *user)
         if (!looked)
                 return NULL;
         if (facts.foreign)
-                return "is made for another kind of machine than our library";
+                return "is built for another kind of machine than our library";
         if (!facts.has_interp && !facts.is_loader)
                 return "is statically linked, so that preloading has no effect";
         if (raises_rights(path, user))
-                return "runs with raised rights, so that the loader ignores our library";
+                return "runs with elevated privileges, so that the loader ignores our library";
         return facts.sanitizer ? "is built with a sanitizer, which replaces malloc itself" : NULL;
 }

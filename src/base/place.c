@@ -382,7 +382,7 @@ bool place_refuse(const char *path, int exit_code, struct err *e)
         if (errno == EISDIR)
                 return err_set(e, exit_code, "cannot write %s: it is a directory", path);
         if (errno == ELOOP)
-                return err_set(e, exit_code, "cannot write %s: it is a link that another user left where everybody can; give another name",
+                return err_set(e, exit_code, "cannot write %s: it is a link that another user left in a shared directory; give another name",
                                path);
         if (errno == EEXIST)
                 return err_set(e, exit_code, "%s exists already: -f replaces it", path);

@@ -304,7 +304,7 @@ bool room_allows(const struct room *r, uint64_t need, char why[ROOM_WHY_BYTES])
 {
         if (need <= r->bytes)
                 return true;
-        snprintf(why, ROOM_WHY_BYTES, "some %" PRIu64 " MiB of memory, and %s leaves %" PRIu64 " MiB", need / MIB + 1, r->limit, r->bytes / MIB);
+        snprintf(why, ROOM_WHY_BYTES, "about %" PRIu64 " MiB of memory, and %s leaves %" PRIu64 " MiB", need / MIB + 1, r->limit, r->bytes / MIB);
         return false;
 }
 

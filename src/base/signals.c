@@ -15,14 +15,14 @@ static const struct {
         { SIGHUP, "HUP", NULL },
         { SIGINT, "INT", NULL },
         { SIGQUIT, "QUIT", NULL },
-        { SIGILL, "ILL", "it tells of a fault of the program" },
+        { SIGILL, "ILL", "it reports a fault of the program" },
         { SIGTRAP, "TRAP", "it belongs to debuggers" },
-        { SIGABRT, "ABRT", "it ends a program that found itself broken" },
-        { SIGBUS, "BUS", "it tells of a fault of the program" },
-        { SIGFPE, "FPE", "it tells of a fault of the program" },
+        { SIGABRT, "ABRT", "it ends a program that detected an error" },
+        { SIGBUS, "BUS", "it reports a fault of the program" },
+        { SIGFPE, "FPE", "it reports a fault of the program" },
         { SIGKILL, "KILL", "it cannot be caught" },
         { SIGUSR1, "USR1", NULL },
-        { SIGSEGV, "SEGV", "it tells of a fault of the program" },
+        { SIGSEGV, "SEGV", "it reports a fault of the program" },
         { SIGUSR2, "USR2", NULL },
         { SIGPIPE, "PIPE", "it comes from writing to closed pipes" },
         { SIGALRM, "ALRM", NULL },
@@ -42,7 +42,7 @@ static const struct {
         { SIGIO, "IO", NULL },
         { SIGIO, "POLL", NULL },
         { SIGPWR, "PWR", NULL },
-        { SIGSYS, "SYS", "it tells of a forbidden system call" },
+        { SIGSYS, "SYS", "it reports a forbidden system call" },
 };
 
 #define SIGNALS_KNOWN (sizeof known / sizeof *known)
@@ -106,10 +106,10 @@ bool signals_parse(const char *text, uint32_t *out, struct err *e)
         if (strcasecmp(text, "none") == 0)
                 return true;
         if (!number)
-                return err_set(e, ERR_EXIT_USAGE, "there is no signal '%s'; USR2, RTMIN+3 and 12 are some, 'none' takes none", text);
+                return err_set(e, ERR_EXIT_USAGE, "unknown signal '%s'; examples: USR2, RTMIN+3, 12, or 'none'", text);
         for (size_t i = 0; i < SIGNALS_KNOWN; i++)
                 if (known[i].number == number && known[i].refused)
-                        return err_set(e, ERR_EXIT_USAGE, "signal %s cannot ask for snapshots: %s; take USR1, USR2 or RTMIN+3", text,
+                        return err_set(e, ERR_EXIT_USAGE, "signal %s cannot be used for snapshots: %s; use USR1, USR2 or RTMIN+3", text,
                                        known[i].refused);
         *out = (uint32_t)number;
         return true;

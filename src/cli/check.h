@@ -27,42 +27,42 @@
         X(CHECK_MAX_ALLOCS, "max-allocs", 0, "N", "calls that allocate")                                                \
         X(CHECK_MAX_LEAKED, "max-leaked", 0, "SIZE", "definitely and indirectly lost memory")                           \
         X(CHECK_MAX_LEAKS, "max-leaks", 0, "N", "definitely and indirectly lost blocks")                                \
-        X(CHECK_MAX_BAD_FREES, "max-bad-frees", 0, "N", "double, mismatched and unknown releases")                      \
+        X(CHECK_MAX_BAD_FREES, "max-bad-frees", 0, "N", "double, mismatched and invalid frees")                         \
         X(CHECK_NO_ALLOC_IN, "no-alloc-in", 0, "RE", "no allocation below such a function (may be repeated)")           \
-        X(CHECK_HEAD_EXCEPT, NULL, 0, NULL, "what does not count:")                                                     \
-        X(CHECK_BASELINE, "baseline", 0, "FILE", "leaks and wrong releases listed in FILE, or found in that recording") \
-        X(CHECK_WRITE_BASELINE, "write-baseline", 0, "FILE", "list those of this run in FILE; they all count as known") \
+        X(CHECK_HEAD_EXCEPT, NULL, 0, NULL, "what is not counted:")                                                     \
+        X(CHECK_BASELINE, "baseline", 0, "FILE", "leaks and invalid frees listed in FILE, or found in that recording")  \
+        X(CHECK_WRITE_BASELINE, "write-baseline", 0, "FILE", "write those of this run to FILE; all count as known")     \
         X(CHECK_SUPPRESSIONS, "suppressions", 0, "FILE",                                                                \
-          "what the rules in FILE cover, of LSan or Valgrind (may be repeated)")                                        \
-        X(CHECK_PROCESS, "process", 0, "RE", "judge only processes whose program matches (may be repeated)")            \
+          "leaks that rules in FILE match, in LSan or Valgrind syntax (may be repeated)")                               \
+        X(CHECK_PROCESS, "process", 0, "RE", "check only processes whose program matches (may be repeated)")            \
         X(CHECK_ALLOW_UNSEEN, "allow-unseen", 0, NULL,                                                                  \
-          "memory that seep knows it did not see: judge what it saw")                                                   \
+          "memory that seep knows it did not see: check the rest")                                                      \
         X(CHECK_HEAD_RESULTS, NULL, 0, NULL, "results:")                                                                \
         X(CHECK_ERROR_EXITCODE, "error-exitcode", 0, "N", "the exit status when a budget is broken (1)")                \
         X(CHECK_ANNOTATE, "annotate", 0, "WHERE", "auto (default: on GitHub), github, none", "auto|github|none")        \
         X(CHECK_SARIF, "sarif", 0, "FILE", "write SARIF 2.1.0, for code scanning")                                      \
         X(CHECK_JUNIT, "junit", 0, "FILE", "write JUnit XML, for test reports")                                         \
-        X(CHECK_VALGRIND_XML, "valgrind-xml", 0, "FILE", "write the XML of Valgrind (protocol 4), for its plug-ins")     \
-        X(CHECK_SOURCE_ROOT, "source-root", 0, "DIR", "paths are relative to DIR (the git repository, else here)")      \
-        X(CHECK_JSON, "json", 0, NULL, "budgets and findings for programs, on stdout")                                  \
+        X(CHECK_VALGRIND_XML, "valgrind-xml", 0, "FILE", "write Valgrind's XML (protocol 4), for its plug-ins")         \
+        X(CHECK_SOURCE_ROOT, "source-root", 0, "DIR", "make paths relative to DIR (the git repository, else here)")     \
+        X(CHECK_JSON, "json", 0, NULL, "print budgets and findings as JSON")                                            \
         X(CHECK_LIMIT, "limit", 'n', "N", "at most N findings with their stacks (10)")                                  \
         X(CHECK_COLOR, "color", 0, "WHEN", "auto (default), always, never", "auto|always|never")                        \
-        X(CHECK_QUIET, "quiet", 'q', NULL, "broken budgets only")                                                       \
+        X(CHECK_QUIET, "quiet", 'q', NULL, "print broken budgets only")                                                 \
         X(CHECK_HEAD_RUN, NULL, 0, NULL, "how a program is run, as with 'seep record':")                                \
-        X(CHECK_OUTPUT, "output", 'o', "FILE", "keep the recordings there (in a temporary folder, while needed)")       \
-        X(CHECK_FORCE, "force", 'f', NULL, "replace files; reports that a check wrote are replaced without it")         \
+        X(CHECK_OUTPUT, "output", 'o', "FILE", "where to keep the recordings (default: a temporary directory)")         \
+        X(CHECK_FORCE, "force", 'f', NULL, "replace files; reports of an earlier check are replaced without it")        \
         X(CHECK_FOLLOW, "follow", 0, "WHICH",                                                                           \
           "child processes: none, exec (those that run a program) or all (all)", "none|exec|all")                       \
-        X(CHECK_NO_CXX, "no-cxx", 0, NULL, "see new and delete as the malloc and free that they call")                  \
+        X(CHECK_NO_CXX, "no-cxx", 0, NULL, "record new and delete as the malloc and free that they call")               \
         RECORD_OMIT_OPTION(X, CHECK)                                                                                    \
         X(CHECK_USER, "user", 0, "NAME", "run the program as this user (for root)")                                     \
-        X(CHECK_HEAD_GUARD, NULL, 0, NULL, "on in a check, off in 'seep record':")                                        \
+        X(CHECK_HEAD_GUARD, NULL, 0, NULL, "on in a check, off in 'seep record':")                                      \
         RECORD_GUARD_OPTIONS(X, CHECK)                                                                                  \
-        X(CHECK_VERBOSE, "verbose", 'v', NULL, "say what is done")                                                      \
+        X(CHECK_VERBOSE, "verbose", 'v', NULL, "report what is done")                                                   \
         X(CHECK_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                    \
         NAMES_OPTIONS(X, CHECK)                                                                                         \
-        CONFIG_OPTION(X, CHECK)                                                                                        \
-        X(CHECK_HELP, "help", 'h', NULL, "this text")
+        CONFIG_OPTION(X, CHECK)                                                                                         \
+        X(CHECK_HELP, "help", 'h', NULL, "show this help")
 
 enum { CHECK_OPTIONS(OPTION_ENUM) CHECK_COUNT };
 

@@ -93,7 +93,7 @@ static bool are_different(const struct check *c, struct err *e)
         for (int i = 0; i <= CHECK_FILE_COUNT; i++)
                 for (int k = 0; k < i; k++)
                         if (paths[i] && paths[k] && strcmp(paths[i], paths[k]) == 0 && strncmp(paths[i], "/dev/", 5) != 0)
-                                return err_set(e, ERR_EXIT_USAGE, "two reports in one file, %s: give each its own", paths[i]);
+                                return err_set(e, ERR_EXIT_USAGE, "two reports go to one file, %s: give each its own", paths[i]);
         return true;
 }
 

@@ -181,7 +181,7 @@ static void take_defaults(struct check *c)
 int check_settle(struct check *c)
 {
         if (c->program_argv && c->recording_count)
-                return message_usage("check", "either recordings or a program, not both: '%s' stands before '--'", c->recordings[0]);
+                return message_usage("check", "either recordings or a program, not both: '%s' is before '--'", c->recordings[0]);
         if (!c->program_argv && c->record.pattern)
                 return message_usage("check", "-o is for the recordings of a program that is run: seep check -o FILE -- PROGRAM");
         if (c->program_argv && !c->program_argv[0])

@@ -288,7 +288,7 @@ static void tell_program(const char *path, const struct err *e)
         struct stat st;
 
         if (e->exit_code == ERR_EXIT_BAD_FILE && stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0)
-                message("to run it and judge that: seep check -- %s", path);
+                message("to run and check it: seep check -- %s", path);
 }
 
 static bool judge_files(struct check *c, int *status)
@@ -380,8 +380,8 @@ static void tell_replaced(const struct check *c, const struct roster *roster)
 {
         for (uint32_t i = 0; i < roster->count && !c->quiet; i++)
                 if (roster->rows[i].replaced && !is_continued(roster, i))
-                        message("%s (pid %u) became a program that was not recorded (is it statically linked, built with a sanitizer, "
-                                "or started without the environment?): that one is not judged", roster->rows[i].program, roster->rows[i].pid);
+                        message("%s (pid %u) became a program that was not recorded (statically linked, built with a sanitizer, "
+                                "or started without the environment?): that one is not checked", roster->rows[i].program, roster->rows[i].pid);
 }
 
 static bool judge_roster(struct check *c, const struct roster *roster, struct err *e)
@@ -389,13 +389,13 @@ static bool judge_roster(struct check *c, const struct roster *roster, struct er
         const struct roster_entry *main = &roster->main;
 
         if (!c->processes.count && (!main->filled || roster->rows[main->row].replaced))
-                return err_set(e, ERR_EXIT_CANNOT_TRACE, "what %s ran at last was not recorded (is it statically linked?), only what was before it "
-                               "or beside it; --process RE judges that", c->program_argv[0]);
+                return err_set(e, ERR_EXIT_CANNOT_TRACE, "the last program that %s ran was not recorded (statically linked?), only "
+                               "earlier ones or others beside it; --process RE checks those", c->program_argv[0]);
         for (uint32_t i = 0; i < roster->count; i++) {
                 const struct roster_row *row = &roster->rows[i];
 
                 if (row->missing)
-                        return err_set(e, ERR_EXIT_CANNOT_TRACE, "the recording of %s (pid %u) could not be written, so it cannot be judged",
+                        return err_set(e, ERR_EXIT_CANNOT_TRACE, "the recording of %s (pid %u) could not be written, so it cannot be checked",
                                        row->program, row->pid);
                 if (!judge_file(c, row->path, row->replaced || has_sibling(roster, i), e))
                         return false;
@@ -458,7 +458,7 @@ bool check_run(struct check *c, int *status)
         bool good = c->program_argv ? judge_program(c, status) : judge_files(c, status);
 
         if (good && !c->findings.process_count) {
-                message("no recorded process has a program that --process matches: nothing was judged");
+                message("no recorded process has a program that --process matches: nothing was checked");
                 *status = ERR_EXIT_CANNOT_TRACE;
                 return false;
         }

@@ -280,11 +280,11 @@ int cmd_attend(int argc, char **argv)
         bool tool;
 
         if (fd < 0)
-                return message_usage("record", "attend is what LD_PRELOAD=libseep.so starts by itself; did you mean 'seep record'?");
+                return message_usage("record", "LD_PRELOAD=libseep.so starts attend by itself; did you mean 'seep record'?");
         raise_limits();
         tool = is_tool(a.pid);
         if (config_is_raised()) {
-                message("the program runs with raised rights, which are not for whoever starts it to use");
+                message("the program runs with elevated privileges, which whoever starts it must not use");
                 status = ERR_EXIT_CANNOT_TRACE;
         } else {
                 status = tool ? 0 : take_options(&a);

@@ -19,9 +19,9 @@ static int say_help(void)
         struct str out = { 0 };
 
         str_text(&out, "usage: seep check [OPTIONS] [FILE... | -- PROGRAM [ARG...]]\n\n"
-                       "Judge recordings, or run a program and judge it and those it starts. Each\n"
-                       "budget that a process breaks is a line on stdout. Budgets, each for one process\n"
-                       "(without any: --max-leaks 0 --max-bad-frees 0):\n\n");
+                       "Check recordings, or run a program and check it and the programs it starts.\n"
+                       "Each budget that a process breaks is a line on stdout. Budgets, per process\n"
+                       "(default: --max-leaks 0 --max-bad-frees 0):\n\n");
         option_help(check_options, &out);
         str_text(&out, "\nexamples:\n"
                        "  seep check -- ./unit-tests               fails when something leaks\n"
@@ -30,7 +30,7 @@ static int say_help(void)
                        "  seep check --baseline known.txt --sarif leaks.sarif -- ./unit-tests\n"
                        "\nExit status: 0 all kept, 1 (or --error-exitcode) a budget is broken or not all\n"
                        "memory was seen; else that of the program, 128+N when signal N killed it. 2\n"
-                       "wrong use, 3 cannot be recorded, 4 a file cannot be read, 126 not executable,\n"
+                       "usage error, 3 cannot be recorded, 4 a file cannot be read, 126 not executable,\n"
                        "127 not found.\n");
         pager_show(&out, true);
         str_free(&out);

@@ -24,36 +24,36 @@
 
 #define DIFF_OPTIONS(X)                                                                                                \
         X(DIFF_HEAD_VIEW, NULL, 0, NULL, "views:")                                                                     \
-        X(DIFF_MEMLOG, "memlog", 0, NULL, "signed bytes and the stack, innermost first, as MTrace writes it")         \
-        X(DIFF_JSON, "json", 0, NULL, "the fields of report --json as signed differences")                            \
-        X(DIFF_CSV, "csv", 0, NULL, "a table for programs")                                                            \
-        X(DIFF_HEAD_WHAT, NULL, 0, NULL, "what is counted:")                                                           \
-        X(DIFF_COST, "cost", 0, "COST", "live (default), peak, total (all bytes ever), allocs (calls)",               \
+        X(DIFF_MEMLOG, "memlog", 0, NULL, "signed bytes and stacks, innermost frame first, as MTrace writes them")     \
+        X(DIFF_JSON, "json", 0, NULL, "JSON: the fields of report --json as signed differences")                       \
+        X(DIFF_CSV, "csv", 0, NULL, "CSV")                                                                             \
+        X(DIFF_HEAD_WHAT, NULL, 0, NULL, "what to count:")                                                             \
+        X(DIFF_COST, "cost", 0, "COST", "live (default), peak, total (all bytes ever), allocs (calls)",                \
           "live|peak|total|allocs")                                                                                    \
-        X(DIFF_HEAD_FILTER, NULL, 0, NULL, "which stacks (extended regular expressions, each may be repeated):")      \
-        X(DIFF_INCLUDE, "include", 'i', "RE", "only stacks with such a function")                                      \
-        X(DIFF_EXCLUDE, "exclude", 'x', "RE", "no stacks with such a function")                                        \
-        X(DIFF_MODULE, "module", 0, "RE", "only stacks through such a library or program")                             \
-        X(DIFF_NOT_MODULE, "exclude-module", 0, "RE", "no stacks through such a library or program")                   \
-        X(DIFF_HEAD_SHAPE, NULL, 0, NULL, "how it is shown:")                                                          \
+        X(DIFF_HEAD_FILTER, NULL, 0, NULL, "which stacks (extended regular expressions; each may be repeated):")       \
+        X(DIFF_INCLUDE, "include", 'i', "RE", "only stacks with a matching function")                                  \
+        X(DIFF_EXCLUDE, "exclude", 'x', "RE", "no stacks with a matching function")                                    \
+        X(DIFF_MODULE, "module", 0, "RE", "only stacks through a matching library or program")                         \
+        X(DIFF_NOT_MODULE, "exclude-module", 0, "RE", "no stacks through a matching library or program")               \
+        X(DIFF_HEAD_SHAPE, NULL, 0, NULL, "output:")                                                                   \
         X(DIFF_LIMIT, "limit", 'n', "N", "at most N stacks")                                                           \
-        X(DIFF_SORT, "sort", 's', "KEY", "largest change first of live-bytes live-blocks peak-bytes alloc-bytes allocs", \
+        X(DIFF_SORT, "sort", 's', "KEY", "sort by change, largest first: live-bytes live-blocks peak-bytes alloc-bytes allocs", \
           "live-bytes|live-blocks|peak-bytes|alloc-bytes|allocs")                                                      \
-        X(DIFF_LONG, "long", 'L', NULL, "the program or library of every frame, and whole names")                      \
-        X(DIFF_ABS, "abs", 0, NULL, "--memlog by size, whether it grew or shrank, not by growth")                      \
-        X(DIFF_ALL_FRAMES, "all-frames", 0, NULL, "also start code, xmalloc, operator new, other wrappers")     \
-        X(DIFF_HIDE, "hide", 0, "RE", "such functions at the inner end of stacks are wrappers too (may be repeated)") \
-        X(DIFF_DEPTH_MERGE, "depth-merge", 0, "N", "stacks equal in their N innermost frames are one")                 \
+        X(DIFF_LONG, "long", 'L', NULL, "show the program or library of every frame, and full names")                  \
+        X(DIFF_ABS, "abs", 0, NULL, "sort --memlog by absolute size, not by growth")                                   \
+        X(DIFF_ALL_FRAMES, "all-frames", 0, NULL, "also show start code, xmalloc, operator new, other wrappers")       \
+        X(DIFF_HIDE, "hide", 0, "RE", "treat matching functions at the inner end of stacks as wrappers (may be repeated)") \
+        X(DIFF_DEPTH_MERGE, "depth-merge", 0, "N", "merge stacks with the same N innermost frames")                    \
         X(DIFF_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                    \
         NAMES_OPTIONS(X, DIFF)                                                                                         \
         X(DIFF_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                  \
         X(DIFF_OUTPUT, "output", 'o', "FILE", "write to FILE instead of stdout")                                       \
         X(DIFF_FORCE, "force", 'f', NULL, "replace an existing FILE")                                                  \
         X(DIFF_COLOR, "color", 0, "WHEN", "auto (default), always, never", "auto|always|never")                        \
-        X(DIFF_NO_PAGER, "no-pager", 0, NULL, "no pager, also on a terminal")                                          \
+        X(DIFF_NO_PAGER, "no-pager", 0, NULL, "do not use a pager")                                                    \
         X(DIFF_QUIET, "quiet", 'q', NULL, "no warnings")                                                               \
         CONFIG_OPTION(X, DIFF)                                                                                         \
-        X(DIFF_HELP, "help", 'h', NULL, "this text")
+        X(DIFF_HELP, "help", 'h', NULL, "show this help")
 
 enum { DIFF_OPTIONS(OPTION_ENUM) DIFF_COUNT };
 const struct option_entry diff_options[] = { DIFF_OPTIONS(OPTION_ENTRY) OPTION_END };
@@ -75,7 +75,7 @@ static int say_help(void)
         struct str out = { 0 };
 
         str_text(&out, "usage: seep diff [OPTIONS] OLD NEW\n\n"
-                       "Tell what changed between two recordings, or two moments of one, per call stack.\n"
+                       "Show what changed between two recordings, or two moments of one, by call stack.\n"
                        "Each is FILE (its end), or FILE@WHEN: a snapshot's number, the label of a tag or\n"
                        "snapshot, a time like 1.5s, start, peak or end. @WHEN alone means the other's\n"
                        "file, or the newest here.\n");
@@ -84,7 +84,7 @@ static int say_help(void)
                        "  seep diff old.seep new.seep              two runs\n"
                        "  seep diff run.seep@1 @2                  two snapshots of one\n"
                        "  seep diff run.seep@startup run.seep      from a tag to the end\n"
-                       "\nExit status: 0 fine, 2 wrong use, 4 a file cannot be read.\n");
+                       "\nExit status: 0 success, 2 usage error, 4 a file cannot be read.\n");
         pager_show(&out, true);
         str_free(&out);
         return 0;
@@ -113,7 +113,7 @@ static int settle(struct side *side)
                 return message_usage("diff", "--sort: one of live-bytes, live-blocks, peak-bytes, alloc-bytes, allocs "
                                              "is expected");
         if (r->abs && r->view != REPORT_MEMLOG)
-                return message_usage("diff", "--abs is an order of --memlog");
+                return message_usage("diff", "--abs is for --memlog only");
         r->request.filter = &r->filter;
         report_hide(r, r->view == REPORT_JSON);
         names_settle(&r->names, r->quiet);
@@ -136,7 +136,7 @@ static bool read_side(struct side *side, const struct side *other, struct err *e
         if (!load_recording(&side->own, side->file, r->quiet, e))
                 return false;
         if (report_view_lost(r, &side->own))
-                return err_set(e, ERR_EXIT_BAD_FILE, "%s: no call stack is in the part that can be read", side->file);
+                return err_set(e, ERR_EXIT_BAD_FILE, "%s: the readable part has no call stacks", side->file);
         side->symbols = symbols_new(&side->own, &r->names.options);
         return true;
 }

@@ -88,7 +88,7 @@ static bool put_row(const struct row *r, bool compared, struct str *out)
                 if (!same)
                         str_text(out, "  differs");
                 else if (apart) {
-                        str_text(out, "  no difference: it is known to ");
+                        str_text(out, "  no difference: it is accurate to within ");
                         text_number(out, (int64_t)r->allowed);
                         str_text(out, " B");
                 }
@@ -160,17 +160,17 @@ static int events_totals_write(const struct events_totals *t, struct str *out)
 
 #define EVENTS_OPTIONS(X)                                                                                             \
         X(EVENTS_HEAD_FORM, NULL, 0, NULL, "form:")                                                                   \
-        X(EVENTS_CSV, "csv", 0, NULL, "a table for programs")                                                         \
-        X(EVENTS_MEMTRAQ, "memtraq", 0, NULL, "the text log of memtraq, with addresses (names: export --to maps)")    \
-        X(EVENTS_MMLEAK, "mmleak", 0, NULL, "the dump of mmleak: PTR CALLER SIZE, or PTR CALLER for a release")       \
+        X(EVENTS_CSV, "csv", 0, NULL, "CSV")                                                                          \
+        X(EVENTS_MEMTRAQ, "memtraq", 0, NULL, "memtraq's text log, with addresses (for names: export --to maps)")     \
+        X(EVENTS_MMLEAK, "mmleak", 0, NULL, "mmleak's dump: PTR CALLER SIZE, or PTR CALLER for a free")               \
         X(EVENTS_TOTALS, "totals", 0, NULL,                                                                           \
-          "what the events add up to, beside what was counted while recording; exit status 1 when they differ")       \
-        X(EVENTS_STACKS, "stacks", 0, NULL, "whole stacks instead of the innermost functions")                        \
-        X(EVENTS_LONG, "long", 'L', NULL, "the program or library of every frame, and whole names")                    \
-        X(EVENTS_ALL_FRAMES, "all-frames", 0, NULL, "also start code, xmalloc, operator new, other wrappers")                  \
+          "compare the sums of the events with what was counted while recording; exit status 1 if they differ")       \
+        X(EVENTS_STACKS, "stacks", 0, NULL, "full stacks instead of the innermost functions")                         \
+        X(EVENTS_LONG, "long", 'L', NULL, "show the program or library of every frame, and full names")               \
+        X(EVENTS_ALL_FRAMES, "all-frames", 0, NULL, "also show start code, xmalloc, operator new, other wrappers")    \
         X(EVENTS_HEAD_WHICH, NULL, 0, NULL, "which events:")                                                          \
-        X(EVENTS_OPEN, "open", 0, NULL, "only allocations that were never freed (with --to: not before)")             \
-        X(EVENTS_FROM, "from", 0, "WHEN", "begin at a tag, a snapshot's number or a time like 1.5s")                  \
+        X(EVENTS_OPEN, "open", 0, NULL, "only allocations never freed (with --to: not freed by then)")                \
+        X(EVENTS_FROM, "from", 0, "WHEN", "start at a tag, a snapshot's number or a time like 1.5s")                  \
         X(EVENTS_TO, "to", 0, "WHEN", "end there")                                                                    \
         X(EVENTS_LIMIT, "limit", 'n', "N", "at most N events")                                                        \
         X(EVENTS_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                 \
@@ -179,9 +179,9 @@ static int events_totals_write(const struct events_totals *t, struct str *out)
         X(EVENTS_OUTPUT, "output", 'o', "OUT", "write to OUT instead of stdout")                                      \
         X(EVENTS_FORCE, "force", 'f', NULL, "replace an existing OUT")                                                \
         X(EVENTS_NO_PAGER, "no-pager", 0, NULL, "do not use a pager")                                                 \
-        X(EVENTS_QUIET, "quiet", 'q', NULL, "do not tell how the log ended")                                          \
-        CONFIG_OPTION(X, EVENTS)                                                                                       \
-        X(EVENTS_HELP, "help", 'h', NULL, "this text")
+        X(EVENTS_QUIET, "quiet", 'q', NULL, "no note about how the log ended")                                        \
+        CONFIG_OPTION(X, EVENTS)                                                                                      \
+        X(EVENTS_HELP, "help", 'h', NULL, "show this help")
 
 enum { EVENTS_OPTIONS(OPTION_ENUM) EVENTS_COUNT };
 const struct option_entry events_options[] = { EVENTS_OPTIONS(OPTION_ENTRY) OPTION_END };
@@ -218,16 +218,16 @@ static int say_help(void)
         struct str out = { 0 };
 
         str_text(&out, "usage: seep events [OPTIONS] [FILE]\n\n"
-                       "Print every allocation and release of a recording made with --events, in the\n"
-                       "order in which they happened. FILE defaults to the newest *.seep here; it may\n"
-                       "also be the .FILE.events that a recording left which did not end.\n");
+                       "Print every allocation and free of a recording made with --events, in the order\n"
+                       "in which they happened. FILE defaults to the newest *.seep here; it may also be\n"
+                       "the .FILE.events of a recording that did not end.\n");
         option_help(events_options, &out);
         str_text(&out, "\nexamples:\n"
                        "  seep record --events ./app && seep events\n"
                        "  seep events --from startup --to end --open   allocated since, still there\n"
                        "  seep events --csv -o events.csv app.42.seep\n"
-                       "\nExit status: 0 fine, 1 --totals found a difference, 2 wrong use or no event log,\n"
-                       "4 the file cannot be read.\n");
+                       "\nExit status: 0 success, 1 --totals found a difference, 2 usage error or no event\n"
+                       "log, 4 the file cannot be read.\n");
         fputs(str_get(&out), stdout);
         str_free(&out);
         return 0;
@@ -387,10 +387,10 @@ static void tell_begin(const struct events *v)
         if (v->quiet || !events_log_headless(v->log))
                 return;
         if (dropped)
-                message("the first %" PRIu64 " event%s no longer there: the log was kept in parts (--max-files)", dropped,
+                message("the first %" PRIu64 " event%s no longer there: only the last parts of the log were kept (--max-files)", dropped,
                         dropped == 1 ? " is" : "s are");
         else
-                message("the first events are no longer there: the log was kept in parts (--max-files)");
+                message("the first events are no longer there: only the last parts of the log were kept (--max-files)");
 }
 
 static bool print(struct events *v, struct err *e)
@@ -435,12 +435,12 @@ static bool load(struct events *v, struct err *e)
                 return false;
         beside = events_log_beside(v->log);
         if (beside && !v->quiet)
-                message("%s was cut short: seep was killed, or is still recording; its events are in %s", v->file, beside);
+                message("%s is incomplete: seep was killed, or is still recording; its events are in %s", v->file, beside);
         if (file_read(&v->profile, v->file, e)) {
                 for (uint32_t i = 0; v->profile.truncated && i < v->profile.meta.warning_count; i++)
                         message("warning: %s", v->profile.meta.warnings[i]);
         } else {
-                message("%s holds events only: there are numbers in place of names", beside ? beside : v->file);
+                message("%s holds events only: numbers are shown in place of names", beside ? beside : v->file);
                 *e = (struct err){ 0 };
         }
         return find_bound(&v->profile, &v->from, e) && find_bound(&v->profile, &v->to, e) && bounds_in_order(v, e);
@@ -480,7 +480,7 @@ static int take(struct events *v, int which, const char *value)
         case EVENTS_MMLEAK:
         case EVENTS_TOTALS:
                 if (v->form && v->form != which)
-                        return message_usage("events", "--%s and --%s are two forms: give one of them", events_options[v->form].name,
+                        return message_usage("events", "--%s and --%s are two formats: give one of them", events_options[v->form].name,
                                              events_options[which].name);
                 v->form = which;
                 return 0;

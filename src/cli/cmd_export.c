@@ -23,27 +23,27 @@
 #include "export/export.h"
 
 #define EXPORT_OPTIONS(X)                                                                                              \
-        X(EXPORT_TO, "to", 0, "FORM", "which form; list explains them all",                                          \
+        X(EXPORT_TO, "to", 0, "FORMAT", "the format; list describes them all",                                         \
           "list|pprof|collapsed|speedscope|callgrind|gprof2dot|csv|json|dhat|massif|heaptrack|firefox|sqlite|"         \
           "valgrind-xml|sarif|junit|maps|...")                                                                         \
-        X(EXPORT_HEAD_WHAT, NULL, 0, NULL, "what is counted:")                                                         \
+        X(EXPORT_HEAD_WHAT, NULL, 0, NULL, "what to count:")                                                           \
         X(EXPORT_COST, "cost", 0, "COST",                                                                              \
           "alloc-bytes alloc-count peak-bytes peak-count live-bytes live-count leaked-bytes leaked-count temp-count, " \
-          "or a word of 'seep report'; forms with several costs give all unless one is asked for",                     \
+          "or a cost of 'seep report'; formats with several costs have all unless one is given",                       \
           "alloc-bytes|alloc-count|peak-bytes|peak-count|live-bytes|live-count|leaked-bytes|leaked-count|temp-count|"  \
           "peak|live|total|allocs|temporary|change|...")                                                               \
         X(EXPORT_AT, "at", 0, "WHEN", "the moment: peak, end, a time like 1.5s, a snapshot's number, or a label",      \
           "peak|end|...")                                                                                              \
         X(EXPORT_RANGE, "range", 0, "A..B", "what happened between two moments: 2s..5s, ..5s, startup..")              \
-        X(EXPORT_HEAD_FILTER, NULL, 0, NULL, "which stacks (extended regular expressions, each may be repeated):")    \
-        X(EXPORT_INCLUDE, "include", 'i', "RE", "only stacks with such a function")                                    \
-        X(EXPORT_EXCLUDE, "exclude", 'x', "RE", "no stacks with such a function")                                      \
-        X(EXPORT_MODULE, "module", 0, "RE", "only stacks through such a library or program")                           \
-        X(EXPORT_NOT_MODULE, "exclude-module", 0, "RE", "no stacks through such a library or program")                 \
-        X(EXPORT_THREAD, "thread", 0, "RE", "only what threads of such a name or number did")                          \
-        X(EXPORT_DEPTH_MERGE, "depth-merge", 0, "N", "stacks equal in their N innermost frames are one")               \
-        X(EXPORT_ALL_FRAMES, "all-frames", 0, NULL, "also start code, xmalloc, operator new, other wrappers")          \
-        X(EXPORT_HIDE, "hide", 0, "RE", "such functions at the inner end of stacks are wrappers too (may be repeated)") \
+        X(EXPORT_HEAD_FILTER, NULL, 0, NULL, "which stacks (extended regular expressions; each may be repeated):")    \
+        X(EXPORT_INCLUDE, "include", 'i', "RE", "only stacks with a matching function")                                    \
+        X(EXPORT_EXCLUDE, "exclude", 'x', "RE", "no stacks with a matching function")                                      \
+        X(EXPORT_MODULE, "module", 0, "RE", "only stacks through a matching library or program")                           \
+        X(EXPORT_NOT_MODULE, "exclude-module", 0, "RE", "no stacks through a matching library or program")                 \
+        X(EXPORT_THREAD, "thread", 0, "RE", "only threads whose name or number matches")                          \
+        X(EXPORT_DEPTH_MERGE, "depth-merge", 0, "N", "merge stacks with the same N innermost frames")               \
+        X(EXPORT_ALL_FRAMES, "all-frames", 0, NULL, "also show start code, xmalloc, operator new, other wrappers")          \
+        X(EXPORT_HIDE, "hide", 0, "RE", "treat matching functions at the inner end of stacks as wrappers (may be repeated)") \
         X(EXPORT_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                  \
         NAMES_OPTIONS(X, EXPORT)                                                                                       \
         X(EXPORT_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                \
@@ -51,7 +51,7 @@
         X(EXPORT_FORCE, "force", 'f', NULL, "replace an existing FILE")                                                \
         X(EXPORT_QUIET, "quiet", 'q', NULL, "no warnings")                                                             \
         CONFIG_OPTION(X, EXPORT)                                                                                       \
-        X(EXPORT_HELP, "help", 'h', NULL, "this text")
+        X(EXPORT_HELP, "help", 'h', NULL, "show this help")
 
 enum { EXPORT_OPTIONS(OPTION_ENUM) EXPORT_COUNT };
 const struct option_entry export_options[] = { EXPORT_OPTIONS(OPTION_ENTRY) OPTION_END };
@@ -69,10 +69,10 @@ struct wish {
 static const struct {
         uint32_t flag; /* of forms that do */
         const char *option, *why;
-} followed[] = { { EXPORT_FOLLOWS_AT, "--at", "is of the whole run" },
-                 { EXPORT_FOLLOWS_RANGE, "--range", "begins with the start of the run" },
-                 { EXPORT_FOLLOWS_COST, "--cost", "has all its costs at once" },
-                 { EXPORT_FOLLOWS_FILTERS, "filters", "is about the run as a whole and cannot be filtered" } };
+} followed[] = { { EXPORT_FOLLOWS_AT, "--at", "covers the whole run" },
+                 { EXPORT_FOLLOWS_RANGE, "--range", "begins at the start of the run" },
+                 { EXPORT_FOLLOWS_COST, "--cost", "has all costs at once" },
+                 { EXPORT_FOLLOWS_FILTERS, "filters", "covers the whole run and cannot be filtered" } };
 
 static void forms_with(uint32_t flags, struct str *out)
 {
@@ -94,7 +94,7 @@ static void list_forms(struct str *out)
 {
         const size_t column = 38, option_column = 11;
 
-        str_text(out, "  FORM          USUAL NAME            WHO READS IT\n");
+        str_text(out, "  FORMAT        USUAL NAME            READ BY\n");
         for (const struct export_form *form = export_forms; form->word; form++) {
                 struct str text = { 0 }, name = { 0 };
 
@@ -107,7 +107,7 @@ static void list_forms(struct str *out)
                 str_free(&text);
                 str_free(&name);
         }
-        str_text(out, "\nwhich forms follow options that not all do:\n");
+        str_text(out, "\noptions that only some formats support:\n");
         for (size_t i = 0; i < sizeof followed / sizeof *followed; i++) {
                 struct str text = { 0 };
 
@@ -129,8 +129,8 @@ static int say_help(void)
 {
         struct str out = { 0 };
 
-        str_text(&out, "usage: seep export --to FORM [OPTIONS] [FILE]\n\n"
-                       "Write a recording in the form of another tool, to stdout or to -o FILE.\n"
+        str_text(&out, "usage: seep export --to FORMAT [OPTIONS] [FILE]\n\n"
+                       "Convert a recording to the format of another tool, on stdout or in -o FILE.\n"
                        "FILE defaults to the newest *.seep here.\n\n");
         option_help(export_options, &out);
         str_text(&out, "\nforms:\n");
@@ -140,7 +140,7 @@ static int say_help(void)
                        "  seep export --to collapsed --cost peak | flamegraph.pl >peak.svg\n"
                        "  seep export --to speedscope -o run.speedscope.json run.seep\n"
                        "  seep export --to callgrind --cost leaked-bytes -o callgrind.out.leaks\n"
-                       "\nExit status: 0 fine, 2 wrong use, 4 the file cannot be read.\n");
+                       "\nExit status: 0 success, 2 usage error, 4 the file cannot be read.\n");
         return say(&out);
 }
 
@@ -161,7 +161,7 @@ static int no_form(void)
         int status;
 
         forms_with(0, &names);
-        status = message_usage("export", "which form? Give --to with one of %s; --to list explains them", str_get(&names));
+        status = message_usage("export", "which format? Give --to with one of %s; --to list describes them", str_get(&names));
         str_free(&names);
         return status;
 }
@@ -179,7 +179,7 @@ static int take_form(struct wish *w, const char *word)
         for (const struct export_form *form = export_forms; form->word && count < sizeof words / sizeof words[0]; form++)
                 words[count++] = form->word;
         near = suggest_nearest(word, words, count);
-        return message_usage("export", "there is no form '%s'%s%s%s; --to list explains those there are", word,
+        return message_usage("export", "unknown format '%s'%s%s%s; --to list describes all formats", word,
                              near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 }
 
@@ -195,7 +195,7 @@ static int take(struct wish *w, int which, const char *value)
                 return report_take(r, report_option(export_options[which].name), value);
         }
         if (!cost_named(value, &w->input.cost))
-                return message_usage("export", "--cost '%s': there is no such cost ('seep help export' lists them)", value);
+                return message_usage("export", "--cost '%s': unknown cost ('seep help export' lists them)", value);
         r->cost_set = true;
         r->request.change = false;
         r->request.cost = cost_names[w->input.cost].select;
@@ -208,7 +208,7 @@ static int not_text(const struct export_form *form)
         int status;
 
         usual_name(form, &name);
-        status = message_usage("export", "%s is not text, and stdout is a terminal: give '-o %s', or pipe it", form->word, str_get(&name));
+        status = message_usage("export", "%s is not text, and stdout is a terminal: use '-o %s', or a pipe", form->word, str_get(&name));
         str_free(&name);
         return status;
 }
@@ -223,7 +223,7 @@ static int check_followed(const struct wish *w)
         int status = 0;
 
         if (r->request.depth_merge && (!(w->form->flags & EXPORT_FOLLOWS_FILTERS) || (w->form->flags & EXPORT_EVENTS)))
-                return message_usage("export", "--to %s has whole stacks: it knows no --depth-merge", w->form->word);
+                return message_usage("export", "--to %s has full stacks: --depth-merge is not supported", w->form->word);
         for (size_t i = 0; i < sizeof followed / sizeof *followed && !status; i++) {
                 bool filter = followed[i].flag == EXPORT_FOLLOWS_FILTERS;
 
@@ -308,7 +308,7 @@ static bool convert(struct wish *w, const struct profile *p, struct str *out, st
                 return false;
         r->names.options.raw = true; /* each form escapes in its own way */
         w->input.symbols = symbols_new(p, &r->names.options);
-        progress_start(&line, "finding names", r->quiet);
+        progress_start(&line, "resolving names", r->quiet);
         r->request.progress = line.terminal ? &line.progress : NULL;
         good = make(w, p, out, e);
         progress_end(&line);
@@ -380,7 +380,7 @@ static int show(struct wish *w)
                 return message_error(&e);
         }
         if (report_view_lost(r, &p))
-                err_set(&e, ERR_EXIT_BAD_FILE, "%s: no call stack is in the part that can be read", w->input.file);
+                err_set(&e, ERR_EXIT_BAD_FILE, "%s: the readable part has no call stacks", w->input.file);
         if (e.exit_code || !write_form(w, &p, &how, &e))
                 status = message_error(&e);
         deliver_drop(&how);

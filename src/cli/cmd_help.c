@@ -15,22 +15,22 @@
 #include "cli/suggest.h"
 #include "cli/topic.h"
 
-#define HELP_OPTIONS(X) X(HELP_HELP, "help", 'h', NULL, "this text")
+#define HELP_OPTIONS(X) X(HELP_HELP, "help", 'h', NULL, "show this help")
 
 const struct option_entry help_options[] = { HELP_OPTIONS(OPTION_ENTRY) OPTION_END };
 
 static int say_overview(void)
 {
-        puts("seep tells where the memory of a program goes: every allocation, with its stack.\n\ncommands:");
+        puts("seep shows where a program's memory goes: every allocation, with its call stack.\n\ncommands:");
         for (size_t i = 0; i < COMMAND_COUNT; i++)
                 printf("  seep %-9s %s\n", command_list[i].name, command_list[i].purpose);
         puts("\nexamples:\n"
-             "  seep ./server --port 8080      record it ('record' may be left out)\n"
+             "  seep ./server --port 8080      record it ('record' may be omitted)\n"
              "  seep html --open               the newest recording in the browser\n"
              "  seep report                    the same as text: what the peak was made of\n"
              "  seep report --cost=live        what was not freed at the end\n"
              "  seep leaks                     what was lost\n"
-             "  seep report --growth           what rises all the time\n"
+             "  seep report --growth           what keeps growing\n"
              "  seep top 4711                  where memory is in a running program\n"
              "  seep snapshot 4711             a report from it\n"
              "  seep diff run.seep@1 @2        what changed between two snapshots\n"
@@ -102,9 +102,9 @@ static int say_unknown(const char *word)
                 words[count++] = topic_list[i].name;
         near = suggest_nearest(word, words, count);
         if (near)
-                message("there is no command or topic '%s': did you mean '%s'?", word, near);
+                message("no such command or topic: '%s': did you mean '%s'?", word, near);
         else
-                message("there is no command or topic '%s'", word);
+                message("no such command or topic: '%s'", word);
         message("'seep help' lists the commands and topics");
         return ERR_EXIT_USAGE;
 }

@@ -90,25 +90,25 @@ static void browser_file_url(const char *path, struct str *out)
 /* ---- `seep html`: a recording, or two compared, as a page for the browser ---- */
 
 #define HTML_OPTIONS(X)                                                                                                \
-        X(HTML_OPEN, "open", 0, NULL, "show the page in a browser ($BROWSER, or xdg-open)")                            \
+        X(HTML_OPEN, "open", 0, NULL, "open the page in a browser ($BROWSER, or xdg-open)")                            \
         X(HTML_SERVE, "serve", 0, NULL,                                                                                \
-          "serve the page on 127.0.0.1 until Ctrl-C: live of a process that is being recorded (PID), or details on demand " \
-          "of a large FILE")                                                                                           \
-        X(HTML_SOURCE, "source", 0, "WHICH", "text of source files in the page: none (default), used", "none|used")    \
-        X(HTML_HEAD_FILTER, NULL, 0, NULL, "which stacks (extended regular expressions, each may be repeated):")      \
-        X(HTML_INCLUDE, "include", 'i', "RE", "only stacks with such a function")                                      \
-        X(HTML_EXCLUDE, "exclude", 'x', "RE", "no stacks with such a function")                                        \
-        X(HTML_MODULE, "module", 0, "RE", "only stacks through such a library or program")                             \
-        X(HTML_NOT_MODULE, "exclude-module", 0, "RE", "no stacks through such a library or program")                   \
-        X(HTML_THREAD, "thread", 0, "RE", "only what threads of such a name or number did")                            \
+          "serve the page on 127.0.0.1 until Ctrl-C: live for a process that is being recorded (PID), or with details on demand " \
+          "for a large FILE")                                                                                          \
+        X(HTML_SOURCE, "source", 0, "WHICH", "include the text of source files: none (default), used", "none|used")    \
+        X(HTML_HEAD_FILTER, NULL, 0, NULL, "which stacks (extended regular expressions; each may be repeated):")       \
+        X(HTML_INCLUDE, "include", 'i', "RE", "only stacks with a matching function")                                  \
+        X(HTML_EXCLUDE, "exclude", 'x', "RE", "no stacks with a matching function")                                    \
+        X(HTML_MODULE, "module", 0, "RE", "only stacks through a matching library or program")                         \
+        X(HTML_NOT_MODULE, "exclude-module", 0, "RE", "no stacks through a matching library or program")               \
+        X(HTML_THREAD, "thread", 0, "RE", "only threads whose name or number matches")                                 \
         X(HTML_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                    \
         NAMES_OPTIONS(X, HTML)                                                                                         \
         X(HTML_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                  \
-        X(HTML_OUTPUT, "output", 'o', "FILE", "write to FILE (default: the recording's name with .html); - is stdout")  \
+        X(HTML_OUTPUT, "output", 'o', "FILE", "write to FILE (default: the recording's name with .html); - is stdout") \
         X(HTML_FORCE, "force", 'f', NULL, "replace an existing FILE")                                                  \
-        X(HTML_QUIET, "quiet", 'q', NULL, "no warnings, and not where the page is")                                    \
+        X(HTML_QUIET, "quiet", 'q', NULL, "no warnings, and no note where the page is")                                \
         CONFIG_OPTION(X, HTML)                                                                                         \
-        X(HTML_HELP, "help", 'h', NULL, "this text")
+        X(HTML_HELP, "help", 'h', NULL, "show this help")
 
 enum { HTML_OPTIONS(OPTION_ENUM) HTML_COUNT };
 const struct option_entry html_options[] = { HTML_OPTIONS(OPTION_ENTRY) OPTION_END };
@@ -148,8 +148,8 @@ static int say_help(void)
                        "  seep html old.seep new.seep          two runs compared\n"
                        "  seep html run.seep@1 @2              two snapshots of one\n"
                        "  seep html --serve 4711               a process that is being recorded, live\n"
-                       "\nExit status: 0 fine, 1 the page could not be written, 2 wrong use, 3 the process\n"
-                       "is not being recorded, 4 a file cannot be read.\n");
+                       "\nExit status: 0 success, 1 the page could not be written, 2 usage error, 3 the\n"
+                       "process is not being recorded, 4 a file cannot be read.\n");
         pager_show(&out, true);
         str_free(&out);
         return 0;
@@ -182,7 +182,7 @@ static int check_one(struct html *h)
                         return message_usage("html", "%s is a process: --serve shows it while it runs", h->operands[0]);
                 h->count = 0;
         } else if (at) {
-                return message_usage("html", "%s is a moment: name another one to compare it with", h->operands[0]);
+                return message_usage("html", "%s is a moment: name a second one to compare it with", h->operands[0]);
         }
         return 0;
 }
@@ -237,7 +237,7 @@ static bool choose_output(struct html *h, struct err *e)
         }
         if (errno != EEXIST)
                 return place_refuse(h->output, ERR_EXIT_USAGE, e);
-        return err_set(e, ERR_EXIT_USAGE, r->force ? "%s is no file, or another user's: -o FILE writes elsewhere"
+        return err_set(e, ERR_EXIT_USAGE, r->force ? "%s is not a regular file, or belongs to another user: -o FILE writes elsewhere"
                                                    : "%s exists already: -f replaces it, -o FILE writes elsewhere", h->output);
 }
 
@@ -256,7 +256,7 @@ static void show_page(const struct html *h)
 
         browser_file_url(h->output, &url);
         if (!browser_open(str_get(&url)))
-                message("no browser can be started here ($BROWSER, xdg-open): open %s yourself", str_get(&url));
+                message("no browser could be started ($BROWSER, xdg-open): open %s yourself", str_get(&url));
         str_free(&url);
 }
 
@@ -293,7 +293,7 @@ static bool read_recording(struct html *h, uint32_t i, struct err *e)
                 return false;
         load_graph(p);
         if (report_view_lost(&h->asked, p))
-                return err_set(e, ERR_EXIT_BAD_FILE, "%s: no call stack is in the part that can be read", file);
+                return err_set(e, ERR_EXIT_BAD_FILE, "%s: the readable part has no call stacks", file);
         recording->profile = p;
         recording->symbols = symbols_new(p, &h->asked.names.options);
         return true;
@@ -328,7 +328,7 @@ static bool make_page(struct html *h, struct str *page, struct err *e)
                 request.filter = &r->filter;
                 request.filter_text = str_get(&r->filter_words) + 1;
         }
-        progress_start(&h->line, "finding names", r->quiet);
+        progress_start(&h->line, "resolving names", r->quiet);
         request.progress = h->line.terminal ? &h->line.progress : NULL;
         good = page_data(&request, &data, e);
         progress_end(&h->line);
@@ -366,9 +366,9 @@ static void announce(void *context, const char *url)
         pager_show(&line, true);
         str_free(&line);
         if (!h->asked.quiet)
-                message("the page can be seen there until Ctrl-C");
+                message("the page is served there until Ctrl-C");
         if (h->open && !browser_open(url))
-                message("no browser can be started here ($BROWSER, xdg-open): open that address yourself");
+                message("no browser could be started ($BROWSER, xdg-open): open that address yourself");
 }
 
 static int serve_html(struct html *h)
@@ -379,7 +379,7 @@ static int serve_html(struct html *h)
         bool good = h->count ? name_recordings(h, &e) && read_recordings(h, &e) : ask_program(&h->pid, &e);
 
         request.pid = h->pid;
-        progress_start(&h->line, "finding names", h->asked.quiet);
+        progress_start(&h->line, "resolving names", h->asked.quiet);
         request.progress = h->line.terminal ? &h->line.progress : NULL;
         good = good && serve_run(&request, &e);
         progress_end(&h->line);

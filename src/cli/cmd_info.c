@@ -17,9 +17,9 @@
 
 #define INFO_OPTIONS(X)                                                                                 \
         X(INFO_JSON, "json", 0, NULL, "machine-readable output")                                        \
-        X(INFO_SYMBOLS, "symbols", 0, NULL, "look for names and line numbers of each module")           \
-        CONFIG_OPTION(X, INFO)                                                                                         \
-        X(INFO_HELP, "help", 'h', NULL, "this text")
+        X(INFO_SYMBOLS, "symbols", 0, NULL, "check for names and line numbers of each module")          \
+        CONFIG_OPTION(X, INFO)                                                                          \
+        X(INFO_HELP, "help", 'h', NULL, "show this help")
 
 enum { INFO_OPTIONS(OPTION_ENUM) INFO_COUNT };
 const struct option_entry info_options[] = { INFO_OPTIONS(OPTION_ENTRY) OPTION_END };
@@ -28,10 +28,10 @@ static int say_help(void)
 {
         struct str out = { 0 };
 
-        str_text(&out, "usage: seep info [OPTIONS] [FILE]\n\nTell what a recording holds and whether it is whole.\n"
+        str_text(&out, "usage: seep info [OPTIONS] [FILE]\n\nShow what a recording contains and whether it is intact.\n"
                        "FILE defaults to the newest *.seep here.\n\n");
         option_help(info_options, &out);
-        str_text(&out, "\nExit status: 0 the file is whole, 1 a part is missing or damaged, 4 nothing can\nbe read.\n");
+        str_text(&out, "\nExit status: 0 the file is intact, 1 a part is missing or damaged, 4 nothing can\nbe read.\n");
         fputs(str_get(&out), stdout);
         str_free(&out);
         return 0;

@@ -31,48 +31,48 @@
 #include "words/text.h"
 
 #define LEAKS_OPTIONS(X)                                                                                               \
-        X(LEAKS_HEAD_WHAT, NULL, 0, NULL, "what is shown:")                                                            \
+        X(LEAKS_HEAD_WHAT, NULL, 0, NULL, "what to show:")                                                             \
         X(LEAKS_SHOW, "show", 0, "CLASSES",                                                                            \
-          "definite,indirect,possible (default), reachable, all; reachable is no error",                              \
+          "definite,indirect,possible (default), reachable, all; reachable is not an error",                           \
           "definite|indirect|possible|reachable|all|...")                                                              \
         X(LEAKS_BLOCKS, "blocks", 0, NULL, "each lost block: address, size, age, thread, first bytes, stack")          \
-        X(LEAKS_NEW, "new", 0, NULL, "only what was lost since the search before")                                    \
-        X(LEAKS_JSON, "json", 0, NULL, "for programs; the shapes of report --json")                                   \
-        X(LEAKS_HEAD_PROCESS, NULL, 0, NULL, "of a process:")                                                          \
-        X(LEAKS_EVERY, "every", 0, "TIME", "search again and again, and tell what is new each time")                   \
-        X(LEAKS_UNALIGNED, "unaligned", 0, NULL, "pointers at any byte, not only at multiples of eight")               \
-        X(LEAKS_NO_IDIOMS, "no-idioms", 0, NULL, "pointers behind a header, as of new[], make a block only possibly lost")      \
+        X(LEAKS_NEW, "new", 0, NULL, "only what was lost since the previous search")                                   \
+        X(LEAKS_JSON, "json", 0, NULL, "JSON, with the fields of report --json")                                       \
+        X(LEAKS_HEAD_PROCESS, NULL, 0, NULL, "for a process:")                                                         \
+        X(LEAKS_EVERY, "every", 0, "TIME", "search repeatedly, and show what is new each time")                        \
+        X(LEAKS_UNALIGNED, "unaligned", 0, NULL, "look for pointers at any byte, not only at multiples of 8")          \
+        X(LEAKS_NO_IDIOMS, "no-idioms", 0, NULL, "blocks held only by pointers behind a header, as with new[], are possibly lost") \
         X(LEAKS_HEAD_RULES, NULL, 0, NULL, "suppressions:")                                                            \
-        X(LEAKS_SUPPRESSIONS, "suppressions", 0, "FILE", "do not tell what FILE names, as LSan or Valgrind write it (may be repeated)") \
-        X(LEAKS_NO_BUILT_IN, "no-builtin-suppressions", 0, NULL, "tell also what the C library and runtimes keep")     \
-        X(LEAKS_GEN, "gen-suppressions", 0, "[FORM]", "print a rule for each leak instead, as valgrind (default) or lsan has it", \
+        X(LEAKS_SUPPRESSIONS, "suppressions", 0, "FILE", "suppress what rules in FILE match, in LSan or Valgrind syntax (may be repeated)") \
+        X(LEAKS_NO_BUILT_IN, "no-builtin-suppressions", 0, NULL, "also show what the C library and language runtimes keep") \
+        X(LEAKS_GEN, "gen-suppressions", 0, "[FORMAT]", "print a suppression for each leak instead, in valgrind (default) or lsan syntax", \
           "valgrind|lsan")                                                                                             \
-        X(LEAKS_HEAD_FILTER, NULL, 0, NULL, "which stacks (extended regular expressions, each may be repeated):")      \
-        X(LEAKS_INCLUDE, "include", 'i', "RE", "only stacks with such a function")                                     \
-        X(LEAKS_EXCLUDE, "exclude", 'x', "RE", "no stacks with such a function")                                       \
-        X(LEAKS_MODULE, "module", 0, "RE", "only stacks through such a library or program")                            \
-        X(LEAKS_NOT_MODULE, "exclude-module", 0, "RE", "no stacks through such a library or program")                  \
-        X(LEAKS_THREAD, "thread", 0, "RE", "only what threads of such a name or number allocated")                     \
-        X(LEAKS_HEAD_SHAPE, NULL, 0, NULL, "how it is shown:")                                                         \
+        X(LEAKS_HEAD_FILTER, NULL, 0, NULL, "which stacks (extended regular expressions; each may be repeated):")      \
+        X(LEAKS_INCLUDE, "include", 'i', "RE", "only stacks with a matching function")                                 \
+        X(LEAKS_EXCLUDE, "exclude", 'x', "RE", "no stacks with a matching function")                                   \
+        X(LEAKS_MODULE, "module", 0, "RE", "only stacks through a matching library or program")                        \
+        X(LEAKS_NOT_MODULE, "exclude-module", 0, "RE", "no stacks through a matching library or program")              \
+        X(LEAKS_THREAD, "thread", 0, "RE", "only allocations of threads whose name or number matches")                 \
+        X(LEAKS_HEAD_SHAPE, NULL, 0, NULL, "output:")                                                                  \
         X(LEAKS_LIMIT, "limit", 'n', "N", "at most N stacks, or blocks")                                               \
         X(LEAKS_SORT, "sort", 's', "KEY",                                                                              \
           "leaked-bytes (default) leaked-blocks average age live-bytes live-blocks alloc-bytes allocs",                \
           "leaked-bytes|leaked-blocks|average|age|live-bytes|live-blocks|alloc-bytes|allocs")                          \
-        X(LEAKS_LONG, "long", 'L', NULL, "the program or library of every frame, and whole names")                     \
-        X(LEAKS_ALL_FRAMES, "all-frames", 0, NULL, "also start code, xmalloc, operator new, other wrappers")    \
-        X(LEAKS_HIDE, "hide", 0, "RE", "such functions at the inner end of stacks are wrappers too (may be repeated)") \
-        X(LEAKS_DEPTH_MERGE, "depth-merge", 0, "N", "stacks equal in their N innermost frames are one")                \
+        X(LEAKS_LONG, "long", 'L', NULL, "show the program or library of every frame, and full names")                 \
+        X(LEAKS_ALL_FRAMES, "all-frames", 0, NULL, "also show start code, xmalloc, operator new, other wrappers")      \
+        X(LEAKS_HIDE, "hide", 0, "RE", "treat matching functions at the inner end of stacks as wrappers (may be repeated)") \
+        X(LEAKS_DEPTH_MERGE, "depth-merge", 0, "N", "merge stacks with the same N innermost frames")                   \
         X(LEAKS_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                   \
         NAMES_OPTIONS(X, LEAKS)                                                                                        \
         X(LEAKS_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                 \
         X(LEAKS_OUTPUT, "output", 'o', "FILE", "write to FILE instead of stdout")                                      \
         X(LEAKS_FORCE, "force", 'f', NULL, "replace an existing FILE")                                                 \
         X(LEAKS_COLOR, "color", 0, "WHEN", "auto (default), always, never", "auto|always|never")                       \
-        X(LEAKS_NO_PAGER, "no-pager", 0, NULL, "no pager, also on a terminal")                                         \
+        X(LEAKS_NO_PAGER, "no-pager", 0, NULL, "do not use a pager")                                                   \
         X(LEAKS_QUIET, "quiet", 'q', NULL, "no warnings")                                                              \
-        X(LEAKS_VERBOSE, "verbose", 'v', NULL, "tell what was suppressed, and by which rule")                          \
+        X(LEAKS_VERBOSE, "verbose", 'v', NULL, "show what was suppressed, and by which rule")                          \
         CONFIG_OPTION(X, LEAKS)                                                                                        \
-        X(LEAKS_HELP, "help", 'h', NULL, "this text")
+        X(LEAKS_HELP, "help", 'h', NULL, "show this help")
 
 enum { LEAKS_OPTIONS(OPTION_ENUM) LEAKS_COUNT };
 const struct option_entry leaks_options[] = { LEAKS_OPTIONS(OPTION_ENTRY) OPTION_END };
@@ -97,8 +97,8 @@ static int say_help(void)
         struct str out = { 0 };
 
         str_text(&out, "usage: seep leaks [OPTIONS] [FILE|PID]\n\n"
-                       "Tell what a program lost: memory that nothing points to any more, by call stack,\n"
-                       "largest first, and releases that went wrong. FILE is a recording (the newest\n"
+                       "Show what a program leaked: memory that nothing points to any more, by call\n"
+                       "stack, largest first, and its invalid frees. FILE is a recording (the newest\n"
                        "*.seep here), searched when its program ended. A process that is being recorded\n"
                        "is searched now; PID is its own, or that of the seep that started it.\n");
         option_help(leaks_options, &out);
@@ -107,8 +107,8 @@ static int say_help(void)
                        "  seep leaks --blocks -n 5 run.seep        five blocks, with their first bytes\n"
                        "  seep leaks --every 30s 4711              what a server loses as it runs\n"
                        "  seep leaks --gen-suppressions > my.supp  rules for what is known\n"
-                       "\nExit status: 0 nothing is definitely lost and no release went wrong, 1 something\n"
-                       "is, 2 wrong use, 3 it was not or cannot be searched, 4 the file cannot be read.\n");
+                       "\nExit status: 0 nothing definitely lost and no invalid frees, 1 otherwise, 2\n"
+                       "usage error, 3 it was not or cannot be searched, 4 the file cannot be read.\n");
         pager_show(&out, true);
         str_free(&out);
         return 0;
@@ -202,11 +202,11 @@ static int settle(struct wishes *w)
         if (w->gen && (w->json || w->options.blocks))
                 return message_usage("leaks", "--gen-suppressions prints rules: it cannot be combined with --%s", w->json ? "json" : "blocks");
         if (w->options.blocks && r->request.depth_merge)
-                return message_usage("leaks", "--depth-merge makes stacks one, and --blocks lists each block");
+                return message_usage("leaks", "--depth-merge merges stacks, and --blocks lists each block");
         if (w->every_ms && r->output)
-                return message_usage("leaks", "--every tells as time goes: it cannot be combined with -o");
+                return message_usage("leaks", "--every prints as it goes: it cannot be combined with -o");
         if ((w->every_ms || w->flags) && !w->pid)
-                return message_usage("leaks", "--every, --unaligned and --no-idioms are about a process that runs: seep leaks PID");
+                return message_usage("leaks", "--every, --unaligned and --no-idioms are for a running process: seep leaks PID");
         r->request.cost = SELECT_LIVE;
         r->request.filter = &r->filter;
         report_hide(r, w->json || w->gen);
@@ -245,13 +245,13 @@ static void remark(const struct wishes *w, const struct leaks *l, const struct s
         struct str why = { 0 };
 
         if (trouble->length)
-                message("%s; its other rules are passed over", str_get(trouble));
+                message("%s; the rest of its rules is ignored", str_get(trouble));
         if (!l->scan && (w->json || w->gen)) {
                 leaks_not_scanned(sel->profile, &why);
                 message("not searched for leaks: %s", str_get(&why));
         }
         if (l->scan && w->request.only_new && !(l->scan->flags & PROFILE_SCAN_INCREMENT))
-                message("--new: there was no earlier search, so all that is lost is new");
+                message("--new: there was no earlier search, so every leak is new");
         if (!sel->heap.count && w->asked.filter_words.length)
                 message("no stack matches%s", str_get(&w->asked.filter_words));
         str_free(&why);
@@ -376,7 +376,7 @@ static void say_nothing_new(const struct profile *p, struct str *out)
         if (!scan)
                 return;
         text_time(out, scan->ms);
-        str_text(out, ": nothing new is lost (held still for ");
+        str_text(out, ": nothing new is lost (paused for ");
         text_time(out, scan->pause_us / 1000);
         str_text(out, ")\n");
 }

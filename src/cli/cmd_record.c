@@ -27,12 +27,12 @@ static int say_help(void)
         struct str out = { 0 };
 
         str_text(&out, "usage: seep record [OPTIONS] [--] PROGRAM [ARG...]\n\n"
-                       "Run PROGRAM, record every allocation with its stack, and sum up on stderr at\n"
-                       "the end. The word record may be left out.\n\n");
+                       "Run PROGRAM, record every allocation with its stack, and print a summary on\n"
+                       "stderr at the end. The word record may be omitted.\n\n");
         option_help(record_options, &out);
         str_text(&out, "\nOptions stand before PROGRAM; what follows it belongs to the program.\n"
                        "Exit status: the program's own; when a signal killed it, seep ends by the same\n"
-                       "one, after its report (--exit-code: 128+N). 2 wrong use, 3 cannot be recorded,\n"
+                       "one, after its report (--exit-code: 128+N). 2 usage error, 3 cannot be recorded,\n"
                        "126 not executable, 127 not found.\n");
         fputs(str_get(&out), stdout);
         str_free(&out);
@@ -70,7 +70,7 @@ static void say_own_cost(void)
         struct rusage own;
 
         getrusage(RUSAGE_SELF, &own);
-        message("observing took %.2f s of processor time and %ld MiB of memory",
+        message("recording took %.2f s of CPU time and %ld MiB of memory outside the program",
                 (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) +
                         (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) / 1e6,
                 own.ru_maxrss / 1024);

@@ -18,7 +18,7 @@ static int say_help(void)
         struct str out = { 0 };
 
         str_text(&out, "usage: seep report [OPTIONS] [FILE]\n\n"
-                       "Tell where the memory of a recording went.\nFILE defaults to the newest *.seep here.\n");
+                       "Show where the memory of a recorded program went.\nFILE defaults to the newest *.seep here.\n");
         option_help(report_options, &out);
         str_text(&out, "\nexamples:\n"
                        "  seep report                          what the peak was made of\n"
@@ -27,8 +27,8 @@ static int say_help(void)
                        "  seep report --at 1.5s -x '^init_'    live at 1.5 s, without initialisation\n"
                        "  seep report --growth -n 5            the five stacks that grow fastest\n"
                        "  seep report --timeline               how much was live when\n"
-                       "\nExit status: 0 fine, 2 wrong use, 3 --retained without a search for leaks, 4 the\n"
-                       "file cannot be read.\n");
+                       "\nExit status: 0 success, 2 usage error, 3 --retained without a leak search, 4\n"
+                       "the file cannot be read.\n");
         pager_show(&out, true);
         str_free(&out);
         return 0;

@@ -17,9 +17,9 @@
 
 #define SNAPSHOT_OPTIONS(X)                                                                                     \
         X(SNAPSHOT_JSON, "json", 0, NULL, "machine-readable output")                                            \
-        X(SNAPSHOT_QUIET, "quiet", 'q', NULL, "print the name of the report only")                              \
-        CONFIG_OPTION(X, SNAPSHOT)                                                                                     \
-        X(SNAPSHOT_HELP, "help", 'h', NULL, "this text")
+        X(SNAPSHOT_QUIET, "quiet", 'q', NULL, "print only the name of the report")                              \
+        CONFIG_OPTION(X, SNAPSHOT)                                                                              \
+        X(SNAPSHOT_HELP, "help", 'h', NULL, "show this help")
 
 enum { SNAPSHOT_OPTIONS(OPTION_ENUM) SNAPSHOT_COUNT };
 const struct option_entry snapshot_options[] = { SNAPSHOT_OPTIONS(OPTION_ENTRY) OPTION_END };
@@ -36,11 +36,11 @@ static int say_help(void)
 
         str_text(&out, "usage: seep snapshot [OPTIONS] PID [LABEL]\n\n"
                        "Take a snapshot of a process that is being recorded. It becomes part of the\n"
-                       "recording, under its number and LABEL, and a report tells what changed since the\n"
+                       "recording, under its number and LABEL, and a report shows what changed since the\n"
                        "last one: PROGRAM-PID-N.memlog, beside the recording or where the program was\n"
                        "started. PID is that of the program, or of the seep that started it.\n\n");
         option_help(snapshot_options, &out);
-        str_text(&out, "\nExit status: 0 done, 1 there is a snapshot but no report, 2 wrong use,\n3 not recorded.\n");
+        str_text(&out, "\nExit status: 0 done, 1 there is a snapshot but no report, 2 usage error,\n3 not recorded.\n");
         fputs(str_get(&out), stdout);
         str_free(&out);
         return 0;
@@ -139,9 +139,9 @@ int cmd_snapshot(int argc, char **argv)
         argv += parser.first_operand;
         argc -= parser.first_operand;
         if (argc < 1 || argc > 2)
-                return message_usage("snapshot", "of which process? seep snapshot PID [LABEL]");
+                return message_usage("snapshot", "which process? seep snapshot PID [LABEL]");
         if (!quantity_number(argv[0], &pid) || pid == 0 || pid > INT_MAX)
-                return message_usage("snapshot", "'%s' is no process id; 'pgrep -a NAME' finds one", argv[0]);
+                return message_usage("snapshot", "'%s' is not a process id; 'pgrep -a NAME' finds one", argv[0]);
         s.pid = (uint32_t)pid;
         s.label = argc > 1 ? argv[1] : "";
         return take_snapshot(&s);

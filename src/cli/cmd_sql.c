@@ -24,21 +24,21 @@
 #include "export/sqlite.h"
 
 #define SQL_OPTIONS(X)                                                                                                 \
-        X(SQL_HEAD_FORM, NULL, 0, NULL, "form of the result:")                                                         \
-        X(SQL_CSV, "csv", 0, NULL, "a table for programs")                                                             \
-        X(SQL_JSON, "json", 0, NULL, "a list of objects for each query")                                               \
-        X(SQL_NO_HEADER, "no-header", 0, NULL, "without the line of column names")                                     \
-        X(SQL_SCHEMA, "schema", 0, NULL, "list tables and views with their columns (default without a query)")         \
+        X(SQL_HEAD_FORM, NULL, 0, NULL, "format of the result:")                                                       \
+        X(SQL_CSV, "csv", 0, NULL, "CSV")                                                                              \
+        X(SQL_JSON, "json", 0, NULL, "JSON: a list of objects for each query")                                         \
+        X(SQL_NO_HEADER, "no-header", 0, NULL, "no line with column names")                                            \
+        X(SQL_SCHEMA, "schema", 0, NULL, "list tables and views with their columns (default when there is no query)")  \
         X(SQL_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                     \
         NAMES_OPTIONS(X, SQL)                                                                                          \
         X(SQL_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                   \
         X(SQL_OUTPUT, "output", 'o', "FILE", "write to FILE instead of stdout")                                        \
         X(SQL_FORCE, "force", 'f', NULL, "replace an existing FILE")                                                   \
         X(SQL_COLOR, "color", 0, "WHEN", "auto (default), always, never", "auto|always|never")                         \
-        X(SQL_NO_PAGER, "no-pager", 0, NULL, "no pager, also on a terminal")                                           \
+        X(SQL_NO_PAGER, "no-pager", 0, NULL, "do not use a pager")                                                     \
         X(SQL_QUIET, "quiet", 'q', NULL, "no warnings")                                                                \
         CONFIG_OPTION(X, SQL)                                                                                          \
-        X(SQL_HELP, "help", 'h', NULL, "this text")
+        X(SQL_HELP, "help", 'h', NULL, "show this help")
 
 enum { SQL_OPTIONS(OPTION_ENUM) SQL_COUNT };
 const struct option_entry sql_options[] = { SQL_OPTIONS(OPTION_ENTRY) OPTION_END };
@@ -64,8 +64,8 @@ static int say_help(void)
         struct str out = { 0 };
 
         str_text(&out, "usage: seep sql [OPTIONS] [FILE] [QUERY|-]\n\n"
-                       "Ask a recording in SQL, as SQLite has it. FILE is a recording (the newest *.seep\n"
-                       "here). QUERY may be several statements with ';' between; - or no QUERY takes\n"
+                       "Query a recording with SQL (SQLite's). FILE is a recording (the newest *.seep\n"
+                       "here). QUERY may be several statements separated by ';'; - or no QUERY reads\n"
                        "them from stdin. On a terminal, no QUERY lists the tables and views.\n");
         option_help(sql_options, &out);
         str_text(&out, "\nexamples:\n"
@@ -73,7 +73,7 @@ static int say_help(void)
                        "  seep sql run.seep 'SELECT function, bytes FROM leaks'\n"
                        "  seep sql --csv run.seep 'SELECT ms, live_bytes FROM timeline' > heap.csv\n"
                        "  seep sql run.seep < questions.sql\n"
-                       "\nExit status: 0 fine, 2 wrong use or wrong SQL, 4 the file cannot be read.\n");
+                       "\nExit status: 0 success, 2 usage or SQL error, 4 the file cannot be read.\n");
         pager_show(&out, true);
         str_free(&out);
         return 0;
@@ -169,8 +169,8 @@ static int say_wrong(struct sql *q, const char *statement)
         at = sqlite3_error_offset(q->db);
 #endif
         if (q->refused) {
-                message("the recording is only read: no statement may change, attach or load anything ('seep export --to sqlite' gives a database that "
-                        "may be changed)");
+                message("the recording is read-only: no statement may change, attach or load anything ('seep export --to sqlite' "
+                        "writes a database that you can change)");
                 if (statement)
                         show_place(str_get(&q->query), (size_t)(statement - str_get(&q->query)) + strspn(statement, " \t\r\n"));
         } else {
@@ -205,7 +205,7 @@ static int prepare(struct sql *q)
                 if (q->refused)
                         return say_wrong(q, begin);
                 if (sqlite3_bind_parameter_count(statement))
-                        return message_usage("sql", "%s: there are no parameters to be filled in", sqlite3_bind_parameter_name(statement, 1) ? sqlite3_bind_parameter_name(statement, 1) : "?");
+                        return message_usage("sql", "%s: parameters are not supported", sqlite3_bind_parameter_name(statement, 1) ? sqlite3_bind_parameter_name(statement, 1) : "?");
         }
         return 0;
 }
@@ -242,7 +242,7 @@ static bool make_database(struct sql *q, const struct profile *p, struct err *e)
         struct export_input in = { .profile = p, .symbols = s, .sel = &sel, .resources = &resources, .file = q->file };
         bool good;
 
-        progress_start(&line, "finding names", q->quiet);
+        progress_start(&line, "resolving names", q->quiet);
         request.progress = line.terminal ? &line.progress : NULL;
         good = select_make(&sel, p, s, &request, e);
         request.resources = true;
@@ -326,17 +326,17 @@ static int take_operands(struct sql *q, int count, char **operands)
         struct err e = { 0 };
 
         if (count > 2)
-                return message_usage("sql", "one recording and one query, not also '%s' (quotes around the query are needed)", operands[2]);
+                return message_usage("sql", "one recording and one query, not also '%s' (put quotes around the query)", operands[2]);
         if (count == 2 || (count == 1 && !is_query(operands[0])))
                 q->file = heap_text(operands[swapped]);
         if (count == 2 || (count == 1 && is_query(operands[0])))
                 query = operands[swapped ? 0 : count - 1];
         if (q->result.no_header && q->result.form == SQL_FORM_JSON)
-                return message_usage("sql", "--json has the names in every row: --no-header is for tables and --csv");
+                return message_usage("sql", "--json has the column names in every row: --no-header is for tables and --csv");
         if (q->schema && (q->result.form != SQL_FORM_TABLE || q->result.no_header))
-                return message_usage("sql", "--schema is a text: 'SELECT * FROM pragma_table_list' gives the tables to --csv and --json");
+                return message_usage("sql", "--schema prints text: 'SELECT * FROM pragma_table_list' gives the tables to --csv and --json");
         if (q->schema)
-                return query ? message_usage("sql", "--schema lists tables and views: it needs no query") : 0;
+                return query ? message_usage("sql", "--schema lists tables and views: it takes no query") : 0;
         if (query && strcmp(query, "-") != 0)
                 str_text(&q->query, query);
         else if ((query || !isatty(STDIN_FILENO)) && !io_read(STDIN_FILENO, &q->query)) {

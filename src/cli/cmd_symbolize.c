@@ -19,9 +19,9 @@
         NAMES_OPTIONS(X, SYMBOLIZE)                                                                     \
         X(SYMBOLIZE_OUTPUT, "output", 'o', "OUT", "write to OUT and leave FILE as it is")               \
         X(SYMBOLIZE_FORCE, "force", 'f', NULL, "replace an existing OUT")                               \
-        X(SYMBOLIZE_QUIET, "quiet", 'q', NULL, "do not tell what was found")                            \
-        CONFIG_OPTION(X, SYMBOLIZE)                                                                                    \
-        X(SYMBOLIZE_HELP, "help", 'h', NULL, "this text")
+        X(SYMBOLIZE_QUIET, "quiet", 'q', NULL, "no report of what was found")                           \
+        CONFIG_OPTION(X, SYMBOLIZE)                                                                     \
+        X(SYMBOLIZE_HELP, "help", 'h', NULL, "show this help")
 
 enum { SYMBOLIZE_OPTIONS(OPTION_ENUM) SYMBOLIZE_COUNT };
 const struct option_entry symbolize_options[] = { SYMBOLIZE_OPTIONS(OPTION_ENTRY) OPTION_END };
@@ -45,7 +45,7 @@ static int say_help(void)
                        "  seep symbolize app.42.seep                        before it is sent away\n"
                        "  seep symbolize --sysroot ~/target app.42.seep     recorded on another machine\n"
                        "  seep symbolize --debug-path build app.42.seep     stripped there, whole here\n"
-                       "\nExit status: 0 fine, 2 wrong use, 4 the file cannot be read.\n");
+                       "\nExit status: 0 success, 2 usage error, 4 the file cannot be read.\n");
         fputs(str_get(&out), stdout);
         str_free(&out);
         return 0;
@@ -77,7 +77,7 @@ static void tell(const struct profile *p, const struct symbol_tally *tally)
         }
         str_format(&out, "%u of %u addresses have names, %u have lines\n", sum.named, sum.asked, sum.lined);
         if (lacking.length)
-                str_format(&out, "debug files of these would tell more:\n  addresses      named      lines  module\n%s",
+                str_format(&out, "debug files for these would give more:\n  addresses      named      lines  module\n%s",
                            str_get(&lacking));
         plain_output(&out, 0, false);
         fputs(str_get(&out), stdout);
@@ -106,7 +106,7 @@ static bool look_up_target(const struct symbolize *z, const struct profile *p, s
 
         if (!z->output && p->truncated)
                 return err_set(e, ERR_EXIT_BAD_FILE,
-                               "%s is not whole: it is left as it is; -o OUT writes what can be read to another file",
+                               "%s is damaged or incomplete and was left as it is; -o OUT writes what can be read to another file",
                                z->file);
         if (!place_open(to, path, z->output && !z->force ? PLACE_NEW : PLACE_NAMED))
                 return place_refuse(path, ERR_EXIT_USAGE, e);

@@ -20,22 +20,22 @@
 #include "words/label.h"
 
 #define WHY_OPTIONS(X)                                                                                                 \
-        X(WHY_HEAD_WHAT, NULL, 0, NULL, "what is asked for:")                                                          \
+        X(WHY_HEAD_WHAT, NULL, 0, NULL, "what to explain:")                                                            \
         X(WHY_SITE, "site", 0, "N", "the typical block of site N (leaks and report --retained=sites have the numbers)") \
-        X(WHY_ALL, "all", 0, NULL, "list all variables, stacks, ... that lead to the block")                           \
+        X(WHY_ALL, "all", 0, NULL, "list everything that leads to the block: variables, stacks, ...")                  \
         X(WHY_LIMIT, "limit", 'n', "N", "with --all: at most N of them")                                               \
-        X(WHY_LONG, "long", 'L', NULL, "the program or library of every frame, and whole names")                       \
-        X(WHY_JSON, "json", 0, NULL, "the same for programs")                                                          \
+        X(WHY_LONG, "long", 'L', NULL, "show the program or library of every frame, and full names")                   \
+        X(WHY_JSON, "json", 0, NULL, "the same as JSON")                                                               \
         X(WHY_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                     \
         NAMES_OPTIONS(X, WHY)                                                                                          \
         X(WHY_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                   \
         X(WHY_OUTPUT, "output", 'o', "FILE", "write to FILE instead of stdout")                                        \
         X(WHY_FORCE, "force", 'f', NULL, "replace an existing FILE")                                                   \
         X(WHY_COLOR, "color", 0, "WHEN", "auto (default), always, never", "auto|always|never")                         \
-        X(WHY_NO_PAGER, "no-pager", 0, NULL, "no pager, also on a terminal")                                           \
+        X(WHY_NO_PAGER, "no-pager", 0, NULL, "do not use a pager")                                                     \
         X(WHY_QUIET, "quiet", 'q', NULL, "no warnings")                                                                \
         CONFIG_OPTION(X, WHY)                                                                                          \
-        X(WHY_HELP, "help", 'h', NULL, "this text")
+        X(WHY_HELP, "help", 'h', NULL, "show this help")
 
 enum { WHY_OPTIONS(OPTION_ENUM) WHY_COUNT };
 const struct option_entry why_options[] = { WHY_OPTIONS(OPTION_ENTRY) OPTION_END };
@@ -57,7 +57,7 @@ static int say_help(void)
         struct str out = { 0 };
 
         str_text(&out, "usage: seep why [OPTIONS] [FILE|PID] ADDRESS|#SITE\n\n"
-                       "Tell what keeps a block of memory alive: the shortest path of pointers to it\n"
+                       "Show what keeps a block of memory alive: the shortest path of pointers to it\n"
                        "from a variable, a stack frame, a register or a mapping, and what would be\n"
                        "freed if the block went away. ADDRESS (0x...) may lie inside the block. #SITE\n"
                        "(or --site SITE) takes a typical block of a call stack. FILE is a recording\n"
@@ -67,7 +67,7 @@ static int say_help(void)
                        "  seep why 0x55d0c3a0e2a0              in the newest recording here\n"
                        "  seep why run.seep '#12'              what keeps the blocks of site 12\n"
                        "  seep why --all 4711 0x55d0c3a0e2a0   all that lead to it, as process 4711 runs\n"
-                       "\nExit status: 0 it is held, 1 it is lost, 2 wrong use or no such block, 3 the\n"
+                       "\nExit status: 0 it is held, 1 it is lost, 2 usage error or no such block, 3 the\n"
                        "program was not or cannot be searched, 4 the file cannot be read.\n");
         pager_show(&out, true);
         str_free(&out);
@@ -142,10 +142,10 @@ static int take_operands(struct question *q, int count, char **words)
         if (target && is_site(target, &q->site))
                 q->by_site = true;
         else if (target && !is_address(target, &q->address) && access(target, F_OK) == 0)
-                return message_usage("why", "which block of %s? An ADDRESS (0x55d0c3a0e2a0) or a #SITE (#12) is expected behind it; 'seep leaks %s' and "
+                return message_usage("why", "which block of %s? An ADDRESS (0x55d0c3a0e2a0) or a #SITE (#12) is expected after it; 'seep leaks %s' and "
                                             "'seep report --retained=sites %s' list sites", target, target, target);
         else if (target && !is_address(target, &q->address))
-                return message_usage("why", "'%s' is no address (0x55d0c3a0e2a0) and no site (#12)", target);
+                return message_usage("why", "'%s' is neither an address (0x55d0c3a0e2a0) nor a site (#12)", target);
         else if (!target && !q->by_site)
                 return message_usage("why", "which block? An ADDRESS (0x55d0c3a0e2a0) or a #SITE is expected");
         if (count > 1)
@@ -202,7 +202,7 @@ static int run(struct question *q)
         else
                 good = (q->source || newest_recording(&newest, &e)) && file_read(&p, q->source ? q->source : newest, &e);
         if (good && p.truncated && !q->quiet)
-                message("the recording ends early: told is what is in the part that can be read");
+                message("the recording is cut short: only the readable part is shown");
         if (!good || !answer(q, &p, q->source ? q->source : newest, &status, &e))
                 status = message_error(&e);
         deliver_drop(&q->how);

@@ -15,23 +15,23 @@
  */
 #define COMMAND_LIST(X)                                                                                                \
         X(record, "[OPTIONS] [--] PROGRAM [ARG...]", "run a program and record its memory")                            \
-        X(report, "[OPTIONS] [FILE]", "tell where the memory of a recording went")                                     \
+        X(report, "[OPTIONS] [FILE]", "show where the memory of a recorded program went")                              \
         X(html, "[OPTIONS] [FILE | OLD NEW | PID]", "show a recording in a browser: one page, or served live")         \
         X(top, "[OPTIONS] [PID|FILE]", "show where memory is as a process runs, or replay a recording")                \
-        X(leaks, "[OPTIONS] [FILE|PID]", "tell what a program lost, and what was released wrongly")                    \
-        X(why, "[OPTIONS] [FILE|PID] ADDRESS|#SITE", "tell what keeps a block of memory alive")                        \
-        X(diff, "[OPTIONS] OLD NEW", "tell what changed between two recordings or two moments of one")                 \
+        X(leaks, "[OPTIONS] [FILE|PID]", "show what a program leaked, and its invalid frees")                          \
+        X(why, "[OPTIONS] [FILE|PID] ADDRESS|#SITE", "show what keeps a block of memory alive")                        \
+        X(diff, "[OPTIONS] OLD NEW", "show what changed between two recordings or two moments of one")                 \
         X(snapshot, "[OPTIONS] PID [LABEL]", "take a snapshot of a process that is being recorded")                    \
         X(check, "[OPTIONS] [FILE... | -- PROGRAM [ARG...]]", "for CI: fail when a run leaks or breaks a budget")      \
-        X(export, "--to FORM [OPTIONS] [FILE]", "write a recording in the form of another tool")                       \
-        X(sql, "[OPTIONS] [FILE] [QUERY|-]", "ask a recording in SQL")                                                 \
-        X(events, "[OPTIONS] [FILE]", "print every transaction of a recording made with --events")                     \
-        X(info, "[OPTIONS] [FILE]", "tell what a recording holds and whether it is whole")                             \
-        X(symbolize, "[OPTIONS] FILE", "store names in a recording, to read it anywhere")                              \
+        X(export, "--to FORMAT [OPTIONS] [FILE]", "convert a recording to the format of another tool")                 \
+        X(sql, "[OPTIONS] [FILE] [QUERY|-]", "query a recording with SQL")                                             \
+        X(events, "[OPTIONS] [FILE]", "print every event of a recording made with --events")                           \
+        X(info, "[OPTIONS] [FILE]", "show what a recording contains and whether it is intact")                         \
+        X(symbolize, "[OPTIONS] FILE", "store symbol names in a recording, to read it anywhere")                       \
         X(help, "[COMMAND|TOPIC]", "explain a command or a topic")
 
 /* Commands for the tool's own use, which nobody types: found by name, listed nowhere. */
-#define COMMAND_HIDDEN(X) X(attend, "FD", "observe the program that loaded our library")
+#define COMMAND_HIDDEN(X) X(attend, "FD", "record the program that loaded libseep.so")
 
 /* Each command: arguments without "seep COMMAND" in front (argv[0] is the command's name, as getopt_long wants it);
  * returns the exit status.  Messages to stderr begin with "seep: ", results go to stdout. */

@@ -75,15 +75,15 @@ static bool config_check(const struct config *c, char **words, int count, const 
         if (which == OPTION_WRONG)
                 message("that is in %s", place);
         else if (which >= 0 && !option_is_config(&parser, which))
-                message("%s: --%s is refused in a project's file, which may be a stranger's: only what changes how things are selected "
-                        "and shown may stand there. Put it into ~/.config/seep/config, or say --config ./.seeprc if you trust that file",
+                message("%s: --%s is refused in a project's file, which may be a stranger's: only options that change how things are "
+                        "selected and shown are allowed there. Put it into ~/.config/seep/config, or give --config ./.seeprc if you trust that file",
                         place, c->command->options[which].name);
         else if (which >= 0)
-                message("%s: --config is for the command line: a configuration has no parts in other files", place);
+                message("%s: --config works on the command line only: configuration files cannot include others", place);
         else if (parser.first_operand < count)
-                message("%s: '%s' is no option", place, copy[parser.first_operand]);
+                message("%s: '%s' is not an option", place, copy[parser.first_operand]);
         else if (strcmp(copy[count - 1], "--") == 0)
-                message("%s: '--' ends the options, of the command line too", place);
+                message("%s: '--' is not allowed here: it would end the options of the command line too", place);
         else
                 which = CONFIG_GOOD;
         free(copy);
@@ -118,7 +118,7 @@ static bool config_take(struct config *c, const char *line, const char *place)
         }
         command = count ? command_find(words[0]) : NULL;
         if (count && !command) {
-                message("%s: '%s' is no command of seep; a line is a command and its options", place, words[0]);
+                message("%s: '%s' is not a seep command; a line is a command and its options", place, words[0]);
                 ok = false;
         } else if (command == c->command) {
                 ok = config_check(c, words, count, place);
@@ -168,7 +168,7 @@ static bool config_take_lines(struct config *c, char *text, const char *path)
 static const char *config_objection(const struct stat *st)
 {
         if (!S_ISREG(st->st_mode))
-                return "it is no regular file";
+                return "it is not a regular file";
         if (st->st_uid != geteuid() && st->st_uid != 0)
                 return "it belongs to another user";
         if (st->st_mode & (S_IWGRP | S_IWOTH))
@@ -203,7 +203,7 @@ static bool config_take_file(struct config *c, const char *path, bool careful)
         if (!objection && !io_read(fd, &text))
                 objection = strerror(errno);
         if (objection)
-                message("%s is left out: %s", path, objection);
+                message("%s is ignored: %s", path, objection);
         else if (text.length)
                 ok = config_take_lines(c, text.data, path);
         str_free(&text);
@@ -247,7 +247,7 @@ static bool config_take_environment(struct config *c)
         if (!options || c->command->run != cmd_record)
                 return true;
         if (config_is_raised()) {
-                message("SEEP_OPTIONS is left out: seep runs with raised rights");
+                message("SEEP_OPTIONS is ignored: seep runs with elevated privileges");
                 return true;
         }
         str_format(&line, "record %s", options);

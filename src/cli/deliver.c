@@ -45,7 +45,7 @@ bool deliver_may_replace(const char *path, struct err *e)
 void deliver_warn(const struct place *p)
 {
         if (p->directory >= 0 && place_is_exposed(p->directory))
-                message("warning: everybody can write to the directory of %s, and it is not sticky: others can replace what is written there",
+                message("warning: anyone can write to the directory of %s, and it is not sticky: others can replace what is written there",
                         p->path);
 }
 
@@ -174,7 +174,7 @@ bool deliver_end(struct deliver_stream *s, struct err *e)
         if (is_file(s->to))
                 deliver_drop(s->to);
         if (s->paged && !pager_close(&s->pager))
-                good = err_set(e, ERR_EXIT_FINDINGS, "the pager could not be started: --no-pager does without");
+                good = err_set(e, ERR_EXIT_FINDINGS, "the pager could not be started; --no-pager prints without one");
         errno = s->failure;
         if (good && s->failure && s->failure != EPIPE)
                 good = is_file(s->to) ? place_refuse(s->to->output, ERR_EXIT_FINDINGS, e)

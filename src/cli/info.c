@@ -10,19 +10,19 @@
 
 const struct info_flag info_flags[INFO_FLAG_COUNT] = {
         { WIRE_F_NO_MMAP, "no-mmap", "without mappings" },
-        { WIRE_F_NO_CXX, "no-cxx", "operator new seen as malloc" },
+        { WIRE_F_NO_CXX, "no-cxx", "operator new recorded as malloc" },
         { WIRE_F_NO_STACKS, "no-stacks", "without stacks" },
         { WIRE_F_VERIFY, "verify", "every stack compared with a full unwind" },
-        { WIRE_F_FREE_STACKS, "free-stacks", "with stacks of releases" },
+        { WIRE_F_FREE_STACKS, "free-stacks", "with stacks of frees" },
         { WIRE_F_START_OFF, "start-off", "switched off at the start" },
         { WIRE_F_TRACK_FDS, "track-fds", "with file descriptors" },
         { WIRE_F_EVENTS, "events", "with an event log" },
         { WIRE_F_ATTENDED, "attended", "started by the program itself" },
-        { WIRE_F_LIMIT_ENOMEM, "limit-enomem", "no memory beyond the limit" },
+        { WIRE_F_LIMIT_ENOMEM, "limit-enomem", "allocations beyond the limit fail" },
         { WIRE_F_LIMIT_SNAPSHOT, "limit-snapshot", "a snapshot at the limit" },
         { WIRE_F_KEEP_GOING, "keep-going", "invalid frees not passed on" },
-        { WIRE_F_DEEPBIND, "deepbind", "RTLD_DEEPBIND left to dlopen" },
-        { WIRE_F_OMIT, "omit", "without the allocations of some objects" },
+        { WIRE_F_DEEPBIND, "deepbind", "RTLD_DEEPBIND left in place" },
+        { WIRE_F_OMIT, "omit", "without the allocations of some modules" },
         { WIRE_F_LEAK_SCAN, "leak-scan", "leaks searched for at the end" },
 };
 

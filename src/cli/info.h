@@ -33,14 +33,14 @@ struct info {
         X(slice_count, "slices", "time slices", 0)                             \
         X(block_count, "blocks", "live blocks", 0)                             \
         X(region_count, "regions", "mappings", 0)                              \
-        X(error_count, "errors", "wrong releases", 0)                          \
+        X(error_count, "errors", "invalid frees", 0)                           \
         X(symbol_count, "symbols", "stored names", 0)                          \
         X(mark_count, "marks", "tags, snapshots and other marks", 0)           \
-        X(death_count, "deaths", "sums of releases between marks", 0)          \
+        X(death_count, "deaths", "sums of frees between marks", 0)             \
         X(type_count, "types", "types of resources", 0)                        \
         X(handle_count, "handles", "resources held at the end", 0)             \
-        X(jit_count, "jit", "names of code made at run time", 0)               \
-        X(content_count, "contents", "beginnings of lost blocks", 0)           \
+        X(jit_count, "jit", "names of JIT-compiled code", 0)                   \
+        X(content_count, "contents", "first bytes of lost blocks", 0)          \
         X(root_count, "roots", "roots", 0)                                     \
         X(hold_count, "holds", "pointers in roots", 0)                         \
         X(pointer_count, "pointers", "pointers in blocks", 0)

@@ -52,7 +52,7 @@ static void put_effort(struct str *out, const struct profile_scan *s)
                 str_text(out, ", pointers at every byte");
         str_char(out, '\n');
         put_line_start(out);
-        str_text(out, "the program stood still for ");
+        str_text(out, "the program was paused for ");
         put_microseconds(out, s->pause_us);
         str_text(out, s->flags & PROFILE_SCAN_COPY ? "; a copy of it was searched\n" : "\n");
 }
@@ -81,11 +81,11 @@ static void put_graph(struct str *out, const struct profile *p)
 {
         put_line_start(out);
         if (p->scans[0].flags & PROFILE_SCAN_GRAPH)
-                str_text(out, "all pointers are kept: `seep why` can tell who holds a block\n");
+                str_text(out, "all pointers are kept: `seep why` can show what holds a block\n");
         else if (p->truncated)
-                str_text(out, "the pointers are not all there: `seep why` does not work\n");
+                str_text(out, "some pointers are missing: `seep why` does not work\n");
         else
-                str_format(out, "pointers are not kept, for `seep why`: record with --keep-graph\n");
+                str_format(out, "pointers were not kept; for `seep why`, record with --keep-graph\n");
 }
 
 void info_scan_text(const struct profile *p, struct str *out)

@@ -59,10 +59,10 @@ static void put_end(struct str *out, const struct profile_meta *m)
                            m->exit_signal < 65 ? strsignal((int)m->exit_signal) : "unknown");
                 break;
         case PROFILE_END_EXEC:
-                str_text(out, "replaced itself by another program (exec)\n");
+                str_text(out, "replaced itself with another program (exec)\n");
                 break;
         case PROFILE_END_GONE:
-                str_text(out, "ended, status not known\n");
+                str_text(out, "ended, status unknown\n");
                 break;
         default:
                 str_text(out, "was still running\n");
@@ -77,7 +77,7 @@ static const char *stop_text(uint32_t reason)
 #undef STOP_TEXT
         };
 
-        return reason < sizeof texts / sizeof *texts ? texts[reason] : "reason not known";
+        return reason < sizeof texts / sizeof *texts ? texts[reason] : "reason unknown";
 }
 
 static void put_mode(struct str *out, const struct profile *p)
@@ -97,7 +97,7 @@ static void put_mode(struct str *out, const struct profile *p)
         if (p->totals.ledger_bytes) {
                 put_word(out, "ledger");
                 text_size(out, (int64_t)p->totals.ledger_bytes);
-                str_text(out, " of memory at the most, which counts as the program's\n");
+                str_text(out, " of memory at most, which counts as the program's\n");
         }
         if (m->stop_reason)
                 put_line(out, "stopped", stop_text(m->stop_reason));
@@ -110,7 +110,7 @@ static void put_state(struct str *out, const struct info *info)
         str_format(out, "%s: ", info->file);
         text_size(out, (int64_t)info->layout.bytes);
         str_format(out, ", format %u, %s\n", info->layout.format_version,
-                   p->truncated ? "NOT WHOLE" : p->meta.complete ? "whole" : "whole file of an incomplete recording");
+                   p->truncated ? "DAMAGED" : p->meta.complete ? "whole" : "intact file of an incomplete recording");
         for (uint32_t i = 0; i < p->meta.warning_count; i++)
                 put_line(out, "warning", p->meta.warnings[i]);
 }

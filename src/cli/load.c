@@ -31,7 +31,7 @@ void load_tell_log(const struct profile *p, const char *file)
                 return;
         beside = log_beside(file);
         if (*beside)
-                message("%s was cut short: seep was killed, or is still recording; 'seep events %s' prints all events, which are in %s", file, file, beside);
+                message("%s is incomplete: seep was killed, or is still recording; 'seep events %s' prints all events, which are in %s", file, file, beside);
         free(beside);
 }
 
@@ -51,12 +51,12 @@ bool load_recording(struct profile *p, const char *file, bool quiet, struct err 
         if (!file_take(p, file, PACKED_LEAST, e)) {
                 add_log(file, e);
                 if (*file && strspn(file, "0123456789") == strlen(file))
-                        snprintf(e->text, sizeof e->text, "%s is no recording. A process that is being recorded is asked with 'seep top %s', "
+                        snprintf(e->text, sizeof e->text, "%s is not a recording. For a process that is being recorded, use 'seep top %s', "
                                  "'seep html --serve %s', 'seep leaks %s', 'seep why %s ADDRESS' or 'seep snapshot %s'", file, file, file, file, file, file);
                 return false;
         }
         if (p->truncated && !quiet)
-                message("%s ends early: shown is what is whole ('seep info %s' tells what is missing)", file, file);
+                message("%s is cut short: only the intact part is shown ('seep info %s' lists what is missing)", file, file);
         if (!quiet)
                 load_tell_log(p, file);
         return true;

@@ -22,8 +22,8 @@
 
 static int say_first_steps(void)
 {
-        fputs("seep tells where the memory of a program goes.\n"
-              "  seep ./program args...   run it, record every allocation, sum up at the end\n"
+        fputs("seep shows where a program's memory goes.\n"
+              "  seep ./program args...   run it, record every allocation, summarize at the end\n"
               "  seep report              the newest recording here, as a tree of call stacks\n"
               "  seep help                all commands, and topics such as 'seep help peak'\n"
               "  man seep                 the manual\n",
@@ -61,11 +61,11 @@ static int say_unknown_word(const char *word)
         const char *near = command_suggest(word);
 
         if (is_program(word))
-                message("'%s' is no command of seep and not in PATH: did you mean ./%s?", word, word);
+                message("'%s' is neither a seep command nor in PATH: did you mean ./%s?", word, word);
         else if (near)
-                message("'%s' is neither a command of seep nor a program in PATH: did you mean 'seep %s'?", word, near);
+                message("'%s' is neither a seep command nor a program in PATH: did you mean 'seep %s'?", word, near);
         else
-                message("'%s' is neither a command of seep nor a program in PATH", word);
+                message("'%s' is neither a seep command nor a program in PATH", word);
         message("'seep help' lists the commands");
         return near && !is_program(word) ? ERR_EXIT_USAGE : ERR_EXIT_NOT_FOUND;
 }
@@ -90,9 +90,9 @@ static int say_misplaced_word(const char *word)
         if (is_program(word) || is_program_in_path(word))
                 return 0;
         if (is_recording(word))
-                message("'%s' is no program: did you mean 'seep report %s'?", word, word);
+                message("'%s' is not a program: did you mean 'seep report %s'?", word, word);
         else if (is_assignment(word))
-                message("'%s' is no program; a variable is set with env: seep env %s PROGRAM", word, word);
+                message("'%s' is not a program; to set a variable: seep env %s PROGRAM", word, word);
         else
                 return 0;
         return ERR_EXIT_USAGE;

@@ -47,7 +47,7 @@ static void show_progress(const char *name, uint64_t done, uint64_t total, doubl
         } else {
                 str_format(&line, "asking the debuginfod servers, %.0f s", elapsed_s);
         }
-        str_text(&line, " (Ctrl-C: go on without)");
+        str_text(&line, " (Ctrl-C: continue without)");
         fputs(str_get(&line), stderr);
         str_free(&line);
 }
@@ -119,7 +119,7 @@ bool names_take(struct names *n, const char *command, const char *option, const 
         else if (strcmp(option, "debug-path") != 0)
                 return false;
         else if (n->options.debug_path_count == NAMES_DEBUG_PATHS)
-                *status = message_usage(command, "more than %d times --debug-path", NAMES_DEBUG_PATHS);
+                *status = message_usage(command, "--debug-path can be given at most %d times", NAMES_DEBUG_PATHS);
         else
                 n->debug_paths[n->options.debug_path_count++] = value;
         return true;
@@ -159,7 +159,7 @@ void names_hint(struct symbols *s, const struct profile *p)
         }
         if ((asked - named) * NAMES_HINT_SHARE >= asked && list_nameless(tally, p, &modules))
                 message("%llu of %llu functions have no name, in %s. Unstripped or debug files can be named with "
-                        "--debug-path DIR, now or later; 'seep help symbols' tells more",
+                        "--debug-path DIR, now or later; see 'seep help symbols'",
                         (unsigned long long)(asked - named), (unsigned long long)asked, str_get(&modules));
         str_free(&modules);
         free(tally);

@@ -54,7 +54,7 @@ bool newest_recording(char **path, struct err *e)
         closedir(directory);
         if (*path)
                 return true;
-        return err_set(e, ERR_EXIT_USAGE, "no recording named, and there is no *.seep file here: name one, or make one "
+        return err_set(e, ERR_EXIT_USAGE, "no recording given, and there is no *.seep file here: name one, or make one "
                                           "with 'seep record PROGRAM'");
 }
 

@@ -80,9 +80,9 @@ static int option_unknown_word(const struct option_parser *p, const char *word)
         str_bytes(&plain, word, length);
         near = suggest_nearest(str_get(&plain) + 2, names, count);
         if (near)
-                message_usage(p->command, "there is no option %s: did you mean --%s?", str_get(&plain), near);
+                message_usage(p->command, "unknown option %s: did you mean --%s?", str_get(&plain), near);
         else
-                message_usage(p->command, "there is no option %s", str_get(&plain));
+                message_usage(p->command, "unknown option %s", str_get(&plain));
         str_free(&plain);
         return OPTION_WRONG;
 }
@@ -99,7 +99,7 @@ static int option_wrong(const struct option_parser *p, int found)
         else if (optopt >= OPTION_LONG)
                 message_usage(p->command, "--%s takes no argument", p->entries[optopt - OPTION_LONG].name);
         else if (optopt)
-                message_usage(p->command, "there is no option -%c", optopt);
+                message_usage(p->command, "unknown option -%c", optopt);
         else
                 return option_unknown_word(p, word);
         return OPTION_WRONG;

@@ -42,7 +42,7 @@ struct option_entry {
 
 /* In the table of each command that takes options from configuration files (config.h).  option_next() does not return it. */
 #define CONFIG_OPTION(X, prefix)                                                                                       \
-        X(prefix##_CONFIG, "config", 0, "FILE", "options from FILE in place of the configuration files; may be repeated")
+        X(prefix##_CONFIG, "config", 0, "FILE", "read options from FILE instead of the configuration files (may be repeated)")
 
 #define OPTION_MAX 96 /* entries of one table */
 

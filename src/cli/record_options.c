@@ -79,7 +79,7 @@ static int take_every(int which, const char *value, uint32_t least_ms, uint64_t 
         int status = take_time(which, value, out);
 
         if (!status && *out < least_ms)
-                return message_usage("record", "--%s %s: not more often than each %u ms", record_options[which].name, value, least_ms);
+                return message_usage("record", "--%s %s: at most once every %u ms", record_options[which].name, value, least_ms);
         return status;
 }
 
@@ -118,7 +118,7 @@ static int take_sample(struct record *r, const char *value)
         if (strcmp(value, "0") != 0 && take_size(RECORD_SAMPLE, value, &bytes) != 0)
                 return ERR_EXIT_USAGE;
         if (bytes > WEIGHT_MEAN_MAX)
-                return message_usage("record", "--sample=%s: one block in 16 GiB is the least that can be told", value);
+                return message_usage("record", "--sample=%s: the maximum is 16G", value);
         r->session.sample_bytes = bytes;
         return 0;
 }
@@ -128,7 +128,7 @@ static int take_ledger_limit(struct session_options *o, const char *value)
         if (take_size(RECORD_LIMIT_LEDGER, value, &o->ledger_bytes) != 0)
                 return ERR_EXIT_USAGE;
         if (o->ledger_bytes && o->ledger_bytes < RECORD_LEDGER_LEAST)
-                return message_usage("record", "--limit-ledger=%s: 8M is the least that a recording can do with", value);
+                return message_usage("record", "--limit-ledger=%s: the minimum is 8M", value);
         return 0;
 }
 
@@ -139,7 +139,7 @@ static int take_quarantine(struct record *r, const char *value)
         if (strcmp(value, "0") != 0 && take_size(RECORD_QUARANTINE, value, &bytes) != 0)
                 return ERR_EXIT_USAGE;
         if (bytes > RECORD_QUARANTINE_MOST)
-                return message_usage("record", "--quarantine %s: 64G is the most", value);
+                return message_usage("record", "--quarantine %s: the maximum is 64G", value);
         r->session.quarantine_bytes = bytes;
         return 0;
 }
@@ -175,7 +175,7 @@ static int take_omit(struct session_options *o, const char *value)
         const char *why = match_fault(value, &at);
 
         if (!why && length + 1 + strlen(value) > MATCH_MAX)
-                return message_usage("record", "--omit: all expressions together may have %u bytes", MATCH_MAX);
+                return message_usage("record", "--omit: all expressions together are limited to %u bytes", MATCH_MAX);
         for (uint32_t i = 0; i < at; i++)
                 columns += ((unsigned char)value[i] & 0xc0) != 0x80;
         if (why)
@@ -313,11 +313,11 @@ static int settle_sampling(struct record *r)
         if (r->push && !r->sample_given)
                 o->sample_bytes = RECORD_SAMPLE_USUAL_BYTES;
         if (o->ledger_bytes && exact)
-                return message_usage("record", "%s needs every block, and near --limit-ledger a few are recorded", exact);
+                return message_usage("record", "%s needs every block, but near --limit-ledger only a sample is recorded", exact);
         if (!o->sample_bytes)
                 return 0;
         if (exact)
-                return message_usage("record", "%s needs every block, and %s records a few", exact,
+                return message_usage("record", "%s needs every block, but %s records only a sample", exact,
                                      r->sample_given ? "--sample" : "--push (without --sample=0)");
         o->flags &= ~WIRE_F_LEAK_SCAN; /* pointers in and to unknown blocks would be missed */
         return 0;
@@ -326,18 +326,18 @@ static int settle_sampling(struct record *r)
 int record_settle(struct record *r)
 {
         if (!r->push && (r->push_every_ms || r->push_label_count))
-                return message_usage("record", "%s without --push: send what where?", r->push_every_ms ? "--every" : "--label");
+                return message_usage("record", "%s needs --push", r->push_every_ms ? "--every" : "--label");
         if (settle_sampling(r) != 0)
                 return ERR_EXIT_USAGE;
         if (r->wait_given && r->session.wait_ms && r->session.follow == SESSION_FOLLOW_NONE)
-                return message_usage("record", "--wait for processes that --follow=none does not record");
+                return message_usage("record", "--wait: --follow=none records no other processes to wait for");
         if (!r->wait_given)
                 r->session.wait_ms = r->session.follow == SESSION_FOLLOW_ALL ? LINGERING_ALL : 0;
         if (r->action_given && !r->session.limit_bytes)
-                return message_usage("record", "--limit-action without --limit-heap: which limit?");
+                return message_usage("record", "--limit-action needs --limit-heap");
         if (r->session.max_file_bytes && !(r->session.flags & WIRE_F_EVENTS))
-                return message_usage("record", "--max-file bounds the event log, and without --events there is none");
+                return message_usage("record", "--max-file limits the event log: it needs --events");
         if (r->session.max_files && !r->session.max_file_bytes)
-                return message_usage("record", "--max-files without --max-file: how long is a part?");
+                return message_usage("record", "--max-files needs --max-file, the size of a part");
         return 0;
 }

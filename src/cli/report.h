@@ -24,25 +24,25 @@
 
 #define REPORT_OPTIONS(X)                                                                                              \
         X(REPORT_HEAD_VIEW, NULL, 0, NULL, "views:")                                                                   \
-        X(REPORT_TREE, "tree", 0, NULL, "calls as a tree, with shares (default)")                                      \
+        X(REPORT_TREE, "tree", 0, NULL, "call tree with shares (default)")                                             \
         X(REPORT_FLAT, "flat", 0, NULL, "one entry per call stack, with all costs")                                    \
-        X(REPORT_GROWTH, "growth", 0, NULL, "first the stacks that hold more and more memory")                         \
-        X(REPORT_CALLERS, "callers", 0, "FUNCTION", "who calls it, with what is allocated through it")                 \
+        X(REPORT_GROWTH, "growth", 0, NULL, "stacks whose memory keeps growing come first")                            \
+        X(REPORT_CALLERS, "callers", 0, "FUNCTION", "callers of a function, with what is allocated through it")        \
         X(REPORT_SOURCE, "source", 0, "FILE", "lines of a source file with their cost in the margin")                  \
         X(REPORT_TIMELINE, "timeline", 0, NULL, "a plot of live memory, with tags and snapshots")                      \
-        X(REPORT_SIZES, "sizes", 0, NULL, "sizes of all allocations, drawn as bars")                                   \
-        X(REPORT_LIFETIMES, "lifetimes", 0, NULL, "how long freed blocks lived, drawn as bars")                        \
+        X(REPORT_SIZES, "sizes", 0, NULL, "histogram of allocation sizes")                                             \
+        X(REPORT_LIFETIMES, "lifetimes", 0, NULL, "histogram of the lifetimes of freed blocks")                        \
         X(REPORT_BLOCKS, "blocks", 0, NULL, "each block not freed: address, size, time, stack")                        \
-        X(REPORT_MEMLOG, "memlog", 0, NULL, "signed bytes and the stack, innermost first, as MTrace writes it")        \
+        X(REPORT_MEMLOG, "memlog", 0, NULL, "signed bytes and stacks, innermost frame first, as MTrace writes them")   \
         X(REPORT_THREADS, "threads", 0, NULL, "a table of the threads")                                                \
         X(REPORT_MODULES, "modules", 0, NULL, "a table of the programs and libraries")                                 \
-        X(REPORT_RESOURCES, "resources", 0, NULL, "descriptors and other things with a handle, by type and stack")     \
-        X(REPORT_ERRORS, "errors", 0, NULL, "double frees and other bad releases, with stacks")                        \
+        X(REPORT_RESOURCES, "resources", 0, NULL, "file descriptors and other resources, by type and stack")           \
+        X(REPORT_ERRORS, "errors", 0, NULL, "double frees and other invalid frees, with stacks")                       \
         X(REPORT_RETAINED, "retained", 0, "[BY]",                                                                      \
-          "the heap by what keeps it: owners (variables, stacks, ...), or by call stack: sites", "owners|sites")       \
-        X(REPORT_SUMMARY, "summary", 0, NULL, "the screen that ends a recording")                                      \
-        X(REPORT_JSON, "json", 0, NULL, "everything, for programs")                                                    \
-        X(REPORT_HEAD_WHAT, NULL, 0, NULL, "what is counted:")                                                         \
+          "the heap by what keeps it alive: owners (variables, stacks, ...), or by call stack: sites", "owners|sites") \
+        X(REPORT_SUMMARY, "summary", 0, NULL, "the summary printed after a recording")                                 \
+        X(REPORT_JSON, "json", 0, NULL, "everything, as JSON")                                                         \
+        X(REPORT_HEAD_WHAT, NULL, 0, NULL, "what to count:")                                                           \
         X(REPORT_COST, "cost", 0, "COST",                                                                              \
           "peak (default), live (not freed), total (all bytes ever), allocs (calls), temporary; with --range also "    \
           "change (how much more is live)",                                                                            \
@@ -53,41 +53,41 @@
         X(REPORT_RANGE, "range", 0, "A..B",                                                                            \
           "what happened between two moments: 2s..5s, ..5s, startup..; between marks: what survived")                  \
         X(REPORT_HEAD_FILTER, NULL, 0, NULL,                                                                           \
-          "which stacks (extended regular expressions, each may be repeated):")                                        \
-        X(REPORT_INCLUDE, "include", 'i', "RE", "only stacks with such a function")                                    \
+          "which stacks (extended regular expressions; each may be repeated):")                                        \
+        X(REPORT_INCLUDE, "include", 'i', "RE", "only stacks with a matching function")                                \
         X(REPORT_EXCLUDE, "exclude", 'x', "RE",                                                                        \
-          "no stacks with such a function; from the inside, the first frame that matches decides")                     \
-        X(REPORT_MODULE, "module", 0, "RE", "only stacks through such a library or program")                           \
-        X(REPORT_NOT_MODULE, "exclude-module", 0, "RE", "no stacks through such a library or program")                 \
-        X(REPORT_THREAD, "thread", 0, "RE", "only what threads of such a name or number did")                          \
-        X(REPORT_HEAD_SHAPE, NULL, 0, NULL, "how it is shown:")                                                        \
-        X(REPORT_INVERTED, "inverted", 0, NULL, "tree from the callers of malloc instead of from main")                \
-        X(REPORT_THRESHOLD, "threshold", 0, "PCT", "sum up what is below this share of the whole (1)")                 \
+          "no stacks with a matching function; from the inside, the first frame that matches decides")                 \
+        X(REPORT_MODULE, "module", 0, "RE", "only stacks through a matching library or program")                       \
+        X(REPORT_NOT_MODULE, "exclude-module", 0, "RE", "no stacks through a matching library or program")             \
+        X(REPORT_THREAD, "thread", 0, "RE", "only threads whose name or number matches")                               \
+        X(REPORT_HEAD_SHAPE, NULL, 0, NULL, "output:")                                                                 \
+        X(REPORT_INVERTED, "inverted", 0, NULL, "invert the tree: from the callers of malloc instead of from main")    \
+        X(REPORT_THRESHOLD, "threshold", 0, "PCT", "summarize what is below this share of the total (1)")              \
         X(REPORT_LIMIT, "limit", 'n', "N", "at most N entries")                                                        \
         X(REPORT_SORT, "sort", 's', "KEY",                                                                             \
           "order of --flat: live-bytes live-blocks peak-bytes alloc-bytes allocs temporary leaked-bytes leaked-blocks " \
-          "average age last largest bad-frees mismatched; may be shortened",                                            \
+          "average age last largest bad-frees mismatched; may be abbreviated",                                         \
           "live-bytes|live-blocks|peak-bytes|alloc-bytes|allocs|temporary|leaked-bytes|leaked-blocks|average|age|"     \
-          "last|largest|bad-frees|mismatched")                                                                                      \
-        X(REPORT_LONG, "long", 'L', NULL, "the program or library of every frame, and whole names")                    \
-        X(REPORT_ABS, "abs", 0, NULL, "--memlog by size, whether it grew or shrank, not by growth")                     \
-        X(REPORT_ALL_FRAMES, "all-frames", 0, NULL, "also start code, xmalloc, std::allocator, other wrappers")                 \
+          "last|largest|bad-frees|mismatched")                                                                         \
+        X(REPORT_LONG, "long", 'L', NULL, "show the program or library of every frame, and full names")                \
+        X(REPORT_ABS, "abs", 0, NULL, "sort --memlog by absolute size, not by growth")                                 \
+        X(REPORT_ALL_FRAMES, "all-frames", 0, NULL, "also show start code, xmalloc, std::allocator, other wrappers")   \
         X(REPORT_HIDE, "hide", 0, "RE",                                                                                \
-          "such functions at the inner end of stacks are wrappers too (may be repeated)")                              \
-        X(REPORT_DEPTH_MERGE, "depth-merge", 0, "N", "stacks equal in their N innermost frames are one")               \
+          "treat matching functions at the inner end of stacks as wrappers (may be repeated)")                         \
+        X(REPORT_DEPTH_MERGE, "depth-merge", 0, "N", "merge stacks with the same N innermost frames")                  \
         X(REPORT_GROUP_BY, "group-by", 0, "KIND", "a table by stack, function, file, module, thread or size",          \
           "stack|function|file|module|thread|size")                                                                    \
         X(REPORT_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                  \
         NAMES_OPTIONS(X, REPORT)                                                                                       \
         X(REPORT_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                \
-        X(REPORT_CSV, "csv", 0, NULL, "a table for programs: of --flat (default), --blocks, --threads, --group-by")    \
+        X(REPORT_CSV, "csv", 0, NULL, "CSV: of --flat (default), --blocks, --threads, --group-by")                     \
         X(REPORT_OUTPUT, "output", 'o', "FILE", "write to FILE instead of stdout")                                     \
         X(REPORT_FORCE, "force", 'f', NULL, "replace an existing FILE")                                                \
         X(REPORT_COLOR, "color", 0, "WHEN", "auto (default), always, never", "auto|always|never")                      \
-        X(REPORT_NO_PAGER, "no-pager", 0, NULL, "no pager, also on a terminal")                                        \
+        X(REPORT_NO_PAGER, "no-pager", 0, NULL, "do not use a pager")                                                  \
         X(REPORT_QUIET, "quiet", 'q', NULL, "no warnings")                                                             \
         CONFIG_OPTION(X, REPORT)                                                                                       \
-        X(REPORT_HELP, "help", 'h', NULL, "this text")
+        X(REPORT_HELP, "help", 'h', NULL, "show this help")
 
 enum { REPORT_OPTIONS(OPTION_ENUM) REPORT_COUNT };
 

@@ -84,7 +84,7 @@ static int take_threshold(struct report *r, const char *value)
 
         r->threshold = strtod(value, &end);
         if (end == value || (*end && strcmp(end, "%") != 0) || !(r->threshold >= 0 && r->threshold <= 100))
-                return wrong(r, "threshold", value, "per cent are expected, 0 to 100");
+                return wrong(r, "threshold", value, "a percentage is expected, 0 to 100");
         return 0;
 }
 
@@ -93,7 +93,7 @@ static int take_sort(struct report *r, const char *value)
         r->sort_set = true;
         if (sort_key_named(value, &r->sort))
                 return 0;
-        return wrong(r, "sort", value, "there is no such key ('seep help report' lists them)");
+        return wrong(r, "sort", value, "unknown key ('seep help report' lists them)");
 }
 
 /* What is counted, and which stacks. */

@@ -50,7 +50,7 @@ static int check_group(const struct report *r)
         const char *group = r->group == GROUP_SIZE ? "size" : "thread";
 
         if (by_list(r) && (r->range_word || (r->at_word && !at_is(r, "end"))))
-                return message_usage(r->command, "--group-by %s cannot follow %s: its numbers are not known that way", group,
+                return message_usage(r->command, "--group-by %s cannot be combined with %s: its numbers are not known that way", group,
                                      r->range_word ? "--range" : "--at");
         if (r->group != GROUP_STACK && r->view_set && r->view != REPORT_FLAT)
                 return message_usage(r->command, "--group-by makes a table: it cannot be combined with --%s", report_view_name(r));
@@ -62,7 +62,7 @@ static int check_view(const struct report *r)
         const char *view = report_view_name(r), *option = not_followed(r);
 
         if (option)
-                return message_usage(r->command, "--%s cannot follow %s: its numbers are not known that way", view, option);
+                return message_usage(r->command, "--%s cannot be combined with %s: its numbers are not known that way", view, option);
         if (r->range_word && r->at_word)
                 return message_usage(r->command, "--at and --range contradict each other: give one of them");
         if (r->request.change && !r->range_word)
@@ -72,9 +72,9 @@ static int check_view(const struct report *r)
                 return message_usage(r->command, "--csv is for --flat, --growth, --blocks, --threads and --group-by, not for "
                                                "--%s", view);
         if (r->view == REPORT_RETAINED && (r->cost_set || r->request.depth_merge))
-                return message_usage(r->command, "--retained is of the blocks not freed, one by one: it knows no --cost and no --depth-merge");
+                return message_usage(r->command, "--retained covers the blocks not freed, one by one: --cost and --depth-merge do not apply");
         if (r->abs && r->view != REPORT_MEMLOG)
-                return message_usage(r->command, "--abs is an order of --memlog");
+                return message_usage(r->command, "--abs is for --memlog only");
         if (r->inverted && (r->view != REPORT_TREE || r->group != GROUP_STACK))
                 return message_usage(r->command, "--inverted is for the tree only");
         return check_group(r);
@@ -103,7 +103,7 @@ static int check_sort(const struct report *r)
                 return message_usage(r->command, "that --sort key is known for the whole run only, not for --at TIME or "
                                                "--range");
         if (r->sort_set && !can_sort(r))
-                return message_usage(r->command, "--%s has an order of its own%s; --sort is for --flat, --growth and --tree",
+                return message_usage(r->command, "--%s has its own order%s; --sort is for --flat, --growth and --tree",
                                      report_view_name(r), r->view == REPORT_BLOCKS ? ", live-bytes or age" : "");
         return 0;
 }
@@ -161,7 +161,7 @@ int report_settle(struct report *r)
         if (by_list(r) && r->request.cost == SELECT_PEAK)
                 return message_usage(r->command, "--group-by thread and size do not know the peak; use --cost live");
         if (r->group == GROUP_SIZE && r->request.cost != SELECT_LIVE)
-                return message_usage(r->command, "--group-by size knows the blocks not freed only: --cost live");
+                return message_usage(r->command, "--group-by size knows only blocks not freed: use --cost live");
         r->request.each_site = r->view == REPORT_BLOCKS;
         r->request.resources = r->view == REPORT_RESOURCES;
         r->request.filter = &r->filter;

@@ -55,7 +55,7 @@ static bool find_leaks(struct scene *c, enum sort_key key, struct leaks *l)
                 return true;
         leaks_free(l);
         leaks_not_scanned(c->p, &why);
-        err_set(c->e, ERR_EXIT_USAGE, "--sort by leaks: the recording was not searched for them: %s; live-bytes orders by what was not freed",
+        err_set(c->e, ERR_EXIT_USAGE, "cannot sort by leaks: the recording was not searched for them: %s; live-bytes orders by what was not freed",
                 str_get(&why));
         str_free(&why);
         return false;
@@ -254,7 +254,7 @@ static void remark_stacks(const struct selection *sel, const struct moment *m)
                 return;
         text_time(&asked, m->ms);
         text_time(&then, known.ms);
-        message("at %s only totals were taken; call stacks are shown as they were at %s", str_get(&asked), str_get(&then));
+        message("at %s only totals were recorded; call stacks are shown as of %s", str_get(&asked), str_get(&then));
         str_free(&asked);
         str_free(&then);
 }
@@ -319,7 +319,7 @@ bool report_view_write(struct report *r, const struct profile *p, const char *fi
         timeline_range(r, &c);
         c.columns = r->request.columns = r->output ? 0 : pager_columns();
         c.s = symbols_new(p, &r->names.options);
-        progress_start(&line, "finding names", r->quiet);
+        progress_start(&line, "resolving names", r->quiet);
         r->request.progress = line.terminal ? &line.progress : NULL;
         good = select_make(&sel, p, c.s, &r->request, e);
         if (good) {

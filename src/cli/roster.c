@@ -163,7 +163,7 @@ void roster_list(const struct roster *r, struct str *out)
         for (uint32_t i = 0; i < count && i < ROSTER_LISTED_MAX; i++)
                 list_row(others[i], out);
         if (count > ROSTER_LISTED_MAX)
-                str_format(out, "seep: and %" PRIu32 " more; 'seep info FILE' tells about each\n", count - ROSTER_LISTED_MAX);
+                str_format(out, "seep: and %" PRIu32 " more; 'seep info FILE' describes each\n", count - ROSTER_LISTED_MAX);
         free(others);
 }
 

@@ -172,7 +172,7 @@ int run_program(struct run *r)
                 if (output.exposed)
                         on_say(r, SESSION_ADVICE, OUTPUT_EXPOSED);
                 if (wishes->push && !wishes->sample_given)
-                        on_say(r, SESSION_NOTE, "with --push one block in 512 KiB is recorded, for many; --sample=SIZE takes more, --sample=0 all");
+                        on_say(r, SESSION_NOTE, "--push implies --sample: about one block per 512 KiB is recorded; --sample=SIZE chooses another rate, --sample=0 records all");
                 options.uid = user.uid;
                 options.output = &output;
                 status = run(r, &options, file, agent);

@@ -573,7 +573,7 @@ void journal_give(struct journal *j, struct events_ids *ids, struct profile *p)
                 collect_warn(p, "the event log ends after %" PRIu64 " events: %s%s%s", j->events, events_end_text(j->end),
                              j->failure ? ": " : "", j->failure ? strerror(j->failure) : "");
         if (j->missed)
-                collect_warn(p, "%" PRIu64 " events are missing in the log: threads were ended while they wrote them", j->missed);
+                collect_warn(p, "%" PRIu64 " events are missing from the log: threads were ended while writing them", j->missed);
 }
 
 void journal_point(struct journal *j, struct events_ids *ids, struct profile *p)

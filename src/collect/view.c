@@ -49,14 +49,14 @@ bool view_refresh(struct view *v, struct err *e)
         struct stat st;
 
         if (fstat(v->fd, &st) < 0)
-                return err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot look at the ledger");
+                return err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot read the ledger");
         if (st.st_size < (off_t)sizeof *h || view_pread(v->fd, h, sizeof *h, 0) != sizeof *h)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE, "the ledger is too short (%lld bytes)", (long long)st.st_size);
         if (h->magic != LEDGER_MAGIC)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE, "what the program sent is not a ledger");
         if (h->version != LEDGER_VERSION)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "the agent speaks ledger version %u, this seep version %u: they are not of one build",
+                               "the agent speaks ledger version %u, this seep version %u: they are not from the same build",
                                h->version, LEDGER_VERSION);
         for (int i = 0; i < LEDGER_PARTS; i++)
                 view_check_extent(&h->part[i], (uint64_t)st.st_size);

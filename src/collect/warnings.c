@@ -27,10 +27,10 @@ void warnings_books(const struct view *v, struct profile *p)
         if (apart(expected, p->block_count) <= allowed)
                 return;
         if (v->head.parent_start_monotonic_ns && v->head.several)
-                collect_warn(p, "forked by a program with several threads: what the others did during the fork is half in here");
+                collect_warn(p, "forked by a program with several threads: what the others did during the fork is only partly recorded");
         else
                 collect_warn(p, "the counters say %" PRIu64 " live blocks, the table of blocks has %" PRIu64
-                                ": a mistake of seep's, please report it",
+                                ": a bug in seep, please report it",
                              t->live_blocks, p->block_count);
 }
 
@@ -45,7 +45,7 @@ static void warn_about_limit(const struct ledger_head *h, struct profile *p)
                 collect_warn(p, "the heap reached its limit of %" PRIu64 " bytes (--limit-heap): %s failed, as if there were no memory",
                              h->limit_bytes, beyond);
         else if (h->flags & WIRE_F_LIMIT_SNAPSHOT)
-                collect_warn(p, "the heap passed its limit of %" PRIu64 " bytes (--limit-heap): %s, the program went on", h->limit_bytes,
+                collect_warn(p, "the heap passed its limit of %" PRIu64 " bytes (--limit-heap): %s, the program continued", h->limit_bytes,
                              beyond);
         else
                 collect_warn(p, "the heap reached its limit of %" PRIu64 " bytes (--limit-heap): the program was ended", h->limit_bytes);
@@ -87,7 +87,7 @@ static void warn_about_deepbind(const struct view *v, struct profile *p)
         char *name = marks_text(v, v->head.deepbind_name, 256);
         uint32_t others = v->head.deepbind_taken - 1;
 
-        collect_warn(p, "dlopen was asked for RTLD_DEEPBIND for %s%s: taken away, so that its allocations are seen; --deepbind leaves it",
+        collect_warn(p, "dlopen was asked for RTLD_DEEPBIND for %s%s: removed, so that its allocations are seen; --deepbind keeps it",
                      *name ? name : "a library", others ? " and others" : "");
         free(name);
 }
@@ -120,7 +120,7 @@ void warnings_ledger(const struct view *v, uint64_t senseless, struct profile *p
         if (h->omit)
                 tell_omitted(v, p);
         if (h->held_back)
-                collect_warn(p, "%" PRIu64 " invalid free%s not passed on, so that the program could go on (--no-keep-going "
+                collect_warn(p, "%" PRIu64 " invalid free%s not passed on, so that the program could continue (--no-keep-going "
                                 "passes them on)",
                              h->held_back, h->held_back == 1 ? " was" : "s were");
         if (senseless && !(h->parent_start_monotonic_ns && h->several))
@@ -138,14 +138,15 @@ void warnings_ledger(const struct view *v, uint64_t senseless, struct profile *p
 
 void warnings_starved(struct profile *p)
 {
-        collect_warn(p, "the kernel ended it for lack of memory; %" PRIu64 " MiB of what it had were the recording's (record with --limit-ledger for less)",
+        collect_warn(p, "the kernel killed it for lack of memory; %" PRIu64 " MiB of what it had were the recording's (--limit-ledger "
+                        "bounds that)",
                      p->totals.ledger_bytes >> 20);
 }
 
 void warnings_marks(uint64_t lost, struct profile *p)
 {
         if (lost)
-                collect_warn(p, "%" PRIu64 " of %" PRIu64 " tags and snapshots were dropped, evenly spread: what changed between them "
+                collect_warn(p, "%" PRIu64 " of %" PRIu64 " tags and snapshots were dropped, evenly spread, because what changed between them "
                                 "took too much memory",
                              lost, lost + p->mark_count);
 }

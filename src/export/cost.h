@@ -17,7 +17,7 @@
 /* name, word of --cost, the word `report` has for it, name for people, name in pprof, unit, what `report` selects for it */
 #define COSTS(X)                                                                                                      \
         X(ALLOC_COUNT, "alloc-count", "allocs", "allocation calls", "alloc_objects", "count", SELECT_ALLOCS)          \
-        X(ALLOC_BYTES, "alloc-bytes", "total", "bytes allocated in all", "alloc_space", "bytes", SELECT_TOTAL)        \
+        X(ALLOC_BYTES, "alloc-bytes", "total", "total bytes allocated", "alloc_space", "bytes", SELECT_TOTAL)         \
         X(LIVE_COUNT, "live-count", "live-blocks", "live blocks", "inuse_objects", "count", SELECT_LIVE)              \
         X(LIVE_BYTES, "live-bytes", "live", "live bytes", "inuse_space", "bytes", SELECT_LIVE)                        \
         X(PEAK_COUNT, "peak-count", "peak-blocks", "blocks at the peak", "peak_objects", "count", SELECT_PEAK)        \

@@ -120,7 +120,7 @@ bool span_make(struct span *s, const struct export_input *in, struct err *e)
         s->peak = profile_slices_before_peak(p);
         s->has_peak = peak_is_inside(s, p, from, to);
         if (!s->last && (to->type == MOMENT_TIME || to->type == MOMENT_MARK))
-                return err_set(e, ERR_EXIT_USAGE, "the recording has no time slice that early (its first is at %llu ms)",
+                return err_set(e, ERR_EXIT_USAGE, "the recording has no time slice that early (the first is at %llu ms)",
                                p->slice_count ? (unsigned long long)p->slices[0].ms : 0ull);
         return true;
 }

@@ -206,7 +206,7 @@ static void put_head(const struct dhat *d, struct str *out)
 static bool is_possible(const struct export_input *in, const struct span *span, struct err *e)
 {
         if (span->to_peak)
-                return err_set(e, ERR_EXIT_USAGE, "--to dhat tells of the peak beside the end (t-gmax): leave out --at peak");
+                return err_set(e, ERR_EXIT_USAGE, "--to dhat always has the peak beside the end (t-gmax): leave out --at peak");
         if (!span->whole && in->sel->moment != SELECT_OF_RUN)
                 return err_set(e, ERR_EXIT_USAGE, "--thread cannot be combined with --at TIME: time slices do not tell threads apart");
         if (!span->has_peak && in->remarks)

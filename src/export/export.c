@@ -12,9 +12,9 @@
 const struct export_form export_forms[] = {
         { "pprof", ".pb.gz", "go tool pprof, Pyroscope, Parca, Perfetto: all costs, lines, inlined functions, threads",
           EXPORT_BINARY | EXPORT_FOLLOWS_ALL, export_pprof },
-        { "collapsed", ".folded", "flamegraph.pl, inferno, speedscope, Firefox Profiler: one line for each stack", EXPORT_FOLLOWS_ALL,
+        { "collapsed", ".folded", "flamegraph.pl, inferno, speedscope, Firefox Profiler: one line per stack", EXPORT_FOLLOWS_ALL,
           export_collapsed },
-        { "speedscope", ".speedscope.json", "speedscope.app: a flame graph for each cost", EXPORT_FOLLOWS_ALL, export_speedscope },
+        { "speedscope", ".speedscope.json", "speedscope.app: a flame graph per cost", EXPORT_FOLLOWS_ALL, export_speedscope },
         { "callgrind", "callgrind.out.", "kcachegrind, qcachegrind, callgrind_annotate: callers, callees, source lines", EXPORT_FOLLOWS_ALL,
           export_callgrind },
         { "gprof2dot", ".json", "gprof2dot -f json, then dot: a picture of who calls whom (as memtrail writes it)", EXPORT_FOLLOWS_ALL,
@@ -27,13 +27,13 @@ const struct export_form export_forms[] = {
           export_massif },
         { "firefox", ".firefox.json", "profiler.firefox.com: what was allocated and kept over time, with the heap as a track",
           EXPORT_COURSE | FOLLOWS_BUT_COST, export_firefox },
-        { "heaptrack", ".heaptrack", "heaptrack_print, heaptrack_gui: every allocation and release",
+        { "heaptrack", ".heaptrack", "heaptrack_print, heaptrack_gui: every allocation and free",
           EXPORT_EVENTS | EXPORT_COURSE | FOLLOWS_BUT_COST, export_heaptrack },
-        { "sqlite", ".sqlite", "sqlite3 and all that reads its databases: tables and views ('seep sql' asks without a file)",
+        { "sqlite", ".sqlite", "sqlite3 and everything that reads its databases: tables and views ('seep sql' needs no file)",
           EXPORT_BINARY | EXPORT_MARKS | EXPORT_FOLLOWS_FILTERS, export_sqlite },
-        { "valgrind-xml", ".xml", "plug-ins of editors and CI for Valgrind: leaks and wrong releases", 0, export_valgrind_xml },
-        { "sarif", ".sarif", "code scanning, editors: leaks and wrong releases (SARIF 2.1.0)", 0, export_sarif },
-        { "junit", ".xml", "CI servers: a test for each leak and wrong release", 0, export_junit },
+        { "valgrind-xml", ".xml", "plug-ins of editors and CI for Valgrind: leaks and invalid frees", 0, export_valgrind_xml },
+        { "sarif", ".sarif", "code scanning, editors: leaks and invalid frees (SARIF 2.1.0)", 0, export_sarif },
+        { "junit", ".xml", "CI servers: a test case per leak and invalid free", 0, export_junit },
         { "maps", ".maps", "addr2line, memtraq.pl and others that translate addresses: which file was mapped where (/proc/PID/maps)", 0,
           export_maps },
         { 0 },
@@ -71,7 +71,7 @@ bool export_gives(const struct export_input *in, const struct cost_source *sourc
 void export_remark_negative(const struct export_input *in, uint32_t count)
 {
         if (count && in->remarks)
-                str_format(in->remarks, "this form has no negative numbers: %u stack%s with less memory than before %s left out\n", count,
+                str_format(in->remarks, "this format has no negative numbers: %u stack%s with less memory than before %s left out\n", count,
                            count == 1 ? "" : "s", count == 1 ? "is" : "are");
 }
 
@@ -80,7 +80,7 @@ void export_remark_cut(const struct export_input *in, const struct events_log *l
         const char *why = events_log_why(log);
 
         if (events_log_headless(log) && in->remarks)
-                str_text(in->remarks, "the first events are no longer in the log (--max-files): blocks from before are left out\n");
+                str_text(in->remarks, "the first events are no longer in the log (--max-files): older blocks are left out\n");
         if (why && in->remarks)
                 str_format(in->remarks, "the event log ends before the run: %s\n", why);
 }

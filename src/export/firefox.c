@@ -163,8 +163,8 @@ static bool make_rows(struct firefox *f, struct err *e)
         if (good && !log.ended)
                 export_remark_cut(f->in, log.events);
         else if (!good && log.events && f->in->remarks)
-                str_format(f->in->remarks, "the event log has more than %u rows for the Firefox Profiler: exported is what each stack did from "
-                                           "moment to moment (-i, -x, --module and --thread choose less)\n", FIREFOX_ROWS);
+                str_format(f->in->remarks, "the event log has more than %u rows for the Firefox Profiler: what each stack did from moment to moment "
+                                           "is exported instead (-i, -x, --module and --thread select less)\n", FIREFOX_ROWS);
         if (!good && f->in->sel->moment != SELECT_OF_RUN)
                 err_set(e, ERR_EXIT_USAGE, "--thread: what single threads did over time is in the event log only: 'seep record --events' keeps one%s",
                         log.events ? ", and this one is too long for the Firefox Profiler" : "");

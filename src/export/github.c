@@ -62,8 +62,8 @@ static void write_annotation(const struct finding *finding, struct str *out)
         str_text(out, "::");
         finding_say(finding, &text);
         if (!finding_is_general(finding->kind))
-                put_stack(finding_is_release(finding->kind) ? "released by" : "allocated by", stack, &text);
-        put_stack("first released by", &finding->first, &text);
+                put_stack(finding_is_release(finding->kind) ? "freed by" : "allocated by", stack, &text);
+        put_stack("first freed by", &finding->first, &text);
         put_stack("allocated by", &finding->origin, &text);
         put_escaped(out, str_get(&text), "%\r\n");
         str_char(out, '\n');
@@ -165,7 +165,7 @@ static void write_details(const struct finding *finding, struct str *out)
         str_text(out, "</summary>\n\n<pre>\n");
         put_code(out, &finding->stack);
         if (finding->first.count) {
-                str_text(out, "first released by\n");
+                str_text(out, "first freed by\n");
                 put_code(out, &finding->first);
         }
         if (finding->origin.count) {

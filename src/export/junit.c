@@ -151,9 +151,9 @@ static void put_stacks(struct str *out, const struct finding *finding)
                 xml_text(out, finding->text);
                 return;
         }
-        put_stack(out, finding_is_release(finding->kind) ? "released by" : "allocated by", &finding->stack);
+        put_stack(out, finding_is_release(finding->kind) ? "freed by" : "allocated by", &finding->stack);
         if (finding->first.count)
-                put_stack(out, "first released by", &finding->first);
+                put_stack(out, "first freed by", &finding->first);
         if (finding->origin.count)
                 put_stack(out, "allocated by", &finding->origin);
 }

@@ -65,7 +65,7 @@ bool log_open(struct log *l, const struct export_input *in, struct err *e)
 {
         *l = (struct log){ .in = in };
         if (!in->file)
-                return err_set(e, ERR_EXIT_USAGE, "a form that is made from the event log needs the file of a recording");
+                return err_set(e, ERR_EXIT_USAGE, "a format that is made from the event log needs a recording file");
         l->events = events_log_open(in->file, e);
         if (!l->events)
                 return false;

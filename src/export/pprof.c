@@ -464,7 +464,7 @@ static void put_unknown(struct pprof *w)
 
         for (int i = 0; i < count_values(w); i++)
                 if (!w->stacks.source.known[i])
-                        str_format(&text, "%s%s", text.length ? ", " : "not known, not zero: ", cost_names[i].pprof);
+                        str_format(&text, "%s%s", text.length ? ", " : "unknown, not zero: ", cost_names[i].pprof);
         if (text.length)
                 put_comment(w, str_get(&text));
         str_free(&text);

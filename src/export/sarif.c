@@ -140,7 +140,7 @@ static void write_stacks(const struct finding *finding, struct str *out)
         write_stack(&finding->stack, finding_is_release(finding->kind) ? "released" : "allocated", out);
         if (finding->first.count) {
                 str_text(out, ", ");
-                write_stack(&finding->first, "first released", out);
+                write_stack(&finding->first, "first freed", out);
         }
         if (finding->origin.count) {
                 str_text(out, ", ");

@@ -32,7 +32,7 @@ static void write_preamble(const struct findings_process *process, struct str *o
         str_text(&command, "Command:");
         for (uint32_t i = 0; i < process->arg_count; i++)
                 str_format(&command, " %s", process->args[i]);
-        str_text(out, "<preamble>\n  <line>seep " SEEP_VERSION ", leaks and wrong releases</line>\n");
+        str_text(out, "<preamble>\n  <line>seep " SEEP_VERSION ", leaks and invalid frees</line>\n");
         xml_element(out, "  ", "line", str_get(&command));
         str_text(out, "</preamble>\n\n");
         str_free(&command);

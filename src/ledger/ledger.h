@@ -131,7 +131,7 @@ enum ledger_kind {
         X(COUNTERS_FULL, 4, "more counters than the ledger can hold")          \
         X(SHADOW_FULL, 5, "more address space in use than the ledger can hold") \
         X(BY_USER, 6, "switched off")                                          \
-        X(SANDBOX, 7, "its sandbox (seccomp) lets us have no more memory")
+        X(SANDBOX, 7, "its sandbox (seccomp) allows no more memory")
 
 enum ledger_stop {
 #define LEDGER_STOP_ENUM(name, number, text) LEDGER_STOP_##name = number,

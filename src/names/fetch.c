@@ -104,8 +104,8 @@ static bool fetch_begin(struct fetch *f)
                 f->client = debuginfod.begin();
         if (!f->client) {
                 f->off = true;
-                fetch_say(f, "DEBUGINFOD_URLS names servers, but the library to ask them (" FETCH_LIBRARY
-                             ", package libdebuginfod1) is not installed: going on without them");
+                fetch_say(f, "DEBUGINFOD_URLS names servers, but the library for asking them (" FETCH_LIBRARY
+                             ", package libdebuginfod1) is not installed: continuing without them");
                 return false;
         }
         debuginfod.set_user_data(f->client, f);
@@ -143,12 +143,12 @@ static void fetch_failed(struct fetch *f, int error)
                 return;
         f->off = true;
         if (f->cancelled)
-                str_text(&text, "download cancelled: going on with the names that are here");
+                str_text(&text, "download cancelled: continuing with the names that are here");
         else if (f->silent)
-                str_format(&text, "the debuginfod servers (DEBUGINFOD_URLS) sent nothing for %d s: going on without them",
+                str_format(&text, "the debuginfod servers (DEBUGINFOD_URLS) sent nothing for %d s: continuing without them",
                            f->patience_s);
         else
-                str_format(&text, "the debuginfod servers (DEBUGINFOD_URLS) do not answer (%s): going on without them",
+                str_format(&text, "the debuginfod servers (DEBUGINFOD_URLS) do not answer (%s): continuing without them",
                            strerror(error));
         fetch_say(f, str_get(&text));
         str_free(&text);

@@ -111,7 +111,7 @@ static void search_check(struct search *s, const char *dir)
         if (stat(dir, &st) != 0)
                 str_format(&text, "no names from %s: %s", dir, strerror(errno));
         else if (!S_ISDIR(st.st_mode))
-                str_format(&text, "no names from %s: it is no directory", dir);
+                str_format(&text, "no names from %s: it is not a directory", dir);
         if (text.length)
                 search_say(s, str_get(&text));
         str_free(&text);
@@ -243,9 +243,9 @@ static void search_say_other(struct search *s, const char *path)
         if (s->others_told > SEARCH_OTHERS)
                 return;
         if (s->others_told++ < SEARCH_OTHERS)
-                str_format(&text, "%s has another build id than what was recorded: not used", path);
+                str_format(&text, "%s has a different build id than the recorded file: not used", path);
         else
-                str_text(&text, "more files have another build id than what was recorded: not used");
+                str_text(&text, "more files have a different build id than the recorded ones: not used");
         search_say(s, str_get(&text));
         str_free(&text);
 }
@@ -259,7 +259,7 @@ static void search_say_younger(struct search *s, const struct search_state *t)
         if (!s->recorded_ns || !t->path || t->wanted->build_id_bytes || strcmp(t->path, t->wanted->path) != 0 || stat(t->path, &st) != 0 ||
             (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec <= s->recorded_ns)
                 return;
-        str_format(&text, "%s was changed after the recording, and what was recorded has no build id: its names may be wrong", t->path);
+        str_format(&text, "%s was changed after the recording, and the recorded file has no build id: names may be wrong", t->path);
         search_say(s, str_get(&text));
         str_free(&text);
 }

@@ -249,12 +249,12 @@ void page_write_course(struct page *g)
 
         grid_start(&c.table, "slice site live_bytes live_blocks allocs alloc_bytes");
         if (count < g->p->slice_count)
-                page_cut(g, "The course has %u of %u moments.", count, g->p->slice_count);
+                page_cut(g, "The timeline has %u of %u moments.", count, g->p->slice_count);
         write_slices(g, kept);
         if (has_changes(g))
                 make_changes(&c, kept);
         else if (g->p->change_count)
-                page_cut(g, "The course of single call stacks is not known %s.", g->r->at || g->r->range ? "of one moment" : "by thread");
+                page_cut(g, "The history of single call stacks is not known %s.", g->r->at || g->r->range ? "of one moment" : "by thread");
         page_table(g, "changes", &c.table);
         write_marks(g);
         write_events(g);

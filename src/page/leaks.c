@@ -351,7 +351,7 @@ void page_write_owners(struct page *g)
                         others.blocks += w->list[i].kept.blocks;
                 }
         add_sum(g, &t, "others", "smaller owners", others);
-        add_sum(g, &t, "shared", "kept by several owners together", w->retained.shared);
+        add_sum(g, &t, "shared", "shared by several owners", w->retained.shared);
         add_sum(g, &t, "ignored", "SEEP_IGNORE", w->retained.ignored);
         add_sum(g, &t, "lost", "lost: kept by nothing", w->retained.lost);
         page_table(g, "owners", &t);

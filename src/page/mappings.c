@@ -117,7 +117,7 @@ static void name_region(struct mapping_walk *w, const struct profile_region *reg
 {
         str_clear(&w->name);
         if (region->stack)
-                str_text(&w->name, "a thread made by ");
+                str_text(&w->name, "a thread created by ");
         maker_write(w->g->p, maker_of(w->g->p, w->g->s, region->site), 0, &w->name);
 }
 

@@ -42,10 +42,10 @@ static void write_end(struct page *g)
                 snprintf(text, sizeof text, "became another program");
                 break;
         case PROFILE_END_GONE:
-                snprintf(text, sizeof text, "ended, its status is not known");
+                snprintf(text, sizeof text, "ended, status unknown");
                 break;
         default: /* of a process without a file that nobody can look at any more, this is the last look */
-                snprintf(text, sizeof text, "%s", g->r->live || g->recording->file ? "still running" : "ended, or no longer recorded: the last look");
+                snprintf(text, sizeof text, "%s", g->r->live || g->recording->file ? "still running" : "ended, or no longer recorded: last known state");
         }
         add_text(g, ",", "end", text);
         if (m->end == PROFILE_END_EXIT)

@@ -22,9 +22,9 @@
 
 /* Why a log has an end.  The text continues "the log ends here: ". */
 #define EVENTS_ENDS(X)                                                         \
-        X(OPEN, 0, "nobody closed it")                                         \
+        X(OPEN, 0, "it was not closed")                                        \
         X(DONE, 1, "so did the recording")                                     \
-        X(FULL, 2, "--max-file was reached")                \
+        X(FULL, 2, "--max-file was reached")                                   \
         X(FAILED, 3, "it could not be written")
 
 enum events_end {

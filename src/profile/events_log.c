@@ -231,7 +231,7 @@ static bool look_into(struct events_log *l, const char *path, bool *empty, struc
         if (!section_header(bytes, (size_t)n, path, &h, &sound, e))
                 return false;
         return survey(l, h.header_bytes) ||
-               err_set(e, ERR_EXIT_USAGE, "%s is the event log of a recording that goes on, or did not end: no event has been written yet", path);
+               err_set(e, ERR_EXIT_USAGE, "%s is the event log of an unfinished recording: no event has been written yet", path);
 }
 
 /* The log of a recording PATH that was cut short. */
@@ -392,6 +392,6 @@ const char *events_log_why(const struct events_log *l)
         enum events_end end = events_ended(l->decoder);
 
         if (l->cut)
-                return "the file is damaged behind this point";
+                return "the file is damaged after this point";
         return end == EVENTS_END_DONE ? NULL : events_end_text(end);
 }

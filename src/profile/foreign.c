@@ -35,7 +35,7 @@ bool foreign_explain(const void *data, size_t size, const char *name, struct err
 {
         for (size_t i = 0; i < sizeof foreign_files / sizeof *foreign_files; i++)
                 if (size >= foreign_files[i].length && !memcmp(data, foreign_files[i].bytes, foreign_files[i].length))
-                        return err_set(e, ERR_EXIT_BAD_FILE, "%s is no seep recording but %s", name,
+                        return err_set(e, ERR_EXIT_BAD_FILE, "%s is not a seep recording but %s", name,
                                        foreign_files[i].text);
-        return err_set(e, ERR_EXIT_BAD_FILE, "%s is no seep recording: it does not begin like one", name);
+        return err_set(e, ERR_EXIT_BAD_FILE, "%s is not a seep recording: it does not begin like one", name);
 }

@@ -182,7 +182,7 @@ static bool read_file(struct profile *p, struct section_walk walk, uint64_t leas
         if (!r.good) {
                 profile_free(p);
                 if (r.log && r.header_sound)
-                        return err_set(e, ERR_EXIT_BAD_FILE, "%s is the event log of a recording that did not end: `seep events %s` prints it", name, name);
+                        return err_set(e, ERR_EXIT_BAD_FILE, "%s is the event log of an unfinished recording: `seep events %s` prints it", name, name);
                 return err_set(e, ERR_EXIT_BAD_FILE, "%s is damaged: none of its %zu bytes can be used", name, walk.size);
         }
         if (!is_whole(&r)) {

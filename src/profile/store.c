@@ -99,8 +99,8 @@ bool store_at(struct place *place, const struct store_part *list, size_t count, 
         if (place_end(place))
                 return true;
         if (errno == EEXIST)
-                return err_set(e, ERR_EXIT_FINDINGS, is_recording(place) ? "another recording was written to %s meanwhile" :
-                               "cannot write %s: something else was put there meanwhile", place->path);
+                return err_set(e, ERR_EXIT_FINDINGS, is_recording(place) ? "another recording was written to %s in the meantime" :
+                               "cannot write %s: something else was put there in the meantime", place->path);
         return err_sys(e, ERR_EXIT_FINDINGS, "cannot write %s (%llu bytes)", place->path, parts_bytes(&parts));
 }
 

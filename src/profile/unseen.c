@@ -24,14 +24,14 @@ static void say_stopped(const struct profile *p, struct str *out)
         bool stacks = reason == LEDGER_STOP_NODES_FULL || reason == LEDGER_STOP_SITES_FULL ||
                       reason == LEDGER_STOP_COUNTERS_FULL;
 
-        str_format(out, "recording of new blocks stopped early: %s; the program went on%s", stop_text(reason),
+        str_format(out, "recording of new blocks stopped early: %s; the program continued%s", stop_text(reason),
                    stacks ? " (record with --depth N for fewer)" : "");
 }
 
 static void say_own_malloc(const struct profile *p, struct str *out)
 {
         (void)p;
-        str_text(out, "the program (or a library preloaded before seep) has its own malloc, which is called past us: "
+        str_text(out, "the program (or a library preloaded before seep) has its own malloc, which bypasses seep: "
                       "what it allocates is not in this recording (link the allocator as a shared library)");
 }
 
@@ -39,7 +39,7 @@ static void say_lost(const struct profile *p, struct str *out)
 {
         uint64_t count = p->totals.lost_events;
 
-        str_format(out, "%" PRIu64 " event%s could not be recorded: there was no room for %s in the ledger", count,
+        str_format(out, "%" PRIu64 " event%s could not be recorded: the ledger had no room for %s", count,
                    count == 1 ? "" : "s", count == 1 ? "it" : "them");
 }
 
@@ -55,7 +55,7 @@ static void say_shut_out(const struct profile *p, struct str *out)
 {
         uint64_t count = p->totals.shut_out;
 
-        str_format(out, "%" PRIu64 " %s started under a filter of system calls (seccomp) that forbids what recording needs, and %s not recorded", count,
+        str_format(out, "%" PRIu64 " %s started under a system call filter (seccomp) that forbids what recording needs, and %s not recorded", count,
                    count == 1 ? "program or child was" : "programs or children were", count == 1 ? "is" : "are");
 }
 
@@ -71,8 +71,8 @@ static void say_missed(const struct profile *p, struct str *out)
 {
         bool one = p->totals.missed_frees == 1;
 
-        str_format(out, "%" PRIu64 " block%s handed out again although seep had not seen %s release: something calls the allocator "
-                        "past it; the numbers were corrected, and leaks from there are not told",
+        str_format(out, "%" PRIu64 " block%s handed out again although seep had not seen %s free: something calls the allocator "
+                        "bypassing seep; the numbers were corrected, and leaks from there are not reported",
                    p->totals.missed_frees, one ? " was" : "s were", one ? "its" : "their");
 }
 
@@ -80,7 +80,7 @@ static void say_past(const struct profile *p, struct str *out)
 {
         bool one = p->totals.unseen_blocks == 1;
 
-        str_format(out, "%" PRIu64 " release%s of memory whose allocation seep had not seen: something calls the allocator past it "
+        str_format(out, "%" PRIu64 " free%s of memory whose allocation seep had not seen: something calls the allocator bypassing seep "
                         "(a library loaded with RTLD_DEEPBIND, or a function of the C library found by dlsym)",
                    p->totals.unseen_blocks, one ? "" : "s");
 }
@@ -89,8 +89,8 @@ static void say_namespaces(const struct profile *p, struct str *out)
 {
         uint64_t count = p->totals.namespaces;
 
-        str_format(out, "dlmopen loaded %" PRIu64 " librar%s into namespaces apart: what is allocated there, by C libraries of their own, is not in "
-                        "this recording",
+        str_format(out, "dlmopen loaded %" PRIu64 " librar%s into separate namespaces: what their own C libraries allocate is not in this "
+                        "recording",
                    count, count == 1 ? "y" : "ies");
 }
 
@@ -98,8 +98,8 @@ static void say_sampled(const struct profile *p, struct str *out)
 {
         uint64_t bytes = p->totals.sample_bytes;
 
-        str_format(out, "numbers are estimates: one block in %" PRIu64 "%s was recorded (--sample), each for many; leaks and wrong "
-                        "releases cannot be told",
+        str_format(out, "numbers are estimates: about one block per %" PRIu64 "%s was recorded (--sample); leaks and invalid "
+                        "frees are not known",
                    bytes % 1024 ? bytes : bytes / 1024, bytes % 1024 ? " bytes" : " KiB");
 }
 
@@ -121,19 +121,19 @@ static void say_thinned(const struct profile *p, struct str *out)
                 last++;
         str_format(out, "from %.3f s on numbers are estimates: near --limit-ledger (", (double)t->thin_ms[0] / 1e3);
         say_size(out, t->ledger_limit);
-        str_text(out, ") one block in ");
+        str_text(out, ") about one block per ");
         say_size(out, t->thin_bytes);
         if (last) {
-                str_text(out, ", at the end in ");
+                str_text(out, ", at the end per ");
                 say_size(out, t->thin_bytes << last);
         }
-        str_format(out, ", was recorded for many (%" PRIu64 "%s); leaks cannot be told", t->thin_events, t->ledger_full ? ", then none" : "");
+        str_format(out, ", was recorded (%" PRIu64 " in all%s); leaks are not known", t->thin_events, t->ledger_full ? ", then none" : "");
 }
 
 static void say_cut(const struct profile *p, struct str *out)
 {
         (void)p;
-        str_text(out, "the file is not whole: what its missing part had is not known (copy it again, or record again)");
+        str_text(out, "the file is damaged or incomplete: what its missing part had is not known (copy it again, or record again)");
 }
 
 /* How much of it there is, 0 none; and the sentence. */
@@ -198,7 +198,7 @@ static void say_threads(const struct profile *p, struct str *out)
 {
         uint64_t count = p->totals.threads_not_kept;
 
-        str_format(out, "the table of threads is full (%u): %" PRIu64 " later thread%s told together, as 'other threads'",
+        str_format(out, "the table of threads is full (%u): %" PRIu64 " later thread%s counted together, as 'other threads'",
                    LEDGER_THREAD_OTHERS - 1, count, count == 1 ? " is" : "s are");
 }
 
@@ -219,7 +219,7 @@ static void say_handles(const struct profile *p, struct str *out)
 static void say_types(const struct profile *p, struct str *out)
 {
         (void)p;
-        str_format(out, "the table of types of resources is full (%u): later types are told together, as 'other types'",
+        str_format(out, "the table of types of resources is full (%u): later types are counted together, as 'other types'",
                    LEDGER_TYPES_MAX - 1);
 }
 
@@ -227,7 +227,7 @@ static void say_errors(const struct profile *p, struct str *out)
 {
         uint64_t count = p->totals.errors_not_kept;
 
-        str_format(out, "the table of wrong releases is full: %" PRIu64 " more, from other places, %s not told", count,
+        str_format(out, "the table of invalid frees is full: %" PRIu64 " more, from other places, %s not shown", count,
                    count == 1 ? "is" : "are");
 }
 
@@ -235,8 +235,8 @@ static void say_roots(const struct profile *p, struct str *out)
 {
         uint64_t count = p->totals.roots_not_kept;
 
-        str_format(out, "the table of SEEP_ROOT is full (%u): %" PRIu64 " later range%s not searched for pointers, and blocks that only %s told "
-                        "as lost",
+        str_format(out, "the table of SEEP_ROOT is full (%u): %" PRIu64 " later range%s not searched for pointers, and blocks that only %s "
+                        "shown as lost",
                    LEDGER_ROOTS_MAX, count, count == 1 ? " is" : "s are", count == 1 ? "it holds are" : "they hold are");
 }
 
@@ -252,8 +252,8 @@ static void say_deaths(const struct profile *p, struct str *out)
 {
         uint64_t count = p->totals.deaths_not_kept;
 
-        str_format(out, "the table of releases between marks is full (%u): %" PRIu64 " release%s could not be assigned to the time between two "
-                        "marks, and what was allocated after one and is live at another is too high by up to so many blocks",
+        str_format(out, "the table of frees between marks is full (%u): %" PRIu64 " free%s could not be assigned to the time between two "
+                        "marks, and what was allocated after one and is live at another is too high by up to that many blocks",
                    LEDGER_DEATHS_MAX, count, count == 1 ? "" : "s");
 }
 

@@ -44,10 +44,10 @@ bool unseen_any(const struct profile *p);
         X(REGIONS, "mappings", p->totals.regions_not_kept, say_regions)        \
         X(HANDLES, "resources", p->totals.handles_not_kept, say_handles)       \
         X(TYPES, "types", p->type_count >= LEDGER_TYPES_MAX, say_types)        \
-        X(ERRORS, "wrong releases", p->totals.errors_not_kept, say_errors)     \
+        X(ERRORS, "invalid frees", p->totals.errors_not_kept, say_errors)      \
         X(ROOTS, "roots", p->totals.roots_not_kept, say_roots)                 \
         X(MARKS, "marks", p->totals.marks_not_kept, say_marks)                 \
-        X(DEATHS, "releases between marks", p->totals.deaths_not_kept, say_deaths) \
+        X(DEATHS, "frees between marks", p->totals.deaths_not_kept, say_deaths) \
         X(STRINGS, "names", p->totals.strings_not_kept, say_strings)
 
 enum unseen_table {

@@ -124,7 +124,7 @@ bool baseline_parse(struct baseline *b, const char *name, const char *text, stru
                 if (used && text[0] != '#' && !parse_line(b, text, used))
                         good = err_set(e, ERR_EXIT_BAD_FILE,
                                        "%s, line %" PRIu32 ": 'leak 0123456789abcdef f < g < main' is expected, or such a line with a kind of "
-                                       "wrong release; 'seep check --write-baseline %s' writes the file anew", name, number, name);
+                                       "invalid free; 'seep check --write-baseline %s' rewrites the file", name, number, name);
                 text += length + (text[length] == '\n');
         }
         settle(b);
@@ -189,8 +189,8 @@ void baseline_write(const struct baseline *b, struct str *out)
                 sorted[i] = &b->entries[i];
         qsort(sorted, b->count, sizeof *sorted, by_names);
         str_text(out, BASELINE_HEAD
-                 "# Leaks and wrong releases that are known: 'seep check --baseline FILE' fails for others only.\n"
-                 "# Kind, a hash of the names, the names of the functions, innermost first.\n");
+                 "# Known leaks and invalid frees: 'seep check --baseline FILE' fails only for others.\n"
+                 "# Kind, hash of the names, names of the functions, innermost first.\n");
         for (uint32_t i = 0; i < b->count; i++)
                 str_format(out, "%s\n", sorted[i]->line);
         free(sorted);

@@ -261,7 +261,7 @@ static void judge_findings(struct judge *j, enum budget budget, uint64_t measure
         if (budget != BUDGET_BAD_FREES)
                 v.reason = j->f->processes[j->f->process_count - 1].unknown;
         else if (v.kept && profile_is_sampled(j->recording->profile))
-                v.reason = "wrong releases are not known: a few blocks were recorded for many (--sample, or --limit-ledger was near)";
+                v.reason = "invalid frees are not known: only a sample of blocks was recorded (--sample, or --limit-ledger was near)";
         v.kept = v.kept && !v.reason;
         worst = v.kept || v.reason ? NULL : break_findings(j, budget);
         if (worst) {
@@ -360,7 +360,7 @@ static void judge_expression(struct judge *j, const char *expression)
         if (v.unseen && !v.measured && p->meta.depth)
                 v.reason = "it was recorded with stacks too short to tell (--depth)";
         else if (!v.measured && !v.reason && profile_is_sampled(p))
-                v.reason = "a few blocks were recorded for many (--sample, or --limit-ledger was near), so most allocations are not known";
+                v.reason = "only a sample of blocks was recorded (--sample, or --limit-ledger was near), so most allocations are not known";
         v.kept = !v.measured && !v.reason;
         v.idle = v.kept && is_idle(j, &filter.of[FILTER_INCLUDE]);
         made = add_verdict(j, v);
@@ -377,7 +377,7 @@ static const char *find_unfit(struct findings *f, const struct profile *p)
         if (profile_stayed_off(p))
                 str_text(&why, "nothing was recorded: --start-off, and SEEP_ENABLE() was not called");
         else if (p->truncated)
-                str_text(&why, "the recording ends early");
+                str_text(&why, "the recording is cut short");
         else if (!p->meta.complete)
                 str_format(&why, "the recording is not complete%s%s", p->meta.warning_count ? ": " : "",
                            p->meta.warning_count ? p->meta.warnings[0] : "");

@@ -22,7 +22,7 @@
         X(ALLOCS, "max-allocs", "allocation", "")                              \
         X(LEAKED, "max-leaked", NULL, " lost")                                 \
         X(LEAKS, "max-leaks", "block", " lost")                                \
-        X(BAD_FREES, "max-bad-frees", "wrong release", "")                     \
+        X(BAD_FREES, "max-bad-frees", "invalid free", "")                      \
         X(NO_ALLOC, "no-alloc-in", "allocation", "")
 
 enum budget {

@@ -71,7 +71,7 @@ static void errors_mismatch(const struct profile *p, const struct profile_error 
                 str_format(out, ", aligned to %" PRIu64 ",", error->alignment);
         else if (error->wrong == LEDGER_WRONG_ALIGNMENT)
                 str_text(out, ", without an alignment,");
-        str_format(out, " released by %s", release_name(error->release));
+        str_format(out, " freed by %s", release_name(error->release));
         if (error->wrong == LEDGER_WRONG_SIZE)
                 str_format(out, " of %" PRIu64 " byte%s", error->given, error->given == 1 ? "" : "s");
         if (error->wrong == LEDGER_WRONG_ALIGNMENT && error->given)
@@ -90,7 +90,7 @@ void errors_what(const struct profile *p, const struct profile_error *error, str
                 errors_mismatch(p, error, out);
                 break;
         default:
-                str_text(out, "release of memory that was not allocated");
+                str_text(out, "invalid free of memory that was not allocated");
         }
 }
 

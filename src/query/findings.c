@@ -53,7 +53,7 @@ static void say_leak(const struct finding *finding, struct str *out)
                 return;
         str_text(out, ", with ");
         say_amount(finding->hanging_bytes, finding->hanging_count, "block", out);
-        str_text(out, finding->count == 1 ? " hanging on it" : " hanging on them");
+        str_text(out, finding->count == 1 ? " reachable only through it" : " reachable only through them");
 }
 
 void finding_say(const struct finding *finding, struct str *out)

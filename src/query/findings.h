@@ -21,22 +21,22 @@
 
 /* id, word, Valgrind's word (NULL: it has none), what it is, what to make of it; worst first */
 #define FINDINGS_KINDS(X)                                                                                                       \
-        X(DOUBLE_FREE, "double-free", "InvalidFree", "double free", "Memory was released that had been released before.")       \
-        X(UNKNOWN_FREE, "unknown-free", "InvalidFree", "release of unknown memory",                                             \
-          "An address was released that no allocation function returned.")                                                      \
-        X(MISMATCHED, "mismatched-release", "MismatchedFree", "mismatched release",                                             \
-          "Memory was released by a function that does not belong to the one that allocated it: new[] and delete, say.")        \
+        X(DOUBLE_FREE, "double-free", "InvalidFree", "double free", "Memory was freed that had already been freed.")            \
+        X(UNKNOWN_FREE, "unknown-free", "InvalidFree", "invalid free",                                                          \
+          "An address was freed that no allocation function returned.")                                                         \
+        X(MISMATCHED, "mismatched-release", "MismatchedFree", "mismatched free",                                                \
+          "Memory was freed by a function that does not match the one that allocated it, like delete for new[].")               \
         X(DEFINITE, "definite-leak", "Leak_DefinitelyLost", "definitely lost",                                                  \
-          "Nothing points to the memory any more: it cannot be released.")                                                      \
+          "Nothing points to the memory any more: it cannot be freed.")                                                         \
         X(INDIRECT, "indirect-leak", "Leak_IndirectlyLost", "indirectly lost",                                                  \
-          "Only lost memory points to the memory: releasing that one properly would release this one, too.")                    \
+          "Only lost memory points to it: fixing that leak fixes this one, too.")                                               \
         X(POSSIBLE, "possible-leak", "Leak_PossiblyLost", "possibly lost",                                                      \
-          "Nothing points to the start of the memory, but something to its middle.")                                            \
+          "Nothing points to the start of the memory, but something points to its middle.")                                     \
         X(FORBIDDEN, "forbidden-allocation", NULL, "allocation where none is allowed",                                          \
           "Memory was allocated below a function that must not allocate (--no-alloc-in).")                                      \
-        X(BUDGET, "broken-budget", NULL, "broken budget", "The program took more than it was allowed, or could not be judged.") \
+        X(BUDGET, "broken-budget", NULL, "broken budget", "The program used more than it was allowed, or could not be checked.") \
         X(UNSEEN, "not-everything-seen", NULL, "not everything was seen",                                                       \
-          "Memory was not recorded, so that nothing wrong was found with it means nothing (seep check --allow-unseen accepts that).")
+          "Some memory was not recorded, so finding nothing wrong proves nothing (seep check --allow-unseen accepts that).")
 
 enum finding_kind {
 #define FINDING_ENUM(id, word, valgrind, title, text) FINDING_##id,

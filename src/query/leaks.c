@@ -484,20 +484,20 @@ void leaks_not_scanned(const struct profile *p, struct str *out)
         if (p->scan_count && *p->scans[0].trouble) {
                 text_name(out, p->scans[0].trouble);
         } else if (p->truncated) {
-                str_text(out, "the part of the file that would tell is missing");
+                str_text(out, "the part of the file about leaks is missing");
         } else if (p->totals.sample_bytes) {
-                str_text(out, "it was recorded with --sample, and pointers in and to blocks that are not known would be missed");
+                str_text(out, "it was recorded with --sample, and pointers in and to unrecorded blocks would be missed");
         } else if (profile_without_search(p)) {
-                str_text(out, "it was recorded with --no-leak-scan, or by a seep that knew no search");
+                str_text(out, "it was recorded with --no-leak-scan, or by an old version of seep");
         } else if (p->meta.end == PROFILE_END_SIGNAL) {
                 signals_name(p->meta.exit_signal, signal);
-                str_format(out, "%s ended the program, and its memory was gone at once", signal);
+                str_format(out, "%s ended the program, and its memory was gone immediately", signal);
         } else if (p->meta.end == PROFILE_END_UNKNOWN) {
                 str_format(out, "the program was still running; 'seep leaks %u' searches it while it is recorded", p->meta.pid);
         } else if (p->meta.end == PROFILE_END_GONE) {
-                str_text(out, "the program ended in a way that left no chance for it");
+                str_text(out, "the program ended in a way that left no time for it");
         } else {
-                str_text(out, "the program ended without passing any of the ways out that seep sees");
+                str_text(out, "the program ended in a way that seep cannot see");
         }
 }
 

@@ -115,9 +115,9 @@ static bool none_such(const struct profile *p, const char *word, struct err *e)
         if (!all.length)
                 str_text(&all, "no tags and no snapshots");
         if (p->meta.end == PROFILE_END_UNKNOWN)
-                str_text(&all, " (it was written while the program ran: what is newer may come yet)");
-        err_set(e, ERR_EXIT_USAGE, "no moment '%s': the recording has %s; start, peak, end and times like 1.5s work always%s", word, str_get(&all),
-                is_whole_number(word) ? " (a number alone is that of a snapshot)" : "");
+                str_text(&all, " (it was written while the program was running: newer ones may follow)");
+        err_set(e, ERR_EXIT_USAGE, "no moment '%s': the recording has %s; start, peak, end and times like 1.5s always work%s", word, str_get(&all),
+                is_whole_number(word) ? " (a plain number is that of a snapshot)" : "");
         str_free(&all);
         return false;
 }
@@ -142,7 +142,7 @@ bool moment_range(const struct profile *p, const char *words, struct moment *fro
         bool good = false;
 
         if (!dots)
-                return err_set(e, ERR_EXIT_USAGE, "'%s' is no range: two moments are expected, like 2s..5s or startup..end",
+                return err_set(e, ERR_EXIT_USAGE, "'%s' is not a range: two moments are expected, like 2s..5s or startup..end",
                                words);
         for (; dots && !good; dots = strstr(dots + 1, "..")) {
                 struct str first = { 0 };

@@ -448,7 +448,7 @@ void residence_advice(const struct residence_part *part, struct str *out)
                               "MIMALLOC_DECOMMIT_DELAY=0) gives it back");
                 break;
         default:
-                str_text(out, "see how this allocator is told to give it back");
+                str_text(out, "see the allocator's manual for how to return it");
                 break;
         }
 }

@@ -210,7 +210,7 @@ static bool rows_of_moment(struct select_row *rows, const struct profile *p, con
 
         rows_clear(rows, p->site_count);
         if (!good)
-                err_set(e, ERR_EXIT_USAGE, "the recording has no time slice that early (its first is at %llu ms)",
+                err_set(e, ERR_EXIT_USAGE, "the recording has no time slice that early (the first is at %llu ms)",
                         p->slice_count ? (unsigned long long)p->slices[0].ms : 0ull);
         else if (last == &r->at)
                 rows_add_moment(rows, then, p->site_count, 1);

@@ -22,7 +22,7 @@
 #define SELECT_COSTS(X)                                                        \
         X(LIVE, "live", "not freed", false)                                    \
         X(PEAK, "peak", "peak", false)                                         \
-        X(TOTAL, "total", "allocated in all", false)                           \
+        X(TOTAL, "total", "allocated in total", false)                         \
         X(ALLOCS, "allocs", "calls", true)                                     \
         X(TEMPORARY, "temporary", "temporary", true)
 

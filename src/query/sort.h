@@ -12,7 +12,7 @@
         X(LIVE_BYTES, "live-bytes", "not freed", true)                         \
         X(LIVE_BLOCKS, "live-blocks", "blocks not freed", false)               \
         X(PEAK_BYTES, "peak-bytes", "at the peak", true)                       \
-        X(ALLOC_BYTES, "alloc-bytes", "allocated in all", true)                \
+        X(ALLOC_BYTES, "alloc-bytes", "allocated in total", true)              \
         X(ALLOCS, "allocs", "calls", false)                                    \
         X(TEMPORARY, "temporary", "temporary", false)                          \
         X(LEAKED_BYTES, "leaked-bytes", "lost", true)                          \
@@ -22,7 +22,7 @@
         X(LAST, "last", "ms: time of the newest event", false)                 \
         X(LARGEST, "largest", "largest block not freed", true)                 \
         X(BAD_FREES, "bad-frees", "invalid frees", false)                      \
-        X(MISMATCHED, "mismatched", "mismatched releases", false)
+        X(MISMATCHED, "mismatched", "mismatched frees", false)
 
 enum sort_key {
 #define SORT_KEY_ENUM(id, word, text, bytes) SORT_##id,

@@ -25,7 +25,7 @@ static const struct {
         { "the table of thread-local variables of a thread", LEAK_LOST, { "...", "fun:_dl_allocate_tls*" } },
         { "thread-local variables of a library, made by the loader at their first use", LEAK_LOST, { "...", "fun:*tls_get_addr*" } },
         { "memory of the dynamic loader", LEAK_LOST, { "fun:*", "obj:*/ld-linux*" } },
-        { "libstdc++ keeps memory for exceptions that find none", LEAK_LOST, { "fun:malloc", "obj:*/libstdc++.so*", "...", "obj:*/ld-linux*" } },
+        { "libstdc++ keeps memory for exceptions thrown when memory runs out", LEAK_LOST, { "fun:malloc", "obj:*/libstdc++.so*", "...", "obj:*/ld-linux*" } },
         { "an exception in flight is held by a pointer behind its header", LEAK(POSSIBLE), { "fun:malloc", "fun:__cxa_allocate_exception" } },
         { "tcmalloc's own objects: its memory is not searched, as no allocator's is", LEAK_LOST, { "fun:*", "obj:*/libtcmalloc*" } },
         { "the list of functions to call at exit", LEAK_LOST, { "...", "fun:__cxa_atexit" } },
@@ -35,10 +35,10 @@ static const struct {
         { "the time zone in use", LEAK_LOST, { "...", "fun:mktime" } },
         { "the user database in use", LEAK_LOST, { "...", "fun:getpw*" } },
         { "the group database in use", LEAK_LOST, { "...", "fun:getgr*" } },
-        { "types of GLib are there to the end, held by pointers behind their headers", LEAK(POSSIBLE), { "...", "fun:g_type_register_*" } },
-        { "types of GLib are there to the end, held by pointers behind their headers", LEAK(POSSIBLE), { "...", "fun:g_type_add_interface_*" } },
-        { "the table of names of GLib is there to the end", LEAK_LOST, { "...", "fun:g_quark_from_*" } },
-        { "the table of names of GLib is there to the end", LEAK_LOST, { "...", "fun:g_intern_*" } },
+        { "types of GLib are never freed, and held by pointers behind their headers", LEAK(POSSIBLE), { "...", "fun:g_type_register_*" } },
+        { "types of GLib are never freed, and held by pointers behind their headers", LEAK(POSSIBLE), { "...", "fun:g_type_add_interface_*" } },
+        { "the table of names of GLib is never freed", LEAK_LOST, { "...", "fun:g_quark_from_*" } },
+        { "the table of names of GLib is never freed", LEAK_LOST, { "...", "fun:g_intern_*" } },
 };
 
 /* One frame as rules see it. */

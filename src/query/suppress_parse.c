@@ -118,14 +118,14 @@ static bool lsan_line(struct parser *p, char *line)
 
         if (length == strlen("leak") && memcmp(line, "leak", length) == 0) {
                 if (!colon[1])
-                        return wrong(p, line, "a part of a function's, file's or module's name is expected behind leak:");
+                        return wrong(p, line, "a part of a function's, file's or module's name is expected after leak:");
                 spelt_line(add_line(add_rule(p, SUPPRESS_LEAK, line), SUPPRESS_ANY, lsan_pattern(colon + 1)));
                 return true;
         }
         for (size_t i = 0; length && i < sizeof lsan_others / sizeof *lsan_others; i++)
                 if (strlen(lsan_others[i]) == length && memcmp(line, lsan_others[i], length) == 0)
                         return true;
-        return wrong(p, line, "leak:PATTERN (as LSan has it) or { (as Valgrind has it) is expected");
+        return wrong(p, line, "leak:PATTERN (LSan) or { (Valgrind) is expected");
 }
 
 /* ---- Valgrind ---- */
@@ -241,11 +241,11 @@ static bool valgrind_block(struct parser *p)
         bool leak, release;
 
         if (!name || strcmp(name, "}") == 0)
-                return wrong(p, name, "the name of the suppression is expected behind {");
+                return wrong(p, name, "the name of the suppression is expected after {");
         kind = next_line(p);
         colon = kind ? strchr(kind, ':') : NULL;
         if (!colon)
-                return wrong(p, kind, "what it is about, as in Memcheck:Leak, is expected behind the name");
+                return wrong(p, kind, "the kind of error, as in Memcheck:Leak, is expected after the name");
         leak = has_memcheck(kind, (size_t)(colon - kind)) && strcmp(colon + 1, "Leak") == 0;
         release = has_memcheck(kind, (size_t)(colon - kind)) && strcmp(colon + 1, "Free") == 0;
         if (leak || release) {
@@ -291,7 +291,7 @@ bool suppress_read_file(struct suppressions *s, const char *path, struct err *e)
                 return err_sys(e, ERR_EXIT_USAGE, "--suppressions %s", path);
         }
         if (strlen(str_get(&text)) != text.length)
-                good = err_set(e, ERR_EXIT_USAGE, "--suppressions %s: that is no text file", path);
+                good = err_set(e, ERR_EXIT_USAGE, "--suppressions %s: not a text file", path);
         else
                 good = suppress_read_text(s, SUPPRESS_FILE, path, str_get(&text), e);
         str_free(&text);

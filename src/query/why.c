@@ -33,7 +33,7 @@ static bool tell_region(const struct profile *p, struct symbols *s, uint64_t add
 {
         for (uint32_t i = 0; i < p->region_count; i++)
                 if (address >= p->regions[i].start && address < p->regions[i].end) {
-                        str_text(out, p->regions[i].stack ? "it is in the stack of a thread made by " : "it is in memory mapped by ");
+                        str_text(out, p->regions[i].stack ? "it is in the stack of a thread created by " : "it is in memory mapped by ");
                         maker_write(p, maker_of(p, s, p->regions[i].site), 0, out);
                         return true;
                 }
@@ -54,7 +54,7 @@ static bool tell_error(const struct profile *p, uint64_t address, struct str *ou
 {
         for (uint32_t i = 0; i < p->error_count; i++)
                 if (p->errors[i].address == address) {
-                        str_text(out, "a wrong release of it is in 'seep report --errors'");
+                        str_text(out, "an invalid free of it is in 'seep report --errors'");
                         return true;
                 }
         return false;
@@ -84,7 +84,7 @@ static void tell_nearest(const struct profile *p, uint64_t address, struct str *
         str_format(out, "%sthe nearest is 0x%" PRIx64 " of ", out->length ? "; " : "", nearest->address);
         text_count(out, (int64_t)nearest->size, "byte");
         if (behind)
-                str_format(out, ", 0x%" PRIx64 " bytes behind it", distance);
+                str_format(out, ", 0x%" PRIx64 " bytes after it", distance);
         else if (distance > 1)
                 str_format(out, ", which ends 0x%" PRIx64 " bytes before it", distance - 1);
         else
@@ -123,13 +123,13 @@ bool why_possible(const struct profile *p, const char *file, struct err *e)
                 return true;
         if (!scan) {
                 leaks_not_scanned(p, &reason);
-                err_set(e, ERR_EXIT_CANNOT_TRACE, "%s does not tell who holds a block: %s", file, str_get(&reason));
+                err_set(e, ERR_EXIT_CANNOT_TRACE, "%s does not show what holds a block: %s", file, str_get(&reason));
         } else if (p->truncated) {
-                err_set(e, ERR_EXIT_BAD_FILE, "%s does not tell who holds a block: that part of the file is missing", file);
+                err_set(e, ERR_EXIT_BAD_FILE, "%s does not show what holds a block: that part of the file is missing", file);
         } else {
                 text_count(&reason, (int64_t)p->block_count, "block");
                 err_set(e, ERR_EXIT_CANNOT_TRACE,
-                        "%s does not tell who holds a block: with %s the pointers between them were not kept; record with "
+                        "%s does not show what holds a block: with %s the pointers between them were not kept; record with "
                         "--keep-graph", file, str_get(&reason));
         }
         str_free(&reason);
@@ -393,8 +393,8 @@ static bool count_site(struct why *w, struct err *e)
         if (w->site_blocks)
                 return true;
         if (!w->site || w->site >= p->site_count)
-                return err_set(e, ERR_EXIT_USAGE, "there is no site #%" PRIu32 ": their numbers go from 1 to %" PRIu32
-                               " ('seep leaks' and 'seep report --retained=sites' tell them)", w->site, p->site_count ? p->site_count - 1 : 0);
+                return err_set(e, ERR_EXIT_USAGE, "there is no site #%" PRIu32 ": sites are numbered from 1 to %" PRIu32
+                               " ('seep leaks' and 'seep report --retained=sites' list them)", w->site, p->site_count ? p->site_count - 1 : 0);
         return err_set(e, ERR_EXIT_USAGE, "no block of site #%" PRIu32 " was live: all were freed", w->site);
 }
 

@@ -87,9 +87,9 @@ static bool callers_find(struct callers *c, struct err *e)
                 return true;
         verdicts_free(&c->known);
         if (!expressions_add(&c->expressions, c->function, e))
-                return err_context(e, "no function is called '%s', and it is", c->function);
+                return err_context(e, "no function is named '%s', and it is", c->function);
         callers_search(c);
-        return c->count || err_set(e, ERR_EXIT_USAGE, "no function in these stacks is called '%s' or matches it",
+        return c->count || err_set(e, ERR_EXIT_USAGE, "no function in these stacks is named '%s' or matches it",
                                    c->function);
 }
 

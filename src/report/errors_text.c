@@ -45,10 +45,10 @@ static void errors_entry(const struct selection *sel, struct symbols *s, const s
 
         errors_head(p, error, out);
         errors_inside(p, error, out);
-        str_text(out, "  released by\n");
+        str_text(out, "  freed by\n");
         stack_write_site(&whole, s, error->node, "    ", out);
         if (error->free_node) {
-                str_text(out, "  first released by\n");
+                str_text(out, "  first freed by\n");
                 stack_write_site(&whole, s, error->free_node, "    ", out);
         }
         if (origin) {
@@ -64,9 +64,9 @@ void errors_write(const struct selection *sel, struct symbols *s, const struct e
         uint32_t shown = 0, more = 0;
 
         if (!p->error_count)
-                str_text(out, p->totals.sample_bytes ? "wrong releases are not known: it was recorded with --sample\n"
-                                       : p->totals.thin_ms[0] ? "no release went wrong before --limit-ledger was near; later ones are not known\n"
-                                                              : "no release went wrong\n");
+                str_text(out, p->totals.sample_bytes ? "invalid frees are not known: it was recorded with --sample\n"
+                                       : p->totals.thin_ms[0] ? "no invalid frees before --limit-ledger was near; later ones are not known\n"
+                                                              : "no invalid frees\n");
         for (uint32_t i = 0; i < p->error_count; i++) {
                 if (options->skip && options->skip[i])
                         continue;

@@ -78,7 +78,7 @@ static void write_finding(const struct findings *f, const struct finding *findin
         str_char(out, '\n');
         write_stack(&finding->stack, o, out);
         if (finding->first.count) {
-                str_text(out, "   first released by\n");
+                str_text(out, "   first freed by\n");
                 write_stack(&finding->first, o, out);
         }
         if (finding->origin.count) {
@@ -144,7 +144,7 @@ static void warn_of_nameless(const struct findings *f, struct str *out)
 {
         for (uint32_t i = 0; i < f->count; i++)
                 if (f->all[i].state == FINDING_KNOWN && is_nameless(&f->all[i].stack)) {
-                        str_text(out, "among them is code without names, known by its module alone: what is new there does not count either\n");
+                        str_text(out, "some of that code has no names and is known by its module alone: new leaks there do not count either\n");
                         return;
                 }
 }
@@ -159,7 +159,7 @@ static void say_uncounted(uint64_t bytes, uint64_t blocks, uint64_t releases, st
         }
         str_text(out, blocks && releases ? ", " : "");
         if (releases)
-                text_count(out, (int64_t)releases, "wrong release");
+                text_count(out, (int64_t)releases, "invalid free");
         str_char(out, '\n');
 }
 
@@ -183,9 +183,9 @@ static void write_baseline(const struct findings *f, struct str *out)
                 warn_of_nameless(f, out);
         }
         for (uint32_t i = 0; i < f->gone_count && i < FINDINGS_GONE_LISTED; i++)
-                str_format(out, "in the baseline, but not found any more: %s\n", f->gone[i]);
+                str_format(out, "in the baseline, but no longer found: %s\n", f->gone[i]);
         if (f->gone_count > FINDINGS_GONE_LISTED)
-                str_format(out, "and %" PRIu32 " more that are not found any more\n", f->gone_count - FINDINGS_GONE_LISTED);
+                str_format(out, "and %" PRIu32 " more that are no longer found\n", f->gone_count - FINDINGS_GONE_LISTED);
 }
 
 static void write_rules(const struct findings *f, struct str *out)
@@ -203,7 +203,7 @@ static void write_rules(const struct findings *f, struct str *out)
         }
         for (uint32_t i = 0; i < f->rule_count; i++)
                 if (!f->rules[i].times && f->rules[i].file)
-                        str_format(out, "suppression not used: %s:%" PRIu32 ": %s\n", f->rules[i].file, f->rules[i].line, f->rules[i].name);
+                        str_format(out, "unused suppression: %s:%" PRIu32 ": %s\n", f->rules[i].file, f->rules[i].line, f->rules[i].name);
 }
 
 /* Whether V is the first of its budget, and none of the processes has such a function. */
@@ -223,7 +223,7 @@ static void write_oddities(const struct findings *f, struct str *out)
 
                 if (v->idle && is_idle_everywhere(f, v)) {
                         budget_name(v, out);
-                        str_text(out, " matches no function of the program or its own libraries: is the name right?\n");
+                        str_text(out, " matches no function of the program or its libraries: is the name right?\n");
                 }
                 if (!v->unseen)
                         continue;

@@ -596,7 +596,7 @@ static void flat_strangers(const struct flat *f)
                 count += !skip[i];
         }
         if (count) {
-                str_text(f->out, "invalid frees of unknown memory:\n\n");
+                str_text(f->out, "invalid frees:\n\n");
                 errors_write(f->sel, f->symbols, &(struct errors_options){ f->options->limit, skip }, f->out);
         }
         free(skip);

@@ -111,7 +111,7 @@ static void lsan_rule(struct rules_page *page, const struct leaks_row *row, cons
         if (c->name && c->others) {
                 str_text(page->out, "; covers ");
                 text_count(page->out, c->others, "other stack");
-                str_text(page->out, ", too: valgrind's form can tell them apart");
+                str_text(page->out, ", too: valgrind's format can tell them apart");
         }
         if (c->name) {
                 str_char(page->out, '\n');

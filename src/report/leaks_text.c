@@ -46,7 +46,7 @@ static void page_scan(struct leaks_page *page)
         text_size(out, (int64_t)(scan->root_bytes + scan->heap_bytes));
         str_text(out, " of memory in ");
         text_time(out, scan->scan_us / 1000);
-        str_text(out, ", held still for ");
+        str_text(out, ", paused for ");
         text_time(out, scan->pause_us / 1000);
         str_text(out, scan->flags & PROFILE_SCAN_COPY ? ", searched in a copy" : "");
         str_text(out, scan->flags & PROFILE_SCAN_UNALIGNED ? ",\n  pointers at any byte\n" : "\n");
@@ -93,12 +93,12 @@ static void page_suppressed(struct leaks_page *page)
 static void page_sums(struct leaks_page *page)
 {
         static const char *const remarks[] = { [PROFILE_LEAK_DEFINITE] = "",
-                                               [PROFILE_LEAK_INDIRECT] = "hang on those",
+                                               [PROFILE_LEAK_INDIRECT] = "reachable only through those",
                                                [PROFILE_LEAK_POSSIBLE] = "pointers into the middle only",
-                                               [PROFILE_LEAK_REACHABLE] = "no error" };
+                                               [PROFILE_LEAK_REACHABLE] = "not an error" };
         const struct leaks_sum *sums = page->l->sums;
 
-        str_text(page->out, page->l->only_new ? "\nsince the search before (still reachable: in all):\n" : "\n");
+        str_text(page->out, page->l->only_new ? "\nsince the previous search (still reachable: in total):\n" : "\n");
         for (uint32_t leak = PROFILE_LEAK_DEFINITE; leak >= PROFILE_LEAK_REACHABLE; leak--) {
                 bool bad = leak == PROFILE_LEAK_DEFINITE && sums[leak].blocks;
 
@@ -141,7 +141,7 @@ static void page_head(struct leaks_page *page)
                 str_char(page->out, '\n');
         }
         if (page->l->errors) {
-                str_format(page->out, "  %-*s", LEAKS_LABEL, "wrong releases");
+                str_format(page->out, "  %-*s", LEAKS_LABEL, "invalid frees");
                 text_cell(page->out, 11, page->l->errors, text_number);
                 str_char(page->out, '\n');
         }
@@ -166,7 +166,7 @@ static void page_hanging(struct str *out, size_t start, int indent, const struct
         if (!hanging->blocks)
                 return;
         page_amount(&text, hanging);
-        str_format(&text, " %s on %s", hanging->blocks == 1 ? "hangs" : "hang", heads == 1 ? "it" : "them");
+        str_format(&text, " reachable only through %s", heads == 1 ? "it" : "them");
         if (text_columns(out, start) + strlen(", and ") + text.length <= LEAKS_COLUMNS)
                 str_format(out, ", and %s", str_get(&text));
         else
@@ -380,13 +380,13 @@ static void page_rules(struct leaks_page *page)
                 if (s->rules[i].about == SUPPRESS_LEAK)
                         page_amount(page->out, &sum);
                 else
-                        text_count(page->out, (int64_t)s->rules[i].times, "wrong release");
+                        text_count(page->out, (int64_t)s->rules[i].times, "invalid free");
                 str_text(page->out, " by ");
                 page_rule(page, &s->rules[i]);
         }
         for (uint32_t i = 0; s && i < s->count; i++)
                 if (!s->rules[i].times && s->rules[i].source == SUPPRESS_FILE) {
-                        str_format(page->out, "suppression not used: %s:%" PRIu32 ": ", s->rules[i].file, s->rules[i].at);
+                        str_format(page->out, "unused suppression: %s:%" PRIu32 ": ", s->rules[i].file, s->rules[i].at);
                         text_name(page->out, s->rules[i].name);
                         str_char(page->out, '\n');
                 }
@@ -398,7 +398,7 @@ static void page_errors(struct leaks_page *page)
 
         if (!page->l->errors)
                 return;
-        str_text(page->out, "wrong releases\n\n");
+        str_text(page->out, "invalid frees\n\n");
         errors_write(page->l->sel, page->symbols, &options, page->out);
 }
 

@@ -81,7 +81,7 @@ static void owners_text(struct owners *w)
         struct graph_sum others = { 0 };
         char text[64];
 
-        owners_title(w, "the heap by what keeps it", "owner");
+        owners_title(w, "the heap by what keeps it alive", "owner");
         for (uint32_t i = 0; i < shown; i++) {
                 size_t start = w->out->length;
 
@@ -99,11 +99,11 @@ static void owners_text(struct owners *w)
         }
         snprintf(text, sizeof text, "%" PRIu32 " more owner%s (-n %" PRIu32 ")", keeping - shown, keeping - shown == 1 ? "" : "s", shown);
         add_rest(w, others, text);
-        add_rest(w, r->shared, "kept by several of them together");
+        add_rest(w, r->shared, "shared by several of them");
         for (uint32_t i = 0; i < w->part_count; i++)
                 add_part(w, &w->parts[i]);
         add_rest(w, r->ignored, "SEEP_IGNORE");
-        add_rest(w, r->lost, "lost: kept by nothing ('seep leaks' tells more)");
+        add_rest(w, r->lost, "lost: kept alive by nothing (see 'seep leaks')");
 }
 
 /* ---- for programs ---- */
@@ -230,7 +230,7 @@ static void make_exact(struct owners *w, struct owners_site *list, uint32_t coun
 
 static void sites_text(const struct owners *w, const struct owners_site *list, uint32_t shown)
 {
-        owners_title(w, "what goes away with the blocks of a call stack", "site    own bytes  allocated by");
+        owners_title(w, "what would be freed with the blocks of a call stack", "site    own bytes  allocated by");
         for (uint32_t i = 0; i < shown; i++) {
                 size_t start = w->out->length, used;
 

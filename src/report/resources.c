@@ -144,7 +144,7 @@ void resources_write(const struct selection *sel, struct symbols *s, uint32_t li
         struct resources_type *types = types_of(&sel->heap, &count);
 
         if (!count)
-                str_text(out, "no resources: the program used neither SEEP_RESOURCE_ACQUIRE nor was it recorded with "
+                str_text(out, "no resources: the program did not use SEEP_RESOURCE_ACQUIRE and was not recorded with "
                               "--track-fds\n");
         for (uint32_t i = 0; i < count; i++) {
                 str_text(out, i ? "\n" : "");

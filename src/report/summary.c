@@ -248,7 +248,7 @@ static void summary_quarantine(struct summary *m)
         summary_size(m, "quarantine", t->quarantine_bytes);
         str_text(m->out, "  ");
         text_count(m->out, (int64_t)t->quarantine_blocks, "freed block");
-        str_text(m->out, " kept back, all since ");
+        str_text(m->out, " in quarantine, all freed since ");
         if (t->quarantine_ms)
                 text_time(m->out, t->quarantine_ms);
         else
@@ -284,7 +284,7 @@ static void summary_error(struct str *out, uint64_t count, const char *one, cons
 static void summary_list_errors(const struct profile_totals *t, const char *mismatched, struct str *out)
 {
         summary_error(out, t->double_frees, "double free", "double frees");
-        summary_error(out, t->mismatched, "mismatched release", mismatched);
+        summary_error(out, t->mismatched, "mismatched free", mismatched);
         summary_error(out, t->unknown_frees, "unknown free", "unknown frees");
 }
 
@@ -292,7 +292,7 @@ void summary_errors(struct summary *m)
 {
         struct str text = { 0 };
 
-        summary_list_errors(&m->p->totals, "mismatched releases", &text);
+        summary_list_errors(&m->p->totals, "mismatched frees", &text);
         if (strlen("  ERRORS: ") + text.length > SUMMARY_COLUMNS) {
                 str_clear(&text);
                 summary_list_errors(&m->p->totals, "mismatched", &text);
@@ -456,7 +456,7 @@ static uint32_t summary_steps(const struct summary *m, struct summary_step steps
                 { "report --cost live", "what was not freed", t->live_blocks != 0 },
                 { "report --growth", "what grows", summary_grows(m) },
                 { "report --cost temporary", "short-lived blocks", t->temporary > t->allocations / SUMMARY_TEMPORARY },
-                { "report --errors", "bad releases", m->p->error_count != 0 },
+                { "report --errors", "invalid frees", m->p->error_count != 0 },
                 { "report --resources", "what is still held", m->resources },
         };
         uint32_t count = 0;
@@ -524,7 +524,7 @@ void summary_nothing(struct summary *m)
         if (meta->stop_reason && meta->stop_reason < sizeof stops / sizeof stops[0])
                 str_format(m->out, "%s\n", stops[meta->stop_reason]);
         else if (meta->end == PROFILE_END_EXEC)
-                str_text(m->out, "the program became another one before it allocated\n");
+                str_text(m->out, "the program was replaced by another one (exec) before it allocated\n");
         else
                 str_text(m->out, "the program made no allocation that seep can see.\n"
                                  "  It may use an allocator built into it, or leave the work to a child\n"

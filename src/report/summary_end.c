@@ -166,10 +166,10 @@ static void summary_rest(struct summary *m)
         if (l->suppressed.blocks)
                 summary_amount(m, possible->blocks ? "suppressed " : "  suppressed ", &l->suppressed, "\n");
         if (m->lost && l->sums[PROFILE_LEAK_REACHABLE].blocks)
-                summary_amount(m, "  still reachable ", &l->sums[PROFILE_LEAK_REACHABLE], " (no error)\n");
+                summary_amount(m, "  still reachable ", &l->sums[PROFILE_LEAK_REACHABLE], " (not an error)\n");
 }
 
-/* "LEAKS: 12.0 KiB in 3 blocks definitely lost, 40.2 KiB hang on them" */
+/* "LEAKS: 12.0 KiB in 3 blocks definitely lost, 40.2 KiB indirectly lost" */
 void summary_lost(struct summary *m)
 {
         const struct leaks_sum *definite = &m->leaks.sums[PROFILE_LEAK_DEFINITE], *indirect = &m->leaks.sums[PROFILE_LEAK_INDIRECT];
@@ -180,7 +180,7 @@ void summary_lost(struct summary *m)
         if (indirect->blocks) {
                 str_text(m->out, ", ");
                 text_size(m->out, (int64_t)indirect->bytes);
-                str_format(m->out, " hang on %s", definite->blocks == 1 ? "it" : "them");
+                str_text(m->out, " indirectly lost");
         }
         str_char(m->out, '\n');
 }
@@ -204,7 +204,7 @@ void summary_all_freed(struct summary *m)
                 str_format(m->out, "everything %s was freed", unseen_any(m->p) ? "that was seen" : "on the heap");
                 return;
         }
-        str_text(m->out, "every block of the sample was freed; less than some ");
+        str_text(m->out, "every sampled block was freed; less than about ");
         text_size(m->out, (int64_t)m->p->totals.sample_bytes);
         str_text(m->out, " may be left");
 }

@@ -112,7 +112,7 @@ static void add_rest(struct summary_verdicts *v, struct summary *m)
         add_amount(v, m, "possibly lost ", &l->sums[PROFILE_LEAK_POSSIBLE], SUMMARY_WARN);
         add_amount(v, m, "suppressed ", &l->suppressed, SUMMARY_INFO);
         if (m->lost)
-                add_amount(v, m, "no error: still reachable ", &l->sums[PROFILE_LEAK_REACHABLE], SUMMARY_INFO);
+                add_amount(v, m, "not an error: still reachable ", &l->sums[PROFILE_LEAK_REACHABLE], SUMMARY_INFO);
 }
 
 static void add_resources(struct summary_verdicts *v, struct summary *m)

@@ -184,7 +184,7 @@ static void write_site(const struct why *w, struct str *out)
         if (w->site_seen < w->site_blocks) {
                 str_text(out, ", of which ");
                 text_number(out, (int64_t)w->site_seen);
-                str_text(out, " were looked at");
+                str_text(out, " were examined");
         }
         if (w->site_owner > w->site_alike) {
                 str_text(out, ";\n");
@@ -203,7 +203,7 @@ static void write_site(const struct why *w, struct str *out)
 void why_class(const struct why *w, int color, struct str *out)
 {
         if (w->leak == PROFILE_LEAK_POSSIBLE)
-                str_text(out, "possibly lost: it is held, but only by pointers into the middle of blocks\n");
+                str_text(out, "possibly lost: only pointers into the middle of blocks hold it\n");
         else if (w->held && !w->length)
                 str_text(out, "still reachable, but through memory that is not recorded: the path is not known\n");
         else if (w->held && w->holder.root && !w->holder.variable.name && graph_rank(w->holder.root->kind) == GRAPH_PASSING)

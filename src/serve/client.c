@@ -105,7 +105,7 @@ bool client_next(struct client *c, struct request *r)
                 note_tag(c, r);
                 return true;
         case REQUEST_WRONG:
-                refuse(c, REPLY_WRONG, "this is not HTTP/1.1 as browsers speak it");
+                refuse(c, REPLY_WRONG, "this is not an HTTP/1.1 request");
                 return false;
         case REQUEST_LARGE:
                 refuse(c, REPLY_LARGE, "the request is too large");

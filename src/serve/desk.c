@@ -175,7 +175,7 @@ struct reply_body *desk_take(struct desk *d, bool *live)
                 end_process(d);
                 forget_order(d);
                 *live = d->exhibit->live;
-                return reply_error(REPLY_FAILED, "the data of this view could not be made: too little memory?");
+                return reply_error(REPLY_FAILED, "the data of this view could not be prepared: out of memory?");
         }
         str_bytes(&d->got, part, (size_t)got);
         if (!is_whole(d, &head))

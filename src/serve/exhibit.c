@@ -78,7 +78,7 @@ static void view_free(struct view *v)
 static bool take_word(char **place, const char *name, const char *value, struct err *e)
 {
         if (*place)
-                return err_set(e, ERR_EXIT_USAGE, "'%s' stands twice in the query", name);
+                return err_set(e, ERR_EXIT_USAGE, "'%s' is in the query twice", name);
         *place = heap_text(value);
         return true;
 }
@@ -108,7 +108,7 @@ static bool take_parameter(void *into, const char *name, const char *value, stru
         for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
                 if (strcmp(name, filters[i].name) == 0)
                         return take_filter(v, filters[i].kind, name, value, e);
-        return err_set(e, ERR_EXIT_USAGE, "unknown word '%s' in the query; known are at, range, include, exclude, module, thread", name);
+        return err_set(e, ERR_EXIT_USAGE, "unknown parameter '%s' in the query; known are at, range, include, exclude, module, thread", name);
 }
 
 /* Every parameter of QUERY to TAKE, with INTO. */
@@ -147,7 +147,7 @@ static bool make_data(struct exhibit *x, struct view *v, struct str *out, struct
 
         page.recordings = recordings_of(x, &page.count);
         if (page.count > 1 && (v->at || v->range || v->filtered))
-                return err_set(e, ERR_EXIT_USAGE, "two recordings are compared here: at, range and filters are of one only");
+                return err_set(e, ERR_EXIT_USAGE, "two recordings are compared here: at, range and filters work for a single one only");
         if (v->at && v->range)
                 return err_set(e, ERR_EXIT_USAGE, "either 'at' or 'range', not both");
         return page_data(&page, out, e);
@@ -210,7 +210,7 @@ static bool write_source(struct exhibit *x, const struct wish *w, struct str *ou
         if (!is_source(&r[w->recording], w->file))
                 return err_set(e, ERR_EXIT_USAGE, "no function of this recording is in %s", w->file);
         return page_source(x->request->names, w->file, out) ||
-               err_set(e, ERR_EXIT_USAGE, "%s is not on this machine, or cannot be read; --sysroot tells where it is", w->file);
+               err_set(e, ERR_EXIT_USAGE, "%s is not on this machine, or cannot be read; --sysroot says where it is", w->file);
 }
 
 bool exhibit_source(struct exhibit *x, struct request_text query, struct str *out, struct err *e)

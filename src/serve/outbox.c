@@ -114,7 +114,7 @@ static void make_room(struct outbox *o, size_t bytes)
                 drop(o, first);
                 o->dropped++;
                 if (!o->told_drop)
-                        say(o, "%s takes profiles too slowly, or not at all: the oldest of those that wait are dropped", o->target->shown);
+                        say(o, "%s accepts profiles too slowly, or not at all: the oldest ones in the queue are dropped", o->target->shown);
                 o->told_drop = true;
         }
 }
@@ -164,12 +164,12 @@ static void tell_trouble(struct outbox *o, const struct push_result *r)
                 return;
         o->told = r->status;
         if (r->status == 0)
-                say(o, "nothing can be pushed to %s now: %s; recording goes on, and so do the tries", o->target->shown, r->why);
+                say(o, "cannot push to %s now: %s; recording continues, and pushing is retried", o->target->shown, r->why);
         else if (is_passing(r->status))
-                say(o, "%s takes no profile now (status %ld%s%s); recording goes on, and so do the tries", o->target->shown, r->status,
+                say(o, "%s accepts no profiles now (status %ld%s%s); recording continues, and pushing is retried", o->target->shown, r->status,
                     r->why[0] ? ": " : "", r->why);
         else
-                say(o, "%s refuses profiles with status %ld%s%s; they are dropped. Is the URL right, and may you write there?",
+                say(o, "%s rejects profiles with status %ld%s%s; they are dropped. Is the URL right, and do you have write access?",
                     o->target->shown, r->status, r->why[0] ? ": " : "", r->why);
 }
 

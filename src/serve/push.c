@@ -88,7 +88,7 @@ static bool wait_until_ready(int fd, struct err *e)
                 got = recv(fd, &said, sizeof said, 0);
         while (got < 0 && errno == EINTR);
         if (got != (ssize_t)sizeof said)
-                return err_set(e, ERR_EXIT_CANNOT_TRACE, "nothing can be pushed: the process that sends did not start");
+                return err_set(e, ERR_EXIT_CANNOT_TRACE, "cannot push: the sending process did not start");
         if (!said.text[0])
                 return true;
         *e = said;
@@ -122,7 +122,7 @@ static struct push *start(const struct push_request *r, const struct push_target
         int ends[2] = { -1, -1 };
 
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0 || (p->pid = fork()) < 0) {
-                err_sys(e, ERR_EXIT_CANNOT_TRACE, "nothing can be pushed");
+                err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot push");
                 close(ends[0]);
                 close(ends[1]);
                 free(p);
@@ -147,7 +147,7 @@ struct push *push_open(const struct push_request *r, struct err *e)
         settled.every_ms = r->every_ms ? r->every_ms : PUSH_EVERY_MS;
         settled.say = r->say ? r->say : say_nothing;
         if (settled.every_ms < PUSH_EVERY_MIN_MS) {
-                err_set(e, ERR_EXIT_USAGE, "profiles cannot be pushed more often than every second");
+                err_set(e, ERR_EXIT_USAGE, "profiles can be pushed at most once per second");
                 return NULL;
         }
         if (!push_target_parse(&target, r, e))

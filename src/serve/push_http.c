@@ -76,8 +76,8 @@ static bool load(struct err *e)
         if (good && curl.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
                 return true;
         return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                       library ? "nothing can be pushed: the libcurl of this machine is too old (7.66 is needed)"
-                               : "nothing can be pushed: libcurl is not installed (Debian: libcurl4 or libcurl3-gnutls, Fedora: libcurl)");
+                       library ? "cannot push: the libcurl on this machine is too old (7.66 is needed)"
+                               : "cannot push: libcurl is not installed (Debian: libcurl4 or libcurl3-gnutls, Fedora: libcurl)");
 }
 
 struct push_http *push_http_new(struct err *e)

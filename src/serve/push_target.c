@@ -88,9 +88,9 @@ static bool take_label(struct push_target *t, const char *text, struct err *e)
         while (is_letter(*at) || (at > text && is_digit(*at)))
                 at++;
         if (!equals || at != equals || at == text || strncmp(text, "__", 2) == 0)
-                return err_set(e, ERR_EXIT_USAGE, "'%s' is no label for a profile: KEY=VALUE is one, with a key of letters, digits and '_'", text);
+                return err_set(e, ERR_EXIT_USAGE, "'%s' is not a label: KEY=VALUE is expected, with a key of letters, digits and '_'", text);
         if (has_label(&t->labels, text, (size_t)(equals - text)))
-                return err_set(e, ERR_EXIT_USAGE, "the label '%.*s' for a profile is there twice", (int)(equals - text), text);
+                return err_set(e, ERR_EXIT_USAGE, "the label '%.*s' is given twice", (int)(equals - text), text);
         key = strndup(text, (size_t)(equals - text));
         add_label(&t->labels, key, equals + 1);
         free(key);
@@ -177,7 +177,7 @@ static bool take_address(struct push_target *t, const char *url, struct err *e)
                 if ((unsigned char)*at <= ' ' || *at == 127)
                         scheme = 0;
         if (!scheme || host == slash || url[host] == ':')
-                return err_set(e, ERR_EXIT_USAGE, "'%s' is no URL to push to: http://HOST:PORT or https://HOST:PORT is one", url);
+                return err_set(e, ERR_EXIT_USAGE, "'%s' is not a URL to push to: http://HOST:PORT or https://HOST:PORT is expected", url);
         length = without_end(url, length);
         str_bytes(&address, url, length);
         str_bytes(&shown, url, scheme);

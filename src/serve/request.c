@@ -221,5 +221,5 @@ bool request_parameter(struct request_text *rest, struct str *name, struct str *
         }
         if (decode(&word, name) && decode(&part, value))
                 return true;
-        return err_set(e, ERR_EXIT_USAGE, "the query has '%%' without the two digits of a character");
+        return err_set(e, ERR_EXIT_USAGE, "the query has '%%' without two hexadecimal digits");
 }

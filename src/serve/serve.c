@@ -171,7 +171,7 @@ static void answer(struct serve *s, struct client *c, const struct request *r)
         struct request_text below;
 
         if (!is_own_name(s, &r->host) || !knows_token(s, &r->path)) {
-                answer_error(c, REPLY_FORBIDDEN, "not for you");
+                answer_error(c, REPLY_FORBIDDEN, "access denied");
                 return;
         }
         below = (struct request_text){ r->path.at + strlen(s->token) + 2, r->path.length - strlen(s->token) - 2 };
@@ -184,7 +184,7 @@ static void answer(struct serve *s, struct client *c, const struct request *r)
         else if (request_is(&below, "source"))
                 answer_or_wait(s, c, r, "source");
         else
-                answer_error(c, REPLY_UNKNOWN, "there is no such page");
+                answer_error(c, REPLY_UNKNOWN, "no such page");
 }
 
 /* ---- the desk ---- */
@@ -205,7 +205,7 @@ static void start_work(struct serve *s)
 
         while (!s->desk.order && (c = longest_waiting(s)))
                 if (!desk_start(&s->desk, c->order))
-                        answer_error(c, REPLY_FAILED, "too many processes, or too little memory, to make the data");
+                        answer_error(c, REPLY_FAILED, "too many processes or too little memory to prepare the data");
 }
 
 static void note_data(struct serve *s, struct reply_body *body)
@@ -350,7 +350,7 @@ static bool make_token(struct serve *s, struct err *e)
         unsigned char random[SERVE_TOKEN_BYTES];
 
         if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
-                return err_sys(e, ERR_EXIT_CANNOT_TRACE, "no random numbers for the address of the page");
+                return err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot get random numbers for the address of the page");
         for (size_t i = 0; i < sizeof random; i++)
                 snprintf(s->token + 2 * i, 3, "%02x", random[i]);
         return true;

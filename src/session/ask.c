@@ -245,10 +245,10 @@ static bool exchange(int fd, const struct wire_request *request, struct ask_answ
         while (got < 0 && (errno == EINTR || (errno == ECONNRESET && again && !(again = false))));
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "the seep that records process %u has not answered for %d s: it is busy, or stopped; a report may still come",
+                               "the seep that records process %u has not answered for %d s: it is busy, or stopped; a report may still follow",
                                request->pid, request->type == WIRE_REQUEST_SCAN ? ASK_SCAN_PATIENCE_S : ASK_PATIENCE_S);
         if (got != (ssize_t)sizeof *out || out->magic != WIRE_REQUEST_MAGIC)
-                return err_set(e, ERR_EXIT_CANNOT_TRACE, "the seep that records process %u ended, or is another version than this one",
+                return err_set(e, ERR_EXIT_CANNOT_TRACE, "the seep that records process %u has ended, or is of a different version",
                                request->pid);
         out->text[sizeof out->text - 1] = 0;
         return true;
@@ -259,7 +259,7 @@ static bool explain(uint32_t pid, struct err *e)
         if (kill((pid_t)pid, 0) < 0 && errno == ESRCH)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE, "there is no process %u", pid);
         if (access("/proc/self", F_OK) < 0)
-                return err_set(e, ERR_EXIT_CANNOT_TRACE, "process %u cannot be looked at: /proc is not mounted (mount -t proc proc /proc)", pid);
+                return err_set(e, ERR_EXIT_CANNOT_TRACE, "process %u cannot be inspected: /proc is not mounted (mount -t proc proc /proc)", pid);
         if (family_has_agent((pid_t)pid))
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
                                "process %u is not being recorded; if a recorded program forked it, --follow=all records it too", pid);
@@ -272,7 +272,7 @@ static bool ask_at(int fd, const struct wire_request *request, struct ask_answer
 {
         bool good = is_trusted(fd, request->pid) ? exchange(fd, request, out, e)
                                                  : err_set(e, ERR_EXIT_CANNOT_TRACE,
-                                                           "whoever answers for process %u is neither its user nor root: not asked",
+                                                           "the socket of process %u belongs to neither its user nor root: not used",
                                                            request->pid);
 
         close(fd);
@@ -370,7 +370,7 @@ bool ask_look(uint32_t pid, uint32_t flags, struct profile *p, struct err *e)
 {
         struct wire_request request = { .magic = WIRE_REQUEST_MAGIC, .type = WIRE_REQUEST_LOOK, .pid = pid, .flags = flags };
 
-        return fetch(&request, "looked at", p, e);
+        return fetch(&request, "inspected", p, e);
 }
 
 uint32_t ask_processes(uint32_t pid, uint32_t *out, uint32_t max, struct err *e)
@@ -391,6 +391,6 @@ uint32_t ask_processes(uint32_t pid, uint32_t *out, uint32_t max, struct err *e)
                 count++;
         }
         if (!reply.status && !count)
-                err_set(e, ERR_EXIT_CANNOT_TRACE, "nothing is recorded any more where process %u was", pid);
+                err_set(e, ERR_EXIT_CANNOT_TRACE, "process %u is no longer being recorded", pid);
         return count;
 }

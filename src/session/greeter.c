@@ -121,7 +121,7 @@ static bool make_directory(struct greeter *g, bool attended, struct err *e)
                 return true;
         }
         g->directory[0] = 0;
-        return err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot make a directory for the session in $TMPDIR or /tmp");
+        return err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot create a directory for the session in $TMPDIR or /tmp");
 }
 
 /* The socket gets a name that nobody can guess, list (they cannot read the directory) or find in /proc/net/unix (which keeps the one that it
@@ -199,7 +199,7 @@ bool greeter_alias(struct greeter *g, const char *file, struct err *e)
         g->alias[0] = 0;
         return err_set(e, ERR_EXIT_CANNOT_TRACE,
                        "LD_PRELOAD cannot hold the name %s, which has a space or a colon in it. "
-                       "Install seep in another place, or set TMPDIR to one without",
+                       "Install seep elsewhere, or set TMPDIR to a path without them",
                        file);
 }
 
@@ -376,7 +376,7 @@ enum greeter_answer greeter_receive(int fd, struct greeting *out, struct err *e)
                 close(ledger);
         if (answer != GREETER_COME && answer != GREETER_WRONG)
                 return answer;
-        err_set(e, ERR_EXIT_CANNOT_TRACE, "someone who is no agent spoke to the session's socket");
+        err_set(e, ERR_EXIT_CANNOT_TRACE, "something that is not an agent connected to the session's socket");
         return GREETER_WRONG;
 }
 

@@ -89,7 +89,7 @@ void looks_done(struct looks *l, int status)
 
         l->worker = 0;
         if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-                refuse(l, l->served, "the process that looked ended early; there may be too little memory");
+                refuse(l, l->served, "the inspecting process ended early; out of memory?");
         } else {
                 for (uint32_t i = 0; i < l->served; i++)
                         greeter_reply_file(l->askers[i].fd, &reply, l->image);

@@ -342,7 +342,7 @@ static bool choose_directory(struct output *o, const char *wanted, const char *w
                 snprintf(why->text + used, sizeof why->text - used, "; %s to %s", what, directory);
                 return true;
         }
-        return err_context(why, "no place for what is recorded");
+        return err_context(why, "nowhere to write the recording");
 }
 
 /* What the user cannot have meant; FIXED: the pattern is the name. */
@@ -352,9 +352,9 @@ static bool check_pattern(const char *pattern, bool fixed, struct err *why)
         bool there = fixed && stat(pattern, &st) == 0;
 
         if (!*base_name(pattern) || pattern[strlen(pattern) - 1] == '/')
-                return err_set(why, ERR_EXIT_USAGE, "-o '%s' is no file name", pattern);
+                return err_set(why, ERR_EXIT_USAGE, "-o '%s' is not a file name", pattern);
         if (there && S_ISDIR(st.st_mode))
-                return err_set(why, ERR_EXIT_USAGE, "-o %s is a directory; a file in it: -o %s/%s", pattern, pattern,
+                return err_set(why, ERR_EXIT_USAGE, "-o %s is a directory; name a file in it: -o %s/%s", pattern, pattern,
                                OUTPUT_DEFAULT);
         if (strcmp(pattern, "-") == 0 || (there && !S_ISREG(st.st_mode)))
                 return err_set(why, ERR_EXIT_USAGE,

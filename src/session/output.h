@@ -20,7 +20,7 @@
 #define OUTPUT_DEFAULT "%e.%p.seep"
 #define OUTPUT_FALLBACKS 3
 #define OUTPUT_EXPOSED \
-        "warning: everybody can write to the directory of what is recorded, and it is not sticky: others can replace what is written there"
+        "warning: anyone can write to the directory of the recording, and it is not sticky: others can replace what is written there"
 
 /* A name that this session gave. */
 struct output_claim {

@@ -226,7 +226,7 @@ static void fill_profile(struct recording *r, const struct recording_end *end, e
         if (!in.brief)
                 resident_store(&r->resident, p);
         if (!in.brief && *r->unlisted)
-                collect_warn(p, "the live blocks are not in here one by one: a list of them takes %s", r->unlisted);
+                collect_warn(p, "the recording has no list of live blocks: it takes %s", r->unlisted);
         jit_read(&r->jit, p);
 }
 
@@ -255,9 +255,9 @@ static void write_checkpoint(struct recording *r, uint64_t now_ms)
         slices_cut(&r->slices, &r->view, now_ms, r->rss.last_bytes, true);
         fill_profile(r, &end, kind == CHECKPOINT_WHOLE ? FOR_CHECKPOINT : FOR_LIGHT, now_ms, &p);
         journal_point(r->journal, &r->ids, &p);
-        collect_warn(&p, "seep was killed, or is still recording: what came later is not in here");
+        collect_warn(&p, "seep was killed, or is still recording: later events are missing");
         if (kind == CHECKPOINT_LIGHT)
-                collect_warn(&p, "the list of single blocks is missing: it was too long to be written every few seconds");
+                collect_warn(&p, "the list of live blocks is missing: it was too long to be written every few seconds");
         _exit(output_write(r->plan->output, &p, &r->path, false, &e) ? 0 : 1);
 }
 
@@ -435,7 +435,7 @@ static void serve_scans(struct recording *r)
 void recording_ask_scan(struct recording *r, uint32_t flags, int asker)
 {
         if (r->view.head.sample_bytes || r->view.head.thin_count) {
-                greeter_refuse(asker, "%s, and pointers in and to blocks that are not known would be missed",
+                greeter_refuse(asker, "%s, and pointers in and to unrecorded blocks would be missed",
                                r->view.head.thin_count ? "its ledger came near --limit-ledger" : "it is recorded with --sample");
                 return;
         }

@@ -16,7 +16,7 @@ static const char *limit_consequence(uint32_t flags)
 {
         if (flags & WIRE_F_LIMIT_ENOMEM)
                 return "allocations beyond it fail";
-        return flags & WIRE_F_LIMIT_SNAPSHOT ? "it goes on" : "stopped";
+        return flags & WIRE_F_LIMIT_SNAPSHOT ? "it continues" : "stopped";
 }
 
 bool answers_word(const struct session_options *o, const struct recording *r, const struct snapshots_due *due,
@@ -99,7 +99,7 @@ void requests_serve(const struct requests_among *among, const struct wire_reques
         struct recording *r = find(among, ask->pid);
 
         if (!among->allowed)
-                greeter_refuse(fd, "process %u is recorded by another user; only that user and root may ask", ask->pid);
+                greeter_refuse(fd, "process %u is recorded by another user; only that user and root have access", ask->pid);
         else if (ask->type == WIRE_REQUEST_PROCESSES)
                 tell_processes(among, fd);
         else if (ask->type != WIRE_REQUEST_SNAPSHOT && ask->type != WIRE_REQUEST_SCAN && ask->type != WIRE_REQUEST_LOOK)

@@ -240,7 +240,7 @@ static bool launch(struct work *w, uint32_t flags)
 /* No process, no descriptors: everybody is told so. */
 static void give_up(struct scanner *s, const struct view *v)
 {
-        snprintf(s->last_trouble, sizeof s->last_trouble, "no process could be started for it: %s", strerror(errno));
+        snprintf(s->last_trouble, sizeof s->last_trouble, "cannot start a process for it: %s", strerror(errno));
         for (uint32_t i = 0; i < s->asker_count; i++)
                 greeter_refuse(s->askers[i].fd, "%s", s->last_trouble);
         s->asker_count = s->served = 0;
@@ -332,13 +332,13 @@ static void tell_why_dead(const struct scanner *s, int status, struct scanner_wo
 
         *w = (struct scanner_words){ 0 };
         if (!WIFSIGNALED(status)) {
-                snprintf(w->trouble, sizeof w->trouble, "the process that searched ended early");
+                snprintf(w->trouble, sizeof w->trouble, "the searching process ended early");
         } else if (WTERMSIG(status) == SIGKILL && room_kills() > s->kills) {
                 snprintf(w->trouble, sizeof w->trouble,
-                         "the kernel ended the search for lack of memory (what the recording takes is bounded by --limit-ledger)");
+                         "the kernel killed the search for lack of memory (--limit-ledger bounds what the recording takes)");
         } else {
                 signals_name((uint32_t)WTERMSIG(status), name);
-                snprintf(w->trouble, sizeof w->trouble, "the process that searched was ended by %s", name);
+                snprintf(w->trouble, sizeof w->trouble, "the searching process was killed by %s", name);
         }
 }
 
@@ -452,19 +452,19 @@ static void explain(const struct scanner *s, struct profile *p)
 
         if (m->end == PROFILE_END_SIGNAL) {
                 signals_name(m->exit_signal, name);
-                snprintf(why, sizeof why, "the program was ended by %s%s%s", name, tried ? ": " : is_order(m->exit_signal) ? SCANNER_ADVICE : "",
+                snprintf(why, sizeof why, "the program was killed by %s%s%s", name, tried ? ": " : is_order(m->exit_signal) ? SCANNER_ADVICE : "",
                          tried ? s->last_trouble : "");
                 scan_trouble(p, why);
         } else if (s->last_trouble[0]) {
                 scan_trouble(p, s->last_trouble);
         } else if (p->totals.thin_ms[0] && p->totals.ledger_limit) {
-                scan_trouble(p, "the ledger came near its limit (--limit-ledger), and blocks since then are not known one by one");
+                scan_trouble(p, "the ledger came near its limit (--limit-ledger), and later blocks are not known individually");
         } else if (m->stop_reason != LEDGER_STOP_NOT) {
                 scan_trouble(p, "the recording had stopped before the program ended");
         } else if (m->end == PROFILE_END_EXEC) {
-                scan_trouble(p, "the program became another one by a system call of its own");
+                scan_trouble(p, "the program executed another one by a direct system call");
         } else {
-                scan_trouble(p, "the program ended without passing through the C library (a system call of its own, a sandbox, or a signal)");
+                scan_trouble(p, "the program ended without going through the C library (a direct system call, a sandbox, or a signal)");
         }
 }
 

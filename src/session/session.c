@@ -166,7 +166,7 @@ struct session *session_open(const struct session_options *o, struct err *e)
         }
         s->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
         if (s->timer < 0)
-                err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot make a timer");
+                err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot create a timer");
         if (s->timer < 0 || !greeter_open(&s->greeter, o->uid, o->attended, e)) {
                 session_close(s);
                 return NULL;
@@ -299,7 +299,7 @@ static void finish_main(struct session *s)
 static void tell_left(struct session *s)
 {
         if (s->silence.left && !s->told_left)
-                say(s, SESSION_TROUBLE, "the program became another one, of which nothing is recorded: %s", silence_left(&s->silence));
+                say(s, SESSION_TROUBLE, "the program was replaced by one that is not recorded: %s", silence_left(&s->silence));
         s->told_left = s->told_left || s->silence.left;
 }
 
@@ -538,7 +538,7 @@ static void writer_ended(struct session *s, pid_t pid, int status, const struct 
                 bool failed_before = r->checkpoint.failed;
 
                 if (recording_child_ended(r, pid, status, cpu_ns) && r->checkpoint.failed && !failed_before)
-                        say(s, SESSION_TROUBLE, "cannot write to %s now (disk full?); going on, and trying again", r->path);
+                        say(s, SESSION_TROUBLE, "cannot write to %s now (disk full?); continuing, and trying again", r->path);
         }
 }
 

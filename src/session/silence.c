@@ -43,7 +43,7 @@ static bool is_any_limited(const struct silence *s)
 static const char *obstacle_to_ledger(const struct silence *s)
 {
         if (s->data_limited)
-                return "its data are limited to less than 4 MiB (ulimit -d), of which our tables would be too large a part";
+                return "its data is limited to less than 4 MiB (ulimit -d), too little for our tables";
         if (s->files_limited && s->space_limited)
                 return "files, and its ledger with them, are limited (ulimit -f), or its address space is (ulimit -v)";
         if (s->files_limited)
@@ -79,8 +79,8 @@ const char *silence_left(const struct silence *s)
 {
         if (is_any_limited(s))
                 return obstacle_to_ledger(s);
-        return "it cannot have our library (statically linked, of 32 bits, or built with a sanitizer?), or it runs under a filter of system "
-               "calls (seccomp) that forbids what recording needs";
+        return "it cannot load our library (statically linked, of 32 bits, or built with a sanitizer?), or it runs under a system call "
+               "filter (seccomp) that forbids what recording needs";
 }
 
 void silence_explain(const struct silence *s, const char *program, int status, char *out, size_t room)
@@ -93,7 +93,7 @@ void silence_explain(const struct silence *s, const char *program, int status, c
                 snprintf(out, room, "%s runs as %s, which %s", program, s->exe, s->obstacle);
         else if (s->has_agent && s->is_filtered)
                 snprintf(out, room,
-                         "%s runs under a filter of system calls (seccomp) that forbids what recording needs, or that was loaded unseen",
+                         "%s runs under a system call filter (seccomp) that forbids what recording needs, or that was loaded unseen",
                          program);
         else if (s->has_agent)
                 snprintf(out, room, "%s has our library, but it did not reach us: %s", program, obstacle_to_ledger(s));

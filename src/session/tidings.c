@@ -152,7 +152,7 @@ void tidings_end(const struct session_options *o, struct recording *r, const str
                 break;
         case PROFILE_END_SIGNAL:
                 signals_name(end->signal, name);
-                str_format(&what, "was ended by signal %s", name);
+                str_format(&what, "was killed by signal %s", name);
                 break;
         case PROFILE_END_EXEC:
                 str_text(&what, "became another program (exec)");
@@ -161,7 +161,7 @@ void tidings_end(const struct session_options *o, struct recording *r, const str
                 str_text(&what, "ended; its status is known to its parent only");
                 break;
         default:
-                str_text(&what, "goes on without being recorded");
+                str_text(&what, "continues without being recorded");
         }
         tell(o, SESSION_DETAIL, r, &what);
 }

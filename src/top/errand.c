@@ -12,7 +12,7 @@
 bool errand_open(struct errand *e, uint32_t pid, struct err *err)
 {
         *e = (struct errand){ .pid = pid, .label = "top" };
-        return pipe2(e->done, O_CLOEXEC) == 0 || err_sys(err, ERR_EXIT_FINDINGS, "no pipe can be had");
+        return pipe2(e->done, O_CLOEXEC) == 0 || err_sys(err, ERR_EXIT_FINDINGS, "cannot create a pipe");
 }
 
 static void ask_question(struct errand *e)
@@ -54,7 +54,7 @@ void errand_start(struct errand *e, enum errand_kind kind, uint32_t flags)
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
         if (pthread_create(&e->thread, NULL, run, e) != 0) {
-                e->good = err_set(&e->err, ERR_EXIT_FINDINGS, "no thread can be had to ask with");
+                e->good = err_set(&e->err, ERR_EXIT_FINDINGS, "cannot create a thread");
                 io_write(e->done[1], "", 1);
                 e->thread = pthread_self();
         }

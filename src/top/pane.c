@@ -126,7 +126,7 @@ void pane_stack(const struct pane_input *in, const struct row *row, struct str *
 
         add_live(in, row, out);
         if (!row->site) {
-                str_text(out, "\nThis line is not of one call stack: group by stack, function, file or module (g) to see one.\n");
+                str_text(out, "\nThis line is not a single call stack: group by stack, function, file or module (g) to see one.\n");
                 return;
         }
         add_run(in, row, out);
@@ -182,7 +182,7 @@ bool pane_why(const struct pane_input *in, const struct profile *p, const struct
         bool good;
 
         if (!row->site)
-                return err_set(e, ERR_EXIT_USAGE, "this line is not of one call stack: group by stack (g)");
+                return err_set(e, ERR_EXIT_USAGE, "this line is not a single call stack: group by stack (g)");
         if (!site || !p->sites[site].live_blocks)
                 return err_set(e, ERR_EXIT_USAGE, "nothing of this line is live any more");
         if (!why_possible(p, "the recording", e))
@@ -207,13 +207,13 @@ void pane_help(unsigned when, struct str *out)
                         str_format(out, "  %-*s%s\n", PANE_KEY, k->name, k->text);
         str_text(out, "\n"
                       "LIVE      bytes allocated there and not freed; K, M, G are units of 1024\n"
-                      "+-60s     how much more that is than 60 seconds ago, or since what d chose;\n"
-                      "          lines that stay positive are how leaks look\n"
+                      "+-60s     how much more that is than 60 seconds ago, or than what d chose;\n"
+                      "          lines that stay positive are what leaks look like\n"
                       "BLOCKS    how many blocks that is\n"
                       "CALLS/s   allocations per second, of the last moment\n"
                       "AVG AGE   how old the live blocks are on average\n"
-                      "grows     what is live rose again and again: 'seep help growth' tells the rule\n"
+                      "grows     what is live keeps rising: 'seep help growth' has the rule\n"
                       "\n"
-                      "The second line shows the heap over time, and how much is allocated, released\n"
+                      "The second line shows the heap over time, and how much is allocated, freed\n"
                       "and added to the heap per second.\n");
 }

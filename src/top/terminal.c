@@ -115,13 +115,13 @@ bool terminal_open(bool color, struct err *e)
         const char *type = getenv("TERM"), *place;
 
         if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-                return err_set(e, ERR_EXIT_USAGE, "the view needs a terminal, and %s is none; --batch N prints it as text",
+                return err_set(e, ERR_EXIT_USAGE, "the view needs a terminal, and %s is not one; --batch N prints it as text",
                                isatty(STDIN_FILENO) ? "stdout" : "stdin");
         tcgetattr(STDIN_FILENO, &before);
         take_signals();
         screen = newterm(NULL, stdout, stdin); /* initscr() would end us */
         if (!screen)
-                return err_set(e, ERR_EXIT_USAGE, "nothing is known about terminals of the type '%s' (TERM); --batch N prints the view as text",
+                return err_set(e, ERR_EXIT_USAGE, "unknown terminal type '%s' (TERM); --batch N prints the view as text",
                                type ? type : "");
         place = tigetstr("cup");
         if (!place || place == (char *)-1) {

@@ -58,9 +58,9 @@ static void miss_look(struct view *v, const struct err *why)
         v->next_look_ns = clock_now_ns() + VIEW_AGAIN_NS;
         v->gone = kill((pid_t)t->o->pid, 0) != 0 && errno == ESRCH;
         if (v->gone)
-                err_set(&t->ended, 0, "the program has ended; this is the last picture (q leaves)");
+                err_set(&t->ended, 0, "the program has ended; this is the last state (q quits)");
         else
-                err_set(&t->ended, 0, "no more news: %s", why->text);
+                err_set(&t->ended, 0, "no more updates: %s", why->text);
         v->dirty = true;
 }
 
@@ -116,7 +116,7 @@ static void show_search(struct view *v, enum errand_kind kind, const struct prof
         if (kind == ERRAND_LEAKS)
                 good = pane_leaks(&in, p, &text, &e);
         else
-                good = row ? pane_why(&in, p, row, &text, &e) : err_set(&e, 0, "there is no line to ask about");
+                good = row ? pane_why(&in, p, row, &text, &e) : err_set(&e, 0, "there is no line to explain");
         if (good)
                 keys_open(&v->top.k, kind == ERRAND_LEAKS ? "leaks" : "what keeps a typical block of this line alive", &text);
         else
@@ -159,7 +159,7 @@ static void ask_for(struct view *v, enum errand_kind kind, uint32_t flags, const
         if (v->gone) {
                 say(v, v->top.ended.text);
         } else if (v->wanted != ERRAND_NONE || (v->errand->kind != ERRAND_NONE && v->errand->kind != ERRAND_LOOK)) {
-                say(v, "the question before is not answered yet");
+                say(v, "the previous request is not finished yet");
         } else {
                 say(v, words);
                 v->wanted = v->errand->kind == ERRAND_LOOK ? kind : ERRAND_NONE;
@@ -174,7 +174,7 @@ static void search(struct view *v, enum errand_kind kind)
         const struct row *row = top_row(&v->top);
 
         if (kind == ERRAND_WHY && (!row || !row->site))
-                say(v, "choose a line of the table by stack, function, file or module first (g groups)");
+                say(v, "choose a line of a table by stack, function, file or module first (g groups)");
         else if (v->top.o->pid)
                 ask_for(v, kind, kind == ERRAND_WHY ? WIRE_SCAN_GRAPH : 0, "searching the memory of the process ...");
         else
@@ -197,7 +197,7 @@ static void go_to_mark(struct view *v, bool back)
         struct str text = { 0 };
 
         if (!mark) {
-                say(v, back ? "there is no tag or snapshot before" : "there is no further tag or snapshot");
+                say(v, back ? "there is no earlier tag or snapshot" : "there is no later tag or snapshot");
                 return;
         }
         go(v, mark->slice);

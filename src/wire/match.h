@@ -144,7 +144,7 @@ static inline const char *match_set_fault(const char *x, uint32_t at)
                 return "a [ that is not closed";
         for (uint32_t i = at + 1; i < end - 1; i++) {
                 if (x[i] == '[' && (x[i + 1] == ':' || x[i + 1] == '.' || x[i + 1] == '='))
-                        return "classes like [:alpha:] are not known here";
+                        return "classes like [:alpha:] are not supported here";
                 if (!match_is_ascii(x[i]))
                         return "a set may hold ASCII characters only";
         }
@@ -164,16 +164,16 @@ static inline const char *match_atom_fault(const char *x, uint32_t at)
         char c = x[at], escaped = c == '\\' ? x[at + 1] : 0;
 
         if (match_is_repeat(c))
-                return "nothing is there to be repeated";
+                return "there is nothing to repeat";
         if (c == '(' || c == ')')
-                return "groups are not known here; give several expressions, or put \\ before a ( or ) that is meant";
+                return "groups are not supported here; give several expressions, or put \\ before a ( or ) that is meant";
         if (c == '{' || c == '}')
-                return "{n} is not known here; put \\ before a { or } that is meant";
+                return "{n} is not supported here; put \\ before a { or } that is meant";
         if (c == '\\' && !escaped)
                 return "nothing follows the \\";
         if ((escaped >= 'a' && escaped <= 'z') || (escaped >= 'A' && escaped <= 'Z') || (escaped >= '0' && escaped <= '9') ||
             !match_is_ascii(escaped))
-                return "a \\ may stand before punctuation only";
+                return "only punctuation may follow a \\";
         return 0;
 }
 
@@ -199,7 +199,7 @@ static inline const char *match_fault(const char *x, uint32_t *place)
                         continue;
                 *place = end;
                 if (x[at] == '^' || x[at] == '$')
-                        return "nothing is there to be repeated";
+                        return "there is nothing to repeat";
                 if (!match_is_ascii(x[at]))
                         return "only ASCII characters can be repeated";
                 end++;

@@ -47,7 +47,7 @@ DIFFERENCES = {
     ("sanitizer", "in_dontfork"): NOT_SEARCHED,
     ("sanitizer", "in_wipeonfork"): NOT_SEARCHED,
     ("sanitizer", "on_mapped_stack"): NOT_SEARCHED,  # of a signal handler
-    ("sanitizer", "on_raw_stack"): NOT_SEARCHED,  # a thread made by clone()
+    ("sanitizer", "on_raw_stack"): NOT_SEARCHED,  # a thread created by clone()
     ("sanitizer", "result_block"): ("reachable", "definite", "results of threads that nobody has joined yet are not searched"),
     ("sanitizer", "in_argument"): ("reachable", "definite", "it starts threads itself and gives libc an argument of its own"),
     ("memcheck", "in_xmm15"): ("reachable", "definite", "vector registers are not searched"),

@@ -151,7 +151,7 @@ def test_a_link_that_is_planted_while_the_program_runs_is_not_followed(steps, sh
         harness.wait_until((shared / ".out.seep.events").exists, "the log is there", process=running.process)
     plant(shared, victim, "out.seep", *((".out.seep.events",) if options == ("--events",) else ()))
     err = running.end()[1]
-    assert "cannot write out.seep: something else was put there meanwhile; this recording is in out.2.seep" in err
+    assert "cannot write out.seep: something else was put there in the meantime; this recording is in out.2.seep" in err
     assert is_recording(shared / "out.2.seep") and (shared / "out.seep").is_symlink()
 
 
@@ -188,10 +188,10 @@ def test_links_in_the_place_of_what_commands_write_are_refused(steps, shared, vi
                             ("diff", "run.seep", "run.seep"), ("events", "run.seep")):
         for force in ((), ("-f",)):
             done = seep(command, "-o", "out", *force, *words, cwd=shared, status=2)
-            assert "left where everybody can" in done.stderr, (command, done.stderr)
+            assert "left in a shared directory" in done.stderr, (command, done.stderr)
     for option in ("--sarif", "--junit", "--valgrind-xml", "--write-baseline"):
         done = seep("check", option, "out", "-f", "run.seep", cwd=shared, status=2)
-        assert "left where everybody can" in done.stderr, (option, done.stderr)
+        assert "left in a shared directory" in done.stderr, (option, done.stderr)
 
 
 def test_plain_preload_passes_links_over(steps, shared, victim):
@@ -361,7 +361,7 @@ def test_another_user_may_not_ask(steps, tmp_path):
     for where in (address, f"seep-{pid}"):
         for kind in (1, 2, 3, 4):  # snapshot, scan, look, processes
             said = stranger("/usr/bin/python3", "-Sc", ask, where, pid, kind).stdout
-            assert "recorded by another user; only that user and root may ask" in said
+            assert "recorded by another user; only that user and root have access" in said
     running.end()
     assert not list(tmp_path.glob("*.memlog"))
 

@@ -166,8 +166,8 @@ def test_wrong_releases_break_the_default_budget(compiler, check):
     done = check("--", compiler.build("releases.cpp"), "mismatched")
     count = sum(n for _, _, n in done.truth.mismatches)
     assert done.status == 1
-    assert broken(done)[0]["--max-bad-frees 0"].startswith(f"{count} wrong releases; most by to_")
-    assert re.search(rb"memory of new released by free or realloc, 3 times, of 33 B\n     to_free.*\n     mismatched.*\n     main.*\n   allocated by\n     by_new",
+    assert broken(done)[0]["--max-bad-frees 0"].startswith(f"{count} invalid frees; most by to_")
+    assert re.search(rb"memory of new freed by free or realloc, 3 times, of 33 B\n     to_free.*\n     mismatched.*\n     main.*\n   allocated by\n     by_new",
                      done.stdout)
     assert check("--max-bad-frees", str(count), "--", compiler.build("releases.cpp"), "mismatched").status == 0
 
@@ -229,7 +229,7 @@ def test_a_program_that_was_not_recorded_is_not_judged_by_its_children(compiler,
     static = compiler.build("budgets.c", flags=("-O0", "-static"), name="budgets-static")
     child = {"BUDGETS_CHILD": str(check.program)}
     done = check("--", "env", static, "run", "keep:1", env=child)
-    assert done.status == 3 and b"what env ran at last was not recorded" in done.stderr
+    assert done.status == 3 and b"the last program that env ran was not recorded" in done.stderr
     assert check("--process", "budgets$", "--", "env", static, "run", "keep:1", env=child).status == 0
     assert check("--process", "budgets$", "--", "env", static, "run", "lose:1:1", env=child).status == 1
 
@@ -271,7 +271,7 @@ def test_processes_can_be_chosen(check):
     assert check("--process", "budgets$", "--", other).status == 1
     assert check("--process", "/sh$|dash$|bash$|helper$", "--max-allocs", "100000", "--", other).status == 0
     done = check("--process", "no such", "--", other)
-    assert done.status == 3 and b"nothing was judged" in done.stderr
+    assert done.status == 3 and b"nothing was checked" in done.stderr
 
 
 # ---- recordings ----
@@ -323,7 +323,7 @@ def test_a_cut_recording_keeps_no_budget(check):
     whole = (check.folder / "a.seep").read_bytes()
     (check.folder / "a.seep").write_bytes(whole[:-40])
     done = check("--max-peak", "1G", "a.seep")
-    assert done.status == 1 and b"the recording ends early" in done.stdout
+    assert done.status == 1 and b"the recording is cut short" in done.stdout
 
 
 # ---- what does not count ----
@@ -350,7 +350,7 @@ def test_known_places_do_not_count_and_new_ones_do(check):
     assert b"lose_block [" not in done.stdout
     gone = check.of(["--baseline", "known.txt"], "keep:1")
     assert gone.status == 0
-    assert re.search(rb"in the baseline, but not found any more: leak [0-9a-f]{16} lose_block < lose < step < main\n", gone.stdout)
+    assert re.search(rb"in the baseline, but no longer found: leak [0-9a-f]{16} lose_block < lose < step < main\n", gone.stdout)
 
 
 def test_lines_and_addresses_do_not_matter_to_a_baseline(compiler, check):
@@ -374,19 +374,19 @@ def test_a_baseline_without_names_is_told(compiler, check):
     bare = compiler.build("budgets.c", flags=("-O1", "-s"), name="budgets-bare")
     for option in ("--write-baseline", "--baseline"):
         done = check(option, "known.txt", "--", bare, "lose:1:1")
-        assert done.status == 0 and b"code without names, known by its module alone" in done.stdout
+        assert done.status == 0 and b"has no names and is known by its module alone" in done.stdout
     check.of(["--write-baseline", "named.txt"], "lose:1:1")
-    assert b"without names" not in check.of(["--baseline", "named.txt"], "lose:1:1").stdout
+    assert b"no names" not in check.of(["--baseline", "named.txt"], "lose:1:1").stdout
 
 
 def test_wrong_releases_that_do_not_count_are_counted(compiler, check):
     program = compiler.build("releases.cpp")
     done = check("--write-baseline", "known.txt", "--", program, "mismatched")
     count = sum(n for _, _, n in done.truth.mismatches)
-    assert re.search(rf"^known from the baseline: \d+ places, {count} wrong releases$".encode(), done.stdout, flags=re.M)
+    assert re.search(rf"^known from the baseline: \d+ places, {count} invalid frees$".encode(), done.stdout, flags=re.M)
     (check.folder / "rules").write_text("{\n  all\n  Memcheck:Free\n  ...\n  fun:main\n}\n")
     done = check("--suppressions", "rules", "--", program, "mismatched")
-    assert done.status == 0 and re.search(rb"^suppressed: \d+ wrong releases$", done.stdout, flags=re.M)
+    assert done.status == 0 and re.search(rb"^suppressed: \d+ invalid frees$", done.stdout, flags=re.M)
 
 
 def test_a_recording_is_a_baseline(check):
@@ -415,7 +415,7 @@ def test_suppressed_leaks_do_not_count_and_idle_rules_are_named(check):
     done = check.of(["--suppressions", "rules"], "other:2:7")
     assert done.status == 0
     assert b"suppressed: 14 B in 2 blocks\n" in done.stdout
-    assert b"suppression not used: rules:2: leak:no_such_function\n" in done.stdout
+    assert b"unused suppression: rules:2: leak:no_such_function\n" in done.stdout
     done = check.of(["--suppressions", "rules"], "other:2:7", "lose:1:1")
     assert broken(done)[0]["--max-leaks 0"].startswith("1 block lost (1 B)")
     (check.folder / "rules").write_text("nonsense\n")

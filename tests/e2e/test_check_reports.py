@@ -314,6 +314,6 @@ def test_reports_are_written_when_nobody_reads_the_result(check):
 
 def test_places_where_no_report_can_be_are_refused_before_the_program_runs(check):
     for words, text in {("--junit", "."): "is a directory", ("--junit", ""): "cannot write ''",
-                        ("--junit", "one", "--sarif", "one"): "two reports in one file"}.items():
+                        ("--junit", "one", "--sarif", "one"): "two reports go to one file"}.items():
         done = check.of(words, "say:ran")
         assert (done.status, done.stdout) == (2, b"") and text in done.stderr.decode(), words

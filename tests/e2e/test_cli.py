@@ -92,7 +92,7 @@ def test_a_program_with_raised_rights_is_refused_with_the_reason(tmp_path):
     shutil.copy("/bin/true", copy)
     os.chown(copy, 65534, 65534)
     os.chmod(copy, 0o4755)
-    check_refusal(seep("record", "./raised", cwd=tmp_path), 3, "rights")
+    check_refusal(seep("record", "./raised", cwd=tmp_path), 3, "privileges")
 
 
 def test_a_program_for_another_machine_is_refused_with_the_reason(tmp_path):

@@ -81,12 +81,12 @@ def test_lines_are_for_their_command_and_split_as_in_a_shell(home, here):
 
 
 @pytest.mark.parametrize("line, told", [
-    ("record --no-such-option", "no option --no-such-option"),
+    ("record --no-such-option", "unknown option --no-such-option"),
     ("record --follow=some", "none, exec or all"),
-    ("record echo", "'echo' is no option"),
+    ("record echo", "'echo' is not an option"),
     ("record -q --", "'--'"),
     ("record -o 'open", "quote"),
-    ("recrod -q", "'recrod' is no command"),
+    ("recrod -q", "'recrod' is not a seep command"),
 ])
 def test_a_mistake_is_told_with_its_place(home, here, line, told):
     user_file(home, f"record -q\n\n{line}\n")
@@ -123,7 +123,7 @@ def test_a_local_file_of_another_user_is_left_out(home, here):
     local_file(here, "record -o trap.seep")
     os.chown(here / ".seeprc", 12345, 12345)
     done = seep(home, here, "-o", "x.seep", "echo", "hi")
-    assert done.returncode == 0 and "./.seeprc is left out: it belongs to another user" in done.stderr
+    assert done.returncode == 0 and "./.seeprc is ignored: it belongs to another user" in done.stderr
     assert recordings(here) == ["x.seep"]
 
 
@@ -229,7 +229,7 @@ def test_a_tool_with_raised_rights_takes_no_options_of_others(shared):
     os.chown(shared / ".config" / "seep" / "config", 12345, 12345)
     local_file(shared, "record --nonsense\n")
     done = as_stranger(shared, tool, "record", "-o", "x.seep", "nowhere", env={"SEEP_OPTIONS": "-f -o /nowhere/else"})
-    assert "SEEP_OPTIONS is left out: seep runs with raised rights" in done.stderr
+    assert "SEEP_OPTIONS is ignored: seep runs with elevated privileges" in done.stderr
     assert "nonsense" not in done.stderr and done.returncode == 127
 
 
@@ -255,14 +255,14 @@ def test_a_local_file_that_leads_elsewhere_is_left_out(home, here):
     (home / "rc").write_text("record -o trap.seep\n")
     (here / ".seeprc").symlink_to(home / "rc")
     done = seep(home, here, "-o", "x.seep", "echo", "hi")
-    assert done.returncode == 0 and "./.seeprc is left out: it is a symbolic link" in done.stderr
+    assert done.returncode == 0 and "./.seeprc is ignored: it is a symbolic link" in done.stderr
     assert recordings(here) == ["x.seep"]
 
 
 def test_a_local_file_that_is_no_file_is_left_out(home, here):
     os.mkfifo(here / ".seeprc", 0o600)
     done = seep(home, here, "-o", "x.seep", "echo", "hi")
-    assert done.returncode == 0 and "./.seeprc is left out: it is no regular file" in done.stderr
+    assert done.returncode == 0 and "./.seeprc is ignored: it is not a regular file" in done.stderr
 
 
 def test_a_named_file_takes_the_place_of_the_others(home, here, tmp_path):
@@ -287,7 +287,7 @@ def test_a_named_file_that_is_wrong_is_refused(home, here, tmp_path):
     assert "--config needs FILE" in seep(home, here, "report", "--config").stderr
     (tmp_path / "nested").write_text("record --config other\n")
     done = seep(home, here, "record", "--config", str(tmp_path / "nested"), "echo", "hi")
-    assert done.returncode == 2 and f"{tmp_path / 'nested'}:1: --config is for the command line" in done.stderr
+    assert done.returncode == 2 and f"{tmp_path / 'nested'}:1: --config works on the command line only" in done.stderr
     assert recordings(here) == []
 
 

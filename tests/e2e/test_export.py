@@ -51,8 +51,8 @@ def test_list_explains_every_form(export):
 
 @pytest.mark.parametrize("options,words", [
     (("--to", "colapsed"), "did you mean collapsed?"),
-    (("--to", "xyzzy"), "--to list explains"),
-    (("--to", "collapsed", "--cost", "nothing"), "there is no such cost"),
+    (("--to", "xyzzy"), "--to list describes"),
+    (("--to", "collapsed", "--cost", "nothing"), "unknown cost"),
     (("--to", "collapsed", "--cost", "peak-bytes", "--at", "hosted"), "live, total and allocs only"),
     (("--to", "collapsed", "--cost", "leaked-bytes", "--at", "hosted"), "known for the whole run only"),
     (("--to", "pprof", "--cost", "leaked-bytes", "--range", "descended..hosted"), "known for the whole run only"),
@@ -319,7 +319,7 @@ def test_recordings_without_stacks(compiler, recorder, tmp_path):
     assert folded(export.text("collapsed", "--cost", "live-bytes")) == {("[no stack recorded]",): export.totals()["live-bytes"]}
 
 
-LEFT_OUT = "seep: this form has no negative numbers: 1 stack with less memory than before is left out\n"
+LEFT_OUT = "seep: this format has no negative numbers: 1 stack with less memory than before is left out\n"
 
 
 def test_what_became_less_is_said_to_be_left_out(steps, recorder, tmp_path):

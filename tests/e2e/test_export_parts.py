@@ -194,7 +194,7 @@ def test_dhat_lifetimes_are_how_long_blocks_were_there(steps, recorder, need):
 @pytest.mark.parametrize("form, options, word", [
     ("dhat", ("--range", "a..b"), "--range is for pprof, "),
     ("dhat", ("--at", "peak"), "t-gmax"),
-    ("dhat", ("--cost", "live"), "all its costs"),
+    ("dhat", ("--cost", "live"), "all costs"),
     ("massif", ("--cost", "live"), "--cost is for pprof, "),
     ("heaptrack", ("--cost", "live"), "--cost is for pprof, "),
     ("sqlite", ("--at", "a"), "whole run: --at is for pprof, "),

@@ -130,7 +130,7 @@ def test_the_head_tells_the_program(export, pprof, compiler):
     assert re.search(r"Build ID: \w+", notes).group() in text
     comments = pprof("-comments", export.file("pprof", "--at", "hosted"))
     assert "moment: tag hosted" in comments
-    assert "not known, not zero: peak_objects, peak_space, leaked_objects, leaked_space, temp_objects" in comments
+    assert "unknown, not zero: peak_objects, peak_space, leaked_objects, leaked_space, temp_objects" in comments
     assert "not known" not in pprof("-comments", export.file("pprof"))
 
 

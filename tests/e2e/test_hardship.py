@@ -223,7 +223,7 @@ def test_a_hard_limit_on_file_sizes_is_named(tmp_path):
 
 @pytest.mark.parametrize("limit,told", [
     ("ulimit -f 64", "the size of files is limited (ulimit -f), and its ledger counts as one"),
-    ("ulimit -d 3000", "its data are limited to less than 4 MiB (ulimit -d)"),
+    ("ulimit -d 3000", "its data is limited to less than 4 MiB (ulimit -d)"),
     ("ulimit -f 4194304", None), ("ulimit -v 1000000", None), ("ulimit -d 9000", None)])
 def test_limits_that_a_shell_sets_before_it_becomes_the_program_are_those_that_count(tmp_path, limit, told):
     """Those of seep are others.  Where the ledger fits into them, the program is recorded and nothing is said."""
@@ -231,7 +231,7 @@ def test_limits_that_a_shell_sets_before_it_becomes_the_program_are_those_that_c
                           text=True, env=clean_environment(), timeout=DEADLINE, check=False)
     assert seen.returncode == 0
     if told:
-        assert "the program became another one, of which nothing is recorded: " in seen.stderr and told in seen.stderr
+        assert "the program was replaced by one that is not recorded: " in seen.stderr and told in seen.stderr
         assert "statically" not in seen.stderr
     else:
         assert "ulimit" not in seen.stderr and "nothing is recorded" not in seen.stderr

@@ -389,7 +389,7 @@ def test_without_a_browser_the_address_is_said(steps, recorder):
     (["--open", "-o", "-"], 2, b"stdout"),
     (["-i", "a", "x.seep", "y.seep"], 2, b"one recording"),
     (["--source", "all", "x.seep"], 2, b"--source"),
-    ([], 2, b"no recording named"),
+    ([], 2, b"no recording given"),
 ])
 def test_wrong_use_is_told(tmp_path, words, status, said):
     done = pages.answer(*words, cwd=tmp_path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The numbers: counts, peak and its composition, temporaries, wrong releases, mappings."""
+"""The numbers: counts, peak and its composition, temporaries, invalid frees, mappings."""
 import json
 import re
 import subprocess

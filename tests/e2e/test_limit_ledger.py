@@ -61,7 +61,7 @@ def test_every_form_tells_since_when_numbers_are_estimates(thinned, recorder):
     file = seen.folder / "out.seep"
     start = seen.profile.json["totals"]["thinned_ms"] / 1000
     assert 0 < start * 1000 < seen.profile.json["totals"]["peak_ms"] + 1
-    word = f"from {start:.3f} s on numbers are estimates: near --limit-ledger (32 MiB) one block in 512 KiB"
+    word = f"from {start:.3f} s on numbers are estimates: near --limit-ledger (32 MiB) about one block per 512 KiB"
     assert word[:60] in " ".join(seen.stderr.decode().split())
     facts = json.loads(run([SEEP, "info", "--json", file], cwd=seen.folder).stdout)
     assert any(word in w for w in facts["warnings"])

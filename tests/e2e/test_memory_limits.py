@@ -147,12 +147,12 @@ def test_a_search_that_the_kernel_ends_for_lack_of_memory_is_told_as_such(cramme
         os.kill(seep, signal.SIGCONT)
 
     done = killed_search([*limits.cgroup(2000), SEEP, "record", "-f", "-o", "out.seep", "--", crammed, str(BLOCKS), "24"], tmp_path, starve)
-    check_recorded(done, tmp_path, "the kernel ended the search for lack of memory")
+    check_recorded(done, tmp_path, "the kernel killed the search for lack of memory")
 
 
 def test_a_search_that_is_killed_leaves_program_and_recording_whole(crammed, tmp_path):
     done = killed_search([SEEP, "record", "-f", "-o", "out.seep", "--", crammed, str(BLOCKS), "24"], tmp_path, lambda searcher, _: os.kill(searcher, signal.SIGKILL))
-    check_recorded(done, tmp_path, "was ended by SIGKILL")
+    check_recorded(done, tmp_path, "was killed by SIGKILL")
 
 
 @pytest.mark.parametrize("options", [(), ("--follow=none",), ("--follow=all",)])
@@ -193,7 +193,7 @@ def test_a_program_that_the_kernel_ended_for_lack_of_memory_hears_of_the_ledger(
         pytest.skip("no cgroup can be made here")
     done = record(tmp_path, limits.cgroup(90), crammed, 2 * BLOCKS, 24)
     said = " ".join(done.stderr.decode().split())
-    assert done.status == 128 + signal.SIGKILL and "the kernel ended it for lack of memory" in said and "--limit-ledger" in said
+    assert done.status == 128 + signal.SIGKILL and "the kernel killed it for lack of memory" in said and "--limit-ledger" in said
     assert any("--limit-ledger" in w for w in info(tmp_path)["warnings"])
     done = record(tmp_path, limits.cgroup(90), crammed, 2 * BLOCKS, 24, options=["--limit-ledger=8M"])
     assert (done.status, done.stdout) == (0, f"{2 * BLOCKS} blocks\n".encode())

@@ -85,7 +85,7 @@ def test_all_numbers_of_a_checkpoint_are_of_one_moment(compiler, tmp_path):
     os.kill(child, signal.SIGKILL)
     seen = format_reader.read(tmp_path / "out.seep")
     assert seen.totals["mappings_ms"] == seen.meta["duration_ms"] == seen.arrays["slices"][-1]["ms"]
-    assert seen.meta["warnings"][0] == "seep was killed, or is still recording: what came later is not in here"
+    assert seen.meta["warnings"][0] == "seep was killed, or is still recording: later events are missing"
     live = seen.totals["mappings_live_bytes"]
     heap = next(m for m in seen.arrays["mappings"] if m["name"] == "[heap]")
     assert 0 < live < heap["rss_bytes"] + (8 << 20)  # all of it was touched; a little may come between two looks

@@ -206,7 +206,7 @@ def test_what_was_not_taken_is_sent_again_in_order(push, steps, answer):
         assert [p.query["from"] for p in server.tried[:3]] == [server.tried[0].query["from"]] * 3
         check_continuity(server.of())
         check_truth(server.of(), done.truth.sites)
-    assert done.status == 0 and done.stderr.count(b"takes no profile now") == 1 and str(answer[0]).encode() in done.stderr
+    assert done.status == 0 and done.stderr.count(b"accepts no profiles now") == 1 and str(answer[0]).encode() in done.stderr
 
 
 def test_what_is_refused_is_dropped_and_told_once(push, steps):
@@ -229,14 +229,14 @@ def test_a_server_that_is_not_there_costs_a_message(push, steps):
         done = seep.finish()
     assert done.status == 9 and done.truth.sites["red"]["allocs"] == 10
     ours = [line for line in done.stderr.decode().splitlines() if url in line]
-    assert len(ours) == 2 and "nothing can be pushed" in ours[0] and "not delivered" in ours[1] and all(line.startswith("seep: ") for line in ours)
+    assert len(ours) == 2 and "cannot push" in ours[0] and "not delivered" in ours[1] and all(line.startswith("seep: ") for line in ours)
 
 
 def test_a_server_that_comes_later_gets_everything(push, steps):
     port = free_port()
     with push(f"http://127.0.0.1:{port}", steps, "+red:10:10", "ready", "wait", "+green:1:1") as seep:
         seep.said(b"ready")
-        wait_until(lambda: b"nothing can be pushed" in seep.stderr(), "the first try failed")
+        wait_until(lambda: b"cannot push" in seep.stderr(), "the first try failed")
         with Server(port=port) as server:
             pushed(server, 2)
             seep.say()
@@ -276,7 +276,7 @@ def test_a_wrong_url_in_the_environment_is_told_and_the_program_runs(steps, tmp_
     with Started(tmp_path, steps, "+red:1:1", "exit:3", env={"SEEP_OPTIONS": "--push ftp://x"}) as program:
         done = program.finish()
     assert done.status == 3
-    assert done.stderr == b"seep: 'ftp://x' is no URL to push to: http://HOST:PORT or https://HOST:PORT is one\nseep: nothing is recorded\n"
+    assert done.stderr == b"seep: 'ftp://x' is not a URL to push to: http://HOST:PORT or https://HOST:PORT is expected\nseep: nothing is recorded\n"
 
 
 def test_what_cannot_work_is_told_before_the_program_starts(recorder, steps, compiler, tmp_path):

@@ -128,7 +128,7 @@ def test_two_at_a_time_are_one_place(recorder, reloads, library):
     assert seen.status == 0 and seen.truth.facts["lost"] == 10
     sites = sites_in(seen.profile, str(library("same").resolve()))
     assert [s["live_blocks"] for s in sites] == [5]
-    said = "dlmopen loaded 5 libraries into namespaces apart: what is allocated there, by C libraries of their own, is not in this recording"
+    said = "dlmopen loaded 5 libraries into separate namespaces: what their own C libraries allocate is not in this recording"
     assert said in seen.profile.json["unseen"] and said in info(seen.folder / "out.seep")["warnings"]
 
 
@@ -172,7 +172,7 @@ def test_more_threads_than_the_table_holds_are_told_together(compiler, recorder)
     assert (others["name"], others["allocations"], others["bytes_allocated"], others["live_blocks"]) == ("other threads", 2 * left, 150 * left, left)
     assert [f["table"] for f in seen.profile.json["full"]] == ["threads"] and seen.profile.json["full"][0]["not_kept"] == left
     assert info(seen.folder / "out.seep")["full"] == seen.profile.json["full"]
-    warning = f"the table of threads is full (65533): {left} later threads are told together, as 'other threads'"
+    warning = f"the table of threads is full (65533): {left} later threads are counted together, as 'other threads'"
     assert seen.profile.json["warnings"] == [warning] and seen.profile.json["complete"]
     assert b"other threads" in seen.stderr
     assert [line.split()[:4] for line in output(seen.folder / "out.seep", "report", "--threads").splitlines()

@@ -238,15 +238,15 @@ def test_a_wrong_expression_is_pointed_at(recording, option):
     assert lines[1:3] == ["seep:     a|b(c", "seep:        ^"]
 
 
-@pytest.mark.parametrize("words,told", [("--summary -i leak", "--summary cannot follow -i"), ("--lifetimes --at=1ms", "--lifetimes cannot follow --at"),
-                                        ("--timeline --thread=x", "--timeline cannot follow --thread"),
+@pytest.mark.parametrize("words,told", [("--summary -i leak", "--summary cannot be combined with -i"), ("--lifetimes --at=1ms", "--lifetimes cannot be combined with --at"),
+                                        ("--timeline --thread=x", "--timeline cannot be combined with --thread"),
                                         ("--callers=nobody", "no function in these stacks"),
                                         ("--source=nothing.c", "no line of a file 'nothing.c'"), ("--sizes --timeline", "two views"),
-                                        ("--group-by=size --at=50ms", "--group-by size cannot follow --at"),
-                                        ("--group-by=thread --at=peak", "--group-by thread cannot follow --at"),
-                                        ("--group-by=thread --range=1ms..50ms", "--group-by thread cannot follow --range"),
-                                        ("--memlog --sort=allocs", "--memlog has an order of its own; --sort is for"),
-                                        ("--blocks --sort=allocs", "--blocks has an order of its own, live-bytes or age")])
+                                        ("--group-by=size --at=50ms", "--group-by size cannot be combined with --at"),
+                                        ("--group-by=thread --at=peak", "--group-by thread cannot be combined with --at"),
+                                        ("--group-by=thread --range=1ms..50ms", "--group-by thread cannot be combined with --range"),
+                                        ("--memlog --sort=allocs", "--memlog has its own order; --sort is for"),
+                                        ("--blocks --sort=allocs", "--blocks has its own order, live-bytes or age")])
 def test_what_cannot_be_is_refused(recording, words, told):
     done = answer(recording, *words.split())
     assert (done.returncode, done.stdout) == (2, "") and told in done.stderr, done.stderr

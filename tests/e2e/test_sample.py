@@ -79,9 +79,9 @@ def test_lists_of_blocks_and_sizes_tell_the_same_sums(seen):
 
 def test_that_no_release_went_wrong_is_not_claimed(seen):
     file = seen.folder / "out.seep"
-    assert seep("report", "--errors", file).stdout == b"wrong releases are not known: it was recorded with --sample\n"
+    assert seep("report", "--errors", file).stdout == b"invalid frees are not known: it was recorded with --sample\n"
     done = seep("check", "--max-bad-frees=0", file)
-    assert done.returncode == 1 and b"wrong releases are not known" in done.stdout
+    assert done.returncode == 1 and b"invalid frees are not known" in done.stdout
 
 
 def test_that_a_function_did_not_allocate_is_not_claimed(seen):

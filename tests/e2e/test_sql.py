@@ -305,7 +305,7 @@ def test_the_result_goes_to_a_file_that_is_not_there(file):
     "PRAGMA user_version = 7", "PRAGMA temp_store_directory = 'x'", "SELECT load_extension('./x.so')", "BEGIN", "REINDEX", "ANALYZE"])
 def test_nothing_but_reading_is_allowed(file, statement):
     done = seep("sql", file, f"SELECT 1; {statement}", status=2, cwd=file.parent)
-    assert b"only read" in done.stderr and done.stdout == b""
+    assert b"read-only" in done.stderr and done.stdout == b""
     assert not (file.parent / "other.db").exists()
 
 
@@ -318,15 +318,15 @@ def test_wrong_sql_is_told_with_its_place(file):
     assert "nonsense" in done and "seep:          ^" in done.splitlines()
     assert "did you mean 'site'" in seep("sql", file, "SELECT 1 FROM sites", status=2).stderr.decode()
     assert "--schema" in seep("sql", file, "SELECT 1 FROM quite_another", status=2).stderr.decode()
-    assert "no parameters" in seep("sql", file, "SELECT ?", status=2).stderr.decode()
+    assert "parameters are not supported" in seep("sql", file, "SELECT ?", status=2).stderr.decode()
     assert "overflow" in seep("sql", file, "SELECT abs(-9223372036854775807 - 1)", status=2).stderr.decode()
 
 
 def test_wrong_words(file, tmp_path):
     assert b"quotes" in seep("sql", file, "SELECT", "1", status=2).stderr
     assert b"one of them" in seep("sql", "--csv", "--json", file, "SELECT 1", status=2).stderr
-    assert b"needs no query" in seep("sql", "--schema", file, "SELECT 1", status=2).stderr
-    assert b"is a text" in seep("sql", "--schema", "--json", file, status=2).stderr
+    assert b"takes no query" in seep("sql", "--schema", file, "SELECT 1", status=2).stderr
+    assert b"prints text" in seep("sql", "--schema", "--json", file, status=2).stderr
     assert b"--no-header is for" in seep("sql", "--no-header", "--json", file, "SELECT 1", status=2).stderr
     assert b"*.seep" in seep("sql", "SELECT 1", status=2, cwd=tmp_path).stderr
     (tmp_path / "text.seep").write_text("hello")

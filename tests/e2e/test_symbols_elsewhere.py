@@ -86,11 +86,11 @@ def test_a_file_of_another_build_is_not_used_and_told_once(bench, recorded):
     other.parent.mkdir()
     shutil.move(bench.folder / "rebuilt", other)
     done = bench.seep("report", "--flat", "--debug-path", other.parent, "out.seep")
-    assert done.stderr.count(f"{other} has another build id than what was recorded: not used") == 1
+    assert done.stderr.count(f"{other} has a different build id than the recorded file: not used") == 1
     assert "near_" not in done.stdout
     put(bench, "symbols", "right")
     done = bench.seep("report", "--flat", "--debug-path", other.parent, "out.seep")
-    assert "another build id" not in done.stderr
+    assert "different build id" not in done.stderr
     assert "near_inner" in done.stdout
 
 
@@ -100,7 +100,7 @@ def test_a_program_without_a_build_id_that_was_changed_later_is_told(bench):
     assert bench.seep("report", "--flat", "out.seep").stderr == ""
     bench.compile(*flags, "-DANOTHER")
     done = bench.seep("report", "--flat", "out.seep")
-    assert done.stderr.count("lines was changed after the recording, and what was recorded has no build id: its names may be wrong") == 1
+    assert done.stderr.count("lines was changed after the recording, and the recorded file has no build id: names may be wrong") == 1
 
 
 
@@ -381,7 +381,7 @@ def test_a_silent_server_is_not_waited_for_again_and_again(bench, stripped):
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         done = bench.seep("report", "--flat", "out.seep", env=ask(bench, url, DEBUGINFOD_TIMEOUT="2"))
     assert done.stderr.count("debuginfod servers") == 1
-    assert "going on without them" in done.stderr
+    assert "continuing without them" in done.stderr
     assert "lines+0x" in done.stdout
 
 
@@ -397,7 +397,7 @@ def test_ctrl_c_ends_the_download_and_not_the_report(bench, stripped):
         os.close(slave)
         connection, _ = listener.accept()
         shown = b""
-        while b"Ctrl-C: go on without" not in shown:
+        while b"Ctrl-C: continue without" not in shown:
             shown += os.read(master, 4096)
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=DEADLINE)

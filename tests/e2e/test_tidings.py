@@ -9,7 +9,7 @@ def said(seen):
     return [line for line in seen.stderr.decode().splitlines() if line.startswith("seep: ")]
 
 
-@pytest.mark.parametrize("end,words", [("exit:3", "ended with status 3"), ("abort", "was ended by signal SIGABRT")])
+@pytest.mark.parametrize("end,words", [("exit:3", "ended with status 3"), ("abort", "was killed by signal SIGABRT")])
 def test_the_end_and_its_status_are_told(compiler, recorder, end, words):
     program = compiler.build("steps.c")
     seen = recorder.record(program, "+red:1:10", end, options=["-v"])

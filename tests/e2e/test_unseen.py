@@ -96,7 +96,7 @@ def test_a_sample_is_not_everything(check, compiler):
     assert check("--max-peak", "1G", path).status == 1
     done = check("--max-peak", "1G", "--allow-unseen", path)
     assert (done.status, b"(--sample)" in done.stdout) == (0, True)
-    assert check("--allow-unseen", path).status == 1, "leaks and wrong releases cannot be told from a sample"
+    assert check("--allow-unseen", path).status == 1, "leaks and invalid frees cannot be told from a sample"
 
 
 def test_a_cut_file_is_not_everything(check, forked):
@@ -105,7 +105,7 @@ def test_a_cut_file_is_not_everything(check, forked):
     data = path.read_bytes()
     path.write_bytes(data[:len(data) - 1])
     done = check("--max-peak", "1G", path)
-    assert done.status == 1 and VERDICT + b": the file is not whole" in done.stdout
+    assert done.status == 1 and VERDICT + b": the file is damaged or incomplete" in done.stdout
     assert check("--max-peak", "1G", "--allow-unseen", path).status == 0
 
 

@@ -189,7 +189,7 @@ def test_a_recording_without_a_search_says_so_and_what_to_do(compiler, recorder)
     done = recorder.record(built(compiler), options=["--no-leak-scan"])
     status, _, err = seep("why", done.folder / "out.seep", "0x1000")
     assert status == 3
-    assert "does not tell who holds a block" in err and "--no-leak-scan" in err
+    assert "does not show what holds a block" in err and "--no-leak-scan" in err
     status, _, err = seep("report", "--retained", done.folder / "out.seep")
     assert status == 3
 

@@ -101,7 +101,7 @@ TEST(a_recording_that_is_not_whole_keeps_no_budget)
 
         leaky(&p);
         p.truncated = true;
-        is_text(judged(&p, &peak, NULL), "broken --max-peak 16E: the recording ends early");
+        is_text(judged(&p, &peak, NULL), "broken --max-peak 16E: the recording is cut short");
         p.truncated = false;
         p.meta.complete = 0;
         has_text(judged(&p, &peak, NULL), "broken --max-peak 16E: the recording is not complete");
@@ -116,7 +116,7 @@ TEST(wrong_releases_are_counted_each_time)
         leaky(&p);
         forge_error(&p, LEDGER_ERROR_DOUBLE_FREE, 3);
         forge_error(&p, LEDGER_ERROR_UNKNOWN_FREE, 2);
-        is_text(judged(&p, &b, NULL), "broken --max-bad-frees 4: 5 wrong releases; most by small [s.c:5] (3 wrong releases)");
+        is_text(judged(&p, &b, NULL), "broken --max-bad-frees 4: 5 invalid frees; most by small [s.c:5] (3 invalid frees)");
         b.limits[BUDGET_BAD_FREES].most = 5;
         has_text(judged(&p, &b, NULL), "kept --max-bad-frees");
         profile_free(&p);
@@ -130,7 +130,7 @@ TEST(wrong_releases_beyond_the_list_count_too)
 
         leaky(&p);
         p.totals.unknown_frees = 7;
-        is_text(judged(&p, &b, NULL), "broken --max-bad-frees 0: 7 wrong releases");
+        is_text(judged(&p, &b, NULL), "broken --max-bad-frees 0: 7 invalid frees");
         profile_free(&p);
 }
 

@@ -111,9 +111,9 @@ TEST(an_unknown_function_is_an_error)
         forge_usual(&p);
         is_true(callers_of(&p, "nobody", &e) == NULL);
         is_equal(e.exit_code, ERR_EXIT_USAGE);
-        has_text(e.text, "no function in these stacks is called 'nobody'");
+        has_text(e.text, "no function in these stacks is named 'nobody'");
         is_true(callers_of(&p, "no(body", &e) == NULL);
-        has_text(e.text, "no function is called 'no(body'");
+        has_text(e.text, "no function is named 'no(body'");
         has_text(e.text, "at character 3\n");
         profile_free(&p);
 }

@@ -317,7 +317,7 @@ TEST(files_of_other_tools_are_named)
                 const char *bytes, *word;
         } files[] = { { "\x1f\x8b\x08", "gzip" },       { "\x28\xb5\x2f\xfdxxx", "zstd" },
                       { "\x7f" "ELF\x02\x01", "ELF" },  { "desc: --pages\ncmd: ./a\n", "massif" },
-                      { "v 10300 3\n", "heaptrack" },   { "hello, world\n", "no seep recording" },
+                      { "v 10300 3\n", "heaptrack" },   { "hello, world\n", "not a seep recording" },
                       { "{\"dhatFileVersion\":2", "DHAT" } };
 
         for (size_t i = 0; i < sizeof files / sizeof *files; i++) {

@@ -232,7 +232,7 @@ TEST(forms_name_the_place_in_the_users_tree)
         has_text(written(as_sarif, &f), "\"artifactLocation\": {\"uri\": \"a.c\", \"uriBaseId\": \"SRCROOT\"}, \"region\": {\"startLine\": 10}");
         has_text(written(as_sarif, &f), "\"uri\": \"file:///src/\"");
         has_text(written(github_annotations, &f), "::error file=a.c,line=10,title=definitely lost::100 B in 1 block definitely lost, with "
-                                                  "200 B in 2 blocks hanging on it%0Aallocated by%0A  parse [a.c:10]%0A  load [l.c:7]%0A");
+                                                  "200 B in 2 blocks reachable only through it%0Aallocated by%0A  parse [a.c:10]%0A  load [l.c:7]%0A");
         has_text(written(junit_write, &f), "<testcase classname=\"definite-leak\" name=\"parse &lt; load &lt; main\">");
         has_text(written(junit_write, &f), "name=\"parse &lt; load &lt; main #2\""); /* at another line */
         has_text(written(valgrind_xml_write, &f), "<text>300 (100 direct, 200 indirect) bytes in 1 blocks are definitely lost in loss record");

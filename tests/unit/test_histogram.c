@@ -75,7 +75,7 @@ TEST(a_part_of_the_stacks_is_shown_by_averages_and_says_so)
         p.sites[FORGE_SITE_PARSE].lifetime_ms = 400;
         filter_add(&f, FILTER_INCLUDE, "^parse$", &e);
         text = drawn(&p, request, (struct histogram_options){ .filter = &f }, true);
-        has_text(text, "sizes, allocated in all: 7 of 700 B in all (by the average size of each stack)\n");
+        has_text(text, "sizes, allocated in total: 7 of 700 B in all (by the average size of each stack)\n");
         has_text(text, "        64 B              7   100 %     700 B #"); /* both stacks: 100 bytes */
         free(text);
         text = drawn(&p, request, (struct histogram_options){ .filter = &f }, false);

@@ -279,7 +279,7 @@ TEST(what_a_dead_observer_leaves_can_be_read)
         log = events_log_open(side, &e);
         is_true(log != NULL);
         is_equal(count_events(log), 3000);
-        has_text(events_log_why(log), "nobody closed it");
+        has_text(events_log_why(log), "it was not closed");
         unlink(side);
         clean(&p, log);
         rmdir(place);

@@ -96,7 +96,7 @@ TEST(classes_are_summed_and_a_group_counts_once)
         is_sum(&b.l.sums[PROFILE_LEAK_REACHABLE], 8, 365);
         is_sum(&b.l.suppressed, 0, 0);
         is_sum(&b.l.idiom, 1, 31);
-        has_text(bench_text(&b), "  still reachable       365 B in 8 blocks       no error\n"
+        has_text(bench_text(&b), "  still reachable       365 B in 8 blocks       not an error\n"
                                  "   of it by idiom        31 B in 1 block        behind a header, or the like\n");
         head = row_of(&b.l, FORGE_SITE_PARSE, PROFILE_LEAK_DEFINITE);
         is_true(head != NULL);
@@ -149,7 +149,7 @@ TEST(only_new_leaves_out_what_was_lost_before)
         is_sum(&b.l.sums[PROFILE_LEAK_POSSIBLE], 0, 0);
         is_sum(&b.l.sums[PROFILE_LEAK_REACHABLE], 8, 365);
         leaks_text(&b.l, b.s, &b.options, &b.out);
-        has_text(b.out.data, "\nsince the search before (still reachable: in all):\n  definitely lost       100 B in 1 block\n");
+        has_text(b.out.data, "\nsince the previous search (still reachable: in total):\n  definitely lost       100 B in 1 block\n");
         bench_end(&b);
 }
 
@@ -168,8 +168,8 @@ TEST(a_suppressed_head_takes_along_what_hangs_on_it)
         is_equal(b.rules.rules[1].times, 0);
         has_text(bench_text(&b), "suppressed            300 B in 3 blocks");
         has_text(bench_text(&b), "by 1 of 2 rules");
-        has_text(bench_text(&b), "suppression not used: my.supp:8: leak:nothing_like_it\n");
-        is_true(!strstr(bench_text(&b), "suppression not used: n"));
+        has_text(bench_text(&b), "unused suppression: my.supp:8: leak:nothing_like_it\n");
+        is_true(!strstr(bench_text(&b), "unused suppression: n"));
         b.options.verbose = true;
         has_text(bench_text(&b), "suppressed: 300 B in 3 blocks by 'n' (my.supp:1)");
         bench_end(&b);
@@ -261,13 +261,13 @@ TEST(the_text_tells_classes_groups_and_stacks)
         has_text(text, "./prog (pid 77) was searched for leaks at exit, after 9.9 s\n");
         has_text(text, "  definitely lost       300 B in 3 blocks\n");
         has_text(text, "  indirectly lost       300 B in 3 blocks");
-        has_text(text, "  still reachable       365 B in 8 blocks       no error\n");
-        has_text(text, "   1. 100 B in 1 block definitely lost, and 200 B in 2 blocks hang on it\n"
+        has_text(text, "  still reachable       365 B in 8 blocks       not an error\n");
+        has_text(text, "   1. 100 B in 1 block definitely lost,\n      and 200 B in 2 blocks reachable only through it\n"
                        "      by malloc, age 9.9 s, site #1\n"
                        "        parse [/src/a.c:10]\n"
                        "        load [/src/l.c:7]\n"
                        "        main [/src/m.c:1]\n");
-        has_text(text, "100 B in 1 block definitely lost, and 100 B in 1 block hangs on it\n");
+        has_text(text, "100 B in 1 block definitely lost,\n      and 100 B in 1 block reachable only through it\n");
         has_text(text, "   7. 4 B in 1 block possibly lost\n");
         is_true(!strstr(text, "reachable\n"));
         b.options.limit = 3;
@@ -292,7 +292,7 @@ TEST(blocks_come_with_their_first_bytes)
                        "    by calloc, age 9.9 s, thread main (100)\n"
                        "    0000  68 65 6c 6c 6f 2c 20 6c  65 61 6b 00              |hello, leak.|\n"
                        "    parse [/src/a.c:20]\n");
-        has_text(text, "0x10000  100 B definitely lost, and 200 B in 2 blocks hang on it\n");
+        has_text(text, "0x10000  100 B definitely lost, and 200 B in 2 blocks reachable only through it\n");
         has_text(text, "0x10100  100 B indirectly lost\n");
         is_true(strstr(text, "0x10000") < strstr(text, "0x10700"));
         is_true(strstr(text, "0x10700") < strstr(text, "0x10600"));
@@ -322,7 +322,7 @@ TEST(a_recording_without_a_search_says_why)
         static const struct { uint32_t end, signal; const char *words; } ways[] = {
                 { PROFILE_END_SIGNAL, 9, "SIGKILL" },
                 { PROFILE_END_UNKNOWN, 0, "seep leaks 77" },
-                { PROFILE_END_GONE, 0, "no chance" },
+                { PROFILE_END_GONE, 0, "no time" },
         };
 
         for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
@@ -365,7 +365,7 @@ TEST(wrong_releases_are_findings_unless_suppressed)
         bench_make(&b);
         is_true(leaks_found(&b.l));
         has_text(bench_text(&b), "double free, 1 time");
-        has_text(bench_text(&b), "  released by\n    tiny\n");
+        has_text(bench_text(&b), "  freed by\n    tiny\n");
         has_text(bench_text(&b), "  allocated by\n    parse [/src/a.c:10]\n");
         leaks_free(&b.l);
         select_free(&b.sel);
@@ -374,7 +374,7 @@ TEST(wrong_releases_are_findings_unless_suppressed)
         is_true(!leaks_found(&b.l));
         is_true(!strstr(bench_text(&b), "double free"));
         b.options.verbose = true;
-        has_text(bench_text(&b), "suppressed: 1 wrong release by 'known' (my.supp:1)");
+        has_text(bench_text(&b), "suppressed: 1 invalid free by 'known' (my.supp:1)");
         b.p.scan_count = 1;
         bench_end(&b);
 }

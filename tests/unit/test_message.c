@@ -85,7 +85,7 @@ static void say_error_without_status(void)
 
 static void say_usage(void)
 {
-        status = message_usage("report", "there is no option %s", "--x");
+        status = message_usage("report", "unknown option %s", "--x");
 }
 
 TEST(each_line_begins_with_our_name)
@@ -114,7 +114,7 @@ TEST(an_error_gives_its_own_status)
 
 TEST(wrong_use_names_the_help)
 {
-        is_text(heard(say_usage), "seep: there is no option --x\nseep: 'seep help report' lists the options\n");
+        is_text(heard(say_usage), "seep: unknown option --x\nseep: 'seep help report' lists the options\n");
         is_equal(status, ERR_EXIT_USAGE);
 }
 

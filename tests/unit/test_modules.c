@@ -309,7 +309,7 @@ TEST(threads_without_an_entry_are_told_together)
         is_text(p.threads[LEDGER_THREAD_OTHERS].name, "other threads");
         is_equal(p.threads[LEDGER_THREAD_OTHERS].allocations, 110);
         is_equal(p.threads[LEDGER_THREAD_OTHERS].bytes_allocated, 5500);
-        has_text(p.meta.warnings[0], "the table of threads is full (65533): 7 later threads are told together, as 'other threads'");
+        has_text(p.meta.warnings[0], "the table of threads is full (65533): 7 later threads are counted together, as 'other threads'");
         profile_free(&p);
         specimen_close(&f);
 }

@@ -115,7 +115,7 @@ TEST(what_does_not_exist_is_answered_with_what_does)
         forge_start(&p);
         is_true(!moment_find(&p, "4", &m, &e));
         has_text(e.text, "no tags and no snapshots");
-        has_text(e.text, "a number alone is that of a snapshot");
+        has_text(e.text, "a plain number is that of a snapshot");
         profile_free(&p);
 }
 

@@ -27,7 +27,7 @@ TEST(owners_and_the_rest_add_up_to_the_heap)
 
         forge_leaky(&p);
         text = owners_of(&p, (struct owners_options){ 0 });
-        is_text(text, "the heap by what keeps it; in all 1000 B in 16 blocks\n"
+        is_text(text, "the heap by what keeps it alive; in all 1000 B in 16 blocks\n"
                       "  share      bytes      blocks  owner\n"
                       "   30 %      304 B           4  data of prog\n"
                       "  6.2 %       62 B           2  memory mapped by load [/src/l.c:7]\n"
@@ -35,7 +35,7 @@ TEST(owners_and_the_rest_add_up_to_the_heap)
                       "  0.1 %        1 B           1  registers of thread main (100)\n"
                       "  0.1 %        1 B           1  thread-local data of prog\n"
                       "  0.1 %        1 B           1  SEEP_IGNORE\n"
-                      "   60 %      600 B           6  lost: kept by nothing ('seep leaks' tells more)\n");
+                      "   60 %      600 B           6  lost: kept alive by nothing (see 'seep leaks')\n");
         free(text);
         text = owners_of(&p, (struct owners_options){ .limit = 1 });
         has_text(text, "   30 %      304 B           4  data of prog\n"
@@ -53,7 +53,7 @@ TEST(what_two_owners_keep_is_a_row_of_its_own)
         forge_pointer(&p, 13, 24, 5);
         text = owners_of(&p, (struct owners_options){ 0 });
         has_text(text, "   20 %      204 B           3  data of prog\n");
-        has_text(text, "   10 %      100 B           1  kept by several of them together\n"
+        has_text(text, "   10 %      100 B           1  shared by several of them\n"
                        "  of it      100 B           1    allocated by parse [/src/a.c:10], kept by\n"
                        "                                    data of prog\n"
                        "                                    memory mapped by load [/src/l.c:7]\n");
@@ -74,7 +74,7 @@ TEST(what_two_owners_keep_of_one_call_stack_is_told_once)
         forge_pointer(&p, 13, 24, 4);
         forge_pointer(&p, 13, 32, 5);
         text = owners_of(&p, (struct owners_options){ 0 });
-        has_text(text, "   20 %      200 B           2  kept by several of them together\n"
+        has_text(text, "   20 %      200 B           2  shared by several of them\n"
                        "  of it      200 B           2    allocated by parse [/src/a.c:10], the largest kept by\n"
                        "                                    data of prog\n"
                        "                                    memory mapped by load [/src/l.c:7]\n"
@@ -107,7 +107,7 @@ TEST(sites_have_what_their_blocks_keep)
         forge_pointer(&p, 13, 24, 3); /* now the mapping and the global hold 3 */
         p.holds[0].to = 9;
         text = owners_of(&p, (struct owners_options){ .sites = true });
-        is_text(text, "what goes away with the blocks of a call stack; in all 1000 B in 16 blocks\n"
+        is_text(text, "what would be freed with the blocks of a call stack; in all 1000 B in 16 blocks\n"
                       "  share      bytes      blocks  site    own bytes  allocated by\n"
                       "   39 %      393 B           6  #6           93 B  inner [/src/w.c:61] <- work [/src/w.c:66]\n"
                       "   30 %      300 B           3  #1          300 B  parse [/src/a.c:10] <- load [/src/l.c:7]\n"

@@ -274,7 +274,7 @@ TEST(a_course_with_fewer_moments_ends_where_the_whole_one_does)
         free(json);
         json = written(&p, (struct page_request){ .data_max = 8000 });
         is_true(count_of(json, "slices") < MANY_SLICES);
-        has_text(json, "The course has ");
+        has_text(json, "The timeline has ");
         is_equal(end_of_course(json), all);
         free(json);
         profile_free(&p);

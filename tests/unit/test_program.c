@@ -145,8 +145,8 @@ TEST(bits_that_raise_rights_are_refused_unless_they_raise_nothing)
         enter();
         put_self("plain", NULL);
         is_true(chmod("plain", 04755) == 0);
-        is_equal(refused("./plain", "raised rights"), ERR_EXIT_CANNOT_TRACE);
-        is_true(!program_check("./plain", &owner, &e) ? strstr(e.text, "raised rights") == NULL : 1);
+        is_equal(refused("./plain", "elevated privileges"), ERR_EXIT_CANNOT_TRACE);
+        is_true(!program_check("./plain", &owner, &e) ? strstr(e.text, "elevated privileges") == NULL : 1);
         leave();
 }
 
@@ -176,7 +176,7 @@ TEST(a_script_that_interprets_itself_ends)
         enter();
         snprintf(text, sizeof text, "#!%s/loop\n", place);
         put_text("loop", text, 0755);
-        is_equal(refused("./loop", "too many scripts"), ERR_EXIT_NOT_EXECUTABLE);
+        is_equal(refused("./loop", "too many nested interpreters"), ERR_EXIT_NOT_EXECUTABLE);
         leave();
 }
 

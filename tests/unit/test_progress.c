@@ -18,7 +18,7 @@ static char *written(double ago_s, uint64_t from, uint64_t to)
 
         fflush(stderr);
         dup2(fileno(file), STDERR_FILENO);
-        progress_start(&line, "finding names", false);
+        progress_start(&line, "resolving names", false);
         is_true(!line.terminal); /* a file is none: the command would not listen */
         line.start_s -= ago_s;
         line.step_s -= ago_s;
@@ -47,7 +47,7 @@ TEST(later_one_line_tells_and_goes_away)
 {
         char *text = written(10, 0, 17); /* told of at 0; 16 comes sooner than the next showing */
 
-        is_text(text, "\r\033[Kseep: finding names: 0 %\r\033[K|");
+        is_text(text, "\r\033[Kseep: resolving names: 0 %\r\033[K|");
         free(text);
 }
 
@@ -55,7 +55,7 @@ TEST(what_is_left_is_reckoned_from_what_was_done)
 {
         char *text = written(10, 160, 161);
 
-        has_text(text, "seep: finding names: 80 %, ");
+        has_text(text, "seep: resolving names: 80 %, ");
         has_text(text, " s left\r\033[K|");
         free(text);
 }

@@ -45,23 +45,23 @@ TEST(real_time_signals_count_from_both_ends)
         means("SIGRTMIN+3", SIGRTMIN + 3);
         means("rtmax", SIGRTMAX);
         means("RTMAX-2", SIGRTMAX - 2);
-        is_refused("RTMIN-1", "no signal");
-        is_refused("RTMAX+1", "no signal");
-        is_refused("RTMIN+99999999999999999999", "no signal");
-        is_refused("RTMIN+", "no signal");
-        is_refused("RTMIN+3x", "no signal");
-        is_refused("RTMIN+ 3", "no signal");
+        is_refused("RTMIN-1", "unknown signal");
+        is_refused("RTMAX+1", "unknown signal");
+        is_refused("RTMIN+99999999999999999999", "unknown signal");
+        is_refused("RTMIN+", "unknown signal");
+        is_refused("RTMIN+3x", "unknown signal");
+        is_refused("RTMIN+ 3", "unknown signal");
 }
 
 TEST(numbers_are_signals_when_the_kernel_has_them)
 {
         means("10", SIGUSR1);
         means("64", 64);
-        is_refused("0", "no signal");
-        is_refused("65", "no signal");
-        is_refused("-10", "no signal");
-        is_refused("10x", "no signal");
-        is_refused("99999999999999999999", "no signal");
+        is_refused("0", "unknown signal");
+        is_refused("65", "unknown signal");
+        is_refused("-10", "unknown signal");
+        is_refused("10x", "unknown signal");
+        is_refused("99999999999999999999", "unknown signal");
 }
 
 TEST(none_is_no_signal)
@@ -78,9 +78,9 @@ TEST(signals_with_another_meaning_are_refused_with_the_reason)
         is_refused("SEGV", "fault");
         is_refused("11", "fault");
         is_refused("CHLD", "child");
-        is_refused("", "no signal");
-        is_refused("SIG", "no signal");
-        is_refused("nonsense", "no signal");
+        is_refused("", "unknown signal");
+        is_refused("SIG", "unknown signal");
+        is_refused("nonsense", "unknown signal");
 }
 
 TEST(a_number_has_a_name)

@@ -260,7 +260,7 @@ TEST(all_freed_is_said)
         free(text);
         p.totals.sample_bytes = 65536;
         text = summary_of(&p, "x.seep");
-        has_text(text, "  every block of the sample was freed; less than some 64.0 KiB may be left\n");
+        has_text(text, "  every sampled block was freed; less than about 64.0 KiB may be left\n");
         is_true(!strstr(text, "everything"));
         free(text);
         profile_free(&p);
@@ -338,7 +338,7 @@ TEST(the_signal_that_ended_the_program_has_a_name)
         p.totals.mismatched = 2;
         text = summary_of(&p, "p.seep");
         has_text(text, ", killed by SIGSEGV\n");
-        has_text(text, "  ERRORS: 2 mismatched releases\n");
+        has_text(text, "  ERRORS: 2 mismatched frees\n");
         free(text);
         profile_free(&p);
 }
@@ -451,12 +451,12 @@ TEST(leaks_are_told_first_and_what_is_reachable_apart)
 
         forge_leaky(&p);
         text = summary_of(&p, "prog.1.seep");
-        has_text(text, "\n  LEAKS: 300 B in 3 blocks definitely lost, 300 B hang on them\n"
+        has_text(text, "\n  LEAKS: 300 B in 3 blocks definitely lost, 300 B indirectly lost\n"
                        "    1.      100 B       1 block   parse a.c:10 <- load l.c:7 (+200 B)\n"
                        "    2.      100 B       1 block   load l.c:7 <- main m.c:1 (+100 B)\n"
                        "    3.      100 B       1 block   parse a.c:20 <- load l.c:7\n"
                        "  possibly lost 35 B in 2 blocks\n"
-                       "  still reachable 365 B in 8 blocks (no error)\n");
+                       "  still reachable 365 B in 8 blocks (not an error)\n");
         has_text(text, "\n  next: seep leaks prog.1.seep ");
         has_text(text, "\n        seep html --open prog.1.seep ");
         is_true(!strstr(text, "NOT FREED"));

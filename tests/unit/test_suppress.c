@@ -209,7 +209,7 @@ static void refused(const char *text, const char *where, const char *expected)
 TEST(what_is_wrong_is_told_with_its_line)
 {
         refused("leak:a\n\nleek:b\n", "my.supp:3:", "leak:PATTERN");
-        refused("leak:\n", "my.supp:1:", "expected behind leak:");
+        refused("leak:\n", "my.supp:1:", "expected after leak:");
         refused("hello\n", "my.supp:1: 'hello'", "leak:PATTERN");
         refused("{\n name\n Memcheck:Leak\n  fun:a\n", "my.supp:4:", "} is expected");
         refused("{\n name\n Memcheck:Leak\n  fan:a\n}\n", "my.supp:4: 'fan:a'", "fun:NAME");

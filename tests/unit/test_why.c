@@ -122,7 +122,7 @@ TEST(a_possibly_lost_block_is_held_by_a_pointer_into_it)
         forge_leaky(&p);
         text = say(&p, address_of(9), 0, false, false, &held);
         is_true(held);
-        has_text(text, "possibly lost: it is held, but only by pointers into the middle of blocks\n");
+        has_text(text, "possibly lost: only pointers into the middle of blocks hold it\n");
         has_text(text, "data at prog+0x600020\n  ->  (inside)");
         free(text);
         profile_free(&p);
@@ -148,7 +148,7 @@ TEST(what_is_no_block_is_described)
                                       "right before it");
         says(&p, address_of(3) + 102, "which ends 0x2 bytes before it");
         says(&p, 0x650000, "never one; it is in prog");
-        says(&p, 0xfff0, "the nearest is 0x10000 of 100 bytes, 0x10 bytes behind it");
+        says(&p, 0xfff0, "the nearest is 0x10000 of 100 bytes, 0x10 bytes after it");
         says(&p, 0x600100, "it is in data at prog+0x600100");
         says(&p, 0x20100, "it is in memory mapped by load [/src/l.c:7]; ");
         says(&p, 0x7fff0150, "it is in stack of main [/src/m.c:4], frame 1 of thread main (100)");
@@ -237,7 +237,7 @@ TEST(the_typical_block_of_a_site_is_held_as_most_are)
         has_text(text, "site #2: 1 live block; this one is lost like this:\n");
         free(text);
         text = say(&p, 0, 99, false, false, NULL);
-        has_text(text, "2: there is no site #99: their numbers go from 1 to 7");
+        has_text(text, "2: there is no site #99: sites are numbered from 1 to 7");
         free(text);
         text = say(&p, 0, FORGE_SITE_MMAP, false, false, NULL);
         has_text(text, "2: no block of site #7 was live");
@@ -306,7 +306,7 @@ TEST(a_recording_without_a_graph_says_what_to_do)
         p.scans[0].flags = 0;
         is_true(!why_possible(&p, "a.seep", &e));
         is_equal(e.exit_code, ERR_EXIT_CANNOT_TRACE);
-        has_text(e.text, "a.seep does not tell who holds a block: with 16 blocks the pointers between them were not kept; record with --keep-graph");
+        has_text(e.text, "a.seep does not show what holds a block: with 16 blocks the pointers between them were not kept; record with --keep-graph");
         p.truncated = true;
         is_true(!why_possible(&p, "a.seep", &e));
         is_equal(e.exit_code, ERR_EXIT_BAD_FILE);

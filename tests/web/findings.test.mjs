@@ -115,7 +115,7 @@ claim('what was not searched is never "no leaks"', ['bare', '#leaks'], async (pa
   assert.doesNotMatch(text, /Nothing is lost|No leaks|fine/);
 });
 
-claim('wrong releases have both stacks', ['small', '#leaks'], async (page) => {
+claim('invalid frees have both stacks', ['small', '#leaks'], async (page) => {
   const text = await page.$$eval('.detail', (all) => all.at(-1).innerText);
   assert.match(text, /Released by/);
   assert.match(text, /Allocated by/);

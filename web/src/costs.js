@@ -32,7 +32,7 @@ export const COSTS = [
   {
     id: 'total',
     short: 'Allocated',
-    label: 'allocated in all',
+    label: 'allocated in total',
     unit: 'bytes',
     bytes: 'alloc_bytes',
     count: 'allocs',

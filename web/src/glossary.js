@@ -28,7 +28,7 @@ export const WORDS = {
   tag: 'A moment that the program itself named, with SEEP_TAG.',
   temporary:
     'An allocation that its thread freed again as its very next event: a string or vector made to be thrown away. It costs time, not memory.',
-  'allocated in all':
+  'allocated in total':
     'All bytes ever allocated, mostly freed again. It can be far more than the machine has; much of it with a small peak means churn, not use.',
   wrapper:
     'A function that only hands memory on, such as xmalloc or std::allocator. Hidden at the inner end of stacks, so that your own function stands first.',

@@ -105,11 +105,11 @@ export function growingSites(recording, keep) {
 
 const WRONG = {
   'double-free': { title: 'freed twice', todo: 'Set the pointer to null after the first free, or let one owner free it.' },
-  mismatched: { title: 'released by the wrong function', todo: 'free() for malloc, delete for new, delete[] for new[]. Another size at delete: the base class may lack a virtual destructor.' },
+  mismatched: { title: 'freed by the wrong function', todo: 'free() for malloc, delete for new, delete[] for new[]. Another size at delete: the base class may lack a virtual destructor.' },
   'unknown-free': { title: 'released, but never allocated', todo: 'Free the address that was given, not one inside it; not stack or static memory.' },
 };
 
-/** What a wrong release is in words, from its type in the data. */
+/** What a invalid free is in words, from its type in the data. */
 export function wrongRelease(type) {
   return WRONG[type] ?? { title: type, todo: '' };
 }

@@ -180,7 +180,7 @@ test('what grows and is not all lost is listed apart', () => {
   assert.deepEqual(growingSites(recording(), all), [0]); // all of site 1 is lost, site 2 is bounded
 });
 
-test('a wrong release of a kind that is not known keeps its name', () => {
+test('a invalid free of a kind that is not known keeps its name', () => {
   assert.equal(wrongRelease('double-free').title, 'freed twice');
   assert.equal(wrongRelease('new-kind').title, 'new-kind');
 });

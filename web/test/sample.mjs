@@ -103,7 +103,7 @@ export function hugeRecording({ siteCount = 100_000, nodeCount = 200_000, slices
     ...small,
     strings: texts.list,
     warnings: [],
-    cut: ['The course over time of 24,000 small stacks was left out.'],
+    cut: ['The history of 24,000 small stacks was left out.'],
     verdicts: [],
     paths: [],
     source: [],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// leaks.js -- the page of what was not given back: lost memory, memory that grows, wrong releases, resources that are still held.
+// leaks.js -- the page of what was not given back: lost memory, memory that grows, invalid frees, resources that are still held.
 import { stackText } from '../controls.js';
 import { toCsv } from '../csv.js';
 import { download, h } from '../dom.js';
@@ -254,7 +254,7 @@ function wrongDetail(context, i) {
       'div',
       { class: 'columns' },
       stackPart(context, Math.max(0, errors.release_node[i]), 'Released by'),
-      errors.first_node[i] > 0 && stackPart(context, errors.first_node[i], 'First released by'),
+      errors.first_node[i] > 0 && stackPart(context, errors.first_node[i], 'First freed by'),
       site >= 0
         ? stackPart(context, recording.sites.node[site], 'Allocated by')
         : h('div', { class: 'part' }, h('h3', null, 'Allocated by'), h('p', null, 'Not known: no recorded call gave this address.')),

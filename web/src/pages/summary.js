@@ -112,7 +112,7 @@ function topOf(context, cost) {
   const titles = {
     peak: 'Most at the peak',
     live: 'Most not freed',
-    total: 'Most allocated in all',
+    total: 'Most allocated in total',
     allocs: 'Most calls',
     temporary: 'Most temporary',
     leaked: 'Most lost',
