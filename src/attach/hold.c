@@ -73,8 +73,8 @@ static bool refused_by_rights(pid_t pid, struct err *e)
                                (int)pid, (unsigned)uid, (unsigned)geteuid());
         if (is_undumpable(pid, uid))
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
-                               "may not stop process %d: it is not dumpable (it was started with raised rights, or asked for that with "
-                               "prctl). Use sudo", (int)pid);
+                               "may not stop process %d: it is not dumpable (it was started with elevated privileges, or asked for "
+                               "that with prctl). Use sudo", (int)pid);
         if (yama_scope() > 0)
                 return err_set(e, ERR_EXIT_CANNOT_TRACE,
                                "may not stop process %d: the kernel allows tracing of own children only (kernel.yama.ptrace_scope=%ld). "

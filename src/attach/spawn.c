@@ -44,7 +44,7 @@ char *spawn_find_agent(struct err *e)
                 return agent;
         }
         if (length <= 0) {
-                err_sys(e, ERR_EXIT_CANNOT_TRACE, "nothing can be recorded without /proc, which tells where seep itself is (mount -t proc "
+                err_sys(e, ERR_EXIT_CANNOT_TRACE, "nothing can be recorded without /proc, which says where seep itself is (mount -t proc "
                                                   "proc /proc): cannot read /proc/self/exe");
                 return NULL;
         }

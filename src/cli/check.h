@@ -28,7 +28,7 @@
         X(CHECK_MAX_LEAKED, "max-leaked", 0, "SIZE", "definitely and indirectly lost memory")                           \
         X(CHECK_MAX_LEAKS, "max-leaks", 0, "N", "definitely and indirectly lost blocks")                                \
         X(CHECK_MAX_BAD_FREES, "max-bad-frees", 0, "N", "double, mismatched and invalid frees")                         \
-        X(CHECK_NO_ALLOC_IN, "no-alloc-in", 0, "RE", "no allocation below such a function (may be repeated)")           \
+        X(CHECK_NO_ALLOC_IN, "no-alloc-in", 0, "RE", "no allocation in or below matching functions (may be repeated)")  \
         X(CHECK_HEAD_EXCEPT, NULL, 0, NULL, "what is not counted:")                                                     \
         X(CHECK_BASELINE, "baseline", 0, "FILE", "leaks and invalid frees listed in FILE, or found in that recording")  \
         X(CHECK_WRITE_BASELINE, "write-baseline", 0, "FILE", "write those of this run to FILE; all count as known")     \

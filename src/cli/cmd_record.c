@@ -30,7 +30,7 @@ static int say_help(void)
                        "Run PROGRAM, record every allocation with its stack, and print a summary on\n"
                        "stderr at the end. The word record may be omitted.\n\n");
         option_help(record_options, &out);
-        str_text(&out, "\nOptions stand before PROGRAM; what follows it belongs to the program.\n"
+        str_text(&out, "\nOptions go before PROGRAM; what follows it belongs to the program.\n"
                        "Exit status: the program's own; when a signal killed it, seep ends by the same\n"
                        "one, after its report (--exit-code: 128+N). 2 usage error, 3 cannot be recorded,\n"
                        "126 not executable, 127 not found.\n");

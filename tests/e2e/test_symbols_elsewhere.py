@@ -113,7 +113,7 @@ def test_sysroot_in_front_of_the_whole_path(bench, recorded):
 @pytest.mark.parametrize("option", ["--debug-path", "--sysroot"])
 def test_a_mistyped_directory_is_told(bench, recorded, option):
     assert "no names from nowhere: No such file" in bench.seep("report", option, "nowhere", "out.seep").stderr
-    assert "no names from kept: it is no directory" in bench.seep("report", option, "kept", "out.seep").stderr
+    assert "no names from kept: it is not a directory" in bench.seep("report", option, "kept", "out.seep").stderr
 
 
 def test_missing_names_are_told_with_what_to_do(bench, recorded):

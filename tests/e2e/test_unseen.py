@@ -177,6 +177,6 @@ def test_libraries_that_dlmopen_could_not_load_hide_nothing(check, compiler, wor
                cwd=check.folder)
     loaded = done.truth.facts["loaded"]
     assert done.status == 0 and loaded == words.count("{here}")
-    said = f"dlmopen loaded {loaded} librar{'y' if loaded == 1 else 'ies'} into namespaces apart"
+    said = f"dlmopen loaded {loaded} librar{'y' if loaded == 1 else 'ies'} into separate namespaces"
     told = unseen("report", "--json", path, folder=check.folder)
     assert [text.startswith(said) for text in told] == [True] * (loaded > 0)
