@@ -114,7 +114,7 @@ def test_a_local_file_that_others_can_write_to_is_left_out(home, here, mode):
     local_file(here, "record -o trap.seep", mode)
     done = seep(home, here, "-o", "x.seep", "--no-summary", "echo", "hi")
     assert done.returncode == 0 and done.stdout == "hi\n"
-    assert "./.seeprc is left out" in done.stderr and "chmod go-w" in done.stderr
+    assert "./.seeprc is ignored" in done.stderr and "chmod go-w" in done.stderr
     assert recordings(here) == ["x.seep"]
 
 

@@ -161,7 +161,7 @@ TEST(a_group_that_is_full_leaves_nothing)
         is_equal(r.bytes, 0);
         is_true(room_allows(&r, 0, why));
         is_true(!room_allows(&r, 5 * MIB, why));
-        is_text(why, "some 6 MiB of memory, and the memory limit of the cgroup /one (100 MiB) leaves 0 MiB");
+        is_text(why, "about 6 MiB of memory, and the memory limit of the cgroup /one (100 MiB) leaves 0 MiB");
 }
 
 TEST(the_group_of_another_process_counts_too)
