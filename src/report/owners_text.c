@@ -103,7 +103,7 @@ static void owners_text(struct owners *w)
         for (uint32_t i = 0; i < w->part_count; i++)
                 add_part(w, &w->parts[i]);
         add_rest(w, r->ignored, "SEEP_IGNORE");
-        add_rest(w, r->lost, "lost: kept alive by nothing (see 'seep leaks')");
+        add_rest(w, r->lost, "lost: kept by nothing (see 'seep leaks')");
 }
 
 /* ---- for programs ---- */
@@ -230,7 +230,7 @@ static void make_exact(struct owners *w, struct owners_site *list, uint32_t coun
 
 static void sites_text(const struct owners *w, const struct owners_site *list, uint32_t shown)
 {
-        owners_title(w, "what would be freed with the blocks of a call stack", "site    own bytes  allocated by");
+        owners_title(w, "what is freed with the blocks of a call stack", "site    own bytes  allocated by");
         for (uint32_t i = 0; i < shown; i++) {
                 size_t start = w->out->length, used;
 

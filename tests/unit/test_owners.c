@@ -35,7 +35,7 @@ TEST(owners_and_the_rest_add_up_to_the_heap)
                       "  0.1 %        1 B           1  registers of thread main (100)\n"
                       "  0.1 %        1 B           1  thread-local data of prog\n"
                       "  0.1 %        1 B           1  SEEP_IGNORE\n"
-                      "   60 %      600 B           6  lost: kept alive by nothing (see 'seep leaks')\n");
+                      "   60 %      600 B           6  lost: kept by nothing (see 'seep leaks')\n");
         free(text);
         text = owners_of(&p, (struct owners_options){ .limit = 1 });
         has_text(text, "   30 %      304 B           4  data of prog\n"
@@ -107,7 +107,7 @@ TEST(sites_have_what_their_blocks_keep)
         forge_pointer(&p, 13, 24, 3); /* now the mapping and the global hold 3 */
         p.holds[0].to = 9;
         text = owners_of(&p, (struct owners_options){ .sites = true });
-        is_text(text, "what would be freed with the blocks of a call stack; in all 1000 B in 16 blocks\n"
+        is_text(text, "what is freed with the blocks of a call stack; in all 1000 B in 16 blocks\n"
                       "  share      bytes      blocks  site    own bytes  allocated by\n"
                       "   39 %      393 B           6  #6           93 B  inner [/src/w.c:61] <- work [/src/w.c:66]\n"
                       "   30 %      300 B           3  #1          300 B  parse [/src/a.c:10] <- load [/src/l.c:7]\n"
