@@ -12,6 +12,9 @@
 /* COUNT zeroed elements of SIZE bytes; never NULL (COUNT 0 gives one element).  Overflow counts as "no memory". */
 void *heap_zero(size_t count, size_t size);
 
+/* The same, of large pages where it is much: for what is filled from its start on, without holes. */
+void *heap_dense(size_t count, size_t size);
+
 /* P resized to COUNT elements of SIZE bytes; what is new is not cleared. */
 void *heap_grow(void *p, size_t count, size_t size);
 

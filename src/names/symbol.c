@@ -445,6 +445,12 @@ bool symbols_hides(struct symbols *s, uint32_t node)
         return !s->search.options.all_frames && symbols_is_start(s, node);
 }
 
+const uint8_t *symbols_hidden(struct symbols *s)
+{
+        symbols_is_start(s, 0);
+        return s->search.options.all_frames ? NULL : s->start;
+}
+
 const char *symbols_raw_name(struct symbols *s, uint32_t node)
 {
         uint32_t module = s->profile->nodes[node].module;

@@ -40,6 +40,9 @@ bool symbols_is_start(struct symbols *s, uint32_t node);
  * is shown even so. */
 bool symbols_hides(struct symbols *s, uint32_t node);
 
+/* The same for all nodes at once, by node; NULL: all are shown.  Valid until S is about another recording. */
+const uint8_t *symbols_hidden(struct symbols *s);
+
 /* The name in the symbol table of the function at NODE, mangled as it is there; NULL unknown.  Opens the module. */
 const char *symbols_raw_name(struct symbols *s, uint32_t node);
 

@@ -2,7 +2,6 @@
 #include "query/branch.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/heap.h"
 
@@ -11,8 +10,7 @@ enum { BRANCH_FEW = 8 }; /* as long as a node has no more children than so many,
 void branches_start(struct branches *b, uint32_t roots, uint32_t expected)
 {
         *b = (struct branches){ .count = roots, .room = roots + expected + 256 };
-        b->list = heap_grow(NULL, b->room, sizeof *b->list);
-        memset(b->list, 0, roots * sizeof *b->list);
+        b->list = heap_dense(b->room, sizeof *b->list);
 }
 
 static size_t branches_slot(const struct branches *b, uint32_t parent, uint32_t frame)

@@ -2,12 +2,13 @@
 #include "query/calltree.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/heap.h"
 
 void calltree_start(struct calltree *t, const struct profile *p, struct symbols *s, enum calltree_by by)
 {
-        *t = (struct calltree){ .profile = p, .symbols = s, .by = by };
+        *t = (struct calltree){ .profile = p, .symbols = s, .by = by, .hidden = symbols_hidden(s) };
         branches_start(&t->nodes, 1, p->node_count); /* as many, but for inlined functions */
 }
 
@@ -15,8 +16,11 @@ void calltree_settle(struct calltree *t)
 {
         branches_settle(&t->nodes);
         function_free(&t->numbers);
+        free(t->places);
+        free(t->number_of);
         free(t->chain);
-        t->chain = NULL;
+        t->places = NULL;
+        t->number_of = t->chain = NULL;
 }
 
 void calltree_free(struct calltree *t)
@@ -60,6 +64,75 @@ static uint32_t number_of(struct calltree *t, struct wrapper_frame at, const str
         return frame;
 }
 
+static uint32_t number_at(struct calltree *t, struct wrapper_frame at)
+{
+        const struct symbol_frame *names;
+        uint32_t count = symbols_node(t->symbols, at.node, &names);
+
+        return number_of(t, at, names, count);
+}
+
+/* ---- addresses: most nodes have one that was met before ---- */
+
+struct calltree_place {
+        uint64_t pc;
+        uint32_t module, first; /* its numbers */
+        uint16_t count;         /* of its frames; 0: free place */
+        bool exact;
+};
+
+static struct calltree_place *place_slot(const struct calltree *t, const struct profile_node *n)
+{
+        uint64_t hash = (n->pc + n->exact) * 0x9e3779b97f4a7c15ull ^ n->module * 0xc2b2ae3d27d4eb4full;
+        size_t i = (hash ^ hash >> 32) & (t->place_room - 1);
+
+        while (t->places[i].count && (t->places[i].pc != n->pc || t->places[i].module != n->module || t->places[i].exact != n->exact))
+                i = (i + 1) & (t->place_room - 1);
+        return &t->places[i];
+}
+
+static void places_widen(struct calltree *t)
+{
+        struct calltree_place *old = t->places;
+        size_t room = t->place_room;
+
+        t->place_room = room ? room * 2 : 1024;
+        t->places = heap_zero(t->place_room, sizeof *t->places);
+        for (size_t i = 0; i < room; i++)
+                if (old[i].count) {
+                        struct profile_node n = { .pc = old[i].pc, .module = (uint16_t)old[i].module, .exact = old[i].exact };
+
+                        *place_slot(t, &n) = old[i];
+                }
+        free(old);
+}
+
+static const struct calltree_place *place_of(struct calltree *t, uint32_t node)
+{
+        const struct profile_node *n = &t->profile->nodes[node];
+        const struct symbol_frame *names;
+        struct calltree_place *place;
+        uint32_t count;
+
+        if (t->place_count * 2 >= t->place_room)
+                places_widen(t);
+        place = place_slot(t, n);
+        if (place->count)
+                return place;
+        count = symbols_node(t->symbols, node, &names);
+        if (t->number_count + count > t->number_room) {
+                uint32_t room = 2 * (t->number_count + count) + 256;
+
+                t->number_of = heap_grow(t->number_of, room, sizeof *t->number_of);
+                memset(t->number_of + t->number_room, 0, (room - t->number_room) * sizeof *t->number_of);
+                t->number_room = room;
+        }
+        *place = (struct calltree_place){ n->pc, n->module, t->number_count, (uint16_t)count, n->exact };
+        t->number_count += count;
+        t->place_count++;
+        return place;
+}
+
 /* ---- stacks ---- */
 
 /* The next node outwards that is shown; 0 and 1: there is none. */
@@ -67,19 +140,20 @@ static uint32_t caller_of(const struct calltree *t, const struct selection *sel,
 {
         uint32_t caller = select_parent(sel, node);
 
-        return caller > 1 && symbols_hides(t->symbols, select_origin(sel, caller)) ? 0 : caller;
+        return caller > 1 && t->hidden && t->hidden[select_origin(sel, caller)] ? 0 : caller;
 }
 
 /* The frames at FROM, of the profile, and those that they are inlined into, called by PARENT. */
 static uint32_t add_frames(struct calltree *t, uint32_t parent, struct wrapper_frame from)
 {
-        const struct symbol_frame *names;
-        uint32_t count = symbols_node(t->symbols, from.node, &names);
+        const struct calltree_place *place = place_of(t, from.node);
 
-        for (uint32_t i = count; i-- > from.level;) {
-                uint32_t frame = number_of(t, (struct wrapper_frame){ from.node, i }, names, count);
+        for (uint32_t i = place->count; i-- > from.level;) {
+                uint32_t *number = &t->number_of[place->first + i];
 
-                parent = branches_child(&t->nodes, parent, frame);
+                if (!*number)
+                        *number = number_at(t, (struct wrapper_frame){ from.node, i }) + 1;
+                parent = branches_child(&t->nodes, parent, *number - 1);
         }
         return parent;
 }

@@ -42,8 +42,13 @@ struct calltree {
         struct branches nodes;
 
         /* private */
+        const uint8_t *hidden; /* by node of the profile; NULL: none is */
         uint32_t frame_room;
         struct function_table numbers;
+        struct calltree_place *places; /* addresses that were met: open addressing */
+        size_t place_room, place_count;
+        uint32_t *number_of; /* of the frames at a place, innermost first: 1 + number; 0 not yet asked for */
+        uint32_t number_count, number_room;
         uint32_t *chain; /* the way outwards from the stack that is being added */
         uint32_t chain_room;
 };

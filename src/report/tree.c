@@ -4,10 +4,11 @@
  *
  * Keeps:  each line of a function is a line of the tree, once in its level.  A level's shares and its summed rest add up
  *         to the line above it: what that one allocates itself beside its calls is "(itself)" among them.
- * Cost:   names are asked for only below lines that are shown; lines are compared by number.
+ * Cost:   below a line, only what is shown is looked at.
  *
- * The tree is never built whole.  A level is a list of items, each a frame of one node of the stack tree; items of one
- * line of a function form a group, which is a line.  A line's own level is made when it has been printed.
+ * A level is a list of items, each a node of the tree of frames; items of one frame form a group, which is a line.  From main inwards
+ * an item is a line of its own; from the allocation outwards one line may stand for many.  A line's own level is made when it has been
+ * printed.
  */
 #include "report/views.h"
 
@@ -15,19 +16,19 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "query/function.h"
+#include "query/calltree.h"
 #include "words/label.h"
 #include "words/text.h"
 
 enum { TREE_INDENT_MAX = 120 }; /* columns; recursion may be thousands deep.  On a terminal 2/5 of it at most */
 
-/* What comes below an item: its callees or callers, nothing, and nothing because it is a part of the line above. */
-enum tree_end { TREE_GOES_ON, TREE_FINAL, TREE_ITSELF };
-
 struct tree_item {
-        uint32_t node;  /* of the selection's tree */
-        uint16_t level; /* which of the frames at the node, 0 innermost */
-        uint16_t end;   /* enum tree_end */
+        uint32_t node; /* of the tree */
+        bool itself;   /* what the line above allocates itself: a part of it, as what it calls is */
+        uint64_t bytes, count;
+};
+
+struct tree_sum {
         uint64_t bytes, count;
 };
 
@@ -47,26 +48,18 @@ struct tree_level {
 
 struct tree {
         const struct selection *sel;
-        struct symbols *symbols;
         const struct tree_options *options;
         struct str *out;
-        struct function_table functions;
-        uint32_t *group_of; /* by tree_item_key(): group + 1 in the level being made */
-        uint32_t group_of_room;
-        uint64_t *bytes, *count; /* per node, with all below; top-down only */
-        uint16_t *own_level;     /* per node: the frame that its own allocations are shown at; top-down only */
-        uint32_t *child_first, *children;
-        uint32_t *item_of; /* by node: item + 1 in the level being made; inverted only */
+        struct calltree calls;
+        uint32_t *ends;          /* by row: the node that is its stack */
+        struct tree_sum *sums;   /* by node, with all below; top-down only */
+        uint32_t *group_of;      /* by item_key(): group + 1 in the level being made */
+        uint32_t *item_of;       /* by node: item + 1 in the level being made; inverted only */
         int64_t whole;
         struct tree_level *levels; /* the path to the line being printed */
         uint32_t depth, level_room;
         struct str prefix;
 };
-
-static uint32_t tree_frames(struct tree *t, uint32_t node, const struct symbol_frame **frames)
-{
-        return symbols_node(t->symbols, select_origin(t->sel, node), frames);
-}
 
 static void level_add(struct tree_level *l, struct tree_item item)
 {
@@ -83,185 +76,92 @@ static void level_free(struct tree_level *l)
         free(l->groups);
 }
 
+static int64_t row_weight(const struct tree *t, const struct select_row *row)
+{
+        return select_weight(t->sel, row->bytes, row->count);
+}
+
+static void tree_make(struct tree *t, struct symbols *s, const struct select_part *part)
+{
+        uint32_t *known = heap_zero(t->sel->node_count, sizeof *known);
+
+        calltree_start(&t->calls, t->sel->profile, s, CALLTREE_BY_LINE);
+        t->ends = heap_zero(part->count, sizeof *t->ends);
+        for (uint32_t i = 0; i < part->count; i++) {
+                struct wrapper_frame from = { part->rows[i].node, part->rows[i].level };
+
+                if (row_weight(t, &part->rows[i]) > 0)
+                        t->ends[i] = calltree_add(&t->calls, t->sel, known, from);
+        }
+        free(known);
+        calltree_settle(&t->calls);
+        t->group_of = heap_zero(2ull * t->calls.frame_count, sizeof *t->group_of);
+}
+
 /* Sums of each node with everything below it; a parent's number is smaller than its child's. */
 static void tree_sum(struct tree *t, const struct select_part *part)
 {
-        uint32_t nodes = t->sel->node_count;
+        const struct branches *nodes = &t->calls.nodes;
 
-        t->bytes = heap_zero(nodes, sizeof *t->bytes);
-        t->count = heap_zero(nodes, sizeof *t->count);
-        t->own_level = heap_zero(nodes, sizeof *t->own_level);
-        for (uint32_t i = 0; i < part->count; i++) {
-                const struct select_row *row = &part->rows[i];
-
-                if (select_weight(t->sel, row->bytes, row->count) <= 0)
-                        continue;
-                t->bytes[row->node] += row->bytes;
-                t->count[row->node] += row->count;
-                t->own_level[row->node] = (uint16_t)row->level;
-        }
-        for (uint32_t i = nodes; i-- > 2;) {
-                t->bytes[select_parent(t->sel, i)] += t->bytes[i];
-                t->count[select_parent(t->sel, i)] += t->count[i];
+        t->sums = heap_dense(nodes->count, sizeof *t->sums);
+        for (uint32_t i = 0; i < part->count; i++)
+                if (t->ends[i]) {
+                        t->sums[t->ends[i]].bytes += part->rows[i].bytes;
+                        t->sums[t->ends[i]].count += part->rows[i].count;
+                }
+        for (uint32_t i = nodes->count; i-- > 1;) {
+                t->sums[nodes->list[i].parent].bytes += t->sums[i].bytes;
+                t->sums[nodes->list[i].parent].count += t->sums[i].count;
         }
 }
 
-/* children[child_first[n] ... child_first[n + 1]) are those of node n that have a cost. */
-static void tree_list_children(struct tree *t)
+/* One step towards the allocation: what NODE calls, and what it allocates itself beside that. */
+static void level_add_inner(struct tree *t, struct tree_level *l, uint32_t node)
 {
-        uint32_t nodes = t->sel->node_count, *fill;
+        const struct branches_node *nodes = t->calls.nodes.list;
+        struct tree_item own = { node, true, t->sums[node].bytes, t->sums[node].count };
+        uint32_t left = nodes[node].children;
 
-        t->child_first = heap_zero((size_t)nodes + 2, sizeof *t->child_first);
-        fill = t->child_first + 1;
-        for (uint32_t i = 2; i < nodes; i++)
-                if (select_weight(t->sel, t->bytes[i], t->count[i]) > 0)
-                        fill[select_parent(t->sel, i) + 1]++;
-        for (uint32_t i = 1; i <= nodes; i++)
-                t->child_first[i + 1] += t->child_first[i];
-        t->children = heap_zero(t->child_first[nodes + 1], sizeof *t->children);
-        for (uint32_t i = 2; i < nodes; i++)
-                if (select_weight(t->sel, t->bytes[i], t->count[i]) > 0)
-                        t->children[fill[select_parent(t->sel, i)]++] = i;
-}
-
-/* Add the frame LEVEL of NODE.  What the innermost one that is shown allocates itself is an item of its own. */
-static void level_add_frame(struct tree *t, struct tree_level *l, uint32_t node, uint16_t level)
-{
-        uint16_t at = t->own_level[node];
-        struct tree_item own = { node, at, TREE_FINAL, t->bytes[node], t->count[node] };
-        struct tree_item passed = { node, level, TREE_GOES_ON, 0, 0 };
-
-        for (uint32_t i = t->child_first[node]; i < t->child_first[node + 1]; i++) {
-                passed.bytes += t->bytes[t->children[i]];
-                passed.count += t->count[t->children[i]];
+        l->item_count = l->item_room = left;
+        l->items = heap_zero(left, sizeof *l->items);
+        for (uint32_t i = nodes[node].first; i; i = nodes[i].next) { /* the last one comes first */
+                l->items[--left] = (struct tree_item){ i, false, t->sums[i].bytes, t->sums[i].count };
+                own.bytes -= t->sums[i].bytes;
+                own.count -= t->sums[i].count;
         }
-        own.bytes -= passed.bytes;
-        own.count -= passed.count;
-        if (level > at) {
-                passed.bytes += own.bytes;
-                passed.count += own.count;
-        } else if (level == at && select_weight(t->sel, own.bytes, own.count) > 0) {
+        if (l->item_count && select_weight(t->sel, own.bytes, own.count) > 0)
                 level_add(l, own);
-        }
-        if (select_weight(t->sel, passed.bytes, passed.count) > 0)
-                level_add(l, passed);
 }
 
-static void level_add_node(struct tree *t, struct tree_level *l, uint32_t node)
+/* One step away from the allocation; items that meet at one node become one. */
+static void level_add_outer(struct tree *t, struct tree_level *l, struct tree_item item)
 {
-        const struct symbol_frame *frames;
-        uint32_t count = tree_frames(t, node, &frames);
-
-        level_add_frame(t, l, node, (uint16_t)(count - 1));
-}
-
-/* One step towards the allocation. */
-static void level_add_inner(struct tree *t, struct tree_level *l, const struct tree_item *item)
-{
-        if (item->end != TREE_GOES_ON)
-                return;
-        if (item->level) {
-                level_add_frame(t, l, item->node, (uint16_t)(item->level - 1));
-                return;
-        }
-        for (uint32_t i = t->child_first[item->node]; i < t->child_first[item->node + 1]; i++)
-                level_add_node(t, l, t->children[i]);
-}
-
-/* Whether nothing but start code is left from NODE outwards. */
-static bool tree_is_start(struct tree *t, uint32_t node)
-{
-        return symbols_hides(t->symbols, select_origin(t->sel, node));
-}
-
-/* One step away from the allocation; items that meet at one frame become one. */
-static void level_add_outer(struct tree *t, struct tree_level *l, const struct tree_item *item)
-{
-        struct tree_item outer = { item->node, (uint16_t)(item->level + 1), TREE_GOES_ON, item->bytes, item->count };
-        const struct symbol_frame *frames;
         uint32_t known;
 
-        if (outer.level >= tree_frames(t, item->node, &frames)) {
-                outer.node = select_parent(t->sel, item->node);
-                outer.level = 0;
-        }
-        if (outer.node <= 1 || (!outer.level && tree_is_start(t, outer.node)))
+        item.node = t->calls.nodes.list[item.node].parent;
+        known = t->item_of[item.node];
+        if (!item.node)
                 return;
-        known = t->item_of[outer.node];
-        if (known && known <= l->item_count && l->items[known - 1].node == outer.node &&
-            l->items[known - 1].level == outer.level) {
-                l->items[known - 1].bytes += outer.bytes;
-                l->items[known - 1].count += outer.count;
+        if (known && known <= l->item_count && l->items[known - 1].node == item.node) {
+                l->items[known - 1].bytes += item.bytes;
+                l->items[known - 1].count += item.count;
                 return;
         }
-        level_add(l, outer);
-        t->item_of[outer.node] = l->item_count;
+        level_add(l, item);
+        t->item_of[item.node] = l->item_count;
 }
 
-/* The outermost level, without start code: what that allocated itself stays, as a line without callees. */
-static void level_add_roots(struct tree *t, struct tree_level *l, uint32_t root)
+static void level_add_ends(struct tree *t, struct tree_level *l, const struct select_part *part)
 {
-        uint32_t *open = heap_zero(t->sel->node_count, sizeof *open), count = 0;
-
-        open[count++] = root;
-        while (count) {
-                uint32_t node = open[--count];
-                struct tree_item own = { node, 0, TREE_FINAL, t->bytes[node], t->count[node] };
-
-                if (node > 1 && !tree_is_start(t, node)) {
-                        level_add_node(t, l, node);
-                        continue;
-                }
-                for (uint32_t i = t->child_first[node]; i < t->child_first[node + 1]; i++) {
-                        own.bytes -= t->bytes[t->children[i]];
-                        own.count -= t->count[t->children[i]];
-                        open[count++] = t->children[i];
-                }
-                if (select_weight(t->sel, own.bytes, own.count) > 0)
-                        level_add(l, own);
-        }
-        free(open);
-}
-
-static void level_add_callers(struct tree *t, struct tree_level *l, const struct select_part *part)
-{
-        for (uint32_t i = 0; i < part->count; i++) {
-                const struct select_row *row = &part->rows[i];
-
-                if (select_weight(t->sel, row->bytes, row->count) > 0)
-                        level_add(l, (struct tree_item){ row->node, (uint16_t)row->level, TREE_GOES_ON, row->bytes,
-                                                         row->count });
-        }
-}
-
-static const struct symbol_frame *tree_item_frame(struct tree *t, const struct tree_item *item)
-{
-        const struct symbol_frame *frames;
-
-        tree_frames(t, item->node, &frames);
-        return &frames[item->level];
-}
-
-static void tree_group_room(struct tree *t, uint32_t key)
-{
-        uint32_t room = t->group_of_room;
-
-        if (key < room)
-                return;
-        while (room <= key)
-                room = room ? room * 2 : 1024;
-        t->group_of = heap_grow(t->group_of, room, sizeof *t->group_of);
-        memset(t->group_of + t->group_of_room, 0, (room - t->group_of_room) * sizeof *t->group_of);
-        t->group_of_room = room;
+        for (uint32_t i = 0; i < part->count; i++)
+                if (t->ends[i])
+                        level_add(l, (struct tree_item){ t->ends[i], false, part->rows[i].bytes, part->rows[i].count });
 }
 
 /* Equal for items that are one line.  A recursive call is another line than what the line above allocates itself. */
-static uint32_t tree_item_key(struct tree *t, const struct tree_item *item)
+static uint32_t item_key(const struct tree *t, const struct tree_item *item)
 {
-        uint32_t number = function_number(&t->functions, t->sel->profile, select_origin(t->sel, item->node),
-                                          tree_item_frame(t, item));
-
-        return 2 * number + (item->end == TREE_ITSELF);
+        return 2 * t->calls.nodes.list[item->node].frame + item->itself;
 }
 
 /* Number the groups of L, one group number per item; sums and counts are filled on the way. */
@@ -273,8 +173,7 @@ static void level_number(struct tree *t, struct tree_level *l, uint32_t *numbers
                 const struct tree_item *item = &l->items[i];
                 struct tree_group *group;
 
-                keys[i] = tree_item_key(t, item);
-                tree_group_room(t, keys[i]);
+                keys[i] = item_key(t, item);
                 if (!t->group_of[keys[i]])
                         t->group_of[keys[i]] = ++l->group_count;
                 numbers[i] = t->group_of[keys[i]] - 1;
@@ -360,18 +259,17 @@ static void tree_line_start(struct tree *t, uint64_t bytes, uint64_t count)
 static void tree_print(struct tree *t, const struct tree_level *l, const struct tree_group *group)
 {
         const struct tree_item *item = &l->items[group->first];
-        const struct symbol_frame *frame = tree_item_frame(t, item);
-
+        const struct calltree_frame *frame = &t->calls.frames[t->calls.nodes.list[item->node].frame];
         size_t start = t->out->length, used;
 
         tree_line_start(t, group->bytes, group->calls);
         str_text(t->out, ": ");
-        if (item->end == TREE_ITSELF) {
+        if (item->itself) {
                 str_text(t->out, "(itself)\n");
                 return;
         }
         used = t->out->length - start - (t->options->color ? strlen("\033[" TEXT_BOLD "m\033[0m") : 0);
-        label_fit(t->sel->profile, select_origin(t->sel, item->node), frame,
+        label_fit(t->sel->profile, frame->node, frame->names,
                   t->options->columns > used ? t->options->columns - used : t->options->columns ? 1 : 0,
                   t->options->color, t->out);
         str_char(t->out, '\n');
@@ -405,20 +303,6 @@ static struct tree_level *tree_push(struct tree *t)
         return &t->levels[t->depth++];
 }
 
-/* What the line of GROUP allocates itself, if it also has callees: a part of it, as those are. */
-static void level_add_itself(struct tree_level *l, const struct tree_level *above, const struct tree_group *group)
-{
-        const struct tree_item *items = &above->items[group->first];
-
-        if (!l->item_count)
-                return;
-        for (uint32_t i = 0; i < group->count; i++)
-                if (items[i].end == TREE_FINAL) {
-                        level_add(l, items[i]);
-                        l->items[l->item_count - 1].end = TREE_ITSELF;
-                }
-}
-
 /* A line was printed: make the level below it.  LAST: no line of its own level follows. */
 static void tree_descend(struct tree *t, const struct tree_group *group, bool last)
 {
@@ -431,11 +315,10 @@ static void tree_descend(struct tree *t, const struct tree_group *group, bool la
                 const struct tree_item *item = &above->items[group->first + i];
 
                 if (t->options->inverted)
-                        level_add_outer(t, below, item);
-                else
-                        level_add_inner(t, below, item);
+                        level_add_outer(t, below, *item);
+                else if (!item->itself)
+                        level_add_inner(t, below, item->node);
         }
-        level_add_itself(below, above, group);
         level_finish(t, below);
 }
 
@@ -481,7 +364,7 @@ static void tree_head(struct tree *t, const struct select_part *part, const char
         uint64_t shrunk = 0, whole = 0;
 
         for (uint32_t i = 0; i < part->count; i++) {
-                int64_t weight = select_weight(t->sel, part->rows[i].bytes, part->rows[i].count);
+                int64_t weight = row_weight(t, &part->rows[i]);
 
                 if (weight < 0)
                         shrunk += (uint64_t)weight;
@@ -507,13 +390,11 @@ static void tree_first_level(struct tree *t, const struct select_part *part)
         struct tree_level *top = tree_push(t);
 
         if (t->options->inverted) {
-                t->item_of = heap_zero(t->sel->node_count, sizeof *t->item_of);
-                level_add_callers(t, top, part);
+                t->item_of = heap_zero(t->calls.nodes.count, sizeof *t->item_of);
+                level_add_ends(t, top, part);
         } else {
                 tree_sum(t, part);
-                tree_list_children(t);
-                level_add_roots(t, top, 0);
-                level_add_roots(t, top, 1);
+                level_add_inner(t, top, 0);
         }
         level_finish(t, top);
 }
@@ -521,24 +402,22 @@ static void tree_first_level(struct tree *t, const struct select_part *part)
 static void tree_part(const struct selection *sel, const struct select_part *part, struct symbols *s,
                       const struct tree_options *options, const char *heading, struct str *out)
 {
-        struct tree t = { .sel = sel, .symbols = s, .options = options, .out = out };
+        struct tree t = { .sel = sel, .options = options, .out = out };
 
         tree_head(&t, part, heading);
         str_text(&t.prefix, "  ");
         if (t.whole > 0) {
+                tree_make(&t, s, part);
                 tree_first_level(&t, part);
                 tree_walk(&t);
         }
         free(t.group_of);
-        free(t.bytes);
-        free(t.count);
-        free(t.own_level);
-        free(t.child_first);
-        free(t.children);
+        free(t.sums);
+        free(t.ends);
         free(t.item_of);
         free(t.levels);
         str_free(&t.prefix);
-        function_free(&t.functions);
+        calltree_free(&t.calls);
 }
 
 void tree_write(const struct selection *sel, struct symbols *s, const struct tree_options *options, struct str *out)
