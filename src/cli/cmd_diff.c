@@ -227,6 +227,8 @@ static bool show(struct side sides[MATCH_SIDES], struct err *e)
         if (!deliver_prepare(&how, e))
                 return false;
         deliver_gather(&to, &how);
+        for (int i = 0; i < MATCH_SIDES; i++)
+                profile_free_course(&sides[i].own); /* both moments are chosen */
         diff_make(&d, sel, symbols, r->sort_set ? r->sort : sort_key_of(r->request.cost));
         if (!r->quiet)
                 tell_rebuilt(&d);

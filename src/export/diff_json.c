@@ -83,7 +83,7 @@ static void write_site(const struct diff *d, const struct diff_row *row, struct 
         json_field(out, "{\"", "id", row->site);
         str_format(out, ", \"of\": \"%s\", \"change\": \"%s\"", row->shown == MATCH_NEW ? "new" : "old",
                    diff_change_word(diff_change_of(d, row)));
-        json_site_numbers(&change, row->leaks, &d->known, out);
+        json_site_numbers(&change, diff_row_leaks(d, row), &d->known, out);
         str_text(out, ", \"kind\": ");
         json_text(out, profile_kind_name(d->sel[row->shown]->profile, row->kind));
         str_text(out, ", \"stack\": ");

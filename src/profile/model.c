@@ -40,6 +40,17 @@ void profile_free(struct profile *p)
         memset(p, 0, sizeof *p);
 }
 
+void profile_free_course(struct profile *p)
+{
+        free(p->changes);
+        free(p->shares);
+        p->changes = NULL;
+        p->shares = NULL;
+        p->change_count = p->share_count = 0;
+        for (uint32_t i = 0; i < p->slice_count; i++)
+                p->slices[i].change_first = p->slices[i].change_count = 0;
+}
+
 static void apply_changes(const struct profile *p, const struct profile_slice *s, struct profile_change *out)
 {
         for (uint32_t i = 0; i < s->change_count; i++) {

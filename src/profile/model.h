@@ -427,6 +427,9 @@ struct profile {
 /* Empty a profile and release what it owns.  P itself belongs to the caller. */
 void profile_free(struct profile *p);
 
+/* Nobody asks any more what single sites did at a moment, or single threads at a site. */
+void profile_free_course(struct profile *p);
+
 /* Two clocks tell when something was.  Slices have the time since the start.  A mark of the program raises the ledger's clock, so that
  * it may be ahead of that; the peak has its time from there.  So the marks of a slice tell its place among the peak and others. */
 uint32_t profile_slices_before_peak(const struct profile *p);

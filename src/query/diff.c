@@ -123,10 +123,19 @@ struct select_row diff_numbers(const struct diff *d, const struct diff_row *row)
         return change;
 }
 
-static bool is_nothing(const struct diff_row *row, const struct select_row *c)
+const struct leaks_sum *diff_row_leaks(const struct diff *d, const struct diff_row *row)
 {
+        static const struct leaks_sum none[PROFILE_LEAK_COUNT];
+
+        return d->leaks ? &d->leaks[(size_t)row->number * PROFILE_LEAK_COUNT] : none;
+}
+
+static bool is_nothing(const struct diff *d, const struct diff_row *row, const struct select_row *c)
+{
+        const struct leaks_sum *leaks = diff_row_leaks(d, row);
+
         for (int leak = 0; leak < PROFILE_LEAK_COUNT; leak++)
-                if (row->leaks[leak].blocks || row->leaks[leak].bytes)
+                if (leaks[leak].blocks || leaks[leak].bytes)
                         return false;
         return !c->allocs && !c->frees && !c->alloc_bytes && !c->live_blocks && !c->live_bytes && !c->peak_blocks &&
                !c->peak_bytes && !c->temporary;
@@ -146,7 +155,7 @@ void diff_leaks(const struct diff *d, struct leaks_sum sums[PROFILE_LEAK_COUNT])
         for (int leak = 0; leak < PROFILE_LEAK_COUNT; leak++)
                 sums[leak] = (struct leaks_sum){ 0 };
         for (uint32_t i = 0; i < d->count; i++)
-                add_leaks(sums, d->rows[i].leaks, 1);
+                add_leaks(sums, diff_row_leaks(d, &d->rows[i]), 1);
 }
 
 /* What leaks changed by.  PLACES: for each side, which row each of its stacks became a part of. */
@@ -155,6 +164,8 @@ static void take_leaks(struct diff *d, uint32_t *const places[MATCH_SIDES])
         d->searched = true;
         for (int side = 0; side < MATCH_SIDES; side++)
                 d->searched &= d->sel[side]->moment == SELECT_OF_RUN && profile_scanned(d->sel[side]->profile);
+        if (d->searched)
+                d->leaks = heap_zero(d->count, PROFILE_LEAK_COUNT * sizeof *d->leaks);
         for (int side = 0; d->searched && side < MATCH_SIDES; side++) {
                 const struct select_part *parts[] = { &d->sel[side]->heap, &d->sel[side]->mapped };
                 const uint32_t *place = places[side];
@@ -165,7 +176,7 @@ static void take_leaks(struct diff *d, uint32_t *const places[MATCH_SIDES])
                 for (int k = 0; k < 2; k++)
                         for (uint32_t i = 0; i < parts[k]->count; i++) {
                                 leaks_of_site(&l, parts[k]->rows[i].site, sums);
-                                add_leaks(d->rows[*place++].leaks, sums, side == MATCH_NEW ? 1 : UINT64_MAX);
+                                add_leaks(&d->leaks[(size_t)*place++ * PROFILE_LEAK_COUNT], sums, side == MATCH_NEW ? 1 : UINT64_MAX);
                         }
                 leaks_free(&l);
         }
@@ -206,7 +217,7 @@ static struct diff_row *row_of(struct diff *d, struct making *g, uint32_t id, ui
         for (uint32_t at = *last; at; at = g->before[at - 1])
                 if (d->rows[at - 1].kind == kind)
                         return &d->rows[at - 1];
-        d->rows[d->count] = (struct diff_row){ .id = id, .kind = kind, .site = UINT32_MAX, .sums = { &nothing, &nothing } };
+        d->rows[d->count] = (struct diff_row){ .number = d->count, .id = id, .kind = kind, .site = UINT32_MAX, .sums = { &nothing, &nothing } };
         g->before[d->count] = *last;
         *last = ++d->count;
         return &d->rows[d->count - 1];
@@ -266,6 +277,7 @@ static void take_sides(struct diff *d)
         }
         free(g.last);
         free(g.before);
+        match_settle(&d->match);
         take_leaks(d, places);
         for (int side = 0; side < MATCH_SIDES; side++)
                 free(places[side]);
@@ -325,7 +337,7 @@ void diff_make(struct diff *d, const struct selection *const sel[MATCH_SIDES], s
                 struct select_row change = diff_numbers(d, row);
 
                 row->key = (int64_t)number_of(&change, key);
-                row->equal = is_nothing(row, &change);
+                row->equal = is_nothing(d, row, &change);
         }
         sort_rows(d);
 }
@@ -337,4 +349,5 @@ void diff_free(struct diff *d)
                 for (int side = 0; side < MATCH_SIDES; side++)
                         forget_sum(&d->rows[i], (enum match_side)side);
         free(d->rows);
+        free(d->leaks);
 }

@@ -32,6 +32,7 @@ enum diff_change {
 
 /* A stack and kind of either recording. */
 struct diff_row {
+        uint32_t number;        /* for diff_row_leaks() */
         uint32_t id;            /* of the stack */
         uint32_t site;          /* in the recording it is shown from */
         enum match_side shown;  /* the new one, unless the stack is only in the old one */
@@ -39,7 +40,6 @@ struct diff_row {
         uint32_t kind;
         const struct select_row *sums[MATCH_SIDES]; /* of a side that does not have it: all zero */
         uint8_t own;                                /* by side, a bit: several rows were summed up */
-        struct leaks_sum leaks[PROFILE_LEAK_COUNT]; /* new - old, by class; zero unless both were searched */
         bool equal;               /* no number changed */
         int64_t key;              /* what orders it */
 };
@@ -50,6 +50,7 @@ struct diff {
         struct match match;
         struct diff_row *rows; /* largest change first; also those that did not change */
         uint32_t count;
+        struct leaks_sum *leaks; /* by number of a row and class; NULL unless both were searched */
         struct select_known known; /* at both moments; what is not is zero in all changes */
         bool searched; /* both, and at the end: what leaks changed by is known */
 };
@@ -75,6 +76,9 @@ struct diff_options {
         int color;
         bool abs;                       /* memlog: the larger change first, whichever way it goes */
 };
+
+/* What leaks of a row changed by: new - old, by class; all zero unless both were searched. */
+const struct leaks_sum *diff_row_leaks(const struct diff *d, const struct diff_row *row);
 
 /* What all leaks changed by, by class: negative ones as they wrap. */
 void diff_leaks(const struct diff *d, struct leaks_sum sums[PROFILE_LEAK_COUNT]);

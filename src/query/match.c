@@ -170,13 +170,20 @@ void match_start(struct match *m, const struct selection *const sel[MATCH_SIDES]
                 name_files(m, (enum match_side)i);
 }
 
-void match_free(struct match *m)
+void match_settle(struct match *m)
 {
         for (int i = 0; i < MATCH_SIDES; i++) {
-                free(m->side[i].files);
                 free(m->side[i].ids);
+                m->side[i].ids = NULL;
         }
         branches_free(&m->entries);
+}
+
+void match_free(struct match *m)
+{
+        match_settle(m);
+        for (int i = 0; i < MATCH_SIDES; i++)
+                free(m->side[i].files);
         free(m->path);
         function_free(&m->frames);
         pool_free(&m->texts);

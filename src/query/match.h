@@ -43,6 +43,9 @@ void match_free(struct match *m);
 /* The number of a stack: equal for stacks that are the same, from 1 on. */
 uint32_t match_stack(struct match *m, enum match_side side, struct wrapper_frame from);
 
+/* No more stacks are asked about: what only they need goes. */
+void match_settle(struct match *m);
+
 /* Whether module INDEX of the new recording was built anew; *OLD becomes the old one's index. */
 bool match_rebuilt(const struct match *m, uint32_t index, uint32_t *old);
 

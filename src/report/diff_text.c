@@ -83,9 +83,11 @@ static void write_leaks(const struct leaks_sum *sums, const char *before, const 
         str_text(out, first ? "" : after);
 }
 
-static bool lost_changed(const struct diff_row *row)
+static bool lost_changed(const struct diff *d, const struct diff_row *row)
 {
-        return row->leaks[PROFILE_LEAK_DEFINITE].blocks || row->leaks[PROFILE_LEAK_INDIRECT].blocks || row->leaks[PROFILE_LEAK_POSSIBLE].blocks;
+        const struct leaks_sum *leaks = diff_row_leaks(d, row);
+
+        return leaks[PROFILE_LEAK_DEFINITE].blocks || leaks[PROFILE_LEAK_INDIRECT].blocks || leaks[PROFILE_LEAK_POSSIBLE].blocks;
 }
 
 static void write_row(const struct diff *d, const struct diff_row *row, uint32_t number,
@@ -103,7 +105,7 @@ static void write_row(const struct diff *d, const struct diff_row *row, uint32_t
         str_format(out, " %s, by %s\n      ", diff_change_word(diff_change_of(d, row)),
                    profile_kind_name(w->sel->profile, row->kind));
         write_numbers(d, row->sums, &change, out);
-        write_leaks(row->leaks, "      ", "\n", out);
+        write_leaks(diff_row_leaks(d, row), "      ", "\n", out);
         stack_add(w, row->from);
         str_char(out, '\n');
 }
@@ -144,7 +146,7 @@ static void write_part(const struct diff *d, bool mapped, const struct diff_opti
                 stack_start(&w[side], d->sel[side], d->symbols[side], "        ", out);
         write_head(d, mapped, options, out);
         for (uint32_t i = 0; i < d->count; i++) {
-                if (is_mapped(&d->rows[i]) != mapped || (!d->rows[i].key && !lost_changed(&d->rows[i])))
+                if (is_mapped(&d->rows[i]) != mapped || (!d->rows[i].key && !lost_changed(d, &d->rows[i])))
                         continue;
                 if (!options->limit || count < options->limit)
                         write_row(d, &d->rows[i], count + 1, options, &w[d->rows[i].shown]);
