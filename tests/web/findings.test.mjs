@@ -117,7 +117,7 @@ claim('what was not searched is never "no leaks"', ['bare', '#leaks'], async (pa
 
 claim('invalid frees have both stacks', ['small', '#leaks'], async (page) => {
   const text = await page.$$eval('.detail', (all) => all.at(-1).innerText);
-  assert.match(text, /Released by/);
+  assert.match(text, /Freed by/);
   assert.match(text, /Allocated by/);
 });
 

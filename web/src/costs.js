@@ -67,7 +67,7 @@ export const COSTS = [
     bytes: 'lost_bytes',
     count: 'lost_blocks',
     known: ['run'],
-    help: 'Definitely lost and what hangs on it: no pointer leads there any more, it can never be freed.',
+    help: 'Definitely lost and what is reachable only through it: no pointer leads there any more, it can never be freed.',
   },
   {
     id: 'possible',

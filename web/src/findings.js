@@ -29,7 +29,7 @@ const SUMS = {
   others: 'together',
   shared: 'no one of them alone keeps it',
   lost: 'see Leaks',
-  ignored: 'told to be ignored',
+  ignored: 'ignored on request (SEEP_IGNORE)',
 };
 
 /** Rows of owners (largest first, as they are in the data), rows of sums, and the bytes of all. */

@@ -86,7 +86,7 @@ function rulesPart(recording, row) {
   return h(
     'details',
     { class: 'part', dataset: { keep: `rule-${row}` } },
-    h('summary', null, 'Suppress this: it is known, or not ours to mend'),
+    h('summary', null, 'Suppress this: it is known, or not ours to fix'),
     form('LeakSanitizer', recording.text(rows.lsan[row]), 'A line of a file for seep … --suppressions FILE, or LSAN_OPTIONS=suppressions=FILE.'),
     form('Valgrind', recording.text(rows.valgrind[row]), 'An entry of a file for seep … --suppressions FILE, or valgrind --suppressions=FILE.'),
   );
@@ -112,7 +112,7 @@ export function leakDetail(context, row, keep) {
       'p',
       null,
       h('strong', null, `${bytes(row.bytes)} in ${count(row.blocks, 'block')} ${about.title}`),
-      row.hangingBlocks ? `, and ${bytes(row.hangingBytes)} in ${count(row.hangingBlocks, 'block')} hang on ${row.blocks === 1 ? 'it' : 'them'}` : '',
+      row.hangingBlocks ? `, and ${bytes(row.hangingBytes)} in ${count(row.hangingBlocks, 'block')} reachable only through ${row.blocks === 1 ? 'it' : 'them'}` : '',
       '. ',
       row.site >= 0 ? partWords(row.blocks, sites.allocs[row.site], recording.kindOf(row.site)) : '',
       `The oldest was ${time(row.ageMs)} old at the search${address ? [' (at ', address, ')'].join('') : ''}.`,
@@ -137,7 +137,7 @@ export function leakDetail(context, row, keep) {
 /** What one would write to those who wrote the code. */
 function reportText(recording, row) {
   return (
-    `${bytes(row.bytes)} in ${count(row.blocks, 'block')} ${leakClass(row.class).title}${row.hangingBlocks ? `, ${bytes(row.hangingBytes)} in ${count(row.hangingBlocks, 'block')} hang on them` : ''}\n` +
+    `${bytes(row.bytes)} in ${count(row.blocks, 'block')} ${leakClass(row.class).title}${row.hangingBlocks ? `, ${bytes(row.hangingBytes)} in ${count(row.hangingBlocks, 'block')} reachable only through them` : ''}\n` +
     `${recording.meta.program ?? ''}, searched ${recording.leaks.when}\nallocated by ${recording.kindOf(row.site)}:\n${stackText(recording, recording.sites.node[row.site]).replace(/^/gm, '  ')}\n`
   );
 }

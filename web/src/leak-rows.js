@@ -9,15 +9,15 @@ export const LEAK_CLASSES = [
     title: 'definitely lost',
     error: true,
     meaning: 'Nothing in the program points to it any more: it can never be freed. This is a leak.',
-    todo: 'Mend these, the largest first.',
+    todo: 'Fix these, the largest first.',
   },
   {
     number: 3,
     id: 'indirect',
     title: 'indirectly lost',
     error: false,
-    meaning: 'Only lost blocks point to it: it hangs on a block that is definitely lost.',
-    todo: 'Nothing to mend here: it goes away with the block it hangs on.',
+    meaning: 'Only lost blocks point to it: it is reachable only through a definitely lost block.',
+    todo: 'Nothing to fix here: it goes away when that leak is fixed.',
   },
   {
     number: 2,
@@ -33,7 +33,7 @@ export const LEAK_CLASSES = [
     title: 'still reachable',
     error: false,
     meaning: 'The program can still get at it: caches, tables, globals. Not an error.',
-    todo: 'Nothing to mend, unless it grows.',
+    todo: 'Nothing to fix, unless it grows.',
   },
 ];
 
@@ -106,10 +106,10 @@ export function growingSites(recording, keep) {
 const WRONG = {
   'double-free': { title: 'freed twice', todo: 'Set the pointer to null after the first free, or let one owner free it.' },
   mismatched: { title: 'freed by the wrong function', todo: 'free() for malloc, delete for new, delete[] for new[]. Another size at delete: the base class may lack a virtual destructor.' },
-  'unknown-free': { title: 'released, but never allocated', todo: 'Free the address that was given, not one inside it; not stack or static memory.' },
+  'unknown-free': { title: 'freed, but never allocated', todo: 'Free the address that was given, not one inside it; not stack or static memory.' },
 };
 
-/** What a invalid free is in words, from its type in the data. */
+/** What an invalid free is in words, from its type in the data. */
 export function wrongRelease(type) {
   return WRONG[type] ?? { title: type, todo: '' };
 }

@@ -9,7 +9,7 @@ const QUESTIONS = [
   [
     'leaks',
     'Is everything that is not freed a leak?',
-    'No. Four classes tell it apart: definitely lost is an error; indirectly lost hangs on it; possibly lost deserves a look; reachable is in use until the end, and no error.',
+    'No. There are four classes: definitely lost is an error; indirectly lost is reachable only through it; possibly lost deserves a look; reachable is in use until the end, and not an error.',
   ],
   [
     'mappings',

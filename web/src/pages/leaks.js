@@ -253,7 +253,7 @@ function wrongDetail(context, i) {
     h(
       'div',
       { class: 'columns' },
-      stackPart(context, Math.max(0, errors.release_node[i]), 'Released by'),
+      stackPart(context, Math.max(0, errors.release_node[i]), 'Freed by'),
       errors.first_node[i] > 0 && stackPart(context, errors.first_node[i], 'First freed by'),
       site >= 0
         ? stackPart(context, recording.sites.node[site], 'Allocated by')
@@ -305,7 +305,7 @@ function resources(context) {
   return section(
     'Resources that are still held',
     openTable({
-      caption: 'File descriptors and what the program told of with SEEP_RESOURCE_ACQUIRE',
+      caption: 'File descriptors and what the program announced with SEEP_RESOURCE_ACQUIRE',
       rows,
       state,
       name: 'held',
@@ -330,7 +330,7 @@ function draw(context, keep) {
     { leaks } = recording,
     passes = keeper(view);
   return [
-    lead('Memory that was not given back: what is lost for good, what only gets more, and what was released wrongly.'),
+    lead('Memory that was not freed: what is lost for good, what keeps growing, and invalid frees.'),
     leaks.scanned
       ? [
           h('p', null, `Searched ${leaks.when || 'once'}. Each block that was not freed is in one of four classes; only the first one is an error.`),
