@@ -45,7 +45,7 @@ def test_list_explains_every_form(export):
     assert {"pprof", "collapsed", "speedscope", "callgrind", "gprof2dot", "csv", "json"} <= set(words)
     helped = export.seep("export", "--help").stdout.decode()
     assert all(f" {word} " in helped for word in words)
-    option = next(line.split("\t") for line in export.seep("help", "--table").stdout.decode().splitlines() if "\tto\tFORM\t" in line)
+    option = next(line.split("\t") for line in export.seep("help", "--table").stdout.decode().splitlines() if "\tto\tFORMAT\t" in line)
     assert set(option[4].split("|")) == {"list", *words, "..."}  # what completion offers
 
 
