@@ -390,7 +390,7 @@ def test_a_process_is_shown_as_it_is_now_and_at_last_as_it_was(running):
         running.process.wait(DEADLINE)
         last = wait_until(lambda: (d := s.ask("data").data) and not d["live"] and d, "the end is told")
         assert allocated(last)["green"] == 5000 and allocated(last)["red"] == 1000
-        assert first["recordings"][0]["meta"]["end"] == "still running" and "last look" in last["recordings"][0]["meta"]["end"]
+        assert first["recordings"][0]["meta"]["end"] == "still running" and "last known state" in last["recordings"][0]["meta"]["end"]
         assert s.ask().status == 200 and s.view(include="green").data["live"] is False
         tag = s.ask("data").headers["ETag"]
         assert s.ask("data", headers={"If-None-Match": tag}).status == 304
