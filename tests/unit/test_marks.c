@@ -227,7 +227,7 @@ TEST(what_there_was_no_room_for_is_told)
         collect_all(&f, &p);
         is_equal(p.meta.warning_count, 3);
         has_text(p.meta.warnings[0], "3 later tags and snapshots");
-        has_text(p.meta.warnings[1], "4 releases");
+        has_text(p.meta.warnings[1], "4 frees");
         has_text(p.meta.warnings[2], "limit of 1000000 bytes (--limit-heap): 2 allocations beyond it failed");
         profile_free(&p);
         specimen_close(&f);
