@@ -117,8 +117,12 @@ static void handler()
         operator delete(p);
 }
 
+/* A thread that is being made takes memory, too: that must not be refused. */
+static pthread_barrier_t all_there;
+
 static void *thread(void *)
 {
+        pthread_barrier_wait(&all_there);
         for (int i = 0; i < 4000; i++) {
                 void *p = take(16384);
                 if (!p)
@@ -134,9 +138,11 @@ static void *thread(void *)
 static void threads()
 {
         pthread_t t[8];
+        pthread_barrier_init(&all_there, nullptr, 9);
         for (pthread_t &one : t)
                 if (pthread_create(&one, nullptr, thread, nullptr))
                         truth_die("limit: no thread\n");
+        pthread_barrier_wait(&all_there);
         for (pthread_t &one : t)
                 pthread_join(one, nullptr);
         tell("joined\n");
