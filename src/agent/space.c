@@ -8,8 +8,6 @@
 
 #include "agent/guest.h"
 
-#define MAY_EXECUTE 1
-
 static uint64_t without(uint64_t value, uint64_t ours)
 {
         return value == SPACE_NONE || value < ours ? value : value - ours;
@@ -24,11 +22,8 @@ struct space_limit space_of_program(struct space_limit kernel, uint64_t ours)
 static bool is_program(const char *path)
 {
         char magic[4] = { 0 };
-        long fd, got;
+        long fd = target_open(SYS_AT_HERE, path), got;
 
-        if (sys_failed(sys_call3(SYS_access, (long)path, MAY_EXECUTE, 0)))
-                return false;
-        fd = sys_open(path);
         if (fd < 0)
                 return false;
         got = sys_read(fd, magic, sizeof magic);

@@ -17,6 +17,7 @@
 #include "agent/arch/arch.h"
 
 #define SYS_O_CLOEXEC 02000000
+#define SYS_O_NONBLOCK 04000
 #define SYS_AT_HERE (-100) /* AT_FDCWD */
 #define SYS_EPERM 1
 #define SYS_ENOENT 2

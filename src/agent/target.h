@@ -10,6 +10,9 @@
 
 #include <stdbool.h>
 
+/* The file of a program, at PATH below DIRECTORY; nothing is waited for.  A negative errno: it cannot be executed, or read. */
+long target_open(long directory, const char *path);
+
 /* Whether the program at PATH is made for another kind of machine, or needs a sanitizer's runtime
  * as a library.  That insists on being the first one, or hands out memory before we can stand in
  * front of it: such a program ends at its start if we are there.  Also when our library is not

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Children of every kind, and every way to end."""
 import json
+import os
 import re
 import signal
 import subprocess
@@ -32,6 +33,15 @@ def test_executed_children_are_followed_each_into_its_own_file(children, recorde
         totals = found[child["pid"]].totals
         assert (totals["live_blocks"], totals["live_bytes"]) == (child["blocks"], 11 * child["blocks"])
         check_clean(found[child["pid"]])
+
+
+@pytest.mark.parametrize("options", [(), ("--follow=none",), ("--follow=all",)])
+def test_a_named_pipe_is_no_program_and_nobody_waits_for_its_writer(recorder, tmp_path, options):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "pipe").chmod(0o755)
+    command = ["/bin/sh", "-c", "ulimit -v 90000000; ./pipe; echo $?"]
+    bare, seen = recorder.bare(*command, cwd=tmp_path), recorder.record(*command, options=options, cwd=tmp_path)
+    assert (seen.stdout, seen.status) == (bare.stdout, bare.status) == (b"126\n", 0)
 
 
 @pytest.mark.parametrize("way", ["vfork", "spawn", "system", "popen", "fork-exec"])
