@@ -15,7 +15,7 @@
 
 #include "leak/run.h"
 #include "leak/search.h"
-#include "leak/vast.h"
+#include "leak/huge_array.h"
 
 #define ROOTS 100u
 #define PLACES 1000u /* that allocated the blocks */

@@ -65,7 +65,7 @@ struct agent {
         uint64_t stack_start; /* of the main thread, as the kernel gave it */
         uint64_t loader, loader_bytes; /* glibc's loader: where its code is; 0 none */
         const char *socket;
-        char omit[MATCH_MAX + 1]; /* objects whose path matches are left out; "" none */
+        char omit[REGEX_MAX + 1]; /* objects whose path matches are left out; "" none */
 };
 
 extern struct agent agent;

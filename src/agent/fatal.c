@@ -13,7 +13,7 @@
 #include "agent/attend.h"
 #include "agent/bytes.h"
 #include "agent/real.h"
-#include "agent/scan.h"
+#include "agent/search_request.h"
 #include "agent/sys.h"
 
 #include "agent/guest.h"
@@ -84,8 +84,8 @@ static void search(int number, void *context)
         __atomic_store_n(&dying_since_ns, sys_clock_ns(SYS_CLOCK_MONO), __ATOMIC_RELEASE);
         blocked = sys_block_signals(~orders_open(number, context));
         apart_settle();
-        if (scan_wanted(LEDGER_SCAN_SIGNAL) && !scan_is_last())
-                scan_wait(LEDGER_SCAN_SIGNAL, (uint64_t)__builtin_frame_address(0), context);
+        if (search_request_wanted(LEDGER_SCAN_SIGNAL) && !search_request_is_last())
+                search_request_wait(LEDGER_SCAN_SIGNAL, (uint64_t)__builtin_frame_address(0), context);
         attend_exit();
         sys_restore_signals(blocked);
 }

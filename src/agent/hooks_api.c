@@ -10,7 +10,7 @@
 #include "agent/mark.h"
 #include "agent/pool.h"
 #include "agent/resource.h"
-#include "agent/scan.h"
+#include "agent/search_request.h"
 
 #include "agent/guest.h"
 
@@ -172,13 +172,13 @@ void seep_release(const char *type, uint64_t handle)
 void seep_ignore(const void *block)
 {
         if (agent_on())
-                scan_ignore((uint64_t)block);
+                search_request_ignore((uint64_t)block);
 }
 
 void seep_root(const void *start, size_t size)
 {
         if (agent_on())
-                scan_root((uint64_t)start, size);
+                search_request_root((uint64_t)start, size);
 }
 
 size_t seep_leak_check(void)

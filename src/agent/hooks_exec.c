@@ -17,7 +17,7 @@
 #include "agent/hook.h"
 #include "agent/life.h"
 #include "agent/real.h"
-#include "agent/scan.h"
+#include "agent/search_request.h"
 #include "agent/space.h"
 #include "agent/sys.h"
 #include "agent/target.h"
@@ -45,7 +45,7 @@ static bool is_there(const char *path)
 
 #define LEAVE(there)                                                           \
         do {                                                                   \
-                if (scan_wanted(LEDGER_SCAN_EXEC) && (there))                  \
+                if (search_request_wanted(LEDGER_SCAN_EXEC) && (there))                  \
                         SCAN_ASK(LEDGER_SCAN_EXEC);                            \
         } while (0)
 

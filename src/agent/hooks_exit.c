@@ -14,7 +14,7 @@
 #include "agent/journal.h"
 #include "agent/real.h"
 #include "agent/region.h"
-#include "agent/scan.h"
+#include "agent/search_request.h"
 
 #include "agent/guest.h"
 

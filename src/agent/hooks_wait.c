@@ -21,7 +21,7 @@
 
 enum { SOCKET_LEVEL = 1 };
 
-struct span {
+struct wait_span {
         int64_t seconds, ns;
 };
 
@@ -31,7 +31,7 @@ static uint64_t now_ns(void)
 }
 
 /* When a wait of SPAN that begins now must end; 0: no limit, or nobody will ask. */
-static uint64_t deadline_of(const struct span *s)
+static uint64_t deadline_of(const struct wait_span *s)
 {
         return s && agent.head ? now_ns() + (uint64_t)s->seconds * NS_PER_S + (uint64_t)s->ns : 0;
 }
@@ -43,11 +43,11 @@ static uint64_t left_ns(uint64_t deadline)
         return deadline > now ? deadline - now : 0;
 }
 
-static struct span left_span(uint64_t deadline)
+static struct wait_span left_span(uint64_t deadline)
 {
         uint64_t left = left_ns(deadline);
 
-        return (struct span){ (int64_t)(left / NS_PER_S), (int64_t)(left % NS_PER_S) };
+        return (struct wait_span){ (int64_t)(left / NS_PER_S), (int64_t)(left % NS_PER_S) };
 }
 
 /* ---- waiting for descriptors, limit in milliseconds ---- */
@@ -85,7 +85,7 @@ WAIT_MS(epoll_pwait, "epoll_pwait", (int fd, void *events, int room, int ms, con
         int hook_##NAME PARAMETERS                                             \
         {                                                                      \
                 uint64_t deadline = deadline_of(limit);                        \
-                struct span left;                                              \
+                struct wait_span left;                                              \
                 int result;                                                    \
                                                                                \
                 RETRY(result, REAL(NAME##_) ARGUMENTS, EINTR_FAILED(result), { \
@@ -97,23 +97,23 @@ WAIT_MS(epoll_pwait, "epoll_pwait", (int fd, void *events, int room, int ms, con
                 return result;                                                 \
         }
 
-WAIT_SPAN(ppoll, "ppoll", (void *fds, unsigned long count, const struct span *limit, const void *mask), (fds, count, limit, mask))
-WAIT_SPAN(ppoll_chk, "__ppoll_chk", (void *fds, unsigned long count, const struct span *limit, const void *mask, size_t room),
+WAIT_SPAN(ppoll, "ppoll", (void *fds, unsigned long count, const struct wait_span *limit, const void *mask), (fds, count, limit, mask))
+WAIT_SPAN(ppoll_chk, "__ppoll_chk", (void *fds, unsigned long count, const struct wait_span *limit, const void *mask, size_t room),
           (fds, count, limit, mask, room))
-WAIT_SPAN(pselect, "pselect", (int count, void *r, void *w, void *e, const struct span *limit, const void *mask),
+WAIT_SPAN(pselect, "pselect", (int count, void *r, void *w, void *e, const struct wait_span *limit, const void *mask),
           (count, r, w, e, limit, mask))
-WAIT_SPAN(epoll_pwait2, "epoll_pwait2", (int fd, void *events, int room, const struct span *limit, const void *mask),
+WAIT_SPAN(epoll_pwait2, "epoll_pwait2", (int fd, void *events, int room, const struct wait_span *limit, const void *mask),
           (fd, events, room, limit, mask))
-WAIT_SPAN(semtimedop, "semtimedop", (int id, void *operations, size_t count, const struct span *limit), (id, operations, count, limit))
-WAIT_SPAN(sigtimedwait, "sigtimedwait", (const void *set, void *information, const struct span *limit), (set, information, limit))
+WAIT_SPAN(semtimedop, "semtimedop", (int id, void *operations, size_t count, const struct wait_span *limit), (id, operations, count, limit))
+WAIT_SPAN(sigtimedwait, "sigtimedwait", (const void *set, void *information, const struct wait_span *limit), (set, information, limit))
 
 /* select() counts its limit (a timeval) down in glibc, but not in musl. */
-int hook_select(int count, void *r, void *w, void *e, struct span *limit) HOOK("select");
+int hook_select(int count, void *r, void *w, void *e, struct wait_span *limit) HOOK("select");
 
-int hook_select(int count, void *r, void *w, void *e, struct span *limit)
+int hook_select(int count, void *r, void *w, void *e, struct wait_span *limit)
 {
-        struct span given = limit ? *limit : (struct span){ 0, 0 }, left = given;
-        uint64_t deadline = limit ? deadline_of(&(struct span){ given.seconds, given.ns * 1000 }) : 0;
+        struct wait_span given = limit ? *limit : (struct wait_span){ 0, 0 }, left = given;
+        uint64_t deadline = limit ? deadline_of(&(struct wait_span){ given.seconds, given.ns * 1000 }) : 0;
         int result;
 
         RETRY(result, REAL(select_)(count, r, w, e, limit ? &left : NULL), EINTR_FAILED(result), {
@@ -147,14 +147,14 @@ WAIT_PLAIN(int, pause, "pause", (void), ())
 
 /* ---- sleeping: the kernel tells what is left ---- */
 
-int hook_nanosleep(const struct span *span, struct span *rest) HOOK("nanosleep");
-int hook_clock_nanosleep(int clock, int flags, const struct span *span, struct span *rest) HOOK("clock_nanosleep");
+int hook_nanosleep(const struct wait_span *span, struct wait_span *rest) HOOK("nanosleep");
+int hook_clock_nanosleep(int clock, int flags, const struct wait_span *span, struct wait_span *rest) HOOK("clock_nanosleep");
 int hook_usleep(unsigned us) HOOK("usleep");
 unsigned hook_sleep(unsigned seconds) HOOK("sleep");
 
-int hook_nanosleep(const struct span *span, struct span *rest)
+int hook_nanosleep(const struct wait_span *span, struct wait_span *rest)
 {
-        struct span left = { 0, 0 };
+        struct wait_span left = { 0, 0 };
         int result;
 
         RETRY(result, REAL(nanosleep_)(span, &left), EINTR_FAILED(result), span = &left);
@@ -163,9 +163,9 @@ int hook_nanosleep(const struct span *span, struct span *rest)
         return result;
 }
 
-int hook_clock_nanosleep(int clock, int flags, const struct span *span, struct span *rest)
+int hook_clock_nanosleep(int clock, int flags, const struct wait_span *span, struct wait_span *rest)
 {
-        struct span left = { 0, 0 };
+        struct wait_span left = { 0, 0 };
         bool absolute = flags & ABSOLUTE_TIME;
         int result;
 
@@ -180,22 +180,22 @@ int hook_clock_nanosleep(int clock, int flags, const struct span *span, struct s
 
 int hook_usleep(unsigned us)
 {
-        struct span s = { us / 1000000u, us % 1000000u * 1000 };
+        struct wait_span s = { us / 1000000u, us % 1000000u * 1000 };
 
         return hook_nanosleep(&s, NULL);
 }
 
 unsigned hook_sleep(unsigned seconds)
 {
-        struct span s = { seconds, 0 };
+        struct wait_span s = { seconds, 0 };
 
         return hook_nanosleep(&s, &s) == 0 ? 0 : (unsigned)s.seconds;
 }
 
 /* C11's: 0, -1 when a signal came, -2 otherwise; errno is not its business. */
-int hook_thrd_sleep(const struct span *span, struct span *rest) HOOK("thrd_sleep");
+int hook_thrd_sleep(const struct wait_span *span, struct wait_span *rest) HOOK("thrd_sleep");
 
-int hook_thrd_sleep(const struct span *span, struct span *rest)
+int hook_thrd_sleep(const struct wait_span *span, struct wait_span *rest)
 {
         int *error = real.errno_location ? real.errno_location() : NULL, before = error ? *error : 0;
         int result = hook_nanosleep(span, rest) == 0 ? 0 : error && *error == SYS_EINTR ? -1 : -2;
@@ -210,7 +210,7 @@ int hook_thrd_sleep(const struct span *span, struct span *rest)
 bool wait_socket(int fd, int option, short events, uint32_t begin_ms)
 {
         struct { int fd; short events, revents; } one = { fd, events, 0 };
-        struct span limit = { 0, 0 }; /* a timeval first */
+        struct wait_span limit = { 0, 0 }; /* a timeval first */
         long ready;
         uint32_t size = sizeof limit, now_ms = (uint32_t)((now_ns() - agent.head->start_monotonic_ns) / NS_PER_MS);
         uint64_t passed = now_ms > begin_ms + TICK_MS ? now_ms - begin_ms - TICK_MS : 0, all;
@@ -220,7 +220,7 @@ bool wait_socket(int fd, int option, short events, uint32_t begin_ms)
         all = (uint64_t)limit.seconds * 1000 + (uint64_t)limit.ns / 1000;
         if (!all)
                 return true;
-        limit = (struct span){ (int64_t)((all > passed ? all - passed : 0) / 1000), (int64_t)((all > passed ? all - passed : 0) % 1000 * NS_PER_MS) };
+        limit = (struct wait_span){ (int64_t)((all > passed ? all - passed : 0) / 1000), (int64_t)((all > passed ? all - passed : 0) % 1000 * NS_PER_MS) };
         do { /* the kernel counts the limit down */
                 signal_wait.interrupted = false;
                 ready = sys_call6(SYS_ppoll, (long)&one, 1, (long)&limit, 0, 0, 0);

@@ -26,7 +26,7 @@ bool omit_start(void)
 
 bool omit_path(const char *path)
 {
-        return agent.omit[0] && match_find(agent.omit, path);
+        return agent.omit[0] && regex_find(agent.omit, path);
 }
 
 bool omit_code(uint64_t pc)

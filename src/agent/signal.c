@@ -9,7 +9,7 @@
 #include "agent/action.h"
 #include "agent/agent.h"
 #include "agent/mark.h"
-#include "agent/scan.h"
+#include "agent/search_request.h"
 #include "agent/sys.h"
 
 #include "agent/guest.h"
@@ -152,7 +152,7 @@ void signal_forked(void)
 
 void signal_abort(void)
 {
-        if (scan_wanted(LEDGER_SCAN_SIGNAL))
-                scan_wait(LEDGER_SCAN_SIGNAL, 0, NULL); /* what the hook has in hand is still held by its own frame */
+        if (search_request_wanted(LEDGER_SCAN_SIGNAL))
+                search_request_wait(LEDGER_SCAN_SIGNAL, 0, NULL); /* what the hook has in hand is still held by its own frame */
         by_default(ABORT);
 }

@@ -46,14 +46,14 @@ static uint32_t filters_number;
 static bool invited; /* by the environment, not by the tool that we started */
 
 /* What is known of the variable being read. */
-struct search {
+struct start_search {
         const char *name;
         char *out;
         size_t room, matched, used;
         bool wrong, inside, found;
 };
 
-static void search_byte(struct search *s, char c)
+static void search_byte(struct start_search *s, char c)
 {
         if (s->inside && c && s->used + 1 < s->room) {
                 s->out[s->used++] = c;
@@ -70,7 +70,7 @@ static void search_byte(struct search *s, char c)
 /* Copy the value of the variable NAME (with its '=') from the environment the program was started with. */
 static bool read_session(const char *name, char *out, size_t room)
 {
-        struct search s = { .name = name, .out = out, .room = room };
+        struct start_search s = { .name = name, .out = out, .room = room };
         char part[1024];
         long fd = sys_open("/proc/self/environ"), got;
 
@@ -88,7 +88,7 @@ static const char *parse_omit(const char *p)
 {
         uint64_t length = bytes_hex(&p);
 
-        if (*p++ != ':' || length > MATCH_MAX || strlen(p) <= length || p[length] != ':')
+        if (*p++ != ':' || length > REGEX_MAX || strlen(p) <= length || p[length] != ':')
                 return NULL;
         memcpy(agent.omit, p, length);
         return p + length + 1;

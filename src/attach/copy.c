@@ -31,7 +31,7 @@ struct remote {
         uint64_t instruction;       /* a `syscall` in its memory */
         struct arch_registers home; /* what it had, and gets back */
         uint64_t mask;              /* signals that it blocked */
-        struct hurry hurry;         /* all wait for it: it may be one of many that want a processor */
+        struct priority priority;         /* all wait for it: it may be one of many that want a processor */
         pid_t child;                /* whom the last call made, by our numbers; 0: nobody */
         bool stop;                  /* SIGSTOP came meanwhile: it gets it afterwards */
         bool lost;                  /* it ended, or does not answer */
@@ -67,7 +67,7 @@ static bool remote_begin(struct remote *r)
         uint64_t all = ~0ull;
 
         remote_leave_sequence(r);
-        hurry_begin(&r->hurry, r->tid);
+        priority_raise(&r->priority, r->tid);
         return ptrace(PTRACE_GETSIGMASK, r->tid, sizeof r->mask, &r->mask) == 0 &&
                ptrace(PTRACE_SETSIGMASK, r->tid, sizeof all, &all) == 0;
 }
@@ -142,7 +142,7 @@ static void remote_return(struct remote *r)
 static void remote_end(struct remote *r)
 {
         remote_return(r);
-        hurry_end(&r->hurry);
+        priority_restore(&r->priority);
 }
 
 /* ---- a copy of a stopped process: same memory, never runs, no child of anybody who would notice ---- */

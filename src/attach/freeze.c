@@ -39,7 +39,7 @@ struct freeze_state {
         struct freeze *freeze;
         struct err *e;
         bool good, runs, held;
-        struct hurry caller; /* until the process goes on, or long reading begins */
+        struct priority caller; /* until the process goes on, or long reading begins */
         struct hold hold;
         struct mappings mappings;
         struct memory memory, original; /* of the copy, if there is one; of the process itself */
@@ -56,10 +56,10 @@ static void wait_for(sem_t *s)
 static void *tracer_main(void *state)
 {
         struct freeze_state *s = state;
-        struct hurry hurry;
+        struct priority priority;
 
         s->tid = gettid();
-        hurry_begin(&hurry, s->tid);
+        priority_raise(&priority, s->tid);
         for (;;) {
                 wait_for(&s->todo);
                 if (!s->job)
@@ -220,7 +220,7 @@ bool freeze_stop(struct freeze *f, pid_t pid, struct err *e)
 
         s->memory = s->original = MEMORY_CLOSED;
         *f = (struct freeze){ .pid = pid, .state = s };
-        hurry_begin(&s->caller, gettid());
+        priority_raise(&s->caller, gettid());
         if (tracer_start(s, e) && tracer_do(f, stop_job, e))
                 return true;
         freeze_close(f);
@@ -230,7 +230,7 @@ bool freeze_stop(struct freeze *f, pid_t pid, struct err *e)
 bool freeze_copy(struct freeze *f, struct err *e)
 {
         if (!tracer_do(f, copy_job, e)) {
-                hurry_end(&f->state->caller);
+                priority_restore(&f->state->caller);
                 return false;
         }
         memory_open(&f->state->memory, f->copy, f->copy);
@@ -256,7 +256,7 @@ void freeze_release(struct freeze *f)
         if (!f->state->held)
                 return;
         tracer_do(f, release_job, NULL);
-        hurry_end(&f->state->caller);
+        priority_restore(&f->state->caller);
         if (f->copy)
                 find_missing(f);
         else
@@ -270,7 +270,7 @@ void freeze_close(struct freeze *f)
         if (!s)
                 return;
         freeze_release(f);
-        hurry_end(&s->caller);
+        priority_restore(&s->caller);
         if (f->copy)
                 tracer_do(f, end_copy_job, NULL);
         tracer_end(s);
@@ -286,7 +286,7 @@ void freeze_close(struct freeze *f)
 static const struct memory *memory_of(const struct freeze *f, const struct mapping *m)
 {
         if (!f->copy)
-                hurry_end(&f->state->caller);
+                priority_restore(&f->state->caller);
         return f->copy && !(m && m->missing) ? &f->state->memory : &f->state->original;
 }
 

@@ -107,19 +107,19 @@ static bool refusal_explain(pid_t pid, pid_t tid, int error, struct err *e)
 
 /* ---- a thread that goes before all others for a moment ---- */
 
-void hurry_begin(struct hurry *h, pid_t tid)
+void priority_raise(struct priority *h, pid_t tid)
 {
         int policy = sched_getscheduler(tid), nice = getpriority(PRIO_PROCESS, (id_t)tid);
 
-        *h = (struct hurry){ 0 };
+        *h = (struct priority){ 0 };
         if (policy < 0 || (policy & ~SCHED_RESET_ON_FORK) != SCHED_OTHER)
                 return;
         if (sched_setscheduler(tid, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 }) == 0 ||
             setpriority(PRIO_PROCESS, (id_t)tid, -20) == 0)
-                *h = (struct hurry){ tid, policy, nice };
+                *h = (struct priority){ tid, policy, nice };
 }
 
-void hurry_end(struct hurry *h)
+void priority_restore(struct priority *h)
 {
         if (!h->tid)
                 return;
@@ -247,7 +247,7 @@ static void thread_look(struct hold_thread *t)
 
         if (got == 0)
                 return;
-        hurry_end(&t->hurry);
+        priority_restore(&t->priority);
         if (got < 0 || !WIFSTOPPED(status)) {
                 t->state = HOLD_ENDED;
         } else if (status >> 16 == PTRACE_EVENT_STOP) {
@@ -281,17 +281,17 @@ static void notice_dead_leader(struct hold *h)
 }
 
 /* Threads that want a processor, where there are more of them than processors. */
-static void hurry_asked(struct hold *h)
+static void priority_asked(struct hold *h)
 {
         for (uint32_t i = 0; i < h->count; i++)
                 if (h->threads[i].state == HOLD_ASKED)
-                        hurry_begin(&h->threads[i].hurry, h->threads[i].tid);
+                        priority_raise(&h->threads[i].priority, h->threads[i].tid);
 }
 
 static void calm_asked(struct hold *h)
 {
         for (uint32_t i = 0; i < h->count; i++)
-                hurry_end(&h->threads[i].hurry);
+                priority_restore(&h->threads[i].priority);
 }
 
 static bool is_in_time(const struct hold *h)
@@ -304,7 +304,7 @@ static void threads_wait(struct hold *h)
         for (uint32_t round = 1; threads_look(h) && is_in_time(h); round++) {
                 hold_nap();
                 if (round == HOLD_HURRY_ROUND)
-                        hurry_asked(h);
+                        priority_asked(h);
                 if (round % 64 == 0)
                         notice_dead_leader(h);
         }

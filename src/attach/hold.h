@@ -16,16 +16,16 @@
 #include "base/err.h"
 
 /* A thread that goes before all others for a moment: while a process stands still, each of our microseconds is one of its. */
-struct hurry {
+struct priority {
         pid_t tid; /* 0: nothing was changed */
         int policy, nice;
 };
 
 /* Raise the priority of TID, where that is permitted; a thread with a special one is left alone. */
-void hurry_begin(struct hurry *h, pid_t tid);
+void priority_raise(struct priority *h, pid_t tid);
 
 /* As before; more than once does no harm. */
-void hurry_end(struct hurry *h);
+void priority_restore(struct priority *h);
 
 enum hold_state {
         HOLD_ASKED,   /* traced, will stop as soon as it can */
@@ -37,7 +37,7 @@ enum hold_state {
 struct hold_thread {
         pid_t tid;
         enum hold_state state;
-        struct hurry hurry; /* HOLD_ASKED, and it does not get a processor to stop on */
+        struct priority priority; /* HOLD_ASKED, and it does not get a processor to stop on */
         bool foreign;                    /* HOLD_STOPPED, and the registers are not of our kind */
         struct arch_registers registers; /* HOLD_STOPPED */
 };

@@ -355,7 +355,7 @@ static void on_recorded(struct run *r, const struct session_end *end)
 {
         (void)r;
         if (end->recordings == 0)
-                message("nothing was recorded: %s", end->silence);
+                message("nothing was recorded: %s", end->diagnosis);
 }
 
 /* Whether the process of row AT has another recording, as the program that it became. */

@@ -24,7 +24,7 @@
 #include "cli/message.h"
 #include "cli/record.h"
 #include "cli/words.h"
-#include "session/door.h"
+#include "session/endpoint.h"
 #include "wire/hello.h"
 
 const struct option_entry attend_options[] = { OPTION_END };
@@ -232,7 +232,7 @@ static bool answer(int fd, const char *text)
 /* With --follow=none only the first program is recorded, not those that it starts. */
 static bool is_not_followed(const struct attend *a)
 {
-        return a->wishes.session.follow == SESSION_FOLLOW_NONE && a->pid && door_of_ancestor((uint32_t)a->pid);
+        return a->wishes.session.follow == SESSION_FOLLOW_NONE && a->pid && endpoint_of_ancestor((uint32_t)a->pid);
 }
 
 /* Who exports LD_PRELOAD in a shell and then types `seep report` wants no report about seep. */

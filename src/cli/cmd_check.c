@@ -9,7 +9,7 @@
 #include "cli/command.h"
 #include "cli/deliver.h"
 #include "cli/message.h"
-#include "export/json.h"
+#include "export/report_json.h"
 #include "report/views.h"
 
 enum { CHECK_STACKS = 10 }; /* told unless -n says otherwise */

@@ -16,7 +16,7 @@
 #include "cli/option.h"
 #include "cli/pager.h"
 #include "cli/report.h"
-#include "export/json.h"
+#include "export/report_json.h"
 #include "query/diff.h"
 #include "query/moment.h"
 #include "report/views.h"

@@ -56,7 +56,7 @@
 enum { EXPORT_OPTIONS(OPTION_ENUM) EXPORT_COUNT };
 const struct option_entry export_options[] = { EXPORT_OPTIONS(OPTION_ENTRY) OPTION_END };
 
-struct wish {
+struct export_command {
         const struct export_form *form; /* NULL: not said */
         bool list;
         struct report asked;
@@ -166,7 +166,7 @@ static int no_form(void)
         return status;
 }
 
-static int take_form(struct wish *w, const char *word)
+static int take_form(struct export_command *w, const char *word)
 {
         const char *words[64] = { "list" };
         const char *near;
@@ -183,7 +183,7 @@ static int take_form(struct wish *w, const char *word)
                              near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 }
 
-static int take(struct wish *w, int which, const char *value)
+static int take(struct export_command *w, int which, const char *value)
 {
         struct report *r = &w->asked;
 
@@ -214,7 +214,7 @@ static int not_text(const struct export_form *form)
 }
 
 /* Whether an option was given that the form cannot follow. */
-static int check_followed(const struct wish *w)
+static int check_followed(const struct export_command *w)
 {
         const struct report *r = &w->asked;
         uint32_t given = (r->at_word ? EXPORT_FOLLOWS_AT : 0) | (r->range_word ? EXPORT_FOLLOWS_RANGE : 0) |
@@ -238,7 +238,7 @@ static int check_followed(const struct wish *w)
         return status;
 }
 
-static int check(const struct wish *w)
+static int check(const struct export_command *w)
 {
         const struct report *r = &w->asked;
         bool to_stdout = !r->output || strcmp(r->output, "-") == 0;
@@ -262,7 +262,7 @@ static void tell_remarks(struct str *remarks)
                         message("%s", line);
 }
 
-static bool make(struct wish *w, const struct profile *p, struct str *out, struct err *e)
+static bool make(struct export_command *w, const struct profile *p, struct str *out, struct err *e)
 {
         struct report *r = &w->asked;
         struct str remarks = { 0 };
@@ -298,7 +298,7 @@ static bool make(struct wish *w, const struct profile *p, struct str *out, struc
         return good;
 }
 
-static bool convert(struct wish *w, const struct profile *p, struct str *out, struct err *e)
+static bool convert(struct export_command *w, const struct profile *p, struct str *out, struct err *e)
 {
         struct report *r = &w->asked;
         struct progress_line line;
@@ -348,7 +348,7 @@ static void take_part(struct str_sink *sink, struct str *out)
         str_clear(out);
 }
 
-static bool write_form(struct wish *w, const struct profile *p, struct deliver *how, struct err *e)
+static bool write_form(struct export_command *w, const struct profile *p, struct deliver *how, struct err *e)
 {
         struct long_form l = { .reader = { take_piece }, .sink = { take_part }, .how = how, .e = e };
         struct str out = { .sink = &l.sink };
@@ -367,7 +367,7 @@ static bool write_form(struct wish *w, const struct profile *p, struct deliver *
         return good;
 }
 
-static int show(struct wish *w)
+static int show(struct export_command *w)
 {
         struct report *r = &w->asked;
         struct deliver how = { .output = r->output, .force = r->force, .plain = true, .raw = true, .quiet = r->quiet };
@@ -388,7 +388,7 @@ static int show(struct wish *w)
         return status;
 }
 
-static int run(struct wish *w, const char *file)
+static int run(struct export_command *w, const char *file)
 {
         struct err e = { 0 };
         char *newest = NULL;
@@ -408,7 +408,7 @@ static int run(struct wish *w, const char *file)
 
 int cmd_export(int argc, char **argv)
 {
-        struct wish w = { .asked = { .command = "export", .view = REPORT_JSON } };
+        struct export_command w = { .asked = { .command = "export", .view = REPORT_JSON } };
         struct option_parser parser;
         int which, status = 0;
         bool help = false;

@@ -13,7 +13,7 @@
 #include "cli/newest.h"
 #include "cli/option.h"
 #include "profile/packed.h"
-#include "profile/plain.h"
+#include "profile/plain_texts.h"
 
 #define INFO_OPTIONS(X)                                                                                 \
         X(INFO_JSON, "json", 0, NULL, "machine-readable output")                                        \

@@ -23,7 +23,7 @@
 #include "cli/newest.h"
 #include "cli/pager.h"
 #include "cli/report.h"
-#include "export/json.h"
+#include "export/report_json.h"
 #include "profile/file.h"
 #include "query/leaks.h"
 #include "report/views.h"
@@ -80,7 +80,7 @@ const struct option_entry leaks_options[] = { LEAKS_OPTIONS(OPTION_ENTRY) OPTION
 #define LEAKS_EVERY_MIN_MS 100u
 
 /* What was asked for. */
-struct wishes {
+struct leaks_command {
         struct report asked; /* filters, names, output */
         struct leaks_request request;
         struct leaks_options options;
@@ -116,7 +116,7 @@ static int say_help(void)
 
 /* ---- words ---- */
 
-static int take_show(struct wishes *w, const char *value)
+static int take_show(struct leaks_command *w, const char *value)
 {
         char *list = heap_text(value), *wrong = NULL;
         int status = 0;
@@ -140,21 +140,21 @@ static int take_show(struct wishes *w, const char *value)
         return status;
 }
 
-static int take_every(struct wishes *w, const char *value)
+static int take_every(struct leaks_command *w, const char *value)
 {
         if (!quantity_time(value, &w->every_ms) || w->every_ms < LEAKS_EVERY_MIN_MS)
                 return message_usage("leaks", "--every needs a time like 30s, at least %u ms, not '%s'", LEAKS_EVERY_MIN_MS, value);
         return 0;
 }
 
-static int take_rules(struct wishes *w, const char *value)
+static int take_rules(struct leaks_command *w, const char *value)
 {
         struct err e = { 0 };
 
         return suppress_read_file(&w->rules, value, &e) ? 0 : message_error(&e);
 }
 
-static int take_flag(struct wishes *w, int which)
+static int take_flag(struct leaks_command *w, int which)
 {
         w->options.blocks |= which == LEAKS_BLOCKS;
         w->request.only_new |= which == LEAKS_NEW;
@@ -165,7 +165,7 @@ static int take_flag(struct wishes *w, int which)
         return 0;
 }
 
-static int take(struct wishes *w, int which, const char *value)
+static int take(struct leaks_command *w, int which, const char *value)
 {
         switch (which) {
         case LEAKS_SHOW:
@@ -195,7 +195,7 @@ static int take(struct wishes *w, int which, const char *value)
         }
 }
 
-static int settle(struct wishes *w)
+static int settle(struct leaks_command *w)
 {
         struct report *r = &w->asked;
 
@@ -229,7 +229,7 @@ static int status_of(const struct leaks *l)
         return l->scan ? 0 : ERR_EXIT_CANNOT_TRACE;
 }
 
-static void write_leaks(const struct wishes *w, const struct leaks *l, struct symbols *s, struct str *out)
+static void write_leaks(const struct leaks_command *w, const struct leaks *l, struct symbols *s, struct str *out)
 {
         if (w->gen)
                 leaks_rules(l, s, &w->options, w->form, out);
@@ -239,7 +239,7 @@ static void write_leaks(const struct wishes *w, const struct leaks *l, struct sy
                 leaks_text(l, s, &w->options, out);
 }
 
-static void remark(const struct wishes *w, const struct leaks *l, const struct str *trouble)
+static void remark(const struct leaks_command *w, const struct leaks *l, const struct str *trouble)
 {
         const struct selection *sel = l->sel;
         struct str why = { 0 };
@@ -258,7 +258,7 @@ static void remark(const struct wishes *w, const struct leaks *l, const struct s
 }
 
 /* Rules count what they cover, so each search has its own; those of files are added up by their order. */
-static void all_rules(struct wishes *w, const struct profile *p, struct str *trouble)
+static void all_rules(struct leaks_command *w, const struct profile *p, struct str *trouble)
 {
         for (uint32_t i = 0; i < w->rules.count; i++)
                 w->rules.rules[i].times = w->rules.rules[i].blocks = w->rules.rules[i].bytes = 0;
@@ -267,7 +267,7 @@ static void all_rules(struct wishes *w, const struct profile *p, struct str *tro
         w->options.suppressions = &w->rules;
 }
 
-static bool show(struct wishes *w, const struct profile *p, struct str *out, int *status, struct err *e)
+static bool show(struct leaks_command *w, const struct profile *p, struct str *out, int *status, struct err *e)
 {
         struct report *r = &w->asked;
         struct symbols *s = symbols_new(p, &r->names.options);
@@ -298,7 +298,7 @@ static bool show(struct wishes *w, const struct profile *p, struct str *out, int
         return good;
 }
 
-static int show_all(struct wishes *w, const struct profile *p)
+static int show_all(struct leaks_command *w, const struct profile *p)
 {
         const struct report *r = &w->asked;
         struct deliver how = { .output = r->output, .force = r->force, .plain = r->no_pager || w->json || w->gen, .raw = w->json, .quiet = r->quiet };
@@ -317,7 +317,7 @@ static int show_all(struct wishes *w, const struct profile *p)
 
 /* ---- files and processes ---- */
 
-static int of_file(struct wishes *w, const char *file)
+static int of_file(struct leaks_command *w, const char *file)
 {
         struct profile p = { 0 };
         struct err e = { 0 };
@@ -332,7 +332,7 @@ static int of_file(struct wishes *w, const char *file)
         return status;
 }
 
-static int of_process(struct wishes *w)
+static int of_process(struct leaks_command *w)
 {
         struct profile p = { 0 };
         struct err e = { 0 };
@@ -356,7 +356,7 @@ static void on_interrupt(int signal)
 }
 
 /* false: Ctrl-C, or the process has gone. */
-static bool wait_for_next(const struct wishes *w)
+static bool wait_for_next(const struct leaks_command *w)
 {
         struct timespec step = { .tv_nsec = 50 * 1000 * 1000 };
 
@@ -382,7 +382,7 @@ static void say_nothing_new(const struct profile *p, struct str *out)
 }
 
 /* Status of one round; -1: the process has gone. */
-static int one_round(struct wishes *w, bool first)
+static int one_round(struct leaks_command *w, bool first)
 {
         struct deliver how = { .plain = true, .raw = w->json };
         struct profile p = { 0 };
@@ -410,7 +410,7 @@ static int one_round(struct wishes *w, bool first)
         return status;
 }
 
-static int of_process_again(struct wishes *w)
+static int of_process_again(struct leaks_command *w)
 {
         struct sigaction action = { .sa_handler = on_interrupt };
         struct err e = { 0 };
@@ -431,7 +431,7 @@ static int of_process_again(struct wishes *w)
 /* ---- the command ---- */
 
 /* Digits that name no file are a process. */
-static int find_operand(struct wishes *w, const char *operand)
+static int find_operand(struct leaks_command *w, const char *operand)
 {
         uint64_t pid;
 
@@ -443,7 +443,7 @@ static int find_operand(struct wishes *w, const char *operand)
         return 0;
 }
 
-static int run(struct wishes *w, const char *operand)
+static int run(struct leaks_command *w, const char *operand)
 {
         struct err e = { 0 };
         char *newest = NULL;
@@ -464,7 +464,7 @@ static int run(struct wishes *w, const char *operand)
 
 int cmd_leaks(int argc, char **argv)
 {
-        struct wishes w = { .asked = { .command = "leaks", .view = REPORT_FLAT },
+        struct leaks_command w = { .asked = { .command = "leaks", .view = REPORT_FLAT },
                             .options = { .show = 1u << PROFILE_LEAK_DEFINITE | 1u << PROFILE_LEAK_INDIRECT | 1u << PROFILE_LEAK_POSSIBLE } };
         struct option_parser parser;
         bool help = false;

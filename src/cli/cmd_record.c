@@ -84,7 +84,7 @@ static void conclude(struct run *r, const struct session_end *end)
         if (wishes->session.verbose && !wishes->quiet)
                 say_own_cost();
         if (end->recordings == 0)
-                message("nothing was recorded: %s", end->silence);
+                message("nothing was recorded: %s", end->diagnosis);
         if (!roster_choose(&r->roster, &choice))
                 return;
         if (r->roster.count > 1)

@@ -61,7 +61,7 @@ const struct option_entry top_options[] = { TOP_OPTIONS(OPTION_ENTRY) OPTION_END
 enum { TOP_WORDS = 64, TOP_COLUMNS = 80, TOP_COLUMNS_LEAST = 20, TOP_COLUMNS_MOST = 1000, TOP_INTERVAL_LEAST_MS = 100 };
 
 /* What was asked for. */
-struct wishes {
+struct top_command {
         struct report asked; /* names, wrappers, limit, groups */
         struct top_options top;
         struct top_word words[TOP_WORDS];
@@ -104,7 +104,7 @@ static int take_number(const char *option, const char *value, uint32_t *out)
         return 0;
 }
 
-static int take_interval(struct wishes *w, const char *value)
+static int take_interval(struct top_command *w, const char *value)
 {
         if (!quantity_time(value, &w->top.interval_ms) || w->top.interval_ms < TOP_INTERVAL_LEAST_MS || w->top.interval_ms > INT_MAX)
                 return message_usage("top", "--interval needs a time like 2s, at least %d ms, not '%s'", TOP_INTERVAL_LEAST_MS, value);
@@ -112,7 +112,7 @@ static int take_interval(struct wishes *w, const char *value)
 }
 
 /* Wrong ones are told here, where the caret below the fault has room. */
-static int take_filter(struct wishes *w, enum filter_kind kind, const char *option, const char *value)
+static int take_filter(struct top_command *w, enum filter_kind kind, const char *option, const char *value)
 {
         struct str *joined = kind == FILTER_INCLUDE ? &w->filter : kind == FILTER_THREAD ? &w->thread : NULL;
         struct filter tried = { 0 };
@@ -131,7 +131,7 @@ static int take_filter(struct wishes *w, enum filter_kind kind, const char *opti
         return 0;
 }
 
-static int take(struct wishes *w, int which, const char *value)
+static int take(struct top_command *w, int which, const char *value)
 {
         switch (which) {
         case TOP_BATCH:
@@ -177,7 +177,7 @@ static bool print(const struct str *text, struct err *e)
         return err_sys(e, ERR_EXIT_FINDINGS, "cannot write to stdout");
 }
 
-static void settle(struct wishes *w)
+static void settle(struct top_command *w)
 {
         struct report *r = &w->asked;
 
@@ -198,7 +198,7 @@ static void settle(struct wishes *w)
 
 /* ---- files and processes ---- */
 
-static int show(struct wishes *w)
+static int show(struct top_command *w)
 {
         struct err e = { 0 };
         int ended_by = 0;
@@ -212,7 +212,7 @@ static int show(struct wishes *w)
         return 0;
 }
 
-static int of_file(struct wishes *w, const char *file)
+static int of_file(struct top_command *w, const char *file)
 {
         struct profile p = { 0 };
         struct err e = { 0 };
@@ -230,7 +230,7 @@ static int of_file(struct wishes *w, const char *file)
         return status;
 }
 
-static int of_process(struct wishes *w)
+static int of_process(struct top_command *w)
 {
         struct err e = { 0 };
 
@@ -239,7 +239,7 @@ static int of_process(struct wishes *w)
         return ask_program(&w->top.pid, &e) ? show(w) : message_error(&e);
 }
 
-static int of_operand(struct wishes *w, int count, char **words)
+static int of_operand(struct top_command *w, int count, char **words)
 {
         char *newest = NULL;
         struct err e = { 0 };
@@ -259,7 +259,7 @@ static int of_operand(struct wishes *w, int count, char **words)
 
 int cmd_top(int argc, char **argv)
 {
-        struct wishes w = { .asked = { .command = "top" }, .top = { .interval_ms = TOP_INTERVAL_MS } };
+        struct top_command w = { .asked = { .command = "top" }, .top = { .interval_ms = TOP_INTERVAL_MS } };
         struct option_parser parser;
         int which, status = 0;
 

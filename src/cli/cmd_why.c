@@ -12,7 +12,7 @@
 #include "cli/names.h"
 #include "cli/newest.h"
 #include "cli/pager.h"
-#include "export/json.h"
+#include "export/report_json.h"
 #include "profile/file.h"
 #include "query/why.h"
 #include "report/views.h"

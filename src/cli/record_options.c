@@ -172,14 +172,14 @@ static int take_omit(struct session_options *o, const char *value)
 {
         size_t length = strlen(o->omit);
         uint32_t at = 0, columns = 0;
-        const char *why = match_fault(value, &at);
+        const char *why = regex_fault(value, &at);
 
-        if (!why && length + 1 + strlen(value) > MATCH_MAX)
-                return message_usage("record", "--omit: all expressions together are limited to %u bytes", MATCH_MAX);
+        if (!why && length + 1 + strlen(value) > REGEX_MAX)
+                return message_usage("record", "--omit: all expressions together are limited to %u bytes", REGEX_MAX);
         for (uint32_t i = 0; i < at; i++)
                 columns += ((unsigned char)value[i] & 0xc0) != 0x80;
         if (why)
-                return message_usage("record", "--omit: %s, at character %u\n    %.*s\n    %*s^", why, columns + 1, (int)MATCH_MAX,
+                return message_usage("record", "--omit: %s, at character %u\n    %.*s\n    %*s^", why, columns + 1, (int)REGEX_MAX,
                                      value, (int)columns, "");
         snprintf(o->omit + length, sizeof o->omit - length, "%s%s", length ? "|" : "", value);
         o->flags |= WIRE_F_OMIT;

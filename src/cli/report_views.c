@@ -8,8 +8,8 @@
 #include "cli/message.h"
 #include "cli/names.h"
 #include "cli/progress.h"
-#include "export/csv.h"
-#include "export/json.h"
+#include "export/report_csv.h"
+#include "export/report_json.h"
 #include "query/errors.h"
 #include "query/leaks.h"
 #include "query/owners.h"
@@ -73,7 +73,7 @@ static bool write_flat(struct scene *c)
         if (!find_leaks(c, options.key, &leaks))
                 return false;
         if (c->r->csv)
-                csv_write(c->sel, c->s, &options, c->out);
+                report_csv_write(c->sel, c->s, &options, c->out);
         else
                 flat_write(c->sel, c->s, &options, c->out);
         leaks_free(&leaks);
@@ -178,7 +178,7 @@ static bool write_json(struct scene *c)
 
         request.resources = true;
         select_make(&resources, c->p, c->s, &request, &unused); /* possible, as it was for SEL */
-        json_write(c->sel, &resources, c->s, c->out);
+        report_json_write(c->sel, &resources, c->s, c->out);
         select_free(&resources);
         return true;
 }

@@ -5,7 +5,7 @@
 
 #include "base/heap.h"
 #include "collect/marks.h"
-#include "collect/shadow.h"
+#include "collect/shadow_walk.h"
 #include "profile/packed.h"
 
 struct blocks {

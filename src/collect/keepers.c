@@ -38,7 +38,7 @@ struct chunk {
         uint64_t base, offset; /* in the address space, in the shadow */
 };
 
-struct search {
+struct arena_search {
         const struct keepers *k;
         struct keepers_process of;
         struct memory memory;
@@ -169,7 +169,7 @@ static bool is_heap_info(const struct heap_info *h, uint64_t at)
 #define KEEPERS_MISSES 4u /* places without a heap: a mapping of terabytes must not use up all looks */
 
 /* Whether most of M is heaps: neighbours that are full are one mapping. */
-static bool is_arena(struct search *s, const struct profile_mapping *m)
+static bool is_arena(struct arena_search *s, const struct profile_mapping *m)
 {
         uint64_t at = (m->start + KEEPERS_HEAP - 1) / KEEPERS_HEAP * KEEPERS_HEAP, covered = 0;
         uint32_t misses = 0;
@@ -188,7 +188,7 @@ static bool is_arena(struct search *s, const struct profile_mapping *m)
 
 /* Whether most of M is blocks with a mapping of their own.  Such a chunk begins with what is unused
  * before it and its size, with the bit for IS_MMAPPED alone. */
-static bool is_chunks(struct search *s, const struct profile_mapping *m)
+static bool is_chunks(struct arena_search *s, const struct profile_mapping *m)
 {
         uint64_t at = m->start, head[2];
 
@@ -212,7 +212,7 @@ static int by_base(const void *a, const void *b)
         return x->base < y->base ? -1 : x->base > y->base;
 }
 
-static void find_chunks(struct search *s)
+static void find_chunks(struct arena_search *s)
 {
         uint32_t count = s->of.view ? s->of.view->head.shadow_chunk_count : 0;
         struct ledger_chunk *all =
@@ -230,7 +230,7 @@ static void find_chunks(struct search *s)
 }
 
 /* Whether the shadow has an entry in [AT, END). */
-static bool has_entry(struct search *s, uint64_t at, uint64_t end)
+static bool has_entry(struct arena_search *s, uint64_t at, uint64_t end)
 {
         struct ledger_block part[KEEPERS_ENTRIES];
 
@@ -249,7 +249,7 @@ static bool has_entry(struct search *s, uint64_t at, uint64_t end)
         return false;
 }
 
-static bool had_blocks(struct search *s, const struct profile_mapping *m)
+static bool had_blocks(struct arena_search *s, const struct profile_mapping *m)
 {
         const uint64_t scale = LEDGER_SHADOW_GRANULE / sizeof(struct ledger_block);
         uint32_t low = (uint32_t)FIND_FIRST(s->chunk_count, i, s->chunks[i].base + LEDGER_SHADOW_SPAN <= m->start);
@@ -269,7 +269,7 @@ static bool had_blocks(struct search *s, const struct profile_mapping *m)
 /* ---- all of it ---- */
 
 /* A stack may lie where an allocator had memory before. */
-static bool has_guard(const struct search *s, uint32_t i)
+static bool has_guard(const struct arena_search *s, uint32_t i)
 {
         const struct profile_mapping *below = i ? &s->mappings[i - 1] : NULL;
 
@@ -277,7 +277,7 @@ static bool has_guard(const struct search *s, uint32_t i)
                !(below->flags & PROFILE_MAPPING_READ) && below->end - below->start < KEEPERS_GUARD;
 }
 
-static uint32_t keeper_of(struct search *s, uint32_t i)
+static uint32_t keeper_of(struct arena_search *s, uint32_t i)
 {
         const struct profile_mapping *m = &s->mappings[i];
         const uint32_t rights = PROFILE_MAPPING_READ | PROFILE_MAPPING_WRITE;
@@ -306,7 +306,7 @@ static uint32_t keeper_of(struct search *s, uint32_t i)
 }
 
 /* Whether the process still has its memory, as far as we may read it. */
-static bool is_there(const struct search *s, uint32_t count)
+static bool is_there(const struct arena_search *s, uint32_t count)
 {
         char byte;
 
@@ -320,7 +320,7 @@ static bool is_there(const struct search *s, uint32_t count)
 bool keepers_find(struct keepers *k, struct keepers_process of, struct profile_mapping *mappings,
                   uint32_t count)
 {
-        struct search s = { .k = k, .of = of, .mappings = mappings, .looks = KEEPERS_LOOKS };
+        struct arena_search s = { .k = k, .of = of, .mappings = mappings, .looks = KEEPERS_LOOKS };
         bool there;
 
         find_serving(k, of, mappings, count);

@@ -12,7 +12,7 @@
 #include "base/io.h"
 #include "base/str.h"
 #include "collect/counters.h"
-#include "collect/shadow.h"
+#include "collect/shadow_walk.h"
 
 static void free_mappings(struct profile_mapping *mappings, uint32_t count)
 {

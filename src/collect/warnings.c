@@ -96,7 +96,7 @@ static void warn_about_deepbind(const struct view *v, struct profile *p)
 static void tell_omitted(const struct view *v, struct profile *p)
 {
         const struct profile_totals *t = &p->totals;
-        char *expression = marks_text(v, v->head.omit, MATCH_MAX), maps[96] = "";
+        char *expression = marks_text(v, v->head.omit, REGEX_MAX), maps[96] = "";
 
         if (t->omitted_maps)
                 snprintf(maps, sizeof maps, ", %" PRIu64 " mapping%s of %" PRIu64 " bytes", t->omitted_maps,

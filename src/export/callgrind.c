@@ -15,7 +15,7 @@
 #include "base/heap.h"
 #include "base/json.h"
 #include "export/export.h"
-#include "export/stacks.h"
+#include "export/stack_costs.h"
 #include "export/strings.h"
 
 /* What a frame of a folded stack is. */
@@ -43,7 +43,7 @@ struct spelling {
 
 struct callgrind {
         const struct export_input *in;
-        struct stacks stacks; /* by line */
+        struct stack_costs stacks; /* by line */
         struct function_table numbers;
         uint32_t *functions; /* by frame: number, from 0 */
         uint32_t *examples;  /* by function: a frame of it */
@@ -106,7 +106,7 @@ static uint32_t line_of(const struct callgrind *c, uint32_t node)
 
 static void fold_stacks(struct callgrind *c)
 {
-        const struct stacks *s = &c->stacks;
+        const struct stack_costs *s = &c->stacks;
 
         c->folded = heap_zero(s->node_count, sizeof *c->folded);
         branches_start(&c->tree, 1, s->node_count / 2);
@@ -120,7 +120,7 @@ static void fold_stacks(struct callgrind *c)
 /* Functions of the frames, lines apart. */
 static void find_functions(struct callgrind *c)
 {
-        const struct stacks *s = &c->stacks;
+        const struct stack_costs *s = &c->stacks;
 
         c->functions = heap_zero(s->frame_count, sizeof *c->functions);
         c->examples = heap_zero(s->frame_count, sizeof *c->examples);
@@ -176,10 +176,10 @@ static bool any_event(const struct callgrind *c, const struct costs *costs)
 
 static void add_own(struct callgrind *c)
 {
-        const struct stacks *s = &c->stacks;
+        const struct stack_costs *s = &c->stacks;
 
         for (uint32_t i = 0; i < s->sample_count; i++) {
-                const struct stacks_sample *sample = &s->samples[i];
+                const struct stack_costs_sample *sample = &s->samples[i];
                 uint32_t own;
 
                 if (!any_event(c, &sample->costs))
@@ -273,7 +273,7 @@ static uint32_t name_of(struct callgrind *c, int kind, const char *name)
         struct str plain = { 0 };
         uint32_t number;
 
-        stacks_plain_text(name ? name : "", "", 0, &plain);
+        stack_costs_plain_text(name ? name : "", "", 0, &plain);
         number = strings_number(&c->names[kind], plain.length ? str_get(&plain) : "???");
         str_free(&plain);
         return number;
@@ -288,10 +288,10 @@ static const struct spelling *spelling_of(struct callgrind *c, uint32_t function
         if (s->known)
                 return s;
         s->known = true;
-        stacks_name(&c->stacks, frame, &name);
+        stack_costs_name(&c->stacks, frame, &name);
         if (function % 2)
                 str_text(&name, "'2");
-        s->of[NAME_OBJECT] = name_of(c, NAME_OBJECT, stacks_module(&c->stacks, frame));
+        s->of[NAME_OBJECT] = name_of(c, NAME_OBJECT, stack_costs_module(&c->stacks, frame));
         s->of[NAME_FILE] = name_of(c, NAME_FILE, c->stacks.frames[frame].names->file);
         s->of[NAME_FUNCTION] = name_of(c, NAME_FUNCTION, str_get(&name));
         str_free(&name);
@@ -358,16 +358,16 @@ static void put_event(struct str *out, const char *word)
 static void put_head(struct callgrind *c)
 {
         const struct profile_meta *m = &c->in->profile->meta;
-        struct costs totals = stacks_totals(&c->stacks);
+        struct costs totals = stack_costs_totals(&c->stacks);
 
         str_format(c->out, "# callgrind format\nversion: 1\ncreator: seep " SEEP_VERSION "\npid: %u\ncmd: ", m->pid);
         for (uint32_t i = 0; i < m->arg_count; i++) {
                 str_text(c->out, i ? " " : "");
-                stacks_plain_text(m->args[i], "", 0, c->out);
+                stack_costs_plain_text(m->args[i], "", 0, c->out);
         }
         if (c->in->sel->when[0]) {
                 str_text(c->out, "\ndesc: Time: ");
-                stacks_plain_text(c->in->sel->when, "", 0, c->out);
+                stack_costs_plain_text(c->in->sel->when, "", 0, c->out);
         }
         str_text(c->out, "\npositions: line\n");
         for (int i = 0; i < c->event_count; i++) {
@@ -416,7 +416,7 @@ static void choose_events(struct callgrind *c, enum cost_kind first)
 
 static void callgrind_free(struct callgrind *c)
 {
-        stacks_free(&c->stacks);
+        stack_costs_free(&c->stacks);
         function_free(&c->numbers);
         for (int i = 0; i < NAME_KINDS; i++)
                 strings_free(&c->names[i]);
@@ -437,7 +437,7 @@ bool export_callgrind(const struct export_input *in, struct str *out, struct err
         enum cost_kind cost;
         bool good;
 
-        stacks_make(&c.stacks, in, CALLTREE_BY_LINE);
+        stack_costs_make(&c.stacks, in, CALLTREE_BY_LINE);
         good = export_cost(in, &c.stacks.source, &cost, e);
         if (good) {
                 choose_events(&c, cost);

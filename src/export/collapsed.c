@@ -5,15 +5,15 @@
 #include "base/heap.h"
 #include "base/json.h"
 #include "export/export.h"
-#include "export/stacks.h"
+#include "export/stack_costs.h"
 
 /* Frames end at ';', the stack at the last space of the line.  By frame; to be freed. */
-static struct str *collapsed_names(const struct stacks *s)
+static struct str *collapsed_names(const struct stack_costs *s)
 {
         struct str *names = heap_zero(s->frame_count, sizeof *names);
 
         for (uint32_t i = 0; i < s->frame_count; i++)
-                stacks_plain_name(s, i, ";", ':', &names[i]);
+                stack_costs_plain_name(s, i, ";", ':', &names[i]);
         return names;
 }
 
@@ -25,10 +25,10 @@ static void collapsed_stack(const struct str *names, const uint32_t *frames, uin
         }
 }
 
-static void collapsed_write(const struct stacks *s, enum cost_kind cost, const struct export_input *in, struct str *out)
+static void collapsed_write(const struct stack_costs *s, enum cost_kind cost, const struct export_input *in, struct str *out)
 {
         struct str *names = collapsed_names(s);
-        struct stacks_buffer buffer = { 0 };
+        struct stack_costs_buffer buffer = { 0 };
         uint32_t negative = 0, count;
 
         for (uint32_t i = 0; i < s->sample_count; i++) {
@@ -38,7 +38,7 @@ static void collapsed_write(const struct stacks *s, enum cost_kind cost, const s
                 negative += value < 0;
                 if (value <= 0)
                         continue;
-                frames = stacks_outermost_first(s, s->samples[i].node, &buffer, &count);
+                frames = stack_costs_outermost_first(s, s->samples[i].node, &buffer, &count);
                 collapsed_stack(names, frames, count, out);
                 json_number(out, (uint64_t)value);
                 str_char(out, '\n');
@@ -53,14 +53,14 @@ static void collapsed_write(const struct stacks *s, enum cost_kind cost, const s
 
 bool export_collapsed(const struct export_input *in, struct str *out, struct err *e)
 {
-        struct stacks s;
+        struct stack_costs s;
         enum cost_kind cost;
         bool good;
 
-        stacks_make(&s, in, CALLTREE_BY_NAME);
+        stack_costs_make(&s, in, CALLTREE_BY_NAME);
         good = export_cost(in, &s.source, &cost, e);
         if (good)
                 collapsed_write(&s, cost, in, out);
-        stacks_free(&s);
+        stack_costs_free(&s);
         return good;
 }

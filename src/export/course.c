@@ -50,7 +50,7 @@ void course_step(struct course *c, uint32_t slice)
         }
 }
 
-uint32_t *course_samples(const struct stacks *s)
+uint32_t *course_samples(const struct stack_costs *s)
 {
         const struct profile *p = s->profile;
         uint32_t *number = heap_zero(p->site_count, sizeof *number), *of_leader = heap_zero(p->site_count, sizeof *of_leader);
@@ -91,7 +91,7 @@ static uint32_t slices_until(const struct profile *p, const struct moment *m)
 }
 
 /* Marks of the program have a place before or after the peak; between other slices it is told by milliseconds. */
-static bool peak_is_inside(const struct span *s, const struct profile *p, const struct moment *from, const struct moment *to)
+static bool peak_is_inside(const struct course_span *s, const struct profile *p, const struct moment *from, const struct moment *to)
 {
         uint64_t ms = p->totals.peak_ms;
         bool after = !s->first || (s->peak >= s->first && (is_own(p, from) || p->slices[s->first - 1].ms < ms));
@@ -101,7 +101,7 @@ static bool peak_is_inside(const struct span *s, const struct profile *p, const 
         return after && s->peak < s->last && (is_own(p, to) || ms < p->slices[s->last - 1].ms);
 }
 
-bool span_make(struct span *s, const struct export_input *in, struct err *e)
+bool span_make(struct course_span *s, const struct export_input *in, struct err *e)
 {
         const struct profile *p = in->profile;
         const struct moment none = { .type = MOMENT_NONE };
@@ -109,7 +109,7 @@ bool span_make(struct span *s, const struct export_input *in, struct err *e)
         const struct moment *from = range ? &in->request->from : &none, *to = range ? &in->request->to : in->request ? &in->request->at : &none;
         uint64_t end = profile_end_ms(p);
 
-        *s = (struct span){ .to_end = to->type == MOMENT_NONE || to->type == MOMENT_END, .to_peak = to->type == MOMENT_PEAK };
+        *s = (struct course_span){ .to_end = to->type == MOMENT_NONE || to->type == MOMENT_END, .to_peak = to->type == MOMENT_PEAK };
         s->first = range ? slices_until(p, from) : 0;
         s->last = slices_until(p, to);
         if (s->first > s->last) /* of one millisecond */
@@ -125,7 +125,7 @@ bool span_make(struct span *s, const struct export_input *in, struct err *e)
         return true;
 }
 
-uint32_t span_largest(const struct span *s, const struct profile *p)
+uint32_t span_largest(const struct course_span *s, const struct profile *p)
 {
         uint32_t largest = profile_detail(p, s->first ? s->first - 1 : 0);
 
@@ -135,7 +135,7 @@ uint32_t span_largest(const struct span *s, const struct profile *p)
         return largest;
 }
 
-uint64_t span_ms(const struct span *s, const struct profile *p, uint32_t i)
+uint64_t span_ms(const struct course_span *s, const struct profile *p, uint32_t i)
 {
         return i < s->last ? p->slices[i].ms : s->to_ms;
 }

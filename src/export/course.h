@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 #include "export/export.h"
-#include "export/stacks.h"
+#include "export/stack_costs.h"
 #include "profile/model.h"
 
 #define COURSE_NONE UINT32_MAX
@@ -34,14 +34,14 @@ void course_free(struct course *c);
 void course_step(struct course *c, uint32_t slice);
 
 /* By site of the profile: its sample in S.  To be freed. */
-uint32_t *course_samples(const struct stacks *s);
+uint32_t *course_samples(const struct stack_costs *s);
 
 /* ---- the part of a run that --at and --range choose, for forms of what happened over time ----
  *
  * Keeps:  the moments are those of query/select.h: a time means the last slice that is not later.
  */
 
-struct span {
+struct course_span {
         uint32_t first, last;   /* slices that are before it; slices until its end */
         uint64_t from_ms, to_ms;
         bool whole;             /* all of the run */
@@ -52,12 +52,12 @@ struct span {
 };
 
 /* false: there is no slice that early. */
-bool span_make(struct span *s, const struct export_input *in, struct err *e);
+bool span_make(struct course_span *s, const struct export_input *in, struct err *e);
 
 /* The slice with most live bytes, the one that the span begins with among them.  Only when LAST is not 0. */
-uint32_t span_largest(const struct span *s, const struct profile *p);
+uint32_t span_largest(const struct course_span *s, const struct profile *p);
 
 /* The time of slice I; those behind the last one are the end. */
-uint64_t span_ms(const struct span *s, const struct profile *p, uint32_t i);
+uint64_t span_ms(const struct course_span *s, const struct profile *p, uint32_t i);
 
 #endif

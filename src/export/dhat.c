@@ -27,8 +27,8 @@ struct point {
 
 /* A file: of the run, or of what was before a moment. */
 struct dhat {
-        const struct stacks *stacks;
-        struct span span;
+        const struct stack_costs *stacks;
+        struct course_span span;
         uint32_t largest; /* the slice that stands for the peak, which is not known; UINT32_MAX: it is, or there is none */
         uint64_t peak_ms, end_ms;
         struct point *points; /* by sample */
@@ -123,7 +123,7 @@ static void make_points(struct dhat *d)
 }
 
 /* Allocation point first, main last. */
-static void put_frames(const struct stacks *s, uint32_t node, struct str *out)
+static void put_frames(const struct stack_costs *s, uint32_t node, struct str *out)
 {
         bool first = true;
 
@@ -173,7 +173,7 @@ static void put_points(const struct dhat *d, struct str *out)
         str_text(out, "],\n");
 }
 
-static void put_frame(const struct stacks *s, uint32_t frame, struct str *out)
+static void put_frame(const struct stack_costs *s, uint32_t frame, struct str *out)
 {
         struct str text = { 0 };
 
@@ -203,7 +203,7 @@ static void put_head(const struct dhat *d, struct str *out)
         str_free(&command);
 }
 
-static bool is_possible(const struct export_input *in, const struct span *span, struct err *e)
+static bool is_possible(const struct export_input *in, const struct course_span *span, struct err *e)
 {
         if (span->to_peak)
                 return err_set(e, ERR_EXIT_USAGE, "--to dhat always has the peak beside the end (t-gmax): leave out --at peak");
@@ -216,12 +216,12 @@ static bool is_possible(const struct export_input *in, const struct span *span, 
 
 bool export_dhat(const struct export_input *in, struct str *out, struct err *e)
 {
-        struct stacks s;
+        struct stack_costs s;
         struct dhat d = { .stacks = &s };
 
         if (!span_make(&d.span, in, e) || !is_possible(in, &d.span, e))
                 return false;
-        stacks_make(&s, in, CALLTREE_BY_LINE);
+        stack_costs_make(&s, in, CALLTREE_BY_LINE);
         make_points(&d);
         put_head(&d, out);
         put_points(&d, out);
@@ -232,6 +232,6 @@ bool export_dhat(const struct export_input *in, struct str *out, struct err *e)
         }
         str_text(out, "]}\n");
         free(d.points);
-        stacks_free(&s);
+        stack_costs_free(&s);
         return true;
 }

@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "export/frames.h"
-#include "export/json.h"
+#include "export/report_json.h"
 #include "ledger/ledger.h"
 #include "query/merge.h"
 
@@ -21,7 +21,7 @@ static void write_recording(const struct diff *d, enum match_side side, const ch
         json_field(out, ", \"", "pid", m->pid);
         json_field(out, ", \"", "duration_ms", m->duration_ms);
         str_text(out, ", \"moment\": ");
-        json_moment(d->sel[side], out);
+        report_json_moment(d->sel[side], out);
         str_text(out, "},\n");
 }
 
@@ -55,14 +55,14 @@ static void write_totals(const struct diff *d, struct str *out)
                         merge_add(&sums, &change);
                 }
         str_text(out, " \"totals\": {");
-        json_known(out, "\"allocations\": ", d->known.calls, sums.allocs);
-        json_known(out, ", \"frees\": ", d->known.calls, sums.frees);
-        json_known(out, ", \"bytes_allocated\": ", d->known.calls, sums.alloc_bytes);
-        json_known(out, ", \"live_blocks\": ", true, sums.live_blocks);
-        json_known(out, ", \"live_bytes\": ", true, sums.live_bytes);
-        json_known(out, ", \"peak_bytes\": ", d->known.peak, sums.peak_bytes);
-        json_known(out, ", \"peak_blocks\": ", d->known.peak, sums.peak_blocks);
-        json_known(out, ", \"temporary\": ", d->known.temporary, sums.temporary);
+        report_json_known(out, "\"allocations\": ", d->known.calls, sums.allocs);
+        report_json_known(out, ", \"frees\": ", d->known.calls, sums.frees);
+        report_json_known(out, ", \"bytes_allocated\": ", d->known.calls, sums.alloc_bytes);
+        report_json_known(out, ", \"live_blocks\": ", true, sums.live_blocks);
+        report_json_known(out, ", \"live_bytes\": ", true, sums.live_bytes);
+        report_json_known(out, ", \"peak_bytes\": ", d->known.peak, sums.peak_bytes);
+        report_json_known(out, ", \"peak_blocks\": ", d->known.peak, sums.peak_blocks);
+        report_json_known(out, ", \"temporary\": ", d->known.temporary, sums.temporary);
         str_text(out, "},\n");
 }
 
@@ -72,7 +72,7 @@ static void write_leaks(const struct diff *d, struct str *out)
 
         diff_leaks(d, sums);
         str_format(out, " \"leaks\": {\"scanned\": %s, ", d->searched ? "true" : "false");
-        json_classes(d->known.end ? sums : NULL, out);
+        report_json_classes(d->known.end ? sums : NULL, out);
         str_text(out, "},\n");
 }
 
@@ -83,7 +83,7 @@ static void write_site(const struct diff *d, const struct diff_row *row, struct 
         json_field(out, "{\"", "id", row->site);
         str_format(out, ", \"of\": \"%s\", \"change\": \"%s\"", row->shown == MATCH_NEW ? "new" : "old",
                    diff_change_word(diff_change_of(d, row)));
-        json_site_numbers(&change, diff_row_leaks(d, row), &d->known, out);
+        report_json_site_numbers(&change, diff_row_leaks(d, row), &d->known, out);
         str_text(out, ", \"kind\": ");
         json_text(out, profile_kind_name(d->sel[row->shown]->profile, row->kind));
         str_text(out, ", \"stack\": ");

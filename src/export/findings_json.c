@@ -7,7 +7,7 @@
 #include <inttypes.h>
 
 #include "base/json.h"
-#include "export/json.h"
+#include "export/report_json.h"
 #include "query/budget.h"
 
 static const char *state_word(enum finding_state state)

@@ -14,7 +14,7 @@
 #include "export/course.h"
 #include "export/log.h"
 #include "export/pieces.h"
-#include "export/stacks.h"
+#include "export/stack_costs.h"
 #include "export/strings.h"
 #include "words/label.h"
 
@@ -28,8 +28,8 @@ struct rows_json {
 
 struct firefox {
         const struct export_input *in;
-        struct span span;
-        struct stacks stacks;
+        struct course_span span;
+        struct stack_costs stacks;
         struct strings strings;
         struct rows_json rows;
 };
@@ -77,7 +77,7 @@ static void rows_json_free(struct rows_json *r)
 }
 
 /* By site: the node of its stack; 0 none. */
-static uint32_t *nodes_of_sites(const struct stacks *s)
+static uint32_t *nodes_of_sites(const struct stack_costs *s)
 {
         uint32_t *nodes = heap_zero(s->profile->site_count, sizeof *nodes);
 
@@ -143,7 +143,7 @@ static void rows_of_moments(struct firefox *f)
         }
         qsort(rows, count, sizeof *rows, compare_rows);
         for (uint32_t i = 0; i < count; i++) {
-                const struct piece *piece = &pieces.at[rows[i].piece];
+                const struct course_piece *piece = &pieces.at[rows[i].piece];
                 uint64_t now = span_ms(&f->span, p, rows[i].slice);
 
                 ms = now > ms ? now : ms;
@@ -224,7 +224,7 @@ static void put_list(struct str *out, const char *name, const uint32_t *values, 
         str_char(out, ']');
 }
 
-static void put_stack_table(const struct stacks *s, struct str *out)
+static void put_stack_table(const struct stack_costs *s, struct str *out)
 {
         uint32_t count = s->node_count - 1, *frame = heap_zero(count, sizeof *frame), *prefix = heap_zero(count, sizeof *prefix);
 
@@ -252,19 +252,19 @@ struct functions {
 
 static void make_functions(struct firefox *f, struct functions *functions)
 {
-        const struct stacks *s = &f->stacks;
+        const struct stack_costs *s = &f->stacks;
         struct str name = { 0 }, key = { 0 };
         size_t room = (size_t)s->frame_count;
 
         *functions = (struct functions){ heap_zero(room, sizeof(uint32_t)), heap_zero(room, sizeof(uint32_t)), heap_zero(room, sizeof(uint32_t)),
                                          heap_zero(room, sizeof(uint32_t)), 0, { 0 }, { 0 } };
         for (uint32_t i = 0; i < s->frame_count; i++) {
-                const char *file = s->frames[i].names->file, *module = stacks_module(s, i);
+                const char *file = s->frames[i].names->file, *module = stack_costs_module(s, i);
                 uint32_t number;
 
                 str_clear(&name);
                 str_clear(&key);
-                stacks_name(s, i, &name);
+                stack_costs_name(s, i, &name);
                 str_format(&key, "%s\n%s\n%s", str_get(&name), file ? file : "", module ? module : "");
                 number = strings_number(&functions->keys, str_get(&key));
                 functions->of_frame[i] = number;
@@ -279,7 +279,7 @@ static void make_functions(struct firefox *f, struct functions *functions)
         str_free(&key);
 }
 
-static void put_frame_table(const struct stacks *s, const struct functions *functions, struct str *out)
+static void put_frame_table(const struct stack_costs *s, const struct functions *functions, struct str *out)
 {
         uint32_t count = s->frame_count, *line = heap_zero(count, sizeof *line);
 
@@ -396,7 +396,7 @@ static void track_add(struct track *t, uint64_t ms, uint64_t bytes, uint64_t eve
 static void put_counter(const struct firefox *f, struct str *out)
 {
         const struct profile *p = f->in->profile;
-        const struct span *span = &f->span;
+        const struct course_span *span = &f->span;
         struct track t = { 0 };
 
         if (!span->first)
@@ -457,7 +457,7 @@ bool export_firefox(const struct export_input *in, struct str *out, struct err *
 
         if (!span_make(&f.span, in, e))
                 return false;
-        stacks_make(&f.stacks, in, CALLTREE_BY_LINE);
+        stack_costs_make(&f.stacks, in, CALLTREE_BY_LINE);
         good = make_rows(&f, e);
         if (good) {
                 put_meta(in->profile, out);
@@ -466,6 +466,6 @@ bool export_firefox(const struct export_input *in, struct str *out, struct err *
         }
         rows_json_free(&f.rows);
         strings_free(&f.strings);
-        stacks_free(&f.stacks);
+        stack_costs_free(&f.stacks);
         return good;
 }

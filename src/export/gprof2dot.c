@@ -2,19 +2,19 @@
 /* gprof2dot.c -- call chains with one cost each, as memtrail writes them for `gprof2dot -f json`. */
 #include "base/json.h"
 #include "export/export.h"
-#include "export/stacks.h"
+#include "export/stack_costs.h"
 #include "words/label.h"
 
-static void gprof2dot_functions(const struct stacks *s, struct str *out)
+static void gprof2dot_functions(const struct stack_costs *s, struct str *out)
 {
         struct str name = { 0 };
 
         str_text(out, " \"functions\": [");
         for (uint32_t i = 0; i < s->frame_count; i++) {
-                const char *module = stacks_module(s, i);
+                const char *module = stack_costs_module(s, i);
 
                 str_clear(&name);
-                stacks_name(s, i, &name);
+                stack_costs_name(s, i, &name);
                 str_text(out, i ? ",\n  {\"name\": " : "\n  {\"name\": ");
                 json_text(out, str_get(&name));
                 if (module) {
@@ -28,7 +28,7 @@ static void gprof2dot_functions(const struct stacks *s, struct str *out)
 }
 
 /* Returns how many stacks have less than nothing; memtrail drops those too. */
-static uint32_t gprof2dot_events(const struct stacks *s, enum cost_kind cost, struct str *out)
+static uint32_t gprof2dot_events(const struct stack_costs *s, enum cost_kind cost, struct str *out)
 {
         uint32_t negative = 0;
         bool first = true;
@@ -57,11 +57,11 @@ static uint32_t gprof2dot_events(const struct stacks *s, enum cost_kind cost, st
 
 bool export_gprof2dot(const struct export_input *in, struct str *out, struct err *e)
 {
-        struct stacks s;
+        struct stack_costs s;
         enum cost_kind cost;
         bool good;
 
-        stacks_make(&s, in, CALLTREE_BY_FUNCTION);
+        stack_costs_make(&s, in, CALLTREE_BY_FUNCTION);
         good = export_cost(in, &s.source, &cost, e);
         if (good) {
                 str_text(out, "{\"version\": 0,\n \"costs\": [{\"description\": ");
@@ -72,6 +72,6 @@ bool export_gprof2dot(const struct export_input *in, struct str *out, struct err
                 gprof2dot_functions(&s, out);
                 export_remark_negative(in, gprof2dot_events(&s, cost, out));
         }
-        stacks_free(&s);
+        stack_costs_free(&s);
         return good;
 }

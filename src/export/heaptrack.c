@@ -12,7 +12,7 @@
 #include "base/heap.h"
 #include "export/course.h"
 #include "export/log.h"
-#include "export/stacks.h"
+#include "export/stack_costs.h"
 #include "export/strings.h"
 #include "query/calltree.h"
 
@@ -65,7 +65,7 @@ static uint32_t string_of(struct heaptrack *h, const char *text)
 
         if (!text || !*text)
                 return 0;
-        stacks_plain_text(text, "", ' ', &plain);
+        stack_costs_plain_text(text, "", ' ', &plain);
         number = strings_number(&h->strings, str_get(&plain));
         if (number == before) {
                 str_char(h->out, 's');
@@ -232,7 +232,7 @@ static void put_head(struct heaptrack *h)
         str_text(h->out, "v 10400 3\nX");
         for (uint32_t i = 0; i < meta->arg_count; i++) {
                 str_char(h->out, ' ');
-                stacks_plain_text(meta->args[i], "", ' ', h->out);
+                stack_costs_plain_text(meta->args[i], "", ' ', h->out);
         }
         str_text(h->out, "\nI");
         put_hex(h->out, ' ', (uint64_t)sysconf(_SC_PAGESIZE));
@@ -245,7 +245,7 @@ bool export_heaptrack(const struct export_input *in, struct str *out, struct err
         struct heaptrack h = { .in = in, .out = out, .newest = NO_INFO };
         struct log log;
         struct log_event event;
-        struct span span;
+        struct course_span span;
         bool good = log_open(&log, in, e) && span_make(&span, in, e), wanted;
 
         if (good) {

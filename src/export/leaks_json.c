@@ -6,7 +6,7 @@
 #include "base/heap.h"
 #include "base/json.h"
 #include "export/frames.h"
-#include "export/json.h"
+#include "export/report_json.h"
 #include "query/leaks.h"
 
 struct leaks_document {
@@ -120,7 +120,7 @@ static void document_site(struct leaks_document *d, const struct leaks_row *row)
         leaks_of_site(d->l, stack->site, sums);
         json_field(d->out, "{\"", "id", stack->site);
         str_format(d->out, ", \"class\": \"%s\"", profile_leak_word(row->leak));
-        json_site_numbers(stack, sums, &known, d->out);
+        report_json_site_numbers(stack, sums, &known, d->out);
         document_hanging(d, &row->hanging);
         json_field(d->out, ", \"", "age_ms", leaks_age(d->p, row->birth_ms));
         str_text(d->out, ", \"growth\": ");
@@ -190,16 +190,16 @@ void leaks_json(const struct leaks *l, struct symbols *s, const struct leaks_opt
         frames_start(&d.frames, l->sel, s);
         if (o->blocks && l->scan)
                 document_order(&d);
-        json_recording(d.p, out);
+        report_json_recording(d.p, out);
         str_text(out, " \"moment\": ");
-        json_moment(l->sel, out);
+        report_json_moment(l->sel, out);
         str_text(out, ",\n");
         str_text(out, " \"leaks\": ");
-        json_leaks(l, out);
+        report_json_leaks(l, out);
         str_text(out, ",\n");
         document_sites(&d);
         str_text(out, " \"errors\": [");
-        json_errors(d.p, l->forgiven, &d.frames, out);
+        report_json_errors(d.p, l->forgiven, &d.frames, out);
         str_text(out, "],\n");
         document_rules(&d);
         str_text(out, " \"frames\": [");

@@ -37,8 +37,8 @@ struct branch {
 };
 
 struct massif {
-        const struct stacks *stacks;
-        struct span span;
+        const struct stack_costs *stacks;
+        struct course_span span;
         struct str *out;
         uint32_t written; /* snapshots */
         uint64_t total;   /* of the snapshot being written */
@@ -46,7 +46,7 @@ struct massif {
 
 /* ---- a tree ---- */
 
-static uint32_t frame_at(const struct stacks *s, const struct bearer *b)
+static uint32_t frame_at(const struct stack_costs *s, const struct bearer *b)
 {
         return b->node ? s->nodes[b->node].frame + 1 : 0;
 }
@@ -59,7 +59,7 @@ static int compare_branches(const void *a, const void *b)
 }
 
 /* Those with one frame side by side. */
-static void order_frames(const struct stacks *s, struct bearer *bearers, uint32_t count)
+static void order_frames(const struct stack_costs *s, struct bearer *bearers, uint32_t count)
 {
         struct bearer *before = heap_grow(NULL, count, sizeof *before);
         uint64_t *frames = heap_grow(NULL, count, sizeof *frames);
@@ -185,7 +185,7 @@ static void put_snapshot(struct massif *m, uint64_t ms, const uint64_t *bytes, c
                 put_tree(m, bytes);
 }
 
-static uint64_t *cost_by_sample(const struct stacks *s, enum cost_kind cost)
+static uint64_t *cost_by_sample(const struct stack_costs *s, enum cost_kind cost)
 {
         uint64_t *bytes = heap_zero(s->sample_count, sizeof *bytes);
 
@@ -203,13 +203,13 @@ static void put_peak(struct massif *m)
 }
 
 /* Where milliseconds do not tell whether the peak is in the part that was asked for. */
-static bool ends_largest(const struct profile *p, const struct span *span)
+static bool ends_largest(const struct profile *p, const struct course_span *span)
 {
         return span->to_end && !span->has_peak && (!span->last || p->totals.live_bytes > p->slices[span_largest(span, p)].live_bytes);
 }
 
 /* Of slices that tell of sites: those of marks, and where the part that was asked for begins and ends; of the others at most a hundred. */
-static uint8_t *choose_slices(const struct profile *p, const struct span *span)
+static uint8_t *choose_slices(const struct profile *p, const struct course_span *span)
 {
         uint8_t *chosen = heap_zero(p->slice_count, sizeof *chosen);
         uint32_t count = 0, nth = 0, step;
@@ -277,20 +277,20 @@ static void put_end(struct massif *m)
 
 bool export_massif(const struct export_input *in, struct str *out, struct err *e)
 {
-        struct stacks s;
+        struct stack_costs s;
         struct massif m = { .stacks = &s, .out = out };
 
         if (in->sel->moment != SELECT_OF_RUN)
                 return err_set(e, ERR_EXIT_USAGE, "--to massif: what single threads held over time is not known, so --thread cannot be followed");
         if (!span_make(&m.span, in, e))
                 return false;
-        stacks_make(&s, in, CALLTREE_BY_LINE);
+        stack_costs_make(&s, in, CALLTREE_BY_LINE);
         str_text(out, "desc: seep " SEEP_VERSION "\ncmd: ");
         valgrind_command(in->profile, "#", out);
         str_text(out, "\ntime_unit: ms\n");
         put_slices(&m);
         if (m.span.to_end)
                 put_end(&m);
-        stacks_free(&s);
+        stack_costs_free(&s);
         return true;
 }

@@ -9,7 +9,7 @@
 #include "base/heap.h"
 #include "export/course.h"
 
-static void add(struct pieces *p, const struct piece *piece)
+static void add(struct pieces *p, const struct course_piece *piece)
 {
         if (p->count == p->room) {
                 p->room = p->room ? 2 * p->room : 256;
@@ -22,17 +22,17 @@ static void come(struct pieces *p, uint32_t sample, uint32_t slice, uint64_t byt
 {
         if (!bytes)
                 return;
-        add(p, &(struct piece){ sample, slice, PIECES_STAY, p->top[sample], bytes });
+        add(p, &(struct course_piece){ sample, slice, PIECES_STAY, p->top[sample], bytes });
         p->top[sample] = p->count;
 }
 
 static void go(struct pieces *p, uint32_t sample, uint32_t slice, uint64_t bytes)
 {
         while (bytes && p->top[sample]) {
-                struct piece *top = &p->at[p->top[sample] - 1];
+                struct course_piece *top = &p->at[p->top[sample] - 1];
 
                 if (top->bytes > bytes) {
-                        struct piece part = { sample, top->came, slice, 0, bytes };
+                        struct course_piece part = { sample, top->came, slice, 0, bytes };
 
                         top->bytes -= bytes;
                         add(p, &part);
@@ -56,7 +56,7 @@ static void pass(struct pieces *p, uint32_t sample, uint32_t slice, const uint64
         go(p, sample, slice, came - (uint64_t)more);
 }
 
-void pieces_make(struct pieces *p, const struct stacks *s, const struct span *span)
+void pieces_make(struct pieces *p, const struct stack_costs *s, const struct course_span *span)
 {
         uint64_t(*last)[2] = heap_zero(s->sample_count, sizeof *last); /* allocated in all, live */
         uint32_t *numbers = course_samples(s);

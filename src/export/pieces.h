@@ -10,12 +10,12 @@
 #include <stdint.h>
 
 #include "export/course.h"
-#include "export/stacks.h"
+#include "export/stack_costs.h"
 
 #define PIECES_STAY UINT32_MAX
 
 /* Memory of one stack that came between two moments and went between two others; what came last goes first. */
-struct piece {
+struct course_piece {
         uint32_t sample;
         uint32_t came, went; /* slices that saw it first and no more; span.last is the end.  PIECES_STAY: it never went */
         uint32_t before;     /* the piece of the same sample below it, 1 + index; 0 none */
@@ -23,13 +23,13 @@ struct piece {
 };
 
 struct pieces {
-        struct piece *at;
+        struct course_piece *at;
         uint32_t count, room;
         uint32_t *top; /* by sample: the one that came last and is still there, 1 + index */
 };
 
 /* Until the end of SPAN. */
-void pieces_make(struct pieces *p, const struct stacks *s, const struct span *span);
+void pieces_make(struct pieces *p, const struct stack_costs *s, const struct course_span *span);
 void pieces_free(struct pieces *p);
 
 #endif

@@ -14,7 +14,7 @@
 #include "base/heap.h"
 #include "export/cost.h"
 #include "export/export.h"
-#include "export/stacks.h"
+#include "export/stack_costs.h"
 #include "export/strings.h"
 #include "profile/packed.h"
 #include "query/select.h"
@@ -222,7 +222,7 @@ enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
 
 struct pprof {
         const struct export_input *in;
-        struct stacks stacks; /* by place: frame i, with what it is inlined into, is location i + 1 */
+        struct stack_costs stacks; /* by place: frame i, with what it is inlined into, is location i + 1 */
         struct strings texts;
         struct function_table functions; /* the number is the id */
         uint32_t *mappings;              /* by module: the id; 0 not met */
@@ -259,7 +259,7 @@ static void put_message(struct str *out, unsigned field, struct str *message)
 static uint32_t text_of(struct pprof *w, const char *text)
 {
         str_clear(&w->text);
-        stacks_plain_text(text ? text : "", "", 0, &w->text);
+        stack_costs_plain_text(text ? text : "", "", 0, &w->text);
         return strings_number(&w->texts, str_get(&w->text));
 }
 
@@ -365,7 +365,7 @@ static void put_location(struct pprof *w, uint32_t frame)
 /* Of the frames that a sample has as its addresses; the others are inlined into one of them. */
 static void put_locations(struct pprof *w)
 {
-        const struct stacks *s = &w->stacks;
+        const struct stack_costs *s = &w->stacks;
         uint8_t *used = heap_zero(s->node_count, 1), *placed = heap_zero(s->frame_count, 1);
 
         for (uint32_t i = 0; i < s->sel->heap.count; i++)
@@ -514,13 +514,13 @@ bool export_pprof(const struct export_input *in, struct str *out, struct err *e)
         bool good;
 
         w.mappings = heap_zero(in->profile->module_count, sizeof *w.mappings);
-        stacks_make(&w.stacks, in, CALLTREE_BY_PLACE);
+        stack_costs_make(&w.stacks, in, CALLTREE_BY_PLACE);
         good = export_cost(in, &w.stacks.source, &cost, e);
         if (good) {
                 pprof_write(&w);
                 gzip_pack(str_get(&w.message), w.message.length, PPROF_LEVEL, out);
         }
-        stacks_free(&w.stacks);
+        stack_costs_free(&w.stacks);
         strings_free(&w.texts);
         function_free(&w.functions);
         free(w.mappings);

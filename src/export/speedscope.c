@@ -8,9 +8,9 @@
 #include "base/heap.h"
 #include "base/json.h"
 #include "export/export.h"
-#include "export/stacks.h"
+#include "export/stack_costs.h"
 
-static void speedscope_frames(const struct stacks *s, struct str *out)
+static void speedscope_frames(const struct stack_costs *s, struct str *out)
 {
         struct str name = { 0 };
 
@@ -19,7 +19,7 @@ static void speedscope_frames(const struct stacks *s, struct str *out)
                 const struct symbol_frame *names = s->frames[i].names;
 
                 str_clear(&name);
-                stacks_name(s, i, &name);
+                stack_costs_name(s, i, &name);
                 str_text(out, i ? ",\n  {\"name\": " : "\n  {\"name\": ");
                 json_text(out, str_get(&name));
                 if (names->file) {
@@ -35,7 +35,7 @@ static void speedscope_frames(const struct stacks *s, struct str *out)
 }
 
 /* What became less has no place in a flame graph. */
-static bool speedscope_has(const struct stacks_sample *sample, enum cost_kind cost)
+static bool speedscope_has(const struct stack_costs_sample *sample, enum cost_kind cost)
 {
         return (int64_t)sample->costs.of[cost] > 0;
 }
@@ -46,7 +46,7 @@ struct speedscope_number {
         uint8_t length;
 };
 
-static struct speedscope_number *speedscope_numbers(const struct stacks *s)
+static struct speedscope_number *speedscope_numbers(const struct stack_costs *s)
 {
         struct speedscope_number *numbers = heap_zero(s->frame_count, sizeof *numbers);
 
@@ -66,10 +66,10 @@ static void speedscope_stack(const struct speedscope_number *numbers, const uint
         str_end(out, count ? to - 1 : to); /* without the last comma */
 }
 
-static void speedscope_samples(const struct stacks *s, enum cost_kind cost, struct str *out)
+static void speedscope_samples(const struct stack_costs *s, enum cost_kind cost, struct str *out)
 {
         struct speedscope_number *numbers = speedscope_numbers(s);
-        struct stacks_buffer buffer = { 0 };
+        struct stack_costs_buffer buffer = { 0 };
         bool first = true;
         uint32_t count;
 
@@ -81,7 +81,7 @@ static void speedscope_samples(const struct stacks *s, enum cost_kind cost, stru
                         continue;
                 str_text(out, first ? "[" : ",\n   [");
                 first = false;
-                frames = stacks_outermost_first(s, s->samples[i].node, &buffer, &count);
+                frames = stack_costs_outermost_first(s, s->samples[i].node, &buffer, &count);
                 speedscope_stack(numbers, frames, count, out);
                 str_char(out, ']');
                 str_drain(out);
@@ -91,7 +91,7 @@ static void speedscope_samples(const struct stacks *s, enum cost_kind cost, stru
         free(numbers);
 }
 
-static void speedscope_weights(const struct stacks *s, enum cost_kind cost, struct str *out)
+static void speedscope_weights(const struct stack_costs *s, enum cost_kind cost, struct str *out)
 {
         bool first = true;
 
@@ -122,7 +122,7 @@ static void speedscope_title(const struct selection *sel, enum cost_kind cost, s
         str_free(&title);
 }
 
-static uint32_t speedscope_profile(const struct stacks *s, enum cost_kind cost, struct str *out)
+static uint32_t speedscope_profile(const struct stack_costs *s, enum cost_kind cost, struct str *out)
 {
         uint64_t total = 0;
         uint32_t negative = 0;
@@ -143,7 +143,7 @@ static uint32_t speedscope_profile(const struct stacks *s, enum cost_kind cost, 
 }
 
 /* The costs that are given, the chosen one shown first. */
-static void speedscope_profiles(const struct export_input *in, const struct stacks *s, enum cost_kind chosen, struct str *out)
+static void speedscope_profiles(const struct export_input *in, const struct stack_costs *s, enum cost_kind chosen, struct str *out)
 {
         uint32_t count = 0, active = 0, negative = 0;
 
@@ -165,11 +165,11 @@ static void speedscope_profiles(const struct export_input *in, const struct stac
 
 bool export_speedscope(const struct export_input *in, struct str *out, struct err *e)
 {
-        struct stacks s;
+        struct stack_costs s;
         enum cost_kind cost;
         bool good;
 
-        stacks_make(&s, in, CALLTREE_BY_LINE);
+        stack_costs_make(&s, in, CALLTREE_BY_LINE);
         good = export_cost(in, &s.source, &cost, e);
         if (good) {
                 str_text(out, "{\"$schema\": \"https://www.speedscope.app/file-format-schema.json\", \"exporter\": \"seep@" SEEP_VERSION "\",\n \"name\": ");
@@ -178,6 +178,6 @@ bool export_speedscope(const struct export_input *in, struct str *out, struct er
                 speedscope_profiles(in, &s, cost, out);
                 str_text(out, "}\n");
         }
-        stacks_free(&s);
+        stack_costs_free(&s);
         return good;
 }

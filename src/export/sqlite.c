@@ -171,7 +171,7 @@ bool export_sqlite(const struct export_input *in, struct str *out, struct err *e
 
 /* ---- rows into a table of a database, value after value ---- */
 
-static void took(struct rows *r, int result)
+static void took(struct sql_rows *r, int result)
 {
         r->failed |= result != SQLITE_OK;
 }
@@ -187,7 +187,7 @@ static int columns_of(sqlite3 *db, const char *table)
         return count;
 }
 
-void rows_begin(struct rows *r, const char *table)
+void rows_begin(struct sql_rows *r, const char *table)
 {
         struct str sql = { 0 };
         int columns = columns_of(r->db, table);
@@ -201,31 +201,31 @@ void rows_begin(struct rows *r, const char *table)
         str_free(&sql);
 }
 
-void rows_next(struct rows *r)
+void rows_next(struct sql_rows *r)
 {
         r->failed |= sqlite3_step(r->insert) != SQLITE_DONE;
         sqlite3_reset(r->insert);
         r->column = 0;
 }
 
-void rows_end(struct rows *r)
+void rows_end(struct sql_rows *r)
 {
         sqlite3_finalize(r->insert);
         str_free(&r->clean);
         r->insert = NULL;
 }
 
-void rows_number(struct rows *r, uint64_t value)
+void rows_number(struct sql_rows *r, uint64_t value)
 {
         took(r, sqlite3_bind_int64(r->insert, ++r->column, (sqlite3_int64)value));
 }
 
-void rows_some(struct rows *r, uint64_t value)
+void rows_some(struct sql_rows *r, uint64_t value)
 {
         rows_known(r, value, value != 0);
 }
 
-void rows_known(struct rows *r, uint64_t value, bool known)
+void rows_known(struct sql_rows *r, uint64_t value, bool known)
 {
         if (known)
                 rows_number(r, value);
@@ -233,22 +233,22 @@ void rows_known(struct rows *r, uint64_t value, bool known)
                 rows_null(r);
 }
 
-void rows_real(struct rows *r, double value)
+void rows_real(struct sql_rows *r, double value)
 {
         took(r, sqlite3_bind_double(r->insert, ++r->column, value));
 }
 
-void rows_null(struct rows *r)
+void rows_null(struct sql_rows *r)
 {
         took(r, sqlite3_bind_null(r->insert, ++r->column));
 }
 
-void rows_blob(struct rows *r, const void *bytes, size_t count)
+void rows_blob(struct sql_rows *r, const void *bytes, size_t count)
 {
         took(r, sqlite3_bind_blob64(r->insert, ++r->column, bytes, count, SQLITE_TRANSIENT));
 }
 
-void rows_text(struct rows *r, const char *text)
+void rows_text(struct sql_rows *r, const char *text)
 {
         if (!text) {
                 rows_null(r);

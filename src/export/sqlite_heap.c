@@ -6,7 +6,7 @@
 #include "export/sqlite_parts.h"
 #include "profile/packed.h"
 #include "query/errors.h"
-#include "query/holder.h"
+#include "query/root_name.h"
 
 static bool is_chosen(const struct sqlite_parts *m, uint32_t site)
 {
@@ -118,13 +118,13 @@ static void put_holds(struct sqlite_parts *m)
         rows_begin(&m->rows, "hold");
         for (uint64_t i = 0; i < m->p->hold_count; i++) {
                 const struct profile_hold *h = &m->p->holds[i];
-                struct holder place;
+                struct root_name place;
 
                 if (!has_block(m, h->to) || h->from >= m->p->root_count)
                         continue;
-                place = holder_of(m->p, m->symbols, i);
+                place = root_name_of(m->p, m->symbols, i);
                 str_clear(&owner);
-                holder_owner(m->p, m->symbols, &place, &owner);
+                root_name_owner(m->p, m->symbols, &place, &owner);
                 rows_number(&m->rows, h->from + 1ull);
                 rows_number(&m->rows, h->at);
                 rows_number(&m->rows, h->to + 1ull);

@@ -27,7 +27,7 @@
  *     rows_end(&rows);
  */
 
-struct rows {
+struct sql_rows {
         sqlite3 *db;
         sqlite3_stmt *insert;
         int column;
@@ -35,18 +35,18 @@ struct rows {
         struct str clean;
 };
 
-void rows_begin(struct rows *r, const char *table);
-void rows_next(struct rows *r);
-void rows_end(struct rows *r);
+void rows_begin(struct sql_rows *r, const char *table);
+void rows_next(struct sql_rows *r);
+void rows_end(struct sql_rows *r);
 
 /* The next column.  Numbers above INT64_MAX are stored as they wrap. */
-void rows_number(struct rows *r, uint64_t value);
-void rows_some(struct rows *r, uint64_t value); /* NULL for 0 */
-void rows_known(struct rows *r, uint64_t value, bool known); /* NULL when it is not */
-void rows_real(struct rows *r, double value);
-void rows_text(struct rows *r, const char *text); /* NULL for NULL; what is no UTF-8 becomes U+FFFD */
-void rows_blob(struct rows *r, const void *bytes, size_t count);
-void rows_null(struct rows *r);
+void rows_number(struct sql_rows *r, uint64_t value);
+void rows_some(struct sql_rows *r, uint64_t value); /* NULL for 0 */
+void rows_known(struct sql_rows *r, uint64_t value, bool known); /* NULL when it is not */
+void rows_real(struct sql_rows *r, double value);
+void rows_text(struct sql_rows *r, const char *text); /* NULL for NULL; what is no UTF-8 becomes U+FFFD */
+void rows_blob(struct sql_rows *r, const void *bytes, size_t count);
+void rows_null(struct sql_rows *r);
 
 /* ---- one database ---- */
 
@@ -56,7 +56,7 @@ struct sqlite_parts {
         struct symbols *symbols;
         const struct selection *sel, *resources, *whole; /* whole: the profile's own tree, without rows */
         const struct filter *filter; /* whose threads are shown; NULL: all */
-        struct rows rows;
+        struct sql_rows rows;
         uint8_t *chosen;      /* by site: part of the selection */
         uint8_t *has_block;   /* by block: it is a row */
         struct calltree tree; /* by place: nodes are stacks by their ids, the id of a frame is its number and 1 */

@@ -5,17 +5,17 @@
 
 #include "words/label.h"
 
-void valgrind_frame(const struct stacks *s, uint32_t frame, const char *forbidden, struct str *out)
+void valgrind_frame(const struct stack_costs *s, uint32_t frame, const char *forbidden, struct str *out)
 {
         const struct symbol_frame *names = s->frames[frame].names;
-        const char *module = stacks_module(s, frame);
+        const char *module = stack_costs_module(s, frame);
 
         str_format(out, "0x%" PRIX64 ": ", s->profile->nodes[s->frames[frame].node].pc);
-        stacks_plain_name(s, frame, forbidden, '_', out);
+        stack_costs_plain_name(s, frame, forbidden, '_', out);
         if (!names->file && !module)
                 return;
         str_text(out, names->file ? " (" : " (in ");
-        stacks_plain_text(names->file ? label_base(names->file) : module, forbidden, '_', out);
+        stack_costs_plain_text(names->file ? label_base(names->file) : module, forbidden, '_', out);
         if (names->file)
                 str_format(out, ":%u", names->line);
         str_char(out, ')');
@@ -24,10 +24,10 @@ void valgrind_frame(const struct stacks *s, uint32_t frame, const char *forbidde
 void valgrind_command(const struct profile *p, const char *forbidden, struct str *out)
 {
         if (!p->meta.arg_count)
-                stacks_plain_text(p->meta.program ? p->meta.program : "", forbidden, '_', out);
+                stack_costs_plain_text(p->meta.program ? p->meta.program : "", forbidden, '_', out);
         for (uint32_t i = 0; i < p->meta.arg_count; i++) {
                 if (i)
                         str_char(out, ' ');
-                stacks_plain_text(p->meta.args[i], forbidden, '_', out);
+                stack_costs_plain_text(p->meta.args[i], forbidden, '_', out);
         }
 }

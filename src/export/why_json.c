@@ -5,21 +5,21 @@
 #include <inttypes.h>
 
 #include "base/json.h"
-#include "export/json.h"
-#include "query/maker.h"
+#include "export/report_json.h"
+#include "query/block_origin.h"
 
 /* Append members of an object: what the block is. */
 static void json_block(const struct why *w, uint32_t block, struct str *out)
 {
         const struct profile_block *b = &w->p->blocks[block];
-        struct maker maker = maker_of(w->p, w->s, b->site);
+        struct block_origin block_origin = block_origin_of(w->p, w->s, b->site);
 
         str_format(out, "\"address\": \"0x%" PRIx64 "\"", b->address);
         json_field(out, ", \"", "size", b->size);
         json_field(out, ", \"", "site", b->site);
         str_text(out, ", \"function\": ");
-        json_text(out, maker.frame->function);
-        json_place(out, maker.frame->file, maker.frame->line);
+        json_text(out, block_origin.frame->function);
+        json_place(out, block_origin.frame->file, block_origin.frame->line);
 }
 
 static void json_text_or_null(const struct str *text, struct str *out)
@@ -56,9 +56,9 @@ static void json_sum(const char *name, struct graph_sum sum, struct str *out)
 static void json_path(const struct why *w, struct str *out)
 {
         str_text(out, ",\n \"root\": ");
-        if (w->holder.root) {
+        if (w->root_name.root) {
                 str_char(out, '{');
-                holder_json(w->p, &w->holder, out);
+                root_name_json(w->p, &w->root_name, out);
                 str_char(out, '}');
         } else {
                 str_text(out, "null");
@@ -77,7 +77,7 @@ static void json_groups(const struct why *w, uint32_t limit, struct str *out)
         str_text(out, ",\n \"roots\": [");
         for (uint64_t i = 0; i < w->group_count && (!limit || i < limit); i++) {
                 str_text(out, i ? ",\n  {" : "\n  {");
-                holder_json(w->p, &w->groups[i].holder, out);
+                root_name_json(w->p, &w->groups[i].root_name, out);
                 json_field(out, ", \"", "pointers", w->groups[i].pointers);
                 json_field(out, ", \"", "steps", w->groups[i].steps);
                 str_char(out, '}');

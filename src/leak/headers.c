@@ -25,7 +25,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
-#include "leak/vast.h"
+#include "leak/huge_array.h"
 
 /* How many blocks of a place are held at an offset; a hash table that is at most half full. */
 struct tally_entry {
@@ -96,7 +96,7 @@ struct headers *headers_new(const struct search_input *in, const struct search_g
 
         h->in = in;
         h->g = g;
-        h->of_block = vast_zero(g->block_count, sizeof *h->of_block);
+        h->of_block = huge_array_zero(g->block_count, sizeof *h->of_block);
         h->places = heap_zero(in->place_count, sizeof *h->places);
         tally_grow(&h->tally);
         return h;
@@ -135,7 +135,7 @@ void headers_add(struct headers *h, const struct headers_pointer *p)
 
         if (h->count == h->room) {
                 h->room = h->room ? 2 * h->room : 4096;
-                h->of_pointer = vast_grow(h->of_pointer, h->room, sizeof *h->of_pointer);
+                h->of_pointer = huge_array_grow(h->of_pointer, h->room, sizeof *h->of_pointer);
         }
         if (p->offset && p->offset <= HEADERS_OFFSET_MOST && headers_place(h, p->block) && headers_may_be(h, p))
                 offset = (uint8_t)p->offset;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
-#include "leak/vast.h"
+#include "leak/huge_array.h"
 
 #define STRETCH_SHIFT 26u              /* 64 MiB: a library and a heap seldom share one */
 #define DIRECTORY_MOST (UINT64_C(1) << 21) /* all of a 47-bit address space in such stretches */
@@ -37,7 +37,7 @@ static void index_nest(struct index *x)
 {
         uint32_t open = 0; /* 1 + the innermost block around the place */
 
-        x->parents = vast_zero(x->count, sizeof *x->parents);
+        x->parents = huge_array_zero(x->count, sizeof *x->parents);
         for (uint32_t i = 0; i < x->count; i++) {
                 while (open && index_end(&x->blocks[open - 1]) <= x->blocks[i].address)
                         open = x->parents[open - 1];
@@ -70,8 +70,8 @@ static void index_reserve(struct index *x)
                 cells += same ? index_cell(x, here) - index_cell(x, before) : 1;
                 shared |= here >> x->granule == before >> x->granule;
         }
-        x->cells = vast_zero(cells, sizeof *x->cells);
-        x->last = shared ? vast_zero(x->count, sizeof *x->last) : NULL;
+        x->cells = huge_array_zero(cells, sizeof *x->cells);
+        x->last = shared ? huge_array_zero(x->count, sizeof *x->last) : NULL;
 }
 
 static struct index_stretch *index_stretch_add(struct index *x, uint64_t number, uint32_t rank)

@@ -7,7 +7,7 @@
 #include "leak/classes.h"
 #include "leak/idioms.h"
 #include "leak/pass.h"
-#include "leak/vast.h"
+#include "leak/huge_array.h"
 
 /* A carved block holds its arena, as if it had a pointer to it. */
 static void search_add_arenas(struct sift *s)
@@ -27,7 +27,7 @@ static void search_sum(struct search_graph *g)
 /* Words of an arena lie before, between and after those of the blocks in it: bring them together.  Keeps the order of each owner's. */
 static void search_sort(struct search_graph *g, const uint32_t *owners)
 {
-        struct search_link *sorted = vast_grow(NULL, g->link_count, sizeof *sorted);
+        struct search_link *sorted = huge_array_grow(NULL, g->link_count, sizeof *sorted);
 
         for (uint64_t i = 0; i < g->link_count; i++)
                 sorted[g->first[owners[i]]++] = g->links[i];
@@ -58,9 +58,9 @@ void search_run(const struct search_input *in, struct search_graph *g)
 {
         *g = (struct search_graph){
                 .block_count = in->block_count,
-                .first = vast_zero(in->block_count + 1, sizeof *g->first),
+                .first = huge_array_zero(in->block_count + 1, sizeof *g->first),
                 .vtables = heap_zero(in->block_count, sizeof *g->vtables),
-                .leak = vast_zero(in->block_count, sizeof *g->leak),
+                .leak = huge_array_zero(in->block_count, sizeof *g->leak),
                 .idiom = heap_zero(in->block_count, sizeof *g->idiom),
                 .head = heap_zero(in->block_count, sizeof *g->head), /* nothing lost, no memory */
         };

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "leak/code.h"
-#include "leak/vast.h"
+#include "leak/huge_array.h"
 
 #define SIFT_WORDS 1024u /* at a time */
 #define SIFT_BATCH 64u   /* look-ups under way */
@@ -50,13 +50,13 @@ static void sift_reserve(struct sift *s, bool root)
 
         if (root && s->hold_room - g->hold_count < SIFT_WORDS) {
                 s->hold_room = s->hold_room ? 2 * s->hold_room : 2 * SIFT_WORDS;
-                g->holds = vast_grow(g->holds, s->hold_room, sizeof *g->holds);
+                g->holds = huge_array_grow(g->holds, s->hold_room, sizeof *g->holds);
         }
         if (!root && s->link_room - g->link_count < SIFT_WORDS) {
                 s->link_room = s->link_room ? 2 * s->link_room : 2 * SIFT_WORDS;
-                g->links = vast_grow(g->links, s->link_room, sizeof *g->links);
+                g->links = huge_array_grow(g->links, s->link_room, sizeof *g->links);
                 if (s->index->parents)
-                        s->owners = vast_grow(s->owners, s->link_room, sizeof *s->owners);
+                        s->owners = huge_array_grow(s->owners, s->link_room, sizeof *s->owners);
         }
 }
 

@@ -127,7 +127,7 @@ static const char *cache_source(const struct cache_head *h)
 }
 
 /* Whether H, where it does not know everything, is as good as a new search. */
-static bool cache_suffices(const struct cache_head *h, const struct profile_module *recorded, const struct search *s)
+static bool cache_suffices(const struct cache_head *h, const struct profile_module *recorded, const struct file_search *s)
 {
         if (!cache_same_file(recorded->path, h->own_facts, recorded) ||
             (h->source && !cache_same_file(cache_source(h), h->source_facts, recorded)))
@@ -139,7 +139,7 @@ static bool cache_suffices(const struct cache_head *h, const struct profile_modu
 }
 
 /* false: caching is not wanted or not possible. */
-static bool cache_directory(const struct search *s, const struct profile_module *recorded, struct str *out)
+static bool cache_directory(const struct file_search *s, const struct profile_module *recorded, struct str *out)
 {
         const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 
@@ -205,7 +205,7 @@ static void *cache_map(const char *path, size_t *bytes)
         return map == MAP_FAILED ? NULL : map;
 }
 
-bool cache_open(struct cache *c, const struct profile_module *recorded, const struct search *s)
+bool cache_open(struct cache *c, const struct profile_module *recorded, const struct file_search *s)
 {
         const struct cache_head *h;
         struct str path = { 0 };
@@ -289,7 +289,7 @@ static void draft_remember(struct cache_draft *d, const char *text, uint32_t pla
         d->used++;
 }
 
-/* Equal texts of one source have equal pointers (names/pool.h, or offsets of the old file). */
+/* Equal texts of one source have equal pointers (names/string_pool.h, or offsets of the old file). */
 static uint32_t draft_text(struct cache_draft *d, const char *text)
 {
         uint32_t place = (uint32_t)d->text.length;
@@ -383,7 +383,7 @@ static void draft_source(struct cache_draft *d, const struct cache *c, const cha
 
 /* Whether PATH, BASE/seep, is there or could be made.  BASE itself may be made, as the rules of XDG have it, but nothing that it is in:
  * a home that is not there is none of ours to make. */
-static bool cache_make_directory(const struct search *s, const char *path)
+static bool cache_make_directory(const struct file_search *s, const char *path)
 {
         struct str base = { 0 };
         struct stat st;
@@ -455,7 +455,7 @@ static void cache_prune(const char *directory)
                 closedir(dir);
 }
 
-void cache_save(const struct cache *c, const struct profile_module *recorded, const struct search *s,
+void cache_save(const struct cache *c, const struct profile_module *recorded, const struct file_search *s,
                 const struct cache_quality *q, const struct cache_answer *answers, size_t count)
 {
         struct cache_head head = { .has_lines = q->has_lines,

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "names/frame.h"
-#include "names/search.h"
+#include "names/file_search.h"
 
 struct cache_entry {
         uint64_t address; /* in the file of the module */
@@ -36,7 +36,7 @@ struct cache {
         bool has_lines;
 };
 
-bool cache_open(struct cache *c, const struct profile_module *recorded, const struct search *s);
+bool cache_open(struct cache *c, const struct profile_module *recorded, const struct file_search *s);
 void cache_close(struct cache *c);
 const struct cache_entry *cache_find(const struct cache *c, uint64_t address);
 
@@ -55,7 +55,7 @@ struct cache_quality {
 };
 
 /* Write ANSWERS together with what C holds already.  ANSWERS are sorted by address and not in C. */
-void cache_save(const struct cache *c, const struct profile_module *recorded, const struct search *s,
+void cache_save(const struct cache *c, const struct profile_module *recorded, const struct file_search *s,
                 const struct cache_quality *q, const struct cache_answer *answers, size_t count);
 
 #endif

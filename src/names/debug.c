@@ -21,13 +21,13 @@
 
 /* ---- address ranges that may nest, searched by address ---- */
 
-struct span {
+struct line_span {
         uint64_t start, end;
         uint32_t owner;
 };
 
 struct spans {
-        struct span *all;
+        struct line_span *all;
         size_t count, room;
         uint64_t longest;
 };
@@ -43,14 +43,14 @@ static void spans_add(struct spans *s, uint64_t start, uint64_t end, uint32_t ow
                 s->room = s->room ? s->room * 2 : 64;
                 s->all = heap_grow(s->all, s->room, sizeof *s->all);
         }
-        s->all[s->count++] = (struct span){ start, end, owner };
+        s->all[s->count++] = (struct line_span){ start, end, owner };
         if (end - start > s->longest)
                 s->longest = end - start;
 }
 
 static int span_compare(const void *a, const void *b)
 {
-        const struct span *x = a, *y = b;
+        const struct line_span *x = a, *y = b;
 
         if (x->start != y->start)
                 return x->start < y->start ? -1 : 1;

@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "ledger/ledger.h"
 
-/* search.c found the best file by its build id already; without one, libdwfl compares the link's checksum.  (Its own
+/* file_search.c found the best file by its build id already; without one, libdwfl compares the link's checksum.  (Its own
  * search by build id would ask servers, without an end and without telling anybody.) */
 static int module_find_debuginfo(Dwfl_Module *mod, void **user, const char *name, Dwarf_Addr base, const char *file,
                                  const char *link, GElf_Word crc, char **found)
@@ -79,7 +79,7 @@ static Dwfl_Module *module_report_vdso(Dwfl *dwfl, const struct profile_module *
         return module_report_file(dwfl, "[vdso]", "[vdso]", fd);
 }
 
-static Dwfl_Module *module_report(struct module *m, const struct profile_module *recorded, struct search *s)
+static Dwfl_Module *module_report(struct module *m, const struct profile_module *recorded, struct file_search *s)
 {
         Dwfl_Module *found = NULL;
 
@@ -88,7 +88,7 @@ static Dwfl_Module *module_report(struct module *m, const struct profile_module 
         dwfl_report_begin(m->dwfl);
         if (strcmp(recorded->path, "[vdso]") == 0)
                 found = module_report_vdso(m->dwfl, recorded);
-        else if (search_find(s, recorded, &m->path) >= BINARY_NAMES)
+        else if (file_search_find(s, recorded, &m->path) >= BINARY_NAMES)
                 found = module_report_file(m->dwfl, recorded->path, m->path, binary_open(m->path));
         dwfl_report_end(m->dwfl, NULL, NULL);
         return found;
@@ -121,14 +121,14 @@ static bool module_supplement_wanted(Dwarf *dwarf, const char *file, struct prof
         return true;
 }
 
-static void module_add_supplement(struct module *m, Dwarf *dwarf, struct search *s)
+static void module_add_supplement(struct module *m, Dwarf *dwarf, struct file_search *s)
 {
         struct profile_module wanted = { 0 };
         struct str path = { 0 };
         char *found = NULL;
 
         if (module_supplement_wanted(dwarf, module_file(m), &wanted, &path)) {
-                int fd = search_find(s, &wanted, &found) >= BINARY_NAMES ? binary_open(found) : -1;
+                int fd = file_search_find(s, &wanted, &found) >= BINARY_NAMES ? binary_open(found) : -1;
 
                 m->supplement = fd >= 0 ? dwarf_begin(fd, DWARF_C_READ) : NULL;
                 m->supplement_fd = fd;
@@ -142,7 +142,7 @@ static void module_add_supplement(struct module *m, Dwarf *dwarf, struct search 
         str_free(&path);
 }
 
-void module_open(struct module *m, const struct profile_module *recorded, struct search *s)
+void module_open(struct module *m, const struct profile_module *recorded, struct file_search *s)
 {
         Dwarf_Addr bias;
         Dwarf *dwarf;

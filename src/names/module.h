@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "names/debug.h"
-#include "names/search.h"
+#include "names/file_search.h"
 #include "names/split.h"
 #include "names/table.h"
 #include "profile/model.h"
@@ -29,7 +29,7 @@ struct module {
 };
 
 /* Open the file of RECORDED.  Never fails: a module without a usable file has no names. */
-void module_open(struct module *m, const struct profile_module *recorded, struct search *s);
+void module_open(struct module *m, const struct profile_module *recorded, struct file_search *s);
 void module_close(struct module *m);
 
 /* Whether a part of the debug information is in a file that was not found. */

@@ -38,14 +38,14 @@ struct split_file {
 struct splits {
         Dwarf *dwarf;
         const char *file, *recorded;
-        struct search *search;
+        struct file_search *search;
         struct split_file *files; /* opened, and kept for what points into them */
         size_t file_count;
         struct split **units;
         size_t unit_count;
 };
 
-struct splits *splits_new(Dwarf *dwarf, const char *file, const char *recorded, struct search *search)
+struct splits *splits_new(Dwarf *dwarf, const char *file, const char *recorded, struct file_search *search)
 {
         struct splits *x = heap_zero(1, sizeof *x);
 

@@ -13,13 +13,13 @@
 #include <stdint.h>
 
 #include "names/ranges.h"
-#include "names/search.h"
+#include "names/file_search.h"
 
 struct splits; /* of one module */
 struct split;  /* one unit */
 
 /* DWARF was read from FILE, which is the module recorded as RECORDED. */
-struct splits *splits_new(Dwarf *dwarf, const char *file, const char *recorded, struct search *search);
+struct splits *splits_new(Dwarf *dwarf, const char *file, const char *recorded, struct file_search *search);
 void splits_free(struct splits *x);
 
 /* The unit that belongs to SKELETON; *BODY becomes its DIE.  NULL: not found.  Valid until splits_free(). */

@@ -18,12 +18,12 @@
 #include "names/debug.h"
 #include "names/demangle.h"
 #include "names/module.h"
-#include "names/pool.h"
+#include "names/string_pool.h"
 #include "names/resolver.h"
 #include "names/start.h"
 #include "names/stored.h"
 #include "names/table.h"
-#include "profile/plain.h"
+#include "profile/plain_texts.h"
 
 enum { SYMBOL_CHUNK = 8192 };
 
@@ -49,8 +49,8 @@ struct symbol_memo {
 
 struct symbols {
         const struct profile *profile;
-        struct search search;
-        struct pool pool;
+        struct file_search search;
+        struct string_pool pool;
         struct symbol_module *modules;
         struct symbol_answer *answers; /* open addressing by (module, address) */
         size_t answer_room, answer_count;
@@ -67,7 +67,7 @@ struct symbols *symbols_new(const struct profile *p, const struct symbol_options
         struct symbols *s = heap_zero(1, sizeof *s);
 
         s->profile = p;
-        search_init(&s->search, options);
+        file_search_init(&s->search, options);
         s->search.recorded_ns = p->meta.start_realtime_ns;
         s->modules = heap_zero(p->module_count, sizeof *s->modules);
         s->chunk_used = SYMBOL_CHUNK;
@@ -213,7 +213,7 @@ static const char *symbols_shown(struct symbols *s, const char *raw, char *(*mak
         if (!s->memos[i].raw) {
                 char *text = make(raw);
 
-                s->memos[i] = (struct symbol_memo){ raw, pool_text(&s->pool, text) };
+                s->memos[i] = (struct symbol_memo){ raw, string_pool_text(&s->pool, text) };
                 s->memo_count++;
                 free(text);
         }
@@ -233,7 +233,7 @@ const char *symbols_name(struct symbols *s, const char *raw)
 /* A function's name that was kept somewhere. */
 static const char *symbols_kept_name(struct symbols *s, const char *name)
 {
-        return name ? pool_text(&s->pool, demangle_spoken(name)) : NULL;
+        return name ? string_pool_text(&s->pool, demangle_spoken(name)) : NULL;
 }
 
 const char *symbols_path(struct symbols *s, const char *raw)
@@ -243,7 +243,7 @@ const char *symbols_path(struct symbols *s, const char *raw)
 
 const char *symbols_keep(struct symbols *s, const char *text)
 {
-        return pool_text(&s->pool, text);
+        return string_pool_text(&s->pool, text);
 }
 
 struct symbols_beside *symbols_beside(struct symbols *s)
@@ -296,7 +296,7 @@ static uint32_t symbols_from_cache(struct symbols *s, const struct cache *c, uin
 
                 frames[i] =
                         (struct symbol_frame){ kept->function ? symbols_kept_name(s, c->text + kept->function) : NULL,
-                                               kept->file ? pool_text(&s->pool, c->text + kept->file) : NULL,
+                                               kept->file ? string_pool_text(&s->pool, c->text + kept->file) : NULL,
                                                kept->line, kept->inlined != 0 };
         }
         *out = frames;
@@ -316,7 +316,7 @@ static uint32_t symbols_from_recording(struct symbols *s, uint32_t module, uint6
                 const struct profile_symbol *stored = &p->symbols[first + i];
 
                 frames[i] = (struct symbol_frame){ symbols_kept_name(s, stored->function),
-                                                   pool_text(&s->pool, stored->file), stored->line, i + 1 < count };
+                                                   string_pool_text(&s->pool, stored->file), stored->line, i + 1 < count };
         }
         *out = frames;
         return count;
@@ -352,7 +352,7 @@ static uint32_t symbols_from_map(struct symbols *s, uint64_t pc, struct symbol_f
 
         *out = symbols_frames(s, 1);
         if (low && pc - p->jit[low - 1].start < p->jit[low - 1].bytes)
-                (*out)->function = pool_text(&s->pool, p->jit[low - 1].name);
+                (*out)->function = string_pool_text(&s->pool, p->jit[low - 1].name);
         return 1;
 }
 
@@ -534,8 +534,8 @@ void symbols_free(struct symbols *s)
         free(s->start);
         free(s->answers);
         free(s->memos);
-        pool_free(&s->pool);
-        search_free(&s->search);
+        string_pool_free(&s->pool);
+        file_search_free(&s->search);
         free(s);
 }
 

@@ -18,7 +18,7 @@
 struct symbols; /* the resolver of one profile */
 
 /* Never fails: what cannot be opened simply has no names.  P must outlive the result.  Unless raw names are asked for, those that P has
- * are made plain in place (profile/plain.h), and so is every name that comes from here: no view can forget it. */
+ * are made plain in place (profile/plain_texts.h), and so is every name that comes from here: no view can forget it. */
 struct symbols *symbols_new(const struct profile *p, const struct symbol_options *options);
 void symbols_free(struct symbols *s);
 

@@ -9,15 +9,15 @@
 static void add_function(struct calls *k, const struct calltree_frame *f)
 {
         const struct profile_node *n = &k->tree.profile->nodes[f->node];
-        struct str name = { 0 }, brief = { 0 };
+        struct str name = { 0 }, stack_line = { 0 };
 
         label_function(k->tree.profile, f->node, f->names, &name);
-        label_short(k->tree.profile, f->node, f->names, &brief);
-        GRID_ROW(&k->functions, lexicon_of(k->lexicon, str_get(&name)), lexicon_of(k->lexicon, str_get(&brief)),
+        label_short(k->tree.profile, f->node, f->names, &stack_line);
+        GRID_ROW(&k->functions, lexicon_of(k->lexicon, str_get(&name)), lexicon_of(k->lexicon, str_get(&stack_line)),
                  lexicon_of(k->lexicon, f->names->file),
                  f->node > 1 && n->module < k->tree.profile->module_count ? n->module : GRID_NONE);
         str_free(&name);
-        str_free(&brief);
+        str_free(&stack_line);
 }
 
 /* Lines apart. */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
-#include "page/page_form.h"
+#include "page/page_parts.h"
 #include "words/label.h"
 
 enum { COURSE_LEAST = 50 }; /* moments that are kept, however many changes they have */
@@ -86,7 +86,7 @@ static uint32_t thin(struct page *g, uint8_t *kept)
 /* ---- changes ---- */
 
 /* The numbers of each row of the page while the changes of the profile are passed. */
-struct course {
+struct page_course {
         struct page *g;
         struct profile_change *sites; /* by site: as last told */
         int64_t (*rows)[4];
@@ -96,7 +96,7 @@ struct course {
         struct grid table;
 };
 
-static void take_change(struct course *c, const struct profile_change *now)
+static void take_change(struct page_course *c, const struct profile_change *now)
 {
         struct profile_change *before = &c->sites[now->site];
         uint32_t row = (uint32_t)c->g->row_of[now->site];
@@ -119,7 +119,7 @@ static int compare_rows(const void *a, const void *b)
         return *x < *y ? -1 : *x > *y;
 }
 
-static void write_changes(struct course *c, uint32_t slice)
+static void write_changes(struct page_course *c, uint32_t slice)
 {
         qsort(c->list, c->count, sizeof *c->list, compare_rows);
         for (uint32_t i = 0; i < c->count; i++) {
@@ -137,7 +137,7 @@ static bool has_changes(const struct page *g)
         return !g->r->at && !g->r->range && !filter_has(g->r->filter, FILTER_THREAD);
 }
 
-static void make_changes(struct course *c, const uint8_t *kept)
+static void make_changes(struct page_course *c, const uint8_t *kept)
 {
         const struct profile *p = c->g->p;
         uint32_t slice = 0;
@@ -244,7 +244,7 @@ static void write_events(struct page *g)
 void page_write_course(struct page *g)
 {
         uint8_t *kept = heap_zero(g->p->slice_count, 1);
-        struct course c = { .g = g };
+        struct page_course c = { .g = g };
         uint32_t count = thin(g, kept);
 
         grid_start(&c.table, "slice site live_bytes live_blocks allocs alloc_bytes");

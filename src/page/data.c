@@ -14,7 +14,7 @@
 #include "base/gzip.h"
 #include "base/heap.h"
 #include "base/json.h"
-#include "page/page_form.h"
+#include "page/page_parts.h"
 #include "words/label.h"
 
 enum {

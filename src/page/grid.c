@@ -131,7 +131,7 @@ int64_t lexicon_of(struct lexicon *t, const char *text)
                 str_text(&cut, "...");
                 text = cut.data;
         }
-        text = pool_text(&t->pool, text);
+        text = string_pool_text(&t->pool, text);
         known = verdicts_of(&t->known, text);
         if (!*known) {
                 if (t->count == t->room) {
@@ -158,7 +158,7 @@ int64_t lexicon_address(struct lexicon *t, uint64_t address)
 
 void lexicon_free(struct lexicon *t)
 {
-        pool_free(&t->pool);
+        string_pool_free(&t->pool);
         verdicts_free(&t->known);
         str_free(&t->json);
         free(t->list);

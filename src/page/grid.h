@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
-#include "names/pool.h"
+#include "names/string_pool.h"
 #include "query/verdict.h"
 
 #define GRID_NONE (-1) /* no text, no row */
@@ -53,7 +53,7 @@ void grid_list(const int64_t *numbers, size_t count, size_t step, struct str *ou
 
 /* Zeroed: none. */
 struct lexicon {
-        struct pool pool;
+        struct string_pool pool;
         struct verdicts known; /* by the pool's text: 1 + its number */
         struct str json;       /* members of a list */
         const char **list;     /* by number */

@@ -9,7 +9,7 @@
 
 #include "base/heap.h"
 #include "base/json.h"
-#include "page/page_form.h"
+#include "page/page_parts.h"
 #include "query/errors.h"
 #include "query/why.h"
 #include "report/views.h"
@@ -47,7 +47,7 @@ static char *name_step(const struct why *w, const struct why_step *step)
                 str_text(&text, "a part of");
         else if (!step->start) {
                 str_text(&text, str_get(&step->member));
-                if (step->from_block || (step->at && w->holder.variable.name))
+                if (step->from_block || (step->at && w->root_name.variable.name))
                         str_format(&text, "%s+0x%" PRIx64, step->member.length ? " " : "", step->at);
                 if (step->flags & PROFILE_POINTER_INTERIOR)
                         str_text(&text, " (inside)");
@@ -64,10 +64,10 @@ static void name_path(struct page_path *path, const struct why *w)
         why_class(w, 0, &text);
         if (text.length && text.data[text.length - 1] == '\n')
                 text.data[--text.length] = 0;
-        if (w->holder.root) {
+        if (w->root_name.root) {
                 if (text.length)
                         str_char(&text, ' ');
-                holder_write(w->p, w->s, &w->holder, &text);
+                root_name_write(w->p, w->s, &w->root_name, &text);
         }
         path->root = take(&text);
         path->steps = heap_zero(w->step_count, sizeof *path->steps);
@@ -264,7 +264,7 @@ void page_write_paths(struct page *g)
 
 /* ---- owners ---- */
 
-static const char *owner_kind(const struct holder *h)
+static const char *owner_kind(const struct root_name *h)
 {
         static const char *const words[PROFILE_ROOT_COUNT] = {
 #define LEAKS_ROOT_WORD(name, number, word) [number] = word,
@@ -280,7 +280,7 @@ static const char *owner_kind(const struct holder *h)
 }
 
 /* "server.c:12, server" */
-static int64_t where_of(struct page *g, const struct holder *h)
+static int64_t where_of(struct page *g, const struct root_name *h)
 {
         const char *module = h->root->module < g->p->module_count ? label_base(g->p->modules[h->root->module].path) : NULL;
         struct str text = { 0 };
@@ -298,12 +298,12 @@ static int64_t where_of(struct page *g, const struct holder *h)
 
 static void add_owner(struct page *g, struct grid *t, const struct owner *owner)
 {
-        const struct holder *h = &owner->holder;
+        const struct root_name *h = &owner->root_name;
         bool variable = h->variable.name && h->root->kind != PROFILE_ROOT_STACK;
         struct str name = { 0 };
 
         if (!variable)
-                holder_owner(g->p, g->s, h, &name);
+                root_name_owner(g->p, g->s, h, &name);
         else if (h->variable.function)
                 str_format(&name, "%s in %.*s()", h->variable.name, (int)label_length(h->variable.function), h->variable.function);
         else

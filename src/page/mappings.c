@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "page/page_form.h"
+#include "page/page_parts.h"
 #include "page/pairs.h"
-#include "query/maker.h"
+#include "query/block_origin.h"
 #include "query/residence.h"
 
 enum { MAPPING_CLASS, MAPPING_NAME, MAPPING_ADDRESS, MAPPING_BYTES, MAPPING_RSS, MAPPING_BLOCKS };
@@ -118,7 +118,7 @@ static void name_region(struct mapping_walk *w, const struct profile_region *reg
         str_clear(&w->name);
         if (region->stack)
                 str_text(&w->name, "a thread created by ");
-        maker_write(w->g->p, maker_of(w->g->p, w->g->s, region->site), 0, &w->name);
+        block_origin_write(w->g->p, block_origin_of(w->g->p, w->g->s, region->site), 0, &w->name);
 }
 
 /* Memory from no file, with a name of the kernel's ("[heap]") or none. */

@@ -5,8 +5,8 @@
 
 #include "base/json.h"
 #include "base/signals.h"
-#include "export/json.h"
-#include "page/page_form.h"
+#include "export/report_json.h"
+#include "page/page_parts.h"
 
 static void add_text(struct page *g, const char *before, const char *name, const char *text)
 {
@@ -107,7 +107,7 @@ static void write_totals(struct page *g)
 
         page_name(g, "totals");
         str_char(g->out, '{');
-        json_total_numbers(g->p, g->out);
+        report_json_total_numbers(g->p, g->out);
         write_classes(g, "size_classes", t->sizes, LEDGER_SIZE_CLASSES);
         write_classes(g, "lifetime_classes", t->lifetimes, LEDGER_LIFETIME_CLASSES);
         str_char(g->out, '}');

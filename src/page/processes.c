@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/heap.h"
-#include "page/page_form.h"
+#include "page/page_parts.h"
 #include "profile/file.h"
 #include "profile/packed.h"
 #include "words/label.h"

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
-#include "page/page_form.h"
-#include "report/brief.h"
+#include "page/page_parts.h"
+#include "report/stack_line.h"
 
 enum { SITES_COSTS = 7 };
 
@@ -154,11 +154,11 @@ static void add_numbers(const struct page *g, const struct select_row *row, int6
 /* The frames that the summary in the terminal names. */
 static void add_places(struct page *g, const struct select_row *row, int64_t *cells)
 {
-        struct brief brief = { .profile = g->p, .symbols = g->s, .known = &g->passed };
-        struct brief_place places[BRIEF_PLACES];
-        uint32_t count = brief_places(&brief, row->node, places);
+        struct stack_line stack_line = { .profile = g->p, .symbols = g->s, .known = &g->passed };
+        struct stack_line_place places[STACK_LINE_PLACES];
+        uint32_t count = stack_line_places(&stack_line, row->node, places);
 
-        for (uint32_t i = 0; i < BRIEF_PLACES; i++)
+        for (uint32_t i = 0; i < STACK_LINE_PLACES; i++)
                 cells[SITES_PLACE + i] = i < count ? (int64_t)calls_frame(&g->calls, places[i].node, places[i].level) : GRID_NONE;
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/heap.h"
 #include "base/json.h"
-#include "page/page_form.h"
+#include "page/page_parts.h"
 #include "report/source.h"
 
 enum { SOURCE_AROUND = 20 }; /* lines before the first and behind the last that has a cost */

@@ -2,7 +2,7 @@
 /* threads.c -- the threads that allocated, and what each did at each call stack. */
 #include <stdlib.h>
 
-#include "page/page_form.h"
+#include "page/page_parts.h"
 #include "page/pairs.h"
 #include "profile/packed.h"
 

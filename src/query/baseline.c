@@ -162,7 +162,7 @@ void baseline_tell_gone(const struct baseline *b, struct findings *f)
         for (uint32_t i = 0; i < b->count; i++)
                 if (!b->entries[i].seen) {
                         f->gone = heap_grow(f->gone, f->gone_count + 1, sizeof *f->gone);
-                        f->gone[f->gone_count++] = pool_text(&f->texts, b->entries[i].line);
+                        f->gone[f->gone_count++] = string_pool_text(&f->texts, b->entries[i].line);
                 }
 }
 

@@ -339,7 +339,7 @@ static bool is_idle(struct judge *j, struct expressions *wanted)
 static void judge_expression(struct judge *j, const char *expression)
 {
         const struct profile *p = j->recording->profile;
-        struct budget_verdict v = { .budget = BUDGET_NO_ALLOC, .typed = pool_text(&j->f->texts, expression) };
+        struct budget_verdict v = { .budget = BUDGET_NO_ALLOC, .typed = string_pool_text(&j->f->texts, expression) };
         struct filter filter = { 0 };
         struct err e = { 0 };
         uint32_t worst = 0; /* site */
@@ -350,7 +350,7 @@ static void judge_expression(struct judge *j, const char *expression)
         else if (filter_add(&filter, FILTER_INCLUDE, expression, &e))
                 worst = find_forbidden(j, &filter, &v);
         else
-                v.reason = pool_text(&j->f->texts, e.text);
+                v.reason = string_pool_text(&j->f->texts, e.text);
         if (worst) {
                 struct finding_stack stack = findings_stack(j->f, j->request, j->recording, p->sites[worst].node);
 

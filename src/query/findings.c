@@ -31,7 +31,7 @@ const struct finding_words *finding_words(enum finding_kind kind)
 
 const char *findings_keep(struct findings *f, struct str *text)
 {
-        const char *kept = pool_text(&f->texts, str_get(text));
+        const char *kept = string_pool_text(&f->texts, str_get(text));
 
         str_free(text);
         return kept;
@@ -132,10 +132,10 @@ static void add_frame(struct findings *f, const struct findings_request *r, cons
 
         label_short(p, node, frame, &name);
         made.function = findings_keep(f, &name);
-        made.signature = frame->function ? pool_text(&f->texts, frame->function) : NULL;
-        made.file = pool_text(&f->texts, frame->file);
+        made.signature = frame->function ? string_pool_text(&f->texts, frame->function) : NULL;
+        made.file = string_pool_text(&f->texts, frame->file);
         made.path = path_of(f, r, made.file);
-        made.module = pool_text(&f->texts, module);
+        made.module = string_pool_text(&f->texts, module);
         out->frames = heap_grow(out->frames, out->count + 1, sizeof *out->frames);
         if (made.path && out->place == UINT32_MAX && !wrapper_or_library(frame))
                 out->place = out->count;
@@ -259,8 +259,8 @@ static const char *ending_of(struct findings *f, const struct profile_meta *meta
 static void add_process(struct findings *f, const struct findings_recording *recording)
 {
         const struct profile *p = recording->profile;
-        struct findings_process made = { .program = pool_text(&f->texts, p->meta.program),
-                                         .exe = pool_text(&f->texts, p->meta.exe), .recording = pool_text(&f->texts, recording->path),
+        struct findings_process made = { .program = string_pool_text(&f->texts, p->meta.program),
+                                         .exe = string_pool_text(&f->texts, p->meta.exe), .recording = string_pool_text(&f->texts, recording->path),
                                          .arg_count = p->meta.arg_count, .pid = p->meta.pid, .ppid = p->meta.ppid,
                                          .duration_ms = p->meta.duration_ms, .peak_bytes = p->totals.peak_bytes,
                                          .live_bytes = p->totals.live_bytes, .allocations = p->totals.allocations,
@@ -268,7 +268,7 @@ static void add_process(struct findings *f, const struct findings_recording *rec
 
         made.args = heap_zero(made.arg_count, sizeof *made.args);
         for (uint32_t i = 0; i < made.arg_count; i++)
-                made.args[i] = pool_text(&f->texts, p->meta.args[i]);
+                made.args[i] = string_pool_text(&f->texts, p->meta.args[i]);
         f->processes = heap_grow(f->processes, f->process_count + 1, sizeof *f->processes);
         f->processes[f->process_count++] = made;
 }
@@ -377,8 +377,8 @@ static void add_rules(struct findings *f, const struct suppressions *rules)
 {
         for (uint32_t i = 0; i < rules->count; i++) {
                 const struct suppress_rule *rule = &rules->rules[i];
-                struct findings_rule made = { pool_text(&f->texts, rule->name),
-                                              rule->source == SUPPRESS_FILE ? pool_text(&f->texts, rule->file) : NULL,
+                struct findings_rule made = { string_pool_text(&f->texts, rule->name),
+                                              rule->source == SUPPRESS_FILE ? string_pool_text(&f->texts, rule->file) : NULL,
                                               rule->at, rule->times, rule->blocks, rule->bytes };
                 uint32_t at = 0;
 
@@ -591,6 +591,6 @@ void findings_free(struct findings *f)
         free(f->gone);
         free(f->paths);
         verdicts_free(&f->files);
-        pool_free(&f->texts);
+        string_pool_free(&f->texts);
         *f = (struct findings){ 0 };
 }

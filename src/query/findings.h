@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "names/pool.h"
+#include "names/string_pool.h"
 #include "names/symbol.h"
 #include "profile/model.h"
 #include "query/location.h"
@@ -112,7 +112,7 @@ struct findings_rule {
 struct budget_verdict;
 
 struct findings {
-        struct pool texts;
+        struct string_pool texts;
         struct verdicts files; /* source files already looked at: 1 is not in the tree, N + 1 is paths[N - 1] */
         const char **paths;
         uint32_t path_count;

@@ -70,7 +70,7 @@ static const char *file_of(struct match *m, const struct profile_module *module)
                 str_format(&name, "%02x", module->build_id[i]);
         if (!name.length)
                 str_format(&name, "file %s", module->path ? module->path : "");
-        file = pool_text(&m->texts, str_get(&name));
+        file = string_pool_text(&m->texts, str_get(&name));
         str_free(&name);
         return file;
 }
@@ -112,8 +112,8 @@ static struct match_place nameless(struct match *m, const struct profile *p, con
         const char *path = node->module < p->module_count ? p->modules[node->module].path : NULL;
 
         if (path)
-                return (struct match_place){ NULL, (uint64_t)(uintptr_t)pool_text(&m->texts, label_base(path)) };
-        return (struct match_place){ pool_text(&m->texts, "address"), node->pc };
+                return (struct match_place){ NULL, (uint64_t)(uintptr_t)string_pool_text(&m->texts, label_base(path)) };
+        return (struct match_place){ string_pool_text(&m->texts, "address"), node->pc };
 }
 
 /* The frames at NODE from LEVEL outwards, called by CALLER. */
@@ -130,7 +130,7 @@ static uint32_t match_node(struct match *m, const struct match_recording *r, str
                 return entry_id(m, caller, &(struct match_place){ file, (node->pc - p->modules[node->module].bias) << 1 | node->exact });
         count = symbols_node(r->symbols, origin, &frames);
         while (count > at.level) {
-                const char *name = pool_text(&m->texts, frames[--count].function);
+                const char *name = string_pool_text(&m->texts, frames[--count].function);
                 struct match_place at_name = { NULL, (uint64_t)(uintptr_t)name };
 
                 if (!name)
@@ -186,5 +186,5 @@ void match_free(struct match *m)
                 free(m->side[i].files);
         free(m->path);
         function_free(&m->frames);
-        pool_free(&m->texts);
+        string_pool_free(&m->texts);
 }

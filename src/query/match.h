@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "names/pool.h"
+#include "names/string_pool.h"
 #include "names/symbol.h"
 #include "query/branch.h"
 #include "query/function.h"
@@ -29,7 +29,7 @@ struct match_recording {
 
 struct match {
         struct match_recording side[MATCH_SIDES];
-        struct pool texts;
+        struct string_pool texts;
         struct branches entries; /* by id: a frame with all its callers */
         struct function_table frames; /* numbers of files and places in them */
         uint32_t *path; /* room for one stack */

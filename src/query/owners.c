@@ -21,7 +21,7 @@ int owners_compare(const struct graph_sum *a, const struct graph_sum *b)
 
 /* ---- owners ---- */
 
-static uint32_t *owner_slot(const struct owners *w, struct holder_key key)
+static uint32_t *owner_slot(const struct owners *w, struct root_name_key key)
 {
         uint64_t hash = (key.what * 0x9e3779b97f4a7c15ull) ^ (key.whose * 0xc2b2ae3d27d4eb4full);
         uint32_t i = (uint32_t)(hash ^ hash >> 32) & (w->room - 1);
@@ -43,15 +43,15 @@ static void owners_widen(struct owners *w)
 
 static uint32_t owner_of(struct owners *w, uint64_t hold)
 {
-        struct holder holder = holder_of(w->p, w->s, hold);
-        struct holder_key key = holder_key(w->p, &holder);
+        struct root_name root_name = root_name_of(w->p, w->s, hold);
+        struct root_name_key key = root_name_key(w->p, &root_name);
         uint32_t *slot;
 
         if (w->count >= w->room / 2)
                 owners_widen(w);
         slot = owner_slot(w, key);
         if (!*slot) {
-                w->list[w->count] = (struct owner){ .holder = holder, .key = key, .number = w->count };
+                w->list[w->count] = (struct owner){ .root_name = root_name, .key = key, .number = w->count };
                 *slot = ++w->count;
         }
         w->list[*slot - 1].pointers++;
@@ -67,7 +67,7 @@ static int compare_owners(const void *a, const void *b)
                 return order;
         if (x->key.what != y->key.what)
                 return x->key.what < y->key.what ? -1 : 1;
-        return x->holder.at < y->holder.at ? -1 : x->holder.at > y->holder.at;
+        return x->root_name.at < y->root_name.at ? -1 : x->root_name.at > y->root_name.at;
 }
 
 /* ---- what is shared ---- */

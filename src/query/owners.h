@@ -12,7 +12,7 @@
 #include "leak/graph.h"
 #include "names/symbol.h"
 #include "profile/model.h"
-#include "query/holder.h"
+#include "query/root_name.h"
 
 struct owners_options {
         bool sites; /* by call stack instead of by owner */
@@ -23,8 +23,8 @@ struct owners_options {
 };
 
 struct owner {
-        struct holder holder; /* of the first pointer that belongs to it */
-        struct holder_key key;
+        struct root_name root_name; /* of the first pointer that belongs to it */
+        struct root_name_key key;
         uint64_t pointers;
         struct graph_sum own;  /* blocks that it points to itself */
         struct graph_sum kept; /* what would go away with it */

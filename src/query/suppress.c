@@ -50,7 +50,7 @@ struct frame {
         uint32_t number; /* in the memo */
 };
 
-struct view {
+struct rule_view {
         struct suppress_memo *memo;
         struct symbols *names;
         struct frame *frames;
@@ -241,7 +241,7 @@ static bool name_fits(const char *pattern, const char *name, char one)
         return fits;
 }
 
-static bool function_fits(const struct view *v, const struct frame *frame, const struct suppress_line *line)
+static bool function_fits(const struct rule_view *v, const struct frame *frame, const struct suppress_line *line)
 {
         const char *raw;
 
@@ -277,7 +277,7 @@ static bool any_fits(const struct frame *frame, const struct suppress_line *line
                (frame->module && pattern_fits(line->pattern, frame->module, 0));
 }
 
-static bool line_fits_frame(const struct view *v, const struct frame *frame, const struct suppress_line *line)
+static bool line_fits_frame(const struct rule_view *v, const struct frame *frame, const struct suppress_line *line)
 {
         switch (line->match) {
         case SUPPRESS_FUNCTION:
@@ -292,7 +292,7 @@ static bool line_fits_frame(const struct view *v, const struct frame *frame, con
 }
 
 /* Whether line K of RULE, whose first line has the number FIRST, fits.  Found out once. */
-static bool line_fits(const struct view *v, const struct frame *frame, const struct suppress_rule *rule, uint32_t first, uint32_t k)
+static bool line_fits(const struct rule_view *v, const struct frame *frame, const struct suppress_rule *rule, uint32_t first, uint32_t k)
 {
         uint8_t *known = &v->memo->fits[(size_t)frame->number * v->memo->lines + first + k];
 
@@ -304,7 +304,7 @@ static bool line_fits(const struct view *v, const struct frame *frame, const str
 /* ---- stacks ---- */
 
 /* Which lines may fit FRAME; those that need its mangled name are not tried for that. */
-static uint64_t lines_that_may(const struct view *v, const struct suppressions *s, const struct frame *frame)
+static uint64_t lines_that_may(const struct rule_view *v, const struct suppressions *s, const struct frame *frame)
 {
         uint64_t may = 0;
 
@@ -319,7 +319,7 @@ static uint64_t lines_that_may(const struct view *v, const struct suppressions *
 }
 
 /* FRAME is told from others by the address of WHAT. */
-static void view_add(struct view *v, const struct suppressions *s, struct frame frame, const void *what)
+static void view_add(struct rule_view *v, const struct suppressions *s, struct frame frame, const void *what)
 {
         struct suppress_memo *m = v->memo;
         uint32_t *known = verdicts_of(&m->known, what);
@@ -346,9 +346,9 @@ static void view_add(struct view *v, const struct suppressions *s, struct frame 
 }
 
 /* Valid until the next one. */
-static struct view view_make(struct suppressions *s, const struct profile *p, struct symbols *names, uint32_t node, const char *const *innermost)
+static struct rule_view view_make(struct suppressions *s, const struct profile *p, struct symbols *names, uint32_t node, const char *const *innermost)
 {
-        struct view v = { .memo = memo_of(s, names), .names = names };
+        struct rule_view v = { .memo = memo_of(s, names), .names = names };
 
         view_add(&v, s, (struct frame){ .names = innermost }, innermost);
         for (; node > 1; node = p->nodes[node].parent) {
@@ -366,7 +366,7 @@ static struct view view_make(struct suppressions *s, const struct profile *p, st
 }
 
 /* The lines from the innermost frame on; frames outside of the last line do not matter. */
-static bool lines_fit(const struct view *v, const struct suppress_rule *rule, uint32_t first)
+static bool lines_fit(const struct rule_view *v, const struct suppress_rule *rule, uint32_t first)
 {
         uint32_t line = 0, frame = 0, rest = UINT32_MAX, again = 0;
 
@@ -387,7 +387,7 @@ static bool lines_fit(const struct view *v, const struct suppress_rule *rule, ui
         return true;
 }
 
-static bool rule_fits(const struct view *v, const struct suppress_rule *rule, uint32_t first)
+static bool rule_fits(const struct rule_view *v, const struct suppress_rule *rule, uint32_t first)
 {
         if (rule->lines[0].match != SUPPRESS_ANY)
                 return lines_fit(v, rule, first);
@@ -397,7 +397,7 @@ static bool rule_fits(const struct view *v, const struct suppress_rule *rule, ui
         return false;
 }
 
-static struct suppress_rule *first_fit(struct suppressions *s, const struct view *v, enum suppress_about about, uint32_t leaks)
+static struct suppress_rule *first_fit(struct suppressions *s, const struct rule_view *v, enum suppress_about about, uint32_t leaks)
 {
         for (uint32_t i = 0; i < s->count; i++) {
                 struct suppress_rule *rule = &s->rules[i];
@@ -412,7 +412,7 @@ static struct suppress_rule *first_fit(struct suppressions *s, const struct view
 
 struct suppress_rule *suppress_leak(struct suppressions *s, const struct profile *p, struct symbols *names, uint32_t site, uint32_t leak)
 {
-        struct view v;
+        struct rule_view v;
 
         if (!(memo_of(s, names)->leaks >> leak & 1))
                 return NULL;
@@ -422,7 +422,7 @@ struct suppress_rule *suppress_leak(struct suppressions *s, const struct profile
 
 struct suppress_rule *suppress_release(struct suppressions *s, const struct profile *p, struct symbols *names, const struct profile_error *error)
 {
-        struct view v = view_make(s, p, names, error->node, release_names(error->release));
+        struct rule_view v = view_make(s, p, names, error->node, release_names(error->release));
 
         return first_fit(s, &v, SUPPRESS_RELEASE, ~0u);
 }

@@ -7,7 +7,7 @@
 
 #include "base/heap.h"
 #include "query/leaks.h"
-#include "query/maker.h"
+#include "query/block_origin.h"
 #include "words/label.h"
 #include "words/text.h"
 
@@ -17,13 +17,13 @@
 static bool tell_root(const struct profile *p, struct symbols *s, uint64_t address, struct str *out)
 {
         for (uint32_t i = 0; i < p->root_count; i++) {
-                struct holder holder;
+                struct root_name root_name;
 
                 if (p->roots[i].kind == PROFILE_ROOT_REGISTER || address < p->roots[i].start || address >= p->roots[i].end)
                         continue;
-                holder = holder_at(p, s, i, address);
+                root_name = root_name_at(p, s, i, address);
                 str_text(out, "it is in ");
-                holder_write(p, s, &holder, out);
+                root_name_write(p, s, &root_name, out);
                 return true;
         }
         return false;
@@ -34,7 +34,7 @@ static bool tell_region(const struct profile *p, struct symbols *s, uint64_t add
         for (uint32_t i = 0; i < p->region_count; i++)
                 if (address >= p->regions[i].start && address < p->regions[i].end) {
                         str_text(out, p->regions[i].stack ? "it is in the stack of a thread created by " : "it is in memory mapped by ");
-                        maker_write(p, maker_of(p, s, p->regions[i].site), 0, out);
+                        block_origin_write(p, block_origin_of(p, s, p->regions[i].site), 0, out);
                         return true;
                 }
         return false;
@@ -141,7 +141,7 @@ bool why_possible(const struct profile *p, const char *file, struct err *e)
 static int compare_groups(const void *a, const void *b)
 {
         const struct why_group *x = a, *y = b;
-        enum graph_rank of_x = graph_rank(x->holder.root->kind), of_y = graph_rank(y->holder.root->kind);
+        enum graph_rank of_x = graph_rank(x->root_name.root->kind), of_y = graph_rank(y->root_name.root->kind);
 
         if (of_x != of_y)
                 return of_x < of_y ? -1 : 1;
@@ -149,20 +149,20 @@ static int compare_groups(const void *a, const void *b)
                 return x->steps < y->steps ? -1 : 1;
         if (x->pointers != y->pointers)
                 return x->pointers > y->pointers ? -1 : 1;
-        return x->holder.at < y->holder.at ? -1 : x->holder.at > y->holder.at;
+        return x->root_name.at < y->root_name.at ? -1 : x->root_name.at > y->root_name.at;
 }
 
 static void add_to_group(struct why *w, uint64_t hold, uint32_t steps)
 {
-        struct holder holder = holder_of(w->p, w->s, hold);
-        struct holder_key key = holder_key(w->p, &holder);
+        struct root_name root_name = root_name_of(w->p, w->s, hold);
+        struct root_name_key key = root_name_key(w->p, &root_name);
         uint64_t i = w->group_count;
 
         while (i > 0 && (w->groups[i - 1].key.what != key.what || w->groups[i - 1].key.whose != key.whose))
                 i--;
         if (!i) {
                 w->groups = heap_grow(w->groups, w->group_count + 1, sizeof *w->groups);
-                w->groups[w->group_count++] = (struct why_group){ holder, key, 0, steps };
+                w->groups[w->group_count++] = (struct why_group){ root_name, key, 0, steps };
                 i = w->group_count;
         }
         w->groups[i - 1].pointers++;
@@ -224,7 +224,7 @@ static void find_path(struct why *w)
         w->held = count || w->leak == PROFILE_LEAK_REACHABLE || w->leak == PROFILE_LEAK_POSSIBLE;
         if (count) {
                 if (steps[0].hold != GRAPH_NONE)
-                        w->holder = holder_of(w->p, w->s, steps[0].hold);
+                        w->root_name = root_name_of(w->p, w->s, steps[0].hold);
                 why_name_path(w, steps, count);
         } else if (!w->held) {
                 find_lost(w);
@@ -268,7 +268,7 @@ bool why_address(struct why *w, const struct profile *p, struct symbols *s, uint
 
 /* How a block is held, as far as others of its site may be held the same way: the owner at the root and the sites on the path. */
 struct manner {
-        struct holder_key key;
+        struct root_name_key key;
         uint64_t sites; /* a hash of them */
         uint32_t length, block;
 };
@@ -281,9 +281,9 @@ static struct manner manner_of(struct why *w, uint32_t block)
 
         m.length = graph_path(w->graph, block, &steps);
         if (m.length && steps[0].hold != GRAPH_NONE) {
-                struct holder holder = holder_of(w->p, w->s, steps[0].hold);
+                struct root_name root_name = root_name_of(w->p, w->s, steps[0].hold);
 
-                m.key = holder_key(w->p, &holder);
+                m.key = root_name_key(w->p, &root_name);
         }
         for (uint32_t i = 0; i < m.length; i++) {
                 uint32_t site = w->p->blocks[steps[i].block].site;
@@ -293,7 +293,7 @@ static struct manner manner_of(struct why *w, uint32_t block)
                 before = site;
         }
         if (!m.length && block < w->p->verdict_count)
-                m.key = (struct holder_key){ UINT64_MAX, w->p->verdicts[block].leak };
+                m.key = (struct root_name_key){ UINT64_MAX, w->p->verdicts[block].leak };
         free(steps);
         return m;
 }
@@ -313,7 +313,7 @@ static int compare_manners(const void *a, const void *b)
         return x->block < y->block ? -1 : x->block > y->block;
 }
 
-struct span {
+struct why_span {
         uint64_t first, end;
 };
 
@@ -328,15 +328,15 @@ static bool same_manner(const struct manner *a, const struct manner *b)
 }
 
 /* The longest run of LIST that SAME holds together. */
-static struct span longest(const struct manner *list, struct span in, bool (*same)(const struct manner *a, const struct manner *b))
+static struct why_span longest(const struct manner *list, struct why_span in, bool (*same)(const struct manner *a, const struct manner *b))
 {
-        struct span best = { in.first, in.first };
+        struct why_span best = { in.first, in.first };
 
         for (uint64_t first = in.first, end; first < in.end; first = end) {
                 for (end = first + 1; end < in.end && same(&list[first], &list[end]); end++)
                         continue;
                 if (end - first > best.end - best.first)
-                        best = (struct span){ first, end };
+                        best = (struct why_span){ first, end };
         }
         return best;
 }
@@ -344,10 +344,10 @@ static struct span longest(const struct manner *list, struct span in, bool (*sam
 /* The most common owner, there the most common manner; of those held so, the one with the median length. */
 static void choose_typical(struct why *w, struct manner *list, uint64_t count)
 {
-        struct span owner, alike;
+        struct why_span owner, alike;
 
         qsort(list, count, sizeof *list, compare_manners);
-        owner = longest(list, (struct span){ 0, count }, same_owner);
+        owner = longest(list, (struct why_span){ 0, count }, same_owner);
         alike = longest(list, owner, same_manner);
         w->site_owner = owner.end - owner.first;
         w->site_alike = alike.end - alike.first;

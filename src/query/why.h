@@ -15,7 +15,7 @@
 #include "leak/graph.h"
 #include "names/symbol.h"
 #include "profile/model.h"
-#include "query/holder.h"
+#include "query/root_name.h"
 
 #define WHY_NO_BLOCK UINT32_MAX
 
@@ -34,8 +34,8 @@ struct why_step {
 
 /* Root pointers that belong to one owner. */
 struct why_group {
-        struct holder holder; /* of the first of them */
-        struct holder_key key;
+        struct root_name root_name; /* of the first of them */
+        struct root_name_key key;
         uint64_t pointers;
         uint32_t steps; /* of the shortest path from one of them */
 };
@@ -48,7 +48,7 @@ struct why {
         uint64_t offset;         /* of the address that was asked for in the block */
         uint32_t leak;           /* enum profile_leak */
         bool held;               /* from a root, or by SEEP_IGNORE */
-        struct holder holder;    /* root NULL: none */
+        struct root_name root_name;    /* root NULL: none */
         struct why_step *steps;
         uint32_t step_count;
         uint32_t length;         /* of the whole path, in steps */

@@ -158,7 +158,7 @@ static struct why_step step_begin(const struct naming *n, uint32_t i)
                 step.at = p->pointers[from->pointer].at;
                 step.flags = p->pointers[from->pointer].flags;
         } else if (from->hold != GRAPH_NONE) {
-                step.at = n->w->holder.offset;
+                step.at = n->w->root_name.offset;
                 step.flags = p->holds[from->hold].flags;
         } else {
                 step.start = true;
@@ -198,8 +198,8 @@ void why_name_path(struct why *w, const struct graph_step *steps, uint32_t count
         hide_middle(count, shown, hidden);
         w->length = count;
         w->steps = heap_zero(shown, sizeof *w->steps);
-        if (w->holder.root)
-                n.place.type = w->holder.variable.type;
+        if (w->root_name.root)
+                n.place.type = w->root_name.variable.type;
         for (uint32_t i = 0; i < count; i++)
                 w->step_count += name_step(&n, i, &w->steps[w->step_count]);
         free(hidden);

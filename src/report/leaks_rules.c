@@ -232,26 +232,26 @@ static void valgrind_rule(struct rules_page *page, const struct leaks_row *row, 
 static void valgrind_rules(struct rules_page *page)
 {
         uint32_t count = page->l->count;
-        char **brief = heap_zero(count, sizeof *brief), **written = heap_zero(count, sizeof *written);
+        char **stack_line = heap_zero(count, sizeof *stack_line), **written = heap_zero(count, sizeof *written);
 
         for (uint32_t i = 0; i < count; i++)
                 if (rules_wanted(page, &page->l->rows[i]))
-                        brief[i] = valgrind_lines(page, &page->l->rows[i], RULES_CALLERS);
+                        stack_line[i] = valgrind_lines(page, &page->l->rows[i], RULES_CALLERS);
         for (uint32_t i = 0; i < count; i++) {
-                if (!brief[i])
+                if (!stack_line[i])
                         continue;
-                if (valgrind_met(brief, i, brief[i]) || valgrind_met(brief + i + 1, count - i - 1, brief[i]))
+                if (valgrind_met(stack_line, i, stack_line[i]) || valgrind_met(stack_line + i + 1, count - i - 1, stack_line[i]))
                         written[i] = valgrind_lines(page, &page->l->rows[i], UINT32_MAX);
                 else
-                        written[i] = heap_text(brief[i]);
+                        written[i] = heap_text(stack_line[i]);
                 if (!valgrind_met(written, i, written[i]))
                         valgrind_rule(page, &page->l->rows[i], written[i]);
         }
         for (uint32_t i = 0; i < count; i++) {
-                free(brief[i]);
+                free(stack_line[i]);
                 free(written[i]);
         }
-        free(brief);
+        free(stack_line);
         free(written);
 }
 

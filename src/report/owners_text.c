@@ -6,7 +6,7 @@
 
 #include "base/heap.h"
 #include "base/json.h"
-#include "query/maker.h"
+#include "query/block_origin.h"
 #include "query/owners.h"
 #include "report/views.h"
 #include "words/text.h"
@@ -63,11 +63,11 @@ static void add_part(const struct owners *w, const struct owners_part *part)
         text_cell(w->out, 11, part->kept.bytes, text_size);
         text_cell(w->out, 12, part->kept.blocks, text_number);
         str_text(w->out, "    allocated by ");
-        maker_write(w->p, maker_of(w->p, w->s, part->site), 0, w->out);
+        block_origin_write(w->p, block_origin_of(w->p, w->s, part->site), 0, w->out);
         str_text(w->out, part->heads > 1 ? ", the largest kept by\n" : ", kept by\n");
         for (uint32_t i = 0; i < shown; i++) {
                 str_format(w->out, "%36s", "");
-                holder_owner(w->p, w->s, &w->list[part->holders[i]].holder, w->out);
+                root_name_owner(w->p, w->s, &w->list[part->holders[i]].root_name, w->out);
                 str_char(w->out, '\n');
         }
         if (shown < part->count)
@@ -87,7 +87,7 @@ static void owners_text(struct owners *w)
 
                 owners_row(w, w->list[i].kept);
                 text_color(w->out, w->o->color, TEXT_CYAN);
-                holder_owner(w->p, w->s, &w->list[i].holder, w->out);
+                root_name_owner(w->p, w->s, &w->list[i].root_name, w->out);
                 if (w->o->columns)
                         text_cut(w->out, start, w->o->columns);
                 text_plain(w->out, w->o->color);
@@ -138,7 +138,7 @@ static void json_parts(const struct owners *w)
                 str_text(w->out, ", \"owners\": [");
                 for (uint32_t k = 0; k < w->parts[i].count; k++) {
                         str_text(w->out, k ? ", {" : "{");
-                        holder_json(w->p, &w->list[w->parts[i].holders[k]].holder, w->out);
+                        root_name_json(w->p, &w->list[w->parts[i].holders[k]].root_name, w->out);
                         str_char(w->out, '}');
                 }
                 str_text(w->out, "]}");
@@ -155,7 +155,7 @@ static void owners_json(struct owners *w)
         str_text(w->out, ",\n \"owners\": [");
         for (uint32_t i = 0; i < shown; i++) {
                 str_text(w->out, i ? ",\n  {" : "\n  {");
-                holder_json(w->p, &w->list[i].holder, w->out);
+                root_name_json(w->p, &w->list[i].root_name, w->out);
                 json_field(w->out, ", \"", "pointers", w->list[i].pointers);
                 owners_json_sum(w, ", ", "retained", w->list[i].kept);
                 str_char(w->out, '}');
@@ -239,7 +239,7 @@ static void sites_text(const struct owners *w, const struct owners_site *list, u
                 text_cell(w->out, 11, list[i].live.bytes, text_size);
                 str_text(w->out, "  ");
                 used = text_columns(w->out, start);
-                maker_calls(w->p, w->s, list[i].site, w->o->columns > used ? w->o->columns - used : w->o->columns, w->out);
+                block_origin_calls(w->p, w->s, list[i].site, w->o->columns > used ? w->o->columns - used : w->o->columns, w->out);
                 str_char(w->out, '\n');
         }
 }
@@ -249,12 +249,12 @@ static void sites_json(const struct owners *w, const struct owners_site *list, u
         owners_json_head(w);
         str_text(w->out, ",\n \"sites\": [");
         for (uint32_t i = 0; i < shown; i++) {
-                struct maker maker = maker_of(w->p, w->s, list[i].site);
+                struct block_origin block_origin = block_origin_of(w->p, w->s, list[i].site);
 
                 json_field(w->out, i ? ",\n  {\"" : "\n  {\"", "id", list[i].site);
                 str_text(w->out, ", \"function\": ");
-                json_text(w->out, maker.frame->function);
-                json_place(w->out, maker.frame->file, maker.frame->line);
+                json_text(w->out, block_origin.frame->function);
+                json_place(w->out, block_origin.frame->file, block_origin.frame->line);
                 owners_json_sum(w, ", ", "live", list[i].live);
                 owners_json_sum(w, ", ", "retained", list[i].kept);
                 str_char(w->out, '}');

@@ -5,7 +5,7 @@
  * Keeps:  at most 24 lines of 80 columns; every number says of what; the commands under "next" work as printed.
  *         Names are asked for only where they are shown.
  */
-#include "report/summary_form.h"
+#include "report/summary_parts.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -387,9 +387,9 @@ void summary_fold(struct summary *m, const char *first, const char *text, uint32
 
 void summary_stack(struct summary *m, uint32_t node, size_t start, size_t reserved)
 {
-        struct brief line = { m->p, m->symbols, m->out, reserved, 0, NULL };
+        struct stack_line line = { m->p, m->symbols, m->out, reserved, 0, NULL };
 
-        brief_stack(&line, node, start);
+        stack_line_stack(&line, node, start);
 }
 
 static void summary_warnings(struct summary *m)

@@ -2,7 +2,7 @@
 /*
  * summary_end.c -- what was left when the program ended: leaks, what is still reachable, or all that was not freed.
  */
-#include "report/summary_form.h"
+#include "report/summary_parts.h"
 
 #include <string.h>
 

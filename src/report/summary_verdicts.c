@@ -4,7 +4,7 @@
  *
  * Keeps:  the words are those of the summary's own lines, without its columns.
  */
-#include "report/summary_form.h"
+#include "report/summary_parts.h"
 
 #include <stdlib.h>
 #include <string.h>

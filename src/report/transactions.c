@@ -5,7 +5,7 @@
 
 #include "base/heap.h"
 #include "query/walk.h"
-#include "report/transactions_form.h"
+#include "report/transactions_parts.h"
 #include "words/label.h"
 
 #define FRAMES_SHORT 3u /* of a stack on one line */

@@ -14,7 +14,7 @@
  */
 #include <inttypes.h>
 
-#include "report/transactions_form.h"
+#include "report/transactions_parts.h"
 
 /* Pools hand out parts of blocks that are in the log already. */
 static bool is_foreign(const struct ledger_event *e)

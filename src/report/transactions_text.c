@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "report/transactions_form.h"
+#include "report/transactions_parts.h"
 #include "words/csv.h"
 #include "words/label.h"
 #include "words/text.h"

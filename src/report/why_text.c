@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "query/maker.h"
+#include "query/block_origin.h"
 #include "report/views.h"
 #include "words/shorten.h"
 #include "words/text.h"
@@ -85,7 +85,7 @@ static void add_block(const struct why *w, uint32_t block, size_t start, bool wh
         text_number(out, (int64_t)b->size);
         str_text(out, " B, ");
         used = text_columns(out, start);
-        maker_write(w->p, maker_of(w->p, w->s, b->site), used + least + 2 < WHY_ADDRESS ? WHY_ADDRESS - 2 - used : least, out);
+        block_origin_write(w->p, block_origin_of(w->p, w->s, b->site), used + least + 2 < WHY_ADDRESS ? WHY_ADDRESS - 2 - used : least, out);
         go_to(out, start, WHY_ADDRESS);
         str_format(out, "0x%" PRIx64 "\n", b->address);
 }
@@ -110,7 +110,7 @@ static void write_left_out(const struct why_step *step, bool whole, struct str *
 }
 
 /* Where in the root the first pointer is; registers, and places that have no better name, are told by the root's own line. */
-static bool offset_tells(const struct holder *h)
+static bool offset_tells(const struct root_name *h)
 {
         uint32_t kind = h->root->kind;
 
@@ -129,7 +129,7 @@ static void write_step(const struct why *w, const struct why_step *step, const s
                 str_text(out, "-> ");
                 if (step->flags & PROFILE_POINTER_ARENA)
                         str_text(out, "a part of ");
-                else if (step->from_block || (step->at && offset_tells(&w->holder)))
+                else if (step->from_block || (step->at && offset_tells(&w->root_name)))
                         str_format(out, "+0x%" PRIx64 " ", step->at);
                 text_color(out, o->color, TEXT_CYAN);
                 add_ends(&step->member, o->whole_names ? step->member.length : WHY_COLUMNS - WHY_INSIDE - text_columns(out, start), out);
@@ -148,9 +148,9 @@ static void write_step(const struct why *w, const struct why_step *step, const s
 
 static void write_path(const struct why *w, const struct why_options *o, struct str *out)
 {
-        if (w->holder.root) {
+        if (w->root_name.root) {
                 text_color(out, o->color, TEXT_BOLD);
-                holder_write(w->p, w->s, &w->holder, out);
+                root_name_write(w->p, w->s, &w->root_name, out);
                 text_plain(out, o->color);
                 str_char(out, '\n');
         }
@@ -173,7 +173,7 @@ static void write_block(const struct why *w, struct str *out)
         str_text(out, ", allocated at ");
         text_time(out, b->birth_ms);
         str_text(out, " by\n  ");
-        maker_write(w->p, maker_of(w->p, w->s, b->site), WHY_COLUMNS - 14, out);
+        block_origin_write(w->p, block_origin_of(w->p, w->s, b->site), WHY_COLUMNS - 14, out);
         str_format(out, " (site #%" PRIu32 ")\n", b->site);
 }
 
@@ -206,9 +206,9 @@ void why_class(const struct why *w, int color, struct str *out)
                 str_text(out, "possibly lost: only pointers into the middle of blocks hold it\n");
         else if (w->held && !w->length)
                 str_text(out, "still reachable, but through memory that is not recorded: the path is not known\n");
-        else if (w->held && w->holder.root && !w->holder.variable.name && graph_rank(w->holder.root->kind) == GRAPH_PASSING)
+        else if (w->held && w->root_name.root && !w->root_name.variable.name && graph_rank(w->root_name.root->kind) == GRAPH_PASSING)
                 str_text(out, "no variable holds it; its address is still in use, or left over from earlier, in:\n");
-        else if (w->held && !w->holder.root)
+        else if (w->held && !w->root_name.root)
                 str_text(out, "held, because the program said so with SEEP_IGNORE:\n");
         if (w->held)
                 return;
@@ -260,7 +260,7 @@ static void write_groups(const struct why *w, const struct why_options *o, struc
                 text_cell(out, 11, w->groups[i].pointers, text_number);
                 text_cell(out, 11, w->groups[i].steps, text_number);
                 str_text(out, "  ");
-                holder_owner(w->p, w->s, &w->groups[i].holder, out);
+                root_name_owner(w->p, w->s, &w->groups[i].root_name, out);
                 str_char(out, '\n');
         }
         if (shown < w->group_count)

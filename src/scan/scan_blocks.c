@@ -5,8 +5,8 @@
 
 #include "base/find.h"
 #include "base/heap.h"
-#include "collect/shadow.h"
-#include "leak/vast.h"
+#include "collect/shadow_walk.h"
+#include "leak/huge_array.h"
 
 /* ---- reading ---- */
 
@@ -221,7 +221,7 @@ static void join(const struct choice *certain, const struct choice *passages, st
         uint64_t i = 0, j = 0;
 
         out->count = certain->count + passages->count;
-        out->at = vast_zero(out->count, sizeof *out->at);
+        out->at = huge_array_zero(out->count, sizeof *out->at);
         out->known = heap_zero(out->count, sizeof *out->known);
         while (i < certain->count || j < passages->count) {
                 bool first = j == passages->count || (i < certain->count && !comes_before(&passages->at[j], &certain->at[i]));

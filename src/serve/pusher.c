@@ -21,7 +21,7 @@
 #include "query/select.h"
 #include "serve/interval.h"
 #include "serve/outbox.h"
-#include "serve/sight.h"
+#include "serve/latest.h"
 #include "session/ask.h"
 
 #define PUSHER_PROCESSES_MAX 256u
@@ -43,7 +43,7 @@ struct pusher {
         const struct push_request *request;
         const struct push_target *target;
         struct outbox outbox;
-        struct sight sights[PUSHER_SIGHTS];
+        struct latest latests[PUSHER_SIGHTS];
         struct process *processes;
         uint32_t count;
         uint32_t pids[PUSHER_PROCESSES_MAX], pid_count, looked; /* whom to ask about; those from LOOKED on have their turn yet */
@@ -69,11 +69,11 @@ static struct process *find_process(struct pusher *u, const struct profile *p)
 
 /* ---- profiles ---- */
 
-static bool make_pprof(const struct sight *sight, struct str *out, struct err *e)
+static bool make_pprof(const struct latest *latest, struct str *out, struct err *e)
 {
         struct select_request all = { .cost = SELECT_LIVE };
         struct selection sel;
-        struct export_input in = { .profile = sight->profile, .symbols = sight->symbols, .sel = &sel, .usual = true };
+        struct export_input in = { .profile = latest->profile, .symbols = latest->symbols, .sel = &sel, .usual = true };
         bool good;
 
         if (!select_make(&sel, in.profile, in.symbols, &all, e))
@@ -96,7 +96,7 @@ static void send_interval(struct pusher *u, struct profile *p, uint64_t now_ns)
         struct process *o = find_process(u, p);
         struct push_subject s = { p->meta.program ? p->meta.program : "", p->meta.host ? p->meta.host : "", p->meta.pid, o->until_s,
                                   now_ns / PUSHER_NS_PER_S };
-        struct sight *sight;
+        struct latest *latest;
         struct str pprof = { 0 };
         struct err e = { 0 };
         uint64_t start_ns;
@@ -104,10 +104,10 @@ static void send_interval(struct pusher *u, struct profile *p, uint64_t now_ns)
         s.until = s.until > s.from ? s.until : s.from + 1;
         o->until_s = s.until;
         interval_take(&o->interval, p);
-        sight = sight_take_among(u->sights, PUSHER_SIGHTS, p, u->request->names);
+        latest = latest_take_among(u->latests, PUSHER_SIGHTS, p, u->request->names);
         start_ns = p->meta.start_realtime_ns;
         set_time(p, &s);
-        if (make_pprof(sight, &pprof, &e))
+        if (make_pprof(latest, &pprof, &e))
                 outbox_put(&u->outbox, &s, &pprof);
         else
                 u->request->say(e.text);
@@ -306,6 +306,6 @@ void pusher_run(const struct push_request *r, const struct push_target *t, struc
         for (uint32_t i = 0; i < u.count; i++)
                 interval_free(&u.processes[i].interval);
         for (uint32_t i = 0; i < PUSHER_SIGHTS; i++)
-                sight_free(&u.sights[i]);
+                latest_free(&u.latests[i]);
         free(u.processes);
 }

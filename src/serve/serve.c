@@ -18,8 +18,8 @@
 #include "base/clock.h"
 #include "base/heap.h"
 #include "serve/client.h"
-#include "serve/desk.h"
-#include "serve/exhibit.h"
+#include "serve/producer.h"
+#include "serve/served.h"
 #include "serve/reply.h"
 
 /* ---- the last few answers, for whoever asks the same again ---- */
@@ -92,8 +92,8 @@ struct serve {
         sigset_t mask_before;
         uint16_t port;
         char token[2 * SERVE_TOKEN_BYTES + 1];
-        struct exhibit exhibit;
-        struct desk desk;
+        struct served served;
+        struct producer producer;
         struct recent recent;
         struct reply_body *data, *page; /* the newest of everything, and the page with it */
         struct client *clients[SERVE_CLIENTS_MAX];
@@ -187,7 +187,7 @@ static void answer(struct serve *s, struct client *c, const struct request *r)
                 answer_error(c, REPLY_UNKNOWN, "no such page");
 }
 
-/* ---- the desk ---- */
+/* ---- the producer ---- */
 
 static struct client *longest_waiting(struct serve *s)
 {
@@ -203,8 +203,8 @@ static void start_work(struct serve *s)
 {
         struct client *c;
 
-        while (!s->desk.order && (c = longest_waiting(s)))
-                if (!desk_start(&s->desk, c->order))
+        while (!s->producer.order && (c = longest_waiting(s)))
+                if (!producer_start(&s->producer, c->order))
                         answer_error(c, REPLY_FAILED, "too many processes or too little memory to prepare the data");
 }
 
@@ -218,13 +218,13 @@ static void note_data(struct serve *s, struct reply_body *body)
 
 static void take_work(struct serve *s)
 {
-        char *order = heap_text(s->desk.order);
+        char *order = heap_text(s->producer.order);
         bool live;
-        struct reply_body *body = desk_take(&s->desk, &live);
+        struct reply_body *body = producer_take(&s->producer, &live);
         uint64_t now_ns = clock_now_ns();
 
         if (body && body->status == REPLY_OK) {
-                recent_put(&s->recent, order, body, live ? now_ns + EXHIBIT_EVERY_MS * 1000000ull : UINT64_MAX);
+                recent_put(&s->recent, order, body, live ? now_ns + SERVED_EVERY_MS * 1000000ull : UINT64_MAX);
                 if (strcmp(order, SERVE_DATA) == 0)
                         note_data(s, body);
         }
@@ -298,7 +298,7 @@ static uint32_t fill(const struct serve *s, struct pollfd *out)
 {
         out[SERVE_LISTEN] = (struct pollfd){ s->listen, POLLIN, 0 };
         out[SERVE_SIGNALS] = (struct pollfd){ s->signals, POLLIN, 0 };
-        out[SERVE_DESK] = (struct pollfd){ s->desk.order ? s->desk.fd : -1, POLLIN, 0 };
+        out[SERVE_DESK] = (struct pollfd){ s->producer.order ? s->producer.fd : -1, POLLIN, 0 };
         for (uint32_t i = 0; i < s->count; i++)
                 out[SERVE_FIRST + i] = (struct pollfd){ s->clients[i]->fd, client_events(s->clients[i]), 0 };
         return SERVE_FIRST + s->count;
@@ -390,12 +390,12 @@ static bool make_first(struct serve *s, struct err *e)
         struct str out = { 0 };
         struct reply_body *body;
 
-        if (!exhibit_data(&s->exhibit, (struct request_text){ 0 }, &out, e)) {
+        if (!served_data(&s->served, (struct request_text){ 0 }, &out, e)) {
                 str_free(&out);
                 return false;
         }
         body = reply_body(REPLY_OK, REPLY_DATA, &out);
-        recent_put(&s->recent, SERVE_DATA, body, s->exhibit.live ? clock_now_ns() + EXHIBIT_EVERY_MS * 1000000ull : UINT64_MAX);
+        recent_put(&s->recent, SERVE_DATA, body, s->served.live ? clock_now_ns() + SERVED_EVERY_MS * 1000000ull : UINT64_MAX);
         note_data(s, body);
         reply_leave(body);
         return true;
@@ -413,11 +413,11 @@ static void close_all(struct serve *s)
 {
         while (s->count)
                 remove_client(s, s->count - 1);
-        desk_close(&s->desk);
+        producer_close(&s->producer);
         reply_leave(s->data);
         reply_leave(s->page);
         recent_free(&s->recent);
-        exhibit_close(&s->exhibit);
+        served_close(&s->served);
         if (s->listen >= 0)
                 close(s->listen);
         if (s->signals < 0)
@@ -429,14 +429,14 @@ static void close_all(struct serve *s)
 bool serve_run(const struct serve_request *r, struct err *e)
 {
         struct serve s = { .listen = -1, .signals = -1 };
-        struct serve_request later = *r; /* as the desk knows it: nobody is told how far it is */
-        bool good = exhibit_open(&s.exhibit, r, e);
+        struct serve_request later = *r; /* as the producer knows it: nobody is told how far it is */
+        bool good = served_open(&s.served, r, e);
 
-        desk_init(&s.desk, &s.exhibit);
+        producer_init(&s.producer, &s.served);
         good = good && make_first(&s, e) && make_token(&s, e) && open_port(&s, e) && take_signals(&s, e);
         if (good) {
                 later.progress = NULL;
-                s.exhibit.request = &later;
+                s.served.request = &later;
                 announce(&s, r);
         }
         while (good && !s.stop)

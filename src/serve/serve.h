@@ -4,7 +4,7 @@
  *
  * Room:   outside.  docs/PAGE.md, "Served pages", has the paths.
  * Keeps:  listens on 127.0.0.1 at a free port; who does not know the token, or comes by another name of this machine, gets 403.
- *         Work that may take long is done by a process of its own (desk.h), so that no client waits for another one's.
+ *         Work that may take long is done by a process of its own (producer.h), so that no client waits for another one's.
  */
 #ifndef SEEP_SERVE_SERVE_H
 #define SEEP_SERVE_SERVE_H

@@ -17,7 +17,7 @@
 #include "base/io.h"
 #include "base/str.h"
 #include "profile/file.h"
-#include "session/door.h"
+#include "session/endpoint.h"
 #include "session/family.h"
 
 #define ASK_PATIENCE_S 15
@@ -103,7 +103,7 @@ static const char *behind_omit(const char *value)
         char *end;
         size_t length = strtoul(value, &end, 16);
 
-        if (end == value || *end != ':' || length > MATCH_MAX || strlen(end + 1) <= length || end[length + 1] != ':')
+        if (end == value || *end != ':' || length > REGEX_MAX || strlen(end + 1) <= length || end[length + 1] != ':')
                 return NULL;
         return end + length + 2;
 }
@@ -166,7 +166,7 @@ static int find_observer(uint32_t pid)
         int fd = session_of(pid, &address) ? try_connect(&address, sizeof address) : -1;
 
         for (uint32_t i = 0; fd < 0 && pid > 0 && i < ASK_ANCESTORS_MAX; i++) {
-                socklen_t length = door_name(pid, &address);
+                socklen_t length = endpoint_name(pid, &address);
 
                 fd = try_connect(&address, length);
                 pid = process_parent(pid);
@@ -287,7 +287,7 @@ static bool is_unknown(const struct wire_reply *reply)
 /* A daemon has lost its parents, and may have written over the environment that it was started with: all observers are asked. */
 static bool ask_everybody(const struct wire_request *request, struct ask_answer *out)
 {
-        uint32_t pids[ASK_DOORS_MAX], count = door_list(pids, ASK_DOORS_MAX);
+        uint32_t pids[ASK_DOORS_MAX], count = endpoint_list(pids, ASK_DOORS_MAX);
         struct sockaddr_un address;
         struct wire_reply reply;
         struct ask_answer answer = { &reply, out->file };
@@ -295,7 +295,7 @@ static bool ask_everybody(const struct wire_request *request, struct ask_answer 
         bool found = false;
 
         for (uint32_t i = 0; i < count && !found; i++) {
-                socklen_t length = door_name(pids[i], &address);
+                socklen_t length = endpoint_name(pids[i], &address);
                 int fd = try_connect(&address, length);
 
                 found = fd >= 0 && ask_at(fd, request, &answer, &e) && !is_unknown(&reply);

@@ -11,7 +11,7 @@
 #include "base/heap.h"
 #include "collect/helper.h"
 #include "profile/file.h"
-#include "session/greeter.h"
+#include "session/listener.h"
 #include "wire/hello.h"
 
 static void close_image(struct looks *l)
@@ -38,7 +38,7 @@ static void forget(struct looks *l, uint32_t count)
 static void refuse(struct looks *l, uint32_t count, const char *why)
 {
         for (uint32_t i = 0; i < count; i++)
-                greeter_refuse(l->askers[i].fd, "%s", why);
+                listener_refuse(l->askers[i].fd, "%s", why);
         forget(l, count);
 }
 
@@ -92,7 +92,7 @@ void looks_done(struct looks *l, int status)
                 refuse(l, l->served, "the inspecting process ended early; out of memory?");
         } else {
                 for (uint32_t i = 0; i < l->served; i++)
-                        greeter_reply_file(l->askers[i].fd, &reply, l->image);
+                        listener_reply_file(l->askers[i].fd, &reply, l->image);
                 forget(l, l->served);
         }
         close_image(l);

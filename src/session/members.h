@@ -4,7 +4,7 @@
  *
  * Keeps:  no process of another user is recorded that the program did not start.
  *
- * Who says hello has found the socket, whose name only the program's tree is told (session/greeter.c).  That is enough for root, for our
+ * Who says hello has found the socket, whose name only the program's tree is told (session/listener.c).  That is enough for root, for our
  * own user and for the program's: these could reach the processes of the session anyway.  A process of any other user must descend
  * from a recorded one, or be in a kernel session (setsid) that one of them began; then its user is one of the tree's from there on, so
  * that what it leaves to init is recorded too.
@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "session/greeter.h"
+#include "session/listener.h"
 #include "session/recording.h"
 
 #define MEMBERS_USERS_MAX 64u

@@ -10,7 +10,7 @@
 #include "profile/model.h"
 #include "session/output.h"
 #include "session/reports.h"
-#include "wire/match.h"
+#include "wire/regex.h"
 
 enum session_follow { SESSION_FOLLOW_NONE, SESSION_FOLLOW_EXEC, SESSION_FOLLOW_ALL };
 
@@ -30,7 +30,7 @@ struct session_options {
         uint64_t quarantine_bytes; /* of freed blocks that are kept back; 0 none */
         uint64_t ledger_bytes;     /* of memory that the ledger may take; 0 any */
         uint32_t fill;             /* 256 + the byte for fresh and freed memory; 0 none */
-        char omit[MATCH_MAX + 1];  /* objects whose allocations are left out: an expression (wire/match.h); "" none */
+        char omit[REGEX_MAX + 1];  /* objects whose allocations are left out: an expression (wire/regex.h); "" none */
         uint64_t max_file_bytes; /* of the event log; 0 any */
         uint32_t max_files;      /* parts of so many bytes that are kept; 0: it ends */
         uint32_t scan_flags;     /* WIRE_SCAN_*, for all searches for leaks */

@@ -24,7 +24,7 @@
 #include "collect/reclaim.h"
 #include "collect/warnings.h"
 #include "session/family.h"
-#include "session/greeter.h"
+#include "session/listener.h"
 #include "wire/hello.h"
 
 #define RECORDING_NAMES_EVERY_MS 1000u
@@ -435,7 +435,7 @@ static void serve_scans(struct recording *r)
 void recording_ask_scan(struct recording *r, uint32_t flags, int asker)
 {
         if (r->view.head.sample_bytes || r->view.head.thin_count) {
-                greeter_refuse(asker, "%s, and pointers in and to unrecorded blocks would be missed",
+                listener_refuse(asker, "%s, and pointers in and to unrecorded blocks would be missed",
                                r->view.head.thin_count ? "its ledger came near --limit-ledger" : "it is recorded with --sample");
                 return;
         }

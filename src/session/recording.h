@@ -45,7 +45,7 @@ struct recording_plan {
         void (*scanned)(void *context, const struct recording *r, const struct scanner_words *words);
 };
 
-/* What was told about a process (tidings.h). */
+/* What was told about a process (verbose.h). */
 struct recording_told {
         uint32_t modules, threads;
         uint64_t gone_ms, end_ms; /* of modules and threads that went */

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/signals.h"
-#include "session/greeter.h"
+#include "session/listener.h"
 #include "wire/hello.h"
 
 /* ---- words about snapshots: for the user, and for commands that asked for one ---- */
@@ -70,7 +70,7 @@ void answers_reply(const struct snapshots_due *due, const struct reports_result 
         };
 
         snprintf(reply.text, sizeof reply.text, "%s", result->written ? result->path : result->why);
-        greeter_reply(due->asker, &reply);
+        listener_reply(due->asker, &reply);
 }
 
 /* ---- what commands in other processes ask of the observer ---- */
@@ -83,7 +83,7 @@ static void tell_processes(const struct requests_among *among, int fd)
 
         for (uint32_t i = 0; i < among->count && length + 12 < sizeof reply.text; i++)
                 length += (size_t)snprintf(reply.text + length, sizeof reply.text - length, "%u ", among->recordings[i]->pid);
-        greeter_reply(fd, &reply);
+        listener_reply(fd, &reply);
 }
 
 static struct recording *find(const struct requests_among *among, uint32_t pid)
@@ -99,13 +99,13 @@ void requests_serve(const struct requests_among *among, const struct wire_reques
         struct recording *r = find(among, ask->pid);
 
         if (!among->allowed)
-                greeter_refuse(fd, "process %u is recorded by another user; only that user and root have access", ask->pid);
+                listener_refuse(fd, "process %u is recorded by another user; only that user and root have access", ask->pid);
         else if (ask->type == WIRE_REQUEST_PROCESSES)
                 tell_processes(among, fd);
         else if (ask->type != WIRE_REQUEST_SNAPSHOT && ask->type != WIRE_REQUEST_SCAN && ask->type != WIRE_REQUEST_LOOK)
-                greeter_refuse(fd, "the seep that records process %u does not know this request: it is another version", ask->pid);
+                listener_refuse(fd, "the seep that records process %u does not know this request: it is another version", ask->pid);
         else if (!r)
-                greeter_refuse(fd, "process %u is not among those recorded there (see --follow)", ask->pid);
+                listener_refuse(fd, "process %u is not among those recorded there (see --follow)", ask->pid);
         else if (ask->type == WIRE_REQUEST_SCAN)
                 recording_ask_scan(r, ask->flags, fd);
         else if (ask->type == WIRE_REQUEST_LOOK)

@@ -17,12 +17,12 @@
 #include "base/room.h"
 #include "base/signals.h"
 #include "collect/helper.h"
-#include "collect/shadow.h"
+#include "collect/shadow_walk.h"
 #include "profile/file.h"
 #include "profile/packed.h"
 #include "scan/scan.h"
 #include "scan/scan_store.h"
-#include "session/greeter.h"
+#include "session/listener.h"
 
 static void close_file(struct scanner_file *f)
 {
@@ -46,7 +46,7 @@ void scanner_init(struct scanner *s)
 void scanner_free(struct scanner *s)
 {
         for (uint32_t i = 0; i < s->asker_count; i++)
-                greeter_refuse(s->askers[i].fd, "the process ended, or its recording did");
+                listener_refuse(s->askers[i].fd, "the process ended, or its recording did");
         free(s->askers);
         close_file(&s->image);
         close_file(&s->words);
@@ -242,7 +242,7 @@ static void give_up(struct scanner *s, const struct view *v)
 {
         snprintf(s->last_trouble, sizeof s->last_trouble, "cannot start a process for it: %s", strerror(errno));
         for (uint32_t i = 0; i < s->asker_count; i++)
-                greeter_refuse(s->askers[i].fd, "%s", s->last_trouble);
+                listener_refuse(s->askers[i].fd, "%s", s->last_trouble);
         s->asker_count = s->served = 0;
         if (s->request)
                 view_scanned(v, s->request, 0);
@@ -355,7 +355,7 @@ static void answer_askers(struct scanner *s, const struct scanner_words *w)
                 struct wire_reply reply = { .magic = WIRE_REQUEST_MAGIC, .seq = 1, .status = w->good ? 0 : ERR_EXIT_CANNOT_TRACE };
 
                 snprintf(reply.text, sizeof reply.text, "%s", w->trouble);
-                greeter_reply_file(s->askers[i].fd, &reply, w->good ? s->image.fd : -1);
+                listener_reply_file(s->askers[i].fd, &reply, w->good ? s->image.fd : -1);
         }
         s->asker_count -= s->served;
         if (s->asker_count)

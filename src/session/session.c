@@ -24,18 +24,18 @@
 #include "base/heap.h"
 #include "base/room.h"
 #include "profile/packed.h"
-#include "session/door.h"
+#include "session/endpoint.h"
 #include "session/family.h"
 #include "session/filters.h"
-#include "session/greeter.h"
+#include "session/listener.h"
 #include "session/lingering.h"
 #include "session/members.h"
 #include "session/recording.h"
 #include "session/relay.h"
 #include "session/requests.h"
-#include "session/silence.h"
-#include "session/tidings.h"
-#include "session/visitors.h"
+#include "session/diagnosis.h"
+#include "session/verbose.h"
+#include "session/connections.h"
 #include "wire/hello.h"
 
 #define SESSION_TICK_MS 10
@@ -48,8 +48,8 @@
 struct session {
         struct session_options o;
         struct recording_plan plan;
-        struct greeter greeter;
-        int door; /* for commands that know the main process only; -1 */
+        struct listener listener;
+        int endpoint; /* for commands that know the main process only; -1 */
         struct relay relay;
         int timer;
         bool ticking;
@@ -58,7 +58,7 @@ struct session {
 
         struct recording **recordings;
         uint32_t count, made;
-        struct visitors visitors;
+        struct connections connections;
         struct members members;
         struct pollfd *polls;
 
@@ -71,7 +71,7 @@ struct session {
         struct lingering lingering;
         bool stop, told_stranger, told_elsewhere, told_failed, told_starved, told_left;
         uint64_t begin_ns;
-        struct silence silence;
+        struct diagnosis diagnosis;
         uint64_t children_announced, children_come; /* forked ones, with --follow=all */
 };
 
@@ -132,19 +132,19 @@ static void make_plan(struct session *s)
         };
 }
 
-_Static_assert(sizeof((struct greeter *)0)->path < WIRE_SESSION_MAX - MATCH_MAX - 128, "path and numbers fit");
+_Static_assert(sizeof((struct listener *)0)->path < WIRE_SESSION_MAX - REGEX_MAX - 128, "path and numbers fit");
 
 static void write_environment(struct session *s)
 {
         static const char *const follow[] = { "none", "exec", "all" };
         const struct session_options *o = &s->o;
-        char omit[MATCH_MAX + 24] = "";
+        char omit[REGEX_MAX + 24] = "";
 
         if (o->flags & WIRE_F_OMIT)
                 snprintf(omit, sizeof omit, "%zx:%s:", strlen(o->omit), o->omit);
         snprintf(s->environment, sizeof s->environment, "%d:%s:%0*" PRIx64 ":%x:%" PRIx64 ":%" PRIx64 ":%x:%" PRIx64 ":%" PRIx64 ":%x:%" PRIx64 ":%s%s",
                  WIRE_SESSION_VERSION, follow[o->follow], WIRE_FLAGS_DIGITS, (uint64_t)o->flags, o->signal, o->limit_bytes, o->snapshot_heap_bytes,
-                 (unsigned)getpid(), o->sample_bytes, o->quarantine_bytes, o->fill, o->ledger_bytes, omit, s->greeter.path);
+                 (unsigned)getpid(), o->sample_bytes, o->quarantine_bytes, o->fill, o->ledger_bytes, omit, s->listener.path);
 }
 
 struct session *session_open(const struct session_options *o, struct err *e)
@@ -155,11 +155,11 @@ struct session *session_open(const struct session_options *o, struct err *e)
         s->lingering.wait_ms = o->wait_ms;
         s->begin_ns = clock_now_ns();
         s->members.owner = o->uid;
-        s->visitors = (struct visitors){ .context = s, .hear = listen_to };
+        s->connections = (struct connections){ .context = s, .hear = listen_to };
         make_plan(s);
-        s->door = -1;
+        s->endpoint = -1;
         s->timer = -1;
-        s->greeter.fd = -1;
+        s->listener.fd = -1;
         if (!relay_open(&s->relay, e)) {
                 free(s);
                 return NULL;
@@ -167,25 +167,25 @@ struct session *session_open(const struct session_options *o, struct err *e)
         s->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
         if (s->timer < 0)
                 err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot create a timer");
-        if (s->timer < 0 || !greeter_open(&s->greeter, o->uid, o->attended, e)) {
+        if (s->timer < 0 || !listener_open(&s->listener, o->uid, o->attended, e)) {
                 session_close(s);
                 return NULL;
         }
-        s->o.flags |= filters_tell(s->greeter.directory);
+        s->o.flags |= filters_tell(s->listener.directory);
         write_environment(s);
         return s;
 }
 
 void session_close(struct session *s)
 {
-        visitors_close(&s->visitors);
+        connections_close(&s->connections);
         for (uint32_t i = 0; i < s->count; i++)
                 recording_free(s->recordings[i], false);
         if (s->timer >= 0)
                 close(s->timer);
-        if (s->door >= 0)
-                close(s->door);
-        greeter_close(&s->greeter);
+        if (s->endpoint >= 0)
+                close(s->endpoint);
+        listener_close(&s->listener);
         relay_close(&s->relay);
         free(s->recordings);
         free(s->polls);
@@ -197,12 +197,12 @@ const char *session_agent(struct session *s, const char *agent, struct err *e)
 {
         if (!strpbrk(agent, " :"))
                 return agent;
-        return greeter_alias(&s->greeter, agent, e) ? s->greeter.alias : NULL;
+        return listener_alias(&s->listener, agent, e) ? s->listener.alias : NULL;
 }
 
 void session_take_over(struct session *s, pid_t pid)
 {
-        s->door = door_take_over((uint32_t)pid);
+        s->endpoint = endpoint_take_over((uint32_t)pid);
 }
 
 const char *session_environment(const struct session *s)
@@ -249,8 +249,8 @@ static void finish(struct session *s, uint32_t index, const struct recording_end
         s->recordings[index] = s->recordings[--s->count];
         s->plan.recordings = s->count;
         recording_finish(r, end, clock_now_ns(), &p);
-        tidings_end(&s->o, r, end);
-        tidings_signal(&s->o, r, r->pid == s->main_id);
+        verbose_end(&s->o, r, end);
+        verbose_signal(&s->o, r, r->pid == s->main_id);
         s->children_announced += r->view.head.forks_followed;
         written = *wanted && output_write(s->o.output, &p, &r->path, true, &why);
         if (*wanted)
@@ -286,7 +286,7 @@ static void finish_main(struct session *s)
 
                 if (r->pid != s->main_id)
                         continue;
-                if ((s->silence.left |= view_is_leaving(&r->view)))
+                if ((s->diagnosis.left |= view_is_leaving(&r->view)))
                         end = (struct recording_end){ .end = PROFILE_END_EXEC };
                 end.rss_seen = s->main_programs == 1 && s->main_rss_bytes && s->main_rss_bytes <= s->own_rss_bytes;
                 if (s->main_programs == 1 && (r->rss.peak_bytes == 0 || s->main_rss_bytes > s->own_rss_bytes))
@@ -298,9 +298,9 @@ static void finish_main(struct session *s)
 /* The recording of what it was before must not pass for that of what it became. */
 static void tell_left(struct session *s)
 {
-        if (s->silence.left && !s->told_left)
-                say(s, SESSION_TROUBLE, "the program was replaced by one that is not recorded: %s", silence_left(&s->silence));
-        s->told_left = s->told_left || s->silence.left;
+        if (s->diagnosis.left && !s->told_left)
+                say(s, SESSION_TROUBLE, "the program was replaced by one that is not recorded: %s", diagnosis_left(&s->diagnosis));
+        s->told_left = s->told_left || s->diagnosis.left;
 }
 
 /* Other processes than the main one: how they ended is known to their parents only. */
@@ -370,21 +370,21 @@ static void welcome(struct session *s, struct greeting *g)
         first = is_main && s->main_programs == 0;
         program = program_name(s, g, first);
         if (s->o.follow == SESSION_FOLLOW_NONE && !is_main) {
-                greeter_leave(g);
+                listener_leave(g);
                 return;
         }
         finish_earlier_programs(s, g->pid);
         s->made++;
         s->children_come += g->hello.reason == WIRE_HELLO_FORK;
         s->main_programs += is_main;
-        s->silence.left = s->silence.left && !is_main;
+        s->diagnosis.left = s->diagnosis.left && !is_main;
         r = recording_new(&g->view, g->pid, g->pidfd, heap_text(program), recording_name(s, program, g->pid, is_main), &s->plan);
         s->recordings = heap_grow(s->recordings, s->count + 1, sizeof *s->recordings);
         s->recordings[s->count++] = r;
         s->plan.recordings = s->count;
         say(s, first && !s->o.attended ? SESSION_NOTE : SESSION_DETAIL, "recording %s (pid %u) by preload, to %s", program, g->pid,
             *r->path ? r->path : "reports only");
-        tidings_begin(&s->o, r, g->hello.reason == WIRE_HELLO_FORK);
+        verbose_begin(&s->o, r, g->hello.reason == WIRE_HELLO_FORK);
         recording_tick(r, clock_now_ns());
 }
 
@@ -394,12 +394,12 @@ static void find_execs(struct session *s)
 
         for (uint32_t i = s->count; i-- > 0;)
                 if (recording_has_execed(s->recordings[i])) {
-                        s->silence.left = s->silence.left || s->recordings[i]->pid == s->main_id;
+                        s->diagnosis.left = s->diagnosis.left || s->recordings[i]->pid == s->main_id;
                         finish(s, i, &end);
                 }
 }
 
-/* Somebody waits for a mark.  PID 0: it cannot be told who.  A stranger who knocks has taken over a process of ours (session/door.c). */
+/* Somebody waits for a mark.  PID 0: it cannot be told who.  A stranger who knocks has taken over a process of ours (session/endpoint.c). */
 static void serve_knock(struct session *s, uint32_t pid, uid_t uid)
 {
         bool known = false;
@@ -407,7 +407,7 @@ static void serve_knock(struct session *s, uint32_t pid, uid_t uid)
         for (uint32_t i = 0; i < s->count; i++)
                 if (pid == 0 || s->recordings[i]->pid == pid) {
                         recording_knock(s->recordings[i], clock_now_ns());
-                        tidings_signal(&s->o, s->recordings[i], s->recordings[i]->pid == s->main_id);
+                        verbose_signal(&s->o, s->recordings[i], s->recordings[i]->pid == s->main_id);
                         known = true;
                 }
         if (!known && members_know(&s->members, uid))
@@ -429,7 +429,7 @@ static void meet(struct session *s, struct greeting *g, struct err *e)
                 welcome(s, g);
         } else {
                 tell_stranger(s, e);
-                greeter_leave(g);
+                listener_leave(g);
         }
 }
 
@@ -439,21 +439,21 @@ static bool listen_to(void *context, int fd)
         struct greeting g = { .pidfd = -1 };
         struct err e = { 0 };
 
-        switch (greeter_receive(fd, &g, &e)) {
-        case GREETER_LATER:
+        switch (listener_receive(fd, &g, &e)) {
+        case LISTENER_LATER:
                 return false;
-        case GREETER_COME:
+        case LISTENER_COME:
                 meet(s, &g, &e);
                 break;
-        case GREETER_KNOCKED:
+        case LISTENER_KNOCKED:
                 serve_knock(s, g.pid, g.uid);
                 break;
-        case GREETER_ASKED:
+        case LISTENER_ASKED:
                 if (members_may_ask(&s->members, g.uid))
                         find_execs(s);
                 requests_serve(&(struct requests_among){ s->recordings, s->count, members_may_ask(&s->members, g.uid) }, &g.request, fd);
                 return true;
-        case GREETER_WRONG:
+        case LISTENER_WRONG:
                 tell_stranger(s, &e);
                 break;
         }
@@ -464,7 +464,7 @@ static bool listen_to(void *context, int fd)
 /* With nobody recorded, nobody will end and make room. */
 static void tell_starved(struct session *s)
 {
-        if (s->visitors.starved && s->count == 0 && !s->told_starved) {
+        if (s->connections.starved && s->count == 0 && !s->told_starved) {
                 say(s, SESSION_TROUBLE, "there are too few file descriptors to record with; allow more (ulimit -n)");
                 s->told_starved = true;
         }
@@ -472,7 +472,7 @@ static void tell_starved(struct session *s)
 
 static void take_hellos(struct session *s, bool all)
 {
-        visitors_take(&s->visitors, s->greeter.fd, s->door, all);
+        connections_take(&s->connections, s->listener.fd, s->endpoint, all);
         tell_starved(s);
 }
 
@@ -481,8 +481,8 @@ static void take_hellos(struct session *s, bool all)
 /* Whoever observed the program that this process was before may still hold the door. */
 static void open_own_door(struct session *s)
 {
-        if (s->door < 0 && s->main_id && s->o.attended)
-                s->door = door_open(s->main_id);
+        if (s->endpoint < 0 && s->main_id && s->o.attended)
+                s->endpoint = endpoint_open(s->main_id);
 }
 
 static void tick(struct session *s)
@@ -492,11 +492,11 @@ static void tick(struct session *s)
 
         if (read(s->timer, &expired, sizeof expired) != (ssize_t)sizeof expired)
                 return;
-        s->visitors.crowded = false;
+        s->connections.crowded = false;
         for (uint32_t i = 0; i < s->count; i++) {
                 recording_tick(s->recordings[i], now);
-                tidings_look(&s->o, s->recordings[i]);
-                tidings_signal(&s->o, s->recordings[i], s->recordings[i]->pid == s->main_id);
+                verbose_look(&s->o, s->recordings[i]);
+                verbose_signal(&s->o, s->recordings[i], s->recordings[i]->pid == s->main_id);
         }
         if (s->o.duration_ms && now >= s->begin_ns + s->o.duration_ms * 1000000u)
                 s->stop = true;
@@ -507,7 +507,7 @@ static void tick(struct session *s)
         if (turn < s->count)
                 filters_look(&s->recordings[turn]->view, (pid_t)s->recordings[turn]->pid);
         if (s->made == 0 && s->main_pid && (s->ticks < SESSION_SILENCE_TICKS || s->ticks % SESSION_SILENCE_TICKS == 0))
-                silence_look(&s->silence, s->main_pid, s->o.uid);
+                diagnosis_look(&s->diagnosis, s->main_pid, s->o.uid);
 }
 
 /* ---- children of ours ---- */
@@ -525,7 +525,7 @@ static void main_changed(struct session *s, int status)
                 finish_main(s);
                 tell_left(s);
                 find_ended(s);
-        } while (s->visitors.starved && greeter_has_room());
+        } while (s->connections.starved && listener_has_room());
 }
 
 static void writer_ended(struct session *s, pid_t pid, int status, const struct rusage *use)
@@ -552,7 +552,7 @@ static void reap(struct session *s)
                 bool alone = pid == s->main_pid && process_is_childless((uint32_t)pid);
 
                 if (pid == s->main_pid)
-                        silence_limits(&s->silence, pid);
+                        diagnosis_limits(&s->diagnosis, pid);
                 if (wait4(pid, &status, WNOHANG | WUNTRACED, &use) != pid)
                         continue; /* goes on meanwhile */
                 s->main_rss_bytes = alone ? (uint64_t)use.ru_maxrss * 1024 : 0;
@@ -616,12 +616,12 @@ static uint32_t fill_polls(struct session *s)
 {
         uint32_t n = 0;
 
-        s->polls = heap_grow(s->polls, 4 + VISITORS_MAX + s->count, sizeof *s->polls);
+        s->polls = heap_grow(s->polls, 4 + CONNECTIONS_MAX + s->count, sizeof *s->polls);
         s->polls[n++] = (struct pollfd){ .fd = s->relay.fd, .events = POLLIN };
         s->polls[n++] = (struct pollfd){ .fd = s->timer, .events = POLLIN };
-        s->polls[n++] = (struct pollfd){ .fd = s->visitors.starved ? -1 : s->greeter.fd, .events = POLLIN };
-        s->polls[n++] = (struct pollfd){ .fd = s->visitors.starved || (s->visitors.crowded && s->ticking) ? -1 : s->door, .events = POLLIN };
-        n += visitors_polls(&s->visitors, s->polls + n);
+        s->polls[n++] = (struct pollfd){ .fd = s->connections.starved ? -1 : s->listener.fd, .events = POLLIN };
+        s->polls[n++] = (struct pollfd){ .fd = s->connections.starved || (s->connections.crowded && s->ticking) ? -1 : s->endpoint, .events = POLLIN };
+        n += connections_polls(&s->connections, s->polls + n);
         for (uint32_t i = 0; i < s->count; i++)
                 if ((s->recordings[i]->pid != s->main_id || !s->main_pid) && s->recordings[i]->pidfd >= 0)
                         s->polls[n++] = (struct pollfd){ .fd = s->recordings[i]->pidfd, .events = POLLIN };
@@ -639,15 +639,15 @@ static bool any_ready(const struct pollfd *polls, uint32_t count)
 static void run_loop(struct session *s)
 {
         while (wait_for_more(s)) {
-                uint32_t n = fill_polls(s), pending = s->visitors.count;
+                uint32_t n = fill_polls(s), pending = s->connections.count;
                 bool signals, ticks;
 
                 set_ticking(s);
-                if (poll(s->polls, n, s->main_pid || s->count ? visitors_wait_ms(&s->visitors) : SESSION_FAMILY_MS) < 0 && errno != EINTR)
+                if (poll(s->polls, n, s->main_pid || s->count ? connections_wait_ms(&s->connections) : SESSION_FAMILY_MS) < 0 && errno != EINTR)
                         break;
                 signals = s->polls[0].revents;
                 ticks = s->polls[1].revents;
-                if (s->visitors.starved || pending || any_ready(s->polls + 2, 2))
+                if (s->connections.starved || pending || any_ready(s->polls + 2, 2))
                         take_hellos(s, false);
                 if (ticks)
                         tick(s);
@@ -667,26 +667,26 @@ void session_run(struct session *s, pid_t pid, struct session_end *end)
         s->kills = room_kills();
         s->main_pid = s->o.attended ? 0 : pid;
         s->main_id = (uint32_t)pid;
-        if (s->door < 0 && pid)
-                s->door = door_open(s->main_id);
-        visitors_raise_limit();
+        if (s->endpoint < 0 && pid)
+                s->endpoint = endpoint_open(s->main_id);
+        connections_raise_limit();
         run_loop(s);
         do {
                 take_hellos(s, true);
                 find_ended(s);
                 finish_all(s, PROFILE_END_UNKNOWN);
-        } while (s->visitors.starved && greeter_has_room());
+        } while (s->connections.starved && listener_has_room());
         *end = (struct session_end){ .status = s->status, .running = s->main_pid != 0, .recordings = s->made };
         if (s->made == 0 && s->o.program)
-                silence_explain(&s->silence, s->o.program, s->status, end->silence, sizeof end->silence);
+                diagnosis_explain(&s->diagnosis, s->o.program, s->status, end->diagnosis, sizeof end->diagnosis);
 }
 
 void session_wait(struct session *s, struct session_end *end)
 {
         struct pollfd signals = { .fd = s->relay.fd, .events = POLLIN };
 
-        close(s->greeter.fd);
-        s->greeter.fd = -1;
+        close(s->listener.fd);
+        s->listener.fd = -1;
         while (s->main_pid) {
                 take_signals(s);
                 if (s->main_pid && poll(&signals, 1, -1) < 0 && errno != EINTR)

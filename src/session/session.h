@@ -22,7 +22,7 @@ struct session_end {
         int status;         /* as from waitpid() */
         bool running;       /* the program goes on without us (--duration): see session_wait() */
         uint32_t recordings;
-        char silence[768];  /* when there is no recording: why */
+        char diagnosis[768];  /* when there is no recording: why */
 };
 
 struct session;

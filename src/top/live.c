@@ -29,24 +29,24 @@ static uint32_t slice_at(const struct profile *p, uint64_t ms)
 static void begin_past(struct live *l)
 {
         uint64_t now = l->p->meta.duration_ms;
-        uint32_t slice = now > PAST_SPAN_MS ? slice_at(l->p, now - PAST_SPAN_MS) : UINT32_MAX;
-        struct past_moment first = { .blocks = true }; /* at the start there was nothing, which is known */
+        uint32_t slice = now > HISTORY_SPAN_MS ? slice_at(l->p, now - HISTORY_SPAN_MS) : UINT32_MAX;
+        struct history_moment first = { .blocks = true }; /* at the start there was nothing, which is known */
 
         if (slice != UINT32_MAX)
                 first = picture_of_slice(l->p, l->numbers, slice);
-        past_add(&l->past, &first);
+        history_add(&l->history, &first);
 }
 
 /* Without a look at blocks: what was there is as old as before, what came did so since then, one like another. */
-static void carry_births(struct past_moment *now, const struct past_moment *last)
+static void carry_births(struct history_moment *now, const struct history_moment *last)
 {
         double fresh_ms = ((double)now->ms + (double)(last ? last->ms : now->ms)) / 2;
 
         for (uint32_t i = 0; i < now->count; i++) {
-                struct past_numbers before = past_of(last, i), *n = &now->all[i];
+                struct history_numbers before = history_of(last, i), *n = &now->all[i];
                 uint64_t stayed = before.live_blocks < n->live_blocks ? before.live_blocks : n->live_blocks;
 
-                if (before.birth_ms == PAST_UNKNOWN || !n->live_blocks)
+                if (before.birth_ms == HISTORY_UNKNOWN || !n->live_blocks)
                         continue;
                 n->birth_ms = (uint64_t)(((double)before.birth_ms * (double)stayed + fresh_ms * (double)(n->live_blocks - stayed)) /
                                          (double)n->live_blocks);
@@ -69,7 +69,7 @@ static void follow(struct live *l, struct profile *look)
         if (!before)
                 return;
         if (before->meta.start_realtime_ns != l->p->meta.start_realtime_ns) /* it became another program */
-                past_clear(&l->past);
+                history_clear(&l->history);
         profile_free(before);
         free(before);
 }
@@ -77,38 +77,38 @@ static void follow(struct live *l, struct profile *look)
 void live_take(struct live *l, struct profile *look, uint32_t flags, uint64_t cost_ns)
 {
         bool first = !l->symbols;
-        struct past_moment now;
+        struct history_moment now;
 
         follow(l, look);
         free(l->numbers);
-        l->numbers = picture_numbers(&l->past, l->p);
-        now = picture_of_end(&l->past, l->p, l->numbers, l->threads);
+        l->numbers = picture_numbers(&l->history, l->p);
+        now = picture_of_end(&l->history, l->p, l->numbers, l->threads);
         if (first && !l->threads)
                 begin_past(l);
         if (flags & WIRE_LOOK_BLOCKS)
                 l->blocks_due_ns = clock_now_ns() + (cost_ns * LIVE_BLOCKS_SHARE > LIVE_BLOCKS_NS ? cost_ns * LIVE_BLOCKS_SHARE : LIVE_BLOCKS_NS);
         else
-                carry_births(&now, past_newest(&l->past));
-        past_add(&l->past, &now);
+                carry_births(&now, history_newest(&l->history));
+        history_add(&l->history, &now);
 }
 
 bool live_has_blocks(const struct live *l)
 {
-        return past_newest(&l->past) && past_newest(&l->past)->blocks;
+        return history_newest(&l->history) && history_newest(&l->history)->blocks;
 }
 
 void live_forget(struct live *l, struct filter *threads)
 {
-        struct past_moment now;
+        struct history_moment now;
 
         l->threads = threads;
-        past_clear(&l->past);
+        history_clear(&l->history);
         if (!l->p)
                 return;
         if (!threads)
                 begin_past(l);
-        now = picture_of_end(&l->past, l->p, l->numbers, threads);
-        past_add(&l->past, &now);
+        now = picture_of_end(&l->history, l->p, l->numbers, threads);
+        history_add(&l->history, &now);
 }
 
 /* NOW is missing where the last look did not tell what is needed: the next one does. */
@@ -119,10 +119,10 @@ struct picture live_picture(struct live *l)
         struct picture c = { .p = l->p,
                              .symbols = l->symbols,
                              .numbers = l->numbers,
-                             .past = &l->past,
-                             .now = blocks && !live_has_blocks(l) ? NULL : past_newest(&l->past),
-                             .then = past_at(&l->past, ms > PAST_SPAN_MS ? ms - PAST_SPAN_MS : 0, blocks),
-                             .last = past_previous(&l->past, blocks),
+                             .history = &l->history,
+                             .now = blocks && !live_has_blocks(l) ? NULL : history_newest(&l->history),
+                             .then = history_at(&l->history, ms > HISTORY_SPAN_MS ? ms - HISTORY_SPAN_MS : 0, blocks),
+                             .last = history_previous(&l->history, blocks),
                              .peak_bytes = l->p->totals.peak_bytes,
                              .slices = l->p->slice_count,
                              .whole = true };
@@ -132,7 +132,7 @@ struct picture live_picture(struct live *l)
         if (c.then == c.now)
                 c.then = NULL;
         if (c.last && !c.last->count) /* the start is no moment to take a rate from, unless it was just now */
-                c.last = c.now->ms < PAST_STEP_MS ? c.last : NULL;
+                c.last = c.now->ms < HISTORY_STEP_MS ? c.last : NULL;
         picture_since(&c);
         return c;
 }
@@ -143,7 +143,7 @@ void live_free(struct live *l)
         if (l->p)
                 profile_free(l->p);
         free(l->p);
-        past_free(&l->past);
+        history_free(&l->history);
         free(l->numbers);
         *l = (struct live){ 0 };
 }

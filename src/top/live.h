@@ -19,7 +19,7 @@ struct live {
         const struct symbol_options *names;
         struct profile *p; /* NULL: no look yet */
         struct symbols *symbols;
-        struct past past;
+        struct history history;
         uint32_t *numbers;
         struct filter *threads; /* NULL: all; of the caller, without expressions on names */
         bool need_blocks;       /* in each look: for threads and sizes */

@@ -31,7 +31,7 @@ static void add_live(const struct pane_input *in, const struct row *row, struct 
                 text_size(out, (int64_t)(row->live_bytes / row->live_blocks));
                 str_text(out, " on average");
         }
-        if (row->age_ms != PAST_UNKNOWN) {
+        if (row->age_ms != HISTORY_UNKNOWN) {
                 str_text(out, ", ");
                 text_time(out, row->age_ms);
                 str_text(out, " old");
@@ -165,7 +165,7 @@ static uint32_t find_site(const struct picture *c, const struct profile *p, uint
 
         if (p == c->p)
                 return site;
-        numbers = picture_numbers(c->past, p);
+        numbers = picture_numbers(c->history, p);
         for (uint32_t i = 1; i < p->site_count && !found; i++)
                 if (numbers[i] == c->numbers[site])
                         found = i;

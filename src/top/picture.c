@@ -19,7 +19,7 @@ static uint64_t key_of_build(const struct profile_module *m)
         uint64_t key = m->build_id_bytes;
 
         for (uint32_t i = 0; i < m->build_id_bytes && i < sizeof m->build_id; i++)
-                key = past_key(key, m->build_id[i]);
+                key = history_key(key, m->build_id[i]);
         return key;
 }
 
@@ -29,36 +29,36 @@ static uint64_t *node_keys(const struct profile *p)
         uint64_t *modules = heap_zero(p->module_count, sizeof *modules), *keys = heap_zero(p->node_count, sizeof *keys);
 
         for (uint32_t i = 0; i < p->module_count; i++)
-                modules[i] = past_key_text(key_of_build(&p->modules[i]), p->modules[i].path ? p->modules[i].path : "");
+                modules[i] = history_key_text(key_of_build(&p->modules[i]), p->modules[i].path ? p->modules[i].path : "");
         for (uint32_t i = 0; i < p->node_count; i++) {
                 const struct profile_node *n = &p->nodes[i];
                 uint64_t above = i > 1 ? keys[n->parent] : i, bias = n->module < p->module_count ? p->modules[n->module].bias : 0;
 
-                keys[i] = past_key(past_key(above, n->pc - bias + n->exact), n->module < p->module_count ? modules[n->module] : 0);
+                keys[i] = history_key(history_key(above, n->pc - bias + n->exact), n->module < p->module_count ? modules[n->module] : 0);
         }
         free(modules);
         return keys;
 }
 
-uint32_t *picture_numbers(struct past *past, const struct profile *p)
+uint32_t *picture_numbers(struct history *history, const struct profile *p)
 {
         uint32_t *numbers = heap_zero(p->site_count, sizeof *numbers);
         uint64_t *keys = node_keys(p);
 
         for (uint32_t i = 0; i < p->site_count; i++)
-                numbers[i] = past_number(past, past_key(past_key(keys[p->sites[i].node], p->sites[i].kind), KEY_SITE));
+                numbers[i] = history_number(history, history_key(history_key(keys[p->sites[i].node], p->sites[i].kind), KEY_SITE));
         free(keys);
         return numbers;
 }
 
-uint32_t picture_thread(struct past *past, const struct profile_thread *thread)
+uint32_t picture_thread(struct history *history, const struct profile_thread *thread)
 {
-        return past_number(past, past_key(past_key_text(0, thread->name ? thread->name : ""), KEY_THREAD));
+        return history_number(history, history_key(history_key_text(0, thread->name ? thread->name : ""), KEY_THREAD));
 }
 
-uint32_t picture_size(struct past *past, int power)
+uint32_t picture_size(struct history *history, int power)
 {
-        return past_number(past, past_key((uint64_t)power, KEY_SIZE));
+        return history_number(history, history_key((uint64_t)power, KEY_SIZE));
 }
 
 static int picture_power(uint64_t size)
@@ -82,7 +82,7 @@ static struct profile_slice sum_of_end(const struct profile *p)
 }
 
 /* What some threads did, which a selection knows. */
-static void add_rows_of_threads(struct past_moment *m, const struct profile *p, const uint32_t *numbers, struct filter *threads)
+static void add_rows_of_threads(struct history_moment *m, const struct profile *p, const uint32_t *numbers, struct filter *threads)
 {
         struct select_request request = { .cost = SELECT_LIVE, .filter = threads, .each_site = true };
         struct selection sel;
@@ -93,17 +93,17 @@ static void add_rows_of_threads(struct past_moment *m, const struct profile *p, 
                 for (uint32_t i = 0; i < sel.heap.count; i++) {
                         const struct select_row *row = &sel.heap.rows[i];
 
-                        *past_place(m, numbers[row->site]) =
-                                (struct past_numbers){ row->live_bytes, row->live_blocks, row->allocs, PAST_UNKNOWN };
+                        *history_place(m, numbers[row->site]) =
+                                (struct history_numbers){ row->live_bytes, row->live_blocks, row->allocs, HISTORY_UNKNOWN };
                 }
         select_free(&sel);
 }
 
-static void add_sites(struct past_moment *m, const struct profile *p, const uint32_t *numbers)
+static void add_sites(struct history_moment *m, const struct profile *p, const uint32_t *numbers)
 {
         for (uint32_t i = 1; i < p->site_count; i++)
-                *past_place(m, numbers[i]) =
-                        (struct past_numbers){ p->sites[i].live_bytes, p->sites[i].live_blocks, p->sites[i].allocs, PAST_UNKNOWN };
+                *history_place(m, numbers[i]) =
+                        (struct history_numbers){ p->sites[i].live_bytes, p->sites[i].live_blocks, p->sites[i].allocs, HISTORY_UNKNOWN };
 }
 
 /* Blocks of a thread, a size or a site, while they are added up. */
@@ -112,7 +112,7 @@ struct births {
 };
 
 struct adding {
-        struct past_moment *m;
+        struct history_moment *m;
         const struct profile *p;
         struct births *births; /* by number */
         uint32_t count;
@@ -121,7 +121,7 @@ struct adding {
 /* COUNT: the moment does not have the block yet, as it has those of sites. */
 static void add_block(struct adding *a, uint32_t number, const struct profile_block *block, bool count)
 {
-        struct past_numbers *n = past_place(a->m, number);
+        struct history_numbers *n = history_place(a->m, number);
         uint64_t times = profile_block_times(a->p, block);
 
         a->births[number].sum += (double)block->birth_ms * (double)times;
@@ -136,26 +136,26 @@ static void settle_births(const struct adding *a)
 {
         for (uint32_t i = 0; i < a->count; i++)
                 if (a->births[i].blocks > 0)
-                        past_place(a->m, i)->birth_ms = (uint64_t)(a->births[i].sum / a->births[i].blocks);
+                        history_place(a->m, i)->birth_ms = (uint64_t)(a->births[i].sum / a->births[i].blocks);
 }
 
-static void add_threads(struct past_moment *m, struct past *past, const struct profile *p)
+static void add_threads(struct history_moment *m, struct history *history, const struct profile *p)
 {
         for (uint32_t i = 1; i < p->thread_count; i++)
-                past_place(m, picture_thread(past, &p->threads[i]))->allocs += p->threads[i].allocations;
+                history_place(m, picture_thread(history, &p->threads[i]))->allocs += p->threads[i].allocations;
 }
 
-static void add_blocks(struct past_moment *m, struct past *past, const struct profile *p, const uint32_t *numbers)
+static void add_blocks(struct history_moment *m, struct history *history, const struct profile *p, const uint32_t *numbers)
 {
         uint32_t sizes[65], *threads = heap_zero(p->thread_count, sizeof *threads);
         struct adding a = { .m = m, .p = p };
         struct packed_walk w;
 
         for (int power = 0; power <= 64; power++)
-                sizes[power] = picture_size(past, power);
+                sizes[power] = picture_size(history, power);
         for (uint32_t i = 0; i < p->thread_count; i++)
-                threads[i] = picture_thread(past, &p->threads[i]);
-        a.count = past->key_count; /* all that are used below have their number */
+                threads[i] = picture_thread(history, &p->threads[i]);
+        a.count = history->key_count; /* all that are used below have their number */
         a.births = heap_zero(a.count, sizeof *a.births);
         packed_open(&w, p);
         while (packed_next(&w)) {
@@ -173,30 +173,30 @@ static void add_blocks(struct past_moment *m, struct past *past, const struct pr
         free(threads);
 }
 
-struct past_moment picture_of_end(struct past *past, const struct profile *p, const uint32_t *numbers, struct filter *threads)
+struct history_moment picture_of_end(struct history *history, const struct profile *p, const uint32_t *numbers, struct filter *threads)
 {
-        struct past_moment m = { .ms = p->meta.duration_ms, .sum = sum_of_end(p) };
+        struct history_moment m = { .ms = p->meta.duration_ms, .sum = sum_of_end(p) };
 
         m.blocks = p->block_count || !p->totals.live_blocks;
         if (threads)
                 add_rows_of_threads(&m, p, numbers, threads);
         else
                 add_sites(&m, p, numbers);
-        add_threads(&m, past, p);
+        add_threads(&m, history, p);
         if (p->block_count)
-                add_blocks(&m, past, p, numbers);
+                add_blocks(&m, history, p, numbers);
         return m;
 }
 
-struct past_moment picture_of_slice(const struct profile *p, const uint32_t *numbers, uint32_t i)
+struct history_moment picture_of_slice(const struct profile *p, const uint32_t *numbers, uint32_t i)
 {
-        struct past_moment m = { .ms = p->slices[i].ms, .sum = p->slices[i] };
+        struct history_moment m = { .ms = p->slices[i].ms, .sum = p->slices[i] };
         struct profile_change *then = heap_zero(p->site_count, sizeof *then);
 
         if (profile_at_slice(p, i, then))
                 for (uint32_t site = 1; site < p->site_count; site++)
-                        *past_place(&m, numbers[site]) = (struct past_numbers){ then[site].live_bytes, then[site].live_blocks,
-                                                                                then[site].allocs, PAST_UNKNOWN };
+                        *history_place(&m, numbers[site]) = (struct history_numbers){ then[site].live_bytes, then[site].live_blocks,
+                                                                                then[site].allocs, HISTORY_UNKNOWN };
         free(then);
         return m;
 }
@@ -210,7 +210,7 @@ void picture_since(struct picture *c)
 
         if (c->then && !c->then->ms && !c->then->count)
                 str_text(&text, "start");
-        else if (span + PAST_STEP_MS >= PAST_SPAN_MS && span < PAST_SPAN_MS + 2 * PAST_STEP_MS)
+        else if (span + HISTORY_STEP_MS >= HISTORY_SPAN_MS && span < HISTORY_SPAN_MS + 2 * HISTORY_STEP_MS)
                 str_text(&text, "60s");
         else
                 figure_age(&text, span);

@@ -11,16 +11,16 @@
 #include "names/symbol.h"
 #include "profile/model.h"
 #include "query/filter.h"
-#include "top/past.h"
+#include "top/history.h"
 
 struct picture {
         const struct profile *p;
         struct symbols *symbols;
         const uint32_t *numbers;        /* by site: in the moments */
-        struct past *past;              /* for the numbers of threads and sizes */
-        const struct past_moment *now;  /* NULL: wait for the next look */
-        const struct past_moment *then; /* what NOW is compared with; NULL: nothing */
-        const struct past_moment *last; /* the moment before, for rates; NULL: there is none */
+        struct history *history;              /* for the numbers of threads and sizes */
+        const struct history_moment *now;  /* NULL: wait for the next look */
+        const struct history_moment *then; /* what NOW is compared with; NULL: nothing */
+        const struct history_moment *last; /* the moment before, for rates; NULL: there is none */
         char since[16];                 /* "60s", "start", "snap 2": the time between THEN and NOW */
         uint64_t peak_bytes;            /* until now */
         uint32_t slices;                /* of P that are not later */
@@ -28,17 +28,17 @@ struct picture {
 };
 
 /* By site: its number.  To be freed. */
-uint32_t *picture_numbers(struct past *past, const struct profile *p);
+uint32_t *picture_numbers(struct history *history, const struct profile *p);
 
 /* The numbers of a thread of that name (threads of one name are one), and of blocks of at most 2^POWER bytes. */
-uint32_t picture_thread(struct past *past, const struct profile_thread *thread);
-uint32_t picture_size(struct past *past, int power);
+uint32_t picture_thread(struct history *history, const struct profile_thread *thread);
+uint32_t picture_size(struct history *history, int power);
 
 /* What P holds, as a moment; NUMBERS by picture_numbers().  Of threads and sizes as far as P has blocks.  THREADS: of those only, or NULL. */
-struct past_moment picture_of_end(struct past *past, const struct profile *p, const uint32_t *numbers, struct filter *threads);
+struct history_moment picture_of_end(struct history *history, const struct profile *p, const uint32_t *numbers, struct filter *threads);
 
 /* What was live at slice I of P. */
-struct past_moment picture_of_slice(const struct profile *p, const uint32_t *numbers, uint32_t i);
+struct history_moment picture_of_slice(const struct profile *p, const uint32_t *numbers, uint32_t i);
 
 /* "60s", "12s", "start" for the time between two moments. */
 void picture_since(struct picture *c);

@@ -8,18 +8,18 @@
 void player_open(struct player *r, const struct profile *p, const struct symbol_options *names)
 {
         *r = (struct player){ .p = p, .symbols = symbols_new(p, names) };
-        r->numbers = picture_numbers(&r->past, p);
+        r->numbers = picture_numbers(&r->history, p);
         player_go(r, p->slice_count);
 }
 
 void player_free(struct player *r)
 {
         symbols_free(r->symbols);
-        past_free(&r->past);
+        history_free(&r->history);
         free(r->numbers);
-        past_moment_free(&r->now);
-        past_moment_free(&r->then);
-        past_moment_free(&r->last);
+        history_moment_free(&r->now);
+        history_moment_free(&r->then);
+        history_moment_free(&r->last);
         *r = (struct player){ 0 };
 }
 
@@ -43,12 +43,12 @@ uint32_t player_find(const struct player *r, uint64_t ms)
 }
 
 /* What was at MS; nothing where that is before the first slice. */
-static struct past_moment moment_at(const struct player *r, uint64_t ms)
+static struct history_moment moment_at(const struct player *r, uint64_t ms)
 {
         uint32_t at = player_find(r, ms);
 
         if (!r->p->slice_count || r->p->slices[0].ms > ms)
-                return (struct past_moment){ 0 };
+                return (struct history_moment){ 0 };
         return picture_of_slice(r->p, r->numbers, at < r->p->slice_count ? at : at - 1);
 }
 
@@ -66,11 +66,11 @@ void player_go(struct player *r, uint32_t at)
                 at += on ? 1 : UINT32_MAX;
         r->at = at < p->slice_count ? at : p->slice_count;
         ms = player_ms(r, r->at);
-        past_moment_free(&r->now);
-        past_moment_free(&r->then);
-        past_moment_free(&r->last);
-        r->now = r->at < p->slice_count ? picture_of_slice(p, r->numbers, r->at) : picture_of_end(&r->past, p, r->numbers, r->threads);
-        r->then = ms > PAST_SPAN_MS ? moment_at(r, ms - PAST_SPAN_MS) : (struct past_moment){ 0 };
+        history_moment_free(&r->now);
+        history_moment_free(&r->then);
+        history_moment_free(&r->last);
+        r->now = r->at < p->slice_count ? picture_of_slice(p, r->numbers, r->at) : picture_of_end(&r->history, p, r->numbers, r->threads);
+        r->then = ms > HISTORY_SPAN_MS ? moment_at(r, ms - HISTORY_SPAN_MS) : (struct history_moment){ 0 };
         r->last = moment_at(r, before(ms, PLAYER_RATE_MS));
 }
 
@@ -96,7 +96,7 @@ struct picture player_picture(struct player *r)
         struct picture c = { .p = p,
                              .symbols = r->symbols,
                              .numbers = r->numbers,
-                             .past = &r->past,
+                             .history = &r->history,
                              .now = &r->now,
                              .then = &r->then,
                              .last = &r->last,

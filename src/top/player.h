@@ -13,11 +13,11 @@
 struct player {
         const struct profile *p;
         struct symbols *symbols;
-        struct past past;
+        struct history history;
         uint32_t *numbers;
         struct filter *threads; /* as in live.h; slices do not tell threads apart, so it is of the end */
         uint32_t at;            /* slice; slice_count: the end */
-        struct past_moment now, then, last;
+        struct history_moment now, then, last;
 };
 
 /* At the end.  P must outlive R. */

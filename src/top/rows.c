@@ -61,7 +61,7 @@ static uint32_t add_row(struct making *m, const struct row *row)
 
 static void add_numbers(struct making *m, uint32_t index, uint32_t number)
 {
-        struct past_numbers now = past_of(m->c->now, number), then = past_of(m->c->then, number), last = past_of(m->c->last, number);
+        struct history_numbers now = history_of(m->c->now, number), then = history_of(m->c->then, number), last = history_of(m->c->last, number);
         struct row *row = &m->r->all[index];
         struct sum *sum = &m->sums[index];
 
@@ -71,7 +71,7 @@ static void add_numbers(struct making *m, uint32_t index, uint32_t number)
         sum->live_before += then.live_bytes;
         sum->blocks_before += then.live_blocks;
         sum->calls_before += last.allocs < now.allocs ? last.allocs : now.allocs;
-        if (now.birth_ms != PAST_UNKNOWN && now.live_blocks) {
+        if (now.birth_ms != HISTORY_UNKNOWN && now.live_blocks) {
                 sum->aged_blocks += now.live_blocks;
                 sum->births += (double)now.birth_ms * (double)now.live_blocks;
         }
@@ -81,7 +81,7 @@ static void add_numbers(struct making *m, uint32_t index, uint32_t number)
 static void add_site(struct making *m, uint32_t index, uint32_t site)
 {
         uint32_t number = m->c->numbers[site];
-        uint64_t live = past_of(m->c->now, number).live_bytes;
+        uint64_t live = history_of(m->c->now, number).live_bytes;
 
         add_numbers(m, index, number);
         if (live > m->sums[index].most) {
@@ -93,11 +93,11 @@ static void add_site(struct making *m, uint32_t index, uint32_t site)
 /* ---- call stacks, and what they are grouped by ---- */
 
 /* Names that were seen, as keys of a table of their own. */
-static uint32_t row_named(struct making *m, struct past *names, const struct select_row *row)
+static uint32_t row_named(struct making *m, struct history *names, const struct select_row *row)
 {
         char *name = group_name(&m->sel, m->c->symbols, row, m->q->group);
-        uint64_t key = past_key_text(m->q->group, name);
-        uint32_t number = past_number(names, key);
+        uint64_t key = history_key_text(m->q->group, name);
+        uint32_t number = history_number(names, key);
 
         if (number < m->r->count)
                 free(name);
@@ -108,7 +108,7 @@ static uint32_t row_named(struct making *m, struct past *names, const struct sel
 
 static void find_rows(struct making *m)
 {
-        struct past names = { 0 };
+        struct history names = { 0 };
 
         for (uint32_t i = 0; i < m->sel.heap.count; i++) {
                 const struct select_row *row = &m->sel.heap.rows[i];
@@ -120,7 +120,7 @@ static void find_rows(struct making *m)
                         index = row_named(m, &names, row);
                 m->row_of[row->site] = index + 1;
         }
-        past_free(&names);
+        history_free(&names);
 }
 
 static void judge_growth(struct making *m)
@@ -165,25 +165,25 @@ static bool take_stacks(struct making *m, struct err *e)
 
 static void take_threads(struct making *m)
 {
-        struct past *past = m->c->past, seen = { 0 };
+        struct history *history = m->c->history, seen = { 0 };
 
         for (uint32_t i = 0; i < m->c->p->thread_count; i++) {
                 const struct profile_thread *thread = &m->c->p->threads[i];
-                uint32_t number = picture_thread(past, thread);
+                uint32_t number = picture_thread(history, thread);
                 struct str name = { 0 };
 
-                if (!filter_thread(m->q->filter, thread) || past_number(&seen, number + 1u) < m->r->count)
+                if (!filter_thread(m->q->filter, thread) || history_number(&seen, number + 1u) < m->r->count)
                         continue;
                 text_name(&name, i && thread->name && *thread->name ? thread->name : "(thread unknown)");
                 add_numbers(m, add_row(m, &(struct row){ .key = number + 1u, .name = name.data }), number);
         }
-        past_free(&seen);
+        history_free(&seen);
 }
 
 static void take_sizes(struct making *m)
 {
         for (int power = 0; power < 64; power++) {
-                uint32_t number = picture_size(m->c->past, power);
+                uint32_t number = picture_size(m->c->history, power);
                 struct str name = { 0 };
 
                 str_text(&name, "up to ");
@@ -204,7 +204,7 @@ static double value_of(const struct row *row, enum rows_column column)
         case ROWS_BY_CALLS:
                 return row->calls_per_s;
         case ROWS_BY_AGE:
-                return row->age_ms == PAST_UNKNOWN ? -1 : (double)row->age_ms;
+                return row->age_ms == HISTORY_UNKNOWN ? -1 : (double)row->age_ms;
         default:
                 return (double)row->live_bytes;
         }
@@ -236,7 +236,7 @@ static void settle(struct making *m, struct row *row, const struct sum *sum)
         }
         if (rate_ms)
                 row->calls_per_s = (double)(row->allocs - sum->calls_before) * 1000 / (double)rate_ms;
-        row->age_ms = PAST_UNKNOWN;
+        row->age_ms = HISTORY_UNKNOWN;
         if (sum->aged_blocks) {
                 double birth = sum->births / (double)sum->aged_blocks;
 

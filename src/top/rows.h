@@ -38,7 +38,7 @@ struct row {
         uint64_t live_bytes, live_blocks, allocs;
         int64_t change_bytes, change_blocks;
         double calls_per_s;
-        uint64_t age_ms; /* PAST_UNKNOWN */
+        uint64_t age_ms; /* HISTORY_UNKNOWN */
         struct growth growth;
 };
 

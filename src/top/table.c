@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "report/brief.h"
+#include "report/stack_line.h"
 #include "top/figure.h"
 #include "top/screen.h"
 #include "words/label.h"
@@ -218,7 +218,7 @@ static void add_cell(const struct screen_input *in, const struct row *row, enum 
                         figure_rate(out, row->calls_per_s);
                 break;
         default:
-                if (row->age_ms != PAST_UNKNOWN)
+                if (row->age_ms != HISTORY_UNKNOWN)
                         figure_age(out, row->age_ms);
         }
         if (!out->length)
@@ -263,9 +263,9 @@ static void add_site(const struct screen_input *in, const struct row *row, size_
         struct str name = { 0 };
 
         if (!row->name) {
-                struct brief brief = { c->p, c->symbols, &name, 0, room, in->known };
+                struct stack_line stack_line = { c->p, c->symbols, &name, 0, room, in->known };
 
-                brief_stack(&brief, c->p->sites[row->site].node, 0);
+                stack_line_stack(&stack_line, c->p->sites[row->site].node, 0);
         } else if (in->state->group == GROUP_FUNCTION) {
                 str_text(&name, row->name);
                 shorten_name(&name, room);

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/heap.h"
-#include "top/top_form.h"
+#include "top/top_parts.h"
 #include "words/text.h"
 
 #define TOP_AGES_NS 5000000000ull /* ages of blocks are shown anew so often when nothing else happens */
@@ -61,9 +61,9 @@ static void recount(struct top *t)
 
 /* ---- what is compared ---- */
 
-static void pin(struct top *t, struct past_moment moment, const char *name)
+static void pin(struct top *t, struct history_moment moment, const char *name)
 {
-        past_moment_free(&t->pin);
+        history_moment_free(&t->pin);
         t->pin = moment;
         snprintf(t->pin_name, sizeof t->pin_name, "%s", name);
 }
@@ -92,7 +92,7 @@ void top_rebase(struct top *t)
                 str_format(&t->k.message, "compared with snapshot %u%s%s%s", mark->seq, *mark->label ? " (" : "", mark->label, *mark->label ? ")" : "");
         } else if (t->base != TOP_BASE_NOW && t->picture.now) {
                 t->base = TOP_BASE_NOW;
-                pin(t, past_copy(t->picture.now), "");
+                pin(t, history_copy(t->picture.now), "");
                 str_text(&t->k.message, "compared with this moment from now on");
         } else {
                 t->base = TOP_BASE_MINUTE;
@@ -172,7 +172,7 @@ static bool renew_names(struct top *t, struct err *e)
         return top_filters(t, e);
 }
 
-bool top_take_look(struct top *t, struct errand *a, struct err *e)
+bool top_take_look(struct top *t, struct question *a, struct err *e)
 {
         live_take(&t->live, &a->profile, a->flags, a->cost_ns);
         return !t->live.fresh_names || renew_names(t, e);
@@ -253,7 +253,7 @@ void top_free(struct top *t)
         rows_free(&t->rows);
         filter_free(&t->filter);
         filter_free(&t->threads);
-        past_moment_free(&t->pin);
+        history_moment_free(&t->pin);
         verdicts_free(&t->known);
         live_free(&t->live);
         if (!t->o->pid)
@@ -297,14 +297,14 @@ static bool has_ended(uint32_t pid)
 /* A first look goes before, so that the first screen has rates. */
 static bool batch_live(struct top *t, uint32_t count, struct err *e)
 {
-        struct errand *a = heap_zero(1, sizeof *a);
+        struct question *a = heap_zero(1, sizeof *a);
         bool good = true;
 
         a->pid = t->o->pid;
         for (uint32_t i = 0; i <= count && good; i++) {
                 uint64_t start = clock_now_ns();
 
-                errand_now(a, ERRAND_LOOK, live_flags(&t->live, start));
+                question_now(a, QUESTION_LOOK, live_flags(&t->live, start));
                 if (!a->good && i && has_ended(a->pid))
                         break;
                 if (!a->good)

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/heap.h"
 #include "top/terminal.h"
-#include "top/top_form.h"
+#include "top/top_parts.h"
 #include "words/label.h"
 #include "words/text.h"
 
@@ -19,27 +19,27 @@
 #define VIEW_FRAME_MS 100u  /* between steps of a replay */
 #define VIEW_PLAY_MS 60000u /* a longer recording is played faster, so that it takes about so long */
 
-struct view {
+struct top_view {
         struct top top;
-        struct errand *errand;
+        struct question *question;
         uint64_t next_look_ns;
         double play_ms; /* where the replay is */
         uint64_t play_ns;
         uint32_t columns, lines;
         bool dirty, left;
         bool gone;                /* the process is: nothing can be asked any more */
-        enum errand_kind wanted;  /* to be asked when the look that is under way is there */
+        enum question_kind wanted;  /* to be asked when the look that is under way is there */
         uint32_t wanted_flags;
 };
 
-static void say(struct view *v, const char *text)
+static void say(struct top_view *v, const char *text)
 {
         str_clear(&v->top.k.message);
         str_text(&v->top.k.message, text);
         v->dirty = true;
 }
 
-static void refresh(struct view *v)
+static void refresh(struct top_view *v)
 {
         struct err e = { 0 };
 
@@ -51,7 +51,7 @@ static void refresh(struct view *v)
 /* ---- answers ---- */
 
 /* Whoever records may only be busy: that is tried again. */
-static void miss_look(struct view *v, const struct err *why)
+static void miss_look(struct top_view *v, const struct err *why)
 {
         struct top *t = &v->top;
 
@@ -64,9 +64,9 @@ static void miss_look(struct view *v, const struct err *why)
         v->dirty = true;
 }
 
-static void take_look(struct view *v)
+static void take_look(struct top_view *v)
 {
-        struct errand *a = v->errand;
+        struct question *a = v->question;
         uint64_t pause = v->top.o->interval_ms * 1000000u, least = a->cost_ns * VIEW_SHARE;
         struct err e = { 0 };
 
@@ -83,13 +83,13 @@ static void take_look(struct view *v)
         v->dirty = true;
 }
 
-static void take_snapshot(struct view *v)
+static void take_snapshot(struct top_view *v)
 {
-        const struct wire_reply *reply = &v->errand->reply;
+        const struct wire_reply *reply = &v->question->reply;
         struct str text = { 0 };
 
-        if (!v->errand->good) {
-                say(v, v->errand->err.text);
+        if (!v->question->good) {
+                say(v, v->question->err.text);
                 return;
         }
         if (reply->status) {
@@ -105,7 +105,7 @@ static void take_snapshot(struct view *v)
 }
 
 /* The pane of a search: in P, which is of this moment. */
-static void show_search(struct view *v, enum errand_kind kind, const struct profile *p)
+static void show_search(struct top_view *v, enum question_kind kind, const struct profile *p)
 {
         struct pane_input in = top_pane(&v->top, v->columns);
         const struct row *row = top_row(&v->top);
@@ -113,77 +113,77 @@ static void show_search(struct view *v, enum errand_kind kind, const struct prof
         struct err e = { 0 };
         bool good;
 
-        if (kind == ERRAND_LEAKS)
+        if (kind == QUESTION_LEAKS)
                 good = pane_leaks(&in, p, &text, &e);
         else
                 good = row ? pane_why(&in, p, row, &text, &e) : err_set(&e, 0, "there is no line to explain");
         if (good)
-                keys_open(&v->top.k, kind == ERRAND_LEAKS ? "leaks" : "what keeps a typical block of this line alive", &text);
+                keys_open(&v->top.k, kind == QUESTION_LEAKS ? "leaks" : "what keeps a typical block of this line alive", &text);
         else
                 say(v, e.text);
         str_free(&text);
         v->dirty = true;
 }
 
-static void take_search(struct view *v)
+static void take_search(struct top_view *v)
 {
         str_clear(&v->top.k.message);
-        if (v->errand->good)
-                show_search(v, v->errand->kind, &v->errand->profile);
+        if (v->question->good)
+                show_search(v, v->question->kind, &v->question->profile);
         else
-                say(v, v->errand->err.text);
-        profile_free(&v->errand->profile);
+                say(v, v->question->err.text);
+        profile_free(&v->question->profile);
 }
 
-static void take_answer(struct view *v)
+static void take_answer(struct top_view *v)
 {
-        enum errand_kind kind = v->errand->kind;
+        enum question_kind kind = v->question->kind;
 
-        errand_finish(v->errand);
-        if (kind == ERRAND_LOOK)
+        question_finish(v->question);
+        if (kind == QUESTION_LOOK)
                 take_look(v);
-        else if (kind == ERRAND_SNAPSHOT)
+        else if (kind == QUESTION_SNAPSHOT)
                 take_snapshot(v);
         else
                 take_search(v);
-        v->errand->kind = ERRAND_NONE;
-        if (v->wanted != ERRAND_NONE && !v->gone)
-                errand_start(v->errand, v->wanted, v->wanted_flags);
-        v->wanted = ERRAND_NONE;
+        v->question->kind = QUESTION_NONE;
+        if (v->wanted != QUESTION_NONE && !v->gone)
+                question_start(v->question, v->wanted, v->wanted_flags);
+        v->wanted = QUESTION_NONE;
 }
 
 /* ---- questions ---- */
 
-static void ask_for(struct view *v, enum errand_kind kind, uint32_t flags, const char *words)
+static void ask_for(struct top_view *v, enum question_kind kind, uint32_t flags, const char *words)
 {
         if (v->gone) {
                 say(v, v->top.ended.text);
-        } else if (v->wanted != ERRAND_NONE || (v->errand->kind != ERRAND_NONE && v->errand->kind != ERRAND_LOOK)) {
+        } else if (v->wanted != QUESTION_NONE || (v->question->kind != QUESTION_NONE && v->question->kind != QUESTION_LOOK)) {
                 say(v, "the previous request is not finished yet");
         } else {
                 say(v, words);
-                v->wanted = v->errand->kind == ERRAND_LOOK ? kind : ERRAND_NONE;
+                v->wanted = v->question->kind == QUESTION_LOOK ? kind : QUESTION_NONE;
                 v->wanted_flags = flags;
-                if (v->errand->kind == ERRAND_NONE)
-                        errand_start(v->errand, kind, flags);
+                if (v->question->kind == QUESTION_NONE)
+                        question_start(v->question, kind, flags);
         }
 }
 
-static void search(struct view *v, enum errand_kind kind)
+static void search(struct top_view *v, enum question_kind kind)
 {
         const struct row *row = top_row(&v->top);
 
-        if (kind == ERRAND_WHY && (!row || !row->site))
+        if (kind == QUESTION_WHY && (!row || !row->site))
                 say(v, "choose a line of a table by stack, function, file or module first (g groups)");
         else if (v->top.o->pid)
-                ask_for(v, kind, kind == ERRAND_WHY ? WIRE_SCAN_GRAPH : 0, "searching the memory of the process ...");
+                ask_for(v, kind, kind == QUESTION_WHY ? WIRE_SCAN_GRAPH : 0, "searching the memory of the process ...");
         else
                 show_search(v, kind, v->top.o->recording);
 }
 
 /* ---- time of a replay ---- */
 
-static void go(struct view *v, uint32_t at)
+static void go(struct top_view *v, uint32_t at)
 {
         player_go(&v->top.player, at);
         v->play_ms = (double)player_ms(&v->top.player, v->top.player.at);
@@ -191,7 +191,7 @@ static void go(struct view *v, uint32_t at)
         refresh(v);
 }
 
-static void go_to_mark(struct view *v, bool back)
+static void go_to_mark(struct top_view *v, bool back)
 {
         const struct profile_mark *mark = player_mark(&v->top.player, back);
         struct str text = { 0 };
@@ -209,7 +209,7 @@ static void go_to_mark(struct view *v, bool back)
         str_free(&text);
 }
 
-static void play(struct view *v)
+static void play(struct top_view *v)
 {
         struct keys_state *k = &v->top.k;
 
@@ -221,7 +221,7 @@ static void play(struct view *v)
         v->dirty = true;
 }
 
-static void advance(struct view *v)
+static void advance(struct top_view *v)
 {
         struct player *r = &v->top.player;
         uint64_t now = clock_now_ns();
@@ -241,7 +241,7 @@ static void advance(struct view *v)
 /* ---- keys ---- */
 
 /* Of a recording only the end tells threads apart; a process is counted anew. */
-static void change_threads(struct view *v)
+static void change_threads(struct top_view *v)
 {
         struct top *t = &v->top;
 
@@ -256,7 +256,7 @@ static void change_threads(struct view *v)
 }
 
 /* What was typed becomes the filter, or is told wrong. */
-static void take_typed(struct view *v, struct str *place)
+static void take_typed(struct top_view *v, struct str *place)
 {
         struct keys_state *k = &v->top.k;
         struct str before = *place;
@@ -282,7 +282,7 @@ static void take_typed(struct view *v, struct str *place)
         refresh(v);
 }
 
-static void show_stack(struct view *v)
+static void show_stack(struct top_view *v)
 {
         struct pane_input in = top_pane(&v->top, v->columns);
         const struct row *row = top_row(&v->top);
@@ -295,7 +295,7 @@ static void show_stack(struct view *v)
         v->dirty = true;
 }
 
-static void show_help(struct view *v)
+static void show_help(struct top_view *v)
 {
         struct str text = { 0 };
 
@@ -304,7 +304,7 @@ static void show_help(struct view *v)
         v->dirty = true;
 }
 
-static void change_speed(struct view *v, double factor)
+static void change_speed(struct top_view *v, double factor)
 {
         double speed = v->top.k.speed * factor;
 
@@ -313,7 +313,7 @@ static void change_speed(struct view *v, double factor)
         v->dirty = true;
 }
 
-static void move_in_time(struct view *v, enum keys_action action)
+static void move_in_time(struct top_view *v, enum keys_action action)
 {
         uint32_t at = v->top.player.at;
 
@@ -340,7 +340,7 @@ static void move_in_time(struct view *v, enum keys_action action)
         }
 }
 
-static void act(struct view *v, enum keys_action action)
+static void act(struct top_view *v, enum keys_action action)
 {
         struct keys_state *k = &v->top.k;
 
@@ -371,13 +371,13 @@ static void act(struct view *v, enum keys_action action)
                 show_stack(v);
                 break;
         case KEYS_DO_LEAKS:
-                search(v, ERRAND_LEAKS);
+                search(v, QUESTION_LEAKS);
                 break;
         case KEYS_DO_WHY:
-                search(v, ERRAND_WHY);
+                search(v, QUESTION_WHY);
                 break;
         case KEYS_DO_SNAPSHOT:
-                ask_for(v, ERRAND_SNAPSHOT, 0, "taking a snapshot ...");
+                ask_for(v, QUESTION_SNAPSHOT, 0, "taking a snapshot ...");
                 break;
         case KEYS_DO_DIFF:
                 top_rebase(&v->top);
@@ -396,7 +396,7 @@ static void act(struct view *v, enum keys_action action)
 
 /* ---- the loop ---- */
 
-static void draw(struct view *v)
+static void draw(struct top_view *v)
 {
         struct screen s;
 
@@ -409,12 +409,12 @@ static void draw(struct view *v)
         v->dirty = false;
 }
 
-static bool wants_looks(const struct view *v)
+static bool wants_looks(const struct top_view *v)
 {
-        return v->top.o->pid && !v->top.k.paused && !v->gone && v->errand->kind == ERRAND_NONE;
+        return v->top.o->pid && !v->top.k.paused && !v->gone && v->question->kind == QUESTION_NONE;
 }
 
-static int time_to_wait(const struct view *v)
+static int time_to_wait(const struct top_view *v)
 {
         uint64_t now = clock_now_ns();
 
@@ -425,9 +425,9 @@ static int time_to_wait(const struct view *v)
         return v->next_look_ns > now ? (int)((v->next_look_ns - now) / 1000000u) + 1 : 0;
 }
 
-static void step(struct view *v)
+static void step(struct top_view *v)
 {
-        unsigned found = terminal_wait(v->top.o->pid ? errand_fd(v->errand) : -1, time_to_wait(v));
+        unsigned found = terminal_wait(v->top.o->pid ? question_fd(v->question) : -1, time_to_wait(v));
         uint32_t key;
 
         if (terminal_signal()) {
@@ -442,29 +442,29 @@ static void step(struct view *v)
         if (v->top.k.playing)
                 advance(v);
         if (wants_looks(v) && clock_now_ns() >= v->next_look_ns)
-                errand_start(v->errand, ERRAND_LOOK, live_flags(&v->top.live, clock_now_ns()));
+                question_start(v->question, QUESTION_LOOK, live_flags(&v->top.live, clock_now_ns()));
 }
 
 /* The first look is made before the terminal is taken over, so that a refusal is an ordinary message. */
-static bool look_first(struct view *v, struct err *e)
+static bool look_first(struct top_view *v, struct err *e)
 {
-        errand_now(v->errand, ERRAND_LOOK, live_flags(&v->top.live, 0));
-        if (!v->errand->good)
-                *e = v->errand->err;
-        if (!v->errand->good || !top_take_look(&v->top, v->errand, e))
+        question_now(v->question, QUESTION_LOOK, live_flags(&v->top.live, 0));
+        if (!v->question->good)
+                *e = v->question->err;
+        if (!v->question->good || !top_take_look(&v->top, v->question, e))
                 return false;
-        v->errand->kind = ERRAND_NONE;
+        v->question->kind = QUESTION_NONE;
         v->next_look_ns = clock_now_ns() + v->top.o->interval_ms * 1000000u;
         return true;
 }
 
 bool top_view(const struct top_options *o, int *signal, struct err *e)
 {
-        struct view v = { .errand = heap_zero(1, sizeof *v.errand) };
+        struct top_view v = { .question = heap_zero(1, sizeof *v.question) };
         bool good = top_open(&v.top, o, e);
 
         if (good && o->pid)
-                good = errand_open(v.errand, o->pid, e) && look_first(&v, e);
+                good = question_open(v.question, o->pid, e) && look_first(&v, e);
         while (good && !o->pid && (double)o->recording->meta.duration_ms > VIEW_PLAY_MS * v.top.k.speed)
                 v.top.k.speed *= 2;
         good = good && top_refresh(&v.top, e) && terminal_open(o->color, e);
@@ -475,8 +475,8 @@ bool top_view(const struct top_options *o, int *signal, struct err *e)
                 terminal_close();
                 *signal = terminal_signal() == SIGINT ? 0 : terminal_signal();
         }
-        if (v.errand->kind == ERRAND_NONE)
-                free(v.errand); /* else a thread still writes to it: it ends with us */
+        if (v.question->kind == QUESTION_NONE)
+                free(v.question); /* else a thread still writes to it: it ends with us */
         top_free(&v.top);
         return good;
 }

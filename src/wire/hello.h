@@ -11,7 +11,7 @@
  * follow mode (none, exec, all), WIRE_F_ flags in the lower half of 64 bits (filters.h tells of the upper one; always 16 digits), number of the signal that asks for a snapshot (0 none),
  * --limit-heap and --snapshot-at-heap in bytes (0 none), process that observes, --sample and --quarantine in
  * bytes (0 none), --fill as 256 + the byte (0 none), --limit-ledger in bytes (0 none), all in hex; with WIRE_F_OMIT the length of an expression in hex, and that
- * expression (match.h); path of the socket (the rest of the string), which begins with a slash.
+ * expression (regex.h); path of the socket (the rest of the string), which begins with a slash.
  *
  * The agent takes SEEP_SESSION, and itself in LD_PRELOAD, out of the environment before the program sees it, and puts them into that
  * of programs that it starts.  They are always two entries that are not the program's own (agent/environment.c): SEEP_FILLER is the second
@@ -30,12 +30,12 @@
 
 #include <stdint.h>
 
-#include "wire/match.h"
+#include "wire/regex.h"
 
 #define WIRE_SESSION_ENV "SEEP_SESSION"
 #define WIRE_FILLER_ENV "SEEP_FILLER"
 #define WIRE_SESSION_VERSION 6
-#define WIRE_SESSION_MAX (256 + MATCH_MAX)
+#define WIRE_SESSION_MAX (256 + REGEX_MAX)
 
 #define WIRE_F_NO_MMAP 1u
 #define WIRE_F_NO_CXX 2u      /* operator new and delete are seen as the malloc and free that they call */

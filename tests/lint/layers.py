@@ -36,7 +36,7 @@ MAY_INCLUDE = {name: set(uses.split()) for name, _, uses in LAYERS}
 # know its terminal.
 MAY_EXIT = {
     "attach/sandbox.c", "attach/spawn.c", "base/heap.c", "collect/helper.c", "collect/reclaim.c",
-    "serve/desk.c", "serve/push.c", "session/looks.c", "session/recording.c", "session/scanner.c",
+    "serve/producer.c", "serve/push.c", "session/looks.c", "session/recording.c", "session/scanner.c",
     "top/terminal.c",
 }
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "session/ask.h"
-#include "session/door.h"
+#include "session/endpoint.h"
 #include "tap.h"
 
 TEST(the_path_is_the_rest_of_a_session)
@@ -28,7 +28,7 @@ TEST(the_path_is_the_rest_of_a_session)
 
 /* Somebody who listens at the door of this process, and gives one answer. */
 struct porter {
-        int door;
+        int endpoint;
         struct wire_reply reply;
         size_t reply_bytes;
         struct wire_request got;
@@ -37,7 +37,7 @@ struct porter {
 static void *answer_once(void *context)
 {
         struct porter *p = context;
-        int fd = accept(p->door, NULL, NULL);
+        int fd = accept(p->endpoint, NULL, NULL);
 
         if (fd >= 0 && recv(fd, &p->got, sizeof p->got, 0) == (ssize_t)sizeof p->got)
                 is_equal(send(fd, &p->reply, p->reply_bytes, MSG_NOSIGNAL), p->reply_bytes);
@@ -48,16 +48,16 @@ static void *answer_once(void *context)
 static bool ask(struct porter *p, const char *label, struct wire_reply *out, struct err *e)
 {
         struct sockaddr_un name;
-        socklen_t length = door_name((uint32_t)getpid(), &name);
+        socklen_t length = endpoint_name((uint32_t)getpid(), &name);
         pthread_t thread;
         bool good;
 
-        p->door = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-        is_true(bind(p->door, (struct sockaddr *)&name, length) == 0 && listen(p->door, 1) == 0);
+        p->endpoint = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+        is_true(bind(p->endpoint, (struct sockaddr *)&name, length) == 0 && listen(p->endpoint, 1) == 0);
         is_equal(pthread_create(&thread, NULL, answer_once, p), 0);
         good = ask_snapshot((uint32_t)getpid(), label, out, e);
         pthread_join(thread, NULL);
-        close(p->door);
+        close(p->endpoint);
         return good;
 }
 
@@ -120,12 +120,12 @@ TEST(who_is_not_recorded_is_told_from_who_is_not_there)
 
 TEST(a_door_has_one_owner)
 {
-        int first = door_open(4000000000u), second = door_open(4000000000u);
+        int first = endpoint_open(4000000000u), second = endpoint_open(4000000000u);
 
         is_true(first >= 0);
         is_equal(second, -1);
         close(first);
-        first = door_open(4000000000u);
+        first = endpoint_open(4000000000u);
         is_true(first >= 0);
         close(first);
 }
@@ -133,15 +133,15 @@ TEST(a_door_has_one_owner)
 TEST(open_doors_are_listed_once)
 {
         static uint32_t pids[4096];
-        int one = door_open(4000000001u), other = door_open(4000000002u);
-        uint32_t count = door_list(pids, 4096), found[2] = { 0 };
+        int one = endpoint_open(4000000001u), other = endpoint_open(4000000002u);
+        uint32_t count = endpoint_list(pids, 4096), found[2] = { 0 };
 
         for (uint32_t i = 0; i < count; i++)
                 if (pids[i] == 4000000001u || pids[i] == 4000000002u)
                         found[pids[i] - 4000000001u]++;
         is_equal(found[0], 1);
         is_equal(found[1], 1);
-        is_equal(door_list(pids, 1), 1);
+        is_equal(endpoint_list(pids, 1), 1);
         close(one);
         close(other);
 }

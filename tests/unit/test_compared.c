@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
-#include "export/csv.h"
-#include "export/json.h"
+#include "export/report_csv.h"
+#include "export/report_json.h"
 #include "query/diff.h"
 #include "report/memlog.h"
 #include "report/views.h"
@@ -67,10 +67,10 @@ TEST(any_moment_of_any_recording_can_be_shown)
                                 continue;
                         shown++;
                         memlog_selection(&sel, s, &(struct memlog_options){ .limit = i }, &out);
-                        csv_write(&sel, s, &(struct flat_options){ .key = (enum sort_key)(i % SORT_KEY_COUNT) }, &out);
+                        report_csv_write(&sel, s, &(struct flat_options){ .key = (enum sort_key)(i % SORT_KEY_COUNT) }, &out);
                         if (choose(&resources, &p, s, &random, true)) {
                                 resources_write(&resources, s, i, &out);
-                                json_write(&sel, &resources, s, &out);
+                                report_json_write(&sel, &resources, s, &out);
                                 select_free(&resources);
                         }
                         select_free(&sel);

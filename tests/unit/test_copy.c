@@ -101,16 +101,16 @@ TEST(a_copy_holds_no_file_open)
 
 TEST(a_copy_ends_with_whoever_made_it)
 {
-        pid_t pid = start(count_turns), maker = fork();
+        pid_t pid = start(count_turns), block_origin = fork();
         struct freeze f;
         struct err e;
 
-        if (maker == 0) {
+        if (block_origin == 0) {
                 stage->result = freeze_stop(&f, pid, &e) && freeze_copy(&f, &e) ? f.copy : -1;
                 freeze_release(&f);
                 _exit(0);
         }
-        waitpid(maker, NULL, 0);
+        waitpid(block_origin, NULL, 0);
         is_true(stage->result > 0);
         wait_until(state_of((pid_t)stage->result) == 'X' || state_of((pid_t)stage->result) == 'Z');
         end(pid);

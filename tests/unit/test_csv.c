@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_csv.c -- tables for programs. */
-#include "export/csv.h"
+#include "export/report_csv.h"
 #include "words/csv.h"
 
 #include "forge.h"
@@ -30,7 +30,7 @@ static const char *table(const struct profile *p, struct select_request request,
 
         str_clear(out);
         is_true(select_make(&sel, p, s, &request, &e));
-        csv_write(&sel, s, &(struct flat_options){ .key = SORT_LIVE_BYTES, .limit = limit }, out);
+        report_csv_write(&sel, s, &(struct flat_options){ .key = SORT_LIVE_BYTES, .limit = limit }, out);
         select_free(&sel);
         symbols_free(s);
         return str_get(out);
@@ -124,7 +124,7 @@ TEST(growth_is_told_and_orders_the_table_when_asked_for)
         }
         s = forge_symbols(&p);
         is_true(select_make(&sel, &p, s, &(struct select_request){ .cost = SELECT_LIVE }, &e));
-        csv_write(&sel, s, &(struct flat_options){ .key = SORT_LIVE_BYTES, .growing_first = true }, &out);
+        report_csv_write(&sel, s, &(struct flat_options){ .key = SORT_LIVE_BYTES, .growing_first = true }, &out);
         grown = strstr(str_get(&out), ",grows,");
         parsed = strstr(str_get(&out), "parse [");
         is_true(grown && parsed && grown < parsed);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_diff.c -- what changed between two recordings. */
-#include "export/json.h"
+#include "export/report_json.h"
 #include "query/diff.h"
 #include "report/views.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/io.h"
 #include "base/json.h"
-#include "export/json.h"
+#include "export/report_json.h"
 #include "forge.h"
 
 static void says(const char *text, const char *expected)
@@ -72,7 +72,7 @@ static void report_of(const struct profile *p, uint32_t depth_merge, struct str 
         struct err e = { 0 };
 
         is_true(select_make(&sel, p, s, &request, &e));
-        json_write(&sel, NULL, s, out);
+        report_json_write(&sel, NULL, s, out);
         select_free(&sel);
         symbols_free(s);
 }

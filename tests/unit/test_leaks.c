@@ -2,7 +2,7 @@
 #include "query/leaks.h"
 
 #include "base/str.h"
-#include "export/json.h"
+#include "export/report_json.h"
 #include "forge_leaks.h"
 #include "report/views.h"
 #include "tap.h"
@@ -424,7 +424,7 @@ TEST(json_has_the_shapes_of_the_report)
         has_text(text, "\"content\": \"68656c6c6f2c206c65616b00\"");
         has_text(text, "\"head\": \"0x10000\"");
         str_clear(&b.out);
-        json_write(&b.sel, NULL, b.s, &b.out);
+        report_json_write(&b.sel, NULL, b.s, &b.out);
         has_text(str_get(&b.out), "\"leaks\": {\"scanned\": true, \"definite\": {\"blocks\": 3, \"bytes\": 300}");
         has_text(str_get(&b.out), "\"leaked_blocks\": 3, \"leaked_bytes\": 300");
         bench_end(&b);

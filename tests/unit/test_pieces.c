@@ -45,7 +45,7 @@ struct made {
         struct symbols *symbols;
         struct selection sel;
         struct export_input in;
-        struct stacks stacks;
+        struct stack_costs stacks;
 };
 
 static void make(struct made *made, const struct profile *p)
@@ -55,13 +55,13 @@ static void make(struct made *made, const struct profile *p)
         made->symbols = forge_symbols(p);
         is_true(select_make(&made->sel, p, made->symbols, &(struct select_request){ .cost = SELECT_LIVE }, &e));
         made->in = (struct export_input){ .profile = p, .symbols = made->symbols, .sel = &made->sel };
-        stacks_make(&made->stacks, &made->in, CALLTREE_BY_LINE);
+        stack_costs_make(&made->stacks, &made->in, CALLTREE_BY_LINE);
         is_equal(made->stacks.sample_count, STACKS);
 }
 
 static void unmake(struct made *made)
 {
-        stacks_free(&made->stacks);
+        stack_costs_free(&made->stacks);
         select_free(&made->sel);
         symbols_free(made->symbols);
 }
@@ -107,7 +107,7 @@ TEST(sums_are_those_of_the_sites_at_each_moment)
 
 TEST(pieces_add_up_to_what_was_allocated_and_to_what_was_live)
 {
-        const struct span run = { .last = SLICES, .whole = true, .to_end = true };
+        const struct course_span run = { .last = SLICES, .whole = true, .to_end = true };
 
         for (uint64_t seed = 1; seed <= 20; seed++) {
                 struct profile p = { 0 };

@@ -2,7 +2,7 @@
 /* test_resources.c -- things with a handle. */
 #include "report/views.h"
 
-#include "export/json.h"
+#include "export/report_json.h"
 #include "forge.h"
 #include "tap.h"
 
@@ -108,7 +108,7 @@ TEST(json_lists_them_apart_from_the_sites)
         s = forge_symbols(&p);
         choose(&sel, &p, s, false);
         choose(&resources, &p, s, true);
-        json_write(&sel, &resources, s, &out);
+        report_json_write(&sel, &resources, s, &out);
         has_text(str_get(&out), "\"resources\": [\n  {\"type\": \"fd\", \"id\": 8, \"allocations\": 5, \"frees\": 3");
         has_text(str_get(&out), "\"handles\": [4, 9]");
         has_text(str_get(&out), "{\"type\": \"texture\", \"id\": 9");

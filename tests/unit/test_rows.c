@@ -177,12 +177,12 @@ TEST(ages_are_of_the_blocks_and_go_on_without_a_look_at_them)
         struct rows r;
 
         look(&l, 5000, 0, WIRE_LOOK_BLOCKS);
-        l.past.moments[l.past.moment_count - 1].all[l.numbers[FORGE_SITE_PARSE]].birth_ms = 1000;
+        l.history.moments[l.history.moment_count - 1].all[l.numbers[FORGE_SITE_PARSE]].birth_ms = 1000;
         look(&l, 7000, 0, 0);
         c = live_picture(&l);
         r = make(&c, GROUP_STACK, ROWS_BY_AGE);
         is_equal(of_site(&r, FORGE_SITE_PARSE)->age_ms, 6000);
-        is_true(of_site(&r, FORGE_SITE_LOAD)->age_ms == PAST_UNKNOWN);
+        is_true(of_site(&r, FORGE_SITE_LOAD)->age_ms == HISTORY_UNKNOWN);
         rows_free(&r);
         look(&l, 9000, 6, 0); /* as many new ones, a second old on average */
         c = live_picture(&l);

@@ -6,26 +6,26 @@
 #include "specimen.h"
 #include "tap.h"
 
-struct desk {
+struct producer {
         struct specimen ledger;
         struct slices slices;
         struct snapshots snapshots;
 };
 
-static void desk_open(struct desk *d)
+static void producer_open(struct producer *d)
 {
-        *d = (struct desk){ 0 };
+        *d = (struct producer){ 0 };
         specimen_open(&d->ledger);
 }
 
-static void desk_close(struct desk *d)
+static void producer_close(struct producer *d)
 {
         snapshots_free(&d->snapshots);
         slices_free(&d->slices);
         specimen_close(&d->ledger);
 }
 
-static void look(struct desk *d, uint64_t ms, bool ended)
+static void look(struct producer *d, uint64_t ms, bool ended)
 {
         struct view v = specimen_view(&d->ledger);
         struct snapshots_moment now = { &d->slices, &v, ms, 0, ended };
@@ -34,7 +34,7 @@ static void look(struct desk *d, uint64_t ms, bool ended)
         view_close(&v);
 }
 
-static void take(struct desk *d, uint64_t ms, bool report)
+static void take(struct producer *d, uint64_t ms, bool report)
 {
         struct view v = specimen_view(&d->ledger);
         struct snapshots_moment now = { &d->slices, &v, ms, 0, false };
@@ -43,16 +43,16 @@ static void take(struct desk *d, uint64_t ms, bool report)
         view_close(&v);
 }
 
-static struct ledger_mark *mark_at(struct desk *d, uint32_t i)
+static struct ledger_mark *mark_at(struct producer *d, uint32_t i)
 {
         return (struct ledger_mark *)specimen_part(&d->ledger, LEDGER_MARKS) + i;
 }
 
 TEST(snapshots_are_numbered_and_tags_are_not)
 {
-        struct desk d;
+        struct producer d;
 
-        desk_open(&d);
+        producer_open(&d);
         specimen_mark(&d.ledger, LEDGER_MARK_TAG, 1, "tag");
         specimen_mark(&d.ledger, LEDGER_MARK_SNAPSHOT, 2, "one");
         specimen_mark(&d.ledger, LEDGER_MARK_DISABLE, 3, "");
@@ -66,14 +66,14 @@ TEST(snapshots_are_numbered_and_tags_are_not)
         is_equal(d.slices.mark[2].seq, 0);
         is_equal(d.slices.mark[3].seq, 2);
         is_equal(d.slices.mark[4].seq, 3);
-        desk_close(&d);
+        producer_close(&d);
 }
 
 TEST(reports_follow_each_other_past_snapshots_without)
 {
-        struct desk d;
+        struct producer d;
 
-        desk_open(&d);
+        producer_open(&d);
         specimen_mark(&d.ledger, LEDGER_MARK_SNAPSHOT, 2, "one");
         specimen_mark(&d.ledger, LEDGER_MARK_HEAP, 4, "two");
         look(&d, 10, false);
@@ -84,14 +84,14 @@ TEST(reports_follow_each_other_past_snapshots_without)
         is_equal(d.snapshots.due[0].order.seq, 1);
         is_equal(d.snapshots.due[1].order.from_seq, 1);
         is_equal(d.snapshots.due[1].order.seq, 4);
-        desk_close(&d);
+        producer_close(&d);
 }
 
 TEST(a_mark_is_done_with_when_its_report_and_all_before_it_are)
 {
-        struct desk d;
+        struct producer d;
 
-        desk_open(&d);
+        producer_open(&d);
         specimen_mark(&d.ledger, LEDGER_MARK_TAG, 1, "");
         look(&d, 2, false);
         is_equal(snapshots_served(&d.snapshots), 1);
@@ -105,14 +105,14 @@ TEST(a_mark_is_done_with_when_its_report_and_all_before_it_are)
         is_equal(snapshots_served(&d.snapshots), 2);
         snapshots_forget(&d.snapshots, 1);
         is_equal(snapshots_served(&d.snapshots), 4);
-        desk_close(&d);
+        producer_close(&d);
 }
 
 TEST(a_mark_that_is_being_written_holds_up_the_later_ones_for_a_while_only)
 {
-        struct desk d;
+        struct producer d;
 
-        desk_open(&d);
+        producer_open(&d);
         specimen_mark(&d.ledger, LEDGER_MARK_SNAPSHOT, 1, "half");
         specimen_mark(&d.ledger, LEDGER_MARK_SNAPSHOT, 2, "whole");
         mark_at(&d, 0)->ready = 0;
@@ -125,14 +125,14 @@ TEST(a_mark_that_is_being_written_holds_up_the_later_ones_for_a_while_only)
         is_equal(d.slices.mark_count, 1);
         is_text(d.slices.mark[0].label, "whole");
         is_equal(d.snapshots.seen, 2);
-        desk_close(&d);
+        producer_close(&d);
 }
 
 TEST(at_the_end_what_is_not_ready_never_will_be)
 {
-        struct desk d;
+        struct producer d;
 
-        desk_open(&d);
+        producer_open(&d);
         specimen_mark(&d.ledger, LEDGER_MARK_SNAPSHOT, 1, "half");
         specimen_mark(&d.ledger, LEDGER_MARK_EXIT, 2, "");
         mark_at(&d, 0)->ready = 0;
@@ -140,14 +140,14 @@ TEST(at_the_end_what_is_not_ready_never_will_be)
         is_equal(d.snapshots.seen, 2);
         is_equal(d.slices.mark_count, 1);
         is_true(d.snapshots.exit_seen);
-        desk_close(&d);
+        producer_close(&d);
 }
 
 TEST(a_thousand_marks_at_once_get_a_thousand_reports)
 {
-        struct desk d;
+        struct producer d;
 
-        desk_open(&d);
+        producer_open(&d);
         for (uint32_t i = 0; i < 1000; i++)
                 specimen_mark(&d.ledger, LEDGER_MARK_SIGNAL, i, "");
         look(&d, 2000, false);
@@ -157,14 +157,14 @@ TEST(a_thousand_marks_at_once_get_a_thousand_reports)
         is_equal(snapshots_served(&d.snapshots), 0);
         snapshots_forget(&d.snapshots, 1000);
         is_equal(snapshots_served(&d.snapshots), 1000);
-        desk_close(&d);
+        producer_close(&d);
 }
 
 TEST(marks_of_a_hostile_ledger_do_no_harm)
 {
-        struct desk d;
+        struct producer d;
 
-        desk_open(&d);
+        producer_open(&d);
         specimen_mark(&d.ledger, 4000000000u, 1, "");
         specimen_mark(&d.ledger, LEDGER_MARK_OUTSIDE, 1, "");
         specimen_mark(&d.ledger, LEDGER_MARK_TAG, 4000000000u, "");
@@ -175,7 +175,7 @@ TEST(marks_of_a_hostile_ledger_do_no_harm)
         is_equal(d.snapshots.due_count, 0);
         is_equal(d.slices.mark[0].seq, 0);
         is_equal(d.slices.mark[1].seq, 0);
-        desk_close(&d);
+        producer_close(&d);
 }
 
 TAP_MAIN(snapshots_are_numbered_and_tags_are_not, reports_follow_each_other_past_snapshots_without,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
-#include "export/json.h"
+#include "export/report_json.h"
 #include "query/errors.h"
 #include "query/leaks.h"
 #include "report/flat.h"
@@ -36,7 +36,7 @@ static void look_further(const struct selection *sel, struct symbols *s, struct 
 
 static void look(const struct selection *sel, struct symbols *s, struct str *out)
 {
-        json_write(sel, NULL, s, out);
+        report_json_write(sel, NULL, s, out);
         errors_write(sel, s, &(struct errors_options){ .limit = 3 }, out);
         for (int inverted = 0; inverted < 2; inverted++)
                 tree_write(sel, s, &(struct tree_options){ inverted, inverted, inverted ? 0 : 5, inverted, inverted ? 60 : 0 }, out);

@@ -4,7 +4,7 @@
  */
 #include "tap.h"
 
-#include "export/json.h"
+#include "export/report_json.h"
 #include "forge_leaks.h"
 #include "query/why.h"
 #include "report/views.h"

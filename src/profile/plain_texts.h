@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* plain_texts.h -- the texts of a recording, made fit to be shown. */
+#ifndef SEEP_PROFILE_PLAIN_H
+#define SEEP_PROFILE_PLAIN_H
+
+#include "profile/model.h"
+
+/* Names of modules, threads, marks, types, mappings, and what the program was called, each in one line (base/plain.h), in place.  Not
+ * those of functions: names/ has them. */
+void profile_plain(const struct profile *p);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/stack_line.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "query/walk.h"
+#include "words/label.h"
+#include "words/shorten.h"
+
+enum { STACK_LINE_NAME = 16 }; /* columns of a shortened name at least */
+
+/* Columns that are left of the line that begins at START. */
+static size_t stack_line_left(const struct stack_line *b, size_t start, size_t reserved)
+{
+        size_t used = b->out->length - start + reserved, all = b->columns ? b->columns : STACK_LINE_COLUMNS;
+
+        return used < all ? all - used : 0;
+}
+
+/* Append " <- NAME PLACE" as far as it fits. */
+static void stack_line_caller(struct stack_line *b, struct str *name, const struct str *place, size_t start)
+{
+        const size_t arrow = strlen(" <- "), left = stack_line_left(b, start, b->reserved);
+
+        if (arrow + name->length + place->length <= left)
+                str_format(b->out, " <- %s%s", str_get(name), str_get(place));
+        else if (left >= arrow && (arrow + name->length <= left || left >= arrow + STACK_LINE_NAME) &&
+                 shorten_name(name, left - arrow))
+                str_format(b->out, " <- %s", str_get(name));
+}
+
+/* Append to the line that begins at START "function file:line", or " <- " with that of a CALLER.  BARE: no place. */
+static void stack_line_frame(struct stack_line *b, uint32_t node, const struct symbol_frame *frame, size_t start, bool caller,
+                          bool bare)
+{
+        struct str name = { 0 }, place = { 0 };
+        size_t left = stack_line_left(b, start, 0);
+
+        label_short(b->profile, node, frame, &name);
+        if (frame->file && frame->line && !bare)
+                str_format(&place, " %s:%" PRIu32, label_base(frame->file), frame->line);
+        label_object(b->profile, node, false, &place);
+        if (caller) {
+                stack_line_caller(b, &name, &place, start);
+        } else {
+                if (frame->function)
+                        shorten_name(&name, left > place.length + STACK_LINE_NAME ? left - place.length : STACK_LINE_NAME);
+                str_format(b->out, "%s%s", str_get(&name), str_get(&place));
+        }
+        str_free(&name);
+        str_free(&place);
+}
+
+/* Whether the C library's function at W was called by others than start code.  false, too: it is none. */
+static bool stack_line_has_user(const struct stack_line *b, struct walk w)
+{
+        bool libc = label_in_libc(b->profile, w.node);
+
+        while (libc && walk_next(&w))
+                if (!label_in_libc(b->profile, w.node))
+                        return true;
+        return false;
+}
+
+static bool stack_line_passes(const struct stack_line *b, const struct symbol_frame *frame)
+{
+        enum { STACK_LINE_PASSED = 1, STACK_LINE_SHOWN };
+        uint32_t *known = b->known && frame->function ? verdicts_of(b->known, frame->function) : NULL;
+
+        if (!known)
+                return wrapper_or_library(frame);
+        if (!*known)
+                *known = wrapper_or_library(frame) ? STACK_LINE_PASSED : STACK_LINE_SHOWN;
+        return *known == STACK_LINE_PASSED;
+}
+
+uint32_t stack_line_places(const struct stack_line *b, uint32_t node, struct stack_line_place places[STACK_LINE_PLACES])
+{
+        struct wrapper_frame last = { 0 };
+        struct walk w = walk_own(b->profile, b->symbols, node);
+        uint32_t shown = 0;
+
+        while (shown < STACK_LINE_PLACES && walk_next(&w)) {
+                last = (struct wrapper_frame){ w.node, w.level };
+                if (stack_line_passes(b, w.frame) || (shown && places[0].bare && label_in_libc(b->profile, w.node)))
+                        continue;
+                places[shown] = (struct stack_line_place){ w.node, w.level, !shown && stack_line_has_user(b, w) };
+                shown++;
+                if (w.frame->function && strcmp(w.frame->function, "main") == 0)
+                        break;
+        }
+        if (!shown && last.node) /* nothing but the library: its outermost function */
+                places[shown++] = (struct stack_line_place){ last.node, last.level, false };
+        return shown;
+}
+
+void stack_line_stack(struct stack_line *b, uint32_t node, size_t start)
+{
+        struct stack_line_place places[STACK_LINE_PLACES];
+        uint32_t count = stack_line_places(b, node, places);
+        const struct symbol_frame *frames;
+
+        for (uint32_t i = 0; i < count; i++) {
+                symbols_node(b->symbols, places[i].node, &frames);
+                stack_line_frame(b, places[i].node, &frames[places[i].level], start, i > 0, places[i].bare);
+                if (places[i].bare) /* the place of its caller is the only one: more than what else wants room */
+                        b->reserved = 0;
+        }
+        if (!count) {
+                while (node > 1)
+                        node = b->profile->nodes[node].parent;
+                label_function(b->profile, node, &(struct symbol_frame){ 0 }, b->out);
+        }
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+#include "serve/producer.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+#include "base/io.h"
+
+/* In front of an answer. */
+struct producer_head {
+        uint32_t status, type; /* enum reply_* */
+        uint64_t live, bytes;
+};
+
+/* ---- in the process ---- */
+
+static bool is_order(const char *order, const char *word, struct request_text *query)
+{
+        size_t length = strlen(word);
+
+        if (strncmp(order, word, length) != 0 || order[length] != '?')
+                return false;
+        *query = (struct request_text){ order + length + 1, strlen(order + length + 1) };
+        return true;
+}
+
+static bool fulfil(struct served *x, const char *order, struct producer_head *head, struct str *out, struct err *e)
+{
+        struct request_text query;
+
+        head->type = REPLY_JSON;
+        if (is_order(order, "source", &query))
+                return served_source(x, query, out, e);
+        head->type = REPLY_DATA;
+        return is_order(order, "data", &query) && served_data(x, query, out, e);
+}
+
+static struct reply_body *answer(struct served *x, const char *order, struct producer_head *head)
+{
+        struct str out = { 0 };
+        struct err e = { 0 };
+
+        if (fulfil(x, order, head, &out, &e))
+                return reply_body(REPLY_OK, head->type, &out);
+        str_free(&out);
+        return reply_error(e.exit_code == ERR_EXIT_USAGE ? REPLY_WRONG : REPLY_FAILED, e.text);
+}
+
+static bool work(struct served *x, int fd)
+{
+        char order[REQUEST_BYTES_MAX + 1];
+        ssize_t got = recv(fd, order, sizeof order - 1, 0);
+        struct producer_head head = { 0 };
+        struct reply_body *body;
+        bool good;
+
+        if (got <= 0)
+                return got < 0 && errno == EINTR;
+        order[got] = 0;
+        body = answer(x, order, &head);
+        head = (struct producer_head){ body->status, body->type, x->live, body->text.length };
+        good = io_write(fd, &head, sizeof head) && io_write(fd, str_get(&body->text), body->text.length);
+        reply_leave(body);
+        return good;
+}
+
+/* Nothing of the server is left in it but what it serves.  Signals stay blocked as they are there: it ends with its server. */
+static void run(struct served *x, int fd)
+{
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        signal(SIGPIPE, SIG_IGN);
+        if (dup2(fd, STDERR_FILENO + 1) < 0)
+                _exit(1);
+        close_range(STDERR_FILENO + 2, ~0u, 0);
+        while (work(x, STDERR_FILENO + 1))
+                ;
+        _exit(0);
+}
+
+/* ---- outside of it ---- */
+
+void producer_init(struct producer *d, struct served *x)
+{
+        *d = (struct producer){ .served = x, .fd = -1 };
+}
+
+static void end_process(struct producer *d)
+{
+        if (d->fd >= 0)
+                close(d->fd);
+        d->fd = -1;
+        if (d->pid) {
+                kill(d->pid, SIGKILL);
+                while (waitpid(d->pid, NULL, 0) < 0 && errno == EINTR)
+                        ;
+        }
+        d->pid = 0;
+}
+
+static void forget_order(struct producer *d)
+{
+        free(d->order);
+        d->order = NULL;
+        str_free(&d->got);
+}
+
+void producer_close(struct producer *d)
+{
+        end_process(d);
+        forget_order(d);
+}
+
+static bool start_process(struct producer *d)
+{
+        int ends[2];
+
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+                return false;
+        d->pid = fork();
+        if (d->pid == 0)
+                run(d->served, ends[1]);
+        close(ends[1]);
+        d->fd = ends[0];
+        if (d->pid > 0)
+                return true;
+        d->pid = 0;
+        end_process(d);
+        return false;
+}
+
+/* An order is far smaller than what such a socket takes at once, and there is no other in it. */
+static bool give(const struct producer *d, const char *order)
+{
+        ssize_t length = (ssize_t)strlen(order);
+
+        return d->pid && send(d->fd, order, (size_t)length, MSG_NOSIGNAL) == length;
+}
+
+bool producer_start(struct producer *d, const char *order)
+{
+        if (!give(d, order)) { /* none yet, or it died meanwhile */
+                end_process(d);
+                if (!start_process(d) || !give(d, order))
+                        return false;
+        }
+        d->order = heap_text(order);
+        return true;
+}
+
+static bool is_whole(const struct producer *d, struct producer_head *head)
+{
+        if (d->got.length < sizeof *head)
+                return false;
+        memcpy(head, d->got.data, sizeof *head);
+        return d->got.length - sizeof *head >= head->bytes;
+}
+
+struct reply_body *producer_take(struct producer *d, bool *live)
+{
+        char part[1 << 16];
+        ssize_t got = recv(d->fd, part, sizeof part, MSG_DONTWAIT);
+        struct producer_head head;
+        struct str text = { 0 };
+
+        if (got < 0 && (errno == EINTR || errno == EAGAIN))
+                return NULL;
+        if (got <= 0) {
+                end_process(d);
+                forget_order(d);
+                *live = d->served->live;
+                return reply_error(REPLY_FAILED, "the data of this view could not be prepared: out of memory?");
+        }
+        str_bytes(&d->got, part, (size_t)got);
+        if (!is_whole(d, &head))
+                return NULL;
+        str_bytes(&text, d->got.data + sizeof head, head.bytes);
+        *live = head.live;
+        forget_order(d);
+        return reply_body(head.status, head.type, &text);
+}

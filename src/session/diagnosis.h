@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* diagnosis.h -- why nobody said hello. */
+#ifndef SEEP_SESSION_SILENCE_H
+#define SEEP_SESSION_SILENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct diagnosis {
+        char exe[1024];     /* what runs, at the last look */
+        char first[1024];   /* what ran at the first */
+        const char *obstacle; /* of exe, see program_obstacle() */
+        bool seen, has_preload, has_agent, is_filtered;
+        bool files_limited, space_limited, data_limited; /* ulimit -f, -v, -d: too small for a ledger, at the last look */
+        bool left; /* the program became another one, of which nothing was heard */
+};
+
+/* Look at PID, which runs as UID. */
+void diagnosis_look(struct diagnosis *s, pid_t pid, uid_t uid);
+
+/* The part of that which can also be looked at when PID has just ended: it may have limited itself, or a shell before it. */
+void diagnosis_limits(struct diagnosis *s, pid_t pid);
+
+/* The reason, as one sentence about PROGRAM, which ended with STATUS of waitpid(). */
+void diagnosis_explain(const struct diagnosis *s, const char *program, int status, char *out, size_t room);
+
+/* Why nothing was heard of what the program became. */
+const char *diagnosis_left(const struct diagnosis *s);
+
+#endif
