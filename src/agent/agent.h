@@ -13,12 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ledger/ledger.h"
+#include "book/book.h"
 #include "wire/hello.h"
-
-#define likely(x) __builtin_expect(!!(x), 1)
-#define unlikely(x) __builtin_expect(!!(x), 0)
-#define compiler_barrier() __asm__ volatile("" ::: "memory")
 
 enum gate { GATE_ASLEEP = 0, GATE_ON = 1, GATE_OFF = 2 };
 enum follow { FOLLOW_NONE, FOLLOW_EXEC, FOLLOW_ALL };
@@ -39,16 +35,10 @@ enum special {
 
 struct agent {
         volatile uint32_t *gate;
-        struct ledger_head *head; /* also the address of the whole ledger */
+        struct ledger_head *head; /* of agent_book, for short */
         uint32_t special; /* SPECIAL_* */
-        struct ledger_node *nodes;
-        struct ledger_site *sites;
-        uint8_t *slots;    /* struct ledger_slot, committed one by one */
-        uint8_t *counters; /* chunks */
-        uint8_t *shadow;   /* chunks */
         uint32_t flags;    /* WIRE_F_* */
         uint32_t follow;
-        uint32_t spread; /* the allocator may put two blocks into 32 bytes (shadow.h) */
         uint32_t started; /* 0 never, 1 on the way, 2 done */
         uint32_t pid;
         uint32_t unfollowed; /* a forked child that is not recorded, and has not allocated yet */
@@ -69,6 +59,7 @@ struct agent {
 };
 
 extern struct agent agent;
+extern struct book agent_book; /* of this process */
 
 /* The rest is in start.c, which includes whatever has a start; nothing but the state is here.
  *
@@ -83,17 +74,12 @@ void agent_stop(enum ledger_stop reason);
 
 static inline uint32_t agent_now_ms(void)
 {
-        return __atomic_load_n(&agent.head->tick_ms, __ATOMIC_RELAXED);
+        return book_now_ms(&agent_book);
 }
 
 static inline bool agent_on(void)
 {
         return likely(*agent.gate == GATE_ON) || agent_wake();
-}
-
-static inline struct ledger_slot *agent_slot(uint32_t index)
-{
-        return (struct ledger_slot *)(agent.slots + (uint64_t)index * sizeof(struct ledger_slot));
 }
 
 #endif

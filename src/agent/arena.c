@@ -4,7 +4,7 @@
  *
  * Room:   inside; any context (arena_commit); at start and fork only (the rest).
  * Keeps:  what is not committed is PROT_NONE, so that mlockall() in the program does not fill the reservation.
- *         A commit is one mprotect of at least ARENA_STEP bytes; a race commits twice, which is harmless.
+ *         A commit is one mprotect of at least BOOK_STEP bytes; a race commits twice, which is harmless.
  */
 #include "agent/arena.h"
 
@@ -14,7 +14,6 @@
 
 #include "agent/guest.h"
 
-#define ARENA_STEP (256ul << 10)
 #define ARENA_SPARE (64ul << 20)
 #define ARENA_TABLE_STEP (8ul << 10)
 #define POPULATE_WRITE 23 /* MADV_, newer than some headers */
@@ -36,53 +35,6 @@ static struct {
 } spare;
 
 static struct arena_table *tables;
-
-/* Reserved sizes; a smaller set is tried when address space is limited (ulimit -v). */
-static const uint64_t arena_sizes[LEDGER_PARTS] = {
-        [LEDGER_HEAD] = 64ull << 10,
-        [LEDGER_NODES] = 1ull << 30,
-        [LEDGER_SITES] = 256ull << 20,
-        [LEDGER_SLOTS] = 16384 * sizeof(struct ledger_slot),
-        [LEDGER_COUNTERS] = 64ull << 30,
-        [LEDGER_CHUNKS] = 4ull << 20,
-        [LEDGER_SHADOW] = 256ull << 30,
-        [LEDGER_THREADS] = (LEDGER_THREADS_MAX + 1) * sizeof(struct ledger_thread),
-        [LEDGER_MODULES] = 32768 * sizeof(struct ledger_module),
-        [LEDGER_REGIONS] = 256ull << 20,
-        [LEDGER_ERRORS] = 4096 * sizeof(struct ledger_error),
-        [LEDGER_STRINGS] = 64ull << 20,
-        [LEDGER_MARKS] = LEDGER_MARKS_MAX * sizeof(struct ledger_mark),
-        [LEDGER_DEATHS] = LEDGER_DEATHS_MAX * sizeof(struct ledger_death),
-        [LEDGER_HANDLES] = 256ull << 20,
-        [LEDGER_JOURNAL] = 16ull << 20,
-        [LEDGER_OWN] = 16ull << 20,
-        [LEDGER_ROOTS] = LEDGER_ROOTS_MAX * sizeof(struct ledger_range),
-        [LEDGER_ORDER] = 256ull << 20,
-};
-
-static uint64_t arena_part_size(enum ledger_part part, unsigned shift)
-{
-        uint64_t size = arena_sizes[part];
-
-        if (part == LEDGER_NODES || part == LEDGER_SITES || part == LEDGER_SLOTS || part == LEDGER_COUNTERS ||
-            part == LEDGER_SHADOW || part == LEDGER_REGIONS || part == LEDGER_STRINGS || part == LEDGER_MODULES || part == LEDGER_HANDLES ||
-            part == LEDGER_ORDER)
-                size >>= shift;
-        if (part == LEDGER_SLOTS && size < 256 * sizeof(struct ledger_slot))
-                size = 256 * sizeof(struct ledger_slot);
-        if (part == LEDGER_SHADOW && size < 2 * LEDGER_SHADOW_CHUNK_BYTES)
-                size = 2 * LEDGER_SHADOW_CHUNK_BYTES;
-        return (size + ARENA_STEP - 1) & ~(ARENA_STEP - 1);
-}
-
-static uint64_t arena_total(unsigned shift)
-{
-        uint64_t total = 0;
-
-        for (int part = 0; part < LEDGER_PARTS; part++)
-                total += arena_part_size(part, shift);
-        return total;
-}
 
 /* Nobody can shorten the file any more: the observer may map it without fear. */
 static void arena_seal(long fd)
@@ -126,34 +78,6 @@ static void *arena_reserve(long fd, uint64_t size, void *at)
         return p;
 }
 
-static void arena_write_head(uint64_t size, unsigned shift)
-{
-        struct ledger_head *head = agent.head;
-        uint64_t offset = 0;
-
-        head->magic = LEDGER_MAGIC;
-        head->version = LEDGER_VERSION;
-        head->head_size = sizeof *head;
-        head->file_size = size;
-        head->word_bytes = sizeof(void *);
-        for (int part = 0; part < LEDGER_PARTS; part++) {
-                head->part[part].offset = offset;
-                head->part[part].size = arena_part_size(part, shift);
-                offset += head->part[part].size;
-        }
-        head->part[LEDGER_HEAD].committed = ARENA_STEP;
-}
-
-/* Set the part pointers of agent from agent.head. */
-static void arena_place(void)
-{
-        agent.nodes = arena_at(LEDGER_NODES);
-        agent.sites = arena_at(LEDGER_SITES);
-        agent.slots = arena_at(LEDGER_SLOTS);
-        agent.counters = arena_at(LEDGER_COUNTERS);
-        agent.shadow = arena_at(LEDGER_SHADOW);
-}
-
 /* Where a filter of system calls forbids a file in memory, there is one without a name in the folder for such. */
 static long arena_memfd(void)
 {
@@ -185,7 +109,7 @@ static uint64_t data_limit(void)
  * all of it was raised by the program that became this one. */
 static uint64_t arena_allowance(void)
 {
-        uint64_t limit[2] = { ~0ull, ~0ull }, all = arena_total(0) + ARENA_BESIDES;
+        uint64_t limit[2] = { ~0ull, ~0ull }, all = book_layout(NULL, 0) + ARENA_BESIDES;
 
         sys_call6(SYS_prlimit64, 0, ARENA_LIMIT_SPACE, 0, (long)limit, 0, 0);
         if (limit[0] >= all)
@@ -201,7 +125,7 @@ static uint64_t arena_allowance(void)
 
 uint64_t arena_reserved(void)
 {
-        return agent.head && agent.head->file_size == arena_total(0) ? agent.head->file_size + ARENA_BESIDES : 0;
+        return agent.head && agent.head->file_size == book_layout(NULL, 0) ? agent.head->file_size + ARENA_BESIDES : 0;
 }
 
 long arena_create(void)
@@ -217,16 +141,16 @@ long arena_create(void)
         if (fd < 0)
                 return fd;
         for (unsigned i = 0; i < sizeof shifts / sizeof *shifts; i++) {
-                uint64_t size = arena_total(shifts[i]);
+                uint64_t size = book_layout(NULL, shifts[i]);
                 void *p = size <= allowance ? arena_reserve(fd, size, NULL) : NULL;
 
                 if (!p)
                         continue;
-                if (!arena_unlock(p, ARENA_STEP))
+                if (!arena_unlock(p, BOOK_STEP))
                         break;
                 agent.head = p;
-                arena_write_head(size, shifts[i]);
-                arena_place();
+                book_layout(agent.head, shifts[i]);
+                book_begin(&agent_book, agent.head);
                 arena_seal(fd);
                 return fd;
         }
@@ -238,7 +162,7 @@ bool arena_commit(enum ledger_part part, uint64_t bytes)
 {
         struct ledger_extent *extent = &agent.head->part[part];
         uint64_t have = __atomic_load_n(&extent->committed, __ATOMIC_RELAXED);
-        uint64_t want = (bytes + ARENA_STEP - 1) & ~(ARENA_STEP - 1);
+        uint64_t want = (bytes + BOOK_STEP - 1) & ~(BOOK_STEP - 1);
 
         if (likely(bytes <= have))
                 return true;
@@ -349,21 +273,6 @@ void arena_private_free(void *p, size_t size)
                         break;
                 }
         sys_unmap(p, size);
-}
-
-uint32_t arena_string(const char *text)
-{
-        uint32_t length = (uint32_t)strlen(text) + 1;
-        uint32_t at = __atomic_load_n(&agent.head->string_bytes, __ATOMIC_RELAXED);
-
-        do {
-                if (!arena_commit(LEDGER_STRINGS, (uint64_t)at + length)) {
-                        __atomic_add_fetch(&agent.head->strings_not_kept, 1, __ATOMIC_RELAXED);
-                        return 0;
-                }
-        } while (!__atomic_compare_exchange_n(&agent.head->string_bytes, &at, at + length, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-        memcpy((char *)arena_at(LEDGER_STRINGS) + at, text, length);
-        return at;
 }
 
 /* Write the pages of [offset, offset + size) that were ever touched. */

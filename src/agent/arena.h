@@ -14,7 +14,7 @@
 #include "ledger/ledger.h"
 
 /* Make the memfd, reserve its address space, commit the head and write its extents.  Returns the descriptor (the
- * caller closes it) or a negative errno; sets agent.head and the part pointers. */
+ * caller closes it) or a negative errno; sets agent.head and agent_book. */
 long arena_create(void);
 
 /* By how much limits on address space that the program sets are raised for the kernel.  0: it runs under one that could not be, and the ledger
@@ -23,9 +23,6 @@ uint64_t arena_reserved(void);
 
 /* Make sure that the first BYTES of PART are writable.  False: the part is full or the kernel refused. */
 bool arena_commit(enum ledger_part part, uint64_t bytes);
-
-/* TEXT's place in STRINGS, where it is put; 0 (the empty text) when there is no room. */
-uint32_t arena_string(const char *text);
 
 /* Memory of our own: private, zero, not in core files, and known as ours to who searches for leaks.  NULL when there is none. */
 void *arena_private(size_t size);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fault.c -- releases that went wrong, with both stacks.
- *
- * Keeps:  one entry per distinct (type, releasing stack, allocating site); the table is short and searched from the front.
+ * fault.c -- releases that went wrong: whether they did, and by which stack (book/error.h keeps them).
  *
  * What is no live block for us may be one for the allocator: code that calls it past us (RTLD_DEEPBIND, functions found by
  * dlsym in the C library) allocates what the program releases through us.  Such a release is counted, not judged.  With glibc the
@@ -21,14 +19,6 @@
 #include "agent/sys.h"
 
 #include "agent/guest.h"
-
-#define FAULTS_MAX 4096u
-
-static bool same(const struct ledger_error *e, const struct ledger_error *f)
-{
-        return e->type == f->type && e->node == f->node && e->alloc_site == f->alloc_site && e->release == f->release &&
-               e->wrong == f->wrong && e->given == f->given;
-}
 
 /* ---- is it one of the allocator's? ---- */
 
@@ -74,7 +64,7 @@ static bool is_glibc_block(uint64_t address)
                 return false;
         if (head[1] & CHUNK_OTHER_ARENA)
                 return read_words(address & ~(ARENA_HEAP_SPAN - 1), head, 1) && head[0] && head[0] % 16 == 0;
-        return shadow_entry(address, 0) || is_in_heap(address);
+        return shadow_entry(&agent_book, address, 0) || is_in_heap(address);
 }
 
 #define CHUNK_FAST 128u /* freed ones up to here may look as if they were in use */
@@ -98,7 +88,7 @@ static bool is_in_use_again(uint64_t address)
 {
         uint64_t words[4], key;
 
-        if (agent.spread || quarantine_freed_by(address) || !is_glibc_block(address) || !read_words(address - 16, words, 4))
+        if (agent_book.spread || quarantine_freed_by(address) || !is_glibc_block(address) || !read_words(address - 16, words, 4))
                 return false;
         if ((words[1] & ~(uint64_t)CHUNK_FLAGS) <= CHUNK_FAST)
                 return false;
@@ -119,7 +109,7 @@ static bool is_bypassed(void)
 static bool is_among_blocks(uint64_t address)
 {
         for (uint32_t plane = 1; plane < SHADOW_POOL; plane++)
-                if (shadow_entry(address, plane))
+                if (shadow_entry(&agent_book, address, plane))
                         return true;
         return false;
 }
@@ -139,65 +129,40 @@ static bool is_doubtful(const struct ledger_block *block, const struct pool_bloc
                 return true; /* its allocation may be the one that was lost */
         if (around->site)
                 return false;
-        return agent.spread ? address % 8 == 0 && (is_bypassed() || is_among_blocks(address)) : is_glibc_block(address);
+        return agent_book.spread ? address % 8 == 0 && (is_bypassed() || is_among_blocks(address)) : is_glibc_block(address);
 }
 
 /* ---- noting ---- */
 
-static void note(struct thread *t, struct ledger_error *f, struct arch_state caller)
+static void note(struct thread *t, struct ledger_error *f, uint64_t address, struct arch_state caller)
 {
-        struct ledger_error *all = arena_at(LEDGER_ERRORS);
-        uint32_t count = __atomic_load_n(&agent.head->error_count, __ATOMIC_ACQUIRE);
-
         if (agent.flags & WIRE_F_NO_STACKS ? stack_none(t) : stack_capture_whole(t, caller))
                 f->node = stack_node(t);
-        f->thread = t->record;
-        f->first_ms = agent_now_ms();
-        f->count = 1;
-        journal_put(t, LEDGER_EVENT_BAD_FREE, (uint8_t)f->type, f->node, f->address, caller.pc);
-        t->last = 0;
-        for (uint32_t i = 0; i < count && i < FAULTS_MAX; i++)
-                if (same(&all[i], f)) {
-                        __atomic_add_fetch(&all[i].count, 1, __ATOMIC_RELAXED);
-                        return;
-                }
-        if (count >= FAULTS_MAX - 64 || !arena_commit(LEDGER_ERRORS, FAULTS_MAX * sizeof *f)) {
-                __atomic_add_fetch(&agent.head->faults_not_kept, 1, __ATOMIC_RELAXED);
-                return;
-        }
-        count = __atomic_fetch_add(&agent.head->error_count, 1, __ATOMIC_ACQ_REL);
-        if (count < FAULTS_MAX)
-                all[count] = *f;
+        f->thread = t->writer.record;
+        f->address = address;
+        journal_put(t, LEDGER_EVENT_BAD_FREE, (uint8_t)f->type, f->node, address, caller.pc);
+        t->writer.last = 0;
+        error_note(&agent_book, f);
 }
 
 void fault_prepare(void)
 {
-        arena_commit(LEDGER_ERRORS, FAULTS_MAX * sizeof(struct ledger_error));
-}
-
-static struct ledger_error error_of(enum ledger_error_type type, const struct ledger_block *block, uint64_t address,
-                                    uint32_t family)
-{
-        return (struct ledger_error){ .type = type,
-                                      .address = address,
-                                      .release = family,
-                                      .alloc_site = block ? LEDGER_BLOCK_SITE(*block) : 0,
-                                      .size = block ? LEDGER_BLOCK_SIZE(*block) : 0 };
+        error_prepare(&agent_book);
 }
 
 void fault_note(struct thread *t, enum ledger_error_type type, const struct ledger_block *block, uint64_t address,
                 uint32_t family, struct arch_state caller)
 {
-        struct ledger_error f = error_of(type, block, address, family);
+        struct ledger_error f = error_of(type, block, family);
 
-        note(t, &f, caller);
+        note(t, &f, address, caller);
 }
 
 bool fault_release(struct thread *t, const struct ledger_block *block, uint64_t address, uint32_t family,
                    struct arch_state caller)
 {
         struct ledger_error f =
-                error_of(block ? LEDGER_ERROR_DOUBLE_FREE : LEDGER_ERROR_UNKNOWN_FREE, block, address, family);
+                error_of(block ? LEDGER_ERROR_DOUBLE_FREE : LEDGER_ERROR_UNKNOWN_FREE, block, family);
         struct pool_block around = { 0, 0, 0 };
 
         if (!block)
@@ -205,7 +170,7 @@ bool fault_release(struct thread *t, const struct ledger_block *block, uint64_t 
         if (is_doubtful(block, &around, address)) {
                 if (!is_of_parent(block))
                         __atomic_add_fetch(&agent.head->unseen_blocks, 1, __ATOMIC_RELAXED);
-                t->last = 0;
+                t->writer.last = 0;
                 return true;
         }
         if (around.site) { /* into the middle of it */
@@ -214,58 +179,18 @@ bool fault_release(struct thread *t, const struct ledger_block *block, uint64_t 
                 f.given = address - around.start;
         }
         f.first_free = block ? quarantine_freed_by(address) : 0;
-        note(t, &f, caller);
+        note(t, &f, address, caller);
         if (!(agent.flags & WIRE_F_KEEP_GOING))
                 return true;
         __atomic_add_fetch(&agent.head->held_back, 1, __ATOMIC_RELAXED);
         return false;
 }
 
-static uint8_t log2_of(uint64_t alignment)
-{
-        return alignment ? (uint8_t)(63 - __builtin_clzll(alignment)) : 0;
-}
-
-#define ALIGNMENT_MOST (1ull << 15) /* more is kept as this (LEDGER_KIND_ALIGNMENT) */
-
-/* The alignment that R names, as far as it can be compared; 0 none. */
-static uint64_t alignment_of(const struct record_release *r)
-{
-        if (!r->aligned)
-                return 0;
-        return r->align < ALIGNMENT_MOST ? r->align : ALIGNMENT_MOST;
-}
-
-/* The kind that the site of BLOCK has, with its alignment. */
-static uint32_t whole_kind(const struct ledger_block *block)
-{
-        return agent.sites[LEDGER_BLOCK_SITE(*block)].kind;
-}
-
-/* Was BLOCK made with an alignment that its release has to name?  What memalign and its kin gave may go by plain free. */
-static bool has_alignment(const struct ledger_block *block, const struct record_release *r)
-{
-        return LEDGER_KIND_HAS_ALIGNMENT(whole_kind(block)) && (r->family != LEDGER_FAMILY_C || r->sized);
-}
-
-void fault_mismatch(struct thread *t, const struct ledger_block *block, uint64_t address, const struct record_release *r,
+void fault_mismatch(struct thread *t, const struct ledger_block *block, uint64_t address, const struct book_release *r,
                     struct arch_state caller)
 {
-        uint32_t kind = whole_kind(block);
-        uint64_t own = has_alignment(block, r) ? LEDGER_KIND_ALIGNMENT(kind) : 0, size = LEDGER_BLOCK_SIZE(*block);
-        struct ledger_error f = error_of(LEDGER_ERROR_MISMATCHED, block, address, r->family);
+        struct ledger_error f = error_mismatch(&agent_book, block, r);
 
-        f.alignment = log2_of(own);
-        if (record_family(LEDGER_KIND_PLAIN(kind)) != r->family) {
-                f.wrong = LEDGER_WRONG_FAMILY;
-        } else if (alignment_of(r) != own) {
-                f.wrong = LEDGER_WRONG_ALIGNMENT;
-                f.given = r->aligned ? r->align : 0;
-        } else if (r->sized && r->size != size) {
-                f.wrong = LEDGER_WRONG_SIZE;
-                f.given = r->size;
-        } else {
-                return;
-        }
-        note(t, &f, caller);
+        if (f.type)
+                note(t, &f, address, caller);
 }

@@ -9,7 +9,7 @@
 
 #include "agent/thread.h"
 
-struct record_release;
+struct book_release; /* book/error.h */
 
 /* Get what is needed while it can be had: system calls may be forbidden from now on. */
 void fault_prepare(void);
@@ -24,7 +24,7 @@ bool fault_release(struct thread *t, const struct ledger_block *block, uint64_t 
                    struct arch_state caller);
 
 /* The live BLOCK at ADDRESS may not be released by R: note what does not fit, if anything. */
-void fault_mismatch(struct thread *t, const struct ledger_block *block, uint64_t address, const struct record_release *r,
+void fault_mismatch(struct thread *t, const struct ledger_block *block, uint64_t address, const struct book_release *r,
                     struct arch_state caller);
 
 #endif

@@ -13,7 +13,7 @@
  * are written, and go back at once. */
 static bool is_mapping(const void *address)
 {
-        return !agent.spread && ((const uint64_t *)address)[-1] & CHUNK_MAPPED;
+        return !agent_book.spread && ((const uint64_t *)address)[-1] & CHUNK_MAPPED;
 }
 
 #define LARGE_BYTES (128u << 10) /* from here on pages that were never used are left alone */

@@ -158,13 +158,13 @@ struct request {
 static bool can_move(const struct record_taken *taken, size_t bytes)
 {
         return taken->entry && LEDGER_BLOCK_SIZE(taken->block) <= agent.quarantine && real.malloc_usable_size &&
-               (bytes || !agent.spread);
+               (bytes || !agent_book.spread);
 }
 
 /* The block TAKEN has been resized to P, or freed if that is NULL: keep it back. */
 static void *leave_behind(struct thread *t, struct arch_state caller, const struct record_taken *taken, struct request q, void *p)
 {
-        struct record_release r = { .family = LEDGER_FAMILY_C };
+        struct book_release r = { .family = LEDGER_FAMILY_C };
 
         if (agent.special & SPECIAL_FILL)
                 fill_gone((uint64_t)q.old, LEDGER_BLOCK_SIZE(taken->block));
@@ -174,7 +174,7 @@ static void *leave_behind(struct thread *t, struct arch_state caller, const stru
         if (p)
                 record_alloc(t, p, q.bytes, q.array ? LEDGER_KIND_REALLOCARRAY : LEDGER_KIND_REALLOC, caller);
         t->moving = false;
-        t->slot->moving = 0;
+        t->writer.slot->moving = 0;
         if (quarantine_put(t, &taken->block, (uint64_t)q.old, &r, caller)) {
                 hook_call(t, caller);
                 quarantine_drain();
@@ -239,13 +239,13 @@ static void *resize(struct thread *t, struct arch_state caller, void *old, size_
         p = array ? real.reallocarray_(old, count, size) : real.realloc_(old, size);
         hook_work(t);
         if (p && (taken.entry || taken.unrecorded)) { /* what was in the block is there now, and nobody knows yet */
-                t->slot->moving_bytes = bytes;
-                t->slot->moving = (uint64_t)p;
+                t->writer.slot->moving_bytes = bytes;
+                t->writer.slot->moving = (uint64_t)p;
         }
         bad = failed(p, bytes);
         if (error && *error == 0)
                 *error = before;
-        if (taken.entry && record_kind(&taken.block) != LEDGER_KIND_MALLOC)
+        if (taken.entry && book_kind(&agent_book, &taken.block) != LEDGER_KIND_MALLOC)
                 bytes -= own_entry(caller);
         if (bad) {
                 record_put_back(t, &taken);
@@ -256,7 +256,7 @@ static void *resize(struct thread *t, struct arch_state caller, void *old, size_
                 if (p)
                         record_alloc(t, p, bytes, array ? LEDGER_KIND_REALLOCARRAY : LEDGER_KIND_REALLOC, caller);
                 t->moving = false;
-                t->slot->moving = 0;
+                t->writer.slot->moving = 0;
         }
         hook_leave(t);
         return p;
@@ -332,10 +332,10 @@ void *hook_reallocarray(void *old, size_t count, size_t size)
         }                                                                      \
         hook_leave(t);
 
-#define PLAIN ((struct record_release){ .family = LEDGER_FAMILY_C })
-#define SIZED ((struct record_release){ .family = LEDGER_FAMILY_C, .sized = true, .size = size })
+#define PLAIN ((struct book_release){ .family = LEDGER_FAMILY_C })
+#define SIZED ((struct book_release){ .family = LEDGER_FAMILY_C, .sized = true, .size = size })
 #define ALIGNED \
-        ((struct record_release){ .family = LEDGER_FAMILY_C, .sized = true, .aligned = true, .size = size, .align = align })
+        ((struct book_release){ .family = LEDGER_FAMILY_C, .sized = true, .aligned = true, .size = size, .align = align })
 
 void hook_free(void *p)
 {

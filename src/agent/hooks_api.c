@@ -40,7 +40,7 @@ static uint32_t mark(enum ledger_mark_type type, const char *label, uint32_t fla
 {
         uint32_t index = mark_add(type, label, flags);
 
-        if (index != MARK_NONE)
+        if (index != ERA_NO_MARK)
                 journal_put(thread_self, LEDGER_EVENT_MARK, type, 0, index, 0);
         return index;
 }

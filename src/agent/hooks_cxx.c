@@ -57,7 +57,7 @@ static inline __attribute__((always_inline)) struct thread *cxx_enter(struct arc
                         return;                                                \
                 }                                                              \
                 hook_work(t);                                                  \
-                if (likely(record_free(t, p, (struct record_release)R, caller))) { \
+                if (likely(record_free(t, p, (struct book_release)R, caller))) { \
                         hook_call(t, caller);                                  \
                         REAL(NAME##_) ARGUMENTS;                               \
                 } else {                                                       \

@@ -171,7 +171,7 @@ static int without_deepbind(const char *path, int flags)
                 return flags;
         }
         if (!h->deepbind_taken++ && path)
-                h->deepbind_name = arena_string(path);
+                h->deepbind_name = book_string(&agent_book, path);
         return flags & ~DEEPBIND;
 }
 

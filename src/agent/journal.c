@@ -94,7 +94,7 @@ void journal_write(const struct thread *t, enum ledger_event_type type, uint32_t
         e = (struct ledger_event *)arena_at(LEDGER_JOURNAL) + index % room;
         e->type = (uint8_t)type;
         e->kind = (uint8_t)kind;
-        e->thread = (uint16_t)(t ? t->record : 0);
+        e->thread = (uint16_t)(t ? t->writer.record : 0);
         e->site = site;
         e->ms = agent_now_ms();
         e->address = address;

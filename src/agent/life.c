@@ -12,7 +12,6 @@
 #include "agent/fatal.h"
 #include "agent/hello.h"
 #include "agent/object.h"
-#include "agent/peak.h"
 #include "agent/queue.h"
 #include "agent/region.h"
 #include "agent/rule.h"
@@ -20,7 +19,8 @@
 #include "agent/sys.h"
 #include "agent/thin.h"
 #include "agent/thread.h"
-#include "agent/tree.h"
+#include "book/peak.h"
+#include "book/tree.h"
 
 #include "agent/guest.h"
 
@@ -85,12 +85,12 @@ static bool life_adopt(long copy)
         fatal_adopted();
         object_forked();
         rule_forked();
-        tree_forked();
+        tree_forked(&agent_book);
         thin_forked();
         queue_forked(thread_self);
         region_forked();
         thread_forked();
-        peak_forked();
+        peak_forked(&agent_book);
         return hello_send(agent.socket, copy, WIRE_HELLO_FORK);
 }
 

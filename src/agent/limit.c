@@ -21,7 +21,7 @@ void limit_start(void)
 
 static uint64_t live_bytes(const struct thread *t)
 {
-        const struct ledger_slot *s = t->slot;
+        const struct ledger_slot *s = t->writer.slot;
         uint64_t own = s->alloc_bytes - s->free_bytes;
 
         return agent.head->several ? agent.head->live_bytes + (own - s->flushed_bytes) : own;

@@ -13,6 +13,7 @@
 #include "agent/patience.h"
 #include "agent/sys.h"
 #include "agent/thread.h"
+#include "book/era.h"
 
 #include "agent/guest.h"
 
@@ -27,26 +28,9 @@
 
 static uint64_t waited_ns;
 
-static struct ledger_mark *marks(void)
-{
-        return arena_at(LEDGER_MARKS);
-}
-
 static uint64_t elapsed_ns(void)
 {
         return sys_clock_ns(SYS_CLOCK_MONO) - agent.head->start_monotonic_ns;
-}
-
-/* Raise the clock by one at least.  Marks that come faster than milliseconds make it run ahead of time, by one minute at most
- * (LEDGER_MARKS_MAX), until time has caught up. */
-static uint32_t raise_clock(void)
-{
-        uint32_t old = agent_now_ms(), now = agent.sandboxed ? old : (uint32_t)(elapsed_ns() / 1000000u), next;
-
-        do
-                next = old + 1 > now ? old + 1 : now;
-        while (!__atomic_compare_exchange_n(&agent.head->tick_ms, &old, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
-        return next;
 }
 
 static uint32_t label_string(const char *label)
@@ -59,68 +43,16 @@ static uint32_t label_string(const char *label)
                 length++;
         }
         text[length] = 0;
-        return length ? arena_string(text) : 0;
-}
-
-/* What comes often must leave room for what asks for a report. */
-static uint32_t marks_max(enum ledger_mark_type type)
-{
-        switch (type) {
-        case LEDGER_MARK_ENABLE:
-        case LEDGER_MARK_DISABLE:
-                return LEDGER_MARKS_MAX / 16;
-        case LEDGER_MARK_TAG:
-                return LEDGER_MARKS_MAX / 4 * 3;
-        case LEDGER_MARK_LIMIT:
-        case LEDGER_MARK_EXIT:
-                return LEDGER_MARKS_MAX;
-        default:
-                return LEDGER_MARKS_MAX - 16;
-        }
+        return length ? book_string(&agent_book, text) : 0;
 }
 
 uint32_t mark_add(enum ledger_mark_type type, const char *label, uint32_t flags)
 {
-        uint32_t name = label_string(label), index = __atomic_load_n(&agent.head->mark_count, __ATOMIC_RELAXED);
-        struct ledger_mark *m;
+        struct ledger_mark m = { .type = type, .label = label_string(label), .flags = flags };
 
-        do {
-                if (index >= marks_max(type) || !arena_commit(LEDGER_MARKS, (index + 1ull) * sizeof *m)) {
-                        __atomic_add_fetch(&agent.head->marks_not_kept, 1, __ATOMIC_RELAXED);
-                        return MARK_NONE;
-                }
-        } while (!__atomic_compare_exchange_n(&agent.head->mark_count, &index, index + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
-        m = &marks()[index];
-        m->type = type;
-        m->thread = thread_self ? thread_self->record : 0;
-        m->label = name;
-        m->ms = raise_clock();
-        m->flags = flags | LEDGER_MARK_EXACT;
+        m.thread = thread_self ? thread_self->writer.record : 0;
         __atomic_or_fetch(&agent.special, SPECIAL_ERAS, __ATOMIC_RELAXED);
-        __atomic_store_n(&m->ready, 1, __ATOMIC_RELEASE);
-        return index;
-}
-
-uint32_t mark_era_now(void)
-{
-        return __atomic_load_n(&agent.head->mark_count, __ATOMIC_ACQUIRE);
-}
-
-uint32_t mark_era(uint32_t birth_ms)
-{
-        uint32_t low = 0, high = mark_era_now();
-
-        if (high && marks()[high - 1].ready && marks()[high - 1].ms <= birth_ms)
-                return high;
-        while (low < high) {
-                uint32_t middle = (low + high) / 2;
-
-                if (marks()[middle].ready && marks()[middle].ms <= birth_ms)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
+        return era_mark(&agent_book, &m, agent.sandboxed ? 0 : (uint32_t)(elapsed_ns() / 1000000u));
 }
 
 /* ---- waiting ---- */
@@ -162,7 +94,7 @@ void mark_wait(uint32_t mark)
 {
         uint64_t begin;
 
-        if (mark == MARK_NONE || agent.sandboxed)
+        if (mark == ERA_NO_MARK || agent.sandboxed)
                 return;
         begin = sys_clock_ns(SYS_CLOCK_MONO);
         mark_wait_word(&agent.head->served, mark);

@@ -3,7 +3,7 @@
  * mark.h -- named moments: tags, snapshots, the signal, the exit.
  *
  * Room:   inside; any context, signal handlers too.
- * Keeps:  a mark raises the clock, so that no block born before it has the birth time of one born after it.
+ * Keeps:  the marks themselves are the book's (book/era.h); waiting for who serves them is here.
  */
 #ifndef SEEP_AGENT_MARK_H
 #define SEEP_AGENT_MARK_H
@@ -11,11 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ledger/ledger.h"
+#include "book/era.h"
 
-#define MARK_NONE UINT32_MAX
-
-/* Add a mark of TYPE with LABEL (NULL none) and LEDGER_MARK_WAITED or 0 in FLAGS; its index, or MARK_NONE when there is no room. */
+/* Add a mark of TYPE with LABEL (NULL none) and LEDGER_MARK_WAITED or 0 in FLAGS; its index, or ERA_NO_MARK when there is no room. */
 uint32_t mark_add(enum ledger_mark_type type, const char *label, uint32_t flags);
 
 /* Wait until the observer has served MARK: its numbers are taken, its report is written.  Gives up when nobody observes any more. */
@@ -26,9 +24,5 @@ bool mark_wait_word(uint32_t *word, uint32_t passed);
 
 /* Whether waiting for tags has cost little enough so far that one more may wait. */
 bool mark_may_wait(void);
-
-/* The era of a block born at BIRTH_MS, and the present one. */
-uint32_t mark_era(uint32_t birth_ms);
-uint32_t mark_era_now(void);
 
 #endif

@@ -219,7 +219,7 @@ void module_enter(struct object *o, const struct maps_line *line)
                 if (number == MODULE_NONE)
                         count_lost();
                 else
-                        make_place(o, number, path, named != MODULE_NONE ? modules.at[named].text : arena_string(line->path));
+                        make_place(o, number, path, named != MODULE_NONE ? modules.at[named].text : book_string(&agent_book, line->path));
         }
         if (number != MODULE_NONE)
                 journal_put(NULL, LEDGER_EVENT_MODULE, 0, 0, named == MODULE_NONE || modules.at[number].named ? number : named, o->start);

@@ -31,7 +31,7 @@ static bool search_plane(uint32_t plane, uint64_t address, struct arena *out)
         uint64_t granule = address & ~(LEDGER_SHADOW_GRANULE - 1), low = address > ARENA_BYTES_MAX ? address - ARENA_BYTES_MAX : 0;
 
         while (granule > low) {
-                const struct ledger_block *b = shadow_entry(granule, plane);
+                const struct ledger_block *b = shadow_entry(&agent_book, granule, plane);
 
                 if (!b) { /* nothing in this chunk */
                         granule &= ~(LEDGER_SHADOW_SPAN - 1);
@@ -49,7 +49,7 @@ static bool search_plane(uint32_t plane, uint64_t address, struct arena *out)
 
 static bool still_there(struct thread *t, const struct arena *a, uint64_t address)
 {
-        const struct ledger_block *b = a->site && address >= a->start && address < a->end ? shadow_find(t, a->start) : NULL;
+        const struct ledger_block *b = a->site && address >= a->start && address < a->end ? shadow_find(&agent_book, &t->writer, a->start) : NULL;
 
         return b && LEDGER_BLOCK_LIVE(*b) && LEDGER_BLOCK_SITE(*b) == a->site && a->start + LEDGER_BLOCK_SIZE(*b) == a->end;
 }
@@ -61,9 +61,9 @@ static struct arena find_arena(struct thread *t, uint64_t address)
 
         if (still_there(t, &last, address))
                 return last;
-        if (!agent.spread)
+        if (!agent_book.spread)
                 search_plane(0, address, &found);
-        for (uint32_t plane = 1; agent.spread && plane < SHADOW_POOL && !found.site; plane++)
+        for (uint32_t plane = 1; agent_book.spread && plane < SHADOW_POOL && !found.site; plane++)
                 search_plane(plane, address, &found);
         if (found.site)
                 last = found;
@@ -87,12 +87,7 @@ static void carve(struct thread *t, const struct arena *a, int64_t bytes)
         if (!c)
                 return;
         journal_put(t, LEDGER_EVENT_CARVE, 0, a->site, a->start, (uint64_t)bytes);
-        if (bytes > 0)
-                peak_before_free(c);
-        else
-                peak_before_alloc(c);
-        c->free_bytes += (uint64_t)bytes;
-        t->slot->free_bytes += (uint64_t)bytes;
+        count_carve(&agent_book, &t->writer, c, bytes);
 }
 
 static void release(struct thread *t, struct ledger_block *b, uint64_t address, const struct arena *a, struct arch_state caller)
@@ -103,20 +98,20 @@ static void release(struct thread *t, struct ledger_block *b, uint64_t address, 
         shadow_bury(b, agent_now_ms());
         record_gone(t, &gone, address);
         carve(t, a, -(int64_t)LEDGER_BLOCK_SIZE(gone));
-        peak_after_alloc(t);
+        peak_after_alloc(&agent_book, &t->writer);
 }
 
 static struct ledger_block *pool_entry(uint64_t address)
 {
-        struct ledger_block *b = shadow_pool_entry(address);
+        struct ledger_block *b = shadow_pool_entry(&agent_book, address);
 
         return b && b->b ? b : NULL;
 }
 
 void pool_alloc(struct thread *t, uint64_t address, size_t size, struct arch_state caller)
 {
+        struct ledger_block *b, what;
         struct ledger_counter *c;
-        struct ledger_block *b;
         struct arena a;
 
         if (!address || (agent.special & (SPECIAL_OFF | SPECIAL_SAMPLE)))
@@ -128,20 +123,15 @@ void pool_alloc(struct thread *t, uint64_t address, size_t size, struct arch_sta
         if (b && LEDGER_BLOCK_LIVE(*b))
                 release(t, b, address, &a, caller); /* handed out again without having come back */
         __atomic_or_fetch(&agent.special, SPECIAL_POOLS, __ATOMIC_RELAXED);
-        b = shadow_make(address, shadow_pool_plane(address));
+        b = shadow_make(&agent_book, address, shadow_pool_plane(address));
         c = b ? record_counter(t, LEDGER_KIND_POOL, 0, caller) : NULL;
         if (!c)
                 return;
         carve(t, &a, (int64_t)size);
-        peak_before_alloc(c);
-        c->allocs++;
-        c->alloc_bytes += size;
-        shadow_write(t, b, shadow_block(address, size, LEDGER_KIND_POOL, agent_now_ms()));
-        t->slot->allocs++;
-        t->slot->alloc_bytes += size;
-        t->slot->sizes[record_class(size)]++;
-        peak_after_alloc(t);
-        t->last = 0;
+        what = shadow_block(address, size, LEDGER_KIND_POOL, agent_now_ms());
+        what.a |= t->last_site;
+        shadow_write(&agent_book, &t->writer, b, what);
+        count_add(&agent_book, &t->writer, c, (struct count_blocks){ .size = size, .times = 1 }); /* never temporary */
         journal_put(t, LEDGER_EVENT_ALLOC, LEDGER_KIND_POOL, t->last_site, address, size);
         if (agent.special & SPECIAL_LIMIT)
                 limit_check(t);
@@ -169,7 +159,7 @@ static void plane_range_gone(struct thread *t, const struct arena *a, uint32_t l
 {
         for (uint64_t at = a->start & ~(LEDGER_SHADOW_GRANULE - 1); at < a->end;) {
                 uint64_t address = at + low;
-                struct ledger_block *inner = shadow_pool_entry(address);
+                struct ledger_block *inner = shadow_pool_entry(&agent_book, address);
 
                 if (!inner) {
                         at = (at & ~(LEDGER_SHADOW_SPAN - 1)) + LEDGER_SHADOW_SPAN;
@@ -186,6 +176,6 @@ void pool_range_gone(struct thread *t, uint64_t start, uint64_t end, uint32_t si
         struct arena a = { start, end, site };
 
         for (uint32_t low = 0; low < LEDGER_SHADOW_GRANULE; low++)
-                if (shadow_pool_used(shadow_pool_plane(low)))
+                if (shadow_pool_used(&agent_book, shadow_pool_plane(low)))
                         plane_range_gone(t, &a, low, caller);
 }

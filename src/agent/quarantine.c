@@ -93,11 +93,11 @@ static void note_place(uint64_t address, uint64_t place)
         ways[way] = at + 1;
 }
 
-bool quarantine_put(struct thread *t, const struct ledger_block *gone, uint64_t address, const struct record_release *r,
+bool quarantine_put(struct thread *t, const struct ledger_block *gone, uint64_t address, const struct book_release *r,
                     struct arch_state caller)
 {
         uint64_t size = LEDGER_BLOCK_SIZE(*gone), place;
-        uint32_t kind = agent.sites[LEDGER_BLOCK_SITE(*gone)].kind, node = 0;
+        uint32_t kind = agent_book.sites[LEDGER_BLOCK_SITE(*gone)].kind, node = 0;
         struct held *h;
 
         if (size > agent.quarantine)

@@ -14,13 +14,13 @@
 
 #include "agent/thread.h"
 
-struct record_release;
+struct book_release;
 
 /* Make the ring for agent.quarantine bytes; false: none wanted, or no memory. */
 bool quarantine_start(void);
 
 /* The block GONE at ADDRESS was released by R for CALLER: keep it.  False: it does not fit, release it now. */
-bool quarantine_put(struct thread *t, const struct ledger_block *gone, uint64_t address, const struct record_release *r,
+bool quarantine_put(struct thread *t, const struct ledger_block *gone, uint64_t address, const struct book_release *r,
                     struct arch_state caller);
 
 /* The node of the stack that released the block at ADDRESS; 0: it is not in here. */

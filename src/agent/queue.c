@@ -4,7 +4,7 @@
 #include "agent/arena.h"
 #include "agent/stack.h"
 #include "agent/sys.h"
-#include "agent/tree.h"
+#include "book/tree.h"
 
 #include "agent/guest.h"
 
@@ -31,7 +31,7 @@ bool queue_start(void)
  * signal handler that interrupted us keeps what we have in hand. */
 void queue_forked(const struct thread *t)
 {
-        if (holder && t && holder == t->slot->tid)
+        if (holder && t && holder == t->writer.slot->tid)
                 return;
         holder = 0;
         if (t && t->inside)
@@ -68,7 +68,7 @@ static bool hold(struct thread *t)
 {
         uint32_t nobody = 0;
 
-        return __atomic_compare_exchange_n(&holder, &nobody, t->slot->tid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+        return __atomic_compare_exchange_n(&holder, &nobody, t->writer.slot->tid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
 /* By the holder, which then lets go. */
@@ -95,7 +95,7 @@ static void apply_pending(struct thread *t)
  * handler. */
 static bool may_wait(const struct thread *t, uint32_t step, uint64_t *end_ns)
 {
-        if (step == WAITS_MAX || __atomic_load_n(&holder, __ATOMIC_RELAXED) == t->slot->tid)
+        if (step == WAITS_MAX || __atomic_load_n(&holder, __ATOMIC_RELAXED) == t->writer.slot->tid)
                 return false;
         if (!agent.sandboxed) {
                 uint64_t now = sys_clock_ns(SYS_CLOCK_MONO);
@@ -168,11 +168,11 @@ struct operation *queue_new_at(struct thread *t, uint32_t kind, struct arch_stat
 
         if (agent.flags & WIRE_F_NO_STACKS ? stack_none(t) : stack_capture_whole(t, caller))
                 node = stack_node(t);
-        site = node ? tree_site(node, kind) : 0;
+        site = node ? tree_site(&agent_book, node, kind) : 0;
         o = site ? queue_new(t) : NULL;
         if (o) {
                 o->site = site;
-                o->thread = t->record;
+                o->thread = t->writer.record;
                 o->birth_ms = agent_now_ms();
                 o->ticket = queue_ticket();
         }

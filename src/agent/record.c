@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record.c -- what an event does to the ledger: the parts that are not on the fast path.
+ * record.c -- an event of the program: the parts that are not on the fast path.
  *
  * Room:   inside; any context, with the thread THREAD_ACTIVE.
  */
@@ -13,8 +13,9 @@
 #include "agent/quarantine.h"
 #include "agent/real.h"
 #include "agent/thin.h"
-#include "agent/tree.h"
 #include "agent/verify.h"
+#include "book/era.h"
+#include "book/tree.h"
 
 #include "agent/guest.h"
 
@@ -29,15 +30,15 @@ static inline uint64_t capture(struct thread *t, struct arch_state caller)
 /* The site of the stack captured last and KIND; made if new.  0: the recording stops. */
 static uint32_t find_site(struct thread *t, uint64_t key, uint32_t kind, struct arch_state caller)
 {
-        uint32_t site = tree_stack_find(key), node = 0;
+        uint32_t site = tree_stack_find(&agent_book, key), node = 0;
 
         if (likely(site))
                 return site;
         if (agent.flags & WIRE_F_NO_STACKS || stack_capture_whole(t, caller))
                 node = stack_node(t);
-        site = node ? tree_site(node, kind) : 0;
+        site = node ? tree_site(&agent_book, node, kind) : 0;
         if (site)
-                tree_stack_add(key, site);
+                tree_stack_add(&agent_book, key, site);
         return site;
 }
 
@@ -99,7 +100,7 @@ struct ledger_counter *record_counter(struct thread *t, uint32_t kind, uint64_t 
 static void note_death(const struct ledger_block *b)
 {
         if (agent.special & SPECIAL_ERAS)
-                death_note(LEDGER_BLOCK_SITE(*b), LEDGER_BLOCK_BIRTH_MS(*b), 1, LEDGER_BLOCK_SIZE(*b));
+                era_death(&agent_book, b, 1);
 }
 
 /* The tree node of CALLER's stack, for the log; 0 unless wanted. */
@@ -116,7 +117,7 @@ static void special_free(struct thread *t, const struct ledger_block *b, uint64_
         if (agent.special & SPECIAL_POOLS)
                 pool_range_gone(t, address, address + LEDGER_BLOCK_SIZE(*b), LEDGER_BLOCK_SITE(*b), caller);
         if (agent.special & SPECIAL_JOURNAL)
-                journal_write(t, type, record_kind(b), release_node(t, caller), address, caller.pc);
+                journal_write(t, type, book_kind(&agent_book, b), release_node(t, caller), address, caller.pc);
         if (type == LEDGER_EVENT_FREE)
                 note_death(b);
         t->moving = type == LEDGER_EVENT_TAKE;
@@ -137,14 +138,14 @@ static bool is_another(struct thread *t, struct ledger_block *b, uint64_t addres
 /* What realloc has in hand may hold pointers, and is in no table meanwhile. */
 static void hold(struct thread *t, const struct record_taken *taken, uint64_t address)
 {
-        t->slot->moving_bytes = LEDGER_BLOCK_SIZE(taken->block);
-        t->slot->moving = address;
+        t->writer.slot->moving_bytes = LEDGER_BLOCK_SIZE(taken->block);
+        t->writer.slot->moving = address;
 }
 
 struct record_taken record_take(struct thread *t, void *address, struct arch_state caller)
 {
         bool unknown = (agent.special & SPECIAL_SAMPLE) && (!sample_knows((uint64_t)address) || thin_is_empty(t, (uint64_t)address));
-        struct ledger_block *b = unknown ? NULL : shadow_find(t, (uint64_t)address);
+        struct ledger_block *b = unknown ? NULL : shadow_find(&agent_book, &t->writer, (uint64_t)address);
         struct record_taken taken = { 0 };
 
         if (unlikely((agent.special & SPECIAL_SAMPLE) && (!b || !LEDGER_BLOCK_LIVE(*b))))
@@ -164,8 +165,8 @@ struct record_taken record_take(struct thread *t, void *address, struct arch_sta
         taken = (struct record_taken){ .entry = b, .block = *b };
         if (unlikely(agent.special & (SPECIAL_JOURNAL | SPECIAL_POOLS)))
                 special_free(t, b, (uint64_t)address, LEDGER_EVENT_TAKE, caller);
-        if (unlikely(record_family(record_kind(b)) != LEDGER_FAMILY_C))
-                fault_mismatch(t, b, (uint64_t)address, &(struct record_release){ .family = LEDGER_FAMILY_C }, caller);
+        if (unlikely(book_family(book_kind(&agent_book, b)) != LEDGER_FAMILY_C))
+                fault_mismatch(t, b, (uint64_t)address, &(struct book_release){ .family = LEDGER_FAMILY_C }, caller);
         shadow_bury(b, agent_now_ms());
         hold(t, &taken, (uint64_t)address);
         return taken;
@@ -173,15 +174,15 @@ struct record_taken record_take(struct thread *t, void *address, struct arch_sta
 
 void record_put_back(struct thread *t, const struct record_taken *taken)
 {
-        t->last = 0;
+        t->writer.last = 0;
         if (taken->unrecorded) {
-                shadow_put(t, taken->unrecorded, taken->block);
-                t->slot->moving = 0;
+                shadow_put(&agent_book, &t->writer, taken->unrecorded, taken->block);
+                t->writer.slot->moving = 0;
         }
         if (!taken->entry)
                 return;
-        shadow_put(t, taken->entry, taken->block);
-        t->slot->moving = 0;
+        shadow_put(&agent_book, &t->writer, taken->entry, taken->block);
+        t->writer.slot->moving = 0;
         t->moving = false;
         journal_put(t, LEDGER_EVENT_PUT_BACK, 0, 0, 0, 0);
 }
@@ -205,28 +206,28 @@ void record_gone(struct thread *t, const struct ledger_block *b, uint64_t addres
 /* A block that is nobody's business but may come back to us, or hold pointers to others. */
 static void note_unrecorded(struct thread *t, void *address, size_t size)
 {
-        struct ledger_block *b = agent.special & SPECIAL_SAMPLE ? NULL : shadow_new(t, (uint64_t)address);
+        struct ledger_block *b = agent.special & SPECIAL_SAMPLE ? NULL : shadow_new(&agent_book, &t->writer, (uint64_t)address);
 
         if (b && LEDGER_BLOCK_LIVE(*b))
                 record_missed(t, b, (uint64_t)address);
         if (b && size)
                 agent.head->unrecorded = 1;
         if (b)
-                shadow_put(t, b, shadow_block((uint64_t)address, size < LEDGER_SIZE_MAX ? size : LEDGER_SIZE_MAX, LEDGER_KIND_NONE, 0));
+                shadow_put(&agent_book, &t->writer, b, shadow_block((uint64_t)address, size < LEDGER_SIZE_MAX ? size : LEDGER_SIZE_MAX, LEDGER_KIND_NONE, 0));
 }
 
 void record_alloc_special(struct thread *t, void *address, size_t size, uint32_t kind, struct arch_state caller)
 {
         if (agent.special & SPECIAL_OFF) { /* not recorded, but its release will be no fault */
-                t->last = 0;
+                t->writer.last = 0;
                 t->moving = false;
                 note_unrecorded(t, address, size);
                 return;
         }
         if (omit_caller(caller.pc)) {
                 t->moving = false;
-                t->slot->omitted++;
-                t->slot->omitted_bytes += size;
+                t->writer.slot->omitted++;
+                t->writer.slot->omitted_bytes += size;
                 note_unrecorded(t, address, size);
                 return;
         }
@@ -235,9 +236,9 @@ void record_alloc_special(struct thread *t, void *address, size_t size, uint32_t
                 sample_alloc(t, address, size, kind, caller);
                 return;
         }
-        t->last = 0;
+        t->writer.last = 0;
         record_plain_alloc(t, address, size, kind, caller);
-        if (!t->last)
+        if (!t->writer.last)
                 return; /* the event is lost */
         if (agent.special & SPECIAL_FILL)
                 fill_fresh(address, size, kind);
@@ -247,7 +248,7 @@ void record_alloc_special(struct thread *t, void *address, size_t size, uint32_t
                 limit_check(t);
 }
 
-bool record_free_special(struct thread *t, struct ledger_block *b, uint64_t address, const struct record_release *r,
+bool record_free_special(struct thread *t, struct ledger_block *b, uint64_t address, const struct book_release *r,
                          struct arch_state caller)
 {
         struct ledger_block gone;
@@ -271,10 +272,10 @@ void record_missed(struct thread *t, struct ledger_block *b, uint64_t address)
                 return; /* not recorded, so its release is not missed */
         if (!agent.head->fork_several || LEDGER_BLOCK_BIRTH_MS(gone) > agent.head->fork_ms) {
                 __atomic_add_fetch(&agent.head->missed_frees, 1, __ATOMIC_RELAXED);
-                agent.sites[LEDGER_BLOCK_SITE(gone)].missed = 1;
+                agent_book.sites[LEDGER_BLOCK_SITE(gone)].missed = 1;
         }
         shadow_bury(b, agent_now_ms());
-        journal_put(t, LEDGER_EVENT_FREE, record_kind(&gone), 0, address, 0);
+        journal_put(t, LEDGER_EVENT_FREE, book_kind(&agent_book, &gone), 0, address, 0);
         record_gone(t, &gone, address);
 }
 
@@ -285,7 +286,7 @@ void record_inner(struct thread *t, void *address)
 
 void record_inner_gone(struct thread *t, void *address)
 {
-        struct ledger_block *b = thin_is_empty(t, (uint64_t)address) ? NULL : shadow_find(t, (uint64_t)address);
+        struct ledger_block *b = thin_is_empty(t, (uint64_t)address) ? NULL : shadow_find(&agent_book, &t->writer, (uint64_t)address);
 
         if (!b || !LEDGER_BLOCK_LIVE(*b))
                 return;
@@ -293,7 +294,7 @@ void record_inner_gone(struct thread *t, void *address)
                 struct ledger_block gone = *b;
 
                 shadow_bury(b, agent_now_ms());
-                journal_put(t, LEDGER_EVENT_FREE, record_kind(&gone), 0, (uint64_t)address, 0);
+                journal_put(t, LEDGER_EVENT_FREE, book_kind(&agent_book, &gone), 0, (uint64_t)address, 0);
                 record_gone(t, &gone, (uint64_t)address);
         } else {
                 *b = (struct ledger_block){ 0 };

@@ -14,9 +14,9 @@
 #include "agent/journal.h"
 #include "agent/omit.h"
 #include "agent/order.h"
-#include "agent/peak.h"
 #include "agent/queue.h"
 #include "agent/sys.h"
+#include "book/peak.h"
 
 #include "agent/guest.h"
 
@@ -159,7 +159,7 @@ static void count_removed(struct thread *t, uint32_t site, uint64_t bytes, bool 
 
         if (!c)
                 return;
-        peak_before_free(c);
+        peak_before_free(&agent_book, c);
         c->free_bytes += bytes;
         c->frees += whole;
 }
@@ -233,7 +233,7 @@ static void apply_add(struct thread *t, const struct operation *o)
         cut_older(t, order_of(&r), o, UINT64_MAX);
         if (!c || !region_insert(&r))
                 return;
-        peak_before_free(c);
+        peak_before_free(&agent_book, c);
         c->allocs++;
         c->alloc_bytes += o->second - o->first;
 }
@@ -290,15 +290,15 @@ static uint64_t page_up(uint64_t size)
 static struct operation *operation_at(struct thread *t, uint32_t kind, uint64_t bytes, struct arch_state caller)
 {
         if (agent.special & SPECIAL_OFF) {
-                t->last = 0;
+                t->writer.last = 0;
                 return NULL;
         }
         if (omit_caller(caller.pc)) {
-                t->slot->omitted_maps++;
-                t->slot->omitted_map_bytes += bytes;
+                t->writer.slot->omitted_maps++;
+                t->writer.slot->omitted_map_bytes += bytes;
                 return NULL;
         }
-        t->last = 0;
+        t->writer.last = 0;
         return queue_new_at(t, kind, caller);
 }
 
@@ -353,7 +353,7 @@ void region_remove(struct thread *t, uint64_t start, uint64_t size, uint64_t tic
 {
         struct operation *o = queue_new(t);
 
-        t->last = 0;
+        t->writer.last = 0;
         if (!o)
                 return;
         o->apply = apply_remove;

@@ -9,9 +9,9 @@
 #include "agent/arena.h"
 #include "agent/bytes.h"
 #include "agent/journal.h"
-#include "agent/peak.h"
 #include "agent/queue.h"
 #include "agent/sys.h"
+#include "book/peak.h"
 
 #include "agent/guest.h"
 
@@ -49,7 +49,7 @@ static uint32_t add_type(const char *name)
         if (!kind && count == LEDGER_TYPES_MAX) {
                 kind = LEDGER_KIND_TYPE_FIRST + LEDGER_TYPES_MAX - 1;
         } else if (!kind) {
-                agent.head->type_name[count] = arena_string(name);
+                agent.head->type_name[count] = book_string(&agent_book, name);
                 __atomic_store_n(&agent.head->type_count, count + 1, __ATOMIC_RELEASE);
                 kind = LEDGER_KIND_TYPE_FIRST + count;
         }
@@ -86,7 +86,7 @@ static uint32_t *bucket_of(uint32_t kind, uint64_t handle)
 
 static uint32_t kind_of(const struct ledger_handle *h)
 {
-        return agent.sites[h->site].kind;
+        return agent_book.sites[h->site].kind;
 }
 
 /* The link that leads to the entry of HANDLE, or to the end of its chain. */
@@ -126,7 +126,7 @@ static void apply_release_of(struct thread *t, uint32_t kind, uint64_t handle)
         h = &entries()[at - 1];
         c = thread_counter(t, h->site);
         if (c) {
-                peak_before_free(c);
+                peak_before_free(&agent_book, c);
                 c->frees++;
                 c->free_bytes += h->amount;
                 c->lifetime_ms += agent_now_ms() - h->birth_ms;
@@ -157,7 +157,7 @@ static void apply_release_range(struct thread *t, const struct operation *o)
 /* first: handle, second: amount */
 static void apply_acquire(struct thread *t, const struct operation *o)
 {
-        uint32_t kind = agent.sites[o->site].kind, at, *bucket;
+        uint32_t kind = agent_book.sites[o->site].kind, at, *bucket;
         struct ledger_counter *c = thread_counter(t, o->site);
 
         if (!buckets)
@@ -174,7 +174,7 @@ static void apply_acquire(struct thread *t, const struct operation *o)
         bucket = bucket_of(kind, o->first);
         entries()[at - 1] = (struct ledger_handle){ o->first, o->second, o->site, o->birth_ms, o->thread, *bucket };
         *bucket = at;
-        peak_before_alloc(c);
+        peak_before_alloc(&agent_book, c);
         c->allocs++;
         c->alloc_bytes += o->second;
 }

@@ -5,6 +5,7 @@
 #include "agent/record.h"
 #include "agent/sys.h"
 #include "agent/thin.h"
+#include "book/era.h"
 #include "ledger/weight.h"
 
 #include "agent/guest.h"
@@ -57,29 +58,14 @@ static bool passes_after_all(struct thread *t, size_t size, uint64_t mean)
         return sample_passes(t, size);
 }
 
-/* Count the block at entry B, which is new. */
-static void count(struct thread *t, struct ledger_counter *c, const struct ledger_block *b, uint64_t address)
-{
-        uint64_t times = weight(b, address), size = LEDGER_BLOCK_SIZE(*b);
-
-        filter_change(address, 1);
-        c->allocs += times;
-        c->alloc_bytes += times * size;
-        t->slot->allocs += times;
-        t->slot->alloc_bytes += times * size;
-        t->slot->sizes[record_class(size)] += times;
-        peak_after_alloc(t);
-        t->last = address;
-}
-
 void sample_alloc(struct thread *t, void *address, size_t size, uint32_t kind, struct arch_state caller)
 {
         struct thin_stage stage = thin_now();
         uint64_t at = (uint64_t)address;
         struct ledger_counter *c;
-        struct ledger_block *b;
+        struct ledger_block *b, what;
 
-        t->last = 0;
+        t->writer.last = 0;
         if (!stage.mean) { /* thinning is about to begin */
                 record_plain_alloc(t, address, size, kind, caller);
                 return;
@@ -94,7 +80,7 @@ void sample_alloc(struct thread *t, void *address, size_t size, uint32_t kind, s
                 return;
         }
         c = record_counter(t, kind, 0, caller);
-        b = shadow_new(t, at);
+        b = shadow_new(&agent_book, &t->writer, at);
         if (!c || !b)
                 return;
         thin_touch(b);
@@ -102,40 +88,32 @@ void sample_alloc(struct thread *t, void *address, size_t size, uint32_t kind, s
                 record_missed(t, b, at);
         if (stage.number)
                 __atomic_add_fetch(&agent.head->thin_events, 1, __ATOMIC_RELAXED);
-        peak_before_alloc(c);
-        shadow_write(t, b, shadow_block(at, size, stage.number ? LEDGER_KIND_THINNED : kind, thin_birth(&stage)));
-        count(t, c, b, at);
+        what = shadow_block(at, size, stage.number ? LEDGER_KIND_THINNED : kind, thin_birth(&stage));
+        what.a |= t->last_site;
+        shadow_write(&agent_book, &t->writer, b, what);
+        filter_change(at, 1);
+        count_add(&agent_book, &t->writer, c, (struct count_blocks){ .address = at, .size = size, .times = weight(&what, at) });
 }
 
 void sample_gone(struct thread *t, const struct ledger_block *b, uint64_t address)
 {
-        uint64_t times = weight(b, address), bytes = times * LEDGER_BLOCK_SIZE(*b);
+        uint64_t times = weight(b, address);
         struct ledger_counter *c = thread_counter(t, LEDGER_BLOCK_SITE(*b));
         uint32_t now = agent_now_ms(), birth = LEDGER_BLOCK_BIRTH_MS(*b), age = now > birth ? now - birth : 0;
 
         filter_change(address, -1);
         if (agent.special & SPECIAL_ERAS)
-                death_note(LEDGER_BLOCK_SITE(*b), LEDGER_BLOCK_BIRTH_MS(*b), times, bytes);
-        if (!c)
-                return;
-        peak_before_free(c);
-        c->frees += times;
-        c->free_bytes += bytes;
-        c->lifetime_ms += age * times;
-        c->temporary += t->last == address ? times : 0;
-        t->last = 0;
-        t->slot->lifetimes[record_class(age)] += times;
-        t->slot->frees += times;
-        t->slot->free_bytes += bytes;
-        peak_after_free(t);
+                era_death(&agent_book, b, times);
+        if (c)
+                count_remove(&agent_book, &t->writer, c, (struct count_blocks){ address, LEDGER_BLOCK_SIZE(*b), times, age });
 }
 
 void sample_free(struct thread *t, void *address, uint32_t family, struct arch_state caller)
 {
-        struct ledger_block *b = thin_is_empty(t, (uint64_t)address) ? NULL : shadow_find(t, (uint64_t)address), gone;
+        struct ledger_block *b = thin_is_empty(t, (uint64_t)address) ? NULL : shadow_find(&agent_book, &t->writer, (uint64_t)address), gone;
 
         if (!b || !LEDGER_BLOCK_LIVE(*b)) {
-                t->last = 0;
+                t->writer.last = 0;
                 return;
         }
         if (!LEDGER_BLOCK_SITE(*b)) { /* an allocator's own, from before the ledger was thinned */
@@ -144,7 +122,7 @@ void sample_free(struct thread *t, void *address, uint32_t family, struct arch_s
         }
         if (agent.special & SPECIAL_POOLS)
                 pool_range_gone(t, (uint64_t)address, (uint64_t)address + LEDGER_BLOCK_SIZE(*b), LEDGER_BLOCK_SITE(*b), caller);
-        if (record_family(record_kind(b)) != family)
+        if (book_family(book_kind(&agent_book, b)) != family)
                 fault_note(t, LEDGER_ERROR_MISMATCHED, b, (uint64_t)address, family, caller);
         gone = *b;
         shadow_bury(b, agent_now_ms());

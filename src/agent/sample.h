@@ -38,7 +38,7 @@ static inline bool sample_passes(struct thread *t, size_t size)
         if (unlikely(t->until_sample < bytes))
                 return false;
         t->until_sample -= bytes;
-        t->last = 0;
+        t->writer.last = 0;
         return true;
 }
 

@@ -12,8 +12,8 @@
 #include "agent/arena.h"
 #include "agent/mark.h"
 #include "agent/patience.h"
-#include "agent/shadow.h"
 #include "agent/sys.h"
+#include "book/shadow.h"
 
 #include "agent/guest.h"
 
@@ -93,11 +93,11 @@ size_t search_request_wait(enum ledger_scan reason, uint64_t stack, const void *
 static struct ledger_block *find_live(uint64_t address)
 {
         uint32_t sub = shadow_sub(address);
-        struct ledger_block *b = shadow_pool_entry(address);
+        struct ledger_block *b = shadow_pool_entry(&agent_book, address);
 
         if (b && LEDGER_BLOCK_LIVE(*b))
                 return b;
-        b = address & 7 ? NULL : shadow_entry(address, agent.spread ? 1 + sub : 0);
+        b = address & 7 ? NULL : shadow_entry(&agent_book, address, agent_book.spread ? 1 + sub : 0);
         return b && LEDGER_BLOCK_LIVE(*b) && LEDGER_BLOCK_SUB(*b) == sub ? b : NULL;
 }
 

@@ -38,8 +38,8 @@
 #include "agent/reach.h"
 #include "agent/rule.h"
 #include "agent/sys.h"
-#include "agent/tree.h"
 #include "agent/unwind.h"
+#include "book/tree.h"
 
 #include "agent/guest.h"
 
@@ -49,6 +49,12 @@
 static inline uint64_t word(uint64_t at)
 {
         return *(const uint64_t *)at;
+}
+
+/* What the tree and the hash have for a frame: the address in its module's file, and the module. */
+static inline uint64_t frame_pc_module(uint64_t pc, uint64_t rule)
+{
+        return (pc & (FRAME_EXACT | 0xffffffffffffull)) + object_shift(RULE_OBJECT(rule));
 }
 
 static inline struct memo *memo_of(struct thread *t, uint64_t pc)
@@ -279,7 +285,7 @@ static inline uint64_t hash_fresh(struct thread *t, uint64_t outer)
         for (uint32_t i = t->fresh_count; i--;) {
                 struct frame *f = &t->fresh[i];
 
-                f->hash = outer = hash_frame(outer, tree_pc_module(f->pc, f->rule));
+                f->hash = outer = hash_frame(outer, frame_pc_module(f->pc, f->rule));
         }
         return outer;
 }
@@ -452,7 +458,7 @@ static inline __attribute__((always_inline)) uint64_t walk_out(struct thread *t,
                 if (kept && same_state(&t->frames[kept - 1], &s)) {
                         t->fresh_count = fresh;
                         hash = hash_fresh(t, t->frames[kept - 1].hash); /* if it is the one: the comparison hides the miss */
-                        tree_stack_fetch(hash);
+                        tree_stack_fetch(&agent_book, hash);
                         __builtin_prefetch(&t->recent[hash >> (64 - RECENT_BITS)]);
                         changed = compare(t, kept - 1);
                         if (likely(!changed)) {
@@ -520,7 +526,7 @@ uint64_t stack_unwound_hash(struct thread *t, uint32_t count, bool cut)
         uint64_t hash = 1 + (cut ? LEDGER_NODE_CUT : LEDGER_NODE_ROOT);
 
         while (count--)
-                hash = hash_frame(hash, tree_pc_module(t->fresh[count].pc, memo_of(t, t->fresh[count].pc)->rule));
+                hash = hash_frame(hash, frame_pc_module(t->fresh[count].pc, memo_of(t, t->fresh[count].pc)->rule));
         return hash;
 }
 
@@ -546,7 +552,7 @@ uint32_t stack_node(struct thread *t)
         for (; known < t->frame_count; known++) {
                 struct frame *f = &t->frames[known];
 
-                node = tree_find(node, tree_pc_module(f->pc, f->rule));
+                node = tree_find(&agent_book, node, frame_pc_module(f->pc, f->rule));
                 if (!node)
                         return 0;
                 f->node = node;

@@ -23,11 +23,11 @@
 #include "agent/real.h"
 #include "agent/rule.h"
 #include "agent/sandbox.h"
-#include "agent/shadow.h"
 #include "agent/signal.h"
 #include "agent/sys.h"
 #include "agent/thin.h"
-#include "agent/tree.h"
+#include "book/shadow.h"
+#include "book/tree.h"
 #include "ledger/weight.h"
 
 #include "agent/guest.h"
@@ -40,6 +40,7 @@ enum { STARTED_NOT, STARTED_ON_THE_WAY, STARTED_DONE };
 static volatile uint32_t gate_at_rest;
 
 struct agent agent = { .gate = &gate_at_rest };
+struct book agent_book;
 
 static char session[WIRE_SESSION_MAX];
 static uint32_t filters_number;
@@ -160,8 +161,6 @@ static void describe(struct ledger_head *head)
         head->flags = agent.flags;
         head->start_realtime_ns = sys_clock_ns(SYS_CLOCK_REAL);
         head->start_monotonic_ns = sys_clock_ns(SYS_CLOCK_MONO);
-        head->node_count = 2;
-        head->site_count = head->thread_count = head->string_bytes = 1;
         sys_call3(SYS_readlink, (long)"/proc/self/exe", (long)head->exe, sizeof head->exe - 1);
         fd = sys_open("/proc/self/cmdline");
         if (fd >= 0) {
@@ -213,8 +212,8 @@ static bool find_session(uint64_t mask)
 
 static bool start_tables(void)
 {
-        return arena_commit(LEDGER_STRINGS, 1) && arena_commit(LEDGER_THREADS, sizeof(struct ledger_thread)) && shadow_start() && omit_start() &&
-               tree_start() && rule_start() && queue_start() && thread_start() && journal_start() && object_start();
+        return arena_commit(LEDGER_STRINGS, 1) && arena_commit(LEDGER_THREADS, sizeof(struct ledger_thread)) && shadow_start(&agent_book) && omit_start() &&
+               tree_start(&agent_book) && rule_start() && queue_start() && thread_start() && journal_start() && object_start();
 }
 
 static bool start_recording(uint64_t mask)
@@ -236,7 +235,7 @@ static bool start_recording(uint64_t mask)
         agent.stack_start = read_stat(STAT_STACK_START);
         agent.heap_start = read_stat(STAT_HEAP_START);
         real_find_loader();
-        agent.spread = !real_is_glibc();
+        agent_book.spread = !real_is_glibc();
         agent.head->own_malloc = real_is_bypassed();
         agent.head->allocator = (uint64_t)real.malloc_;
         agent.head->wait_offset = (int64_t)((uint64_t)&signal_wait - arch_thread_pointer());
@@ -248,7 +247,7 @@ static bool start_recording(uint64_t mask)
         thin_start();
         good = start_tables() && (gate = make_gate()) && hello_send(agent.socket, fd, WIRE_HELLO_START);
         sys_close(fd);
-        agent.head->omit = good && agent.omit[0] ? arena_string(agent.omit) : 0;
+        agent.head->omit = good && agent.omit[0] ? book_string(&agent_book, agent.omit) : 0;
         agent.head->own_module = good ? object_module(object_find((uint64_t)agent_wake)) + 1 : 0;
         if (!good)
                 return false;

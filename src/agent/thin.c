@@ -14,8 +14,8 @@
 #include "agent/bytes.h"
 #include "agent/sample.h"
 #include "agent/sandbox.h"
-#include "agent/shadow.h"
 #include "agent/sys.h"
+#include "book/shadow.h"
 #include "ledger/weight.h"
 
 #include "agent/guest.h"
@@ -56,7 +56,7 @@ static void note_chunk(uint8_t *map, uint64_t chunk)
 {
         uint8_t resident[CHUNK_PAGES];
         uint64_t first = chunk * CHUNK_PAGES;
-        bool known = !sys_failed(sys_call3(SYS_mincore, (long)(agent.shadow + first * SYS_PAGE), CHUNK_PAGES * SYS_PAGE, (long)resident));
+        bool known = !sys_failed(sys_call3(SYS_mincore, (long)(agent_book.shadow + first * SYS_PAGE), CHUNK_PAGES * SYS_PAGE, (long)resident));
 
         for (uint64_t i = 0; i < CHUNK_PAGES; i++)
                 if (!known || (resident[i] & 1))
@@ -76,21 +76,21 @@ static void note_pages(void)
 
 static uint64_t page_of(const struct ledger_block *b)
 {
-        return (uint64_t)((const uint8_t *)b - agent.shadow) / SYS_PAGE;
+        return (uint64_t)((const uint8_t *)b - agent_book.shadow) / SYS_PAGE;
 }
 
 static bool is_hole(const struct ledger_block *b)
 {
         uint8_t resident = 1;
 
-        sys_call3(SYS_mincore, (long)(agent.shadow + page_of(b) * SYS_PAGE), SYS_PAGE, (long)&resident);
+        sys_call3(SYS_mincore, (long)(agent_book.shadow + page_of(b) * SYS_PAGE), SYS_PAGE, (long)&resident);
         return !(resident & 1);
 }
 
 bool thin_is_empty(struct thread *t, uint64_t address)
 {
         const uint8_t *map = __atomic_load_n(&touched, __ATOMIC_ACQUIRE);
-        const struct ledger_block *b = __atomic_load_n(&noted, __ATOMIC_ACQUIRE) ? shadow_at(t, address) : NULL;
+        const struct ledger_block *b = __atomic_load_n(&noted, __ATOMIC_ACQUIRE) ? shadow_at(&agent_book, &t->writer, address) : NULL;
 
         if (b && !map)
                 return is_hole(b);
@@ -129,7 +129,7 @@ static uint64_t event_count(void)
         if (LOAD(&agent.head->thin_count))
                 return LOAD(&agent.head->thin_events);
         for (uint32_t i = 0; i < slots; i++)
-                sum += LOAD(&agent_slot(i)->allocs);
+                sum += LOAD(&book_slot(&agent_book, i)->allocs);
         return sum;
 }
 

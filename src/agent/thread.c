@@ -10,8 +10,8 @@
 #include "agent/arena.h"
 #include "agent/bytes.h"
 #include "agent/journal.h"
-#include "agent/peak.h"
 #include "agent/sys.h"
+#include "book/peak.h"
 
 #include "agent/guest.h"
 
@@ -55,9 +55,9 @@ static struct thread *state_new(uint32_t index)
         b->thread.recent = b->recent;
         b->thread.segments = b->segments;
         b->thread.forecast = b->forecast;
-        b->thread.index = index;
-        b->thread.slot = agent_slot(index);
-        b->thread.span = UINT64_MAX;
+        b->thread.writer.index = index;
+        b->thread.writer.slot = book_slot(&agent_book, index);
+        b->thread.writer.span = UINT64_MAX;
         b->thread.top = &thread_no_frame;
         if (thread_grow_checks(&b->thread) && thread_grow_frames(&b->thread) && thread_grow_fresh(&b->thread))
                 return &b->thread;
@@ -114,7 +114,7 @@ static uint32_t slot_reuse(uint32_t tid, bool newborn)
 
         for (uint32_t i = 0; i < PROBES && i < count; i++) {
                 uint32_t index = __atomic_fetch_add(&cursor, 1, __ATOMIC_RELAXED) % count;
-                struct ledger_slot *slot = agent_slot(index);
+                struct ledger_slot *slot = book_slot(&agent_book, index);
                 uint32_t used = __atomic_load_n(&slot->used, __ATOMIC_ACQUIRE), holder = slot->tid;
 
                 if (used == 1 && !(newborn && holder == tid) && !dead(holder))
@@ -140,10 +140,10 @@ static uint32_t slot_new(uint32_t tid)
                         return UINT32_MAX;
         } while (!__atomic_compare_exchange_n(&agent.head->slot_count, &index, index + 1, false, __ATOMIC_ACQ_REL,
                                               __ATOMIC_RELAXED));
-        if (!take(agent_slot(index), 0, 2)) /* someone looked for a free one and saw it first */
+        if (!take(book_slot(&agent_book, index), 0, 2)) /* someone looked for a free one and saw it first */
                 return slot_new(tid);
-        agent_slot(index)->tid = tid;
-        __atomic_store_n(&agent_slot(index)->used, 1, __ATOMIC_RELEASE);
+        book_slot(&agent_book, index)->tid = tid;
+        __atomic_store_n(&book_slot(&agent_book, index)->used, 1, __ATOMIC_RELEASE);
         return index;
 }
 
@@ -160,7 +160,7 @@ static struct thread *state_take(uint32_t tid, bool newborn)
         if (room && !states[index])
                 states[index] = state_new(index);
         if (!room || !states[index]) {
-                agent_slot(index)->used = 0;
+                book_slot(&agent_book, index)->used = 0;
                 return NULL;
         }
         return states[index];
@@ -177,8 +177,8 @@ static void put_name(struct ledger_thread *r)
 /* What is counted in this slot from now on is of one of the others. */
 static void record_base(struct thread *t)
 {
-        t->slot->base_allocs = t->slot->allocs;
-        t->slot->base_alloc_bytes = t->slot->alloc_bytes;
+        t->writer.slot->base_allocs = t->writer.slot->allocs;
+        t->writer.slot->base_alloc_bytes = t->writer.slot->alloc_bytes;
 }
 
 /* There is no entry left for this thread: it counts among the others. */
@@ -205,37 +205,37 @@ static uint32_t record_new(struct thread *t, uint32_t tid)
                 return record_share(t, &all[number]);
         r = &all[number];
         r->tid = tid;
-        r->slot = t->index;
+        r->slot = t->writer.index;
         r->start_ms = agent_now_ms();
         put_name(r);
-        r->base_allocs = t->slot->allocs;
-        r->base_alloc_bytes = t->slot->alloc_bytes;
+        r->base_allocs = t->writer.slot->allocs;
+        r->base_alloc_bytes = t->writer.slot->alloc_bytes;
         return number;
 }
 
 /* Close the record of the thread that had this slot before. */
 static void record_end(struct thread *t)
 {
-        struct ledger_thread *r = record_of(t->record);
+        struct ledger_thread *r = record_of(t->writer.record);
 
-        if (!t->record)
+        if (!t->writer.record)
                 return;
-        if (t->record == LEDGER_THREAD_OTHERS) {
-                __atomic_add_fetch(&r->last_allocs, t->slot->allocs - t->slot->base_allocs, __ATOMIC_RELAXED);
-                __atomic_add_fetch(&r->last_alloc_bytes, t->slot->alloc_bytes - t->slot->base_alloc_bytes, __ATOMIC_RELAXED);
+        if (t->writer.record == LEDGER_THREAD_OTHERS) {
+                __atomic_add_fetch(&r->last_allocs, t->writer.slot->allocs - t->writer.slot->base_allocs, __ATOMIC_RELAXED);
+                __atomic_add_fetch(&r->last_alloc_bytes, t->writer.slot->alloc_bytes - t->writer.slot->base_alloc_bytes, __ATOMIC_RELAXED);
                 record_base(t);
                 return;
         }
         r->end_ms = agent_now_ms() | 1;
-        r->last_allocs = t->slot->allocs;
-        r->last_alloc_bytes = t->slot->alloc_bytes;
+        r->last_allocs = t->writer.slot->allocs;
+        r->last_alloc_bytes = t->writer.slot->alloc_bytes;
 }
 
 static void state_clear(struct thread *t)
 {
         t->inside = 0;
         t->owner = NULL;
-        t->last = 0;
+        t->writer.last = 0;
         t->frame_count = 0;
         t->top = &thread_no_frame;
         t->reach_low = t->reach_high = t->own_low = t->own_high = t->map_low = t->map_high = 0;
@@ -254,9 +254,9 @@ struct thread *thread_register(void)
         }
         record_end(t);
         state_clear(t);
-        t->record = record_new(t, tid);
-        t->slot->thread = t->record;
-        peak_thread_joined();
+        t->writer.record = record_new(t, tid);
+        t->writer.slot->thread = t->writer.record;
+        peak_thread_joined(&agent_book);
         thread_self = t;
         fatal_thread(t);
         journal_put(t, LEDGER_EVENT_THREAD, 0, 0, tid, 0);
@@ -268,10 +268,10 @@ void thread_renamed(void)
 {
         struct name name;
 
-        if (!thread_self || thread_self->record == LEDGER_THREAD_OTHERS || !own_name(&name))
+        if (!thread_self || thread_self->writer.record == LEDGER_THREAD_OTHERS || !own_name(&name))
                 return;
-        if (thread_self->record)
-                memcpy(record_of(thread_self->record)->name, &name, sizeof name);
+        if (thread_self->writer.record)
+                memcpy(record_of(thread_self->writer.record)->name, &name, sizeof name);
         journal_put(thread_self, LEDGER_EVENT_THREAD_NAME, 0, 0, name.words[0], name.words[1]);
 }
 
@@ -283,24 +283,24 @@ struct thread *thread_borrow(struct thread *owner)
                 __atomic_add_fetch(&agent.head->lost_events, 1, __ATOMIC_RELAXED);
                 return NULL;
         }
-        if (t->record != owner->record) {
+        if (t->writer.record != owner->writer.record) {
                 record_end(t);
                 record_base(t);
         }
-        t->record = owner->record;
-        t->slot->thread = t->record;
+        t->writer.record = owner->writer.record;
+        t->writer.slot->thread = t->writer.record;
         state_clear(t);
         t->owner = owner;
-        peak_thread_joined();
+        peak_thread_joined(&agent_book);
         return t;
 }
 
 void thread_return(struct thread *t)
 {
-        if (t->record == LEDGER_THREAD_OTHERS)
+        if (t->writer.record == LEDGER_THREAD_OTHERS)
                 record_end(t);
-        t->record = 0;
-        __atomic_store_n(&t->slot->used, 0, __ATOMIC_RELEASE);
+        t->writer.record = 0;
+        __atomic_store_n(&t->writer.slot->used, 0, __ATOMIC_RELEASE);
 }
 
 void thread_forked(void)
@@ -309,8 +309,8 @@ void thread_forked(void)
 
         if (!t)
                 return;
-        t->slot->tid = sys_tid();
-        ((struct ledger_thread *)arena_at(LEDGER_THREADS))[t->record].tid = t->slot->tid;
+        t->writer.slot->tid = sys_tid();
+        ((struct ledger_thread *)arena_at(LEDGER_THREADS))[t->writer.record].tid = t->writer.slot->tid;
 }
 
 /* Twice the room for an array of elements of SIZE bytes, its contents kept. */
@@ -354,17 +354,4 @@ bool thread_grow_checks(struct thread *t)
 bool thread_grow_fresh(struct thread *t)
 {
         return grow(&t->fresh, &t->fresh_room, sizeof *t->fresh, STACK_DEPTH_MAX);
-}
-
-struct ledger_counter *thread_counter_new(struct thread *t, uint32_t site)
-{
-        uint32_t number = __atomic_add_fetch(&agent.head->counter_chunk_count, 1, __ATOMIC_RELAXED);
-
-        if (site / LEDGER_COUNTERS_PER_CHUNK >= LEDGER_CHUNKS_PER_SLOT ||
-            !arena_commit(LEDGER_COUNTERS, (uint64_t)number * LEDGER_COUNTER_CHUNK_BYTES)) {
-                thin_end(LEDGER_STOP_COUNTERS_FULL);
-                return NULL;
-        }
-        __atomic_store_n(&t->slot->chunk[site / LEDGER_COUNTERS_PER_CHUNK], number, __ATOMIC_RELEASE);
-        return thread_counter(t, site);
 }

@@ -80,15 +80,13 @@ struct recent {
 struct thread {
         uint64_t inside;
         struct thread *owner; /* of a borrowed state: whom it was borrowed for */
-        struct ledger_slot *slot;
         const struct frame *top; /* innermost kept frame; one that equals nothing when none is kept */
         struct check *checks;    /* checks[0] never holds: comparing ends there */
-        uint64_t last;           /* address of the last allocation if nothing happened since */
         uint64_t last_stack;     /* hash of the last allocation's stack; with ... */
         uint32_t last_kind;      /* ... this the site and counters below are the same */
         uint32_t last_site;
         struct ledger_counter *last_counter;
-        uint32_t reclaims;   /* head->reclaims when it last looked, if nothing was being taken away */
+        struct book_writer writer;
         uint32_t generation; /* of the code, when the stack was kept */
         uint32_t root;       /* of the kept stack: LEDGER_NODE_ROOT or _CUT */
         bool moving;         /* inside realloc, whose block has been taken */
@@ -98,10 +96,6 @@ struct thread {
         bool in_segment;         /* ... and its frames are known by it only */
         uint8_t odd;             /* how many odd steps its unwind took (STACK_ODD) */
 
-        uint64_t span; /* the part of the address space last looked up in the shadow, and its chunk */
-        struct ledger_block *span_chunk;
-        uint32_t record;     /* index into THREADS */
-        uint32_t index;      /* of the slot */
         uint32_t frame_count, frame_room, check_room, fresh_room;
         uint32_t fresh_count, joined; /* the last capture: its fresh frames, and behind how many kept ones they belong */
         struct frame *frames;
@@ -152,16 +146,9 @@ bool thread_grow_fresh(struct thread *t);
 #define STACK_DEPTH_MAX (1u << 20)
 
 /* The counters of SITE in this thread's slot; NULL stops the recording. */
-struct ledger_counter *thread_counter_new(struct thread *t, uint32_t site);
-
 static inline struct ledger_counter *thread_counter(struct thread *t, uint32_t site)
 {
-        uint32_t chunk = t->slot->chunk[site / LEDGER_COUNTERS_PER_CHUNK];
-
-        if (unlikely(!chunk))
-                return thread_counter_new(t, site);
-        return (struct ledger_counter *)(agent.counters + (uint64_t)(chunk - 1) * LEDGER_COUNTER_CHUNK_BYTES) +
-               site % LEDGER_COUNTERS_PER_CHUNK;
+        return book_counter(&agent_book, &t->writer, site);
 }
 
 #endif

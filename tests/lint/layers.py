@@ -10,7 +10,8 @@ from lint import ROOT, SRC, Tap, c_files, relative, text_of, without_comments
 LAYERS = [
     ("ledger", "the layout of the shared state (both sides)", ""),
     ("wire", "what the two sides say to each other (both sides)", ""),
-    ("agent", "inside the recorded program", "ledger wire"),
+    ("book", "what an event does to the ledger (both sides)", "ledger"),
+    ("agent", "inside the recorded program", "book ledger wire"),
     ("base", "text, memory, errors, files", ""),
     ("profile", "the model of a recording, and its file", "base ledger wire"),
     ("leak", "pointers and reachability, as pure computing", "base profile"),

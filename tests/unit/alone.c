@@ -14,19 +14,19 @@
 #include "agent/stack.h"
 #include "agent/sys.h"
 #include "agent/thin.h"
-#include "agent/tree.h"
+#include "book/tree.h"
 
 #define PART_BYTES (64ull << 20)
 #define HEAD_BYTES (1ull << 20)
 #define STAND_IN __attribute__((weak))
 
 struct agent agent;
+struct book agent_book;
 struct thread alone_threads[ALONE_THREADS];
 uint64_t alone_room[LEDGER_PARTS];
 uint32_t alone_ends, alone_site, alone_marks[16], alone_aborts;
 enum ledger_stop alone_end;
 static volatile uint32_t gate;
-static uint32_t chunks;
 STAND_IN __thread struct thread *thread_self __attribute__((tls_model("initial-exec")));
 
 void alone_begin(void)
@@ -40,7 +40,7 @@ void alone_begin(void)
         memset(&agent, 0, sizeof agent);
         memset(alone_threads, 0, sizeof alone_threads);
         memset(alone_marks, 0, sizeof alone_marks);
-        alone_ends = alone_site = alone_aborts = chunks = 0;
+        alone_ends = alone_site = alone_aborts = 0;
         gate = GATE_ON;
         agent.gate = &gate;
         agent.head = (struct ledger_head *)(void *)memory;
@@ -48,11 +48,8 @@ void alone_begin(void)
                 agent.head->part[part] = (struct ledger_extent){ HEAD_BYTES + part * PART_BYTES, PART_BYTES, PART_BYTES };
                 alone_room[part] = PART_BYTES;
         }
-        agent.nodes = arena_at(LEDGER_NODES);
-        agent.sites = arena_at(LEDGER_SITES);
-        agent.slots = arena_at(LEDGER_SLOTS);
-        agent.counters = arena_at(LEDGER_COUNTERS);
-        agent.shadow = arena_at(LEDGER_SHADOW);
+        memset(&agent_book, 0, sizeof agent_book);
+        book_begin(&agent_book, agent.head);
         agent.head->node_count = 2;
         agent.head->site_count = 1;
 }
@@ -60,8 +57,8 @@ void alone_begin(void)
 void alone_join(uint32_t count)
 {
         for (uint32_t i = agent.head->slot_count; i < count; i++) {
-                alone_threads[i] = (struct thread){ .slot = agent_slot(i), .index = i, .record = i };
-                alone_threads[i].slot->tid = 100 + i;
+                alone_threads[i] = (struct thread){ .writer = { .slot = book_slot(&agent_book, i), .index = i, .record = i } };
+                alone_threads[i].writer.slot->tid = 100 + i;
         }
         agent.head->slot_count = count;
 }
@@ -95,12 +92,6 @@ STAND_IN bool arena_table_open(struct arena_table *t, uint64_t bytes)
 {
         t->open = bytes;
         return bytes <= t->size;
-}
-
-STAND_IN struct ledger_counter *thread_counter_new(struct thread *t, uint32_t site)
-{
-        t->slot->chunk[site / LEDGER_COUNTERS_PER_CHUNK] = ++chunks;
-        return thread_counter(t, site);
 }
 
 STAND_IN void thin_check(void)
@@ -142,8 +133,9 @@ STAND_IN uint32_t stack_node(struct thread *t)
         return alone_site;
 }
 
-STAND_IN uint32_t tree_site_find(uint32_t node, uint32_t kind)
+STAND_IN uint32_t tree_site_find(struct book *k, uint32_t node, uint32_t kind)
 {
+        (void)k;
         (void)kind;
         return node;
 }
@@ -195,17 +187,6 @@ STAND_IN uint32_t mark_add(enum ledger_mark_type type, const char *label, uint32
 STAND_IN void mark_wait(uint32_t mark)
 {
         (void)mark;
-}
-
-/* An era is a second here. */
-STAND_IN uint32_t mark_era(uint32_t birth_ms)
-{
-        return birth_ms / 1000;
-}
-
-STAND_IN uint32_t mark_era_now(void)
-{
-        return mark_era(agent_now_ms());
 }
 
 STAND_IN void signal_abort(void)

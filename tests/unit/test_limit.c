@@ -23,7 +23,7 @@ static struct thread *begin(uint64_t limit, uint64_t snapshot_at, uint32_t flags
 
 static void grow(struct thread *t, uint64_t bytes)
 {
-        t->slot->alloc_bytes += bytes;
+        t->writer.slot->alloc_bytes += bytes;
         limit_check(t);
 }
 
@@ -83,7 +83,7 @@ TEST(refused_is_what_would_pass_the_limit_and_nothing_else)
         is_true(!limit_refuses(t, SIZE_MAX, CALLER)); /* the allocator says no to it itself */
         agent.special |= SPECIAL_OMIT;
         is_true(!limit_refuses(t, 601, OMITTED));
-        t->slot->free_bytes += 200; /* room again */
+        t->writer.slot->free_bytes += 200; /* room again */
         is_true(!limit_refuses(t, 601, CALLER));
         grow(t, 5000); /* past it already, in a way that nothing could refuse: it goes on */
         is_equal(alone_aborts, 0);
@@ -110,8 +110,8 @@ TEST(several_threads_share_the_limit)
 
         agent.head->several = 1;
         agent.head->live_bytes = 700;
-        t->slot->alloc_bytes = 250;
-        t->slot->flushed_bytes = 50;
+        t->writer.slot->alloc_bytes = 250;
+        t->writer.slot->flushed_bytes = 50;
         is_true(!limit_refuses(t, 100, CALLER));
         is_true(limit_refuses(t, 101, CALLER));
 }

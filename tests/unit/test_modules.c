@@ -23,6 +23,7 @@
 /* ---- the agent's surroundings ---- */
 
 struct agent agent;
+struct book agent_book;
 static uint32_t room = LEDGER_MODULES_MAX;
 
 /* As the agent's: nobody gives it back. */
@@ -49,8 +50,9 @@ bool arena_commit(enum ledger_part part, uint64_t bytes)
         return part != LEDGER_MODULES || bytes <= room * sizeof(struct ledger_module);
 }
 
-uint32_t arena_string(const char *text)
+uint32_t book_string(struct book *k, const char *text)
 {
+        (void)k;
         uint32_t at = agent.head->string_bytes;
 
         strcpy((char *)arena_at(LEDGER_STRINGS) + at, text);
@@ -67,6 +69,7 @@ static void open_agent(struct specimen *f, uint32_t most)
 {
         specimen_open(f);
         agent.head = f->head;
+        book_begin(&agent_book, f->head);
         room = most;
         module_start();
 }

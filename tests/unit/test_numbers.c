@@ -2,7 +2,7 @@
 /*
  * test_numbers.c -- stacks get numbers: against what was asked for before.
  */
-#include "agent/tree.h"
+#include "book/tree.h"
 
 #include <pthread.h>
 
@@ -16,7 +16,7 @@
 static void begin(void)
 {
         alone_begin();
-        is_true(tree_start());
+        is_true(tree_start(&agent_book));
 }
 
 static uint64_t pc_of(uint32_t i)
@@ -32,12 +32,12 @@ TEST(a_frame_below_a_parent_has_one_number_that_stays)
         for (uint32_t i = 0; i < NODES; i++) {
                 uint32_t parent = i < 10 ? LEDGER_NODE_ROOT : numbers[i / 10];
 
-                numbers[i] = tree_find(parent, pc_of(i % 100));
-                is_equal(agent.nodes[numbers[i]].parent, parent);
-                is_equal(agent.nodes[numbers[i]].pc_module, pc_of(i % 100));
+                numbers[i] = tree_find(&agent_book, parent, pc_of(i % 100));
+                is_equal(agent_book.nodes[numbers[i]].parent, parent);
+                is_equal(agent_book.nodes[numbers[i]].pc_module, pc_of(i % 100));
         }
         for (uint32_t i = 0; i < NODES; i++)
-                if (tree_find(i < 10 ? LEDGER_NODE_ROOT : numbers[i / 10], pc_of(i % 100)) != numbers[i])
+                if (tree_find(&agent_book, i < 10 ? LEDGER_NODE_ROOT : numbers[i / 10], pc_of(i % 100)) != numbers[i])
                         is_equal(i, -1);
         is_equal(agent.head->node_count, NODES + 2);
 }
@@ -49,11 +49,11 @@ TEST(each_kind_from_one_stack_is_a_site_of_its_own)
         begin();
         for (uint32_t node = 2; node < 100; node++) {
                 for (uint32_t kind = 0; kind < KINDS; kind++)
-                        sites[kind] = tree_site(node, LEDGER_KIND_MALLOC + kind);
+                        sites[kind] = tree_site(&agent_book, node, LEDGER_KIND_MALLOC + kind);
                 for (uint32_t kind = 0; kind < KINDS; kind++) {
-                        is_equal(tree_site(node, LEDGER_KIND_MALLOC + kind), sites[kind]);
-                        is_equal(agent.sites[sites[kind]].node, node);
-                        is_equal(agent.sites[sites[kind]].kind, LEDGER_KIND_MALLOC + kind);
+                        is_equal(tree_site(&agent_book, node, LEDGER_KIND_MALLOC + kind), sites[kind]);
+                        is_equal(agent_book.sites[sites[kind]].node, node);
+                        is_equal(agent_book.sites[sites[kind]].kind, LEDGER_KIND_MALLOC + kind);
                 }
                 is_true(sites[0] != sites[1] && sites[1] != sites[2] && sites[0] != sites[2]);
         }
@@ -65,15 +65,15 @@ TEST(a_full_table_says_so_and_keeps_what_it_has)
         uint32_t first;
 
         begin();
-        first = tree_find(LEDGER_NODE_ROOT, pc_of(1));
+        first = tree_find(&agent_book, LEDGER_NODE_ROOT, pc_of(1));
         alone_room[LEDGER_NODES] = 3 * sizeof(struct ledger_node);
-        is_equal(tree_find(LEDGER_NODE_ROOT, pc_of(2)), 0);
+        is_equal(tree_find(&agent_book, LEDGER_NODE_ROOT, pc_of(2)), 0);
         is_equal(alone_end, LEDGER_STOP_NODES_FULL);
-        is_equal(tree_find(LEDGER_NODE_ROOT, pc_of(1)), first);
+        is_equal(tree_find(&agent_book, LEDGER_NODE_ROOT, pc_of(1)), first);
         is_equal(agent.head->node_count, 3);
-        is_true(tree_site(first, LEDGER_KIND_MALLOC) != 0);
+        is_true(tree_site(&agent_book, first, LEDGER_KIND_MALLOC) != 0);
         alone_room[LEDGER_SITES] = 2 * sizeof(struct ledger_site);
-        is_equal(tree_site(first, LEDGER_KIND_CALLOC), 0);
+        is_equal(tree_site(&agent_book, first, LEDGER_KIND_CALLOC), 0);
         is_equal(alone_end, LEDGER_STOP_SITES_FULL);
         is_equal(alone_ends, 2);
         is_equal(agent.head->site_count, 2);
@@ -85,23 +85,23 @@ TEST(what_an_event_looks_up_is_found_again_while_the_table_grows)
         for (uint32_t i = 1; i <= NODES; i++) {
                 uint64_t key = i * 0x9e3779b97f4a7c15ull;
 
-                is_equal(tree_stack_find(key), 0);
-                tree_stack_add(key, i);
+                is_equal(tree_stack_find(&agent_book, key), 0);
+                tree_stack_add(&agent_book, key, i);
         }
         for (uint32_t i = 1; i <= NODES; i++)
-                if (tree_stack_find(i * 0x9e3779b97f4a7c15ull) != i)
+                if (tree_stack_find(&agent_book, i * 0x9e3779b97f4a7c15ull) != i)
                         is_equal(i, -1);
-        tree_stack_add(0, 5);
-        is_equal(tree_stack_find(0), 0); /* a stack without a number is never found */
+        tree_stack_add(&agent_book, 0, 5);
+        is_equal(tree_stack_find(&agent_book, 0), 0); /* a stack without a number is never found */
 }
 
 /* As a signal handler sees it that interrupted whoever adds: nothing is changed, nobody waits; after a fork the lock is gone. */
 TEST(a_fork_while_another_thread_adds_leaves_no_lock)
 {
         begin();
-        tree_forked();
-        tree_stack_add(77, 1);
-        is_equal(tree_stack_find(77), 1);
+        tree_forked(&agent_book);
+        tree_stack_add(&agent_book, 77, 1);
+        is_equal(tree_stack_find(&agent_book, 77), 1);
 }
 
 static pthread_barrier_t all_there;
@@ -110,11 +110,11 @@ static void *add_all(void *wrong)
 {
         pthread_barrier_wait(&all_there);
         for (uint32_t i = 0; i < NODES; i++) {
-                uint32_t parent = i % 7 ? LEDGER_NODE_ROOT : tree_find(LEDGER_NODE_ROOT, pc_of(i + 1)), node = tree_find(parent, pc_of(i)), site;
+                uint32_t parent = i % 7 ? LEDGER_NODE_ROOT : tree_find(&agent_book, LEDGER_NODE_ROOT, pc_of(i + 1)), node = tree_find(&agent_book, parent, pc_of(i)), site;
 
-                site = tree_site(node, LEDGER_KIND_MALLOC + i % KINDS);
-                if (agent.nodes[node].parent != parent || agent.nodes[node].pc_module != pc_of(i) || agent.sites[site].node != node ||
-                    agent.sites[site].kind != LEDGER_KIND_MALLOC + i % KINDS)
+                site = tree_site(&agent_book, node, LEDGER_KIND_MALLOC + i % KINDS);
+                if (agent_book.nodes[node].parent != parent || agent_book.nodes[node].pc_module != pc_of(i) || agent_book.sites[site].node != node ||
+                    agent_book.sites[site].kind != LEDGER_KIND_MALLOC + i % KINDS)
                         __atomic_add_fetch((uint32_t *)wrong, 1, __ATOMIC_RELAXED);
         }
         return NULL;

@@ -2,7 +2,7 @@
 /*
  * test_peak.c -- the maximum of live bytes and what it was made of, against a model that looks at everything after each event.
  */
-#include "agent/peak.h"
+#include "book/count.h"
 
 #include "alone.h"
 #include "tap.h"
@@ -32,7 +32,7 @@ static void begin(uint32_t threads)
         alone_begin();
         for (uint32_t i = 1; i <= threads; i++) {
                 alone_join(i);
-                peak_thread_joined();
+                peak_thread_joined(&agent_book);
         }
         memset(blocks, 0, sizeof blocks);
         memset(live, 0, sizeof live);
@@ -41,16 +41,9 @@ static void begin(uint32_t threads)
         seed = 88172645463325252ull;
 }
 
-/* The order of record.h. */
 static void count_alloc(struct thread *t, uint32_t site, uint64_t size)
 {
-        struct ledger_counter *c = thread_counter(t, site);
-
-        peak_before_alloc(c);
-        c->allocs++;
-        c->alloc_bytes += size;
-        t->slot->alloc_bytes += size;
-        peak_after_alloc(t);
+        count_add(&agent_book, &t->writer, thread_counter(t, site), (struct count_blocks){ .size = size, .times = 1 });
         live[site] += size;
         total += size;
         if (total > peak) {
@@ -61,13 +54,7 @@ static void count_alloc(struct thread *t, uint32_t site, uint64_t size)
 
 static void count_free(struct thread *t, uint32_t site, uint64_t size)
 {
-        struct ledger_counter *c = thread_counter(t, site);
-
-        peak_before_free(c);
-        c->frees++;
-        c->free_bytes += size;
-        t->slot->free_bytes += size;
-        peak_after_free(t);
+        count_remove(&agent_book, &t->writer, thread_counter(t, site), (struct count_blocks){ .size = size, .times = 1 });
         live[site] -= size;
         total -= size;
 }
@@ -173,7 +160,7 @@ TEST(a_second_thread_joins_at_the_maximum_of_the_first)
         count_alloc(&alone_threads[0], 1, 5000000);
         is_equal(agent.head->at_peak, 1);
         alone_join(2);
-        peak_thread_joined();
+        peak_thread_joined(&agent_book);
         is_equal(agent.head->at_peak, 0);
         count_free(&alone_threads[1], 1, 4000000);
         is_equal(agent.head->peak_bytes, 5000000);
@@ -188,9 +175,9 @@ TEST(a_forked_child_counts_on_from_what_its_slots_added)
         for (uint32_t i = 0; i < EVENTS; i++)
                 event(3, 1000);
         agent.head->live_bytes += 12345; /* as in a copy that was made while threads went on */
-        peak_forked();
+        peak_forked(&agent_book);
         for (uint32_t i = 0; i < 3; i++)
-                sum += alone_threads[i].slot->flushed_bytes;
+                sum += alone_threads[i].writer.slot->flushed_bytes;
         is_equal(agent.head->live_bytes, sum);
 }
 

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "agent/arena.h"
-#include "agent/shadow.h"
 #include "agent/sys.h"
 #include "agent/thin.h"
+#include "book/shadow.h"
 #include "tap.h"
 
 #define OFFSET 65536u
@@ -29,6 +29,7 @@
 #define NEVER 0xffffffffu
 
 struct agent agent;
+struct book agent_book;
 
 void *arena_private(size_t size)
 {
@@ -78,7 +79,7 @@ static void begin(void)
         head->version = LEDGER_VERSION;
         head->part[LEDGER_SHADOW] = (struct ledger_extent){ OFFSET, PAGES * 4096u, PAGES * 4096u };
         agent.head = head;
-        agent.shadow = (uint8_t *)head + OFFSET;
+        book_begin(&agent_book, head);
         agent.sandboxed = 0;
         is_true(view_open(&view, fd, &e));
 }
@@ -98,7 +99,7 @@ static uint64_t present_pages(void)
 
 static struct ledger_block *entry(uint32_t i)
 {
-        return (struct ledger_block *)(void *)agent.shadow + i;
+        return (struct ledger_block *)(void *)agent_book.shadow + i;
 }
 
 static struct ledger_block block(uint32_t number)
@@ -111,11 +112,11 @@ static struct ledger_block block(uint32_t number)
 
 TEST(what_is_dead_goes_and_what_lives_stays)
 {
-        struct thread t = { 0 };
+        struct book_writer t = { 0 };
 
         begin();
         for (uint32_t i = 0; i < ENTRIES; i += 128) {
-                shadow_put(&t, entry(i), block(i + 1));
+                shadow_put(&agent_book, &t, entry(i), block(i + 1));
                 if (i % 4096 != 0)
                         shadow_bury(entry(i), 50);
         }
@@ -131,7 +132,7 @@ TEST(what_is_dead_goes_and_what_lives_stays)
 /* A thread was in the middle of writing an entry while its page went, and goes on after everything is over. */
 TEST(a_thread_that_slept_through_it_writes_again)
 {
-        struct thread t = { 0 };
+        struct book_writer t = { 0 };
         struct ledger_block b = block(5);
 
         begin();
@@ -139,7 +140,7 @@ TEST(a_thread_that_slept_through_it_writes_again)
         is_equal(reclaim_work(&view, NEVER), 4096);
         entry(10)->b = b.b;
         is_true(agent.head->reclaims != t.reclaims);
-        shadow_keep(&t, entry(10), b);
+        shadow_keep(&agent_book, &t, entry(10), b);
         is_true(entry(10)->a == b.a && entry(10)->b == b.b);
         is_true(agent.head->reclaims == t.reclaims);
         end();
@@ -148,16 +149,16 @@ TEST(a_thread_that_slept_through_it_writes_again)
 /* The observer was killed in the worst moment: nobody waits for ever, and nothing is lost. */
 TEST(an_observer_that_died_holds_nobody_up)
 {
-        struct thread t = { 0 };
+        struct book_writer t = { 0 };
 
         begin();
         agent.head->reclaim[3] = (struct ledger_reclaim){ 0, PAGES, LEDGER_RECLAIM_TAKEN };
         agent.head->reclaims = 1;
-        shadow_put(&t, entry(10), block(5));
+        shadow_put(&agent_book, &t, entry(10), block(5));
         is_equal(agent.head->reclaim[3].state, LEDGER_RECLAIM_GONE);
         agent.sandboxed = 1;
         agent.head->reclaim[3].state = LEDGER_RECLAIM_TAKEN;
-        shadow_put(&t, entry(11), block(6));
+        shadow_put(&agent_book, &t, entry(11), block(6));
         is_true(entry(10)->a == block(5).a && entry(11)->a == block(6).a);
         end();
 }
@@ -165,7 +166,7 @@ TEST(an_observer_that_died_holds_nobody_up)
 /* Threads that sleep, then allocate all over the shadow, then look whether everything is there and free it.  Each knows what it has. */
 struct worker {
         pthread_t id;
-        struct thread thread;
+        struct book_writer writer;
         uint32_t first;
         volatile bool *over;
         uint64_t lost, events;
@@ -179,7 +180,7 @@ static void burst(struct worker *w, uint32_t *dice)
                 *dice = *dice * 1103515245 + 12345;
                 held[i] = ((*dice >> 8) % (ENTRIES / THREADS / HELD) * HELD + i) * THREADS + w->first; /* no place twice */
                 number[i] = (uint32_t)++w->events;
-                shadow_put(&w->thread, entry(held[i]), block(number[i]));
+                shadow_put(&agent_book, &w->writer, entry(held[i]), block(number[i]));
         }
         for (uint32_t i = 0; i < HELD; i++) {
                 const struct ledger_block *b = entry(held[i]);
@@ -232,10 +233,10 @@ TEST(threads_lose_nothing_meanwhile)
 
 static void live_in(uint32_t first_page, uint32_t end_page)
 {
-        struct thread t = { 0 };
+        struct book_writer t = { 0 };
 
         for (uint32_t i = first_page * 256; i < end_page * 256; i += 256)
-                shadow_put(&t, entry(i), block(i + 1));
+                shadow_put(&agent_book, &t, entry(i), block(i + 1));
 }
 
 /* Whether a try begins at NOW_MS; it is over then. */

@@ -260,8 +260,8 @@ TEST(what_is_left_out_or_switched_off_is_no_region)
 
         agent.special = SPECIAL_OMIT;
         is_true(!region_add(t, at(1), PAGE, LEDGER_KIND_MMAP, left_out));
-        is_equal(t->slot->omitted_maps, 1);
-        is_equal(t->slot->omitted_map_bytes, PAGE);
+        is_equal(t->writer.slot->omitted_maps, 1);
+        is_equal(t->writer.slot->omitted_map_bytes, PAGE);
         agent.special = SPECIAL_OFF;
         is_true(!region_add(t, at(1), PAGE, LEDGER_KIND_MMAP, caller));
         is_equal(agent.head->region_count, 0);

@@ -2,25 +2,23 @@
 /*
  * tree.h -- every distinct call stack gets a number.
  *
- * Room:   inside; any context.
+ * Room:   both sides; any context.
  * Keeps:  a number, once given, never changes its meaning.  Two threads that meet the same new stack at once may give it
  *         two numbers; readers merge.
  */
-#ifndef SEEP_AGENT_TREE_H
-#define SEEP_AGENT_TREE_H
+#ifndef SEEP_BOOK_TREE_H
+#define SEEP_BOOK_TREE_H
 
-#include "agent/object.h"
-#include "agent/rule.h"
-#include "agent/thread.h"
+#include "book/book.h"
 
-bool tree_start(void);
-void tree_forked(void);
+bool tree_start(struct book *k);
+void tree_forked(struct book *k);
 
 /* The node of PC_MODULE below PARENT, from the table of all threads; made if new.  0 stops the recording. */
-uint32_t tree_find(uint32_t parent, uint64_t pc_module);
+uint32_t tree_find(struct book *k, uint32_t parent, uint64_t pc_module);
 
 /* The site of (NODE, KIND); made if new.  0 stops the recording. */
-uint32_t tree_site_find(uint32_t node, uint32_t kind);
+uint32_t tree_site_find(struct book *k, uint32_t node, uint32_t kind);
 
 /* Stack hash and kind to site: what an event looks up.  0: not there yet. */
 struct tree_stack {
@@ -33,9 +31,7 @@ struct tree_stacks {
         struct tree_stack at[];
 };
 
-extern struct tree_stacks *tree_stacks;
-
-void tree_stack_add(uint64_t key, uint32_t site);
+void tree_stack_add(struct book *k, uint64_t key, uint32_t site);
 
 /* The kinds of one stack lie side by side, so that the place can be fetched before the kind is known. */
 static inline uint64_t tree_key(uint64_t hash, uint32_t kind)
@@ -48,16 +44,16 @@ static inline uint32_t tree_place_of(uint64_t key, uint32_t mask)
         return (uint32_t)(key >> 8) & mask;
 }
 
-static inline void tree_stack_fetch(uint64_t hash)
+static inline void tree_stack_fetch(const struct book *k, uint64_t hash)
 {
-        const struct tree_stacks *s = __atomic_load_n(&tree_stacks, __ATOMIC_ACQUIRE);
+        const struct tree_stacks *s = __atomic_load_n(&k->stacks, __ATOMIC_ACQUIRE);
 
         __builtin_prefetch(&s->at[tree_place_of(hash, (1u << s->bits) - 1)]);
 }
 
-static inline uint32_t tree_stack_find(uint64_t key)
+static inline uint32_t tree_stack_find(const struct book *k, uint64_t key)
 {
-        const struct tree_stacks *s = __atomic_load_n(&tree_stacks, __ATOMIC_ACQUIRE);
+        const struct tree_stacks *s = __atomic_load_n(&k->stacks, __ATOMIC_ACQUIRE);
         uint32_t mask = (1u << s->bits) - 1, i = tree_place_of(key, mask);
 
         for (; s->at[i].key; i = (i + 1) & mask)
@@ -66,21 +62,16 @@ static inline uint32_t tree_stack_find(uint64_t key)
         return 0;
 }
 
-static inline uint64_t tree_pc_module(uint64_t pc, uint64_t rule)
-{
-        return (pc & (FRAME_EXACT | 0xffffffffffffull)) + object_shift(RULE_OBJECT(rule));
-}
-
 static inline uint32_t tree_hash(uint32_t parent, uint64_t pc_module)
 {
         return (uint32_t)(((pc_module ^ (uint64_t)parent << 20) * 0x9e3779b97f4a7c15ull) >> 32);
 }
 
-static inline uint32_t tree_site(uint32_t node, uint32_t kind)
+static inline uint32_t tree_site(struct book *k, uint32_t node, uint32_t kind)
 {
-        uint32_t site = __atomic_load_n(&agent.nodes[node].site, __ATOMIC_RELAXED);
+        uint32_t site = __atomic_load_n(&k->nodes[node].site, __ATOMIC_RELAXED);
 
-        return likely(site >> 24 == kind) ? site & 0xffffffu : tree_site_find(node, kind);
+        return likely(site >> 24 == kind) ? site & 0xffffffu : tree_site_find(k, node, kind);
 }
 
 #endif

@@ -2,45 +2,36 @@
 /*
  * shadow.h -- address to live block, without locks and without hashing.
  *
- * Room:   inside; any context.
+ * Room:   both sides; any context.
  * Keeps:  an entry is cleared before the real free and set after the real malloc; between the two nobody else can own the
  *         address, so plain stores do.
  * Cost:   some 30 instructions to set, 24 to find (callgrind).
  *
  * Two small private tables lead from the address to a chunk of the ledger (ledger.h): top by bits 34-46, middle by bits 22-33.  Planes that
  * few programs need have theirs made at the first block.
- * A granule of 32 bytes has one entry: glibc never gives two blocks in one.  Allocators with blocks of 8 or 16 bytes (agent.spread)
+ * A granule of 32 bytes has one entry: glibc never gives two blocks in one.  Allocators with blocks of 8 or 16 bytes (book.spread)
  * have an entry for each of the four places in a granule where a block can start, each in a plane of its own, so that
  * neighbours never share one.
  */
-#ifndef SEEP_AGENT_SHADOW_H
-#define SEEP_AGENT_SHADOW_H
+#ifndef SEEP_BOOK_SHADOW_H
+#define SEEP_BOOK_SHADOW_H
 
-#include "agent/thread.h"
+#include "book/book.h"
 
-#define SHADOW_TOP_BITS 13
-#define SHADOW_MIDDLE_BITS 12
 #define SHADOW_POOL LEDGER_PLANE_POOL
 
-typedef struct ledger_block *shadow_middle[1u << SHADOW_MIDDLE_BITS];
-
-typedef shadow_middle *shadow_top[1u << SHADOW_TOP_BITS];
-
-extern shadow_top shadow_plain;                  /* of plane 0 */
-extern shadow_top *shadow_planes[LEDGER_PLANES]; /* of each; NULL: nothing was ever in it, except 1 to 4 with agent.spread */
-
 /* False: no memory. */
-bool shadow_start(void);
+bool shadow_start(struct book *k);
 
 /* The entry for ADDRESS in PLANE, its chunk made if there is none; NULL: the address cannot be kept, or the recording stops. */
-struct ledger_block *shadow_make(uint64_t address, uint32_t plane);
+struct ledger_block *shadow_make(struct book *k, uint64_t address, uint32_t plane);
 
 /* The entry for a block at ADDRESS of the program's own pools, which may start at any byte.  NULL: there is no chunk. */
-struct ledger_block *shadow_pool_entry(uint64_t address);
+struct ledger_block *shadow_pool_entry(const struct book *k, uint64_t address);
 uint32_t shadow_pool_plane(uint64_t address);
 
 /* Whether blocks of PLANE (of the pools) may be anywhere. */
-bool shadow_pool_used(uint32_t plane);
+bool shadow_pool_used(const struct book *k, uint32_t plane);
 
 /* TOP: of the plane. */
 static inline struct ledger_block *shadow_below(const shadow_top *top, uint64_t address)
@@ -53,9 +44,9 @@ static inline struct ledger_block *shadow_below(const shadow_top *top, uint64_t 
         return chunk ? chunk + (address % LEDGER_SHADOW_SPAN / LEDGER_SHADOW_GRANULE) : NULL;
 }
 
-static inline struct ledger_block *shadow_entry(uint64_t address, uint32_t plane)
+static inline struct ledger_block *shadow_entry(const struct book *k, uint64_t address, uint32_t plane)
 {
-        const shadow_top *top = __atomic_load_n(&shadow_planes[plane], __ATOMIC_ACQUIRE);
+        const shadow_top *top = __atomic_load_n(&k->planes[plane], __ATOMIC_ACQUIRE);
 
         return top ? shadow_below(top, address) : NULL;
 }
@@ -65,37 +56,37 @@ static inline uint32_t shadow_sub(uint64_t address)
         return (uint32_t)(address >> 3) & 3u;
 }
 
-/* The entry for ADDRESS, in whatever state; NULL: there is no chunk.  The thread remembers its last chunk. */
-static inline struct ledger_block *shadow_at(struct thread *t, uint64_t address)
+/* The entry for ADDRESS, in whatever state; NULL: there is no chunk.  The writer remembers its last chunk. */
+static inline struct ledger_block *shadow_at(struct book *k, struct book_writer *w, uint64_t address)
 {
-        if (unlikely(agent.spread))
-                return shadow_below(shadow_planes[1 + shadow_sub(address)], address);
-        if (unlikely(address / LEDGER_SHADOW_SPAN != t->span)) {
-                struct ledger_block *b = shadow_below(&shadow_plain, address);
+        if (unlikely(k->spread))
+                return shadow_below(k->planes[1 + shadow_sub(address)], address);
+        if (unlikely(address / LEDGER_SHADOW_SPAN != w->span)) {
+                struct ledger_block *b = shadow_below(&k->plain, address);
 
                 if (!b)
                         return NULL;
-                t->span = address / LEDGER_SHADOW_SPAN;
-                t->span_chunk = b - address % LEDGER_SHADOW_SPAN / LEDGER_SHADOW_GRANULE;
+                w->span = address / LEDGER_SHADOW_SPAN;
+                w->span_chunk = b - address % LEDGER_SHADOW_SPAN / LEDGER_SHADOW_GRANULE;
         }
-        return t->span_chunk + address % LEDGER_SHADOW_SPAN / LEDGER_SHADOW_GRANULE;
+        return w->span_chunk + address % LEDGER_SHADOW_SPAN / LEDGER_SHADOW_GRANULE;
 }
 
 /* The entry that describes (or described last) the block at ADDRESS; NULL: never seen. */
-static inline struct ledger_block *shadow_find(struct thread *t, uint64_t address)
+static inline struct ledger_block *shadow_find(struct book *k, struct book_writer *w, uint64_t address)
 {
-        struct ledger_block *b = shadow_at(t, address);
+        struct ledger_block *b = shadow_at(k, w, address);
 
         /* The place in the granule to the byte: what is inside of a block is no block. */
         return likely(b && b->b && (b->b >> 51 & 24u) == address % LEDGER_SHADOW_GRANULE) ? b : NULL;
 }
 
 /* The entry to write a new block at ADDRESS into; NULL: cannot be kept. */
-static inline struct ledger_block *shadow_new(struct thread *t, uint64_t address)
+static inline struct ledger_block *shadow_new(struct book *k, struct book_writer *w, uint64_t address)
 {
-        struct ledger_block *b = shadow_at(t, address);
+        struct ledger_block *b = shadow_at(k, w, address);
 
-        return likely(b != NULL) ? b : shadow_make(address, agent.spread ? 1 + shadow_sub(address) : 0);
+        return likely(b != NULL) ? b : shadow_make(k, address, k->spread ? 1 + shadow_sub(address) : 0);
 }
 
 /* A block has four bits for its kind; the site has the rest. */
@@ -106,32 +97,31 @@ static inline uint32_t shadow_kind(uint32_t kind)
         return kind < LEDGER_KIND_TYPE_FIRST ? LEDGER_KIND_ALIGNED_ALLOC : LEDGER_KIND_SEE_SITE;
 }
 
-/* What an entry says about a live block at ADDRESS. */
+/* What an entry says about a live block at ADDRESS; its site and its thread are to be added. */
 static inline struct ledger_block shadow_block(uint64_t address, uint64_t size, uint32_t kind, uint32_t now_ms)
 {
         return (struct ledger_block){ size << 32, (uint64_t)now_ms | (uint64_t)shadow_kind(kind) << 48 | 1ull << 53 |
                                                           (uint64_t)shadow_sub(address) << 54 | size >> 32 << 56 };
 }
 
-/* The observer takes shadow away, or has done so since T last looked: make sure that B is and stays what was written. */
-__attribute__((cold)) void shadow_keep(struct thread *t, struct ledger_block *b, struct ledger_block what);
+/* The observer takes shadow away, or has done so since W last looked: make sure that B is and stays what was written. */
+__attribute__((cold)) void shadow_keep(struct book *k, struct book_writer *w, struct ledger_block *b, struct ledger_block what);
 
 /* B is from now on the entry of a live block. */
-static inline void shadow_put(struct thread *t, struct ledger_block *b, struct ledger_block what)
+static inline void shadow_put(struct book *k, struct book_writer *w, struct ledger_block *b, struct ledger_block what)
 {
         b->a = what.a;
         b->b = what.b;
         compiler_barrier();
-        if (unlikely(agent.head->reclaims != t->reclaims))
-                shadow_keep(t, b, what);
+        if (unlikely(k->head->reclaims != w->reclaims))
+                shadow_keep(k, w, b, what);
 }
 
-/* ... allocated by T, at the site that it used last. */
-static inline void shadow_write(struct thread *t, struct ledger_block *b, struct ledger_block what)
+/* ... allocated by W at the site that WHAT has. */
+static inline void shadow_write(struct book *k, struct book_writer *w, struct ledger_block *b, struct ledger_block what)
 {
-        what.a |= t->last_site;
-        what.b |= (uint64_t)t->record << 32;
-        shadow_put(t, b, what);
+        what.b |= (uint64_t)w->record << 32;
+        shadow_put(k, w, b, what);
 }
 
 #define SHADOW_LIVE (1ull << 53)

@@ -2,7 +2,7 @@
 /*
  * peak.h -- the exact maximum of live bytes and what it was made of, in constant time per event.
  *
- * Room:   inside; any context.
+ * Room:   both sides; any context.
  * Keeps:  a counter that is about to change and has not done so since the last maximum first saves itself, so at any time
  *         "saved if of the current epoch, live otherwise" is the composition of the maximum (ledger_counter).
  *
@@ -23,10 +23,10 @@
  * Then counters save themselves as with one thread, and their sum is what the peak is said to be: what each thread had counted at the
  * moment when the maximum was seen.  The real one may be higher by what batches hid, which head->peak_error_bytes tells.
  */
-#ifndef SEEP_AGENT_PEAK_H
-#define SEEP_AGENT_PEAK_H
+#ifndef SEEP_BOOK_PEAK_H
+#define SEEP_BOOK_PEAK_H
 
-#include "agent/thread.h"
+#include "book/book.h"
 
 /* Near the maximum all threads together may hold back this part of it. */
 #define PEAK_PART 2500u
@@ -36,13 +36,13 @@
 #define PEAK_TINY_LEAST 4096u
 
 /* A second slot is in use: from now on totals are compared in batches. */
-void peak_thread_joined(void);
+void peak_thread_joined(struct book *k);
 
 /* In the child of a fork, alone: the copy of the total was made while threads went on, and need not be the sum of what they added. */
-void peak_forked(void);
+void peak_forked(struct book *k);
 
-/* Add what T gained or lost to the common total; take a new maximum if there is one. */
-void peak_flush(struct thread *t);
+/* Add what W gained or lost to the common total; take a new maximum if there is one. */
+void peak_flush(struct book *k, struct book_writer *w);
 
 static inline void peak_save(struct ledger_counter *c, uint32_t epoch)
 {
@@ -52,9 +52,9 @@ static inline void peak_save(struct ledger_counter *c, uint32_t epoch)
 }
 
 /* Before counter C grows by an allocation. */
-static inline void peak_before_alloc(struct ledger_counter *c)
+static inline void peak_before_alloc(struct book *k, struct ledger_counter *c)
 {
-        struct ledger_head *h = agent.head;
+        struct ledger_head *h = k->head;
         uint32_t epoch = __atomic_load_n(&h->epoch, __ATOMIC_RELAXED);
 
         if (c->epoch != epoch && !h->at_peak)
@@ -62,29 +62,29 @@ static inline void peak_before_alloc(struct ledger_counter *c)
 }
 
 /* After the slot's totals include an allocation. */
-static inline void peak_after_alloc(struct thread *t)
+static inline void peak_after_alloc(struct book *k, struct book_writer *w)
 {
-        struct ledger_head *h = agent.head;
-        const struct ledger_slot *s = t->slot;
+        struct ledger_head *h = k->head;
+        const struct ledger_slot *s = w->slot;
         uint64_t live;
 
         live = s->alloc_bytes - s->free_bytes;
         if (unlikely(h->several)) {
                 if ((int64_t)(live - s->flushed_bytes) > h->batch)
-                        peak_flush(t);
+                        peak_flush(k, w);
                 return;
         }
-        if (live > h->peak_bytes || h->at_peak) {
+        if ((int64_t)live > (int64_t)h->peak_bytes) {
                 h->peak_bytes = live;
-                h->peak_tick_ms = agent_now_ms();
+                h->peak_tick_ms = book_now_ms(k);
                 h->at_peak = 1;
         }
 }
 
 /* Before counter C shrinks by a release. */
-static inline void peak_before_free(struct ledger_counter *c)
+static inline void peak_before_free(struct book *k, struct ledger_counter *c)
 {
-        struct ledger_head *h = agent.head;
+        struct ledger_head *h = k->head;
         uint32_t epoch;
 
         if (h->at_peak) {
@@ -97,12 +97,12 @@ static inline void peak_before_free(struct ledger_counter *c)
 }
 
 /* After the slot's totals include a release. */
-static inline void peak_after_free(struct thread *t)
+static inline void peak_after_free(struct book *k, struct book_writer *w)
 {
-        const struct ledger_slot *s = t->slot;
+        const struct ledger_slot *s = w->slot;
 
-        if (unlikely(agent.head->several) && (int64_t)(s->flushed_bytes - (s->alloc_bytes - s->free_bytes)) > agent.head->batch)
-                peak_flush(t);
+        if (unlikely(k->head->several) && (int64_t)(s->flushed_bytes - (s->alloc_bytes - s->free_bytes)) > k->head->batch)
+                peak_flush(k, w);
 }
 
 #endif
