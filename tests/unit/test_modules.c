@@ -69,7 +69,7 @@ static void open_agent(struct specimen *f, uint32_t most)
 {
         specimen_open(f);
         agent.head = f->head;
-        book_begin(&agent_book, f->head);
+        agent_book.head = f->head;
         room = most;
         module_start();
 }
