@@ -18,6 +18,15 @@ void *heap_dense(size_t count, size_t size);
 /* P resized to COUNT elements of SIZE bytes; what is new is not cleared. */
 void *heap_grow(void *p, size_t count, size_t size);
 
+/* P with room for one element more than COUNT: for lists that grow one by one.  P has room for all that COUNT says, up to the next power
+ * of two. */
+static inline void *heap_next(void *p, size_t count, size_t size)
+{
+        if (count & (count - 1) || (count && count < 16))
+                return p;
+        return heap_grow(p, count ? count * 2 : 16, size);
+}
+
 /* What is done when there is no memory, instead of a message and the end; it must not return. */
 void heap_when_empty(void (*act)(void));
 

@@ -6,54 +6,21 @@
 
 #include "base/heap.h"
 
-static uint64_t hash_node(const struct profile_node *n)
-{
-        uint64_t h = n->pc * 0x9e3779b97f4a7c15ull ^ ((uint64_t)n->parent << 17 | (uint64_t)n->exact << 16 | n->module);
-
-        h *= 0xbf58476d1ce4e5b9ull;
-        return h ^ h >> 31;
-}
-
 static bool same_node(const struct profile_node *a, const struct profile_node *b)
 {
         return a->pc == b->pc && a->parent == b->parent && a->module == b->module && a->exact == b->exact;
 }
 
-static void table_put(struct stacks *s, uint32_t index)
-{
-        uint64_t at = hash_node(&s->node[index]);
-
-        while (s->table[at & (s->table_size - 1)])
-                at++;
-        s->table[at & (s->table_size - 1)] = index + 1;
-}
-
-static void table_grow(struct stacks *s)
-{
-        free(s->table);
-        s->table_size *= 2;
-        s->table = heap_zero(s->table_size, sizeof *s->table);
-        for (uint32_t i = 2; i < s->node_count; i++)
-                table_put(s, i);
-}
-
 static uint32_t intern(struct stacks *s, const struct profile_node *n)
 {
-        for (uint64_t at = hash_node(n); s->table[at & (s->table_size - 1)]; at++) {
-                uint32_t index = s->table[at & (s->table_size - 1)] - 1;
+        uint32_t hash = table_hash(n->pc, (uint64_t)n->parent << 17 | (uint64_t)n->exact << 16 | n->module);
+        uint32_t number = TABLE_NUMBER(&s->table, hash, i, same_node(&s->node[i], n));
 
-                if (same_node(&s->node[index], n))
-                        return index;
+        if (number == s->node_count) {
+                s->node = heap_next(s->node, s->node_count, sizeof *s->node);
+                s->node[s->node_count++] = *n;
         }
-        if (s->node_count == s->node_room) {
-                s->node_room *= 2;
-                s->node = heap_grow(s->node, s->node_room, sizeof *s->node);
-        }
-        s->node[s->node_count++] = *n;
-        table_put(s, s->node_count - 1);
-        if (s->node_count > s->table_size / 2)
-                table_grow(s);
-        return s->node_count - 1;
+        return number;
 }
 
 static struct profile_node convert(const struct stacks *s, uint64_t pc_module, uint32_t parent)
@@ -106,28 +73,20 @@ static void take_all(struct stacks *s)
         s->node_count = s->raw_count;
 }
 
-static void prepare_table(struct stacks *s)
-{
-        s->node_room = s->raw_count + 2;
-        s->node = heap_zero(s->node_room, sizeof *s->node);
-        s->known = heap_zero(s->raw_count, sizeof *s->known);
-        s->path = heap_zero(s->raw_count, sizeof *s->path);
-        s->table_size = 1024; /* few nodes are there twice: room for all of them spares growing */
-        while (s->table_size < 2 * s->raw_count && s->table_size < 1u << 30)
-                s->table_size *= 2;
-        s->table = heap_zero(s->table_size, sizeof *s->table);
-}
-
 void stacks_open(struct stacks *s, const struct view *v, const struct profile *p, uint32_t depth)
 {
         *s = (struct stacks){ .p = p, .own = v->head.own_module, .depth = depth };
         s->raw_count = v->head.node_count;
         s->raw = view_table(v, LEDGER_NODES, &s->raw_count, sizeof *s->raw);
         s->alone = !v->head.several && !depth && !any_own(s);
-        if (s->alone)
+        if (s->alone) {
                 take_all(s);
-        else
-                prepare_table(s);
+        } else {
+                s->node = heap_next(NULL, 0, sizeof *s->node);
+                s->known = heap_zero(s->raw_count, sizeof *s->known);
+                s->path = heap_zero(s->raw_count, sizeof *s->path);
+                s->table.count = 2;
+        }
         for (int i = 0; i < 2; i++)
                 s->node[i] = (struct profile_node){ .module = PROFILE_NO_MODULE };
         if (s->node_count < 2)
@@ -202,6 +161,6 @@ void stacks_close(struct stacks *s, struct profile *p)
         free(s->raw);
         free(s->known);
         free(s->path);
-        free(s->table);
+        table_free(&s->table);
         *s = (struct stacks){ 0 };
 }

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/table.h"
 #include "collect/view.h"
 #include "profile/model.h"
 
@@ -26,9 +27,8 @@ struct stacks {
         uint32_t *path;  /* scratch: raw nodes from the innermost outwards */
 
         struct profile_node *node;
-        uint32_t node_count, node_room;
-        uint32_t *table; /* open addressing: 1 + index into node */
-        uint32_t table_size;
+        uint32_t node_count;
+        struct table table;
 };
 
 /* P has its modules already. */

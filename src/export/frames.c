@@ -8,30 +8,12 @@
 #include "base/heap.h"
 #include "base/json.h"
 
-static uint32_t *frames_slot(const struct frames *f, uint32_t node)
+static bool frames_same(const struct frames *f, uint32_t a, uint32_t b)
 {
-        const struct profile_node *n = &f->profile->nodes[node];
-        uint64_t hash = (n->pc + n->exact) * 0x9e3779b97f4a7c15ull ^ n->module * 0xc2b2ae3d27d4eb4full;
-        size_t i = (hash ^ hash >> 32) & (f->room - 1);
+        const struct profile_node *x = &f->profile->nodes[a], *y = &f->profile->nodes[b];
 
-        for (; f->table[i]; i = (i + 1) & (f->room - 1)) {
-                const struct profile_node *other = &f->profile->nodes[f->table[i]];
-
-                if (other->pc == n->pc && other->module == n->module && other->exact == n->exact &&
-                    symbols_is_start(f->symbols, f->table[i]) == symbols_is_start(f->symbols, node))
-                        break;
-        }
-        return &f->table[i];
-}
-
-static void frames_widen(struct frames *f)
-{
-        f->room = f->room ? f->room * 2 : 1024;
-        free(f->table);
-        f->table = heap_zero(f->room, sizeof *f->table);
-        f->nodes = heap_grow(f->nodes, f->room / 2, sizeof *f->nodes);
-        for (uint32_t i = 0; i < f->node_count; i++)
-                *frames_slot(f, f->nodes[i]) = f->nodes[i];
+        return x->pc == y->pc && x->module == y->module && x->exact == y->exact &&
+               symbols_is_start(f->symbols, a) == symbols_is_start(f->symbols, b);
 }
 
 void frames_start(struct frames *f, const struct selection *sel, struct symbols *s)
@@ -40,7 +22,6 @@ void frames_start(struct frames *f, const struct selection *sel, struct symbols 
         f->place = heap_zero(sel->profile->node_count, sizeof *f->place);
         f->length = heap_zero(sel->profile->node_count, sizeof *f->length);
         f->wrappers = sel->wrappers ? sel->wrappers : &f->usual;
-        frames_widen(f);
 }
 
 void frames_free(struct frames *f)
@@ -49,28 +30,28 @@ void frames_free(struct frames *f)
         free(f->place);
         free(f->length);
         free(f->nodes);
-        free(f->table);
+        table_free(&f->numbers);
 }
 
 static uint32_t frames_place(struct frames *f, uint32_t node)
 {
         const struct symbol_frame *unused;
-        uint32_t *slot;
+        const struct profile_node *p = &f->profile->nodes[node];
+        uint32_t number, same;
 
         if (f->place[node]) /* the usual case: most frames are met by many stacks */
                 return f->place[node] - 1;
-        if (f->node_count == f->room / 2)
-                frames_widen(f);
-        slot = frames_slot(f, node);
-        if (!*slot) {
-                *slot = node;
+        number = TABLE_NUMBER(&f->numbers, table_hash(p->pc + p->exact, p->module), n, frames_same(f, f->nodes[n], node));
+        if (number == f->node_count) {
+                f->nodes = heap_next(f->nodes, f->node_count, sizeof *f->nodes);
                 f->nodes[f->node_count++] = node;
                 f->place[node] = f->next + 1;
                 f->length[node] = (uint8_t)symbols_node(f->symbols, node, &unused); /* at most DEBUG_FRAMES */
                 f->next += f->length[node];
         } else {
-                f->place[node] = f->place[*slot];
-                f->length[node] = f->length[*slot];
+                same = f->nodes[number];
+                f->place[node] = f->place[same];
+                f->length[node] = f->length[same];
         }
         return f->place[node] - 1;
 }

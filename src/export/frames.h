@@ -4,10 +4,10 @@
 #define SEEP_EXPORT_FRAMES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/str.h"
+#include "base/table.h"
 #include "names/symbol.h"
 #include "query/select.h"
 #include "query/wrapper.h"
@@ -22,8 +22,7 @@ struct frames {
         uint32_t *nodes; /* those that brought new frames */
         uint32_t node_count;
         uint32_t next;   /* index of the next frame; may be set before the first stack */
-        uint32_t *table; /* nodes by address; 0 free */
-        size_t room;
+        struct table numbers; /* of nodes, by address */
         struct wrappers *wrappers, usual; /* which frames are marked as wrappers; those of WHOSE, else the usual ones */
 };
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/heap.h"
+#include "base/lookup.h"
 #include "export/course.h"
 #include "export/log.h"
 #include "export/stack_costs.h"
@@ -17,14 +18,6 @@
 #include "query/calltree.h"
 
 #define NO_INFO UINT32_MAX
-
-/* An allocation by its size and stack.  heaptrack takes a release for temporary when it is of the kind that came last, and any of kind 0 that
- * follows a release: so there is none of kind 0, and each kind is there twice; a release that is not temporary is told of the other one. */
-struct info {
-        uint64_t size;
-        uint32_t trace, number; /* number and number + 1 */
-        bool used;
-};
 
 struct heaptrack {
         const struct export_input *in;
@@ -35,9 +28,7 @@ struct heaptrack {
         uint32_t *ips;        /* by frame: index of its line; 0 not yet */
         uint32_t *traces;     /* by node; 0 not yet */
         uint32_t ip_count, trace_count;
-        struct info *infos; /* open addressing, at most half full */
-        uint64_t info_room;
-        uint32_t info_count;
+        struct lookup infos; /* by size and trace */
         uint32_t newest; /* number of the info that came last; NO_INFO */
         uint32_t slice;  /* the next whose RSS is to be told */
         uint64_t ms;
@@ -152,46 +143,20 @@ static void make_tree(struct heaptrack *h)
 
 /* ---- allocations ---- */
 
-static struct info *info_slot(const struct heaptrack *h, uint64_t size, uint32_t trace)
-{
-        uint64_t hash = (size ^ (uint64_t)trace << 40 ^ trace) * 0x9e3779b97f4a7c15ull;
-        uint64_t i = (hash ^ hash >> 32) & (h->info_room - 1);
-
-        while (h->infos[i].used && (h->infos[i].size != size || h->infos[i].trace != trace))
-                i = (i + 1) & (h->info_room - 1);
-        return &h->infos[i];
-}
-
-static void info_widen(struct heaptrack *h)
-{
-        struct info *old = h->infos;
-        uint64_t room = h->info_room;
-
-        h->info_room = room ? 2 * room : 1024;
-        h->infos = heap_zero(h->info_room, sizeof *h->infos);
-        for (uint64_t i = 0; i < room; i++)
-                if (old[i].used)
-                        *info_slot(h, old[i].size, old[i].trace) = old[i];
-        free(old);
-}
-
+/* An allocation by its size and stack.  heaptrack takes a release for temporary when it is of the kind that came last, and any of kind 0 that
+ * follows a release: so there is none of kind 0, and each kind is there twice; a release that is not temporary is told of the other one. */
 static uint32_t info_of(struct heaptrack *h, uint64_t size, uint32_t trace)
 {
-        struct info *info;
+        uint32_t before = h->infos.table.count, number = lookup_number(&h->infos, size, trace);
 
-        if (h->info_count >= h->info_room / 2)
-                info_widen(h);
-        info = info_slot(h, size, trace);
-        if (!info->used) {
-                *info = (struct info){ size, trace, 2 * h->info_count + 1, true };
-                for (int i = h->info_count++ ? 1 : 0; i < 3; i++) {
+        if (number == before)
+                for (int i = number ? 1 : 0; i < 3; i++) {
                         str_char(h->out, 'a');
                         put_hex(h->out, ' ', size);
                         put_hex(h->out, ' ', trace);
                         str_char(h->out, '\n');
                 }
-        }
-        return info->number;
+        return 2 * number + 1;
 }
 
 static void put_time(struct heaptrack *h, uint64_t ms)
@@ -263,6 +228,6 @@ bool export_heaptrack(const struct export_input *in, struct str *out, struct err
         free(h.ends);
         free(h.ips);
         free(h.traces);
-        free(h.infos);
+        lookup_free(&h.infos);
         return good;
 }

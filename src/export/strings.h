@@ -5,15 +5,15 @@
 #ifndef SEEP_EXPORT_STRINGS_H
 #define SEEP_EXPORT_STRINGS_H
 
-#include <stddef.h>
 #include <stdint.h>
+
+#include "base/table.h"
 
 /* Zeroed: empty. */
 struct strings {
         char **at; /* by number */
-        uint32_t count, room;
-        uint32_t *table; /* 1 + number, open addressing */
-        size_t table_room;
+        uint32_t count;
+        struct table numbers;
 };
 
 /* The number of TEXT, counted from 0 in the order in which strings come. */

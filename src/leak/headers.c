@@ -25,17 +25,19 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "base/table.h"
 #include "leak/huge_array.h"
 
-/* How many blocks of a place are held at an offset; a hash table that is at most half full. */
+/* How many blocks of a place are held at an offset. */
 struct tally_entry {
-        uint64_t key; /* place << 8 | offset; 0 free */
+        uint64_t key; /* place << 8 | offset */
         uint64_t count;
 };
 
 struct tally {
         struct tally_entry *at;
-        uint64_t room, used;
+        uint64_t used;
+        struct table numbers;
 };
 
 /* What is known of a place. */
@@ -57,37 +59,21 @@ struct headers {
         struct tally tally;
 };
 
-static struct tally_entry *tally_find(const struct tally *t, uint64_t key)
-{
-        uint64_t slot = (key * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (t->room - 1);
-
-        while (t->at[slot].key && t->at[slot].key != key)
-                slot = (slot + 1) & (t->room - 1);
-        return &t->at[slot];
-}
-
-static void tally_grow(struct tally *t)
-{
-        struct tally old = *t;
-
-        t->room = old.room ? 2 * old.room : 1024;
-        t->at = heap_zero(t->room, sizeof *t->at);
-        for (uint64_t i = 0; i < old.room; i++)
-                if (old.at[i].key)
-                        *tally_find(t, old.at[i].key) = old.at[i];
-        free(old.at);
-}
-
 static void tally_add(struct tally *t, uint64_t key, uint64_t count)
 {
-        struct tally_entry *e;
+        uint32_t number = TABLE_NUMBER(&t->numbers, table_hash(key, 0), n, t->at[n].key == key);
 
-        if (2 * t->used >= t->room)
-                tally_grow(t);
-        e = tally_find(t, key);
-        t->used += !e->key;
-        e->key = key;
-        e->count += count;
+        if (number == t->used) {
+                t->at = heap_next(t->at, t->used, sizeof *t->at);
+                t->at[t->used++] = (struct tally_entry){ key, 0 };
+        }
+        t->at[number].count += count;
+}
+
+static void tally_free(struct tally *t)
+{
+        free(t->at);
+        table_free(&t->numbers);
 }
 
 struct headers *headers_new(const struct search_input *in, const struct search_graph *g)
@@ -98,7 +84,6 @@ struct headers *headers_new(const struct search_input *in, const struct search_g
         h->g = g;
         h->of_block = huge_array_zero(g->block_count, sizeof *h->of_block);
         h->places = heap_zero(in->place_count, sizeof *h->places);
-        tally_grow(&h->tally);
         return h;
 }
 
@@ -107,7 +92,7 @@ void headers_free(struct headers *h)
         free(h->of_pointer);
         free(h->of_block);
         free(h->places);
-        free(h->tally.at);
+        tally_free(&h->tally);
         free(h);
 }
 
@@ -169,11 +154,10 @@ static void headers_widen(struct headers *h)
                 for (uint32_t k = h->places[i].own ? i : 0; k; k = wider[k])
                         h->places[k].held += h->places[i].own;
         h->tally = (struct tally){ 0 };
-        tally_grow(&h->tally);
-        for (uint64_t i = 0; i < own.room; i++)
+        for (uint64_t i = 0; i < own.used; i++)
                 for (uint32_t k = (uint32_t)(own.at[i].key >> 8); k; k = wider[k])
                         tally_add(&h->tally, (uint64_t)k << 8 | (own.at[i].key & 0xff), own.at[i].count);
-        free(own.at);
+        tally_free(&own);
 }
 
 static bool headers_has_enough(const struct place *p)
@@ -189,7 +173,10 @@ static bool headers_has_place(const struct place *p)
 
 static bool headers_is_frequent(const struct headers *h, uint32_t place, uint8_t offset)
 {
-        return tally_find(&h->tally, (uint64_t)place << 8 | offset)->count >= HEADERS_BLOCKS_LEAST;
+        uint64_t key = (uint64_t)place << 8 | offset;
+        uint32_t number = h->tally.used ? TABLE_SLOT(&h->tally.numbers, table_hash(key, 0), n, h->tally.at[n].key == key)->number : 0;
+
+        return number && h->tally.at[number - 1].count >= HEADERS_BLOCKS_LEAST;
 }
 
 /* Does any wider place have headers of this size? */
@@ -209,7 +196,7 @@ static void headers_count_rare(struct headers *h)
 {
         uint64_t *rare = heap_zero(h->in->place_count, sizeof *rare);
 
-        for (uint64_t i = 0; i < h->tally.room; i++) {
+        for (uint64_t i = 0; i < h->tally.used; i++) {
                 const struct tally_entry *e = &h->tally.at[i];
                 uint32_t place = (uint32_t)(e->key >> 8);
 
@@ -229,7 +216,7 @@ bool headers_decide(struct headers *h)
                 return false;
         headers_count_blocks(h);
         headers_widen(h);
-        for (uint64_t i = 0; i < h->tally.room; i++) {
+        for (uint64_t i = 0; i < h->tally.used; i++) {
                 const struct tally_entry *e = &h->tally.at[i];
 
                 if (e->count >= HEADERS_BLOCKS_LEAST) {

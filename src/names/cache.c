@@ -23,6 +23,7 @@
 #include "base/find.h"
 #include "base/heap.h"
 #include "base/io.h"
+#include "base/lookup.h"
 #include "base/str.h"
 #include "names/binary.h"
 #include "names/places.h"
@@ -249,62 +250,21 @@ const struct cache_entry *cache_find(const struct cache *c, uint64_t address)
 struct cache_draft {
         struct str entries, frames, text;
         uint32_t entry_count, frame_count;
-        const char **known; /* texts already placed, by pointer; open addressing */
-        uint32_t *place;
-        size_t room, used;
+        struct lookup places; /* of texts, by pointer */
 };
-
-static void draft_remember(struct cache_draft *d, const char *text, uint32_t place);
-
-static void draft_widen(struct cache_draft *d)
-{
-        struct cache_draft old = *d;
-
-        d->room = old.room ? old.room * 2 : 4096;
-        d->used = 0;
-        d->known = heap_zero(d->room, sizeof *d->known);
-        d->place = heap_zero(d->room, sizeof *d->place);
-        for (size_t i = 0; i < old.room; i++)
-                if (old.known[i])
-                        draft_remember(d, old.known[i], old.place[i]);
-        free(old.known);
-        free(old.place);
-}
-
-static size_t draft_slot(const struct cache_draft *d, const char *text)
-{
-        size_t i = ((uintptr_t)text * 0x9e3779b97f4a7c15ull >> 20) & (d->room - 1);
-
-        while (d->known[i] && d->known[i] != text)
-                i = (i + 1) & (d->room - 1);
-        return i;
-}
-
-static void draft_remember(struct cache_draft *d, const char *text, uint32_t place)
-{
-        size_t i = draft_slot(d, text);
-
-        d->known[i] = text;
-        d->place[i] = place;
-        d->used++;
-}
 
 /* Equal texts of one source have equal pointers (names/string_pool.h, or offsets of the old file). */
 static uint32_t draft_text(struct cache_draft *d, const char *text)
 {
-        uint32_t place = (uint32_t)d->text.length;
-        size_t i;
+        uint32_t *place = text ? lookup_pointer(&d->places, text) : NULL;
 
-        if (!text)
+        if (!place)
                 return 0;
-        if (d->used * 2 >= d->room)
-                draft_widen(d);
-        i = draft_slot(d, text);
-        if (d->known[i])
-                return d->place[i];
-        str_bytes(&d->text, text, strlen(text) + 1);
-        draft_remember(d, text, place);
-        return place;
+        if (!*place) {
+                *place = (uint32_t)d->text.length;
+                str_bytes(&d->text, text, strlen(text) + 1);
+        }
+        return *place;
 }
 
 static void draft_entry(struct cache_draft *d, uint64_t address, uint32_t count)
@@ -348,8 +308,7 @@ static void draft_free(struct cache_draft *d)
         str_free(&d->entries);
         str_free(&d->frames);
         str_free(&d->text);
-        free(d->known);
-        free(d->place);
+        lookup_free(&d->places);
 }
 
 static void draft_assemble(const struct cache_draft *d, struct cache_head *h, struct str *out)

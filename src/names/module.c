@@ -160,7 +160,7 @@ void module_open(struct module *m, const struct profile_module *recorded, struct
                 module_add_supplement(m, dwarf, s);
         m->splits = dwarf ? splits_new(dwarf, module_file(m), recorded->path, s) : NULL;
         m->debug = debug_open(dwarf, bias, m->splits);
-        table_read(&m->table, m->dwfl_module, TABLE_CODE);
+        symtab_read(&m->table, m->dwfl_module, SYMTAB_CODE);
 }
 
 bool module_lacking(const struct module *m)
@@ -173,7 +173,7 @@ void module_close(struct module *m)
         debug_free(m->debug);
         splits_free(m->splits);
         free(m->path);
-        table_free(&m->table);
+        symtab_free(&m->table);
         if (m->dwfl)
                 dwfl_end(m->dwfl);
         if (m->supplement) {

@@ -13,7 +13,7 @@
 #include "names/debug.h"
 #include "names/file_search.h"
 #include "names/split.h"
-#include "names/table.h"
+#include "names/symtab.h"
 #include "profile/model.h"
 
 struct module {
@@ -22,7 +22,7 @@ struct module {
         char *path; /* of the file; NULL: not found, or none on disk */
         Dwarf *supplement; /* the file with what dwz moved out; NULL none */
         int supplement_fd; /* of that */
-        struct table table;
+        struct symtab table;
         struct debug *debug; /* NULL: no debug information */
         struct splits *splits;
         bool no_supplement; /* there should be one, and it was not found */

@@ -14,42 +14,6 @@
 
 enum { POOL_CHUNK = 64 * 1024 };
 
-/* FNV-1a. */
-static uint64_t pool_hash(const char *text, size_t *length)
-{
-        uint64_t hash = 0xcbf29ce484222325ull;
-        const char *c = text;
-
-        for (; *c; c++)
-                hash = (hash ^ (unsigned char)*c) * 0x100000001b3ull;
-        *length = (size_t)(c - text);
-        return hash;
-}
-
-static void pool_place(struct string_pool *p, char *text, uint64_t hash)
-{
-        size_t i = hash & (p->room - 1);
-
-        while (p->texts[i])
-                i = (i + 1) & (p->room - 1);
-        p->texts[i] = text;
-        p->hashes[i] = hash;
-}
-
-static void pool_widen(struct string_pool *p)
-{
-        struct string_pool old = *p;
-
-        p->room = old.room ? old.room * 2 : 1024;
-        p->texts = heap_zero(p->room, sizeof *p->texts);
-        p->hashes = heap_zero(p->room, sizeof *p->hashes);
-        for (size_t i = 0; i < old.room; i++)
-                if (old.texts[i])
-                        pool_place(p, old.texts[i], old.hashes[i]);
-        free(old.texts);
-        free(old.hashes);
-}
-
 static char *pool_copy(struct string_pool *p, const char *text, size_t bytes)
 {
         char *copy;
@@ -68,20 +32,13 @@ static char *pool_copy(struct string_pool *p, const char *text, size_t bytes)
 
 static const char *pool_find(struct string_pool *p, const char *text)
 {
-        size_t length;
-        uint64_t hash;
-        char *copy;
+        uint32_t number = TABLE_NUMBER(&p->numbers, table_hash_text(text), n, strcmp(p->texts[n], text) == 0);
 
-        if (p->count * 2 >= p->room)
-                pool_widen(p);
-        hash = pool_hash(text, &length);
-        for (size_t i = hash & (p->room - 1); p->texts[i]; i = (i + 1) & (p->room - 1))
-                if (p->hashes[i] == hash && strcmp(p->texts[i], text) == 0)
-                        return p->texts[i];
-        copy = pool_copy(p, text, length + 1);
-        pool_place(p, copy, hash);
-        p->count++;
-        return copy;
+        if (number == p->count) {
+                p->texts = heap_next(p->texts, p->count, sizeof *p->texts);
+                p->texts[p->count++] = pool_copy(p, text, strlen(text) + 1);
+        }
+        return p->texts[number];
 }
 
 /* Whether TEXT may have something in it that is not plain. */
@@ -113,6 +70,6 @@ void string_pool_free(struct string_pool *p)
                 free(p->chunks[i]);
         free(p->chunks);
         free(p->texts);
-        free(p->hashes);
+        table_free(&p->numbers);
         *p = (struct string_pool){ 0 };
 }

@@ -5,12 +5,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
+
+#include "base/table.h"
 
 struct string_pool {
-        char **texts; /* hash table, open addressing */
-        uint64_t *hashes;
-        size_t room, count;
+        char **texts;
+        size_t count;
+        struct table numbers; /* of texts */
         char *chunk; /* where the next text goes */
         size_t chunk_left;
         char **chunks;

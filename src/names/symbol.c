@@ -13,6 +13,7 @@
 
 #include "base/find.h"
 #include "base/heap.h"
+#include "base/lookup.h"
 #include "base/str.h"
 #include "names/cache.h"
 #include "names/debug.h"
@@ -22,7 +23,7 @@
 #include "names/resolver.h"
 #include "names/start.h"
 #include "names/stored.h"
-#include "names/table.h"
+#include "names/symtab.h"
 #include "profile/plain_texts.h"
 
 enum { SYMBOL_CHUNK = 8192 };
@@ -31,7 +32,7 @@ struct symbol_answer {
         uint64_t address; /* in the module's file, the one that was looked up */
         const struct symbol_frame *frames;
         uint32_t module;
-        uint16_t count; /* 0: free place of the table */
+        uint16_t count;
         uint16_t fresh; /* not from the cache: to be saved */
 };
 
@@ -42,22 +43,19 @@ struct symbol_module {
         uint32_t fresh_count;
 };
 
-/* A raw name or path, as libdw gives it, to the text shown; by pointer, since libdw's texts do not move. */
-struct symbol_memo {
-        const char *raw, *shown;
-};
-
 struct symbols {
         const struct profile *profile;
         struct file_search search;
         struct string_pool pool;
         struct symbol_module *modules;
-        struct symbol_answer *answers; /* open addressing by (module, address) */
-        size_t answer_room, answer_count;
+        struct symbol_answer *answers;
+        struct lookup answer_numbers; /* by module and address */
+        uint32_t answer_count;
         struct symbol_frame **chunks;
         size_t chunk_count, chunk_used;
-        struct symbol_memo *memos;
-        size_t memo_room, memo_count;
+        const char **shown;   /* raw names and paths, as libdw gives them, to the texts shown ... */
+        struct lookup shown_numbers; /* ... by pointer, since libdw's texts do not move */
+        uint32_t shown_count;
         struct symbols_beside beside;
         uint8_t *start; /* by node: start code; NULL: nobody asked yet */
 };
@@ -130,51 +128,6 @@ static struct symbol_frame *symbols_frames(struct symbols *s, uint32_t count)
         return frames;
 }
 
-static size_t symbols_slot(const struct symbols *s, uint32_t module, uint64_t address)
-{
-        uint64_t hash = (address * 0x9e3779b97f4a7c15ull) ^ (module * 0xc2b2ae3d27d4eb4full);
-        size_t i = (hash ^ hash >> 32) & (s->answer_room - 1);
-
-        while (s->answers[i].count && (s->answers[i].address != address || s->answers[i].module != module))
-                i = (i + 1) & (s->answer_room - 1);
-        return i;
-}
-
-static void symbols_widen(struct symbols *s)
-{
-        struct symbol_answer *old = s->answers;
-        size_t old_room = s->answer_room;
-
-        s->answer_room = old_room ? old_room * 2 : 4096;
-        s->answers = heap_zero(s->answer_room, sizeof *s->answers);
-        for (size_t i = 0; i < old_room; i++)
-                if (old[i].count)
-                        s->answers[symbols_slot(s, old[i].module, old[i].address)] = old[i];
-        free(old);
-}
-
-static size_t memo_slot(const struct symbols *s, const char *raw)
-{
-        size_t i = ((uintptr_t)raw * 0x9e3779b97f4a7c15ull >> 24) & (s->memo_room - 1);
-
-        while (s->memos[i].raw && s->memos[i].raw != raw)
-                i = (i + 1) & (s->memo_room - 1);
-        return i;
-}
-
-static void memo_widen(struct symbols *s)
-{
-        struct symbol_memo *old = s->memos;
-        size_t old_room = s->memo_room;
-
-        s->memo_room = old_room ? old_room * 2 : 4096;
-        s->memos = heap_zero(s->memo_room, sizeof *s->memos);
-        for (size_t i = 0; i < old_room; i++)
-                if (old[i].raw)
-                        s->memos[memo_slot(s, old[i].raw)] = old[i];
-        free(old);
-}
-
 /* "/a/./b/../c" is "/a/c": compilers write paths as they were told them. */
 static char *path_cleaned(const char *path)
 {
@@ -203,21 +156,18 @@ static char *path_cleaned(const char *path)
 
 static const char *symbols_shown(struct symbols *s, const char *raw, char *(*make)(const char *))
 {
-        size_t i;
+        uint32_t number = raw ? lookup_number(&s->shown_numbers, (uintptr_t)raw, 0) : 0;
 
         if (!raw)
                 return NULL;
-        if (s->memo_count * 2 >= s->memo_room)
-                memo_widen(s);
-        i = memo_slot(s, raw);
-        if (!s->memos[i].raw) {
+        if (number == s->shown_count) {
                 char *text = make(raw);
 
-                s->memos[i] = (struct symbol_memo){ raw, string_pool_text(&s->pool, text) };
-                s->memo_count++;
+                s->shown = heap_next(s->shown, s->shown_count, sizeof *s->shown);
+                s->shown[s->shown_count++] = string_pool_text(&s->pool, text);
                 free(text);
         }
-        return s->memos[i].shown;
+        return s->shown[number];
 }
 
 const struct profile *symbols_profile(const struct symbols *s)
@@ -252,7 +202,7 @@ struct symbols_beside *symbols_beside(struct symbols *s)
 }
 
 /* A C++ function that is not external has no linkage name in the debug information; the symbol table has it. */
-static const char *symbols_outer_name(const struct debug_frame *frame, const struct table_entry *entry)
+static const char *symbols_outer_name(const struct debug_frame *frame, const struct symtab_entry *entry)
 {
         if (!frame->function)
                 return entry ? entry->name : NULL;
@@ -265,7 +215,7 @@ static uint32_t symbols_from_file(struct symbols *s, struct module *file, uint64
 {
         struct debug_frame found[DEBUG_FRAMES] = { { 0 } };
         uint32_t count = file->debug ? debug_find(file->debug, address, found) : 0;
-        const struct table_entry *entry = file->dwfl ? table_find(&file->table, address) : NULL;
+        const struct symtab_entry *entry = file->dwfl ? symtab_find(&file->table, address) : NULL;
         struct symbol_frame *frames;
 
         if (count == 0) {
@@ -408,17 +358,14 @@ uint64_t symbols_address(const struct profile *p, uint32_t node)
 /* ADDRESS is one in the file of MODULE. */
 static uint32_t symbols_at(struct symbols *s, uint32_t module, uint64_t address, const struct symbol_frame **frames)
 {
-        size_t i;
+        uint32_t number = lookup_number(&s->answer_numbers, address, module);
 
-        if (s->answer_count * 2 >= s->answer_room)
-                symbols_widen(s);
-        i = symbols_slot(s, module, address);
-        if (!s->answers[i].count) {
-                s->answers[i] = symbols_resolve(s, module, address);
-                s->answer_count++;
+        if (number == s->answer_count) {
+                s->answers = heap_next(s->answers, s->answer_count, sizeof *s->answers);
+                s->answers[s->answer_count++] = symbols_resolve(s, module, address);
         }
-        *frames = s->answers[i].frames;
-        return s->answers[i].count;
+        *frames = s->answers[number].frames;
+        return s->answers[number].count;
 }
 
 uint32_t symbols_node(struct symbols *s, uint32_t node, const struct symbol_frame **frames)
@@ -455,7 +402,7 @@ const char *symbols_raw_name(struct symbols *s, uint32_t node)
 {
         uint32_t module = s->profile->nodes[node].module;
         const struct module *file = module < s->profile->module_count ? symbols_open_module(s, module) : NULL;
-        const struct table_entry *entry = file && file->dwfl ? table_find(&file->table, symbols_address(s->profile, node)) : NULL;
+        const struct symtab_entry *entry = file && file->dwfl ? symtab_find(&file->table, symbols_address(s->profile, node)) : NULL;
 
         return entry ? entry->name : NULL;
 }
@@ -478,10 +425,10 @@ struct symbol_tally *symbols_tally(const struct symbols *s)
 {
         struct symbol_tally *tally = heap_zero(s->profile->module_count, sizeof *tally);
 
-        for (size_t i = 0; i < s->answer_room; i++) {
+        for (size_t i = 0; i < s->answer_count; i++) {
                 const struct symbol_answer *answer = &s->answers[i];
 
-                if (!answer->count || answer->module >= s->profile->module_count)
+                if (answer->module >= s->profile->module_count)
                         continue;
                 tally[answer->module].asked++;
                 tally[answer->module].named += answer->frames[answer->count - 1].function != NULL;
@@ -503,10 +450,10 @@ static void symbols_save_module(struct symbols *s, uint32_t index)
         struct cache_answer *fresh = heap_zero(m->fresh_count, sizeof *fresh);
         size_t count = 0;
 
-        for (size_t i = 0; i < s->answer_room; i++) {
+        for (size_t i = 0; i < s->answer_count; i++) {
                 const struct symbol_answer *answer = &s->answers[i];
 
-                if (answer->count && answer->fresh && answer->module == index)
+                if (answer->fresh && answer->module == index)
                         fresh[count++] = (struct cache_answer){ answer->address, answer->frames, answer->count };
         }
         qsort(fresh, count, sizeof *fresh, answer_compare);
@@ -533,7 +480,9 @@ void symbols_free(struct symbols *s)
         free(s->modules);
         free(s->start);
         free(s->answers);
-        free(s->memos);
+        lookup_free(&s->answer_numbers);
+        free(s->shown);
+        lookup_free(&s->shown_numbers);
         string_pool_free(&s->pool);
         file_search_free(&s->search);
         free(s);

@@ -79,7 +79,7 @@ static void end(struct page *g)
         select_free(&g->sel);
         select_free(&g->whole);
         wrappers_free(&g->wrappers);
-        verdicts_free(&g->passed);
+        lookup_free(&g->passed);
 }
 
 static void write_modules(struct page *g)

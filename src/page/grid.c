@@ -132,7 +132,7 @@ int64_t lexicon_of(struct lexicon *t, const char *text)
                 text = cut.data;
         }
         text = string_pool_text(&t->pool, text);
-        known = verdicts_of(&t->known, text);
+        known = lookup_pointer(&t->known, text);
         if (!*known) {
                 if (t->count == t->room) {
                         t->room = t->room ? t->room * 2 : 256;
@@ -159,7 +159,7 @@ int64_t lexicon_address(struct lexicon *t, uint64_t address)
 void lexicon_free(struct lexicon *t)
 {
         string_pool_free(&t->pool);
-        verdicts_free(&t->known);
+        lookup_free(&t->known);
         str_free(&t->json);
         free(t->list);
         *t = (struct lexicon){ 0 };

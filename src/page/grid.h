@@ -12,7 +12,7 @@
 
 #include "base/str.h"
 #include "names/string_pool.h"
-#include "query/verdict.h"
+#include "base/lookup.h"
 
 #define GRID_NONE (-1) /* no text, no row */
 
@@ -54,7 +54,7 @@ void grid_list(const int64_t *numbers, size_t count, size_t step, struct str *ou
 /* Zeroed: none. */
 struct lexicon {
         struct string_pool pool;
-        struct verdicts known; /* by the pool's text: 1 + its number */
+        struct lookup known; /* by the pool's text: 1 + its number */
         struct str json;       /* members of a list */
         const char **list;     /* by number */
         uint32_t count, room;

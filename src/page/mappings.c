@@ -9,7 +9,7 @@
 
 #include "base/json.h"
 #include "page/page_parts.h"
-#include "page/pairs.h"
+#include "base/lookup.h"
 #include "query/block_origin.h"
 #include "query/residence.h"
 
@@ -19,7 +19,7 @@ enum { MAPPING_CLASS, MAPPING_NAME, MAPPING_ADDRESS, MAPPING_BYTES, MAPPING_RSS,
 struct mapping_walk {
         struct page *g;
         struct grid grid;
-        struct pairs known; /* by class and name: 1 + the row */
+        struct lookup known; /* by class and name: 1 + the row */
         struct residence residence;
         const struct profile_mapping *before; /* the one that a module's zeroed data (.bss) may follow; NULL none */
         struct str name;
@@ -36,7 +36,7 @@ static void add_row(struct mapping_walk *w, const char *class, const char *name,
 {
         struct lexicon *s = &w->g->lexicon;
         int64_t of_class = lexicon_of(s, class), of_name = lexicon_of(s, name);
-        uint32_t *known = pairs_of(&w->known, (uint64_t)of_class, (uint64_t)of_name);
+        uint32_t *known = lookup_pair(&w->known, (uint64_t)of_class, (uint64_t)of_name);
 
         if (*known) {
                 int64_t *cells = w->grid.cells + (size_t)(*known - 1) * w->grid.columns;
@@ -222,7 +222,7 @@ void page_write_mappings(struct page *g)
         write_advice(g);
         page_table(g, "rows", &w.grid);
         str_char(g->out, '}');
-        pairs_free(&w.known);
+        lookup_free(&w.known);
         residence_end(&w.residence);
         str_free(&w.name);
 }

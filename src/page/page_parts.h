@@ -60,7 +60,7 @@ struct page {
 
         /* found out once */
         struct wrappers wrappers;
-        struct verdicts passed; /* functions that the summary passes over */
+        struct lookup passed; /* functions that the summary passes over */
         struct selection sel;   /* each site for itself, with the numbers that were asked for */
         struct selection whole; /* the same of the whole run, for leaks */
         struct leaks leaks;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "page/page_parts.h"
-#include "page/pairs.h"
+#include "base/lookup.h"
 #include "profile/packed.h"
 
 enum { SHARE_ALLOCS = 2, SHARE_ALLOC_BYTES, SHARE_FREES, SHARE_FREE_BYTES, SHARE_TEMPORARY, SHARE_LIVE_BLOCKS, SHARE_LIVE_BYTES };
@@ -11,7 +11,7 @@ enum { SHARE_ALLOCS = 2, SHARE_ALLOC_BYTES, SHARE_FREES, SHARE_FREE_BYTES, SHARE
 struct shares {
         struct page *g;
         struct grid grid;
-        struct pairs known; /* by row of the sites and thread: 1 + row of the grid */
+        struct lookup known; /* by row of the sites and thread: 1 + row of the grid */
 };
 
 /* The cells of what THREAD did at SITE, shared by all sites that were cut; NULL: it is not in the page. */
@@ -22,7 +22,7 @@ static int64_t *share_of(struct shares *s, uint32_t site, uint32_t thread)
 
         if (row == GRID_NONE || thread >= s->g->p->thread_count)
                 return NULL;
-        number = pairs_of(&s->known, (uint64_t)row, thread);
+        number = lookup_pair(&s->known, (uint64_t)row, thread);
         if (*number)
                 return s->grid.cells + (size_t)(*number - 1) * s->grid.columns;
         *number = (uint32_t)s->grid.count + 1;
@@ -74,7 +74,7 @@ static void write_shares(struct page *g)
         for (uint32_t i = 0; i < p->region_count; i++)
                 add_live(&s, p->regions[i].site, p->regions[i].thread, 1, p->regions[i].end - p->regions[i].start);
         page_table(g, "shares", &s.grid);
-        pairs_free(&s.known);
+        lookup_free(&s.known);
 }
 
 void page_write_threads(struct page *g)

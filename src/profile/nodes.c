@@ -17,54 +17,15 @@
 void nodes_state_free(struct nodes_state *s)
 {
         free(s->frames);
-        free(s->slots);
+        table_free(&s->numbers);
         free(s->frame_of);
         memset(s, 0, sizeof *s);
 }
 
 static void add_frame(struct nodes_state *s, struct nodes_frame frame)
 {
-        if (s->frame_count == s->frame_room) {
-                s->frame_room = s->frame_room ? s->frame_room * 2 : 1024;
-                s->frames = heap_grow(s->frames, s->frame_room, sizeof *s->frames);
-        }
+        s->frames = heap_next(s->frames, s->frame_count, sizeof *s->frames);
         s->frames[s->frame_count++] = frame;
-}
-
-static uint32_t hash_frame(uint64_t pc, uint32_t module, uint32_t exact)
-{
-        return (uint32_t)(((pc ^ (uint64_t)module << 40 ^ (uint64_t)exact << 60) * 0x9e3779b97f4a7c15ull) >> 32);
-}
-
-/* The slot that holds the frame of node N, or the empty one where it belongs. */
-static uint32_t *find_slot(const struct nodes_state *s, const struct profile_node *n)
-{
-        uint32_t at = hash_frame(n->pc, n->module, n->exact);
-
-        for (;; at++) {
-                uint32_t *slot = &s->slots[at & s->slot_mask];
-                const struct nodes_frame *f;
-
-                if (!*slot)
-                        return slot;
-                f = &s->frames[*slot - 1];
-                if (f->pc == n->pc && f->module == n->module && f->exact == n->exact)
-                        return slot;
-        }
-}
-
-static void grow_slots(struct nodes_state *s)
-{
-        uint32_t slots = s->slot_mask ? (s->slot_mask + 1) * 2 : 4096;
-
-        free(s->slots);
-        s->slots = heap_zero(slots, sizeof *s->slots);
-        s->slot_mask = slots - 1;
-        for (uint32_t i = 0; i < s->frame_count; i++) {
-                struct profile_node n = { s->frames[i].pc, 0, s->frames[i].module, s->frames[i].exact };
-
-                *find_slot(s, &n) = i + 1;
-        }
 }
 
 static int compare_frames(const void *a, const void *b)
@@ -103,16 +64,12 @@ static void put_frames(struct nodes_state *s, uint32_t old, struct str *body)
 
 static uint32_t learn_frame(struct nodes_state *s, const struct profile_node *n)
 {
-        uint32_t *slot;
+        uint32_t number = TABLE_NUMBER(&s->numbers, table_hash(n->pc, (uint64_t)n->module << 1 | n->exact), i,
+                                       s->frames[i].pc == n->pc && s->frames[i].module == n->module && s->frames[i].exact == n->exact);
 
-        if (s->frame_count >= s->slot_mask / 2)
-                grow_slots(s);
-        slot = find_slot(s, n);
-        if (!*slot) {
+        if (number == s->frame_count)
                 add_frame(s, (struct nodes_frame){ .pc = n->pc, .module = n->module, .exact = n->exact });
-                *slot = s->frame_count;
-        }
-        return *slot - 1;
+        return number;
 }
 
 /* What the reader would refuse is not written. */

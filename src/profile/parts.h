@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "base/table.h"
 #include "profile/cursor.h"
 #include "profile/format.h"
 
@@ -45,10 +46,9 @@ struct nodes_frame {
 
 struct nodes_state {
         struct nodes_frame *frames;
-        uint32_t frame_count, frame_room;
-        uint32_t *slots; /* writer: hash of frames, 1 + index */
-        uint32_t *frame_of; /* writer: index of the frame of each node in the piece */
-        uint32_t slot_mask;
+        uint32_t frame_count;
+        struct table numbers; /* writer: of frames */
+        uint32_t *frame_of;   /* writer: index of the frame of each node in the piece */
 };
 
 void nodes_state_free(struct nodes_state *s);

@@ -13,31 +13,19 @@ void branches_start(struct branches *b, uint32_t roots, uint32_t expected)
         b->list = heap_dense(b->room, sizeof *b->list);
 }
 
-static size_t branches_slot(const struct branches *b, uint32_t parent, uint32_t frame)
+/* Node 0 is nobody's child: those in the table are counted from 1. */
+static struct table_slot *branches_slot(const struct branches *b, uint32_t parent, uint32_t frame)
 {
-        uint64_t hash = ((uint64_t)parent << 32 | frame) * 0x9e3779b97f4a7c15ull;
-        size_t i = (hash ^ hash >> 29) * 0xc2b2ae3d27d4eb4full >> 32 & (b->table_room - 1);
-
-        while (b->table[i] && (b->list[b->table[i]].parent != parent || b->list[b->table[i]].frame != frame))
-                i = (i + 1) & (b->table_room - 1);
-        return i;
+        return TABLE_SLOT(&b->table, table_hash(parent, frame), n, b->list[n + 1].parent == parent && b->list[n + 1].frame == frame);
 }
 
 static void branches_enter(struct branches *b, uint32_t node)
 {
-        if ((b->table_count + 1) * 2 > b->table_room) {
-                uint32_t *old = b->table;
-                size_t room = b->table_room;
+        const struct branches_node *n = &b->list[node];
 
-                b->table_room = room ? room * 2 : 1024;
-                b->table = heap_zero(b->table_room, sizeof *b->table);
-                for (size_t i = 0; i < room; i++)
-                        if (old[i])
-                                b->table[branches_slot(b, b->list[old[i]].parent, b->list[old[i]].frame)] = old[i];
-                free(old);
-        }
-        b->table[branches_slot(b, b->list[node].parent, b->list[node].frame)] = node;
-        b->table_count++;
+        if ((uint64_t)b->table.count++ * 2 >= b->table.room)
+                table_widen(&b->table);
+        *branches_slot(b, n->parent, n->frame) = (struct table_slot){ table_hash(n->parent, n->frame), node };
 }
 
 /* 0: there is none yet. */
@@ -46,7 +34,7 @@ static uint32_t branches_find(const struct branches *b, uint32_t parent, uint32_
         uint32_t node = b->list[parent].first;
 
         if (b->list[parent].children > BRANCH_FEW)
-                return b->table[branches_slot(b, parent, frame)];
+                return branches_slot(b, parent, frame)->number;
         while (node && b->list[node].frame != frame)
                 node = b->list[node].next;
         return node;
@@ -77,9 +65,7 @@ uint32_t branches_child(struct branches *b, uint32_t parent, uint32_t frame)
 
 void branches_settle(struct branches *b)
 {
-        free(b->table);
-        b->table = NULL;
-        b->table_count = b->table_room = 0;
+        table_free(&b->table);
 }
 
 void branches_free(struct branches *b)

@@ -9,8 +9,9 @@
 #ifndef SEEP_QUERY_BRANCH_H
 #define SEEP_QUERY_BRANCH_H
 
-#include <stddef.h>
 #include <stdint.h>
+
+#include "base/table.h"
 
 struct branches_node {
         uint32_t parent, frame;
@@ -21,8 +22,7 @@ struct branches_node {
 struct branches {
         struct branches_node *list;
         uint32_t count, room;
-        uint32_t *table; /* open addressing; 0 free */
-        size_t table_count, table_room;
+        struct table table;
 };
 
 /* ROOTS nodes without a parent, at least one: 0 is nobody's child.  EXPECTED nodes or more will come. */

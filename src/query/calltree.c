@@ -17,6 +17,7 @@ void calltree_settle(struct calltree *t)
         branches_settle(&t->nodes);
         function_free(&t->numbers);
         free(t->places);
+        table_free(&t->place_numbers);
         free(t->number_of);
         free(t->chain);
         t->places = NULL;
@@ -77,48 +78,19 @@ static uint32_t number_at(struct calltree *t, struct wrapper_frame at)
 struct calltree_place {
         uint64_t pc;
         uint32_t module, first; /* its numbers */
-        uint16_t count;         /* of its frames; 0: free place */
+        uint16_t count;         /* of its frames */
         bool exact;
 };
-
-static struct calltree_place *place_slot(const struct calltree *t, const struct profile_node *n)
-{
-        uint64_t hash = (n->pc + n->exact) * 0x9e3779b97f4a7c15ull ^ n->module * 0xc2b2ae3d27d4eb4full;
-        size_t i = (hash ^ hash >> 32) & (t->place_room - 1);
-
-        while (t->places[i].count && (t->places[i].pc != n->pc || t->places[i].module != n->module || t->places[i].exact != n->exact))
-                i = (i + 1) & (t->place_room - 1);
-        return &t->places[i];
-}
-
-static void places_widen(struct calltree *t)
-{
-        struct calltree_place *old = t->places;
-        size_t room = t->place_room;
-
-        t->place_room = room ? room * 2 : 1024;
-        t->places = heap_zero(t->place_room, sizeof *t->places);
-        for (size_t i = 0; i < room; i++)
-                if (old[i].count) {
-                        struct profile_node n = { .pc = old[i].pc, .module = (uint16_t)old[i].module, .exact = old[i].exact };
-
-                        *place_slot(t, &n) = old[i];
-                }
-        free(old);
-}
 
 static const struct calltree_place *place_of(struct calltree *t, uint32_t node)
 {
         const struct profile_node *n = &t->profile->nodes[node];
         const struct symbol_frame *names;
-        struct calltree_place *place;
-        uint32_t count;
+        uint32_t count, place = TABLE_NUMBER(&t->place_numbers, table_hash(n->pc + n->exact, n->module), i,
+                                             t->places[i].pc == n->pc && t->places[i].module == n->module && t->places[i].exact == n->exact);
 
-        if (t->place_count * 2 >= t->place_room)
-                places_widen(t);
-        place = place_slot(t, n);
-        if (place->count)
-                return place;
+        if (place < t->place_count)
+                return &t->places[place];
         count = symbols_node(t->symbols, node, &names);
         if (t->number_count + count > t->number_room) {
                 uint32_t room = 2 * (t->number_count + count) + 256;
@@ -127,10 +99,10 @@ static const struct calltree_place *place_of(struct calltree *t, uint32_t node)
                 memset(t->number_of + t->number_room, 0, (room - t->number_room) * sizeof *t->number_of);
                 t->number_room = room;
         }
-        *place = (struct calltree_place){ n->pc, n->module, t->number_count, (uint16_t)count, n->exact };
+        t->places = heap_next(t->places, t->place_count, sizeof *t->places);
+        t->places[t->place_count++] = (struct calltree_place){ n->pc, n->module, t->number_count, (uint16_t)count, n->exact };
         t->number_count += count;
-        t->place_count++;
-        return place;
+        return &t->places[place];
 }
 
 /* ---- stacks ---- */

@@ -13,7 +13,7 @@
 
 #include "base/heap.h"
 #include "base/str.h"
-#include "query/verdict.h"
+#include "base/lookup.h"
 #include "words/label.h"
 
 enum filter_verdict { FILTER_UNSEEN, FILTER_NOTHING, FILTER_IN, FILTER_OUT };
@@ -21,7 +21,7 @@ enum filter_verdict { FILTER_UNSEEN, FILTER_NOTHING, FILTER_IN, FILTER_OUT };
 struct filter_memo {
         uint8_t *frames;  /* verdict of the frames from this node outwards, per node */
         uint8_t *modules; /* verdict of the modules from this node outwards, per node */
-        struct verdicts names;
+        struct lookup names;
 };
 
 bool filter_add(struct filter *f, enum filter_kind kind, const char *expression, struct err *e)
@@ -36,7 +36,7 @@ void filter_free(struct filter *f)
         if (f->memo) {
                 free(f->memo->frames);
                 free(f->memo->modules);
-                verdicts_free(&f->memo->names);
+                lookup_free(&f->memo->names);
                 free(f->memo);
         }
         *f = (struct filter){ 0 };
@@ -123,7 +123,7 @@ static struct filter_memo *filter_remember(struct filter *f, const struct profil
 
 static enum filter_verdict filter_known_name(struct filter *f, const char *name)
 {
-        uint32_t *known = verdicts_of(&f->memo->names, name);
+        uint32_t *known = lookup_pointer(&f->memo->names, name);
 
         if (!*known)
                 *known = filter_judge(f, name);

@@ -99,7 +99,7 @@ void finding_frame_say(const struct finding_frame *frame, struct str *out)
 /* FILE is of the pool.  To find it out takes system calls: once for each file. */
 static const char *path_of(struct findings *f, const struct findings_request *r, const char *file)
 {
-        uint32_t *known = file ? verdicts_of(&f->files, file) : NULL;
+        uint32_t *known = file ? lookup_pointer(&f->files, file) : NULL;
         struct str path = { 0 };
 
         if (known && !*known) {
@@ -590,7 +590,7 @@ void findings_free(struct findings *f)
         free(f->verdicts);
         free(f->gone);
         free(f->paths);
-        verdicts_free(&f->files);
+        lookup_free(&f->files);
         string_pool_free(&f->texts);
         *f = (struct findings){ 0 };
 }

@@ -16,7 +16,7 @@
 #include "names/symbol.h"
 #include "profile/model.h"
 #include "query/location.h"
-#include "query/verdict.h"
+#include "base/lookup.h"
 #include "query/wrapper.h"
 
 /* id, word, Valgrind's word (NULL: it has none), what it is, what to make of it; worst first */
@@ -113,7 +113,7 @@ struct budget_verdict;
 
 struct findings {
         struct string_pool texts;
-        struct verdicts files; /* source files already looked at: 1 is not in the tree, N + 1 is paths[N - 1] */
+        struct lookup files; /* source files already looked at: 1 is not in the tree, N + 1 is paths[N - 1] */
         const char **paths;
         uint32_t path_count;
         struct findings_process *processes;

@@ -5,9 +5,9 @@
 #ifndef SEEP_QUERY_FUNCTION_H
 #define SEEP_QUERY_FUNCTION_H
 
-#include <stddef.h>
 #include <stdint.h>
 
+#include "base/table.h"
 #include "names/symbol.h"
 #include "profile/model.h"
 
@@ -16,13 +16,12 @@ struct function_key {
         uint64_t file;   /* the resolver's pointer; 0 unknown */
         uint32_t line;
         uint32_t module; /* FUNCTION_NAMELESS added for an address */
-        uint32_t number; /* counted from 1; 0: free place */
 };
 
 struct function_table {
-        struct function_key *keys; /* open addressing */
-        size_t room;
+        struct function_key *keys; /* by number - 1 */
         uint32_t count;
+        struct table table;
 };
 
 /* The number of FRAME, a frame at NODE.  Same line of the same function in the same module: same number. */

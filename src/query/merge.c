@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "base/table.h"
 
 static int merge_compare(const void *a, const void *b)
 {
@@ -72,52 +73,29 @@ void merge_rows(struct selection *sel)
 struct cut_tree {
         const struct profile *profile;
         uint32_t *parents, *origins;
-        uint32_t count, node_room;
-        uint32_t *table; /* 0 free */
-        size_t table_room;
+        struct table table;
 };
 
-static size_t cut_slot(const struct cut_tree *t, uint32_t parent, const struct profile_node *n)
+static bool cut_same(const struct cut_tree *t, uint32_t child, uint32_t parent, const struct profile_node *n)
 {
-        uint64_t hash = (n->pc + n->exact) * 0x9e3779b97f4a7c15ull ^
-                        ((uint64_t)parent << 16 | n->module) * 0xc2b2ae3d27d4eb4full;
-        size_t i = (hash ^ hash >> 32) & (t->table_room - 1);
+        const struct profile_node *other = &t->profile->nodes[t->origins[child]];
 
-        for (; t->table[i]; i = (i + 1) & (t->table_room - 1)) {
-                const struct profile_node *other = &t->profile->nodes[t->origins[t->table[i]]];
-
-                if (t->parents[t->table[i]] == parent && other->pc == n->pc && other->module == n->module &&
-                    other->exact == n->exact)
-                        break;
-        }
-        return i;
-}
-
-static void cut_widen(struct cut_tree *t)
-{
-        t->node_room = t->node_room ? t->node_room * 2 : 1024;
-        t->parents = heap_grow(t->parents, t->node_room, sizeof *t->parents);
-        t->origins = heap_grow(t->origins, t->node_room, sizeof *t->origins);
-        free(t->table);
-        t->table_room = (size_t)t->node_room * 2;
-        t->table = heap_zero(t->table_room, sizeof *t->table);
-        for (uint32_t i = 2; i < t->count; i++)
-                t->table[cut_slot(t, t->parents[i], &t->profile->nodes[t->origins[i]])] = i;
+        return t->parents[child] == parent && other->pc == n->pc && other->module == n->module && other->exact == n->exact;
 }
 
 static uint32_t cut_child(struct cut_tree *t, uint32_t parent, uint32_t origin)
 {
-        size_t slot;
+        const struct profile_node *node = &t->profile->nodes[origin];
+        uint32_t hash = table_hash(node->pc + node->exact, (uint64_t)parent << 16 | node->module);
+        uint32_t count = t->table.count, child = TABLE_NUMBER(&t->table, hash, n, cut_same(t, n, parent, node));
 
-        if (t->count == t->node_room)
-                cut_widen(t);
-        slot = cut_slot(t, parent, &t->profile->nodes[origin]);
-        if (!t->table[slot]) {
-                t->parents[t->count] = parent;
-                t->origins[t->count] = origin;
-                t->table[slot] = t->count++;
+        if (child == count) {
+                t->parents = heap_next(t->parents, count, sizeof *t->parents);
+                t->origins = heap_next(t->origins, count, sizeof *t->origins);
+                t->parents[child] = parent;
+                t->origins[child] = origin;
         }
-        return t->table[slot];
+        return child;
 }
 
 static uint32_t cut_stack(struct cut_tree *t, uint32_t node, uint32_t depth, uint32_t *frames)
@@ -146,14 +124,15 @@ static uint32_t cut_deepest(const struct profile *p)
 
 void cut_stacks(struct selection *sel, uint32_t depth)
 {
-        struct cut_tree t = { .profile = sel->profile, .count = 2 };
+        struct cut_tree t = { .profile = sel->profile, .table.count = 2 };
         uint32_t deepest = cut_deepest(sel->profile);
         uint32_t *frames;
 
         if (depth > deepest)
                 depth = deepest;
         frames = heap_zero(depth, sizeof *frames);
-        cut_widen(&t);
+        t.parents = heap_next(NULL, 0, sizeof *t.parents);
+        t.origins = heap_next(NULL, 0, sizeof *t.origins);
         t.parents[0] = t.parents[1] = t.origins[0] = t.origins[1] = 0;
         for (uint32_t i = 0; i < sel->heap.count; i++)
                 sel->heap.rows[i].node = cut_stack(&t, sel->heap.rows[i].node, depth, frames);
@@ -161,7 +140,7 @@ void cut_stacks(struct selection *sel, uint32_t depth)
                 sel->mapped.rows[i].node = cut_stack(&t, sel->mapped.rows[i].node, depth, frames);
         sel->parents = t.parents;
         sel->origins = t.origins;
-        sel->node_count = t.count;
+        sel->node_count = t.table.count;
         free(frames);
-        free(t.table);
+        table_free(&t.table);
 }

@@ -21,41 +21,19 @@ int owners_compare(const struct graph_sum *a, const struct graph_sum *b)
 
 /* ---- owners ---- */
 
-static uint32_t *owner_slot(const struct owners *w, struct root_name_key key)
-{
-        uint64_t hash = (key.what * 0x9e3779b97f4a7c15ull) ^ (key.whose * 0xc2b2ae3d27d4eb4full);
-        uint32_t i = (uint32_t)(hash ^ hash >> 32) & (w->room - 1);
-
-        while (w->table[i] && (w->list[w->table[i] - 1].key.what != key.what || w->list[w->table[i] - 1].key.whose != key.whose))
-                i = (i + 1) & (w->room - 1);
-        return &w->table[i];
-}
-
-static void owners_widen(struct owners *w)
-{
-        w->room = w->room ? w->room * 2 : 256;
-        free(w->table);
-        w->table = heap_zero(w->room, sizeof *w->table);
-        w->list = heap_grow(w->list, w->room / 2, sizeof *w->list);
-        for (uint32_t i = 0; i < w->count; i++)
-                *owner_slot(w, w->list[i].key) = i + 1;
-}
-
 static uint32_t owner_of(struct owners *w, uint64_t hold)
 {
         struct root_name root_name = root_name_of(w->p, w->s, hold);
         struct root_name_key key = root_name_key(w->p, &root_name);
-        uint32_t *slot;
+        uint32_t number = TABLE_NUMBER(&w->table, table_hash(key.what, key.whose), n,
+                                       w->list[n].key.what == key.what && w->list[n].key.whose == key.whose);
 
-        if (w->count >= w->room / 2)
-                owners_widen(w);
-        slot = owner_slot(w, key);
-        if (!*slot) {
-                w->list[w->count] = (struct owner){ .root_name = root_name, .key = key, .number = w->count };
-                *slot = ++w->count;
+        if (number == w->count) {
+                w->list = heap_next(w->list, w->count, sizeof *w->list);
+                w->list[w->count++] = (struct owner){ .root_name = root_name, .key = key, .number = number };
         }
-        w->list[*slot - 1].pointers++;
-        return *slot - 1;
+        w->list[number].pointers++;
+        return number;
 }
 
 static int compare_owners(const void *a, const void *b)
@@ -210,7 +188,7 @@ void owners_free(struct owners *w)
         free(w->parts);
         free(w->place);
         free(w->list);
-        free(w->table);
+        table_free(&w->table);
         graph_retained_free(&w->retained);
         graph_free(w->graph);
 }

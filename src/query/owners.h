@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "base/table.h"
 #include "leak/graph.h"
 #include "names/symbol.h"
 #include "profile/model.h"
@@ -55,8 +56,7 @@ struct owners {
         uint32_t *place;    /* by the number that an owner got first: where it is in the list when that is sorted */
         struct owners_part *parts; /* of what is shared: the largest */
         uint32_t part_count;
-        uint32_t *table; /* 1 + index, by key; open addressing */
-        uint32_t room;
+        struct table table;
 };
 
 /* P must have a graph (why_possible).  W is the caller's to owners_free().  START: without the owners, for what hangs on call

@@ -77,7 +77,7 @@ void suppress_add_built_in(struct suppressions *s)
 
 static void memo_free(struct suppress_memo *m)
 {
-        verdicts_free(&m->known);
+        lookup_free(&m->known);
         free(m->first);
         free(m->fits);
         free(m->may);
@@ -322,7 +322,7 @@ static uint64_t lines_that_may(const struct rule_view *v, const struct suppressi
 static void view_add(struct rule_view *v, const struct suppressions *s, struct frame frame, const void *what)
 {
         struct suppress_memo *m = v->memo;
-        uint32_t *known = verdicts_of(&m->known, what);
+        uint32_t *known = lookup_pointer(&m->known, what);
 
         if (!*known) {
                 if (m->count == m->room) {

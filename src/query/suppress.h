@@ -17,7 +17,7 @@
 #include "base/str.h"
 #include "names/symbol.h"
 #include "profile/model.h"
-#include "query/verdict.h"
+#include "base/lookup.h"
 
 enum suppress_source {
         SUPPRESS_FILE,    /* --suppressions FILE */
@@ -62,7 +62,7 @@ struct suppress_memo {
         uint32_t *first;             /* by rule: number of its first line */
         uint32_t lines;              /* of all rules */
         uint32_t leaks;              /* what rules about leaks are about: others need not be asked about */
-        struct verdicts known;       /* by frame: 1 + its number */
+        struct lookup known;       /* by frame: 1 + its number */
         uint32_t count, room;
         uint8_t *fits;           /* by number and line: 0 not asked, 1 no, 2 yes */
         uint64_t *may;           /* by number: a bit for each line that may fit; lines share bits when they are many */

@@ -147,7 +147,7 @@ bool wrappers_add(struct wrappers *w, const char *expression, struct err *e)
 void wrappers_free(struct wrappers *w)
 {
         expressions_free(&w->more);
-        verdicts_free(&w->known);
+        lookup_free(&w->known);
 }
 
 static enum wrapper_kind wrapper_known(struct wrappers *w, const struct symbol_frame *frame)
@@ -156,7 +156,7 @@ static enum wrapper_kind wrapper_known(struct wrappers *w, const struct symbol_f
 
         if (!frame->function)
                 return WRAPPER_OTHER;
-        known = verdicts_of(&w->known, frame->function);
+        known = lookup_pointer(&w->known, frame->function);
         if (!*known)
                 *known = expressions_match(&w->more, frame->function) ? WRAPPER_ALLOCATOR
                                                                       : wrapper_classify(frame->function);

@@ -15,12 +15,12 @@
 #include "names/symbol.h"
 #include "profile/model.h"
 #include "query/expression.h"
-#include "query/verdict.h"
+#include "base/lookup.h"
 
 /* Zeroed: the built-in table only. */
 struct wrappers {
         struct expressions more;
-        struct verdicts known;
+        struct lookup known;
 };
 
 /* A frame of a stack: which of the frames at NODE of the profile, 0 innermost. */

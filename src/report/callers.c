@@ -8,7 +8,7 @@
 #include "base/heap.h"
 #include "query/expression.h"
 #include "query/select.h"
-#include "query/verdict.h"
+#include "base/lookup.h"
 #include "words/label.h"
 #include "words/text.h"
 
@@ -19,7 +19,7 @@ struct callers {
         struct symbols *symbols;
         const char *function;
         struct expressions expressions; /* empty: names are compared */
-        struct verdicts known;
+        struct lookup known;
         uint8_t *needed;             /* by node */
         struct wrapper_frame *found; /* by node: the outermost frame of that name from here on; node 0: none */
         uint32_t count;              /* nodes with one of their own */
@@ -47,7 +47,7 @@ static bool callers_match(struct callers *c, uint32_t origin, const struct symbo
                 str_free(&label);
                 return found;
         }
-        known = verdicts_of(&c->known, frame->function);
+        known = lookup_pointer(&c->known, frame->function);
         if (!*known) {
                 found = c->expressions.count ? expressions_match(&c->expressions, frame->function)
                                              : callers_named(frame->function, c->function);
@@ -85,7 +85,7 @@ static bool callers_find(struct callers *c, struct err *e)
         callers_search(c);
         if (c->count)
                 return true;
-        verdicts_free(&c->known);
+        lookup_free(&c->known);
         if (!expressions_add(&c->expressions, c->function, e))
                 return err_context(e, "no function is named '%s', and it is", c->function);
         callers_search(c);
@@ -143,7 +143,7 @@ bool callers_write(struct selection *sel, struct symbols *s, const char *functio
                 tree_write(sel, s, &inverted, out);
         }
         expressions_free(&c.expressions);
-        verdicts_free(&c.known);
+        lookup_free(&c.known);
         free(c.needed);
         free(c.found);
         return good;

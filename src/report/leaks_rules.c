@@ -11,7 +11,7 @@
 
 #include "base/heap.h"
 #include "query/leaks.h"
-#include "query/verdict.h"
+#include "base/lookup.h"
 #include "query/walk.h"
 #include "report/views.h"
 #include "words/label.h"
@@ -56,8 +56,8 @@ static void rules_name(struct rules_page *page, const struct leaks_row *row, str
 /* ---- LSan ---- */
 
 struct choice {
-        struct verdicts *met;  /* by name: in how many stacks it is */
-        struct verdicts *last; /* by name: the last row that counted it, from 1 on */
+        struct lookup *met;  /* by name: in how many stacks it is */
+        struct lookup *last; /* by name: the last row that counted it, from 1 on */
         const char *name, *module;
         uint32_t others;
         bool library; /* the name is one of the C library */
@@ -74,7 +74,7 @@ static bool choose_name(const struct rules_page *page, uint32_t node, const stru
                 c->module = page->p->modules[module].path;
         if (!frame->function)
                 return false;
-        others = *verdicts_of(c->met, frame->function) - 1;
+        others = *lookup_pointer(c->met, frame->function) - 1;
         if (!c->name || others < c->others || (others == c->others && c->library && !library)) {
                 c->name = frame->function;
                 c->others = others;
@@ -131,10 +131,10 @@ static void lsan_count(const struct rules_page *page, struct choice *c)
                 while (rules_wanted(page, &page->l->rows[i]) && walk_next(&w)) {
                         const char *name = w.frame->function;
 
-                        if (!name || *verdicts_of(c->last, name) == i + 1)
+                        if (!name || *lookup_pointer(c->last, name) == i + 1)
                                 continue;
-                        *verdicts_of(c->last, name) = i + 1;
-                        ++*verdicts_of(c->met, name);
+                        *lookup_pointer(c->last, name) = i + 1;
+                        ++*lookup_pointer(c->met, name);
                 }
         }
 }
@@ -142,7 +142,7 @@ static void lsan_count(const struct rules_page *page, struct choice *c)
 /* First those that cover one stack, then those that cover others, too, if these have no rule of their own. */
 static void lsan_rules(struct rules_page *page)
 {
-        struct verdicts met = { 0 }, last = { 0 }, written = { 0 };
+        struct lookup met = { 0 }, last = { 0 }, written = { 0 };
         struct choice c = { .met = &met, .last = &last };
 
         lsan_count(page, &c);
@@ -153,17 +153,17 @@ static void lsan_rules(struct rules_page *page)
                 if (!rules_wanted(page, row))
                         continue;
                 lsan_choose(page, row, &c);
-                if (wide == (!c.name || c.others) && !(c.name && (*verdicts_of(&written, c.name))++))
+                if (wide == (!c.name || c.others) && !(c.name && (*lookup_pointer(&written, c.name))++))
                         lsan_rule(page, row, &c);
         }
-        verdicts_free(&met);
-        verdicts_free(&last);
-        verdicts_free(&written);
+        lookup_free(&met);
+        lookup_free(&last);
+        lookup_free(&written);
 }
 
 static void lsan_texts(struct rules_page *page, uint32_t count, char **texts)
 {
-        struct verdicts met = { 0 }, last = { 0 };
+        struct lookup met = { 0 }, last = { 0 };
         struct choice c = { .met = &met, .last = &last };
         struct str text = { 0 };
 
@@ -177,8 +177,8 @@ static void lsan_texts(struct rules_page *page, uint32_t count, char **texts)
                 lsan_rule(page, &page->l->rows[i], &c);
                 texts[i] = heap_text(str_get(&text));
         }
-        verdicts_free(&met);
-        verdicts_free(&last);
+        lookup_free(&met);
+        lookup_free(&last);
         str_free(&text);
 }
 

@@ -11,7 +11,7 @@
 #include "base/heap.h"
 #include "base/io.h"
 #include "query/select.h"
-#include "query/verdict.h"
+#include "base/lookup.h"
 #include "words/text.h"
 
 enum {
@@ -38,7 +38,7 @@ struct source {
         struct symbols *symbols;
         const char *wanted;
         const struct symbol_options *names;
-        struct verdicts known;
+        struct lookup known;
         struct source_file *files;
         uint32_t file_count;
         uint8_t *here; /* by node: 1 a frame of a wanted file */
@@ -62,7 +62,7 @@ static bool source_is(const char *path, const char *wanted)
 /* The file's place in the list; UINT32_MAX: not wanted. */
 static uint32_t source_file(struct source *c, const char *path)
 {
-        uint32_t *known = path ? verdicts_of(&c->known, path) : NULL;
+        uint32_t *known = path ? lookup_pointer(&c->known, path) : NULL;
 
         if (!known)
                 return UINT32_MAX;
@@ -302,7 +302,7 @@ bool source_write(const struct selection *sel, struct symbols *s, const char *fi
         if (!c.file_count)
                 err_set(e, ERR_EXIT_USAGE, "no line of a file '%s' is in these stacks (--group-by file lists files)",
                         file);
-        verdicts_free(&c.known);
+        lookup_free(&c.known);
         free(c.files);
         free(c.here);
         return c.file_count > 0;

@@ -45,7 +45,7 @@ void stack_end(struct stack_writer *w)
         free(w->steps);
         free(w->places);
         str_free(&w->lines);
-        verdicts_free(&w->known);
+        lookup_free(&w->known);
         *w = (struct stack_writer){ 0 };
 }
 
@@ -82,7 +82,7 @@ static const char *stack_key(const struct stack_writer *w, uint32_t node)
 /* The same, found out once for all nodes with this address; 1 + its index. */
 static uint32_t stack_place(struct stack_writer *w, uint32_t origin)
 {
-        uint32_t *known = verdicts_of(&w->known, stack_key(w, origin));
+        uint32_t *known = lookup_pointer(&w->known, stack_key(w, origin));
 
         if (!*known) {
                 if (w->place_count == w->place_room) {

@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "names/symbol.h"
 #include "query/select.h"
-#include "query/verdict.h"
+#include "base/lookup.h"
 #include "query/wrapper.h"
 
 /* The frames at one address. */
@@ -40,7 +40,7 @@ struct stack_writer {
         struct stack_place *places;
         uint32_t place_count, place_room;
         struct stack_step *steps; /* by node of SEL's tree; NULL: for one stack alone it does not pay */
-        struct verdicts known; /* by what tells addresses apart: 1 + place */
+        struct lookup known; /* by what tells addresses apart: 1 + place */
         struct str lines;
         uint32_t expected[STACK_AHEAD], expected_count;
 

@@ -66,7 +66,7 @@ static bool stack_line_has_user(const struct stack_line *b, struct walk w)
 static bool stack_line_passes(const struct stack_line *b, const struct symbol_frame *frame)
 {
         enum { STACK_LINE_PASSED = 1, STACK_LINE_SHOWN };
-        uint32_t *known = b->known && frame->function ? verdicts_of(b->known, frame->function) : NULL;
+        uint32_t *known = b->known && frame->function ? lookup_pointer(b->known, frame->function) : NULL;
 
         if (!known)
                 return wrapper_or_library(frame);

@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "names/symbol.h"
 #include "profile/model.h"
-#include "query/verdict.h"
+#include "base/lookup.h"
 
 enum { STACK_LINE_COLUMNS = 80 };
 
@@ -22,7 +22,7 @@ struct stack_line {
         struct str *out;
         size_t reserved; /* columns at the end of the line that callers must leave free */
         size_t columns;  /* of the line; 0: STACK_LINE_COLUMNS */
-        struct verdicts *known; /* which functions are passed over, for callers with many lines; NULL: found out each time */
+        struct lookup *known; /* which functions are passed over, for callers with many lines; NULL: found out each time */
 };
 
 /* A frame that is named: which of those at NODE of the profile, 0 innermost. */

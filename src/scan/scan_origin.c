@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "base/table.h"
 #include "ledger/ledger.h"
 #include "profile/packed.h"
 
@@ -43,27 +44,23 @@ static void match(struct scan_origin *o, const struct scan_origin_input *in, con
 
 /* ---- places ---- */
 
-/* Innermost frames that stacks have in common, as a tree: a place is one frame more than the wider place it hangs on.  Found by
- * hash; a table of twice as many slots as there can be places never fills. */
+/* Innermost frames that stacks have in common, as a tree: a place is one frame more than the wider place it hangs on. */
 struct places {
         struct scan_origin *o;
-        uint64_t *pcs;   /* by place */
-        uint32_t *slots; /* place; 0 free */
-        uint32_t mask;
+        uint64_t *pcs; /* by place */
+        struct table table;
 };
 
 static uint32_t place_below(struct places *t, uint32_t wider, uint64_t pc)
 {
-        uint64_t hash = (pc ^ wider * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xff51afd7ed558ccd);
-        uint32_t slot = (uint32_t)(hash >> 32) & t->mask;
+        uint32_t place = TABLE_NUMBER(&t->table, table_hash(pc, wider), n, t->o->wider[n] == wider && t->pcs[n] == pc);
 
-        for (; t->slots[slot]; slot = (slot + 1) & t->mask)
-                if (t->o->wider[t->slots[slot]] == wider && t->pcs[t->slots[slot]] == pc)
-                        return t->slots[slot];
-        t->slots[slot] = t->o->place_count;
-        t->o->wider[t->o->place_count] = wider;
-        t->pcs[t->o->place_count] = pc;
-        return t->o->place_count++;
+        if (place == t->o->place_count) {
+                t->o->wider[place] = wider;
+                t->pcs[place] = pc;
+                t->o->place_count++;
+        }
+        return place;
 }
 
 static bool has_place(const struct profile *p, uint32_t site)
@@ -85,21 +82,17 @@ static uint32_t place_of_stack(struct places *t, const struct profile *p, uint32
 
 static void find_places(struct scan_origin *o, const struct profile *p)
 {
-        struct places t = { .o = o };
-        uint64_t most = p->site_count, room = 16;
+        struct places t = { .o = o, .table.count = p->site_count };
+        uint64_t most = p->site_count;
 
         for (uint32_t i = 1; i < p->site_count; i++)
                 most += has_place(p, i) ? DEPTH : 0;
-        while (room < 2 * most)
-                room *= 2;
-        t.mask = (uint32_t)(room - 1);
-        t.slots = heap_zero(room, sizeof *t.slots);
         t.pcs = heap_zero(most, sizeof *t.pcs);
         o->wider = heap_zero(most, sizeof *o->wider);
         o->place_count = p->site_count;
         for (uint32_t i = 1; i < p->site_count; i++)
                 o->wider[i] = has_place(p, i) ? place_of_stack(&t, p, p->sites[i].node) : 0;
-        free(t.slots);
+        table_free(&t.table);
         free(t.pcs);
 }
 

@@ -21,38 +21,9 @@ uint64_t history_key_text(uint64_t key, const char *text)
 
 /* ---- numbers ---- */
 
-static struct history_key *find_key(const struct history *h, uint64_t key)
-{
-        size_t i = history_key(key, key >> 32) & (h->key_room - 1);
-
-        while (h->keys[i].number && h->keys[i].key != key)
-                i = (i + 1) & (h->key_room - 1);
-        return &h->keys[i];
-}
-
-static void widen(struct history *h)
-{
-        struct history_key *old = h->keys;
-        size_t room = h->key_room;
-
-        h->key_room = room ? room * 2 : 1024;
-        h->keys = heap_zero(h->key_room, sizeof *h->keys);
-        for (size_t i = 0; i < room; i++)
-                if (old[i].number)
-                        *find_key(h, old[i].key) = old[i];
-        free(old);
-}
-
 uint32_t history_number(struct history *h, uint64_t key)
 {
-        struct history_key *place;
-
-        if (h->key_count * 2 >= h->key_room)
-                widen(h);
-        place = find_key(h, key);
-        if (!place->number)
-                *place = (struct history_key){ key, ++h->key_count };
-        return place->number - 1;
+        return lookup_number(&h->numbers, key, 0);
 }
 
 struct history_numbers *history_place(struct history_moment *m, uint32_t number)
@@ -144,6 +115,6 @@ void history_free(struct history *h)
 {
         history_clear(h);
         free(h->moments);
-        free(h->keys);
+        lookup_free(&h->numbers);
         *h = (struct history){ 0 };
 }

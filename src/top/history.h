@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/lookup.h"
 #include "profile/model.h"
 
 #define HISTORY_SPAN_MS 60000u
@@ -32,15 +33,8 @@ struct history_moment {
         bool blocks; /* threads and sizes are known, too */
 };
 
-struct history_key {
-        uint64_t key;
-        uint32_t number; /* from 1; 0: free place */
-};
-
 struct history {
-        struct history_key *keys; /* open addressing */
-        size_t key_room;
-        uint32_t key_count;
+        struct lookup numbers; /* by key */
         struct history_moment *moments; /* oldest first */
         uint32_t moment_count;
 };

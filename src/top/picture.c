@@ -155,7 +155,7 @@ static void add_blocks(struct history_moment *m, struct history *history, const 
                 sizes[power] = picture_size(history, power);
         for (uint32_t i = 0; i < p->thread_count; i++)
                 threads[i] = picture_thread(history, &p->threads[i]);
-        a.count = history->key_count; /* all that are used below have their number */
+        a.count = history->numbers.table.count; /* all that are used below have their number */
         a.births = heap_zero(a.count, sizeof *a.births);
         packed_open(&w, p);
         while (packed_next(&w)) {

@@ -35,7 +35,7 @@ struct screen_input {
         const struct picture *picture;
         const struct rows *rows;
         const struct keys_state *state;
-        struct verdicts *known; /* of stack_line.h; for as long as the resolver lives */
+        struct lookup *known; /* of stack_line.h; for as long as the resolver lives */
         const char *ended; /* why there is no further look; NULL: there is */
         uint32_t columns, lines; /* lines 0: as many as needed, for a script */
         uint32_t limit;    /* rows; 0: all */

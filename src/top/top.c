@@ -167,8 +167,8 @@ bool top_follow(struct top *t, struct err *e)
 static bool renew_names(struct top *t, struct err *e)
 {
         if (t->o->wrappers)
-                verdicts_free(&t->o->wrappers->known);
-        verdicts_free(&t->known);
+                lookup_free(&t->o->wrappers->known);
+        lookup_free(&t->known);
         return top_filters(t, e);
 }
 
@@ -254,7 +254,7 @@ void top_free(struct top *t)
         filter_free(&t->filter);
         filter_free(&t->threads);
         history_moment_free(&t->pin);
-        verdicts_free(&t->known);
+        lookup_free(&t->known);
         live_free(&t->live);
         if (!t->o->pid)
                 player_free(&t->player);

@@ -24,7 +24,7 @@ struct top {
         struct live live;
         struct player player;
         struct filter filter, threads; /* of names and threads; of threads alone */
-        struct verdicts known;         /* of stack_line.h */
+        struct lookup known;         /* of stack_line.h */
         struct picture picture;
         struct rows rows;
         enum top_base base;

@@ -16,6 +16,7 @@
 
 #include "base/find.h"
 #include "base/heap.h"
+#include "base/lookup.h"
 #include "names/die.h"
 #include "types/type.h"
 
@@ -126,27 +127,20 @@ struct globals_walk {
         struct globals *globals;
         uint32_t unit;
         GElf_Phdr thread;     /* the module's thread-local storage */
-        const void **entered; /* hash table of units that others share, by address */
-        size_t entered_room, entered_count;
+        struct lookup entered; /* units that others share, by address: 1 */
 };
 
 /* ---- lists ---- */
 
 static void list_add(struct global_list *list, const struct global *global)
 {
-        if (list->count == list->room) {
-                list->room = list->room ? list->room * 2 : 256;
-                list->all = heap_grow(list->all, list->room, sizeof *list->all);
-        }
+        list->all = heap_next(list->all, list->count, sizeof *list->all);
         list->all[list->count++] = *global;
 }
 
 static void names_add(struct global_names *names, const char *name, const Dwarf_Die *die)
 {
-        if (names->count == names->room) {
-                names->room = names->room ? names->room * 2 : 256;
-                names->all = heap_grow(names->all, names->room, sizeof *names->all);
-        }
+        names->all = heap_next(names->all, names->count, sizeof *names->all);
         names->all[names->count++] = (struct global_name){ name, *die };
 }
 
@@ -232,46 +226,14 @@ static void walk_type(struct globals_walk *w, Dwarf_Die *die, bool in_function, 
         walk_children(w, die, in_function, depth);
 }
 
-static size_t entered_slot(const struct globals_walk *w, const void *unit)
-{
-        size_t i = ((uintptr_t)unit * 0x9e3779b97f4a7c15ull >> 24) & (w->entered_room - 1);
-
-        while (w->entered[i] && w->entered[i] != unit)
-                i = (i + 1) & (w->entered_room - 1);
-        return i;
-}
-
-/* Whether this is the first time that UNIT is met. */
-static bool enter(struct globals_walk *w, const void *unit)
-{
-        size_t slot;
-
-        if (w->entered_count * 2 >= w->entered_room) {
-                const void **old = w->entered;
-                size_t old_room = w->entered_room;
-
-                w->entered_room = old_room ? old_room * 2 : 256;
-                w->entered = heap_zero(w->entered_room, sizeof *w->entered);
-                for (size_t i = 0; i < old_room; i++)
-                        if (old[i])
-                                w->entered[entered_slot(w, old[i])] = old[i];
-                free(old);
-        }
-        slot = entered_slot(w, unit);
-        if (w->entered[slot])
-                return false;
-        w->entered[slot] = unit;
-        w->entered_count++;
-        return true;
-}
-
 /* What dwz found in several units, it put into one that they import.  (Its file may serve other programs, too: only what is
  * imported is ours.) */
 static void walk_imported(struct globals_walk *w, Dwarf_Die *die, int depth)
 {
         Dwarf_Die unit;
 
-        if (die_refers(die, DW_AT_import, &unit) && dwarf_tag(&unit) == DW_TAG_partial_unit && enter(w, unit.addr))
+        if (die_refers(die, DW_AT_import, &unit) && dwarf_tag(&unit) == DW_TAG_partial_unit &&
+            !(*lookup_pointer(&w->entered, unit.addr))++)
                 walk_children(w, &unit, false, depth);
 }
 
@@ -366,7 +328,7 @@ void globals_read(struct globals *g, struct debug *d)
                 g->in_c |= die_in_c(&body);
         }
         walk_type_units(&walk, debug_dwarf(d));
-        free(walk.entered);
+        lookup_free(&walk.entered);
         list_sort(&g->data);
         list_sort(&g->thread);
         names_sort(&g->types);

@@ -25,7 +25,7 @@ struct global {
 
 struct global_list {
         struct global *all; /* sorted by start */
-        size_t count, room;
+        size_t count;
 };
 
 /* Something with a name: a type, or a variable that is declared only. */
@@ -36,7 +36,7 @@ struct global_name {
 
 struct global_names {
         struct global_name *all; /* sorted by name */
-        size_t count, room;
+        size_t count;
 };
 
 struct globals {

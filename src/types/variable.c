@@ -17,7 +17,7 @@ struct variable_spot {
         uint32_t module;
         struct variable_module *in;
         const struct global_list *list;
-        const struct table *table;
+        const struct symtab *table;
         uint64_t list_bias, table_bias; /* what an address here has more than one there */
 };
 
@@ -47,7 +47,7 @@ void variables_describe(struct symbols *s, uint32_t module, Dwarf_Die *die, Dwar
 }
 
 /* clang describes the static variables of a function that was inlined everywhere as those of one without a name. */
-static void variable_complete_name(struct symbols *s, const struct table_entry *symbol, struct variable *out)
+static void variable_complete_name(struct symbols *s, const struct symtab_entry *symbol, struct variable *out)
 {
         struct variable named = { .is_static = out->is_static };
 
@@ -59,7 +59,7 @@ static void variable_complete_name(struct symbols *s, const struct table_entry *
 
 /* The symbol is larger where an array of a structure's end has no length. */
 static void variable_from_debug(struct symbols *s, const struct variable_spot *spot, const struct global *g,
-                                const struct table_entry *symbol, struct variable *out)
+                                const struct symtab_entry *symbol, struct variable *out)
 {
         Dwarf_Die die = g->die, skeleton, body;
         bool known;
@@ -76,7 +76,7 @@ static void variable_from_debug(struct symbols *s, const struct variable_spot *s
 }
 
 /* Defined without debug information or in a library (the linker put a copy into the program), it may be declared with some. */
-static void variable_from_symbol(struct symbols *s, const struct variable_spot *spot, const struct table_entry *symbol,
+static void variable_from_symbol(struct symbols *s, const struct variable_spot *spot, const struct symtab_entry *symbol,
                                  struct variable *out)
 {
         const struct global_name *declared;
@@ -98,7 +98,7 @@ static void variable_from_symbol(struct symbols *s, const struct variable_spot *
 
 static bool variable_find(struct symbols *s, const struct variable_spot *spot, uint64_t address, struct variable *out)
 {
-        const struct table_entry *symbol = table_find(spot->table, address - spot->table_bias);
+        const struct symtab_entry *symbol = symtab_find(spot->table, address - spot->table_bias);
         const struct global *g = globals_find(spot->list, address - spot->list_bias);
 
         if (!g && symbol) {

@@ -76,7 +76,7 @@ static void class_find(struct symbols *s, struct variable_class_known *c)
         uint32_t module = module_over(symbols_profile(s), c->vtable);
         struct variable_module *m = module != PROFILE_NO_MODULE ? variables_module(s, module) : NULL;
         uint64_t address = m ? c->vtable - symbols_profile(s)->modules[module].bias : 0;
-        const struct table_entry *symbol = m ? table_find(&m->data, address) : NULL;
+        const struct symtab_entry *symbol = m ? symtab_find(&m->data, address) : NULL;
         const char *shown;
         char *short_name;
 
@@ -92,45 +92,23 @@ static void class_find(struct symbols *s, struct variable_class_known *c)
         c->type = class_type(s, module, c->name);
 }
 
-static size_t class_slot(const struct variables *v, uint64_t vtable)
-{
-        size_t i = (vtable * 0x9e3779b97f4a7c15ull >> 24) & (v->class_room - 1);
-
-        while (v->classes[i].vtable && v->classes[i].vtable != vtable)
-                i = (i + 1) & (v->class_room - 1);
-        return i;
-}
-
-static void classes_widen(struct variables *v)
-{
-        struct variable_class_known *old = v->classes;
-        size_t old_room = v->class_room;
-
-        v->class_room = old_room ? old_room * 2 : 256;
-        v->classes = heap_zero(v->class_room, sizeof *v->classes);
-        for (size_t i = 0; i < old_room; i++)
-                if (old[i].vtable)
-                        v->classes[class_slot(v, old[i].vtable)] = old[i];
-        free(old);
-}
-
 const char *variable_class(struct symbols *s, uint64_t vtable, struct variable_type *type)
 {
         struct variables *v = variables_of(s);
-        struct variable_class_known *c;
+        const struct variable_class_known *c;
+        uint32_t number;
 
         if (type)
                 type->n = 0;
         if (!vtable)
                 return NULL;
-        if (v->class_count * 2 >= v->class_room)
-                classes_widen(v);
-        c = &v->classes[class_slot(v, vtable)];
-        if (!c->vtable) {
-                c->vtable = vtable;
-                v->class_count++;
-                class_find(s, c);
+        number = TABLE_NUMBER(&v->class_numbers, table_hash(vtable, 0), n, v->classes[n].vtable == vtable);
+        if (number == v->class_count) {
+                v->classes = heap_next(v->classes, v->class_count, sizeof *v->classes);
+                v->classes[v->class_count++] = (struct variable_class_known){ .vtable = vtable };
+                class_find(s, &v->classes[number]);
         }
+        c = &v->classes[number];
         if (type)
                 *type = c->type;
         return c->name;

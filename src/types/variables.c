@@ -24,13 +24,14 @@ static void variables_free(struct variables *v)
 {
         for (uint32_t i = 0; i < v->module_count; i++) {
                 globals_free(&v->modules[i].globals);
-                table_free(&v->modules[i].data);
-                table_free(&v->modules[i].thread);
+                symtab_free(&v->modules[i].data);
+                symtab_free(&v->modules[i].thread);
         }
         free(v->modules);
         free(v->types);
-        free(v->slots);
+        table_free(&v->numbers);
         free(v->classes);
+        table_free(&v->class_numbers);
         free(v);
 }
 
@@ -56,8 +57,8 @@ struct variable_module *variables_module(struct symbols *s, uint32_t module)
                 m->file = symbols_open_module(s, module);
                 m->bias = symbols_profile(s)->modules[module].bias;
                 if (m->file->dwfl) {
-                        table_read(&m->data, m->file->dwfl_module, TABLE_DATA);
-                        table_read(&m->thread, m->file->dwfl_module, TABLE_THREAD);
+                        symtab_read(&m->data, m->file->dwfl_module, SYMTAB_DATA);
+                        symtab_read(&m->thread, m->file->dwfl_module, SYMTAB_THREAD);
                 }
                 if (m->file->debug) {
                         m->bias += debug_bias(m->file->debug);
@@ -67,38 +68,16 @@ struct variable_module *variables_module(struct symbols *s, uint32_t module)
         return m->file->dwfl ? m : NULL;
 }
 
-static size_t type_slot(const struct variables *v, const void *addr, uint32_t pointers)
-{
-        size_t i = (((uintptr_t)addr + pointers) * 0x9e3779b97f4a7c15ull >> 20) & (v->slot_room - 1);
-
-        while (v->slots[i] && (v->types[v->slots[i] - 1].die.addr != addr || v->types[v->slots[i] - 1].pointers != pointers))
-                i = (i + 1) & (v->slot_room - 1);
-        return i;
-}
-
-static void types_widen(struct variables *v)
-{
-        free(v->slots);
-        v->slot_room = v->slot_room ? v->slot_room * 2 : 1024;
-        v->slots = heap_zero(v->slot_room, sizeof *v->slots);
-        v->type_room = v->slot_room / 2;
-        v->types = heap_grow(v->types, v->type_room, sizeof *v->types);
-        for (size_t i = 0; i < v->type_count; i++)
-                v->slots[type_slot(v, v->types[i].die.addr, v->types[i].pointers)] = (uint32_t)i + 1;
-}
-
 struct variable_type variables_number(struct variables *v, uint32_t module, const Dwarf_Die *die, uint32_t pointers)
 {
-        size_t slot;
+        uint32_t number = TABLE_NUMBER(&v->numbers, table_hash((uintptr_t)die->addr, pointers), n,
+                                       v->types[n].die.addr == die->addr && v->types[n].pointers == pointers);
 
-        if (v->type_count == v->type_room)
-                types_widen(v);
-        slot = type_slot(v, die->addr, pointers);
-        if (!v->slots[slot]) {
+        if (number == v->type_count) {
+                v->types = heap_next(v->types, v->type_count, sizeof *v->types);
                 v->types[v->type_count++] = (struct variable_described){ *die, module, pointers, NULL };
-                v->slots[slot] = (uint32_t)v->type_count;
         }
-        return (struct variable_type){ v->slots[slot] };
+        return (struct variable_type){ number + 1 };
 }
 
 struct variable_described *variables_described(struct variables *v, struct variable_type type)

@@ -7,6 +7,7 @@
 #ifndef SEEP_TYPES_VARIABLES_H
 #define SEEP_TYPES_VARIABLES_H
 
+#include "base/table.h"
 #include "names/module.h"
 #include "names/symbol.h"
 #include "types/globals.h"
@@ -15,7 +16,7 @@
 struct variable_module {
         struct module *file;
         struct globals globals;    /* empty without debug information */
-        struct table data, thread; /* symbols */
+        struct symtab data, thread; /* symbols */
         uint64_t bias;             /* address in DWARF = address in memory - this */
         bool listed;
 };
@@ -29,7 +30,7 @@ struct variable_described {
 
 /* The class whose table of virtual functions is at an address. */
 struct variable_class_known {
-        uint64_t vtable; /* 0: free place of the table */
+        uint64_t vtable;
         const char *name;
         struct variable_type type;
 };
@@ -38,11 +39,11 @@ struct variables {
         struct variable_module *modules;
         uint32_t module_count;
         struct variable_described *types;
-        size_t type_count, type_room;
-        uint32_t *slots; /* hash table: 1 + index into types */
-        size_t slot_room;
-        struct variable_class_known *classes; /* hash table */
-        size_t class_room, class_count;
+        size_t type_count;
+        struct table numbers; /* of types */
+        struct variable_class_known *classes;
+        size_t class_count;
+        struct table class_numbers;
 };
 
 /* Made when they are first asked for; they go with S. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * table.c -- the functions or variables of a module by address, from its symbol tables.
+ * symtab.c -- the functions or variables of a module by address, from its symbol tables.
  *
  * Cost:   one pass and a sort, then a binary search per address.  (dwfl_module_addrinfo walks the whole table for
  *         each address: seconds for a large program.)
  */
-#include "names/table.h"
+#include "names/symtab.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +13,11 @@
 #include "base/find.h"
 #include "base/heap.h"
 
-enum { TABLE_LABEL = 8 }; /* rank of names that are not said to be functions */
+enum { SYMTAB_LABEL = 8 }; /* rank of names that are not said to be functions */
 
-static int table_compare(const void *a, const void *b)
+static int symtab_compare(const void *a, const void *b)
 {
-        const struct table_entry *x = a, *y = b;
+        const struct symtab_entry *x = a, *y = b;
 
         if (x->start != y->start)
                 return x->start < y->start ? -1 : 1;
@@ -27,7 +27,7 @@ static int table_compare(const void *a, const void *b)
 }
 
 /* Of several names for one place: functions before labels, global before weak before local, plain before __reserved. */
-static uint32_t table_rank(const GElf_Sym *sym, const char *name)
+static uint32_t symtab_rank(const GElf_Sym *sym, const char *name)
 {
         static const uint32_t binding_rank[] = { [STB_LOCAL] = 2, [STB_GLOBAL] = 0, [STB_WEAK] = 1 };
         uint32_t binding = GELF_ST_BIND(sym->st_info);
@@ -36,30 +36,30 @@ static uint32_t table_rank(const GElf_Sym *sym, const char *name)
         if (name[0] == '_' && name[1] == '_')
                 rank += 4;
         if (GELF_ST_TYPE(sym->st_info) == STT_NOTYPE)
-                rank += TABLE_LABEL;
+                rank += SYMTAB_LABEL;
         return rank;
 }
 
-static int table_wanted(const GElf_Sym *sym, const char *name, enum table_kind kind)
+static int symtab_wanted(const GElf_Sym *sym, const char *name, enum symtab_kind kind)
 {
         uint32_t type = GELF_ST_TYPE(sym->st_info);
 
         if (!name || !name[0] || sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS)
                 return 0;
-        if (kind != TABLE_CODE) /* objects without a size are marks of the linker: __dso_handle, _DYNAMIC */
-                return sym->st_size && type == (kind == TABLE_DATA ? STT_OBJECT : STT_TLS);
+        if (kind != SYMTAB_CODE) /* objects without a size are marks of the linker: __dso_handle, _DYNAMIC */
+                return sym->st_size && type == (kind == SYMTAB_DATA ? STT_OBJECT : STT_TLS);
         if (type == STT_NOTYPE)
                 return name[0] != '$'; /* $x and $d mark code and data on ARM */
         return type == STT_FUNC || type == STT_GNU_IFUNC;
 }
 
 /* Labels of hand-written assembly have no size: they reach to the next name. */
-static void table_close_gaps(struct table *t)
+static void symtab_close_gaps(struct symtab *t)
 {
         uint64_t next = 0;
 
         for (size_t i = t->count; i-- > 0;) {
-                struct table_entry *entry = &t->entries[i];
+                struct symtab_entry *entry = &t->entries[i];
 
                 if (entry->end == entry->start && next > entry->start)
                         entry->end = next;
@@ -70,11 +70,11 @@ static void table_close_gaps(struct table *t)
         }
 }
 
-void table_read(struct table *t, Dwfl_Module *module, enum table_kind kind)
+void symtab_read(struct symtab *t, Dwfl_Module *module, enum symtab_kind kind)
 {
         int symbols = dwfl_module_getsymtab(module);
 
-        *t = (struct table){ 0 };
+        *t = (struct symtab){ 0 };
         if (symbols <= 0)
                 return;
         t->entries = heap_zero((size_t)symbols, sizeof *t->entries);
@@ -83,42 +83,42 @@ void table_read(struct table *t, Dwfl_Module *module, enum table_kind kind)
                 GElf_Addr address;
                 const char *name = dwfl_module_getsym_info(module, i, &sym, &address, NULL, NULL, NULL);
 
-                if (kind == TABLE_THREAD)
+                if (kind == SYMTAB_THREAD)
                         address = sym.st_value;
-                if (table_wanted(&sym, name, kind))
+                if (symtab_wanted(&sym, name, kind))
                         t->entries[t->count++] =
-                                (struct table_entry){ address, address + sym.st_size, name, table_rank(&sym, name),
+                                (struct symtab_entry){ address, address + sym.st_size, name, symtab_rank(&sym, name),
                                                       GELF_ST_BIND(sym.st_info) == STB_LOCAL };
         }
-        qsort(t->entries, t->count, sizeof *t->entries, table_compare);
-        table_close_gaps(t);
+        qsort(t->entries, t->count, sizeof *t->entries, symtab_compare);
+        symtab_close_gaps(t);
 }
 
-void table_free(struct table *t)
+void symtab_free(struct symtab *t)
 {
         free(t->entries);
-        *t = (struct table){ 0 };
+        *t = (struct symtab){ 0 };
 }
 
 /* Index of the first entry that starts behind ADDRESS. */
-static size_t table_behind(const struct table *t, uint64_t address)
+static size_t symtab_behind(const struct symtab *t, uint64_t address)
 {
         return FIND_FIRST(t->count, i, t->entries[i].start <= address);
 }
 
 /* Entries of one start are sorted best first and met last first; a label inside a function does not hide it. */
-const struct table_entry *table_find(const struct table *t, uint64_t address)
+const struct symtab_entry *symtab_find(const struct symtab *t, uint64_t address)
 {
-        const struct table_entry *best = NULL;
+        const struct symtab_entry *best = NULL;
 
-        for (size_t i = table_behind(t, address), steps = 0; i-- > 0 && steps < 64; steps++) {
-                const struct table_entry *entry = &t->entries[i];
+        for (size_t i = symtab_behind(t, address), steps = 0; i-- > 0 && steps < 64; steps++) {
+                const struct symtab_entry *entry = &t->entries[i];
 
                 if (address - entry->start > t->longest)
                         break;
-                if (best && best->rank < TABLE_LABEL && entry->start != best->start)
+                if (best && best->rank < SYMTAB_LABEL && entry->start != best->start)
                         break;
-                if (address < entry->end && (!best || entry->rank < TABLE_LABEL || entry->start == best->start))
+                if (address < entry->end && (!best || entry->rank < SYMTAB_LABEL || entry->start == best->start))
                         best = entry;
         }
         return best;
