@@ -44,6 +44,7 @@
 #include "agent/guest.h"
 
 #define STACK_END_NEAR 256u
+#define NEAR_STEPS 2u
 #define SEGMENT_STEPS 5u
 
 static inline uint64_t word(uint64_t at)
@@ -440,13 +441,19 @@ static inline uint64_t segment_take(struct thread *t, struct segment *g)
         return g->hash;
 }
 
-/* Go outwards from CALLER until a kept frame is met whose words are all unchanged, or the stack ends.  Returns the hash; 0: no memory.  After
- * SEGMENT_STEPS frames it is asked whether the rest is known; *FAR is where that would be written (FAR NULL: go all the way). */
-static inline __attribute__((always_inline)) uint64_t walk_out(struct thread *t, struct arch_state caller, struct segment **far)
+/* What a walk asked on its way: where the answers are, for the next time. */
+struct asked {
+        uint16_t *near;      /* after NEAR_STEPS frames: the number of a segment; NULL the walk did not get there */
+        struct segment *far; /* after SEGMENT_STEPS */
+};
+
+/* Go outwards from CALLER until a kept frame is met whose words are all unchanged, or the stack ends.  Returns the hash; 0: no
+ * memory.  On its way it asks whether the rest is known from a segment (ASKED NULL: it goes all the way). */
+static inline __attribute__((always_inline)) uint64_t walk_out(struct thread *t, struct arch_state caller, struct asked *asked)
 {
         struct arch_state s = caller;
         uint32_t kept = first_outside(t, s.sp), fresh = 0, changed;
-        uint64_t key = s.sp << 7, hash;
+        uint64_t key = (s.sp << 7) + s.pc, hash;
         bool cut = false;
 
         reach_from(t, s.sp);
@@ -467,10 +474,20 @@ static inline __attribute__((always_inline)) uint64_t walk_out(struct thread *t,
                         }
                         kept = owner_of(t, kept - 1, changed); /* from here to there nothing can be joined */
                 }
-                if (far && fresh == SEGMENT_STEPS) {
-                        *far = &t->segments[rule_hash(key + s.pc, SEGMENT_BITS)];
-                        if (segment_matches(t, *far, &caller))
-                                return segment_take(t, *far);
+                if (asked && fresh == NEAR_STEPS) {
+                        struct segment *g;
+
+                        asked->near = &t->near[rule_hash(key + s.pc, NEAR_BITS)];
+                        g = &t->segments[*asked->near];
+                        if (segment_matches(t, g, &caller))
+                                return segment_take(t, g);
+                }
+                if (asked && fresh == SEGMENT_STEPS) {
+                        asked->far = &t->segments[rule_hash(key + s.pc, SEGMENT_BITS)];
+                        if (segment_matches(t, asked->far, &caller)) {
+                                *asked->near = (uint16_t)(asked->far - t->segments);
+                                return segment_take(t, asked->far);
+                        }
                 }
                 if (unlikely(fresh == t->fresh_room) && !thread_grow_fresh(t))
                         return whole_stack(t, fresh, true, true); /* deeper than anyone needs */
@@ -497,16 +514,20 @@ static inline void prepare(struct thread *t)
 
 uint64_t stack_capture(struct thread *t, struct arch_state caller)
 {
-        struct segment *g = &t->segments[t->forecast[t->history]], *far = NULL;
+        struct segment *g = &t->segments[t->forecast[t->history]];
+        struct asked asked = { NULL, NULL };
         uint64_t hash;
 
         prepare(t);
         if (g->pc == caller.pc && segment_matches(t, g, &caller))
                 return segment_take(t, g);
-        hash = walk_out(t, caller, &far);
+        hash = walk_out(t, caller, &asked);
         if (unlikely(!hash || t->in_segment || !t->joined || t->unsure))
                 return hash;
-        segment_keep(t, far ? far : &t->segments[hash >> (64 - SEGMENT_BITS)], hash);
+        g = asked.far ? asked.far : &t->segments[hash >> (64 - SEGMENT_BITS)];
+        segment_keep(t, g, hash);
+        if (asked.near)
+                *asked.near = (uint16_t)(g - t->segments);
         if (t->fresh_count > STACK_NEAR)
                 stack_keep(t);
         return hash;

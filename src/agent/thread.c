@@ -36,6 +36,7 @@ struct block {
         struct recent recent[1u << RECENT_BITS];
         struct segment segments[1u << SEGMENT_BITS];
         uint16_t forecast[1u << FORECAST_BITS];
+        uint16_t near[1u << NEAR_BITS];
 };
 
 bool thread_start(void)
@@ -55,6 +56,7 @@ static struct thread *state_new(uint32_t index)
         b->thread.recent = b->recent;
         b->thread.segments = b->segments;
         b->thread.forecast = b->forecast;
+        b->thread.near = b->near;
         b->thread.writer.index = index;
         b->thread.writer.slot = book_slot(&agent_book, index);
         b->thread.writer.span = UINT64_MAX;

@@ -64,6 +64,9 @@ struct segment {
 /* Which segment came after the last two, the last time: programs repeat themselves. */
 #define FORECAST_BITS 11
 
+/* Which segment a walk ended in whose two innermost frames were these, the last time. */
+#define NEAR_BITS 10
+
 /* The counters of a stack and kind used lately in this thread.  32 bytes. */
 struct recent {
         uint64_t key; /* tree_key() */
@@ -103,7 +106,7 @@ struct thread {
         struct memo *memos;
         struct recent *recent;
         struct segment *segments;
-        uint16_t *forecast;
+        uint16_t *forecast, *near;
         uint32_t history; /* the last two segments, mixed */
         struct cfi_work *work;
         uint64_t reach_low, reach_high; /* the stack that is readable for sure, around the stack pointer (reach.h) */
