@@ -9,7 +9,7 @@
  *         memory is read that a full unwind would read too.
  *         A stack that differs from the kept one in a few frames only is not kept in its place (stack_is_far): programs jump
  *         between near places, and the next is as near to this one as to that.
- * Cost:   five instructions per kept word; a whole capture 184 to 303 on xmllint and sqlite3 (callgrind).
+ * Cost:   five instructions per kept word; a whole capture 174 on xmllint (callgrind, bench/instructions).
  *
  * frames[] runs from the outermost (0) inwards; frame i owns the words checks[frames[i-1].check .. frames[i].check) that lead
  * from it to frame i-1 (numbered from 1).  A frame pointer counts only where something outside still depends on it (FRAME_BASE_LIVE).
@@ -30,7 +30,9 @@
  *
  * Two shortcuts lie before the walk.  stack_again() (stack.h): the same place as the last time, all words compared.  Segments: the
  * fresh frames of a stack seen before, with their words and the kept frame that they join; after two stacks the forecast says which
- * segment will probably come next.  A shortcut only chooses what is compared first; a wrong guess costs time, never truth.
+ * segment will probably come next.  A walk asks again on its way: after two frames for the segment that these two led to the last
+ * time, after five for the one that these five did.  A shortcut only chooses what is compared first; a wrong guess costs time,
+ * never truth.
  */
 #include "agent/stack.h"
 
