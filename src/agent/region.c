@@ -16,7 +16,7 @@
 #include "agent/order.h"
 #include "agent/queue.h"
 #include "agent/sys.h"
-#include "book/peak.h"
+#include "book/count.h"
 
 #include "agent/guest.h"
 
@@ -157,11 +157,8 @@ static void count_removed(struct thread *t, uint32_t site, uint64_t bytes, bool 
 {
         struct ledger_counter *c = thread_counter(t, site);
 
-        if (!c)
-                return;
-        peak_before_free(&agent_book, c);
-        c->free_bytes += bytes;
-        c->frees += whole;
+        if (c)
+                count_unmap(&agent_book, c, bytes, whole);
 }
 
 /* R now begins at START, further on. */
@@ -231,11 +228,8 @@ static void apply_add(struct thread *t, const struct operation *o)
         if (order_of(&r) != &orders[STACKS])
                 cut_older(t, &orders[STACKS], o, o->ticket);
         cut_older(t, order_of(&r), o, UINT64_MAX);
-        if (!c || !region_insert(&r))
-                return;
-        peak_before_free(&agent_book, c);
-        c->allocs++;
-        c->alloc_bytes += o->second - o->first;
+        if (c && region_insert(&r))
+                count_map(&agent_book, c, o->second - o->first);
 }
 
 static bool is_gone(const struct ledger_region *r)

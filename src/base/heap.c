@@ -9,6 +9,14 @@
 
 static void (*heap_empty)(void);
 
+_Noreturn void heap_none(void)
+{
+        if (heap_empty)
+                heap_empty();
+        fprintf(stderr, "seep: out of memory\n");
+        _Exit(3);
+}
+
 static void *heap_check(void *p, size_t count, size_t size)
 {
         if (p)

@@ -27,6 +27,9 @@ static inline void *heap_next(void *p, size_t count, size_t size)
         return heap_grow(p, count ? count * 2 : 16, size);
 }
 
+/* There is none: what heap_when_empty() was told, or a message, and the end. */
+_Noreturn void heap_none(void);
+
 /* What is done when there is no memory, instead of a message and the end; it must not return. */
 void heap_when_empty(void (*act)(void));
 

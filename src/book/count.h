@@ -60,6 +60,21 @@ static inline void count_carve(struct book *k, struct book_writer *w, struct led
         w->slot->free_bytes += (uint64_t)bytes;
 }
 
+/* BYTES were mapped at the site of C, or unmapped (WHOLE: to its end).  Mappings are no part of the heap's maximum. */
+static inline void count_map(struct book *k, struct ledger_counter *c, uint64_t bytes)
+{
+        peak_before_free(k, c);
+        c->allocs++;
+        c->alloc_bytes += bytes;
+}
+
+static inline void count_unmap(struct book *k, struct ledger_counter *c, uint64_t bytes, bool whole)
+{
+        peak_before_free(k, c);
+        c->frees += whole;
+        c->free_bytes += bytes;
+}
+
 /* A release that was counted did not happen after all. */
 static inline void count_undo(struct book *k, struct book_writer *w, struct ledger_counter *c, struct count_blocks n)
 {

@@ -51,6 +51,15 @@ static inline void peak_save(struct ledger_counter *c, uint32_t epoch)
         c->epoch = epoch;
 }
 
+/* What C adds to the peak of H. */
+static inline void peak_of(const struct ledger_head *h, const struct ledger_counter *c, uint64_t *bytes, uint64_t *blocks)
+{
+        bool saved = c->epoch == h->epoch && (h->several || !h->at_peak);
+
+        *bytes += saved ? (uint64_t)c->peak_bytes : c->alloc_bytes - c->free_bytes;
+        *blocks += saved ? (uint64_t)(int64_t)c->peak_blocks : c->allocs - c->frees;
+}
+
 /* Before counter C grows by an allocation. */
 static inline void peak_before_alloc(struct book *k, struct ledger_counter *c)
 {

@@ -104,10 +104,10 @@ static uint64_t sites_apart(const struct events_totals *t)
 
         for (uint32_t i = 1; i < t->profile->site_count; i++) {
                 const struct profile_site *s = &t->profile->sites[i];
-                struct replay_site r = replay_site(t->replay, i);
+                const struct ledger_counter *r = replay_site(t->replay, i);
 
                 if (LEDGER_KIND_IS_HEAP(s->kind))
-                        apart += r.allocs != s->allocs || r.alloc_bytes != s->alloc_bytes || r.frees != s->frees;
+                        apart += r->allocs != s->allocs || r->alloc_bytes != s->alloc_bytes || r->frees != s->frees;
         }
         return apart;
 }
@@ -130,11 +130,11 @@ static uint64_t blocks_apart(const struct events_totals *t)
 /* Append the table; returns the exit status: 1 when the two differ, 0 when they agree or cannot be compared. */
 static int events_totals_write(const struct events_totals *t, struct str *out)
 {
-        const struct replay_totals *log = replay_totals(t->replay);
+        const struct replay_totals log = replay_totals(t->replay);
         const struct profile_totals *ledger = &t->profile->totals;
         const char *why = not_comparable(t);
         const struct row rows[] = {
-#define TOTALS_ROW(label, member, allowed) { label, log->member, ledger->member, allowed },
+#define TOTALS_ROW(label, member, allowed) { label, log.member, ledger->member, allowed },
                 TOTALS_ROWS(TOTALS_ROW)
 #undef TOTALS_ROW
                 { "sites that differ", why ? 0 : sites_apart(t), 0, 0 },
@@ -144,13 +144,13 @@ static int events_totals_write(const struct events_totals *t, struct str *out)
         bool same = true;
 
         str_format(out, "  %-22s", "events");
-        text_cell(out, 20, log->events, text_number);
+        text_cell(out, 20, log.events, text_number);
         str_format(out, "%s\n", why ? "" : "            recorded");
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
                 same &= put_row(&rows[i], !why, out);
         str_format(out, "  %-22s", "bytes of log");
         text_cell(out, 20, size.bytes, text_number);
-        str_format(out, "  %.2f for each event\n", log->events ? (double)size.bytes / (double)log->events : 0);
+        str_format(out, "  %.2f for each event\n", log.events ? (double)size.bytes / (double)log.events : 0);
         if (why)
                 str_format(out, "  Not compared with what was counted while recording: %s.\n", why);
         return why || same ? 0 : ERR_EXIT_FINDINGS;

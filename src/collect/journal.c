@@ -517,32 +517,33 @@ void journal_finish(struct journal *j, bool ended)
  * know nothing of the blocks before it. */
 static bool is_whole(const struct journal *j, const struct profile *p)
 {
-        const struct events_peak *k = j->encoder ? events_peak(j->encoder) : NULL;
+        const struct feed *f = j->encoder ? events_sums(j->encoder) : NULL;
 
-        return k && j->part_count == 1 && !j->dropped && j->end == EVENTS_END_DONE && !j->first && !j->missed && p->meta.complete &&
-               k->bytes == (int64_t)p->totals.live_bytes && k->blocks == (int64_t)p->totals.live_blocks;
+        return f && j->part_count == 1 && !j->dropped && j->end == EVENTS_END_DONE && !j->first && !j->missed && p->meta.complete &&
+               feed_live_bytes(f) == p->totals.live_bytes && feed_live_blocks(f) == p->totals.live_blocks;
 }
 
 /* The log knows the order of events: with several threads, what it says about the peak is exact, and the sums of the ledger are not. */
 static void give_peak(const struct journal *j, const struct events_ids *ids, struct profile *p)
 {
-        const struct events_peak *k = events_peak(j->encoder);
+        const struct feed *f = events_sums(j->encoder);
         struct profile_totals *t = &p->totals;
 
         for (uint32_t i = 1; i < p->site_count; i++)
                 if (LEDGER_KIND_IS_HEAP(p->sites[i].kind))
                         p->sites[i].peak_bytes = p->sites[i].peak_blocks = 0;
         t->peak_bytes = t->peak_blocks = t->peak_error_bytes = 0;
-        t->peak_ms = k->ms;
+        t->peak_ms = f->book.head->peak_tick_ms;
         for (uint32_t i = 1; i < ids->site_count; i++) {
-                struct events_peak_site s = events_peak_of(k, i);
+                uint64_t bytes = 0, blocks = 0;
 
                 if (!ids->sites[i])
                         continue;
-                p->sites[ids->sites[i]].peak_bytes += (uint64_t)s.peak_bytes;
-                p->sites[ids->sites[i]].peak_blocks += (uint64_t)s.peak_blocks;
-                t->peak_bytes += (uint64_t)s.peak_bytes;
-                t->peak_blocks += (uint64_t)s.peak_blocks;
+                peak_of(f->book.head, feed_site(f, i), &bytes, &blocks);
+                p->sites[ids->sites[i]].peak_bytes += bytes;
+                p->sites[ids->sites[i]].peak_blocks += blocks;
+                t->peak_bytes += bytes;
+                t->peak_blocks += blocks;
         }
 }
 

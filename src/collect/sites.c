@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "book/peak.h"
 #include "collect/counters.h"
 
 struct sites {
@@ -107,15 +108,6 @@ static uint32_t *merge_sites(const struct view *v, struct stacks *stacks, struct
 
 /* ---- what they did ---- */
 
-/* The rule of ledger.h: saved values when they are of this peak and something was freed since, else live ones. */
-static void add_peak(struct profile_site *to, const struct ledger_head *h, const struct ledger_counter *c)
-{
-        bool saved = c->epoch == h->epoch && (h->several || !h->at_peak);
-
-        to->peak_bytes += saved ? (uint64_t)c->peak_bytes : c->alloc_bytes - c->free_bytes;
-        to->peak_blocks += saved ? (uint64_t)(int64_t)c->peak_blocks : c->allocs - c->frees;
-}
-
 static void add_share(struct sites *s, uint32_t site, const struct ledger_counter *c)
 {
         struct profile *p = s->p;
@@ -147,7 +139,7 @@ static void add_counter(struct sites *s, uint32_t site, const struct ledger_coun
         to->live_bytes += c->alloc_bytes - c->free_bytes;
         to->lifetime_ms += c->lifetime_ms;
         to->temporary += c->temporary;
-        add_peak(to, &s->view->head, c);
+        peak_of(&s->view->head, c, &to->peak_bytes, &to->peak_blocks);
         add_share(s, site, c);
 }
 

@@ -31,15 +31,14 @@ static uint64_t find_peak(const char *file, struct err *e)
 {
         struct events_log *events = events_log_open(file, e);
         struct replay *replay = replay_new();
-        const struct replay_totals *totals = replay_totals(replay);
         struct ledger_event event;
         uint64_t peak = 0, number = 0;
 
         while (events && events_log_next(events, &event)) {
                 replay_event(replay, &event);
-                if (totals->peak_bytes > peak)
-                        number = totals->events;
-                peak = totals->peak_bytes;
+                if (replay_totals(replay).peak_bytes > peak)
+                        number = replay_events(replay);
+                peak = replay_totals(replay).peak_bytes;
         }
         replay_free(replay);
         if (events)
@@ -162,7 +161,7 @@ bool log_next(struct log *l, struct log_event *out)
         struct ledger_event e;
 
         while (!l->ended && events_log_next(l->events, &e)) {
-                uint64_t number = replay_totals(l->replay)->events + 1;
+                uint64_t number = replay_events(l->replay) + 1;
                 bool wanted;
 
                 if (!l->first && is_behind(&l->from, number, &e))

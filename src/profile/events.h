@@ -16,7 +16,7 @@
 
 #include "base/str.h"
 #include "ledger/ledger.h"
-#include "profile/events_peak.h"
+#include "profile/feed.h"
 
 #define EVENTS_BATCH 65536u
 
@@ -44,8 +44,8 @@ void events_encoder_free(struct events_encoder *c);
 void events_encode(struct events_encoder *c, const struct ledger_event *e, uint32_t count);
 uint32_t events_waiting(const struct events_encoder *c);
 
-/* The peak of all events so far. */
-const struct events_peak *events_peak(const struct events_encoder *c);
+/* What all events so far add up to, with the exact peak. */
+const struct feed *events_sums(const struct events_encoder *c);
 
 /* Append the waiting events, which may be none, as one batch. */
 void events_batch(struct events_encoder *c, struct str *out);

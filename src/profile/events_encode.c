@@ -29,7 +29,7 @@ struct encoder_index {
 struct events_encoder {
         struct events_model model;
         struct encoder_index index;
-        struct events_peak peak;
+        struct feed *sums;
         struct column column[EVENTS_COLUMN_COUNT];
         uint32_t waiting;
         ZSTD_CCtx *zstd;
@@ -125,6 +125,7 @@ struct events_encoder *events_encoder_new(void)
         for (int i = 0; i < EVENTS_COLUMN_COUNT; i++)
                 c->column[i].start = c->column[i].at = heap_zero(EVENTS_COLUMN_MAX, 1);
         c->zstd = ZSTD_createCCtx();
+        c->sums = feed_new();
         return c;
 }
 
@@ -134,7 +135,7 @@ void events_encoder_free(struct events_encoder *c)
                 return;
         events_model_close(&c->model);
         free(c->index.slots);
-        events_peak_free(&c->peak);
+        feed_free(c->sums);
         for (int i = 0; i < EVENTS_COLUMN_COUNT; i++)
                 free(c->column[i].start);
         ZSTD_freeCCtx(c->zstd);
@@ -147,9 +148,9 @@ uint32_t events_waiting(const struct events_encoder *c)
         return c->waiting;
 }
 
-const struct events_peak *events_peak(const struct events_encoder *c)
+const struct feed *events_sums(const struct events_encoder *c)
 {
-        return &c->peak;
+        return c->sums;
 }
 
 /* ---- events ---- */
@@ -178,16 +179,13 @@ static void encode_plain(struct events_encoder *c, struct events_lane *l, const 
         put(c, EVENTS_PLAIN, format_zigzag(e->address - last->address));
         put(c, EVENTS_PLAIN, format_zigzag(e->size - last->size));
         *last = (struct events_last){ e->address, e->size };
-        if (e->type == LEDGER_EVENT_CARVE) {
-                events_peak_change(&c->peak, e->site, -(int64_t)e->size, 0);
-                events_peak_compare(&c->peak, e->ms);
-        }
+        if (e->type == LEDGER_EVENT_CARVE)
+                feed_carve(c->sums, e->site, (int64_t)e->size, e->ms);
         make_room(c);
         if (!events_model_put_back(&c->model, l, e))
                 return;
         index_put(c, c->model.count - 1);
-        events_peak_change(&c->peak, l->taken.site, (int64_t)l->taken.size, 1);
-        events_peak_compare(&c->peak, e->ms);
+        feed_undo(c->sums, l->taken.site, (struct count_blocks){ .size = l->taken.size, .times = 1 }, e->ms);
 }
 
 static unsigned encode_site(struct events_encoder *c, struct events_lane *l, uint32_t site)
@@ -272,8 +270,7 @@ static void encode_alloc(struct events_encoder *c, struct events_lane *l, const 
         make_room(c);
         events_model_allocated(&c->model, l, e);
         index_put(c, c->model.count - 1);
-        events_peak_change(&c->peak, e->site, (int64_t)e->size, 1);
-        events_peak_compare(&c->peak, e->ms);
+        feed_add(c->sums, e->site, (struct count_blocks){ .size = e->size, .times = 1 }, e->ms);
 }
 
 static unsigned encode_block(struct events_encoder *c, const struct events_lane *l, uint32_t at)
@@ -310,16 +307,18 @@ static void encode_free(struct events_encoder *c, struct events_lane *l, const s
         unsigned op = e->type == LEDGER_EVENT_TAKE ? EVENTS_OP_TAKE : EVENTS_OP_FREE;
         struct encoder_slot *slot = index_slot(c, e->address, e->kind);
         uint32_t at = slot->place - 1;
+        const struct events_block *b;
 
         if (!slot->place || c->model.order[at].address != e->address) {
                 encode_plain(c, l, e);
                 return;
         }
+        b = &c->model.order[at];
         op |= encode_block(c, l, at);
-        op |= encode_caller(c, &c->model.order[at], e);
+        op |= encode_caller(c, b, e);
         put_op(c, op);
         index_remove(c, slot);
-        events_peak_change(&c->peak, c->model.order[at].site, -(int64_t)c->model.order[at].size, -1);
+        feed_remove(c->sums, b->site, (struct count_blocks){ .size = b->size, .times = 1 }, e->ms);
         events_model_freed(&c->model, l, at, e);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/find.h"
 #include "base/heap.h"
+#include "profile/feed.h"
 
 #define FIRST_SLOTS 4096u
 
@@ -22,16 +23,16 @@ struct ranges {
 /* By thread: a realloc or an unmapping that may still fail. */
 struct replay_pending {
         struct replay_block taken; /* used: there is one */
+        uint32_t taken_ms;
         struct ranges unmapped;
 };
 
 struct replay {
-        struct replay_totals totals;
+        struct feed *sums;
+        uint64_t events, strangers, mmap_calls, mmap_bytes, mmap_live_bytes, errors[LEDGER_ERROR_UNKNOWN_FREE + 1];
         struct replay_block *slots; /* open addressing by address, at most half full */
         uint64_t slot_count, used;
         struct ranges mapped;
-        struct replay_site *sites, nowhere;
-        uint32_t site_count;
         struct replay_pending *pending;
         uint32_t pending_count;
 };
@@ -40,6 +41,7 @@ struct replay *replay_new(void)
 {
         struct replay *r = heap_zero(1, sizeof *r);
 
+        r->sums = feed_new();
         r->slot_count = FIRST_SLOTS;
         r->slots = heap_zero(r->slot_count, sizeof *r->slots);
         return r;
@@ -53,42 +55,49 @@ void replay_free(struct replay *r)
                 free(r->pending[i].unmapped.range);
         free(r->pending);
         free(r->mapped.range);
-        free(r->sites);
+        feed_free(r->sums);
         free(r->slots);
         free(r);
 }
 
-const struct replay_totals *replay_totals(const struct replay *r)
+uint64_t replay_events(const struct replay *r)
 {
-        return &r->totals;
+        return r->events;
 }
 
-struct replay_site replay_site(const struct replay *r, uint32_t site)
+struct replay_totals replay_totals(const struct replay *r)
 {
-        return site < r->site_count ? r->sites[site] : (struct replay_site){ 0 };
+        const struct ledger_head *head = r->sums->book.head;
+        const struct ledger_slot *all = r->sums->writer.slot;
+
+        return (struct replay_totals){
+                .events = r->events,
+                .allocations = all->allocs,
+                .frees = all->frees,
+                .bytes_allocated = all->alloc_bytes,
+                .live_blocks = feed_live_blocks(r->sums),
+                .live_bytes = feed_live_bytes(r->sums),
+                .peak_bytes = head->peak_bytes,
+                .peak_ms = head->peak_tick_ms,
+                .unknown_frees = r->errors[LEDGER_ERROR_UNKNOWN_FREE],
+                .double_frees = r->errors[LEDGER_ERROR_DOUBLE_FREE],
+                .mismatched = r->errors[LEDGER_ERROR_MISMATCHED],
+                .mmap_calls = r->mmap_calls,
+                .mmap_bytes = r->mmap_bytes,
+                .mmap_live_bytes = r->mmap_live_bytes,
+                .strangers = r->strangers,
+        };
+}
+
+const struct ledger_counter *replay_site(const struct replay *r, uint32_t site)
+{
+        return feed_site(r->sums, site);
 }
 
 const struct replay_block *replay_blocks(const struct replay *r, uint64_t *count)
 {
         *count = r->slot_count;
         return r->slots;
-}
-
-/* Ids are those of the profile or, in a file left behind, of the ledger: below LEDGER_SITES_MAX. */
-static struct replay_site *site_of(struct replay *r, uint32_t site)
-{
-        if (site >= LEDGER_SITES_MAX)
-                return &r->nowhere;
-        if (site >= r->site_count) {
-                uint32_t count = r->site_count ? r->site_count : 1024;
-
-                while (count <= site)
-                        count *= 2;
-                r->sites = heap_grow(r->sites, count, sizeof *r->sites);
-                memset(r->sites + r->site_count, 0, (count - r->site_count) * sizeof *r->sites);
-                r->site_count = count;
-        }
-        return &r->sites[site];
 }
 
 static struct replay_pending *pending_of(struct replay *r, uint16_t thread)
@@ -175,34 +184,21 @@ static void put_block(struct replay *r, const struct replay_block *b)
         slot = slot_of(r, b->address, b->kind);
         r->used += !slot->used;
         *slot = *b;
-        r->totals.live_blocks++;
-        r->totals.live_bytes += b->size;
-}
-
-/* As events_peak.h does it: after each event that may have added something. */
-static void compare_peak(struct replay_totals *t, const struct ledger_event *e)
-{
-        if ((int64_t)(t->live_bytes - t->peak_bytes) <= 0)
-                return;
-        t->peak_bytes = t->live_bytes;
-        t->peak_blocks = t->live_blocks;
-        t->peak_ms = e->ms;
 }
 
 static void allocate(struct replay *r, const struct ledger_event *e)
 {
-        struct replay_block b = { e->address, e->size, r->totals.events, e->site, e->ms, e->thread, e->kind, true };
-        struct replay_site *s = site_of(r, e->site);
-        struct replay_totals *t = &r->totals;
+        struct replay_block b = { e->address, e->size, r->events, e->site, e->ms, e->thread, e->kind, true };
 
         if (e->type == LEDGER_EVENT_MOVE)
                 pending_of(r, e->thread)->taken.used = false;
         put_block(r, &b);
-        s->allocs++;
-        s->alloc_bytes += e->size;
-        t->allocations++;
-        t->bytes_allocated += e->size;
-        compare_peak(t, e);
+        feed_add(r->sums, e->site, (struct count_blocks){ .address = e->address, .size = e->size, .times = 1 }, e->ms);
+}
+
+static struct count_blocks one(const struct replay_block *b, uint32_t ms)
+{
+        return (struct count_blocks){ b->address, b->size, 1, ms > b->ms ? ms - b->ms : 0 };
 }
 
 static void release(struct replay *r, const struct ledger_event *e)
@@ -212,15 +208,14 @@ static void release(struct replay *r, const struct ledger_event *e)
 
         p->taken.used = false;
         if (!slot->used) {
-                r->totals.strangers++;
+                r->strangers++;
                 return;
         }
-        if (e->type == LEDGER_EVENT_TAKE)
+        if (e->type == LEDGER_EVENT_TAKE) {
                 p->taken = *slot;
-        site_of(r, slot->site)->frees++;
-        r->totals.frees++;
-        r->totals.live_blocks--;
-        r->totals.live_bytes -= slot->size;
+                p->taken_ms = e->ms;
+        }
+        feed_remove(r->sums, slot->site, one(slot, e->ms), e->ms);
         remove_slot(r, slot);
 }
 
@@ -231,10 +226,8 @@ static void put_back(struct replay *r, const struct ledger_event *e)
         if (!p->taken.used)
                 return;
         put_block(r, &p->taken);
-        site_of(r, p->taken.site)->frees--;
-        r->totals.frees--;
+        feed_undo(r->sums, p->taken.site, one(&p->taken, p->taken_ms), e->ms);
         p->taken.used = false;
-        compare_peak(&r->totals, e);
 }
 
 /* ---- mappings ---- */
@@ -274,7 +267,7 @@ static void unmap(struct replay *r, uint64_t start, uint64_t end, struct ranges 
                         ranges_insert(m, at++, (struct replay_range){ old.start, gone.start });
                 if (keep)
                         ranges_insert(keep, keep->count, gone);
-                r->totals.mmap_live_bytes -= gone.end - gone.start;
+                r->mmap_live_bytes -= gone.end - gone.start;
         }
 }
 
@@ -283,21 +276,18 @@ static void map(struct replay *r, uint64_t start, uint64_t end)
         unmap(r, start, end, NULL);
         if (start < end)
                 ranges_insert(&r->mapped, ranges_find(&r->mapped, start), (struct replay_range){ start, end });
-        r->totals.mmap_live_bytes += start < end ? end - start : 0;
+        r->mmap_live_bytes += start < end ? end - start : 0;
 }
 
-static void count_map(struct replay *r, const struct ledger_event *e)
+static void add_mapping(struct replay *r, const struct ledger_event *e)
 {
-        struct replay_site *s = site_of(r, e->site);
-
         map(r, e->address, e->address + e->size);
-        s->allocs++;
-        s->alloc_bytes += e->size;
-        r->totals.mmap_calls++;
-        r->totals.mmap_bytes += e->size;
+        feed_map(r->sums, e->site, e->size, e->ms);
+        r->mmap_calls++;
+        r->mmap_bytes += e->size;
 }
 
-static void count_unmap(struct replay *r, const struct ledger_event *e)
+static void remove_mapping(struct replay *r, const struct ledger_event *e)
 {
         struct ranges *keep = &pending_of(r, e->thread)->unmapped;
 
@@ -316,16 +306,9 @@ static void unmap_failed(struct replay *r, const struct ledger_event *e)
 
 /* ---- events ---- */
 
-static void count_bad_free(struct replay_totals *t, uint32_t error)
-{
-        t->double_frees += error == LEDGER_ERROR_DOUBLE_FREE;
-        t->mismatched += error == LEDGER_ERROR_MISMATCHED;
-        t->unknown_frees += error == LEDGER_ERROR_UNKNOWN_FREE;
-}
-
 void replay_event(struct replay *r, const struct ledger_event *e)
 {
-        r->totals.events++;
+        r->events++;
         switch (e->type) {
         case LEDGER_EVENT_ALLOC:
         case LEDGER_EVENT_MOVE:
@@ -339,20 +322,20 @@ void replay_event(struct replay *r, const struct ledger_event *e)
                 put_back(r, e);
                 break;
         case LEDGER_EVENT_CARVE: /* counted as blocks of the pool now, or as the arena's own again */
-                r->totals.live_bytes -= e->size;
-                compare_peak(&r->totals, e);
+                feed_carve(r->sums, e->site, (int64_t)e->size, e->ms);
                 break;
         case LEDGER_EVENT_MAP:
-                count_map(r, e);
+                add_mapping(r, e);
                 break;
         case LEDGER_EVENT_UNMAP:
-                count_unmap(r, e);
+                remove_mapping(r, e);
                 break;
         case LEDGER_EVENT_UNMAP_FAILED:
                 unmap_failed(r, e);
                 break;
         case LEDGER_EVENT_BAD_FREE:
-                count_bad_free(&r->totals, e->kind);
+                if (e->kind <= LEDGER_ERROR_UNKNOWN_FREE)
+                        r->errors[e->kind]++;
                 break;
         }
 }

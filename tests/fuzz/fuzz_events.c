@@ -49,7 +49,7 @@ static void read_log(struct events_log *log)
                 replay_event(replay, &events[count]);
                 count++;
         }
-        if (replay_totals(replay)->events != count)
+        if (replay_events(replay) != count)
                 abort();
         check_round_trip(events, count);
         replay_free(replay);

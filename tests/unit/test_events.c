@@ -380,18 +380,21 @@ TEST(the_encoder_knows_the_peak_and_what_it_was_made_of)
                 struct trace t = { .random = seed };
                 struct peak_model m = { .most = 0 };
                 struct events_encoder *c = events_encoder_new();
-                const struct events_peak *k = events_peak(c);
+                const struct feed *f = events_sums(c);
 
                 random_work(&t, &m, 200 * (int)seed);
                 events_encode(c, t.event, (uint32_t)t.count);
-                is_equal(k->most, m.most);
-                is_equal(k->ms, m.ms);
-                is_equal(k->bytes, m.bytes);
+                is_equal(f->book.head->peak_bytes, m.most);
+                is_equal(f->book.head->peak_tick_ms, m.ms);
+                is_equal(feed_live_bytes(f), m.bytes);
                 for (uint32_t i = 1; i < PEAK_SITES; i++) {
-                        is_equal(events_peak_of(k, i).peak_bytes, m.then[i]);
-                        is_equal(events_peak_of(k, i).peak_blocks, m.blocks_then[i]);
+                        uint64_t bytes = 0, blocks = 0;
+
+                        peak_of(f->book.head, feed_site(f, i), &bytes, &blocks);
+                        is_equal(bytes, m.then[i]);
+                        is_equal(blocks, m.blocks_then[i]);
                 }
-                is_equal(events_peak_of(k, 1u << 20).peak_bytes, 0);
+                is_equal(feed_site(f, 1u << 20)->allocs, 0);
                 events_encoder_free(c);
                 free(t.event);
         }

@@ -29,7 +29,7 @@ static void put_free(uint64_t address)
         put(LEDGER_EVENT_FREE, LEDGER_KIND_MALLOC, 1, 0, address, 0x401000);
 }
 
-static const struct replay_totals *sum(void)
+static struct replay_totals sum(void)
 {
         return replay_totals(r);
 }
@@ -41,17 +41,16 @@ TEST(allocations_and_releases_are_counted_and_the_peak_kept)
         put_alloc(0x2000, 50);
         put_free(0x1000);
         put_alloc(0x1000, 20);
-        is_equal(sum()->allocations, 3);
-        is_equal(sum()->frees, 1);
-        is_equal(sum()->bytes_allocated, 170);
-        is_equal(sum()->live_blocks, 2);
-        is_equal(sum()->live_bytes, 70);
-        is_equal(sum()->peak_bytes, 150);
-        is_equal(sum()->peak_blocks, 2);
-        is_equal(sum()->peak_ms, 7);
-        is_equal(replay_site(r, 3).allocs, 3);
-        is_equal(replay_site(r, 3).frees, 1);
-        is_equal(replay_site(r, 4).allocs, 0);
+        is_equal(sum().allocations, 3);
+        is_equal(sum().frees, 1);
+        is_equal(sum().bytes_allocated, 170);
+        is_equal(sum().live_blocks, 2);
+        is_equal(sum().live_bytes, 70);
+        is_equal(sum().peak_bytes, 150);
+        is_equal(sum().peak_ms, 7);
+        is_equal(replay_site(r, 3)->allocs, 3);
+        is_equal(replay_site(r, 3)->frees, 1);
+        is_equal(replay_site(r, 4)->allocs, 0);
         is_equal(replay_find(r, 0x1000, LEDGER_KIND_MALLOC)->size, 20);
         is_equal(replay_find(r, 0x1000, LEDGER_KIND_MALLOC)->number, 4);
         is_true(!replay_find(r, 0x3000, LEDGER_KIND_MALLOC));
@@ -66,10 +65,10 @@ TEST(a_failed_realloc_keeps_the_old_block)
         is_equal(replay_taken(r, 1)->address, 0x1000);
         put(LEDGER_EVENT_PUT_BACK, 0, 1, 0, 0, 0);
         is_true(!replay_taken(r, 1));
-        is_equal(sum()->live_bytes, 100);
-        is_equal(sum()->live_blocks, 1);
-        is_equal(sum()->frees, 0);
-        is_equal(replay_site(r, 3).frees, 0);
+        is_equal(sum().live_bytes, 100);
+        is_equal(sum().live_blocks, 1);
+        is_equal(sum().frees, 0);
+        is_equal(replay_site(r, 3)->frees, 0);
         is_equal(replay_find(r, 0x1000, LEDGER_KIND_MALLOC)->number, 1);
         replay_free(r);
 }
@@ -83,8 +82,8 @@ TEST(reallocs_of_two_threads_do_not_mix)
         put(LEDGER_EVENT_TAKE, LEDGER_KIND_MALLOC, 2, 0, 0x2000, 0);
         put(LEDGER_EVENT_MOVE, LEDGER_KIND_REALLOC, 1, 5, 0x3000, 300);
         put(LEDGER_EVENT_PUT_BACK, 0, 2, 0, 0, 0);
-        is_equal(sum()->live_bytes, 500);
-        is_equal(sum()->live_blocks, 2);
+        is_equal(sum().live_bytes, 500);
+        is_equal(sum().live_blocks, 2);
         is_true(!replay_find(r, 0x1000, LEDGER_KIND_MALLOC));
         is_equal(replay_find(r, 0x2000, LEDGER_KIND_MALLOC)->size, 200);
         is_equal(replay_find(r, 0x3000, LEDGER_KIND_MALLOC)->site, 5);
@@ -97,15 +96,15 @@ TEST(blocks_of_a_pool_are_told_from_the_arena_around_them)
         put_alloc(0x1000, 1000);
         put(LEDGER_EVENT_CARVE, 0, 1, 3, 0x1000, 64);
         put(LEDGER_EVENT_ALLOC, LEDGER_KIND_POOL, 1, 9, 0x1000, 64);
-        is_equal(sum()->live_bytes, 1000);
-        is_equal(sum()->live_blocks, 2);
+        is_equal(sum().live_bytes, 1000);
+        is_equal(sum().live_blocks, 2);
         put(LEDGER_EVENT_FREE, LEDGER_KIND_POOL, 1, 0, 0x1000, 0);
         put(LEDGER_EVENT_CARVE, 0, 1, 3, 0x1000, (uint64_t)-64);
-        is_equal(sum()->live_bytes, 1000);
+        is_equal(sum().live_bytes, 1000);
         put_free(0x1000);
-        is_equal(sum()->live_bytes, 0);
-        is_equal(sum()->live_blocks, 0);
-        is_equal(sum()->peak_bytes, 1000);
+        is_equal(sum().live_bytes, 0);
+        is_equal(sum().live_blocks, 0);
+        is_equal(sum().peak_bytes, 1000);
         replay_free(r);
 }
 
@@ -124,19 +123,19 @@ TEST(mappings_are_unmapped_in_parts_and_across)
         r = replay_new();
         put_map(0x10000, 0x20000);
         put_map(0x30000, 0x40000);
-        is_equal(sum()->mmap_live_bytes, 0x20000);
+        is_equal(sum().mmap_live_bytes, 0x20000);
         put_unmap(1, 0x14000, 0x15000); /* the middle */
-        is_equal(sum()->mmap_live_bytes, 0x1f000);
+        is_equal(sum().mmap_live_bytes, 0x1f000);
         put_unmap(1, 0x1f000, 0x31000); /* a tail, a gap and a head */
-        is_equal(sum()->mmap_live_bytes, 0x1d000);
+        is_equal(sum().mmap_live_bytes, 0x1d000);
         put_unmap(1, 0x14000, 0x15000); /* nothing is there any more */
-        is_equal(sum()->mmap_live_bytes, 0x1d000);
+        is_equal(sum().mmap_live_bytes, 0x1d000);
         put_map(0x0f000, 0x16000); /* over the first part: it is counted once */
-        is_equal(sum()->mmap_live_bytes, 0x1f000);
+        is_equal(sum().mmap_live_bytes, 0x1f000);
         put_unmap(1, 0, UINT64_MAX);
-        is_equal(sum()->mmap_live_bytes, 0);
-        is_equal(sum()->mmap_calls, 3);
-        is_equal(sum()->mmap_bytes, 0x27000);
+        is_equal(sum().mmap_live_bytes, 0);
+        is_equal(sum().mmap_calls, 3);
+        is_equal(sum().mmap_bytes, 0x27000);
         replay_free(r);
 }
 
@@ -148,10 +147,10 @@ TEST(an_unmapping_that_failed_did_not_happen)
         put_unmap(1, 0x18000, 0x38000);
         put_unmap(2, 0x10000, 0x11000);
         put(LEDGER_EVENT_UNMAP_FAILED, 0, 1, 0, 0, 0);
-        is_equal(sum()->mmap_live_bytes, 0x1f000);
+        is_equal(sum().mmap_live_bytes, 0x1f000);
         put(LEDGER_EVENT_UNMAP_FAILED, 0, 2, 0, 0, 0);
         put(LEDGER_EVENT_UNMAP_FAILED, 0, 2, 0, 0, 0);
-        is_equal(sum()->mmap_live_bytes, 0x20000);
+        is_equal(sum().mmap_live_bytes, 0x20000);
         replay_free(r);
 }
 
@@ -162,12 +161,12 @@ TEST(bad_and_strange_releases_are_counted_apart)
         put(LEDGER_EVENT_BAD_FREE, LEDGER_ERROR_UNKNOWN_FREE, 1, 0, 0x1000, 0);
         put(LEDGER_EVENT_BAD_FREE, LEDGER_ERROR_MISMATCHED, 1, 0, 0x1000, 0);
         put_free(0x5000);
-        is_equal(sum()->double_frees, 1);
-        is_equal(sum()->unknown_frees, 1);
-        is_equal(sum()->mismatched, 1);
-        is_equal(sum()->strangers, 1);
-        is_equal(sum()->frees, 0);
-        is_equal(sum()->events, 4);
+        is_equal(sum().double_frees, 1);
+        is_equal(sum().unknown_frees, 1);
+        is_equal(sum().mismatched, 1);
+        is_equal(sum().strangers, 1);
+        is_equal(sum().frees, 0);
+        is_equal(sum().events, 4);
         replay_free(r);
 }
 
@@ -204,9 +203,9 @@ TEST(random_work_gives_the_live_set_of_a_flat_array)
                 seen++;
         }
         is_equal(seen, live);
-        is_equal(sum()->live_blocks, live);
-        is_equal(sum()->live_bytes, bytes);
-        is_equal(sum()->peak_bytes, peak);
+        is_equal(sum().live_blocks, live);
+        is_equal(sum().live_bytes, bytes);
+        is_equal(sum().peak_bytes, peak);
         replay_free(r);
 }
 
@@ -222,7 +221,7 @@ TEST(no_event_does_harm)
                 put((uint8_t)(x >> 12) % (LEDGER_EVENT_TYPES + 2), (uint8_t)(x >> 20), (uint16_t)(x >> 28) % 500, (uint32_t)(x >> 40),
                     address, size);
         }
-        is_equal(sum()->events, 200000);
+        is_equal(sum().events, 200000);
         replay_free(r);
 }
 
