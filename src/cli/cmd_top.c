@@ -44,7 +44,7 @@
           "live-bytes|change|live-blocks|allocs|age")                                                                  \
         X(TOP_GROUP_BY, "group-by", 0, "KIND", "stack (default), function, file, module, thread or size",              \
           "stack|function|file|module|thread|size")                                                                    \
-        X(TOP_LIMIT, "limit", 'n', "N", "at most N lines")                                                             \
+        X(TOP_LIMIT, "limit", 'n', "N", "at most N lines (--batch: 10000)")                                                             \
         X(TOP_ALL_FRAMES, "all-frames", 0, NULL, "also show start code, xmalloc, operator new, other wrappers")        \
         X(TOP_HIDE, "hide", 0, "RE", "treat matching functions at the inner end of stacks as wrappers (may be repeated)") \
         X(TOP_COLOR, "color", 0, "WHEN", "auto (default), always, never", "auto|always|never")                         \

@@ -197,6 +197,8 @@ void resident_store(const struct resident *r, struct profile *p)
 
 /* ---- how much memory of a process is resident, as it would be without us ---- */
 
+#define RSS_PEAK_MS 100u
+
 void rss_open(struct rss *s, uint32_t pid)
 {
         *s = (struct rss){ .pid = pid, .statm = process_open(pid, "statm") };
@@ -246,4 +248,12 @@ void rss_read_peak(struct rss *s, const struct view *v, uint64_t now_ms)
         rss_told(s, v, peak_bytes);
         if (peak_bytes)
                 s->ms = now_ms;
+}
+
+void rss_follow(struct rss *s, const struct view *v, uint64_t now_ms)
+{
+        if (now_ms >= s->ms + (s->ms / 8 < RSS_PEAK_MS ? s->ms / 8 : RSS_PEAK_MS))
+                rss_read_peak(s, v, now_ms);
+        else
+                rss_read(s, v);
 }

@@ -61,6 +61,10 @@ void rss_read(struct rss *s, const struct view *v);
 /* The same, and how much it was at most. */
 void rss_read_peak(struct rss *s, const struct view *v, uint64_t now_ms);
 
+/* What is resident now, and from time to time how much it was at most, which costs more than all the rest of a tick: the kernel
+ * remembers it, so nothing is lost but what a process that is not our child did in its last tenth of a second. */
+void rss_follow(struct rss *s, const struct view *v, uint64_t now_ms);
+
 /* The kernel tells, at the end of the process, that so much was resident at some time (0: it does not), ledger and all. */
 void rss_told(struct rss *s, const struct view *v, uint64_t bytes);
 

@@ -27,6 +27,13 @@ bool slices_due(const struct slices *s, uint64_t now_ms)
         return now_ms >= s->next_ms;
 }
 
+uint64_t slices_step_ms(const struct slices *s, uint64_t now_ms)
+{
+        uint64_t beginning = now_ms / SLICES_BEGINNING + 1;
+
+        return beginning < s->interval_ms ? beginning : s->interval_ms;
+}
+
 /* ---- thinning ---- */
 
 /* Changes A[0..n) then B[0..m), both by rising site, become one list in which B wins.  OUT may begin at A or below. */
@@ -335,7 +342,7 @@ static void take(struct slices *s, const struct view *v, uint64_t now_ms, uint64
 static void finish(struct slices *s, uint64_t now_ms)
 {
         keep_bounds(s);
-        s->next_ms = next_after(now_ms, s->interval_ms, s->cost_ns);
+        s->next_ms = next_after(now_ms, slices_step_ms(s, now_ms), s->cost_ns);
 }
 
 void slices_cut(struct slices *s, const struct view *v, uint64_t now_ms, uint64_t rss_bytes, bool whole)

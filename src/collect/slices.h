@@ -8,7 +8,8 @@
  *         times as many changes; beyond that marks are lost, every second tag first, snapshots last, and are counted.
  * Cost:   of the totals: one read for each slot.  Of the sites: one read of the counters of each slot in which something happened,
  *         and a change for each site that did something.  Both are spaced so that they take at most 0.7 % of one processor each,
- *         with the writing of the changes at the end; so totals are cut hundreds of times however many sites there are.
+ *         with the writing of the changes at the end; so totals are cut hundreds of times however many sites there are, and in a short
+ *         run as in a long one.
  */
 #ifndef SEEP_COLLECT_SLICES_H
 #define SEEP_COLLECT_SLICES_H
@@ -22,7 +23,8 @@
 #define SLICES_MAX 500u
 #define SLICES_CHANGES_MAX ((64u << 20) / sizeof(struct profile_change))
 #define SLICES_MARKED_SHARE 4u
-#define SLICES_INTERVAL_MS 10u /* between totals */
+#define SLICES_INTERVAL_MS 4u  /* between totals, until there are too many */
+#define SLICES_BEGINNING 64u   /* in the beginning of a run that part of the time since its start, or a millisecond */
 #define SLICES_DETAIL_MS 20u   /* between looks at the sites */
 #define SLICES_COST_SHARE 150u
 
@@ -69,6 +71,9 @@ void slices_sites_free(struct slices_sites *t);
 void slices_free(struct slices *s);
 
 bool slices_due(const struct slices *s, uint64_t now_ms);
+
+/* Between totals at NOW_MS, at least. */
+uint64_t slices_step_ms(const struct slices *s, uint64_t now_ms);
 
 /* Cut a slice at NOW_MS: of the totals, and when it is time for that of the sites.  V must be fresh (view_refresh).  WHOLE: read
  * all sites, whether it is time or not, and even when nothing seems to have happened (mmap alone does not show in the totals). */

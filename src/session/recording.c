@@ -550,6 +550,22 @@ static void take_own_snapshots(struct recording *r, uint64_t now_ms)
 
 /* ---- the course ---- */
 
+uint64_t recording_step_ms(const struct recording *r)
+{
+        return slices_step_ms(&r->slices, r->slices.next_ms);
+}
+
+void recording_cut(struct recording *r, uint64_t now_ns)
+{
+        uint64_t now_ms = elapsed_ms(r, now_ns);
+        struct err e;
+
+        if (scanner_is_over(&r->scanner) || !slices_due(&r->slices, now_ms) || !view_refresh(&r->view, &e))
+                return;
+        rss_read(&r->rss, &r->view);
+        slices_cut(&r->slices, &r->view, now_ms, r->rss.last_bytes, false);
+}
+
 void recording_tick(struct recording *r, uint64_t now_ns)
 {
         uint64_t now_ms = elapsed_ms(r, now_ns);
@@ -568,7 +584,7 @@ void recording_tick(struct recording *r, uint64_t now_ns)
                 return;
         if (!view_refresh(&r->view, &e))
                 return;
-        rss_read_peak(&r->rss, &r->view, now_ms);
+        rss_follow(&r->rss, &r->view, now_ms);
         slices_cut(&r->slices, &r->view, now_ms, r->rss.last_bytes, false);
         if (now_ms >= r->names_due_ms || r->view.head.thread_count != r->named_threads) {
                 refresh_names(r);

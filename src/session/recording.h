@@ -114,6 +114,10 @@ void recording_free(struct recording *r, bool written);
 /* At each tick: clock, marks, and whatever is due of slices, snapshots, names and checkpoints.  NOW_NS: CLOCK_MONOTONIC. */
 void recording_tick(struct recording *r, uint64_t now_ns);
 
+/* Between ticks: totals alone, where they are cut more often than that: so often; 0: not yet. */
+void recording_cut(struct recording *r, uint64_t now_ns);
+uint64_t recording_step_ms(const struct recording *r);
+
 /* The program says that somebody waits for a mark. */
 void recording_knock(struct recording *r, uint64_t now_ns);
 

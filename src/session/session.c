@@ -39,6 +39,8 @@
 #include "wire/hello.h"
 
 #define SESSION_TICK_MS 10
+#define SESSION_TICK_NS (SESSION_TICK_MS * 1000000ull)
+#define SESSION_SHORT_STEPS 4u     /* recordings at once, at most, with shorter steps at their beginning */
 #define SESSION_FAMILY_MS 100      /* between looks for processes that have not said hello yet */
 #define SESSION_SLOW_TICKS 16u     /* what need not be done at each tick is done at each such */
 #define SESSION_SILENCE_TICKS 100u /* a silent program is looked at for a second, then once a second */
@@ -52,7 +54,8 @@ struct session {
         int endpoint; /* for commands that know the main process only; -1 */
         struct relay relay;
         int timer;
-        bool ticking;
+        uint64_t step_ns; /* of the clock; 0: it stands still */
+        uint64_t tick_ns; /* when the next whole tick is due */
         uint32_t ticks;
         char environment[WIRE_SESSION_MAX];
 
@@ -215,28 +218,22 @@ const struct spawn_signals *session_signals(const struct session *s)
         return &s->relay.before;
 }
 
-/* The clock runs while someone reads it, or while nobody has come and we wonder why. */
+/* The clock runs while someone reads it, or while nobody has come and we wonder why; faster for the first seconds of a program. */
 static void set_ticking(struct session *s)
 {
-        bool on = s->count > 0 || (s->made == 0 && s->main_pid);
-        struct itimerspec t = { .it_interval.tv_nsec = on ? SESSION_TICK_MS * 1000000 : 0 };
+        uint64_t step = s->count > 0 || (s->made == 0 && s->main_pid) ? SESSION_TICK_NS : 0;
+        uint64_t wanted = s->count - 1 < SESSION_SHORT_STEPS ? recording_step_ms(s->recordings[s->count - 1]) * 1000000u : 0;
+        struct itimerspec t = { 0 };
 
-        if (on == s->ticking)
+        step = wanted && wanted < step ? wanted : step;
+        if (step == s->step_ns)
                 return;
-        t.it_value = t.it_interval;
+        t.it_value.tv_nsec = t.it_interval.tv_nsec = (long)step;
         timerfd_settime(s->timer, 0, &t, NULL);
-        s->ticking = on;
+        s->step_ns = step;
 }
 
 /* ---- the end of a recording ---- */
-
-static void tell_writing(struct session *s, const char *wanted, const struct recording *r, bool written, const struct err *why)
-{
-        if (!written)
-                say(s, SESSION_TROUBLE, "the recording of %s (pid %u) could not be written anywhere: %s", r->program, r->pid, why->text);
-        else if (strcmp(wanted, r->path) != 0)
-                say(s, SESSION_TROUBLE, "%s; this recording is in %s", why->text, r->path);
-}
 
 static void finish(struct session *s, uint32_t index, const struct recording_end *end)
 {
@@ -253,8 +250,10 @@ static void finish(struct session *s, uint32_t index, const struct recording_end
         verbose_signal(&s->o, r, r->pid == s->main_id);
         s->children_announced += r->view.head.forks_followed;
         written = *wanted && output_write(s->o.output, &p, &r->path, true, &why);
-        if (*wanted)
-                tell_writing(s, wanted, r, written, &why);
+        if (*wanted && !written)
+                say(s, SESSION_TROUBLE, "the recording of %s (pid %u) could not be written anywhere: %s", r->program, r->pid, why.text);
+        else if (*wanted && strcmp(wanted, r->path) != 0)
+                say(s, SESSION_TROUBLE, "%s; this recording is in %s", why.text, r->path);
         if (p.block_count < PACKED_LEAST)
                 packed_undo(&p);
         s->o.done(s->o.context, &p, r->path, written, r->pid == s->main_id);
@@ -478,13 +477,6 @@ static void take_hellos(struct session *s, bool all)
 
 /* ---- ticks ---- */
 
-/* Whoever observed the program that this process was before may still hold the door. */
-static void open_own_door(struct session *s)
-{
-        if (s->endpoint < 0 && s->main_id && s->o.attended)
-                s->endpoint = endpoint_open(s->main_id);
-}
-
 static void tick(struct session *s)
 {
         uint64_t expired, now = clock_now_ns();
@@ -492,6 +484,12 @@ static void tick(struct session *s)
 
         if (read(s->timer, &expired, sizeof expired) != (ssize_t)sizeof expired)
                 return;
+        if (now + s->step_ns / 2 < s->tick_ns) {
+                for (uint32_t i = 0; i < s->count; i++)
+                        recording_cut(s->recordings[i], now);
+                return;
+        }
+        s->tick_ns = now + SESSION_TICK_NS;
         s->connections.crowded = false;
         for (uint32_t i = 0; i < s->count; i++) {
                 recording_tick(s->recordings[i], now);
@@ -500,7 +498,8 @@ static void tick(struct session *s)
         }
         if (s->o.duration_ms && now >= s->begin_ns + s->o.duration_ms * 1000000u)
                 s->stop = true;
-        open_own_door(s);
+        if (s->endpoint < 0 && s->main_id && s->o.attended) /* whoever observed what this process was before may still hold it */
+                s->endpoint = endpoint_open(s->main_id);
         if (++s->ticks % (s->o.attended ? SESSION_EXEC_TICKS : SESSION_SLOW_TICKS) == 0)
                 find_execs(s);
         turn = s->ticks % (s->count > SESSION_SLOW_TICKS ? s->count : SESSION_SLOW_TICKS);
@@ -620,7 +619,7 @@ static uint32_t fill_polls(struct session *s)
         s->polls[n++] = (struct pollfd){ .fd = s->relay.fd, .events = POLLIN };
         s->polls[n++] = (struct pollfd){ .fd = s->timer, .events = POLLIN };
         s->polls[n++] = (struct pollfd){ .fd = s->connections.starved ? -1 : s->listener.fd, .events = POLLIN };
-        s->polls[n++] = (struct pollfd){ .fd = s->connections.starved || (s->connections.crowded && s->ticking) ? -1 : s->endpoint, .events = POLLIN };
+        s->polls[n++] = (struct pollfd){ .fd = s->connections.starved || (s->connections.crowded && s->step_ns) ? -1 : s->endpoint, .events = POLLIN };
         n += connections_polls(&s->connections, s->polls + n);
         for (uint32_t i = 0; i < s->count; i++)
                 if ((s->recordings[i]->pid != s->main_id || !s->main_pid) && s->recordings[i]->pidfd >= 0)

@@ -19,7 +19,11 @@
 #include "words/label.h"
 #include "words/text.h"
 
-enum { SCREEN_WITH_COURSE = 6, SCREEN_WITH_HEADING = 4, SCREEN_WITH_STATUS = 3, SCREEN_NAME = 24, SCREEN_SPARK_MOST = 60, SCREEN_SPARK_LEAST = 8, SCREEN_HEAP = 5 };
+enum {
+        SCREEN_WITH_COURSE = 6, SCREEN_WITH_HEADING = 4, SCREEN_WITH_STATUS = 3, SCREEN_NAME = 24, SCREEN_SPARK_MOST = 60,
+        SCREEN_SPARK_LEAST = 8, SCREEN_HEAP = 5,
+        SCREEN_ROWS_FOR_SCRIPTS = 10000, /* unless another number is asked for: a program can have a million call stacks */
+};
 
 uint32_t screen_page(uint32_t lines)
 {
@@ -133,9 +137,10 @@ static void make_rows(struct screen *s, const struct screen_input *in, uint32_t 
 {
         const struct keys_state *k = in->state;
         uint32_t first = in->lines ? k->first : 0, end = in->rows->count;
+        uint32_t limit = in->limit ? in->limit : in->lines ? end : SCREEN_ROWS_FOR_SCRIPTS;
 
-        if (in->limit && end > in->limit)
-                end = in->limit;
+        if (end > limit)
+                end = limit;
         for (uint32_t i = first; i < end && (!in->lines || i < first + page); i++) {
                 struct screen_line *line = add_line(s);
 
@@ -145,6 +150,8 @@ static void make_rows(struct screen *s, const struct screen_input *in, uint32_t 
                         line->style = SCREEN_CHOSEN;
                 }
         }
+        if (end < in->rows->count && !in->limit)
+                str_format(&add_line(s)->text, "  ... %u more (-n N prints N)", in->rows->count - end);
         if (!in->rows->count && (page || !in->lines)) {
                 struct screen_line *line = add_line(s);
 

@@ -175,6 +175,29 @@ TEST(the_sorted_column_is_marked)
         close_scene();
 }
 
+TEST(a_script_is_told_of_rows_that_are_too_many_to_print)
+{
+        struct screen_input in = input(80, 0, false);
+        struct rows few;
+        struct screen s;
+
+        open_scene("prog");
+        few = rows;
+        rows.count = 12345;
+        rows.all = heap_zero(rows.count, sizeof *rows.all);
+        screen_make(&s, &in);
+        is_equal(s.count, 3 + 10000 + 1); /* the head, rows, what is left */
+        is_text(str_get(&s.lines[s.count - 1].text), "  ... 2345 more (-n N prints N)");
+        screen_free(&s);
+        in.limit = 11000;
+        screen_make(&s, &in);
+        is_equal(s.count, 3 + 11000);
+        screen_free(&s);
+        free(rows.all);
+        rows = few;
+        close_scene();
+}
+
 TEST(a_script_gets_all_rows_and_no_keys)
 {
         char *text;
@@ -244,5 +267,5 @@ TEST(a_stack_is_told_with_its_numbers)
 }
 
 TAP_MAIN(every_size_is_kept, a_text_in_place_of_the_table_keeps_every_size_too, a_screen_of_80_columns_tells_all, what_grows_is_marked,
-         the_sorted_column_is_marked, a_script_gets_all_rows_and_no_keys, what_is_typed_and_told_is_in_the_last_line,
-         the_help_lists_every_key_that_works, a_stack_is_told_with_its_numbers)
+         the_sorted_column_is_marked, a_script_is_told_of_rows_that_are_too_many_to_print, a_script_gets_all_rows_and_no_keys,
+         what_is_typed_and_told_is_in_the_last_line, the_help_lists_every_key_that_works, a_stack_is_told_with_its_numbers)

@@ -171,6 +171,27 @@ TEST(thinning_doubles_the_interval)
         slices_free(&s);
 }
 
+/* A look at each millisecond, as if none cost anything. */
+TEST(short_runs_have_as_many_totals_as_long_ones)
+{
+        struct slices s = { 0 };
+        struct specimen f;
+
+        specimen_sites(&f);
+        for (uint64_t ms = 0; ms <= 20000; ms++) {
+                if (slices_due(&s, ms)) {
+                        s.cost_ns = 0;
+                        cut_totals(&f, &s, ms);
+                }
+                if (ms == 100)
+                        is_true(s.slice_count >= 75);
+                if (ms >= 600 && ms % 100 == 0)
+                        is_true(s.slice_count >= 200 && s.slice_count <= SLICES_MAX);
+        }
+        slices_free(&s);
+        specimen_close(&f);
+}
+
 TEST(too_many_changes_thin_the_course_and_keep_it_exact)
 {
         struct slices s = { .changes_max = 600 };
@@ -464,7 +485,7 @@ TEST(more_marks_than_a_ledger_holds_are_counted)
 }
 
 TAP_MAIN(a_thinned_course_is_exact_at_every_moment_it_keeps, a_course_is_exact_while_a_thread_is_alone_and_after, thinning_doubles_the_interval,
-         too_many_changes_thin_the_course_and_keep_it_exact, totals_are_many_however_seldom_sites_are_looked_at,
+         short_runs_have_as_many_totals_as_long_ones, too_many_changes_thin_the_course_and_keep_it_exact, totals_are_many_however_seldom_sites_are_looked_at,
          too_many_changes_cost_sites_and_no_totals, threads_without_events_cost_nothing, sites_that_become_one_are_summed_at_each_moment,
          an_idle_program_costs_no_changes, the_last_cut_sees_what_the_totals_do_not_show, live_numbers_never_show_below_zero,
          time_does_not_run_backwards, the_slice_of_a_mark_is_never_thinned_out, too_many_changes_of_marks_cost_tags_first,
