@@ -65,14 +65,6 @@ static size_t read_memory(void *context, uint64_t address, void *to, size_t byte
         return bytes;
 }
 
-static void read_words(void *context, const uint64_t *addresses, uint64_t *words, size_t count)
-{
-        const struct heap *h = context;
-
-        for (size_t i = 0; i < count; i++)
-                words[i] = addresses[i] - (uint64_t)h->words < h->bytes ? *(const uint64_t *)addresses[i] : 0;
-}
-
 static void heap_make(struct heap *h, uint64_t blocks, uint64_t bytes)
 {
         uint64_t each = bytes / blocks / 16 * 16;
@@ -125,7 +117,7 @@ static void measure(uint64_t blocks, unsigned percent, uint64_t bytes, uint64_t 
                 struct search_graph g;
                 double start = now(), end;
 
-                search_run(&(struct search_input){ .memory = { .context = &h, .read = read_memory, .words = read_words }, .blocks = h.blocks,
+                search_run(&(struct search_input){ .memory = { .context = &h, .read = read_memory }, .blocks = h.blocks,
                                                    .block_count = blocks, .places = h.places, .wider = wider, .place_count = PLACES,
                                                    .roots = &root, .root_count = 1, .progress = &watch.progress }, &g);
                 end = now();

@@ -295,11 +295,6 @@ size_t freeze_read(const struct freeze *f, uint64_t address, void *to, size_t by
         return memory_read(memory_of(f, mappings_find(&f->state->mappings, address)), address, to, bytes);
 }
 
-void freeze_read_words(const struct freeze *f, const uint64_t *addresses, uint64_t *words, size_t count)
-{
-        memory_read_words(memory_of(f, NULL), addresses, words, count);
-}
-
 void freeze_interrupted(const struct freeze *f, struct freeze_thread *t, uint64_t context)
 {
         uint8_t state[ARCH_STATE_BYTES];

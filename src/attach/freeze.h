@@ -58,9 +58,6 @@ void freeze_interrupted(const struct freeze *f, struct freeze_thread *t, uint64_
 /* Read memory of the copy, or of the stopped process.  Returns how many bytes from the start could be read. */
 size_t freeze_read(const struct freeze *f, uint64_t address, void *to, size_t bytes);
 
-/* COUNT reads at once: WORDS[i] is the 64-bit word at ADDRESSES[i], 0 where there is none. */
-void freeze_read_words(const struct freeze *f, const uint64_t *addresses, uint64_t *words, size_t count);
-
 /* The first address at or after ADDRESS, below END, whose page has ever been used (is present or swapped out); END when none has.
  * Page granular.  For large sparse memory. */
 uint64_t freeze_next_used(const struct freeze *f, uint64_t address, uint64_t end);

@@ -10,7 +10,6 @@
 #include "attach/procfs.h"
 
 #define MEMORY_PAGE 4096u
-#define MEMORY_BATCH 512u /* words at once; below IOV_MAX */
 #define MEMORY_USED (3ull << 62) /* in an entry of pagemap: present, or swapped out */
 
 void memory_open(struct memory *m, pid_t pid, pid_t tid)
@@ -58,30 +57,6 @@ size_t memory_read(const struct memory *m, uint64_t address, void *to, size_t by
                 done += got;
         }
         return done;
-}
-
-/* As many as come before the first that cannot be read, which is 0. */
-static size_t read_batch(const struct memory *m, const uint64_t *addresses, uint64_t *words, size_t count)
-{
-        struct iovec local = { words, count * sizeof *words }, remote[MEMORY_BATCH] = { { 0 } };
-        size_t done;
-        ssize_t got;
-
-        for (size_t i = 0; i < count; i++)
-                remote[i] = (struct iovec){ (void *)(uintptr_t)addresses[i], sizeof *words };
-        got = process_vm_readv(m->tid, &local, 1, remote, count, 0);
-        done = got > 0 ? (size_t)got / sizeof *words : 0;
-        if (done < count && read_file(m, addresses[done], &words[done], sizeof *words) != sizeof *words)
-                words[done] = 0;
-        return done < count ? done + 1 : count;
-}
-
-void memory_read_words(const struct memory *m, const uint64_t *addresses, uint64_t *words, size_t count)
-{
-        for (size_t done = 0, left; done < count;) {
-                left = count - done;
-                done += read_batch(m, addresses + done, words + done, left < MEMORY_BATCH ? left : MEMORY_BATCH);
-        }
 }
 
 /* ---- where there is something ---- */

@@ -28,9 +28,6 @@ void memory_close(struct memory *m);
 /* How many bytes from the start could be read. */
 size_t memory_read(const struct memory *m, uint64_t address, void *to, size_t bytes);
 
-/* WORDS[i] is the one at ADDRESSES[i]; 0 where there is none. */
-void memory_read_words(const struct memory *m, const uint64_t *addresses, uint64_t *words, size_t count);
-
 /* The first page at or after ADDRESS that is present or swapped out; END when none is. */
 uint64_t memory_next_page(const struct memory *m, uint64_t address, uint64_t end);
 

@@ -12,8 +12,8 @@
  *     place B:  +0 +0 +16 +0 +32 +0 +0 +7 +0 +0              none
  *
  * Of the blocks that are held at all, 90 % must be held at offsets that 8 blocks or more have each, five such offsets at most.  What
- * is before the pointer must look like a header: the last byte is small, as in counts, sizes, flags and addresses, not one of
- * text or of a number with a fraction; a header of one byte must be the length of what follows (sds has it in the upper five bits).
+ * is before the pointer must look like a header (fronts.c): the last byte is small, as in counts,
+ * sizes, flags and addresses, not one of text or of a number with a fraction; a header of one byte must be the length of what follows (sds has it in the upper five bits).
  * Blocks that nothing holds count neither way: they are lost in any case.
  *
  * A place with too few blocks, or a place with headers of which a size is too rare, asks the wider place: the same innermost
@@ -101,17 +101,11 @@ static uint32_t headers_place(const struct headers *h, uint32_t block)
         return h->in->places && h->in->places[block] < h->in->place_count ? h->in->places[block] : 0;
 }
 
-/* The length of what follows, as a byte or in the upper five bits of one; a NUL at the end may count or not. */
-static bool headers_is_length(uint64_t byte, uint64_t size)
+void headers_fetch(const struct headers *h, uint32_t block)
 {
-        return byte == size - 1 || byte == size - 2 || (byte % 8 == 0 && byte / 8 == size - 2);
-}
-
-#define SMALL 16u
-
-static bool headers_may_be(const struct headers *h, const struct headers_pointer *p)
-{
-        return p->offset == 1 ? headers_is_length(p->before, h->in->blocks[p->block].size) : p->before < SMALL;
+        __builtin_prefetch(&h->of_block[block]);
+        if (h->in->places)
+                __builtin_prefetch(&h->in->places[block]);
 }
 
 void headers_add(struct headers *h, const struct headers_pointer *p)
@@ -122,8 +116,8 @@ void headers_add(struct headers *h, const struct headers_pointer *p)
                 h->room = h->room ? 2 * h->room : 4096;
                 h->of_pointer = huge_array_grow(h->of_pointer, h->room, sizeof *h->of_pointer);
         }
-        if (p->offset && p->offset <= HEADERS_OFFSET_MOST && headers_place(h, p->block) && headers_may_be(h, p))
-                offset = (uint8_t)p->offset;
+        if (p->offset && headers_place(h, p->block))
+                offset = p->offset;
         h->of_pointer[h->count++] = offset;
         if (offset && p->held && (!*least || offset < *least)) {
                 h->noted += !*least;

@@ -13,7 +13,6 @@
 
 #include "leak/search.h"
 
-#define HEADERS_OFFSET_MOST 128u /* bytes of a header: talloc's has 96 */
 #define HEADERS_BLOCKS_LEAST 8u  /* held at an offset, for it to be one of the place */
 #define HEADERS_OFFSETS_MOST 5u  /* of one place: sds has five sizes of headers */
 #define HEADERS_SHARE_PERCENT 90u /* of the blocks of a place that are held at all, those held at its offsets */
@@ -24,16 +23,18 @@ struct headers;
 struct headers *headers_new(const struct search_input *in, const struct search_graph *g);
 void headers_free(struct headers *h);
 
-/* An interior pointer to OFFSET of a block, or one that tells nothing (OFFSET 0). */
+/* An interior pointer to OFFSET of a block, where a header may be in front; or that tells nothing (0). */
 struct headers_pointer {
         uint32_t block;
+        uint8_t offset;
         bool held; /* the pointer is in a root, or in a block that is held */
-        uint8_t before; /* the byte in front of where it points to */
-        uint64_t offset;
 };
 
 /* The next pointer.  Each gets a number, from 0 on. */
 void headers_add(struct headers *h, const struct headers_pointer *p);
+
+/* One about BLOCK is to come soon. */
+void headers_fetch(const struct headers *h, uint32_t block);
 
 /* After the last one.  false: no place has headers. */
 bool headers_decide(struct headers *h);

@@ -3,7 +3,8 @@
  * idioms.c -- interior pointers that are as good as pointers to the start.
  *
  * Room:   leak/ only.
- * Keeps:  memory is read for few pointers only (their targets would be possibly lost), and for many of these at once.
+ * Keeps:  memory is read for few pointers only (their targets would be possibly lost), in large
+ *         pieces: what is near the start of blocks by fronts.c, what may be a base class in batches.
  */
 #include "leak/idioms.h"
 
@@ -11,9 +12,12 @@
 
 #include "base/heap.h"
 #include "leak/code.h"
+#include "leak/fronts.h"
+#include "leak/gather.h"
 #include "leak/headers.h"
 
-#define IDIOMS_BATCH 1024u
+#define IDIOMS_BATCH 65536u
+#define IDIOMS_AHEAD 16u   /* links whose targets are fetched into the cache meanwhile */
 #define VTABLE_WORDS 20u   /* of a table are looked at ... */
 #define VTABLE_ENTRIES 2u  /* ... for so many functions */
 #define VTABLES_KNOWN 1024u
@@ -22,47 +26,37 @@
 /* A pointer that may be one. */
 struct suspect {
         uint32_t *to;    /* the link's or the hold's */
-        uint64_t source; /* where it is; 0: in a register */
-        uint64_t value;  /* what it is */
+        uint32_t offset; /* in the block; 0: far from its start */
         bool held;       /* it is in a root, or in a block that is held */
-};
-
-/* What the rules look at. */
-struct evidence {
-        uint64_t size, offset; /* of the block; of the pointer in it */
-        uint64_t first, second, inner; /* words of the block; INNER is where the pointer points to */
+        uint64_t source; /* where it is; 0: in a register */
+        uint64_t value;  /* there, what it is */
 };
 
 struct idioms {
         const struct search_input *in;
         struct search_graph *g;
+        struct fronts *fronts;
         struct headers *headers;
-        struct suspect suspects[IDIOMS_BATCH];
-        uint32_t count;
+        struct suspect *objects; /* that point into what begins with a table of functions */
+        uint32_t object_count;
+        bool nested; /* some begin where others do */
         uint64_t found;
-        uint64_t met; /* suspects, in the second round */
+        uint64_t met; /* suspects, in the last round */
         struct {
                 uint64_t address;
                 bool is_table;
         } known[VTABLES_KNOWN];
 };
 
-static void idioms_words(const struct idioms *x, const uint64_t *addresses, uint64_t *words, size_t count)
-{
-        x->in->memory.words(x->in->memory.context, addresses, words, count);
-}
-
 /* A table of functions has nothing but them and zeros. */
 static bool idioms_read_table(const struct idioms *x, uint64_t table)
 {
-        uint64_t addresses[VTABLE_WORDS], words[VTABLE_WORDS];
+        uint64_t words[VTABLE_WORDS];
         uint32_t functions = 0, count = 0;
 
-        while (count < VTABLE_WORDS && code_has(x->in, table + 8 * count + 7)) {
-                addresses[count] = table + 8 * count;
+        while (count < VTABLE_WORDS && code_has(x->in, table + 8 * count + 7))
                 count++;
-        }
-        idioms_words(x, addresses, words, count);
+        gather_bytes(&x->in->memory, table, words, count * sizeof *words);
         for (uint32_t i = 0; i < count && functions < VTABLE_ENTRIES; i++) {
                 if (words[i] && !code_has(x->in, words[i]))
                         return false;
@@ -84,117 +78,103 @@ static bool idioms_is_table(struct idioms *x, uint64_t word)
         return x->known[slot].is_table;
 }
 
-/* std::string as it was before C++11: length, capacity, count of owners, text. */
-static bool idiom_string(struct idioms *x, const struct evidence *e)
-{
-        (void)x;
-        return e->offset == 24 && e->first <= e->second && e->second == e->size - 25;
-}
-
-/* Allocators that keep the size before what they give away; SQLite's does. */
-static bool idiom_length(struct idioms *x, const struct evidence *e)
-{
-        (void)x;
-        return e->offset == 8 && e->first == e->size - 8;
-}
-
-/* new[] of objects with destructors: their number is before them. */
-static bool idiom_array(struct idioms *x, const struct evidence *e)
-{
-        (void)x;
-        return e->offset == 8 && e->first && (e->size - 8) % e->first == 0;
-}
-
-/* A pointer to the second or a later base class of an object. */
-static bool idiom_base_class(struct idioms *x, const struct evidence *e)
-{
-        return idioms_is_table(x, e->inner) && idioms_is_table(x, e->first);
-}
-
-static bool (*const idiom_rules[])(struct idioms *, const struct evidence *) = { idiom_string, idiom_length, idiom_array, idiom_base_class };
-
 static void idioms_accept(struct idioms *x, uint32_t *to)
 {
         *to = (*to & ~SEARCH_LINK_INTERIOR) | SEARCH_LINK_IDIOM;
         x->found++;
 }
 
-/* Words of blocks are looked at where words are. */
-static void idioms_judge(struct idioms *x, const struct suspect *suspect, const struct evidence *e)
+/* ---- base classes ---- */
+
+/* A pointer to the second or a later base class of an object: there is a table of functions, as at
+ * its start.  The graph has only what pointers point to, so they are read again. */
+static void idioms_judge_objects(struct idioms *x)
 {
-        if (x->in->blocks[SEARCH_TO(*suspect->to)].address % 8 || e->offset % 8)
+        uint64_t *addresses = heap_zero(x->object_count, sizeof *addresses);
+        uint64_t *words = heap_zero(x->object_count, sizeof *words);
+
+        for (uint32_t i = 0; i < x->object_count; i++)
+                addresses[i] = x->objects[i].source;
+        gather_words(&x->in->memory, addresses, words, x->object_count);
+        for (uint32_t i = 0; i < x->object_count; i++)
+                addresses[i] = x->objects[i].source ? words[i] : x->objects[i].value;
+        gather_words(&x->in->memory, addresses, words, x->object_count);
+        for (uint32_t i = 0; i < x->object_count; i++) {
+                const struct search_block *b = &x->in->blocks[SEARCH_TO(*x->objects[i].to)];
+                uint64_t offset = addresses[i] - b->address;
+
+                if (b->size >= 8 && offset <= b->size - 8 && offset % 8 == 0 &&
+                    idioms_is_table(x, words[i]))
+                        idioms_accept(x, x->objects[i].to);
+        }
+        x->object_count = 0;
+        free(addresses);
+        free(words);
+}
+
+/* Its first word, if that may be a table: the pass has it, but for an arena that another block begins
+ * at the start of. */
+static uint64_t idioms_table_of(const struct idioms *x, uint32_t block)
+{
+        const struct search_block *b = &x->in->blocks[block];
+        uint64_t word = x->g->vtables[block];
+
+        if (!word && x->nested && block + 1 < x->g->block_count && b[1].address == b->address)
+                gather_bytes(&x->in->memory, b->address, &word, sizeof word);
+        return word && b->address % 8 == 0 ? word : 0;
+}
+
+static bool idioms_are_nested(const struct search_input *in)
+{
+        for (uint64_t i = 1; i < in->block_count; i++)
+                if (in->blocks[i].address == in->blocks[i - 1].address)
+                        return true;
+        return false;
+}
+
+/* ---- rounds over all suspects ---- */
+
+static void idioms_ask(struct idioms *x, struct suspect suspect)
+{
+        uint32_t block = SEARCH_TO(*suspect.to);
+        uint64_t table = x->in->code_count ? idioms_table_of(x, block) : 0;
+
+        if (suspect.offset)
+                fronts_ask(x->fronts, block, suspect.offset);
+        if (!table || !idioms_is_table(x, table))
                 return;
-        for (size_t i = 0; i < sizeof idiom_rules / sizeof *idiom_rules; i++) {
-                if (idiom_rules[i](x, e)) {
-                        idioms_accept(x, suspect->to);
-                        return;
-                }
-        }
+        x->objects[x->object_count++] = suspect;
+        if (x->object_count == IDIOMS_BATCH)
+                idioms_judge_objects(x);
 }
 
-/* Read the pointers themselves again: the graph has only what they point to. */
-static void idioms_read_values(struct idioms *x)
+static void idioms_judge(struct idioms *x, struct suspect suspect)
 {
-        uint64_t addresses[IDIOMS_BATCH], words[IDIOMS_BATCH];
-        uint32_t count = 0;
+        uint32_t block = SEARCH_TO(*suspect.to);
+        bool header = suspect.offset && fronts_is_header(x->fronts, block, suspect.offset);
 
-        for (uint32_t i = 0; i < x->count; i++)
-                if (x->suspects[i].source)
-                        addresses[count++] = x->suspects[i].source;
-        idioms_words(x, addresses, words, count);
-        for (uint32_t i = 0, next = 0; i < x->count; i++)
-                if (x->suspects[i].source)
-                        x->suspects[i].value = words[next++];
+        headers_add(x->headers, &(struct headers_pointer){
+                .block = block, .offset = header ? (uint8_t)suspect.offset : 0, .held = suspect.held });
+        if (suspect.offset && fronts_is_known(x->fronts, block, suspect.offset))
+                idioms_accept(x, suspect.to);
 }
 
-#define EVIDENCE_WORDS 4u
-
-static void idioms_judge_all(struct idioms *x)
+/* Judged in the same order. */
+static void idioms_behind_header(struct idioms *x, struct suspect suspect)
 {
-        uint64_t addresses[EVIDENCE_WORDS * IDIOMS_BATCH], words[EVIDENCE_WORDS * IDIOMS_BATCH];
+        bool has = headers_has(x->headers, x->met++, SEARCH_TO(*suspect.to));
 
-        idioms_read_values(x);
-        for (uint32_t i = 0; i < x->count; i++) {
-                uint64_t start = x->in->blocks[SEARCH_TO(*x->suspects[i].to)].address, value = x->suspects[i].value;
-                uint64_t *at = &addresses[EVIDENCE_WORDS * i];
-
-                at[0] = start;
-                at[1] = start + 8;
-                at[2] = value;
-                at[3] = (value - 1) & ~UINT64_C(7);
-        }
-        idioms_words(x, addresses, words, EVIDENCE_WORDS * (size_t)x->count);
-        for (uint32_t i = 0; i < x->count; i++) {
-                const struct suspect *s = &x->suspects[i];
-                const struct search_block *b = &x->in->blocks[SEARCH_TO(*s->to)];
-                const uint64_t *w = &words[EVIDENCE_WORDS * i];
-                uint64_t offset = s->value - b->address;
-                struct evidence e = { .size = b->size, .offset = offset, .first = w[0], .second = w[1] };
-
-                if (offset < b->size) { /* else it changed while we read */
-                        e.inner = b->size - offset >= 8 ? w[2] : 0;
-                        idioms_judge(x, s, &e);
-                }
-                headers_add(x->headers, &(struct headers_pointer){ .block = SEARCH_TO(*s->to), .held = s->held,
-                                                                   .before = (uint8_t)(w[3] >> (s->value - 1) % 8 * 8),
-                                                                   .offset = offset < b->size ? offset : 0 });
-        }
-        x->count = 0;
-}
-
-static void idioms_suspect(struct idioms *x, struct suspect suspect)
-{
-        x->suspects[x->count++] = suspect;
-        if (x->count == IDIOMS_BATCH)
-                idioms_judge_all(x);
-}
-
-static bool idioms_matter(const struct search_graph *g, uint32_t to)
-{
-        return to & (SEARCH_LINK_INTERIOR | SEARCH_LINK_IDIOM) && g->leak[SEARCH_TO(to)] != PROFILE_LEAK_REACHABLE;
+        if (has && (*suspect.to & SEARCH_LINK_INTERIOR))
+                idioms_accept(x, suspect.to);
 }
 
 typedef void meet(struct idioms *x, struct suspect suspect);
+
+static bool idioms_matter(const struct search_graph *g, uint32_t to)
+{
+        return to & (SEARCH_LINK_INTERIOR | SEARCH_LINK_IDIOM) &&
+               g->leak[SEARCH_TO(to)] != PROFILE_LEAK_REACHABLE;
+}
 
 static void idioms_in_holds(struct idioms *x, meet *suspect_meet)
 {
@@ -202,13 +182,27 @@ static void idioms_in_holds(struct idioms *x, meet *suspect_meet)
                 struct search_hold *h = &x->g->holds[i];
                 const struct search_root *root = &x->in->roots[h->root];
 
-                if (!idioms_matter(x->g, h->to))
-                        continue;
-                if (root->words)
-                        suspect_meet(x, (struct suspect){ .to = &h->to, .held = true, .value = root->words[(h->at - root->start) / 8] });
-                else
-                        suspect_meet(x, (struct suspect){ .to = &h->to, .held = true, .source = h->at });
+                if (idioms_matter(x->g, h->to))
+                        suspect_meet(x, (struct suspect){
+                                .to = &h->to, .offset = x->g->hold_offsets[i], .held = true,
+                                .source = root->words ? 0 : h->at,
+                                .value = root->words ? root->words[(h->at - root->start) / 8] : 0 });
         }
+}
+
+/* What will be looked at is anywhere. */
+static inline void idioms_fetch(const struct idioms *x, uint32_t to)
+{
+        uint32_t block = SEARCH_TO(to);
+
+        if (!(to & SEARCH_LINK_INTERIOR))
+                return;
+        __builtin_prefetch(&x->g->leak[block]);
+        if (x->fronts)
+                __builtin_prefetch(&x->fronts->at[block]);
+        if (x->in->code_count)
+                __builtin_prefetch(&x->g->vtables[block]);
+        headers_fetch(x->headers, block);
 }
 
 static void idioms_in_blocks(struct idioms *x, meet *suspect_meet)
@@ -219,18 +213,21 @@ static void idioms_in_blocks(struct idioms *x, meet *suspect_meet)
                 for (uint64_t i = g->first[block]; i < g->first[block + 1]; i++) {
                         struct search_link *l = &g->links[i];
 
+                        if (i + IDIOMS_AHEAD < g->link_count)
+                                idioms_fetch(x, l[IDIOMS_AHEAD].to);
                         if (l->at < SEARCH_AT_ARENA && idioms_matter(g, l->to))
-                                suspect_meet(x, (struct suspect){ .to = &l->to, .held = g->leak[block] != PROFILE_LEAK_UNKNOWN,
-                                                                  .source = x->in->blocks[block].address + (uint64_t)l->at * g->unit });
+                                suspect_meet(x, (struct suspect){
+                                        .to = &l->to, .offset = g->link_offsets[i],
+                                        .held = g->leak[block] != PROFILE_LEAK_UNKNOWN,
+                                        .source = x->in->blocks[block].address + (uint64_t)l->at * g->unit });
                 }
         }
 }
 
-/* The same suspects in the same order as in the first round. */
-static void idioms_behind_header(struct idioms *x, struct suspect suspect)
+static void idioms_round(struct idioms *x, meet *suspect_meet)
 {
-        if (headers_has(x->headers, x->met++, SEARCH_TO(*suspect.to)) && (*suspect.to & SEARCH_LINK_INTERIOR))
-                idioms_accept(x, suspect.to);
+        idioms_in_holds(x, suspect_meet);
+        idioms_in_blocks(x, suspect_meet);
 }
 
 uint64_t idioms_find(const struct search_input *in, struct search_graph *g)
@@ -238,18 +235,20 @@ uint64_t idioms_find(const struct search_input *in, struct search_graph *g)
         struct idioms *x = heap_zero(1, sizeof *x);
         uint64_t found;
 
-        x->in = in;
-        x->g = g;
-        x->headers = headers_new(in, g);
-        idioms_in_holds(x, idioms_suspect);
-        idioms_in_blocks(x, idioms_suspect);
-        idioms_judge_all(x);
-        if (headers_decide(x->headers)) {
-                idioms_in_holds(x, idioms_behind_header);
-                idioms_in_blocks(x, idioms_behind_header);
-        }
+        *x = (struct idioms){ .in = in, .g = g, .nested = idioms_are_nested(in),
+                              .fronts = fronts_new(in), .headers = headers_new(in, g),
+                              .objects = heap_zero(IDIOMS_BATCH, sizeof *x->objects) };
+        idioms_round(x, idioms_ask);
+        idioms_judge_objects(x);
+        fronts_read(x->fronts);
+        idioms_round(x, idioms_judge);
+        fronts_free(x->fronts);
+        x->fronts = NULL;
+        if (headers_decide(x->headers))
+                idioms_round(x, idioms_behind_header);
         headers_free(x->headers);
         found = x->found;
+        free(x->objects);
         free(x);
         return found;
 }

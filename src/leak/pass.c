@@ -7,15 +7,12 @@
 #include "leak/pass.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/heap.h"
+#include "leak/gather.h"
 
-#define PASS_PIECE (UINT64_C(1) << 18) /* stays in the cache next to the processor until it is sifted */
 #define PASS_SPANS 32768u       /* in a piece */
-#define PASS_GAP 4096u          /* cheaper to read than to leave out */
 #define PASS_LARGE (64u * 1024) /* spans of which unused pages are left out, and in what steps */
-#define PASS_PAGE 4096u
 
 struct pass {
         struct sift *sift;
@@ -28,21 +25,6 @@ struct pass {
         bool root;
         uint64_t done, all; /* bytes, for whoever wants to know how far it is */
 };
-
-static void pass_read(const struct pass *p, uint64_t start, size_t bytes)
-{
-        size_t done = 0;
-
-        while (done < bytes) {
-                size_t hole;
-
-                done += p->memory->read(p->memory->context, start + done, p->buffer + done, bytes - done);
-                hole = PASS_PAGE - (start + done) % PASS_PAGE;
-                hole = hole < bytes - done ? hole : bytes - done;
-                memset(p->buffer + done, 0, hole);
-                done += hole;
-        }
-}
 
 static uint64_t pass_used(const struct pass *p, uint64_t start, uint64_t end)
 {
@@ -90,7 +72,7 @@ static uint64_t pass_take(struct pass *p, size_t count, uint64_t limit)
 
 static void pass_piece(struct pass *p)
 {
-        uint64_t start = p->ahead.start & ~UINT64_C(7), limit = start + PASS_PIECE < start ? UINT64_MAX & ~UINT64_C(7) : start + PASS_PIECE;
+        uint64_t start = p->ahead.start & ~UINT64_C(7), limit = start + GATHER_PIECE < start ? UINT64_MAX & ~UINT64_C(7) : start + GATHER_PIECE;
         uint64_t end, bytes = 0;
         uint64_t *looked = p->root ? &p->sift->g->root_bytes : &p->sift->g->heap_bytes;
         size_t count = 0;
@@ -102,10 +84,10 @@ static void pass_piece(struct pass *p)
                 end = pass_take(p, count, limit);
                 whole = end == rest;
                 bytes += end - p->spans[count++].start;
-        } while (whole && p->more && count < PASS_SPANS && p->ahead.start <= end + PASS_GAP && p->ahead.start < limit &&
+        } while (whole && p->more && count < PASS_SPANS && p->ahead.start <= end + GATHER_GAP && p->ahead.start < limit &&
                  p->ahead.end - p->ahead.start <= PASS_LARGE);
         *looked += bytes;
-        pass_read(p, start, end - start);
+        gather_bytes(p->memory, start, p->buffer, end - start);
         sift_piece(p->sift, &(struct piece){ .bytes = p->buffer, .address = start, .size = end - start, .step = p->sift->in->unaligned ? 1 : 8,
                                              .spans = p->spans, .span_count = count, .root = p->root });
         progress_tell(p->sift->in->progress, p->done & ~UINT64_C(15), p->all);
@@ -153,7 +135,7 @@ void pass_run(struct sift *s)
         const struct search_input *in = s->in;
         struct pass p = { .sift = s, .memory = &in->memory, .all = pass_measure(s) };
 
-        p.buffer = heap_grow(NULL, PASS_PIECE, 1);
+        p.buffer = heap_grow(NULL, GATHER_PIECE, 1);
         p.spans = heap_grow(NULL, PASS_SPANS, sizeof *p.spans);
         for (uint32_t i = 0; i < in->root_count; i++) {
                 if (in->roots[i].words)

@@ -28,14 +28,19 @@ static void search_sum(struct search_graph *g)
 static void search_sort(struct search_graph *g, const uint32_t *owners)
 {
         struct search_link *sorted = huge_array_grow(NULL, g->link_count, sizeof *sorted);
+        uint8_t *offsets = huge_array_grow(NULL, g->link_count, sizeof *offsets);
 
-        for (uint64_t i = 0; i < g->link_count; i++)
+        for (uint64_t i = 0; i < g->link_count; i++) {
+                offsets[g->first[owners[i]]] = g->link_offsets[i];
                 sorted[g->first[owners[i]]++] = g->links[i];
+        }
         for (uint64_t i = g->block_count; i > 0; i--) /* each is now where its successor was */
                 g->first[i] = g->first[i - 1];
         g->first[0] = 0;
         free(g->links);
+        free(g->link_offsets);
         g->links = sorted;
+        g->link_offsets = offsets;
 }
 
 static void search_links(const struct search_input *in, struct search_graph *g)
@@ -54,6 +59,13 @@ static void search_links(const struct search_input *in, struct search_graph *g)
         index_free(&index);
 }
 
+static void search_forget_offsets(struct search_graph *g)
+{
+        free(g->link_offsets);
+        free(g->hold_offsets);
+        g->link_offsets = g->hold_offsets = NULL;
+}
+
 void search_run(const struct search_input *in, struct search_graph *g)
 {
         *g = (struct search_graph){
@@ -68,6 +80,7 @@ void search_run(const struct search_input *in, struct search_graph *g)
         classes_mark(in, g);
         if (!in->no_idioms && idioms_find(in, g))
                 classes_mark(in, g);
+        search_forget_offsets(g);
         classes_lost(in, g);
 }
 

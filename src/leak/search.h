@@ -22,8 +22,6 @@ struct search_memory {
         void *context;
         /* Returns how many bytes from the start could be read. */
         size_t (*read)(void *context, uint64_t address, void *to, size_t bytes);
-        /* WORDS[i] = the word at ADDRESSES[i], 0 where there is none. */
-        void (*words)(void *context, const uint64_t *addresses, uint64_t *words, size_t count);
         /* The first address >= ADDRESS and < END in a page that was ever used; END when there is none.  NULL: all are. */
         uint64_t (*next)(void *context, uint64_t address, uint64_t end);
 };
@@ -90,11 +88,15 @@ struct search_hold {
         uint32_t to; /* as in a link */
 };
 
+#define SEARCH_NEAR 128u /* bytes from the start: larger headers are not known, talloc's has 96 */
+
 struct search_graph {
         uint64_t block_count, link_count, hold_count;
         uint64_t *first; /* block_count + 1 */
         struct search_link *links;
         struct search_hold *holds;
+        /* During the search, of each interior link and hold: where in its block it points to; 0: not near its start. */
+        uint8_t *link_offsets, *hold_offsets;
         uint64_t *vtables; /* by block: its first word if that points into CODE, else 0 */
         uint8_t *leak;     /* by block: enum profile_leak */
         uint8_t *idiom;    /* by block: 1 when it is reachable only thanks to an idiom */

@@ -51,21 +51,24 @@ static void sift_reserve(struct sift *s, bool root)
         if (root && s->hold_room - g->hold_count < SIFT_WORDS) {
                 s->hold_room = s->hold_room ? 2 * s->hold_room : 2 * SIFT_WORDS;
                 g->holds = huge_array_grow(g->holds, s->hold_room, sizeof *g->holds);
+                g->hold_offsets = huge_array_grow(g->hold_offsets, s->hold_room, sizeof *g->hold_offsets);
         }
         if (!root && s->link_room - g->link_count < SIFT_WORDS) {
                 s->link_room = s->link_room ? 2 * s->link_room : 2 * SIFT_WORDS;
                 g->links = huge_array_grow(g->links, s->link_room, sizeof *g->links);
+                g->link_offsets = huge_array_grow(g->link_offsets, s->link_room, sizeof *g->link_offsets);
                 if (s->index->parents)
                         s->owners = huge_array_grow(s->owners, s->link_room, sizeof *s->owners);
         }
 }
 
-static inline void sift_put_link(struct sift *s, uint32_t owner, struct search_link link)
+static inline void sift_put_link(struct sift *s, uint32_t owner, struct search_link link, uint8_t offset)
 {
         struct search_graph *g = s->g;
 
         if (s->owners)
                 s->owners[g->link_count] = owner;
+        g->link_offsets[g->link_count] = offset;
         g->links[g->link_count++] = link;
         g->first[owner + 1]++;
 }
@@ -73,7 +76,7 @@ static inline void sift_put_link(struct sift *s, uint32_t owner, struct search_l
 void sift_add_link(struct sift *s, uint32_t owner, struct search_link link)
 {
         sift_reserve(s, false);
-        sift_put_link(s, owner, link);
+        sift_put_link(s, owner, link, 0);
 }
 
 /* Where a passage begins is not known for sure; only an array of no elements is hit by its end. */
@@ -86,21 +89,31 @@ static inline uint32_t sift_how(const struct sift *s, const struct index_probe *
         return probe->word - b->address == b->size ? SEARCH_LINK_IDIOM : SEARCH_LINK_INTERIOR;
 }
 
+static inline uint8_t sift_offset(const struct sift *s, const struct index_probe *probe)
+{
+        uint64_t offset = probe->word - s->in->blocks[probe->block].address;
+
+        return offset <= SEARCH_NEAR ? (uint8_t)offset : 0;
+}
+
 static inline void sift_put(struct sift *s, bool root, const struct sift_word *w, const struct index_probe *probe)
 {
         uint32_t owner = w->span->owner, to = probe->block | sift_how(s, probe);
         uint64_t at = w->at - w->span->base;
+        uint8_t offset = to & SEARCH_LINK_INTERIOR ? sift_offset(s, probe) : 0;
 
         if (root) {
                 if (s->in->roots[owner].flags & SEARCH_ROOT_WHOLE)
                         to = probe->block;
+                s->g->hold_offsets[s->g->hold_count] = offset;
                 s->g->holds[s->g->hold_count++] = (struct search_hold){ .at = at, .root = owner, .to = to };
                 return;
         }
         if (owner == probe->block)
                 return;
         at /= s->g->unit;
-        sift_put_link(s, owner, (struct search_link){ .to = to, .at = at < SEARCH_AT_ARENA ? (uint32_t)at : UINT32_MAX });
+        at = at < SEARCH_AT_ARENA ? at : UINT32_MAX;
+        sift_put_link(s, owner, (struct search_link){ .to = to, .at = (uint32_t)at }, offset);
 }
 
 static void sift_look_up(struct sift *s, bool root, const struct sift_word *words, size_t count)

@@ -245,11 +245,6 @@ static size_t read_memory(void *context, uint64_t address, void *to, size_t byte
         return freeze_read(context, address, to, bytes);
 }
 
-static void read_words(void *context, const uint64_t *addresses, uint64_t *words, size_t count)
-{
-        freeze_read_words(context, addresses, words, count);
-}
-
 static uint64_t next_used(void *context, uint64_t address, uint64_t end)
 {
         return freeze_next_used(context, address, end);
@@ -272,7 +267,7 @@ static void find_origin(struct scan *s, struct search_input *in)
 static void search(struct scan *s)
 {
         struct search_input in = {
-                .memory = { &s->freeze, read_memory, read_words, next_used },
+                .memory = { &s->freeze, read_memory, next_used },
                 .blocks = s->list.at,
                 .block_count = s->list.count,
                 .roots = s->roots.search,
@@ -342,7 +337,7 @@ static void clean_up(struct scan *s)
 
 #define NEED_BASE (16u << 20)
 #define NEED_PACKED 8u /* a block as it goes into the recording (profile/packed.h) */
-#define NEED_GRAPH 42u /* a block in the lists of leak/search.h and scan/scan_origin.h, with one pointer to it */
+#define NEED_GRAPH 43u /* a block in the lists of leak/search.h and scan/scan_origin.h, with one pointer to it */
 
 uint64_t scan_need(const struct view *v)
 {

@@ -5,11 +5,12 @@
 
 #include "base/heap.h"
 #include "base/table.h"
+#include "leak/gather.h"
 #include "ledger/ledger.h"
 #include "profile/packed.h"
 
 #define DEPTH 8u   /* frames, from the allocation outwards, that a wider place has at most */
-#define BATCH 1024u
+#define BATCH 8192u
 #define COOKIE_MOST 128u /* alignments beyond this are of pages, not of objects */
 
 /* ---- which is which ---- */
@@ -131,7 +132,7 @@ static void mark_zeros(const struct scan_origin_input *in, const uint64_t *numbe
 
         for (size_t i = 0; i < count; i++)
                 addresses[i] = in->blocks[numbers[i]].address + in->blocks[numbers[i]].size - 8;
-        in->memory.words(in->memory.context, addresses, words, count);
+        gather_words(&in->memory, addresses, words, count);
         for (size_t i = 0; i < count; i++)
                 if (!words[i])
                         in->blocks[numbers[i]].flags |= SEARCH_BLOCK_NO_ELEMENTS;

@@ -111,13 +111,6 @@ static size_t scene_read(void *context, uint64_t address, void *to, size_t bytes
         return left;
 }
 
-static void scene_words(void *context, const uint64_t *addresses, uint64_t *words, size_t count)
-{
-        for (size_t i = 0; i < count; i++)
-                if (scene_read(context, addresses[i], &words[i], 8) < 8)
-                        words[i] = 0;
-}
-
 static uint64_t scene_next(void *context, uint64_t address, uint64_t end)
 {
         static const uint8_t zeros[PAGE];
@@ -140,12 +133,6 @@ static size_t scene_read_nothing(void *context, uint64_t address, void *to, size
         return 0;
 }
 
-static void scene_words_of_nothing(void *context, const uint64_t *addresses, uint64_t *words, size_t count)
-{
-        (void)context, (void)addresses;
-        memset(words, 0, count * sizeof *words);
-}
-
 static uint64_t scene_next_of_nothing(void *context, uint64_t address, uint64_t end)
 {
         (void)context, (void)address;
@@ -154,13 +141,13 @@ static uint64_t scene_next_of_nothing(void *context, uint64_t address, uint64_t 
 
 struct search_memory scene_nothing(void)
 {
-        return (struct search_memory){ .read = scene_read_nothing, .words = scene_words_of_nothing, .next = scene_next_of_nothing };
+        return (struct search_memory){ .read = scene_read_nothing, .next = scene_next_of_nothing };
 }
 
 struct search_input scene_input(struct scene *s)
 {
         return (struct search_input){
-                .memory = { .context = s, .read = scene_read, .words = scene_words, .next = s->skip_unused ? scene_next : NULL },
+                .memory = { .context = s, .read = scene_read, .next = s->skip_unused ? scene_next : NULL },
                 .blocks = s->blocks,
                 .block_count = s->block_count,
                 .places = s->places,

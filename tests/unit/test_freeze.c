@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 #include <sys/ptrace.h>
 
+#include "leak/gather.h"
 #include "stage.h"
 
 #define MAGIC 0x5ee9f4ee5e00ull
@@ -294,7 +295,13 @@ static void use_sparse_memory(void)
         count_turns();
 }
 
-static void check_sparse(const struct freeze *f)
+/* As a search does it. */
+static size_t read_frozen(void *freeze, uint64_t address, void *to, size_t bytes)
+{
+        return freeze_read(freeze, address, to, bytes);
+}
+
+static void check_sparse(struct freeze *f)
 {
         uint64_t private = (uint64_t)(uintptr_t)stage->address, shared = (uint64_t)(uintptr_t)stage->second;
         uint64_t end_of_private = private + SPARSE_PAGES * PAGE, end_of_shared = shared + SPARSE_PAGES * PAGE;
@@ -310,7 +317,7 @@ static void check_sparse(const struct freeze *f)
         is_equal(freeze_next_used(f, shared + 6000 * PAGE, end_of_shared), shared + 6000 * PAGE);
         is_equal(freeze_read(f, private + 19999 * PAGE, &byte, 1), 1);
         is_equal(byte, 2);
-        freeze_read_words(f, addresses, words, 3);
+        gather_words(&(struct search_memory){ .context = f, .read = read_frozen }, addresses, words, 3);
         is_equal(words[0], 1ull << 56);
         is_equal(words[1], 0);
         is_equal(words[2], 3ull << 8);
@@ -356,7 +363,7 @@ TEST(a_read_ends_where_the_memory_ends)
         is_equal(freeze_read(&f, at + PAGE, bytes, 1), 0);
         for (size_t i = 0; i < 1500; i++)
                 addresses[i] = at + i % 3 * PAGE;
-        freeze_read_words(&f, addresses, words, 1500);
+        gather_words(&(struct search_memory){ .context = &f, .read = read_frozen }, addresses, words, 1500);
         for (size_t i = 0; i < 1500; i++)
                 is_equal(words[i], i % 3 == 1 ? 0 : 0x7878787878787878);
         freeze_close(&f);

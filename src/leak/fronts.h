@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fronts.h -- the first bytes of blocks that pointers to near their start lead to: what is in front of these
+ *
+ * Room:   leak/ only, used by idioms.c.
+ * Keeps:  first all questions are noted, then memory is read once from low to high, then they are answered.
+ * Cost:   17 bytes of memory for a block with a question, nothing for stretches of blocks without.
+ */
+#ifndef SEEP_LEAK_FRONTS_H
+#define SEEP_LEAK_FRONTS_H
+
+#include "leak/search.h"
+
+struct front {
+        /* Bit N - 1: asked about offset N; after reading: a header may be in front of it. */
+        uint64_t offsets[SEARCH_NEAR / 64];
+};
+
+struct fronts {
+        const struct search_input *in;
+        struct front *at;    /* by block */
+        uint8_t *known; /* by block: FRONTS_* of fronts.c */
+};
+
+struct fronts *fronts_new(const struct search_input *in);
+void fronts_free(struct fronts *f);
+
+/* A pointer leads to OFFSET of BLOCK, 1 to SEARCH_NEAR and inside of it. */
+static inline void fronts_ask(struct fronts *f, uint32_t block, uint32_t offset)
+{
+        f->at[block].offsets[(offset - 1) / 64] |= UINT64_C(1) << (offset - 1) % 64;
+}
+
+void fronts_read(struct fronts *f);
+
+/* What was asked, after reading: whether what is in front of OFFSET looks like a header of any kind ... */
+static inline bool fronts_is_header(const struct fronts *f, uint32_t block, uint32_t offset)
+{
+        return f->at[block].offsets[(offset - 1) / 64] >> (offset - 1) % 64 & 1;
+}
+
+/* ... and whether it is one that a well-known library or compiler makes. */
+bool fronts_is_known(const struct fronts *f, uint32_t block, uint32_t offset);
+
+#endif
