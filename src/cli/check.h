@@ -46,7 +46,7 @@
         X(CHECK_SOURCE_ROOT, "source-root", 0, "DIR", "make paths relative to DIR (the git repository, else here)")     \
         X(CHECK_JSON, "json", 0, NULL, "print budgets and findings as JSON")                                            \
         X(CHECK_LIMIT, "limit", 'n', "N", "at most N findings with their stacks (10)")                                  \
-        X(CHECK_COLOR, "color", 0, "WHEN", "auto (default), always, never", "auto|always|never")                        \
+        COLOR_OPTION(X, CHECK)                                                                                          \
         X(CHECK_QUIET, "quiet", 'q', NULL, "print broken budgets only")                                                 \
         X(CHECK_HEAD_RUN, NULL, 0, NULL, "how a program is run, as with 'seep record':")                                \
         X(CHECK_OUTPUT, "output", 'o', "FILE", "where to keep the recordings (default: a temporary directory)")         \
@@ -59,10 +59,8 @@
         X(CHECK_HEAD_GUARD, NULL, 0, NULL, "on in a check, off in 'seep record':")                                      \
         RECORD_GUARD_OPTIONS(X, CHECK)                                                                                  \
         X(CHECK_VERBOSE, "verbose", 'v', NULL, "report what is done")                                                   \
-        X(CHECK_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                    \
         NAMES_OPTIONS(X, CHECK)                                                                                         \
-        CONFIG_OPTION(X, CHECK)                                                                                         \
-        X(CHECK_HELP, "help", 'h', NULL, "show this help")
+        LAST_OPTIONS(X, CHECK)
 
 enum { CHECK_OPTIONS(OPTION_ENUM) CHECK_COUNT };
 

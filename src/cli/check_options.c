@@ -152,7 +152,7 @@ int check_take(struct check *c, int which, const char *value)
         case CHECK_LIMIT:
                 return take_limit(c, value);
         case CHECK_COLOR:
-                pager_color_named(value, &c->color);
+                c->color = (enum pager_color)option_choice(PAGER_COLORS, value);
                 return 0;
         }
         if (which == CHECK_ALLOW_UNSEEN) {

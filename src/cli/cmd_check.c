@@ -16,25 +16,19 @@ enum { CHECK_STACKS = 10 }; /* told unless -n says otherwise */
 
 static int say_help(void)
 {
-        struct str out = { 0 };
-
-        str_text(&out, "usage: seep check [OPTIONS] [FILE... | -- PROGRAM [ARG...]]\n\n"
-                       "Check recordings, or run a program and check it and the programs it starts.\n"
-                       "Each budget that a process breaks is a line on stdout. Budgets, per process\n"
-                       "(default: --max-leaks 0 --max-bad-frees 0):\n\n");
-        option_help(check_options, &out);
-        str_text(&out, "\nexamples:\n"
-                       "  seep check -- ./unit-tests               fails when something leaks\n"
-                       "  seep check --max-peak 200M --no-alloc-in '^audio_' -- ./player song\n"
-                       "  seep check --write-baseline known.txt -- ./unit-tests\n"
-                       "  seep check --baseline known.txt --sarif leaks.sarif -- ./unit-tests\n"
-                       "\nExit status: 0 all kept, 1 (or --error-exitcode) a budget is broken or not all\n"
-                       "memory was seen; else that of the program, 128+N when signal N killed it. 2\n"
-                       "usage error, 3 cannot be recorded, 4 a file cannot be read, 126 not executable,\n"
-                       "127 not found.\n");
-        pager_show(&out, true);
-        str_free(&out);
-        return 0;
+        return command_help(COMMAND_check,
+                            "Check recordings, or run a program and check it and the programs it starts.\n"
+                            "Each budget that a process breaks is a line on stdout. Budgets, per process\n"
+                            "(default: --max-leaks 0 --max-bad-frees 0):\n\n",
+                            "\nexamples:\n"
+                            "  seep check -- ./unit-tests               fails when something leaks\n"
+                            "  seep check --max-peak 200M --no-alloc-in '^audio_' -- ./player song\n"
+                            "  seep check --write-baseline known.txt -- ./unit-tests\n"
+                            "  seep check --baseline known.txt --sarif leaks.sarif -- ./unit-tests\n"
+                            "\nExit status: 0 all kept, 1 (or --error-exitcode) a budget is broken or not all\n"
+                            "memory was seen; else that of the program, 128+N when signal N killed it. 2\n"
+                            "usage error, 3 cannot be recorded, 4 a file cannot be read, 126 not executable,\n"
+                            "127 not found.\n");
 }
 
 static bool show(const struct check *c, struct err *e)

@@ -30,30 +30,22 @@
         X(DIFF_HEAD_WHAT, NULL, 0, NULL, "what to count:")                                                             \
         X(DIFF_COST, "cost", 0, "COST", "live (default), peak, total (all bytes ever), allocs (calls)",                \
           "live|peak|total|allocs")                                                                                    \
-        X(DIFF_HEAD_FILTER, NULL, 0, NULL, "which stacks (extended regular expressions; each may be repeated):")       \
-        X(DIFF_INCLUDE, "include", 'i', "RE", "only stacks with a matching function")                                  \
-        X(DIFF_EXCLUDE, "exclude", 'x', "RE", "no stacks with a matching function")                                    \
-        X(DIFF_MODULE, "module", 0, "RE", "only stacks through a matching library or program")                         \
-        X(DIFF_NOT_MODULE, "exclude-module", 0, "RE", "no stacks through a matching library or program")               \
+        FILTER_OPTIONS(X, DIFF)                                                                                        \
         X(DIFF_HEAD_SHAPE, NULL, 0, NULL, "output:")                                                                   \
         X(DIFF_LIMIT, "limit", 'n', "N", "at most N stacks")                                                           \
         X(DIFF_SORT, "sort", 's', "KEY", "sort by change, largest first: live-bytes live-blocks peak-bytes alloc-bytes allocs", \
           "live-bytes|live-blocks|peak-bytes|alloc-bytes|allocs")                                                      \
         X(DIFF_LONG, "long", 'L', NULL, "show the program or library of every frame, and full names")                  \
         X(DIFF_ABS, "abs", 0, NULL, "sort --memlog by absolute size, not by growth")                                   \
-        X(DIFF_ALL_FRAMES, "all-frames", 0, NULL, "also show start code, xmalloc, operator new, other wrappers")       \
-        X(DIFF_HIDE, "hide", 0, "RE", "treat matching functions at the inner end of stacks as wrappers (may be repeated)") \
+        WRAPPER_OPTIONS(X, DIFF)                                                                                       \
         X(DIFF_DEPTH_MERGE, "depth-merge", 0, "N", "merge stacks with the same N innermost frames")                    \
-        X(DIFF_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                    \
         NAMES_OPTIONS(X, DIFF)                                                                                         \
         X(DIFF_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                  \
-        X(DIFF_OUTPUT, "output", 'o', "FILE", "write to FILE instead of stdout")                                       \
-        X(DIFF_FORCE, "force", 'f', NULL, "replace an existing FILE")                                                  \
-        X(DIFF_COLOR, "color", 0, "WHEN", "auto (default), always, never", "auto|always|never")                        \
+        FILE_OPTIONS(X, DIFF)                                                                                          \
+        COLOR_OPTION(X, DIFF)                                                                                          \
         X(DIFF_NO_PAGER, "no-pager", 0, NULL, "do not use a pager")                                                    \
         X(DIFF_QUIET, "quiet", 'q', NULL, "no warnings")                                                               \
-        CONFIG_OPTION(X, DIFF)                                                                                         \
-        X(DIFF_HELP, "help", 'h', NULL, "show this help")
+        LAST_OPTIONS(X, DIFF)
 
 enum { DIFF_OPTIONS(OPTION_ENUM) DIFF_COUNT };
 const struct option_entry diff_options[] = { DIFF_OPTIONS(OPTION_ENTRY) OPTION_END };
@@ -72,22 +64,16 @@ struct side {
 
 static int say_help(void)
 {
-        struct str out = { 0 };
-
-        str_text(&out, "usage: seep diff [OPTIONS] OLD NEW\n\n"
-                       "Show what changed between two recordings, or two moments of one, by call stack.\n"
-                       "Each is FILE (its end), or FILE@WHEN: a snapshot's number, the label of a tag or\n"
-                       "snapshot, a time like 1.5s, start, peak or end. @WHEN alone means the other's\n"
-                       "file, or the newest here.\n");
-        option_help(diff_options, &out);
-        str_text(&out, "\nexamples:\n"
-                       "  seep diff old.seep new.seep              two runs\n"
-                       "  seep diff run.seep@1 @2                  two snapshots of one\n"
-                       "  seep diff run.seep@startup run.seep      from a tag to the end\n"
-                       "\nExit status: 0 success, 2 usage error, 4 a file cannot be read.\n");
-        pager_show(&out, true);
-        str_free(&out);
-        return 0;
+        return command_help(COMMAND_diff,
+                            "Show what changed between two recordings, or two moments of one, by call stack.\n"
+                            "Each is FILE (its end), or FILE@WHEN: a snapshot's number, the label of a tag or\n"
+                            "snapshot, a time like 1.5s, start, peak or end. @WHEN alone means the other's\n"
+                            "file, or the newest here.\n",
+                            "\nexamples:\n"
+                            "  seep diff old.seep new.seep              two runs\n"
+                            "  seep diff run.seep@1 @2                  two snapshots of one\n"
+                            "  seep diff run.seep@startup run.seep      from a tag to the end\n"
+                            "\nExit status: 0 success, 2 usage error, 4 a file cannot be read.\n");
 }
 
 /* ---- words ---- */
@@ -107,11 +93,6 @@ static int settle(struct side *side)
 
         if (!r->cost_set)
                 r->request.cost = SELECT_LIVE;
-        if (r->request.change || r->request.cost == SELECT_TEMPORARY)
-                return message_usage("diff", "--cost: one of live, peak, total, allocs is expected");
-        if (r->sort_set && !diff_key_known(r->sort))
-                return message_usage("diff", "--sort: one of live-bytes, live-blocks, peak-bytes, alloc-bytes, allocs "
-                                             "is expected");
         if (r->abs && r->view != REPORT_MEMLOG)
                 return message_usage("diff", "--abs is for --memlog only");
         r->request.filter = &r->filter;

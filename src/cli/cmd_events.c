@@ -173,15 +173,13 @@ static int events_totals_write(const struct events_totals *t, struct str *out)
         X(EVENTS_FROM, "from", 0, "WHEN", "start at a tag, a snapshot's number or a time like 1.5s")                  \
         X(EVENTS_TO, "to", 0, "WHEN", "end there")                                                                    \
         X(EVENTS_LIMIT, "limit", 'n', "N", "at most N events")                                                        \
-        X(EVENTS_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                 \
         NAMES_OPTIONS(X, EVENTS)                                                                                      \
         X(EVENTS_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                               \
         X(EVENTS_OUTPUT, "output", 'o', "OUT", "write to OUT instead of stdout")                                      \
         X(EVENTS_FORCE, "force", 'f', NULL, "replace an existing OUT")                                                \
         X(EVENTS_NO_PAGER, "no-pager", 0, NULL, "do not use a pager")                                                 \
         X(EVENTS_QUIET, "quiet", 'q', NULL, "no note about how the log ended")                                        \
-        CONFIG_OPTION(X, EVENTS)                                                                                      \
-        X(EVENTS_HELP, "help", 'h', NULL, "show this help")
+        LAST_OPTIONS(X, EVENTS)
 
 enum { EVENTS_OPTIONS(OPTION_ENUM) EVENTS_COUNT };
 const struct option_entry events_options[] = { EVENTS_OPTIONS(OPTION_ENTRY) OPTION_END };
@@ -215,22 +213,16 @@ struct events {
 
 static int say_help(void)
 {
-        struct str out = { 0 };
-
-        str_text(&out, "usage: seep events [OPTIONS] [FILE]\n\n"
-                       "Print every allocation and free of a recording made with --events, in the order\n"
-                       "in which they happened. FILE defaults to the newest *.seep here; it may also be\n"
-                       "the .FILE.events of a recording that did not end.\n");
-        option_help(events_options, &out);
-        str_text(&out, "\nexamples:\n"
-                       "  seep record --events ./app && seep events\n"
-                       "  seep events --from startup --to end --open   allocated since, still there\n"
-                       "  seep events --csv -o events.csv app.42.seep\n"
-                       "\nExit status: 0 success, 1 --totals found a difference, 2 usage error or no event\n"
-                       "log, 4 the file cannot be read.\n");
-        fputs(str_get(&out), stdout);
-        str_free(&out);
-        return 0;
+        return command_help(COMMAND_events,
+                            "Print every allocation and free of a recording made with --events, in the order\n"
+                            "in which they happened. FILE defaults to the newest *.seep here; it may also be\n"
+                            "the .FILE.events of a recording that did not end.\n",
+                            "\nexamples:\n"
+                            "  seep record --events ./app && seep events\n"
+                            "  seep events --from startup --to end --open   allocated since, still there\n"
+                            "  seep events --csv -o events.csv app.42.seep\n"
+                            "\nExit status: 0 success, 1 --totals found a difference, 2 usage error or no event\n"
+                            "log, 4 the file cannot be read.\n");
 }
 
 /* ---- which events ---- */

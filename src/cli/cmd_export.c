@@ -35,23 +35,15 @@
         X(EXPORT_AT, "at", 0, "WHEN", "the moment: peak, end, a time like 1.5s, a snapshot's number, or a label",      \
           "peak|end|...")                                                                                              \
         X(EXPORT_RANGE, "range", 0, "A..B", "what happened between two moments: 2s..5s, ..5s, startup..")              \
-        X(EXPORT_HEAD_FILTER, NULL, 0, NULL, "which stacks (extended regular expressions; each may be repeated):")    \
-        X(EXPORT_INCLUDE, "include", 'i', "RE", "only stacks with a matching function")                                    \
-        X(EXPORT_EXCLUDE, "exclude", 'x', "RE", "no stacks with a matching function")                                      \
-        X(EXPORT_MODULE, "module", 0, "RE", "only stacks through a matching library or program")                           \
-        X(EXPORT_NOT_MODULE, "exclude-module", 0, "RE", "no stacks through a matching library or program")                 \
-        X(EXPORT_THREAD, "thread", 0, "RE", "only threads whose name or number matches")                          \
+        FILTER_OPTIONS(X, EXPORT)                                                                                      \
+        THREAD_OPTION(X, EXPORT)                                                                                       \
         X(EXPORT_DEPTH_MERGE, "depth-merge", 0, "N", "merge stacks with the same N innermost frames")               \
-        X(EXPORT_ALL_FRAMES, "all-frames", 0, NULL, "also show start code, xmalloc, operator new, other wrappers")          \
-        X(EXPORT_HIDE, "hide", 0, "RE", "treat matching functions at the inner end of stacks as wrappers (may be repeated)") \
-        X(EXPORT_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                  \
+        WRAPPER_OPTIONS(X, EXPORT)                                                                                     \
         NAMES_OPTIONS(X, EXPORT)                                                                                       \
         X(EXPORT_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                \
-        X(EXPORT_OUTPUT, "output", 'o', "FILE", "write to FILE instead of stdout")                                     \
-        X(EXPORT_FORCE, "force", 'f', NULL, "replace an existing FILE")                                                \
+        FILE_OPTIONS(X, EXPORT)                                                                                        \
         X(EXPORT_QUIET, "quiet", 'q', NULL, "no warnings")                                                             \
-        CONFIG_OPTION(X, EXPORT)                                                                                       \
-        X(EXPORT_HELP, "help", 'h', NULL, "show this help")
+        LAST_OPTIONS(X, EXPORT)
 
 enum { EXPORT_OPTIONS(OPTION_ENUM) EXPORT_COUNT };
 const struct option_entry export_options[] = { EXPORT_OPTIONS(OPTION_ENTRY) OPTION_END };
@@ -118,30 +110,24 @@ static void list_forms(struct str *out)
         }
 }
 
-static int say(struct str *out)
-{
-        pager_show(out, true);
-        str_free(out);
-        return 0;
-}
-
 static int say_help(void)
 {
-        struct str out = { 0 };
+        struct str more = { 0 };
 
-        str_text(&out, "usage: seep export --to FORMAT [OPTIONS] [FILE]\n\n"
-                       "Convert a recording to the format of another tool, on stdout or in -o FILE.\n"
-                       "FILE defaults to the newest *.seep here.\n\n");
-        option_help(export_options, &out);
-        str_text(&out, "\nforms:\n");
-        list_forms(&out);
-        str_text(&out, "\nexamples:\n"
-                       "  seep export --to pprof -o heap.pb.gz && go tool pprof -http : heap.pb.gz\n"
-                       "  seep export --to collapsed --cost peak | flamegraph.pl >peak.svg\n"
-                       "  seep export --to speedscope -o run.speedscope.json run.seep\n"
-                       "  seep export --to callgrind --cost leaked-bytes -o callgrind.out.leaks\n"
-                       "\nExit status: 0 success, 2 usage error, 4 the file cannot be read.\n");
-        return say(&out);
+        str_text(&more, "\nforms:\n");
+        list_forms(&more);
+        str_text(&more, "\nexamples:\n"
+                        "  seep export --to pprof -o heap.pb.gz && go tool pprof -http : heap.pb.gz\n"
+                        "  seep export --to collapsed --cost peak | flamegraph.pl >peak.svg\n"
+                        "  seep export --to speedscope -o run.speedscope.json run.seep\n"
+                        "  seep export --to callgrind --cost leaked-bytes -o callgrind.out.leaks\n"
+                        "\nExit status: 0 success, 2 usage error, 4 the file cannot be read.\n");
+        command_help(COMMAND_export,
+                     "Convert a recording to the format of another tool, on stdout or in -o FILE.\n"
+                     "FILE defaults to the newest *.seep here.\n\n",
+                     str_get(&more));
+        str_free(&more);
+        return 0;
 }
 
 static int say_list(void)
@@ -150,7 +136,9 @@ static int say_list(void)
 
         list_forms(&out);
         str_text(&out, "\nExample: seep export --to pprof -o heap.pb.gz\n");
-        return say(&out);
+        pager_show(&out, true);
+        str_free(&out);
+        return 0;
 }
 
 /* ---- words ---- */

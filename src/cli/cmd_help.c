@@ -54,13 +54,7 @@ static int say_command(const struct command *command)
 
 static int say_help_of_help(void)
 {
-        struct str out = { 0 };
-
-        str_text(&out, "usage: seep help [COMMAND|TOPIC]\n\nWithout a word: the list of commands and topics.\n\n");
-        option_help(help_options, &out);
-        fputs(str_get(&out), stdout);
-        str_free(&out);
-        return 0;
+        return command_help(COMMAND_help, "Without a word: the list of commands and topics.\n\n", "");
 }
 
 /* The same lists for programs: manual pages and completion are made from them.  Fields are separated by tabs. */

@@ -95,20 +95,14 @@ static void browser_file_url(const char *path, struct str *out)
           "serve the page on 127.0.0.1 until Ctrl-C: live for a process that is being recorded (PID), or with details on demand " \
           "for a large FILE")                                                                                          \
         X(HTML_SOURCE, "source", 0, "WHICH", "include the text of source files: none (default), used", "none|used")    \
-        X(HTML_HEAD_FILTER, NULL, 0, NULL, "which stacks (extended regular expressions; each may be repeated):")       \
-        X(HTML_INCLUDE, "include", 'i', "RE", "only stacks with a matching function")                                  \
-        X(HTML_EXCLUDE, "exclude", 'x', "RE", "no stacks with a matching function")                                    \
-        X(HTML_MODULE, "module", 0, "RE", "only stacks through a matching library or program")                         \
-        X(HTML_NOT_MODULE, "exclude-module", 0, "RE", "no stacks through a matching library or program")               \
-        X(HTML_THREAD, "thread", 0, "RE", "only threads whose name or number matches")                                 \
-        X(HTML_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                    \
+        FILTER_OPTIONS(X, HTML)                                                                                        \
+        THREAD_OPTION(X, HTML)                                                                                         \
         NAMES_OPTIONS(X, HTML)                                                                                         \
         X(HTML_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                  \
         X(HTML_OUTPUT, "output", 'o', "FILE", "write to FILE (default: the recording's name with .html); - is stdout") \
         X(HTML_FORCE, "force", 'f', NULL, "replace an existing FILE")                                                  \
         X(HTML_QUIET, "quiet", 'q', NULL, "no warnings, and no note where the page is")                                \
-        CONFIG_OPTION(X, HTML)                                                                                         \
-        X(HTML_HELP, "help", 'h', NULL, "show this help")
+        LAST_OPTIONS(X, HTML)
 
 enum { HTML_OPTIONS(OPTION_ENUM) HTML_COUNT };
 const struct option_entry html_options[] = { HTML_OPTIONS(OPTION_ENTRY) OPTION_END };
@@ -133,26 +127,20 @@ struct html {
 
 static int say_help(void)
 {
-        struct str out = { 0 };
-
-        str_text(&out, "usage: seep html [OPTIONS] [FILE | OLD NEW | PID]\n\n"
-                       "Write a recording as one HTML page that any browser shows without a network:\n"
-                       "summary, timeline, flame graph, tables, leaks, owners, sizes, threads, source.\n"
-                       "FILE defaults to the newest *.seep here. OLD and NEW are compared; each may be\n"
-                       "FILE@WHEN, as for 'seep diff'. With --serve, a process that is being recorded\n"
-                       "(PID) is shown live.\n\n");
-        option_help(html_options, &out);
-        str_text(&out, "\nexamples:\n"
-                       "  seep html --open                     the newest recording, in a browser\n"
-                       "  seep html -o page.html run.seep      to send to somebody\n"
-                       "  seep html old.seep new.seep          two runs compared\n"
-                       "  seep html run.seep@1 @2              two snapshots of one\n"
-                       "  seep html --serve 4711               a process that is being recorded, live\n"
-                       "\nExit status: 0 success, 1 the page could not be written, 2 usage error, 3 the\n"
-                       "process is not being recorded, 4 a file cannot be read.\n");
-        pager_show(&out, true);
-        str_free(&out);
-        return 0;
+        return command_help(COMMAND_html,
+                            "Write a recording as one HTML page that any browser shows without a network:\n"
+                            "summary, timeline, flame graph, tables, leaks, owners, sizes, threads, source.\n"
+                            "FILE defaults to the newest *.seep here. OLD and NEW are compared; each may be\n"
+                            "FILE@WHEN, as for 'seep diff'. With --serve, a process that is being recorded\n"
+                            "(PID) is shown live.\n\n",
+                            "\nexamples:\n"
+                            "  seep html --open                     the newest recording, in a browser\n"
+                            "  seep html -o page.html run.seep      to send to somebody\n"
+                            "  seep html old.seep new.seep          two runs compared\n"
+                            "  seep html run.seep@1 @2              two snapshots of one\n"
+                            "  seep html --serve 4711               a process that is being recorded, live\n"
+                            "\nExit status: 0 success, 1 the page could not be written, 2 usage error, 3 the\n"
+                            "process is not being recorded, 4 a file cannot be read.\n");
 }
 
 /* ---- words ---- */

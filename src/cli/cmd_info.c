@@ -18,23 +18,17 @@
 #define INFO_OPTIONS(X)                                                                                 \
         X(INFO_JSON, "json", 0, NULL, "machine-readable output")                                        \
         X(INFO_SYMBOLS, "symbols", 0, NULL, "check for names and line numbers of each module")          \
-        CONFIG_OPTION(X, INFO)                                                                          \
-        X(INFO_HELP, "help", 'h', NULL, "show this help")
+        LAST_OPTIONS(X, INFO)
 
 enum { INFO_OPTIONS(OPTION_ENUM) INFO_COUNT };
 const struct option_entry info_options[] = { INFO_OPTIONS(OPTION_ENTRY) OPTION_END };
 
 static int say_help(void)
 {
-        struct str out = { 0 };
-
-        str_text(&out, "usage: seep info [OPTIONS] [FILE]\n\nShow what a recording contains and whether it is intact.\n"
-                       "FILE defaults to the newest *.seep here.\n\n");
-        option_help(info_options, &out);
-        str_text(&out, "\nExit status: 0 the file is intact, 1 a part is missing or damaged, 4 nothing can\nbe read.\n");
-        fputs(str_get(&out), stdout);
-        str_free(&out);
-        return 0;
+        return command_help(COMMAND_info,
+                            "Show what a recording contains and whether it is intact.\n"
+                            "FILE defaults to the newest *.seep here.\n\n",
+                            "\nExit status: 0 the file is intact, 1 a part is missing or damaged, 4 nothing can\nbe read.\n");
 }
 
 /* For each module: ask for some of its frames.  More would take long and tell nothing new. */

@@ -47,32 +47,24 @@
         X(LEAKS_NO_BUILT_IN, "no-builtin-suppressions", 0, NULL, "also show what the C library and language runtimes keep") \
         X(LEAKS_GEN, "gen-suppressions", 0, "[FORMAT]", "print a suppression for each leak instead, in valgrind (default) or lsan syntax", \
           "valgrind|lsan")                                                                                             \
-        X(LEAKS_HEAD_FILTER, NULL, 0, NULL, "which stacks (extended regular expressions; each may be repeated):")      \
-        X(LEAKS_INCLUDE, "include", 'i', "RE", "only stacks with a matching function")                                 \
-        X(LEAKS_EXCLUDE, "exclude", 'x', "RE", "no stacks with a matching function")                                   \
-        X(LEAKS_MODULE, "module", 0, "RE", "only stacks through a matching library or program")                        \
-        X(LEAKS_NOT_MODULE, "exclude-module", 0, "RE", "no stacks through a matching library or program")              \
-        X(LEAKS_THREAD, "thread", 0, "RE", "only allocations of threads whose name or number matches")                 \
+        FILTER_OPTIONS(X, LEAKS)                                                                                       \
+        THREAD_OPTION(X, LEAKS)                                                                                        \
         X(LEAKS_HEAD_SHAPE, NULL, 0, NULL, "output:")                                                                  \
         X(LEAKS_LIMIT, "limit", 'n', "N", "at most N stacks, or blocks")                                               \
         X(LEAKS_SORT, "sort", 's', "KEY",                                                                              \
           "leaked-bytes (default) leaked-blocks average age live-bytes live-blocks alloc-bytes allocs",                \
           "leaked-bytes|leaked-blocks|average|age|live-bytes|live-blocks|alloc-bytes|allocs")                          \
         X(LEAKS_LONG, "long", 'L', NULL, "show the program or library of every frame, and full names")                 \
-        X(LEAKS_ALL_FRAMES, "all-frames", 0, NULL, "also show start code, xmalloc, operator new, other wrappers")      \
-        X(LEAKS_HIDE, "hide", 0, "RE", "treat matching functions at the inner end of stacks as wrappers (may be repeated)") \
+        WRAPPER_OPTIONS(X, LEAKS)                                                                                      \
         X(LEAKS_DEPTH_MERGE, "depth-merge", 0, "N", "merge stacks with the same N innermost frames")                   \
-        X(LEAKS_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                   \
         NAMES_OPTIONS(X, LEAKS)                                                                                        \
         X(LEAKS_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                 \
-        X(LEAKS_OUTPUT, "output", 'o', "FILE", "write to FILE instead of stdout")                                      \
-        X(LEAKS_FORCE, "force", 'f', NULL, "replace an existing FILE")                                                 \
-        X(LEAKS_COLOR, "color", 0, "WHEN", "auto (default), always, never", "auto|always|never")                       \
+        FILE_OPTIONS(X, LEAKS)                                                                                         \
+        COLOR_OPTION(X, LEAKS)                                                                                         \
         X(LEAKS_NO_PAGER, "no-pager", 0, NULL, "do not use a pager")                                                   \
         X(LEAKS_QUIET, "quiet", 'q', NULL, "no warnings")                                                              \
         X(LEAKS_VERBOSE, "verbose", 'v', NULL, "show what was suppressed, and by which rule")                          \
-        CONFIG_OPTION(X, LEAKS)                                                                                        \
-        X(LEAKS_HELP, "help", 'h', NULL, "show this help")
+        LAST_OPTIONS(X, LEAKS)
 
 enum { LEAKS_OPTIONS(OPTION_ENUM) LEAKS_COUNT };
 const struct option_entry leaks_options[] = { LEAKS_OPTIONS(OPTION_ENTRY) OPTION_END };
@@ -94,24 +86,18 @@ struct leaks_command {
 
 static int say_help(void)
 {
-        struct str out = { 0 };
-
-        str_text(&out, "usage: seep leaks [OPTIONS] [FILE|PID]\n\n"
-                       "Show what a program leaked: memory that nothing points to any more, by call\n"
-                       "stack, largest first, and its invalid frees. FILE is a recording (the newest\n"
-                       "*.seep here), searched when its program ended. A process that is being recorded\n"
-                       "is searched now; PID is its own, or that of the seep that started it.\n");
-        option_help(leaks_options, &out);
-        str_text(&out, "\nexamples:\n"
-                       "  seep leaks                               the newest recording here\n"
-                       "  seep leaks --blocks -n 5 run.seep        five blocks, with their first bytes\n"
-                       "  seep leaks --every 30s 4711              what a server loses as it runs\n"
-                       "  seep leaks --gen-suppressions > my.supp  rules for what is known\n"
-                       "\nExit status: 0 nothing definitely lost and no invalid frees, 1 otherwise, 2\n"
-                       "usage error, 3 it was not or cannot be searched, 4 the file cannot be read.\n");
-        pager_show(&out, true);
-        str_free(&out);
-        return 0;
+        return command_help(COMMAND_leaks,
+                            "Show what a program leaked: memory that nothing points to any more, by call\n"
+                            "stack, largest first, and its invalid frees. FILE is a recording (the newest\n"
+                            "*.seep here), searched when its program ended. A process that is being recorded\n"
+                            "is searched now; PID is its own, or that of the seep that started it.\n",
+                            "\nexamples:\n"
+                            "  seep leaks                               the newest recording here\n"
+                            "  seep leaks --blocks -n 5 run.seep        five blocks, with their first bytes\n"
+                            "  seep leaks --every 30s 4711              what a server loses as it runs\n"
+                            "  seep leaks --gen-suppressions > my.supp  rules for what is known\n"
+                            "\nExit status: 0 nothing definitely lost and no invalid frees, 1 otherwise, 2\n"
+                            "usage error, 3 it was not or cannot be searched, 4 the file cannot be read.\n");
 }
 
 /* ---- words ---- */

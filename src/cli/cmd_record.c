@@ -24,19 +24,13 @@
 
 static int say_help(void)
 {
-        struct str out = { 0 };
-
-        str_text(&out, "usage: seep record [OPTIONS] [--] PROGRAM [ARG...]\n\n"
-                       "Run PROGRAM, record every allocation with its stack, and print a summary on\n"
-                       "stderr at the end. The word record may be omitted.\n\n");
-        option_help(record_options, &out);
-        str_text(&out, "\nOptions go before PROGRAM; what follows it belongs to the program.\n"
-                       "Exit status: the program's own; when a signal killed it, seep ends by the same\n"
-                       "one, after its report (--exit-code: 128+N). 2 usage error, 3 cannot be recorded,\n"
-                       "126 not executable, 127 not found.\n");
-        fputs(str_get(&out), stdout);
-        str_free(&out);
-        return 0;
+        return command_help(COMMAND_record,
+                            "Run PROGRAM, record every allocation with its stack, and print a summary on\n"
+                            "stderr at the end. The word record may be omitted.\n\n",
+                            "\nOptions go before PROGRAM; what follows it belongs to the program.\n"
+                            "Exit status: the program's own; when a signal killed it, seep ends by the same\n"
+                            "one, after its report (--exit-code: 128+N). 2 usage error, 3 cannot be recorded,\n"
+                            "126 not executable, 127 not found.\n");
 }
 
 /* ---- the end ---- */

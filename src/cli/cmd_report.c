@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_report.c -- `seep report`: the views of a recording. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,23 +14,17 @@
 
 static int say_help(void)
 {
-        struct str out = { 0 };
-
-        str_text(&out, "usage: seep report [OPTIONS] [FILE]\n\n"
-                       "Show where the memory of a recorded program went.\nFILE defaults to the newest *.seep here.\n");
-        option_help(report_options, &out);
-        str_text(&out, "\nexamples:\n"
-                       "  seep report                          what the peak was made of\n"
-                       "  seep report --cost live --inverted   who allocated what was not freed\n"
-                       "  seep report --flat -s allocs -n 10   the ten stacks that allocate most often\n"
-                       "  seep report --at 1.5s -x '^init_'    live at 1.5 s, without initialisation\n"
-                       "  seep report --growth -n 5            the five stacks that grow fastest\n"
-                       "  seep report --timeline               how much was live when\n"
-                       "\nExit status: 0 success, 2 usage error, 3 --retained without a leak search, 4\n"
-                       "the file cannot be read.\n");
-        pager_show(&out, true);
-        str_free(&out);
-        return 0;
+        return command_help(COMMAND_report,
+                            "Show where the memory of a recorded program went.\nFILE defaults to the newest *.seep here.\n",
+                            "\nexamples:\n"
+                            "  seep report                          what the peak was made of\n"
+                            "  seep report --cost live --inverted   who allocated what was not freed\n"
+                            "  seep report --flat -s allocs -n 10   the ten stacks that allocate most often\n"
+                            "  seep report --at 1.5s -x '^init_'    live at 1.5 s, without initialisation\n"
+                            "  seep report --growth -n 5            the five stacks that grow fastest\n"
+                            "  seep report --timeline               how much was live when\n"
+                            "\nExit status: 0 success, 2 usage error, 3 --retained without a leak search, 4\n"
+                            "the file cannot be read.\n");
 }
 
 static int show(struct report *r, const char *file)

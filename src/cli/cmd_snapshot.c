@@ -18,8 +18,7 @@
 #define SNAPSHOT_OPTIONS(X)                                                                                     \
         X(SNAPSHOT_JSON, "json", 0, NULL, "machine-readable output")                                            \
         X(SNAPSHOT_QUIET, "quiet", 'q', NULL, "print only the name of the report")                              \
-        CONFIG_OPTION(X, SNAPSHOT)                                                                              \
-        X(SNAPSHOT_HELP, "help", 'h', NULL, "show this help")
+        LAST_OPTIONS(X, SNAPSHOT)
 
 enum { SNAPSHOT_OPTIONS(OPTION_ENUM) SNAPSHOT_COUNT };
 const struct option_entry snapshot_options[] = { SNAPSHOT_OPTIONS(OPTION_ENTRY) OPTION_END };
@@ -32,18 +31,12 @@ struct snapshot {
 
 static int say_help(void)
 {
-        struct str out = { 0 };
-
-        str_text(&out, "usage: seep snapshot [OPTIONS] PID [LABEL]\n\n"
-                       "Take a snapshot of a process that is being recorded. It becomes part of the\n"
-                       "recording, under its number and LABEL, and a report shows what changed since the\n"
-                       "last one: PROGRAM-PID-N.memlog, beside the recording or where the program was\n"
-                       "started. PID is that of the program, or of the seep that started it.\n\n");
-        option_help(snapshot_options, &out);
-        str_text(&out, "\nExit status: 0 done, 1 there is a snapshot but no report, 2 usage error,\n3 not recorded.\n");
-        fputs(str_get(&out), stdout);
-        str_free(&out);
-        return 0;
+        return command_help(COMMAND_snapshot,
+                            "Take a snapshot of a process that is being recorded. It becomes part of the\n"
+                            "recording, under its number and LABEL, and a report shows what changed since the\n"
+                            "last one: PROGRAM-PID-N.memlog, beside the recording or where the program was\n"
+                            "started. PID is that of the program, or of the seep that started it.\n\n",
+                            "\nExit status: 0 done, 1 there is a snapshot but no report, 2 usage error,\n3 not recorded.\n");
 }
 
 /* As we would type it. */

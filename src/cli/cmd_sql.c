@@ -29,16 +29,13 @@
         X(SQL_JSON, "json", 0, NULL, "JSON: a list of objects for each query")                                         \
         X(SQL_NO_HEADER, "no-header", 0, NULL, "no line with column names")                                            \
         X(SQL_SCHEMA, "schema", 0, NULL, "list tables and views with their columns (default when there is no query)")  \
-        X(SQL_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                     \
         NAMES_OPTIONS(X, SQL)                                                                                          \
         X(SQL_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                   \
-        X(SQL_OUTPUT, "output", 'o', "FILE", "write to FILE instead of stdout")                                        \
-        X(SQL_FORCE, "force", 'f', NULL, "replace an existing FILE")                                                   \
-        X(SQL_COLOR, "color", 0, "WHEN", "auto (default), always, never", "auto|always|never")                         \
+        FILE_OPTIONS(X, SQL)                                                                                           \
+        COLOR_OPTION(X, SQL)                                                                                           \
         X(SQL_NO_PAGER, "no-pager", 0, NULL, "do not use a pager")                                                     \
         X(SQL_QUIET, "quiet", 'q', NULL, "no warnings")                                                                \
-        CONFIG_OPTION(X, SQL)                                                                                          \
-        X(SQL_HELP, "help", 'h', NULL, "show this help")
+        LAST_OPTIONS(X, SQL)
 
 enum { SQL_OPTIONS(OPTION_ENUM) SQL_COUNT };
 const struct option_entry sql_options[] = { SQL_OPTIONS(OPTION_ENTRY) OPTION_END };
@@ -61,22 +58,16 @@ struct sql {
 
 static int say_help(void)
 {
-        struct str out = { 0 };
-
-        str_text(&out, "usage: seep sql [OPTIONS] [FILE] [QUERY|-]\n\n"
-                       "Query a recording with SQL (SQLite's). FILE is a recording (the newest *.seep\n"
-                       "here). QUERY may be several statements separated by ';'; - or no QUERY reads\n"
-                       "them from stdin. On a terminal, no QUERY lists the tables and views.\n");
-        option_help(sql_options, &out);
-        str_text(&out, "\nexamples:\n"
-                       "  seep sql 'SELECT * FROM top LIMIT 10'\n"
-                       "  seep sql run.seep 'SELECT function, bytes FROM leaks'\n"
-                       "  seep sql --csv run.seep 'SELECT ms, live_bytes FROM timeline' > heap.csv\n"
-                       "  seep sql run.seep < questions.sql\n"
-                       "\nExit status: 0 success, 2 usage or SQL error, 4 the file cannot be read.\n");
-        pager_show(&out, true);
-        str_free(&out);
-        return 0;
+        return command_help(COMMAND_sql,
+                            "Query a recording with SQL (SQLite's). FILE is a recording (the newest *.seep\n"
+                            "here). QUERY may be several statements separated by ';'; - or no QUERY reads\n"
+                            "them from stdin. On a terminal, no QUERY lists the tables and views.\n",
+                            "\nexamples:\n"
+                            "  seep sql 'SELECT * FROM top LIMIT 10'\n"
+                            "  seep sql run.seep 'SELECT function, bytes FROM leaks'\n"
+                            "  seep sql --csv run.seep 'SELECT ms, live_bytes FROM timeline' > heap.csv\n"
+                            "  seep sql run.seep < questions.sql\n"
+                            "\nExit status: 0 success, 2 usage or SQL error, 4 the file cannot be read.\n");
 }
 
 /* ---- reading only ---- */
@@ -308,7 +299,7 @@ static int take(struct sql *q, int which, const char *value)
         if (which == SQL_OUTPUT)
                 q->to.output = value;
         if (which == SQL_COLOR)
-                pager_color_named(value, &q->color); /* one of the table's values */
+                q->color = (enum pager_color)option_choice(PAGER_COLORS, value);
         return 0;
 }
 

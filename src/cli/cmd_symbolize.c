@@ -17,11 +17,11 @@
 
 #define SYMBOLIZE_OPTIONS(X)                                                                            \
         NAMES_OPTIONS(X, SYMBOLIZE)                                                                     \
+        X(SYMBOLIZE_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                              \
         X(SYMBOLIZE_OUTPUT, "output", 'o', "OUT", "write to OUT and leave FILE as it is")               \
         X(SYMBOLIZE_FORCE, "force", 'f', NULL, "replace an existing OUT")                               \
         X(SYMBOLIZE_QUIET, "quiet", 'q', NULL, "no report of what was found")                           \
-        CONFIG_OPTION(X, SYMBOLIZE)                                                                     \
-        X(SYMBOLIZE_HELP, "help", 'h', NULL, "show this help")
+        LAST_OPTIONS(X, SYMBOLIZE)
 
 enum { SYMBOLIZE_OPTIONS(OPTION_ENUM) SYMBOLIZE_COUNT };
 const struct option_entry symbolize_options[] = { SYMBOLIZE_OPTIONS(OPTION_ENTRY) OPTION_END };
@@ -34,21 +34,15 @@ struct symbolize {
 
 static int say_help(void)
 {
-        struct str out = { 0 };
-
-        str_text(&out, "usage: seep symbolize [OPTIONS] FILE\n\n"
-                       "Look up every function of a recording and store the names in it, inlined\n"
-                       "functions and lines included. It can then be read anywhere, without the\n"
-                       "programs and libraries it is about.\n\n");
-        option_help(symbolize_options, &out);
-        str_text(&out, "\nexamples:\n"
-                       "  seep symbolize app.42.seep                        before it is sent away\n"
-                       "  seep symbolize --sysroot ~/target app.42.seep     recorded on another machine\n"
-                       "  seep symbolize --debug-path build app.42.seep     stripped there, whole here\n"
-                       "\nExit status: 0 success, 2 usage error, 4 the file cannot be read.\n");
-        fputs(str_get(&out), stdout);
-        str_free(&out);
-        return 0;
+        return command_help(COMMAND_symbolize,
+                            "Look up every function of a recording and store the names in it, inlined\n"
+                            "functions and lines included. It can then be read anywhere, without the\n"
+                            "programs and libraries it is about.\n\n",
+                            "\nexamples:\n"
+                            "  seep symbolize app.42.seep                        before it is sent away\n"
+                            "  seep symbolize --sysroot ~/target app.42.seep     recorded on another machine\n"
+                            "  seep symbolize --debug-path build app.42.seep     stripped there, whole here\n"
+                            "\nExit status: 0 success, 2 usage error, 4 the file cannot be read.\n");
 }
 
 static void tell_module(const struct profile_module *m, const struct symbol_tally *t, struct str *out)

@@ -33,27 +33,20 @@
         X(TOP_INTERVAL, "interval", 0, "TIME", "time between two updates (1s)")                                        \
         X(TOP_AT, "at", 0, "WHEN", "for a recording: start at peak, end, a time, a snapshot's number, or a label",     \
           "peak|end|...")                                                                                              \
-        X(TOP_HEAD_FILTER, NULL, 0, NULL, "which stacks (extended regular expressions; each may be repeated):")        \
-        X(TOP_INCLUDE, "include", 'i', "RE", "only stacks with a matching function")                                   \
-        X(TOP_EXCLUDE, "exclude", 'x', "RE", "no stacks with a matching function")                                     \
-        X(TOP_MODULE, "module", 0, "RE", "only stacks through a matching library or program")                          \
-        X(TOP_NOT_MODULE, "exclude-module", 0, "RE", "no stacks through a matching library or program")                \
-        X(TOP_THREAD, "thread", 0, "RE", "only allocations of threads whose name or number matches")                   \
+        FILTER_OPTIONS(X, TOP)                                                                                         \
+        THREAD_OPTION(X, TOP)                                                                                          \
         X(TOP_HEAD_SHAPE, NULL, 0, NULL, "output:")                                                                    \
         X(TOP_SORT, "sort", 's', "KEY", "live-bytes (default) change live-blocks allocs (per second) age",             \
           "live-bytes|change|live-blocks|allocs|age")                                                                  \
         X(TOP_GROUP_BY, "group-by", 0, "KIND", "stack (default), function, file, module, thread or size",              \
           "stack|function|file|module|thread|size")                                                                    \
-        X(TOP_LIMIT, "limit", 'n', "N", "at most N lines (--batch: 10000)")                                                             \
-        X(TOP_ALL_FRAMES, "all-frames", 0, NULL, "also show start code, xmalloc, operator new, other wrappers")        \
-        X(TOP_HIDE, "hide", 0, "RE", "treat matching functions at the inner end of stacks as wrappers (may be repeated)") \
-        X(TOP_COLOR, "color", 0, "WHEN", "auto (default), always, never", "auto|always|never")                         \
-        X(TOP_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                     \
+        X(TOP_LIMIT, "limit", 'n', "N", "at most N lines (--batch: 10000)")                                            \
+        WRAPPER_OPTIONS(X, TOP)                                                                                        \
+        COLOR_OPTION(X, TOP)                                                                                           \
         NAMES_OPTIONS(X, TOP)                                                                                          \
         X(TOP_HEAD_SAID, NULL, 0, NULL, "messages:")                                                                   \
         X(TOP_QUIET, "quiet", 'q', NULL, "no warnings")                                                                \
-        CONFIG_OPTION(X, TOP)                                                                                          \
-        X(TOP_HELP, "help", 'h', NULL, "show this help")
+        LAST_OPTIONS(X, TOP)
 
 enum { TOP_OPTIONS(OPTION_ENUM) TOP_COUNT };
 const struct option_entry top_options[] = { TOP_OPTIONS(OPTION_ENTRY) OPTION_END };
@@ -72,24 +65,18 @@ struct top_command {
 
 static int say_help(void)
 {
-        struct str out = { 0 };
-
-        str_text(&out, "usage: seep top [OPTIONS] [PID|FILE]\n\n"
-                       "Show where a process that is being recorded holds its memory, as it runs: live\n"
-                       "bytes by call stack, how they changed in the last 60 seconds, blocks, calls per\n"
-                       "second, age. PID is its own, or that of the seep that started it. A recording\n"
-                       "(FILE, the newest *.seep here) is shown moment by moment. h lists the keys.\n");
-        option_help(top_options, &out);
-        str_text(&out, "\nexamples:\n"
-                       "  seep top 4711                        a server that 'seep record' started\n"
-                       "  seep top -s change $(pidof server)   what grew first\n"
-                       "  seep top --batch 1 -n 10 4711        ten lines for a script\n"
-                       "  seep top run.seep                    replay; space lets time run\n"
-                       "\nExit status: 0 success, 2 usage error, 3 the process is not recorded, 4 the file\n"
-                       "cannot be read.\n");
-        pager_show(&out, true);
-        str_free(&out);
-        return 0;
+        return command_help(COMMAND_top,
+                            "Show where a process that is being recorded holds its memory, as it runs: live\n"
+                            "bytes by call stack, how they changed in the last 60 seconds, blocks, calls per\n"
+                            "second, age. PID is its own, or that of the seep that started it. A recording\n"
+                            "(FILE, the newest *.seep here) is shown moment by moment. h lists the keys.\n",
+                            "\nexamples:\n"
+                            "  seep top 4711                        a server that 'seep record' started\n"
+                            "  seep top -s change $(pidof server)   what grew first\n"
+                            "  seep top --batch 1 -n 10 4711        ten lines for a script\n"
+                            "  seep top run.seep                    replay; space lets time run\n"
+                            "\nExit status: 0 success, 2 usage error, 3 the process is not recorded, 4 the file\n"
+                            "cannot be read.\n");
 }
 
 /* ---- words ---- */

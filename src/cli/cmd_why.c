@@ -26,16 +26,13 @@
         X(WHY_LIMIT, "limit", 'n', "N", "with --all: at most N of them")                                               \
         X(WHY_LONG, "long", 'L', NULL, "show the program or library of every frame, and full names")                   \
         X(WHY_JSON, "json", 0, NULL, "the same as JSON")                                                               \
-        X(WHY_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                     \
         NAMES_OPTIONS(X, WHY)                                                                                          \
         X(WHY_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                   \
-        X(WHY_OUTPUT, "output", 'o', "FILE", "write to FILE instead of stdout")                                        \
-        X(WHY_FORCE, "force", 'f', NULL, "replace an existing FILE")                                                   \
-        X(WHY_COLOR, "color", 0, "WHEN", "auto (default), always, never", "auto|always|never")                         \
+        FILE_OPTIONS(X, WHY)                                                                                           \
+        COLOR_OPTION(X, WHY)                                                                                           \
         X(WHY_NO_PAGER, "no-pager", 0, NULL, "do not use a pager")                                                     \
         X(WHY_QUIET, "quiet", 'q', NULL, "no warnings")                                                                \
-        CONFIG_OPTION(X, WHY)                                                                                          \
-        X(WHY_HELP, "help", 'h', NULL, "show this help")
+        LAST_OPTIONS(X, WHY)
 
 enum { WHY_OPTIONS(OPTION_ENUM) WHY_COUNT };
 const struct option_entry why_options[] = { WHY_OPTIONS(OPTION_ENTRY) OPTION_END };
@@ -54,24 +51,18 @@ struct question {
 
 static int say_help(void)
 {
-        struct str out = { 0 };
-
-        str_text(&out, "usage: seep why [OPTIONS] [FILE|PID] ADDRESS|#SITE\n\n"
-                       "Show what keeps a block of memory alive: the shortest path of pointers to it\n"
-                       "from a variable, a stack frame, a register or a mapping, and what would be\n"
-                       "freed if the block went away. ADDRESS (0x...) may lie inside the block. #SITE\n"
-                       "(or --site SITE) takes a typical block of a call stack. FILE is a recording\n"
-                       "(the newest *.seep here); a process that is being recorded is searched now.\n");
-        option_help(why_options, &out);
-        str_text(&out, "\nexamples:\n"
-                       "  seep why 0x55d0c3a0e2a0              in the newest recording here\n"
-                       "  seep why run.seep '#12'              what keeps the blocks of site 12\n"
-                       "  seep why --all 4711 0x55d0c3a0e2a0   all that lead to it, as process 4711 runs\n"
-                       "\nExit status: 0 it is held, 1 it is lost, 2 usage error or no such block, 3 the\n"
-                       "program was not or cannot be searched, 4 the file cannot be read.\n");
-        pager_show(&out, true);
-        str_free(&out);
-        return 0;
+        return command_help(COMMAND_why,
+                            "Show what keeps a block of memory alive: the shortest path of pointers to it\n"
+                            "from a variable, a stack frame, a register or a mapping, and what would be\n"
+                            "freed if the block went away. ADDRESS (0x...) may lie inside the block. #SITE\n"
+                            "(or --site SITE) takes a typical block of a call stack. FILE is a recording\n"
+                            "(the newest *.seep here); a process that is being recorded is searched now.\n",
+                            "\nexamples:\n"
+                            "  seep why 0x55d0c3a0e2a0              in the newest recording here\n"
+                            "  seep why run.seep '#12'              what keeps the blocks of site 12\n"
+                            "  seep why --all 4711 0x55d0c3a0e2a0   all that lead to it, as process 4711 runs\n"
+                            "\nExit status: 0 it is held, 1 it is lost, 2 usage error or no such block, 3 the\n"
+                            "program was not or cannot be searched, 4 the file cannot be read.\n");
 }
 
 /* ---- words ---- */
@@ -95,7 +86,7 @@ static int take_shape(struct question *q, int which, const char *value)
                 q->how.output = value;
                 return 0;
         case WHY_COLOR:
-                pager_color_named(value, &q->color); /* option_next() has looked at it */
+                q->color = (enum pager_color)option_choice(PAGER_COLORS, value);
                 return 0;
         case WHY_LONG:
                 label_with_objects();

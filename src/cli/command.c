@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "cli/pager.h"
 #include "cli/suggest.h"
 
 #define COMMAND_ENTRY(name, operands, purpose) { #name, operands, purpose, cmd_##name, name##_options },
@@ -11,6 +12,19 @@
 const struct command command_list[COMMAND_COUNT] = { COMMAND_LIST(COMMAND_ENTRY) };
 
 static const struct command hidden_list[] = { COMMAND_HIDDEN(COMMAND_ENTRY) { 0 } };
+
+int command_help(int command, const char *about, const char *more)
+{
+        const struct command *c = &command_list[command];
+        struct str out = { 0 };
+
+        str_format(&out, "usage: seep %s %s\n\n%s", c->name, c->operands, about);
+        option_help(c->options, &out);
+        str_text(&out, more);
+        pager_show(&out, true);
+        str_free(&out);
+        return 0;
+}
 
 const struct command *command_find(const char *name)
 {

@@ -54,6 +54,9 @@ struct command {
 enum { COMMAND_LIST(COMMAND_ENUM) COMMAND_COUNT };
 extern const struct command command_list[COMMAND_COUNT];
 
+/* Print the help text of COMMAND, an index of the list: how it is called, what it does (ABOUT), its options, and MORE.  Returns 0. */
+int command_help(int command, const char *about, const char *more);
+
 /* NULL: no command has that name, hidden ones included. */
 const struct command *command_find(const char *name);
 

@@ -13,10 +13,13 @@
 #include "profile/model.h"
 
 /* For the option table of a command; PREFIX makes the ids. */
-#define NAMES_OPTIONS(X, prefix)                                                                                    \
-        X(prefix##_SYSROOT, "sysroot", 0, "DIR", "DIR is a copy of the recorded machine's /")                       \
-        X(prefix##_DEBUG_PATH, "debug-path", 0, "DIR", "unstripped or debug files are in DIR (may be repeated)")    \
-        X(prefix##_NO_DEBUGINFOD, "no-debuginfod", 0, NULL, "do not ask the servers in DEBUGINFOD_URLS")
+#define NAMES_OPTIONS(X, prefix)                                                                   \
+        X(prefix##_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                            \
+        X(prefix##_SYSROOT, "sysroot", 0, "DIR", "DIR is a copy of the recorded machine's /")      \
+        X(prefix##_DEBUG_PATH, "debug-path", 0, "DIR",                                             \
+          "unstripped or debug files are in DIR (may be repeated)")                                \
+        X(prefix##_NO_DEBUGINFOD, "no-debuginfod", 0, NULL,                                        \
+          "do not ask the servers in DEBUGINFOD_URLS")
 
 enum { NAMES_DEBUG_PATHS = 32 };
 

@@ -40,9 +40,40 @@ struct option_entry {
 #define OPTION_REST(help, values, ...) help, values
 #define OPTION_END { NULL, 0, NULL, NULL, NULL }
 
-/* In the table of each command that takes options from configuration files (config.h).  option_next() does not return it. */
-#define CONFIG_OPTION(X, prefix)                                                                                       \
-        X(prefix##_CONFIG, "config", 0, "FILE", "read options from FILE instead of the configuration files (may be repeated)")
+/* Groups that the tables of several commands have; PREFIX makes the ids. */
+#define FILTER_OPTIONS(X, prefix)                                                                  \
+        X(prefix##_HEAD_FILTER, NULL, 0, NULL,                                                     \
+          "which stacks (extended regular expressions; each may be repeated):")                    \
+        X(prefix##_INCLUDE, "include", 'i', "RE", "only stacks with a matching function")          \
+        X(prefix##_EXCLUDE, "exclude", 'x', "RE",                                                  \
+          "no stacks with a matching function; from the inside, the first frame that matches "     \
+          "decides")                                                                               \
+        X(prefix##_MODULE, "module", 0, "RE",                                                      \
+          "only stacks through a matching library or program")                                     \
+        X(prefix##_NOT_MODULE, "exclude-module", 0, "RE",                                          \
+          "no stacks through a matching library or program")
+
+#define THREAD_OPTION(X, prefix)                                                                   \
+        X(prefix##_THREAD, "thread", 0, "RE", "only threads whose name or number matches")
+
+#define WRAPPER_OPTIONS(X, prefix)                                                                 \
+        X(prefix##_ALL_FRAMES, "all-frames", 0, NULL,                                              \
+          "also show start code, xmalloc, operator new, other wrappers")                           \
+        X(prefix##_HIDE, "hide", 0, "RE",                                                          \
+          "treat matching functions at the inner end of stacks as wrappers (may be repeated)")
+
+#define FILE_OPTIONS(X, prefix)                                                                    \
+        X(prefix##_OUTPUT, "output", 'o', "FILE", "write to FILE instead of stdout")               \
+        X(prefix##_FORCE, "force", 'f', NULL, "replace an existing FILE")
+
+#define COLOR_OPTION(X, prefix)                                                                    \
+        X(prefix##_COLOR, "color", 0, "WHEN", "auto (default), always, never", PAGER_COLORS)
+
+/* Of each command that takes options from configuration files (config.h): option_next() does not return --config. */
+#define LAST_OPTIONS(X, prefix)                                                                    \
+        X(prefix##_CONFIG, "config", 0, "FILE",                                                    \
+          "read options from FILE instead of the configuration files (may be repeated)")           \
+        X(prefix##_HELP, "help", 'h', NULL, "show this help")
 
 #define OPTION_MAX 96 /* entries of one table */
 

@@ -11,18 +11,6 @@
 
 #include "base/io.h"
 
-bool pager_color_named(const char *word, enum pager_color *color)
-{
-        static const char *const words[] = { "auto", "always", "never" };
-
-        for (int i = 0; i < 3; i++)
-                if (strcmp(word, words[i]) == 0) {
-                        *color = (enum pager_color)i;
-                        return true;
-                }
-        return false;
-}
-
 bool pager_color(enum pager_color wanted, int fd)
 {
         const char *no = getenv("NO_COLOR"), *term = getenv("TERM");

@@ -11,8 +11,7 @@
 
 enum pager_color { PAGER_COLOR_AUTO, PAGER_COLOR_ALWAYS, PAGER_COLOR_NEVER };
 
-/* "auto", "always" or "never". */
-bool pager_color_named(const char *word, enum pager_color *color);
+#define PAGER_COLORS "auto|always|never" /* their words, for option_choice() */
 
 /* Whether results on FD are coloured: when asked for, or on a terminal that is not dumb and without NO_COLOR. */
 bool pager_color(enum pager_color wanted, int fd);

@@ -75,8 +75,7 @@
         X(RECORD_NO_SUMMARY, "no-summary", 0, NULL, "no summary at the end")                                    \
         X(RECORD_QUIET, "quiet", 'q', NULL, "print errors only")                                                \
         X(RECORD_VERBOSE, "verbose", 'v', NULL, "report forks, execs, exits, libraries; -vv: more")             \
-        CONFIG_OPTION(X, RECORD)                                                                                \
-        X(RECORD_HELP, "help", 'h', NULL, "show this help")
+        LAST_OPTIONS(X, RECORD)
 
 enum { RECORD_OPTIONS(OPTION_ENUM) RECORD_COUNT };
 

@@ -52,14 +52,8 @@
           "peak|end|...")                                                                                              \
         X(REPORT_RANGE, "range", 0, "A..B",                                                                            \
           "what happened between two moments: 2s..5s, ..5s, startup..; between marks: what survived")                  \
-        X(REPORT_HEAD_FILTER, NULL, 0, NULL,                                                                           \
-          "which stacks (extended regular expressions; each may be repeated):")                                        \
-        X(REPORT_INCLUDE, "include", 'i', "RE", "only stacks with a matching function")                                \
-        X(REPORT_EXCLUDE, "exclude", 'x', "RE",                                                                        \
-          "no stacks with a matching function; from the inside, the first frame that matches decides")                 \
-        X(REPORT_MODULE, "module", 0, "RE", "only stacks through a matching library or program")                       \
-        X(REPORT_NOT_MODULE, "exclude-module", 0, "RE", "no stacks through a matching library or program")             \
-        X(REPORT_THREAD, "thread", 0, "RE", "only threads whose name or number matches")                               \
+        FILTER_OPTIONS(X, REPORT)                                                                                      \
+        THREAD_OPTION(X, REPORT)                                                                                       \
         X(REPORT_HEAD_SHAPE, NULL, 0, NULL, "output:")                                                                 \
         X(REPORT_INVERTED, "inverted", 0, NULL, "invert the tree: from the callers of malloc instead of from main")    \
         X(REPORT_THRESHOLD, "threshold", 0, "PCT", "summarize what is below this share of the total (1)")              \
@@ -71,23 +65,18 @@
           "last|largest|bad-frees|mismatched")                                                                         \
         X(REPORT_LONG, "long", 'L', NULL, "show the program or library of every frame, and full names")                \
         X(REPORT_ABS, "abs", 0, NULL, "sort --memlog by absolute size, not by growth")                                 \
-        X(REPORT_ALL_FRAMES, "all-frames", 0, NULL, "also show start code, xmalloc, std::allocator, other wrappers")   \
-        X(REPORT_HIDE, "hide", 0, "RE",                                                                                \
-          "treat matching functions at the inner end of stacks as wrappers (may be repeated)")                         \
+        WRAPPER_OPTIONS(X, REPORT)                                                                                     \
         X(REPORT_DEPTH_MERGE, "depth-merge", 0, "N", "merge stacks with the same N innermost frames")                  \
         X(REPORT_GROUP_BY, "group-by", 0, "KIND", "a table by stack, function, file, module, thread or size",          \
           "stack|function|file|module|thread|size")                                                                    \
-        X(REPORT_HEAD_NAMES, NULL, 0, NULL, "where names come from:")                                                  \
         NAMES_OPTIONS(X, REPORT)                                                                                       \
         X(REPORT_HEAD_OUTPUT, NULL, 0, NULL, "output:")                                                                \
         X(REPORT_CSV, "csv", 0, NULL, "CSV: of --flat (default), --blocks, --threads, --group-by")                     \
-        X(REPORT_OUTPUT, "output", 'o', "FILE", "write to FILE instead of stdout")                                     \
-        X(REPORT_FORCE, "force", 'f', NULL, "replace an existing FILE")                                                \
-        X(REPORT_COLOR, "color", 0, "WHEN", "auto (default), always, never", "auto|always|never")                      \
+        FILE_OPTIONS(X, REPORT)                                                                                        \
+        COLOR_OPTION(X, REPORT)                                                                                        \
         X(REPORT_NO_PAGER, "no-pager", 0, NULL, "do not use a pager")                                                  \
         X(REPORT_QUIET, "quiet", 'q', NULL, "no warnings")                                                             \
-        CONFIG_OPTION(X, REPORT)                                                                                       \
-        X(REPORT_HELP, "help", 'h', NULL, "show this help")
+        LAST_OPTIONS(X, REPORT)
 
 enum { REPORT_OPTIONS(OPTION_ENUM) REPORT_COUNT };
 

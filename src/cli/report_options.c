@@ -12,6 +12,7 @@
 
 const struct option_entry report_options[] = { REPORT_OPTIONS(OPTION_ENTRY) OPTION_END };
 
+/* Of options that list all their values, option_next() lets no others through. */
 static int wrong(const struct report *r, const char *option, const char *value, const char *expected)
 {
         return message_usage(r->command, "--%s '%s': %s", option, value, expected);
@@ -88,14 +89,6 @@ static int take_threshold(struct report *r, const char *value)
         return 0;
 }
 
-static int take_sort(struct report *r, const char *value)
-{
-        r->sort_set = true;
-        if (sort_key_named(value, &r->sort))
-                return 0;
-        return wrong(r, "sort", value, "unknown key ('seep help report' lists them)");
-}
-
 /* What is counted, and which stacks. */
 static int take_choice(struct report *r, int which, const char *value)
 {
@@ -133,23 +126,22 @@ static int take_shape(struct report *r, int which, const char *value)
         case REPORT_LIMIT:
                 return take_number(r, "limit", value, &r->limit);
         case REPORT_SORT:
-                return take_sort(r, value);
+                r->sort_set = sort_key_named(value, &r->sort);
+                return 0;
         case REPORT_HIDE:
                 return take_hidden(r, value);
         case REPORT_DEPTH_MERGE:
                 return take_number(r, "depth-merge", value, &r->request.depth_merge);
         case REPORT_GROUP_BY:
-                if (!group_kind_named(value, &r->group))
-                        return wrong(r, "group-by", value,
-                                     "one of stack, function, file, module, thread, size is expected");
+                group_kind_named(value, &r->group);
                 r->by_stack = r->group == GROUP_STACK;
                 return 0;
         case REPORT_OUTPUT:
                 r->output = value;
                 return 0;
         case REPORT_COLOR:
-                return pager_color_named(value, &r->color) ? 0
-                                                           : wrong(r, "color", value, "auto, always or never is expected");
+                r->color = (enum pager_color)option_choice(PAGER_COLORS, value);
+                return 0;
         case REPORT_LONG:
                 label_with_objects();
                 return 0;

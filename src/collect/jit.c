@@ -193,7 +193,7 @@ static bool parse_line(char *text, struct jit_line *line)
 static uint32_t list_lines(char *text, size_t bytes, struct jit_line **out)
 {
         char *end = text + bytes;
-        uint32_t count = 0, room = 0;
+        uint32_t count = 0;
 
         *out = NULL;
         for (char *newline; text < end && (newline = memchr(text, '\n', (size_t)(end - text))); text = newline + 1) {
@@ -202,10 +202,7 @@ static uint32_t list_lines(char *text, size_t bytes, struct jit_line **out)
                 *newline = 0;
                 if (!parse_line(text, &line))
                         continue;
-                if (count == room) {
-                        room = room ? room * 2 : 256;
-                        *out = heap_grow(*out, room, sizeof **out);
-                }
+                *out = heap_next(*out, count, sizeof **out);
                 (*out)[count++] = line;
         }
         return count;

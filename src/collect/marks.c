@@ -71,7 +71,7 @@ static void merge_deaths(struct profile *p)
 
 struct deaths {
         const uint32_t *site_map;
-        uint32_t site_count, room;
+        uint32_t site_count;
         struct profile *p;
 };
 
@@ -83,10 +83,7 @@ static void take_death(struct deaths *d, const struct ledger_death *raw)
         site = site < d->site_count ? d->site_map[site] : 0;
         if (!site || !birth || birth > LEDGER_DEATH_DEATH(raw->key) || !raw->blocks)
                 return;
-        if (p->death_count == d->room) {
-                d->room = d->room ? d->room * 2 : 1024;
-                p->deaths = heap_grow(p->deaths, d->room, sizeof *p->deaths);
-        }
+        p->deaths = heap_next(p->deaths, p->death_count, sizeof *p->deaths);
         p->deaths[p->death_count++] = (struct profile_death){
                 .site = site,
                 .birth = birth,

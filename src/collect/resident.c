@@ -93,15 +93,12 @@ static bool is_head(const char *line)
 
 uint32_t resident_parse(const char *text, struct profile_mapping **out)
 {
-        uint32_t count = 0, room = 0;
+        uint32_t count = 0;
 
         *out = NULL;
         for (size_t length; *text; text += length + (text[length] == '\n')) {
                 length = strcspn(text, "\n");
-                if (count == room) {
-                        room = room ? room * 2 : 64;
-                        *out = heap_grow(*out, room, sizeof **out);
-                }
+                *out = heap_next(*out, count, sizeof **out);
                 if (is_head(text))
                         count += parse_head(text, length, &(*out)[count]);
                 else if (count && (*text == 'R' || *text == 'A' || *text == 'V'))

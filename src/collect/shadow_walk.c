@@ -58,13 +58,10 @@ static void visit_stretch(struct walk *w, const struct numbered_chunk *c, uint64
 /* Asking for the end of a stretch costs as much as it is long, so that it is done once for all chunks in it. */
 static void find_stretches(struct walk *w)
 {
-        uint64_t at = 0, end, room = 0;
+        uint64_t at = 0, end;
 
         while ((end = view_data(w->view, LEDGER_SHADOW, &at, UINT64_MAX)) != 0) {
-                if (w->stretch_count == room) {
-                        room = room ? room * 2 : 64;
-                        w->stretch = heap_grow(w->stretch, room, sizeof *w->stretch);
-                }
+                w->stretch = heap_next(w->stretch, w->stretch_count, sizeof *w->stretch);
                 w->stretch[w->stretch_count++] = (struct stretch){ at, end };
                 at = end;
         }

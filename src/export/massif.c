@@ -80,17 +80,14 @@ static void order_frames(const struct stack_costs *s, struct bearer *bearers, ui
 static struct branch *make_branches(const struct massif *m, struct bearer *bearers, uint32_t count, uint32_t *branch_count)
 {
         struct branch *branches = NULL;
-        uint32_t made = 0, room = 0;
+        uint32_t made = 0;
 
         order_frames(m->stacks, bearers, count);
         for (uint32_t i = 0; i < count; i++) {
                 if (!bearers[i].node)
                         continue;
                 if (!made || frame_at(m->stacks, branches[made - 1].first) != frame_at(m->stacks, &bearers[i])) {
-                        if (made == room) {
-                                room = room ? 2 * room : 16;
-                                branches = heap_grow(branches, room, sizeof *branches);
-                        }
+                        branches = heap_next(branches, made, sizeof *branches);
                         branches[made++] = (struct branch){ .first = &bearers[i] };
                 }
                 branches[made - 1].count++;

@@ -11,10 +11,7 @@
 
 static void add(struct pieces *p, const struct course_piece *piece)
 {
-        if (p->count == p->room) {
-                p->room = p->room ? 2 * p->room : 256;
-                p->at = heap_grow(p->at, p->room, sizeof *p->at);
-        }
+        p->at = heap_next(p->at, p->count, sizeof *p->at);
         p->at[p->count++] = *piece;
 }
 

@@ -24,7 +24,7 @@ struct course_piece {
 
 struct pieces {
         struct course_piece *at;
-        uint32_t count, room;
+        uint32_t count;
         uint32_t *top; /* by sample: the one that came last and is still there, 1 + index */
 };
 

@@ -28,7 +28,7 @@ struct line_span {
 
 struct spans {
         struct line_span *all;
-        size_t count, room;
+        size_t count;
         uint64_t longest;
 };
 
@@ -39,10 +39,7 @@ static void spans_add(struct spans *s, uint64_t start, uint64_t end, uint32_t ow
         /* Code that the linker threw away keeps its description, with the start set to 0 or 1. */
         if (end <= start || start <= 1)
                 return;
-        if (s->count == s->room) {
-                s->room = s->room ? s->room * 2 : 64;
-                s->all = heap_grow(s->all, s->room, sizeof *s->all);
-        }
+        s->all = heap_next(s->all, s->count, sizeof *s->all);
         s->all[s->count++] = (struct line_span){ start, end, owner };
         if (end - start > s->longest)
                 s->longest = end - start;
@@ -98,7 +95,7 @@ struct debug_inline {
 struct debug_function {
         Dwarf_Die die;
         struct debug_inline *inlines; /* outer before inner */
-        uint32_t inline_count, inline_room;
+        uint32_t inline_count;
         int listed;
 };
 
@@ -107,7 +104,7 @@ struct debug_unit {
         Dwarf_Die body; /* has the functions: the same, or the unit of a .dwo file */
         const struct split *split; /* NULL: libdw knows the address ranges of the body */
         struct debug_function *functions;
-        uint32_t function_count, function_room;
+        uint32_t function_count;
         struct spans spans; /* of functions */
         int sought; /* for the body */
         int listed;
@@ -116,7 +113,7 @@ struct debug_unit {
 struct debug {
         Dwarf *dwarf;
         struct debug_unit *units;
-        uint32_t unit_count, unit_room;
+        uint32_t unit_count;
         struct spans spans; /* of units */
         Dwarf_Addr bias;    /* address = DWARF address + bias */
         struct splits *splits;
@@ -158,10 +155,7 @@ static bool debug_has(const struct debug_unit *unit, Dwarf_Die *die, Dwarf_Addr 
 
 static void debug_add_unit(struct debug *d, Dwarf_Die *die)
 {
-        if (d->unit_count == d->unit_room) {
-                d->unit_room = d->unit_room ? d->unit_room * 2 : 64;
-                d->units = heap_grow(d->units, d->unit_room, sizeof *d->units);
-        }
+        d->units = heap_next(d->units, d->unit_count, sizeof *d->units);
         d->units[d->unit_count] = (struct debug_unit){ .die = *die, .body = *die };
         debug_add_ranges(die, &d->spans, d->unit_count);
         d->unit_count++;
@@ -257,10 +251,7 @@ static void debug_add_function(struct debug_unit *unit, Dwarf_Die *die)
                 debug_add_ranges(die, &unit->spans, unit->function_count);
         if (unit->spans.count == before)
                 return; /* a declaration, or the abstract form of an inlined function */
-        if (unit->function_count == unit->function_room) {
-                unit->function_room = unit->function_room ? unit->function_room * 2 : 32;
-                unit->functions = heap_grow(unit->functions, unit->function_room, sizeof *unit->functions);
-        }
+        unit->functions = heap_next(unit->functions, unit->function_count, sizeof *unit->functions);
         unit->functions[unit->function_count++] = (struct debug_function){ .die = *die };
 }
 
@@ -300,10 +291,7 @@ static void debug_list_functions(struct debug_unit *unit, Dwarf_Die *parent, int
 
 static uint32_t debug_add_inline(struct debug_function *f, const Dwarf_Die *die, uint32_t parent)
 {
-        if (f->inline_count == f->inline_room) {
-                f->inline_room = f->inline_room ? f->inline_room * 2 : 8;
-                f->inlines = heap_grow(f->inlines, f->inline_room, sizeof *f->inlines);
-        }
+        f->inlines = heap_next(f->inlines, f->inline_count, sizeof *f->inlines);
         f->inlines[f->inline_count++] = (struct debug_inline){ *die, parent };
         return f->inline_count;
 }

@@ -34,10 +34,7 @@ int64_t *grid_add(struct grid *t)
 {
         int64_t *row;
 
-        if (t->count == t->room) {
-                t->room = t->room ? t->room * 2 : 64;
-                t->cells = heap_grow(t->cells, t->room, t->columns * sizeof *t->cells);
-        }
+        t->cells = heap_next(t->cells, t->count, t->columns * sizeof *t->cells);
         row = t->cells + t->count++ * t->columns;
         memset(row, 0, t->columns * sizeof *row);
         return row;
@@ -134,10 +131,7 @@ int64_t lexicon_of(struct lexicon *t, const char *text)
         text = string_pool_text(&t->pool, text);
         known = lookup_pointer(&t->known, text);
         if (!*known) {
-                if (t->count == t->room) {
-                        t->room = t->room ? t->room * 2 : 256;
-                        t->list = heap_grow(t->list, t->room, sizeof *t->list);
-                }
+                t->list = heap_next(t->list, t->count, sizeof *t->list);
                 if (t->count)
                         str_char(&t->json, ',');
                 json_text(&t->json, text);

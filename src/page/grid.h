@@ -20,7 +20,7 @@ struct grid {
         const char *names; /* of the columns, with spaces between them */
         uint32_t columns;
         int64_t *cells; /* row by row */
-        size_t count, room;
+        size_t count;
 };
 
 void grid_start(struct grid *t, const char *names);
@@ -57,7 +57,7 @@ struct lexicon {
         struct lookup known; /* by the pool's text: 1 + its number */
         struct str json;       /* members of a list */
         const char **list;     /* by number */
-        uint32_t count, room;
+        uint32_t count;
 };
 
 #define LEXICON_LONGEST 4096u /* bytes of one text; of a longer one the end is left out */

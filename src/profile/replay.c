@@ -17,7 +17,7 @@ struct replay_range {
 
 struct ranges {
         struct replay_range *range;
-        uint32_t count, room;
+        uint32_t count;
 };
 
 /* By thread: a realloc or an unmapping that may still fail. */
@@ -240,10 +240,7 @@ static uint32_t ranges_find(const struct ranges *s, uint64_t start)
 
 static void ranges_insert(struct ranges *s, uint32_t at, struct replay_range one)
 {
-        if (s->count == s->room) {
-                s->room = s->room ? 2 * s->room : 16;
-                s->range = heap_grow(s->range, s->room, sizeof *s->range);
-        }
+        s->range = heap_next(s->range, s->count, sizeof *s->range);
         memmove(s->range + at + 1, s->range + at, (s->count - at) * sizeof *s->range);
         s->range[at] = one;
         s->count++;

@@ -69,12 +69,6 @@ static uint64_t number_of(const struct select_row *row, enum sort_key key)
         }
 }
 
-bool diff_key_known(enum sort_key key)
-{
-        return key == SORT_LIVE_BYTES || key == SORT_LIVE_BLOCKS || key == SORT_PEAK_BYTES || key == SORT_ALLOC_BYTES ||
-               key == SORT_ALLOCS;
-}
-
 static struct select_row difference(const struct select_row *new, const struct select_row *old)
 {
         return (struct select_row){

@@ -60,9 +60,6 @@ void diff_make(struct diff *d, const struct selection *const sel[MATCH_SIDES], s
                enum sort_key key);
 void diff_free(struct diff *d);
 
-/* Whether diff_make can order by KEY. */
-bool diff_key_known(enum sort_key key);
-
 /* New - old; numbers wrap. */
 struct select_row diff_numbers(const struct diff *d, const struct diff_row *row);
 

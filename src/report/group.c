@@ -30,7 +30,7 @@ struct group_row {
 
 struct group_list {
         struct group_row *rows;
-        uint32_t count, room;
+        uint32_t count;
 };
 
 bool group_kind_named(const char *word, enum group_kind *kind)
@@ -51,10 +51,7 @@ const char *group_word(enum group_kind kind)
 /* NAME is taken over. */
 static void group_add(struct group_list *l, char *name, uint64_t bytes, uint64_t count)
 {
-        if (l->count == l->room) {
-                l->room = l->room ? l->room * 2 : 64;
-                l->rows = heap_grow(l->rows, l->room, sizeof *l->rows);
-        }
+        l->rows = heap_next(l->rows, l->count, sizeof *l->rows);
         l->rows[l->count++] = (struct group_row){ name, bytes, count, 0 };
 }
 

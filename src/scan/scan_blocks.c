@@ -29,10 +29,7 @@ static void take(void *context, const struct ledger_block *b, uint64_t address)
 
         if (live ? !recorded && !size : LEDGER_BLOCK_BIRTH_MS(*b) < e->since_ms)
                 return;
-        if (e->count == e->room) {
-                e->room = e->room ? e->room * 2 : 4096;
-                e->at = heap_grow(e->at, e->room, sizeof *e->at);
-        }
+        e->at = heap_next(e->at, e->count, sizeof *e->at);
         e->at[e->count++] = (struct scan_entry){
                 .address = address,
                 .size = size,

@@ -29,7 +29,7 @@ struct scan_entry {
 
 struct scan_entries {
         struct scan_entry *at; /* by address, of equal ones the larger first */
-        uint64_t count, room;
+        uint64_t count;
         struct ledger_site *sites; /* when releases were missed: which sites they are of */
         uint32_t site_count;
         bool fork_several;  /* copied from a process with several threads ... */

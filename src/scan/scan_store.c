@@ -45,16 +45,13 @@ static struct profile_verdict judge(const struct scan_result *r, const struct pr
         return v;
 }
 
-static void add_content(const struct scan_result *r, struct profile *p, const struct packed_walk *w, uint32_t *room)
+static void add_content(const struct scan_result *r, struct profile *p, const struct packed_walk *w)
 {
         struct profile_content c = { .block = (uint32_t)w->index };
         uint64_t size = w->block->size;
 
         c.bytes = (uint32_t)freeze_read(r->freeze, w->block->address, c.data, size < PROFILE_CONTENT_BYTES ? size : PROFILE_CONTENT_BYTES);
-        if (p->content_count == *room) {
-                *room = *room ? *room * 2 : 64;
-                p->contents = heap_grow(p->contents, *room, sizeof *p->contents);
-        }
+        p->contents = heap_next(p->contents, p->content_count, sizeof *p->contents);
         p->contents[p->content_count++] = c;
 }
 
@@ -63,7 +60,6 @@ uint64_t scan_store_verdicts(const struct scan_result *r, struct profile *p)
         struct packer *verdicts = packer_verdicts(p);
         uint64_t definite = 0, i = 0;
         struct packed_walk w;
-        uint32_t room = 0;
 
         packed_open(&w, p);
         while (packed_next(&w)) {
@@ -75,7 +71,7 @@ uint64_t scan_store_verdicts(const struct scan_result *r, struct profile *p)
                         v = judge(r, p, i, w.block);
                 definite += v.leak == PROFILE_LEAK_DEFINITE;
                 if (v.leak >= PROFILE_LEAK_POSSIBLE && p->content_count < CONTENTS_MAX)
-                        add_content(r, p, &w, &room);
+                        add_content(r, p, &w);
                 packer_add(verdicts, &v);
         }
         packed_close(&w);

@@ -28,7 +28,7 @@ struct unwind {
         uint32_t next;
 
         struct profile *out; /* stopped_frames: where frames go */
-        uint32_t room, depth;
+        uint32_t depth;
 
         uint32_t own;               /* 1 + the module that is our own library */
         struct freeze_thread *back; /* stopped_return: what is changed */
@@ -131,10 +131,7 @@ static int take_frame(Dwfl_Frame *frame, void *argument)
         if (u->depth >= STOPPED_FRAMES_MAX || !dwfl_frame_pc(frame, &pc, &exact) || dwfl_frame_reg(frame, STOPPED_SP, &sp) != 0)
                 return DWARF_CB_ABORT;
         end_last(u, sp);
-        if (p->frame_count == u->room) {
-                u->room = u->room ? u->room * 2 : 64;
-                p->frames = heap_grow(p->frames, u->room, sizeof *p->frames);
-        }
+        p->frames = heap_next(p->frames, p->frame_count, sizeof *p->frames);
         p->frames[p->frame_count++] = (struct profile_frame){
                 .low = sp, .high = sp, .pc = pc, .tid = u->thread->tid, .module = module_at(p, pc), .exact = exact };
         u->depth++;
