@@ -73,6 +73,14 @@ static void recent_put(struct recent *s, const char *order, struct reply_body *b
         s->places[place].until_ns = until_ns;
 }
 
+/* The process has ended: what was said of it while it ran is out of date. */
+static void recent_end(struct recent *s)
+{
+        for (int i = 0; i < RECENT_PLACES; i++)
+                if (s->places[i].until_ns != UINT64_MAX)
+                        clear(s, i);
+}
+
 static void recent_free(struct recent *s)
 {
         for (int i = 0; i < RECENT_PLACES; i++)
@@ -224,6 +232,8 @@ static void take_work(struct serve *s)
         uint64_t now_ns = clock_now_ns();
 
         if (body && body->status == REPLY_OK) {
+                if (!live)
+                        recent_end(&s->recent);
                 recent_put(&s->recent, order, body, live ? now_ns + SERVED_EVERY_MS * 1000000ull : UINT64_MAX);
                 if (strcmp(order, SERVE_DATA) == 0)
                         note_data(s, body);

@@ -25,7 +25,7 @@
 #define ASK_ANCESTORS_MAX 64u
 #define ASK_TRIES 20
 #define ASK_NAP_MS 50
-#define ASK_START_MS 10000u /* until then a seep may be about to start its program, on a busy machine ... */
+#define ASK_START_MS 30000u /* until then a seep may be about to start its program, on a very busy machine ... */
 #define ASK_AGAIN_MS 1000u  /* ... and one that has had a child, the next */
 #define ASK_DOORS_MAX 256u
 #define ASK_CHILDREN_MAX 256u
@@ -74,9 +74,13 @@ static uint32_t count_recorded(uint32_t pid, uint32_t *which)
         return recorded;
 }
 
+/* A child that is there may still be on its way to the program, and that to its agent. */
 static bool may_start_soon(uint32_t pid)
 {
-        return process_age_ms(pid) < (process_is_childless(pid) ? ASK_START_MS : ASK_AGAIN_MS);
+        uint32_t child;
+        bool on_its_way = process_is_childless(pid) || process_children(pid, &child, 1) > 0;
+
+        return process_age_ms(pid) < (on_its_way ? ASK_START_MS : ASK_AGAIN_MS);
 }
 
 bool ask_program(uint32_t *pid, struct err *e)
