@@ -21,9 +21,9 @@
 
 /* The kernel's, not the C library's. */
 struct action {
-        uint64_t handler, flags;
+        arch_word handler, flags;
         void (*restorer)(void);
-        uint64_t mask;
+        uint64_t mask __attribute__((packed, aligned(sizeof(arch_word)))); /* only ever none or all */
 };
 
 /* What handlers of ours return to (signal.c). */

@@ -39,6 +39,7 @@ struct agent {
         uint32_t special; /* SPECIAL_* */
         uint32_t flags;    /* WIRE_F_* */
         uint32_t follow;
+        uint32_t glibc;  /* the allocator is glibc's */
         uint32_t started; /* 0 never, 1 on the way, 2 done */
         uint32_t pid;
         uint32_t unfollowed; /* a forked child that is not recorded, and has not allocated yet */

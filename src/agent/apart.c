@@ -14,7 +14,7 @@ static uint32_t copies = 1;               /* of the C library, at the last look 
 /* How often the file that has the C library is mapped; 0: that cannot be told. */
 static uint32_t count_in(struct maps *m)
 {
-        uint64_t address = (uint64_t)real.gnu_get_libc_version, dev = 0, ino = 0;
+        uint64_t address = (uintptr_t)real.gnu_get_libc_version, dev = 0, ino = 0;
         struct maps_line line;
         uint32_t count = 0;
 

@@ -17,7 +17,6 @@
 #define ARENA_SPARE (64ul << 20)
 #define ARENA_TABLE_STEP (8ul << 10)
 #define POPULATE_WRITE 23 /* MADV_, newer than some headers */
-#define OPEN_UNNAMED 020200202 /* O_TMPFILE | O_RDWR | O_EXCL */
 #define ARENA_NAME "seep-ledger"
 #define ARENA_LIMIT_FSIZE 1
 #define ARENA_LIMIT_DATA 2
@@ -57,9 +56,9 @@ static bool arena_resize(long fd, uint64_t size, bool may_raise)
         raised[0] = raised[1] = limit[1];
         if (size > limit[0] && sys_failed(sys_call6(SYS_prlimit64, 0, ARENA_LIMIT_FSIZE, (long)raised, 0, 0, 0)))
                 return false;
-        result = sys_call3(SYS_ftruncate, fd, (long)size, 0);
+        result = sys_resize(fd, size);
         if (result == -SYS_EPERM) /* by a filter of system calls */
-                result = sys_call6(SYS_pwrite64, fd, (long)"", 1, (long)(size - 1), 0, 0);
+                result = sys_write_at(fd, "", 1, size - 1);
         if (size > limit[0])
                 sys_call6(SYS_prlimit64, 0, ARENA_LIMIT_FSIZE, (long)limit, 0, 0, 0);
         return !sys_failed(result);
@@ -85,7 +84,7 @@ static long arena_memfd(void)
 
         if (fd != -SYS_EPERM)
                 return fd;
-        fd = sys_call6(SYS_openat, SYS_AT_HERE, (long)"/dev/shm", OPEN_UNNAMED | SYS_O_CLOEXEC, 0600, 0, 0);
+        fd = sys_call6(SYS_openat, SYS_AT_HERE, (long)"/dev/shm", SYS_O_UNNAMED | SYS_O_CLOEXEC, 0600, 0, 0);
         unsure = unsure || fd >= 0;
         return fd;
 }
@@ -137,6 +136,8 @@ long arena_create(void)
         if (data_limit() < ARENA_DATA_LEAST)
                 return -SYS_ENOMEM;
         allowance = arena_allowance();
+        if (allowance > ARCH_LEDGER_MOST)
+                allowance = ARCH_LEDGER_MOST;
         fd = arena_memfd();
         if (fd < 0)
                 return fd;
@@ -199,14 +200,14 @@ static void *spare_take(size_t size)
         return at <= spare.size - whole ? spare.at + at : NULL;
 }
 
-void *arena_private(size_t size)
+void *arena_private(uint64_t size)
 {
         void *p = sys_memory(size);
 
         if (!p)
                 return spare_take(size);
         if (agent.head)
-                note_own((uint64_t)p, size);
+                note_own((uintptr_t)p, size);
         return p;
 }
 
@@ -217,7 +218,7 @@ void *arena_table(struct arena_table *t, uint64_t size)
         if (sys_failed((long)p))
                 return NULL;
         sys_advise(p, size, MADV_DONTDUMP);
-        note_own((uint64_t)p, size);
+        note_own((uintptr_t)p, size);
         *t = (struct arena_table){ .at = p, .size = size, .next = tables };
         tables = t;
         return p;
@@ -260,13 +261,13 @@ void arena_stock_up(void)
         spare.at = arena_private(spare.size);
 }
 
-void arena_private_free(void *p, size_t size)
+void arena_private_free(void *p, uint64_t size)
 {
         struct ledger_range *own = arena_at(LEDGER_OWN);
         uint32_t count = agent.head->own_count;
 
         for (uint32_t i = count; i-- > 0;)
-                if ((i + 1ull) * sizeof *own <= agent.head->part[LEDGER_OWN].committed && own[i].start == (uint64_t)p) {
+                if ((i + 1ull) * sizeof *own <= agent.head->part[LEDGER_OWN].committed && own[i].start == (uintptr_t)p) {
                         own[i].end = own[i].start;
                         if (i + 1 == count) /* what comes and goes again and again needs no new entry each time */
                                 __atomic_compare_exchange_n(&agent.head->own_count, &count, i, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -291,8 +292,7 @@ static bool arena_copy_extent(long fd, uint64_t offset, uint64_t size, uint8_t *
                 if (i == first)
                         continue;
                 for (uint64_t at = first * SYS_PAGE; at < i * SYS_PAGE;) {
-                        long put = sys_call6(SYS_pwrite64, fd, (long)(base + offset + at), (long)(i * SYS_PAGE - at),
-                                                (long)(offset + at), 0, 0);
+                        long put = sys_write_at(fd, base + offset + at, i * SYS_PAGE - at, offset + at);
 
                         if (put <= 0)
                                 return false;

@@ -25,8 +25,8 @@ uint64_t arena_reserved(void);
 bool arena_commit(enum ledger_part part, uint64_t bytes);
 
 /* Memory of our own: private, zero, not in core files, and known as ours to who searches for leaks.  NULL when there is none. */
-void *arena_private(size_t size);
-void arena_private_free(void *p, size_t size);
+void *arena_private(uint64_t size);
+void arena_private_free(void *p, uint64_t size);
 
 /* A table of our own that stays where it is and grows: all of its room is reserved, and writable as far as it was opened.  Only that counts
  * where a program's data are limited (ulimit -d). */

@@ -61,10 +61,10 @@ static bool is_program(char *path)
         size_t length = strlen(path);
         bool is_folder;
 
-        if (sys_failed(sys_call3(SYS_access, (long)path, MAY_EXECUTE, 0)))
+        if (sys_failed(sys_access(path, MAY_EXECUTE)))
                 return false;
         memcpy(path + length, "/.", 3);
-        is_folder = !sys_failed(sys_call3(SYS_access, (long)path, 0, 0));
+        is_folder = !sys_failed(sys_access(path, 0));
         path[length] = 0;
         return !is_folder;
 }
@@ -155,9 +155,9 @@ static __attribute__((noinline)) void start_tool(const struct tool *t)
 static bool read_answer(long fd, char *out, size_t room)
 {
         struct { int fd; short events, revents; } one = { (int)fd, POLL_IN, 0 };
-        long got = -1;
+        long limit[2] = { ANSWER_MS / 1000, 0 }, got = -1;
 
-        if (sys_call3(SYS_poll, (long)&one, 1, ANSWER_MS) == 1)
+        if (sys_call6(SYS_ppoll, (long)&one, 1, (long)limit, 0, 0, 0) == 1)
                 got = sys_read(fd, out, room - 1);
         if (got <= 0)
                 return false;

@@ -54,10 +54,10 @@ struct entry {
  * makes the bytes bad. */
 static uint64_t read_pointer(struct cfi_bytes *b, uint8_t encoding, const uint8_t *hdr)
 {
-        uint64_t at = (uint64_t)b->p, value;
+        uint64_t at = (uintptr_t)b->p, value;
 
         switch (encoding & 0x0f) {
-        case PE_ABSOLUTE:
+        case PE_ABSOLUTE: value = cfi_fixed(b, sizeof(arch_word)); break;
         case PE_U8:
         case PE_S8: value = cfi_fixed(b, 8); break;
         case PE_ULEB: value = cfi_uleb(b); break;
@@ -71,7 +71,7 @@ static uint64_t read_pointer(struct cfi_bytes *b, uint8_t encoding, const uint8_
         switch (encoding & 0xf0) {
         case PE_ABSOLUTE: return value;
         case PE_PCREL: return value + at;
-        case PE_DATAREL: b->bad |= !hdr; return value + (uint64_t)hdr;
+        case PE_DATAREL: b->bad |= !hdr; return value + (uintptr_t)hdr;
         default: b->bad = true; return 0;
         }
 }
@@ -82,7 +82,7 @@ static void skip_pointer(struct cfi_bytes *b, uint8_t encoding)
         if (encoding == PE_OMIT)
                 return;
         if (encoding == PE_ALIGNED)
-                cfi_skip(b, -(uint64_t)b->p & 7);
+                cfi_skip(b, -(uintptr_t)b->p & (sizeof(arch_word) - 1));
         read_pointer(b, encoding & 0x0f, NULL);
 }
 
@@ -95,7 +95,7 @@ static struct cfi_bytes read_length(const struct object *o, uint64_t p)
 
         if (!a)
                 return (struct cfi_bytes){ .bad = true };
-        b = (struct cfi_bytes){ .p = (const uint8_t *)p, .end = (const uint8_t *)a->high };
+        b = (struct cfi_bytes){ .p = (const uint8_t *)(uintptr_t)p, .end = (const uint8_t *)(uintptr_t)a->high };
         length = cfi_fixed(&b, 4);
         if (length == 0xffffffff)
                 length = cfi_fixed(&b, 8);
@@ -153,7 +153,7 @@ static bool read_cie(const struct object *o, uint64_t p, struct entry *e)
 static bool read_fde(const struct object *o, uint64_t p, struct entry *e)
 {
         struct cfi_bytes b = read_length(o, p);
-        uint64_t at = (uint64_t)b.p, back = cfi_fixed(&b, 4);
+        uint64_t at = (uintptr_t)b.p, back = cfi_fixed(&b, 4);
 
         if (!back || b.bad || !read_cie(o, at - back, e))
                 return false;
@@ -167,11 +167,11 @@ static bool read_fde(const struct object *o, uint64_t p, struct entry *e)
 
 static struct cfi_bytes header_bytes(const struct object *o)
 {
-        const struct object_area *a = object_area(o, (uint64_t)o->eh_hdr, 4);
+        const struct object_area *a = object_area(o, (uintptr_t)o->eh_hdr, 4);
 
         if (!a)
                 return (struct cfi_bytes){ .bad = true };
-        return (struct cfi_bytes){ .p = o->eh_hdr, .end = (const uint8_t *)a->high };
+        return (struct cfi_bytes){ .p = o->eh_hdr, .end = (const uint8_t *)(uintptr_t)a->high };
 }
 
 /* Number I of a table of 32-bit numbers, relative to HDR. */
@@ -180,7 +180,7 @@ static uint64_t table_at(const uint8_t *hdr, const uint8_t *table, uint64_t i)
         int32_t value;
 
         __builtin_memcpy(&value, table + 4 * i, sizeof value);
-        return (uint64_t)hdr + (uint64_t)(int64_t)value;
+        return (uintptr_t)hdr + (uint64_t)(int64_t)value;
 }
 
 /* Open the sorted table behind the header: the usual form only (signed 32-bit, relative to the header). */
@@ -322,7 +322,7 @@ static bool run_extended(struct run *r, uint8_t op, struct cfi_bytes *b)
                    if (reg >= ARCH_REGS) return false;
                    set_expression(&row->registers[reg], CFI_VALUE, b); return true;
         case 0x2e: cfi_uleb(b); return true;                                            /* GNU_args_size */
-        default: return false;
+        default: return arch_cfi_known(op);
         }
 }
 
@@ -356,7 +356,7 @@ bool cfi_fde_start(const struct object *o, const uint8_t *p, uint64_t *start)
 {
         struct entry e = { 0 };
 
-        if (!read_fde(o, (uint64_t)p, &e))
+        if (!read_fde(o, (uintptr_t)p, &e))
                 return false;
         *start = e.start;
         return e.size != 0;
@@ -371,7 +371,7 @@ bool cfi_find(const struct object *o, uint64_t pc, struct cfi_work *w)
         if (o->eh_hdr)
                 fde = find_fde(o, pc);
         else if (o->index)
-                fde = (uint64_t)ehindex_find(o->index, pc);
+                fde = (uintptr_t)ehindex_find(o->index, pc);
 
         if (!fde || !read_fde(o, fde, &e) || pc - e.start >= e.size || e.return_register != ARCH_REG_RETURN)
                 return false;

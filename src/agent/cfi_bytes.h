@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ledger/arch/arch.h"
+
 struct cfi_bytes {
         const uint8_t *p, *end;
         bool bad;
@@ -48,7 +50,7 @@ static inline uint64_t cfi_fixed(struct cfi_bytes *b, unsigned count)
         uint64_t value = 0;
 
         if (cfi_has(b, count)) {
-                __builtin_memcpy(&value, b->p, count);
+                __builtin_memcpy((uint8_t *)&value + (LEDGER_BIG_ENDIAN ? sizeof value - count : 0), b->p, count);
                 b->p += count;
         }
         return value;

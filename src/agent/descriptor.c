@@ -12,8 +12,8 @@
 
 /* The four words of struct pthread that tell. */
 struct descriptor {
-        uint64_t block, bytes; /* stackblock, stackblock_size: with the guard, which is at the lower end */
-        uint64_t guard, reported_guard;
+        arch_word block, bytes; /* stackblock, stackblock_size: with the guard, which is at the lower end */
+        arch_word guard, reported_guard;
 };
 
 /* Where they are in struct pthread, which differs between versions, and how far from the end of the stack that begins, which does not differ
@@ -42,15 +42,15 @@ static bool is_stack(const struct descriptor *d, uint64_t thread)
 /* The offset of the words in THREAD; 0 not found. */
 static uint32_t search_words(uint64_t thread, struct descriptor *out)
 {
-        uint64_t words[DESCRIPTOR_WORDS];
+        arch_word words[DESCRIPTOR_WORDS];
 
         for (uint32_t at = 0; at < DESCRIPTOR_BYTES; at += sizeof words - sizeof *out) {
                 if (!read_words(thread + at, words, sizeof words))
                         return 0;
-                for (uint32_t i = 0; i + sizeof *out / 8 <= DESCRIPTOR_WORDS; i++) {
+                for (uint32_t i = 0; i + sizeof *out / sizeof *words <= DESCRIPTOR_WORDS; i++) {
                         *out = *(const struct descriptor *)&words[i];
                         if (is_stack(out, thread))
-                                return at + 8 * i;
+                                return at + (uint32_t)sizeof *words * i;
                 }
         }
         return 0;
@@ -60,7 +60,7 @@ bool descriptor_find(uint64_t name, struct descriptor_stack *out)
 {
         uint32_t place = __atomic_load_n(&known_place, __ATOMIC_ACQUIRE);
         struct descriptor d;
-        uint64_t thread;
+        arch_word thread;
 
         if (!read_words(name, &thread, sizeof thread) || thread % 16)
                 return false;

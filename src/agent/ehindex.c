@@ -8,6 +8,7 @@
 #include "agent/ehindex.h"
 
 #include <elf.h>
+#include <link.h>
 
 #include "agent/arena.h"
 #include "agent/bytes.h"
@@ -23,14 +24,14 @@ struct section {
 
 static bool read_at(long fd, void *to, uint64_t count, uint64_t offset)
 {
-        return sys_call6(SYS_pread64, fd, (long)to, (long)count, (long)offset, 0, 0) == (long)count;
+        return sys_read_at(fd, to, count, offset) == (long)count;
 }
 
 /* The loaded section called .eh_frame. */
 static bool find_section(long fd, struct section *out)
 {
-        Elf64_Ehdr e;
-        Elf64_Shdr names, s;
+        ElfW(Ehdr) e;
+        ElfW(Shdr) names, s;
         char name[10];
 
         if (!read_at(fd, &e, sizeof e, 0) || e.e_shentsize != sizeof s || e.e_shstrndx >= e.e_shnum ||
@@ -52,7 +53,7 @@ static bool find_section(long fd, struct section *out)
 /* The FDEs of O in S, at most MOST; with OUT, write them there.  Returns how many. */
 static uint64_t walk(const struct object *o, struct section s, struct ehindex *out, uint64_t most)
 {
-        const uint8_t *p = (const uint8_t *)s.address, *end = p + s.size;
+        const uint8_t *p = (const uint8_t *)(uintptr_t)s.address, *end = p + s.size;
         uint64_t count = 0;
 
         while (end - p >= 8 && count < most) {

@@ -122,7 +122,7 @@ static bool notes_name_go(const char *at, const char *end)
 /* The program's headers, as the auxiliary vector tells them. */
 struct headers {
         const ElfW(Phdr) *at;
-        uint64_t count, bias;
+        arch_word count, bias;
         bool placed;
 };
 
@@ -138,7 +138,7 @@ static struct headers read_headers(const ElfW(auxv_t) *auxiliary)
         }
         for (uint64_t i = 0; h.at && i < h.count; i++)
                 if (h.at[i].p_type == PT_PHDR) {
-                        h.bias = (uint64_t)h.at - h.at[i].p_vaddr;
+                        h.bias = (arch_word)h.at - h.at[i].p_vaddr;
                         h.placed = true;
                 }
         return h;

@@ -71,8 +71,10 @@ static bool deref(struct machine *m, uint64_t bytes)
 {
         uint64_t value;
 
-        if (!m->frame->thread || !bytes || bytes > 8 || !reach_word(m->frame->thread, take(m), &value))
+        if (!m->frame->thread || !bytes || bytes > sizeof(arch_word) || !reach_word(m->frame->thread, take(m), &value))
                 return false;
+        if (LEDGER_BIG_ENDIAN)
+                value >>= 8 * (sizeof(arch_word) - bytes);
         return put(m, value & ~0ull >> (64 - 8 * bytes));
 }
 
@@ -96,8 +98,8 @@ static bool step(struct machine *m, uint8_t op)
         if (op >= 0x70 && op <= 0x70 + ARCH_REGS - 1)
                 return put(m, m->frame->registers[op - 0x70] + (uint64_t)cfi_sleb(&m->code));
         switch (op) {
-        case 0x03: return put(m, cfi_fixed(&m->code, 8));                     /* addr */
-        case 0x06: return deref(m, 8);
+        case 0x03: return put(m, cfi_fixed(&m->code, sizeof(arch_word)));     /* addr */
+        case 0x06: return deref(m, sizeof(arch_word));
         case 0x08: return put(m, cfi_fixed(&m->code, 1));                     /* const1u */
         case 0x09: return put(m, (uint64_t)(int64_t)(int8_t)cfi_fixed(&m->code, 1));
         case 0x0a: return put(m, cfi_fixed(&m->code, 2));

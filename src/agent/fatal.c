@@ -28,8 +28,6 @@ enum { HANG_UP = 1, INTERRUPT, QUIT, ILLEGAL, ABORT = 6, BUS, FLOAT, SEGMENT = 1
 #define FATAL_MAX TERMINATE
 
 #define SAME_ORDER_NS 500000000ull /* whoever sends an order to a process and to its group means it once */
-#define LIBC_ACTION_BYTES 152      /* hooks_signal.c */
-#define LIBC_FLAGS_AT 136
 #define STACK_OFF 2                /* SS_DISABLE */
 #define STACK_BYTES 65536u
 
@@ -41,10 +39,10 @@ static uint32_t dying;         /* thread that waits for the last search */
 static uint64_t dying_since_ns;
 
 /* What the program has set for signals at their default: flags and a mask that nobody ever needs, but may ask for. */
-static uint8_t defaults[FATAL_MAX + 1][LIBC_ACTION_BYTES];
+static uint8_t defaults[FATAL_MAX + 1][ARCH_ACTION_BYTES];
 
 /* What it has set for those whose handlers are to be called once. */
-static uint8_t once_set[FATAL_MAX + 1][LIBC_ACTION_BYTES];
+static uint8_t once_set[FATAL_MAX + 1][ARCH_ACTION_BYTES];
 static uint64_t once; /* that were not called yet */
 
 /* ---- the end ---- */
@@ -71,7 +69,7 @@ static uint64_t orders_open(int number, const void *context)
         for (uint64_t left = ORDERS & taken & ~arch_sig_mask(context); left; left &= left - 1) {
                 uint32_t other = (uint32_t)__builtin_ctzll(left) + 1;
 
-                if (action_of(other).handler == (uint64_t)arrived)
+                if (action_of(other).handler == (uintptr_t)arrived)
                         open |= ACTION_BIT(other);
         }
         return open;
@@ -85,7 +83,7 @@ static void search(int number, void *context)
         blocked = sys_block_signals(~orders_open(number, context));
         apart_settle();
         if (search_request_wanted(LEDGER_SCAN_SIGNAL) && !search_request_is_last())
-                search_request_wait(LEDGER_SCAN_SIGNAL, (uint64_t)__builtin_frame_address(0), context);
+                search_request_wait(LEDGER_SCAN_SIGNAL, (uintptr_t)__builtin_frame_address(0), context);
         attend_exit();
         sys_restore_signals(blocked);
 }
@@ -125,7 +123,7 @@ static void arrived(int number, void *information, void *context)
 
 static void install(uint32_t number)
 {
-        struct action ours = { (uint64_t)arrived, ACTION_SIGINFO | ACTION_RESTORER | ACTION_ON_STACK | ACTION_NO_DEFER, signal_return, ~0ull };
+        struct action ours = { (uintptr_t)arrived, ACTION_SIGINFO | ACTION_RESTORER | ACTION_ON_STACK | ACTION_NO_DEFER, signal_return, ~0ull };
 
         action_set(number, &ours, NULL);
 }
@@ -140,7 +138,7 @@ static __attribute__((noinline)) handler_function *take_once(int number)
 {
         struct action none = { ACTION_DEFAULT, 0, NULL, 0 };
         handler_function *handler = *(handler_function **)once_set[number];
-        bool in_place = action_of((uint32_t)number).handler == (uint64_t)before_once;
+        bool in_place = action_of((uint32_t)number).handler == (uintptr_t)before_once;
 
         if (sys_pid() != agent.pid) {
                 action_set((uint32_t)number, &none, NULL);
@@ -149,7 +147,7 @@ static __attribute__((noinline)) handler_function *take_once(int number)
         if (!(__atomic_fetch_and(&once, ~ACTION_BIT(number), __ATOMIC_ACQ_REL) & ACTION_BIT(number)))
                 return in_place ? arrived : handler;
         if (in_place) {
-                memcpy(defaults[number], once_set[number], LIBC_ACTION_BYTES);
+                memcpy(defaults[number], once_set[number], ARCH_ACTION_BYTES);
                 memset(defaults[number], 0, sizeof(void *));
                 install((uint32_t)number);
         }
@@ -164,7 +162,7 @@ static void before_once(int number, void *information, void *context)
 
 static int *flags_of(void *libc_action)
 {
-        return (int *)((uint8_t *)libc_action + LIBC_FLAGS_AT);
+        return (int *)((uint8_t *)libc_action + ARCH_ACTION_FLAGS_AT);
 }
 
 /* The program has set a handler that is to be called once: so that the signal is ours afterwards, we come first. */
@@ -172,11 +170,11 @@ static void note_once(int number, bool without_stack)
 {
         struct action a = action_of((uint32_t)number);
 
-        if (!(a.flags & ACTION_ONCE) || a.handler == (uint64_t)before_once || REAL(sigaction_)(number, NULL, once_set[number]) != 0)
+        if (!(a.flags & ACTION_ONCE) || a.handler == (uintptr_t)before_once || REAL(sigaction_)(number, NULL, once_set[number]) != 0)
                 return;
         if (without_stack)
                 *flags_of(once_set[number]) |= (int)ACTION_ON_STACK;
-        a.handler = (uint64_t)before_once;
+        a.handler = (uintptr_t)before_once;
         a.flags = (a.flags & ~ACTION_ONCE) | ACTION_SIGINFO;
         __atomic_or_fetch(&once, ACTION_BIT(number), __ATOMIC_ACQ_REL);
         action_set((uint32_t)number, &a, NULL);
@@ -211,9 +209,9 @@ void fatal_withdraw(void)
         for (uint64_t left = taken; left; left &= left - 1) {
                 uint32_t number = (uint32_t)__builtin_ctzll(left) + 1;
 
-                if (action_of(number).handler == (uint64_t)arrived)
+                if (action_of(number).handler == (uintptr_t)arrived)
                         action_set(number, &none, NULL);
-                if (action_of(number).handler == (uint64_t)before_once)
+                if (action_of(number).handler == (uintptr_t)before_once)
                         give_once_back(number);
         }
         taken = 0;
@@ -238,21 +236,21 @@ static struct thread *thread_of_its_own(void)
 
 static void set_stack(uint64_t base, int32_t flags, uint64_t size)
 {
-        struct fatal_stack s = { base, flags, 0, size };
+        struct fatal_stack s = { (arch_word)base, flags, (arch_word)size };
 
         sys_call3(SYS_sigaltstack, (long)&s, 0, 0);
 }
 
 void fatal_thread(struct thread *t)
 {
-        struct fatal_stack now = { 0, 0, 0, 0 };
+        struct fatal_stack now = { 0, 0, 0 };
 
         if (!taken || program_has_stack || sys_failed(sys_call3(SYS_sigaltstack, 0, (long)&now, 0)) || !(now.flags & STACK_OFF))
                 return;
         if (!t->signal_stack)
                 t->signal_stack = arena_private(STACK_BYTES);
         if (t->signal_stack)
-                set_stack((uint64_t)t->signal_stack, 0, STACK_BYTES);
+                set_stack((uintptr_t)t->signal_stack, 0, STACK_BYTES);
 }
 
 static void give_flags_back(void)
@@ -272,10 +270,10 @@ static void give_flags_back(void)
 void fatal_stack_changed(const struct fatal_stack *wanted, struct fatal_stack *old)
 {
         const struct thread *t = thread_of_its_own();
-        uint64_t own = t ? (uint64_t)t->signal_stack : 0;
+        uint64_t own = t ? (uintptr_t)t->signal_stack : 0;
 
         if (old && own && old->base == own)
-                *old = (struct fatal_stack){ 0, STACK_OFF, old->pad, 0 };
+                *old = (struct fatal_stack){ 0, STACK_OFF, 0 };
         if (!wanted || sys_pid() != agent.pid)
                 return;
         if (!(wanted->flags & STACK_OFF)) {
@@ -289,12 +287,12 @@ void fatal_stack_changed(const struct fatal_stack *wanted, struct fatal_stack *o
 void fatal_forked(void)
 {
         const struct thread *t = thread_of_its_own();
-        struct fatal_stack now = { 0, 0, 0, 0 };
+        struct fatal_stack now = { 0, 0, 0 };
 
         if (!on)
                 return;
         fatal_withdraw();
-        if (t && t->signal_stack && !sys_failed(sys_call3(SYS_sigaltstack, 0, (long)&now, 0)) && now.base == (uint64_t)t->signal_stack)
+        if (t && t->signal_stack && !sys_failed(sys_call3(SYS_sigaltstack, 0, (long)&now, 0)) && now.base == (uintptr_t)t->signal_stack)
                 set_stack(0, STACK_OFF, 0);
         give_flags_back();
         on = false;
@@ -334,7 +332,7 @@ bool fatal_strips(void)
 
 void fatal_describe(int number, void *libc_action)
 {
-        memcpy(libc_action, defaults[number], LIBC_ACTION_BYTES);
+        memcpy(libc_action, defaults[number], ARCH_ACTION_BYTES);
 }
 
 void fatal_changed(int number, const void *handler, bool without_stack)
@@ -352,7 +350,7 @@ void fatal_changed(int number, const void *handler, bool without_stack)
         if (at_default) {
                 REAL(sigaction_)(number, NULL, defaults[number]);
                 install((uint32_t)number);
-        } else if ((uint64_t)handler > ACTION_IGNORED) {
+        } else if ((uintptr_t)handler > ACTION_IGNORED) {
                 note_once(number, without_stack);
         }
 }

@@ -23,9 +23,9 @@
 
 /* stack_t, in the kernel and every C library alike. */
 struct fatal_stack {
-        uint64_t base;
-        int32_t flags, pad;
-        uint64_t size;
+        arch_word base;
+        int32_t flags;
+        arch_word size;
 };
 
 /* Take the signals that are at their default. */

@@ -25,11 +25,13 @@
 #define CHUNK_MAPPED 2u
 #define CHUNK_OTHER_ARENA 4u
 #define CHUNK_FLAGS 7u
-#define CHUNK_LEAST 32u
-#define ARENA_HEAP_SPAN (64ull << 20) /* glibc: heaps of threads begin at multiples of this */
+#define CHUNK_HEAD (2 * sizeof(arch_word)) /* in front of a block: the size of what is before, and its own with flags */
+#define CHUNK_LEAST (2 * CHUNK_HEAD)
+#define CHUNK_ALIGN (CHUNK_HEAD > _Alignof(long double) ? CHUNK_HEAD : _Alignof(long double))
+#define ARENA_HEAP_SPAN (sizeof(arch_word) == 8 ? 64ull << 20 : 1ull << 20) /* glibc: heaps of threads begin at multiples of this */
 
 /* COUNT words at ADDRESS, wherever that points; false when there is no memory. */
-static bool read_words(uint64_t address, uint64_t *words, size_t count)
+static bool read_words(uint64_t address, arch_word *words, size_t count)
 {
         if (agent.sandboxed) /* which may not let us ask */
                 return false;
@@ -38,7 +40,7 @@ static bool read_words(uint64_t address, uint64_t *words, size_t count)
 
 static bool is_chunk_size(uint64_t size)
 {
-        return size >= CHUNK_LEAST && size % 16 == 0 && size < LEDGER_SIZE_MAX;
+        return size >= CHUNK_LEAST && size % CHUNK_ALIGN == 0 && size < LEDGER_SIZE_MAX;
 }
 
 /* The memory that malloc gets from brk(): from where the kernel began it to where it is now. */
@@ -51,20 +53,21 @@ static bool is_in_heap(uint64_t address)
  * block, whose flags say that the one in front is in use. */
 static bool is_glibc_block(uint64_t address)
 {
-        uint64_t chunk = address - 16, head[2], next[2], size;
+        uint64_t chunk = address - CHUNK_HEAD, size;
+        arch_word head[2], next[2];
 
-        if (address % 16 || !read_words(chunk, head, 2))
+        if (address % CHUNK_ALIGN || !read_words(chunk, head, 2))
                 return false;
         size = head[1] & ~(uint64_t)CHUNK_FLAGS;
         if (!is_chunk_size(size))
                 return false;
         if (head[1] & CHUNK_MAPPED)
                 return (chunk - head[0]) % SYS_PAGE == 0 && (head[0] + size) % SYS_PAGE == 0;
-        if (!read_words(chunk + size, next, 2) || !(next[1] & 1) || (next[1] & ~(uint64_t)CHUNK_FLAGS) < 16)
+        if (!read_words(chunk + size, next, 2) || !(next[1] & 1) || (next[1] & ~(uint64_t)CHUNK_FLAGS) < CHUNK_HEAD)
                 return false;
         if (head[1] & CHUNK_OTHER_ARENA)
-                return read_words(address & ~(ARENA_HEAP_SPAN - 1), head, 1) && head[0] && head[0] % 16 == 0;
-        return shadow_entry(&agent_book, address, 0) || is_in_heap(address);
+                return read_words(address & ~(ARENA_HEAP_SPAN - 1), head, 1) && head[0] && head[0] % CHUNK_ALIGN == 0;
+        return shadow_entry(&agent_book, address, agent_book.spread ? 1 + shadow_sub(address) : 0) || is_in_heap(address);
 }
 
 #define CHUNK_FAST 128u /* freed ones up to here may look as if they were in use */
@@ -73,22 +76,23 @@ static bool is_glibc_block(uint64_t address)
  * freeing one.  0: it does not. */
 static uint64_t cache_key(void)
 {
-        uint64_t *probe = real.malloc_(24), key[2] = { 0, 0 };
+        arch_word *probe = real.malloc_(3 * sizeof *probe), key[2] = { 0, 0 };
 
         if (!probe)
                 return 0;
         probe[1] = 0;
         real.free_(probe);
-        read_words((uint64_t)probe, key, 2);
+        read_words((uintptr_t)probe, key, 2);
         return key[1];
 }
 
 /* Has the block at ADDRESS, which we saw freed, been handed out again past us?  Small ones cannot be told. */
 static bool is_in_use_again(uint64_t address)
 {
-        uint64_t words[4], key;
+        arch_word words[4], key;
 
-        if (agent_book.spread || quarantine_freed_by(address) || !is_glibc_block(address) || !read_words(address - 16, words, 4))
+        if (!agent.glibc || quarantine_freed_by(address) || !is_glibc_block(address) ||
+            !read_words(address - CHUNK_HEAD, words, 4))
                 return false;
         if ((words[1] & ~(uint64_t)CHUNK_FLAGS) <= CHUNK_FAST)
                 return false;
@@ -129,7 +133,7 @@ static bool is_doubtful(const struct ledger_block *block, const struct pool_bloc
                 return true; /* its allocation may be the one that was lost */
         if (around->site)
                 return false;
-        return agent_book.spread ? address % 8 == 0 && (is_bypassed() || is_among_blocks(address)) : is_glibc_block(address);
+        return agent.glibc ? is_glibc_block(address) : address % 8 == 0 && (is_bypassed() || is_among_blocks(address));
 }
 
 /* ---- noting ---- */

@@ -13,7 +13,7 @@
  * are written, and go back at once. */
 static bool is_mapping(const void *address)
 {
-        return !agent_book.spread && ((const uint64_t *)address)[-1] & CHUNK_MAPPED;
+        return agent.glibc && ((const arch_word *)address)[-1] & CHUNK_MAPPED;
 }
 
 #define LARGE_BYTES (128u << 10) /* from here on pages that were never used are left alone */
@@ -25,7 +25,7 @@ static void fill_resident(uint8_t *from, uint8_t *end, uint8_t byte)
         uint8_t resident[PAGES_AT_ONCE];
 
         while (from < end) {
-                uint8_t *page = (uint8_t *)((uint64_t)from & ~(SYS_PAGE - 1));
+                uint8_t *page = (uint8_t *)(uintptr_t)((uintptr_t)from & ~(SYS_PAGE - 1));
                 uint64_t pages = ((uint64_t)(end - page) + SYS_PAGE - 1) / SYS_PAGE;
 
                 pages = pages < PAGES_AT_ONCE ? pages : PAGES_AT_ONCE;
@@ -63,12 +63,12 @@ void fill_grown(void *address, size_t old, size_t size)
 
 void fill_kept(uint64_t address, uint64_t size)
 {
-        if (is_mapping((void *)address))
-                fill((void *)address, size, 0);
+        if (is_mapping((void *)(uintptr_t)address))
+                fill((void *)(uintptr_t)address, size, 0);
 }
 
 void fill_gone(uint64_t address, uint64_t size)
 {
-        if (!is_mapping((void *)address))
-                fill((void *)address, size, 0);
+        if (!is_mapping((void *)(uintptr_t)address))
+                fill((void *)(uintptr_t)address, size, 0);
 }

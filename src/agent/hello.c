@@ -16,29 +16,27 @@ struct address {
 
 struct vector {
         void *base;
-        uint64_t length;
+        arch_word length;
 };
 
 struct message {
         void *name;
         uint32_t name_length;
         struct vector *vectors;
-        uint64_t vector_count;
+        arch_word vector_count;
         void *control;
-        uint64_t control_length;
+        arch_word control_length;
         uint32_t flags;
 };
 
 struct control {
-        uint64_t length;
+        arch_word length;
         int32_t level, type;
         int32_t fd;
-        int32_t pad;
 };
 
-enum { FAMILY_UNIX = 1, SOCKET_SEQPACKET = 5, SOCKET_NONBLOCK = 04000, LEVEL_SOCKET = 1, CONTROL_RIGHTS = 1, PEER_CREDENTIALS = 17, NO_SIGNAL = 0x4000 };
+enum { FAMILY_UNIX = 1, SOCKET_SEQPACKET = 5, LEVEL_SOCKET = 1, CONTROL_RIGHTS = 1, PEER_CREDENTIALS = 17, NO_SIGNAL = 0x4000 };
 
-#define OPEN_PATH 010000000 /* O_PATH */
 #define HELLO_TRIES 2000 /* a millisecond apart */
 #define HELLO_AGAIN 5    /* who was stopped between connecting and speaking finds the connection closed */
 
@@ -72,7 +70,7 @@ static bool hello_message(long s, long fd, uint32_t reason)
 {
         struct wire_hello hello = { WIRE_HELLO_MAGIC, LEDGER_VERSION, reason, sys_pid(), (uint32_t)sys_call3(SYS_getppid, 0, 0, 0) };
         struct vector v = { &hello, sizeof hello };
-        struct control c = { 20, LEVEL_SOCKET, CONTROL_RIGHTS, (int32_t)fd, 0 };
+        struct control c = { offsetof(struct control, fd) + sizeof c.fd, LEVEL_SOCKET, CONTROL_RIGHTS, (int32_t)fd };
         struct message m = { .vectors = &v, .vector_count = 1, .control = &c, .control_length = sizeof c };
 
         return sys_call3(SYS_sendmsg, s, (long)&m, NO_SIGNAL) == sizeof hello;
@@ -80,7 +78,7 @@ static bool hello_message(long s, long fd, uint32_t reason)
 
 static long hello_socket(void)
 {
-        return sys_call3(SYS_socket, FAMILY_UNIX, SOCKET_SEQPACKET | SOCKET_NONBLOCK | SYS_O_CLOEXEC, 0);
+        return sys_call3(SYS_socket, FAMILY_UNIX, SOCKET_SEQPACKET | SYS_O_NONBLOCK | SYS_O_CLOEXEC, 0);
 }
 
 bool hello_reaches(const char *path)
@@ -90,7 +88,7 @@ bool hello_reaches(const char *path)
         if (s < 0)
                 return false;
         sys_close(s);
-        there = sys_call6(SYS_openat, SYS_AT_HERE, (long)path, OPEN_PATH | SYS_O_CLOEXEC, 0, 0, 0);
+        there = sys_call6(SYS_openat, SYS_AT_HERE, (long)path, O_PATH | SYS_O_CLOEXEC, 0, 0, 0);
         if (!sys_failed(there))
                 sys_close(there);
         return there != -SYS_ENOENT && there != -SYS_EACCES;

@@ -158,7 +158,7 @@ struct request {
 static bool can_move(const struct record_taken *taken, size_t bytes)
 {
         return taken->entry && LEDGER_BLOCK_SIZE(taken->block) <= agent.quarantine && real.malloc_usable_size &&
-               (bytes || !agent_book.spread);
+               (bytes || agent.glibc);
 }
 
 /* The block TAKEN has been resized to P, or freed if that is NULL: keep it back. */
@@ -167,7 +167,7 @@ static void *leave_behind(struct thread *t, struct arch_state caller, const stru
         struct book_release r = { .family = LEDGER_FAMILY_C };
 
         if (agent.special & SPECIAL_FILL)
-                fill_gone((uint64_t)q.old, LEDGER_BLOCK_SIZE(taken->block));
+                fill_gone((uintptr_t)q.old, LEDGER_BLOCK_SIZE(taken->block));
         record_taken(t, taken, q.old);
         if (p && LEDGER_BLOCK_KIND(taken->block) != LEDGER_KIND_MALLOC)
                 q.bytes -= own_entry(caller);
@@ -175,7 +175,7 @@ static void *leave_behind(struct thread *t, struct arch_state caller, const stru
                 record_alloc(t, p, q.bytes, q.array ? LEDGER_KIND_REALLOCARRAY : LEDGER_KIND_REALLOC, caller);
         t->moving = false;
         t->writer.slot->moving = 0;
-        if (quarantine_put(t, &taken->block, (uint64_t)q.old, &r, caller)) {
+        if (quarantine_put(t, &taken->block, (uintptr_t)q.old, &r, caller)) {
                 hook_call(t, caller);
                 quarantine_drain();
         } else {
@@ -240,7 +240,7 @@ static void *resize(struct thread *t, struct arch_state caller, void *old, size_
         hook_work(t);
         if (p && (taken.entry || taken.unrecorded)) { /* what was in the block is there now, and nobody knows yet */
                 t->writer.slot->moving_bytes = bytes;
-                t->writer.slot->moving = (uint64_t)p;
+                t->writer.slot->moving = (uintptr_t)p;
         }
         bad = failed(p, bytes);
         if (error && *error == 0)

@@ -151,12 +151,12 @@ void memtrail_snapshot(void)
 
 void seep_alloc(const void *block, size_t size)
 {
-        RECORD(pool_alloc(t, (uint64_t)block, size, caller));
+        RECORD(pool_alloc(t, (uintptr_t)block, size, caller));
 }
 
 void seep_free(const void *block)
 {
-        RECORD(pool_free(t, (uint64_t)block, caller));
+        RECORD(pool_free(t, (uintptr_t)block, caller));
 }
 
 void seep_acquire(const char *type, uint64_t handle, uint64_t amount)
@@ -172,13 +172,13 @@ void seep_release(const char *type, uint64_t handle)
 void seep_ignore(const void *block)
 {
         if (agent_on())
-                search_request_ignore((uint64_t)block);
+                search_request_ignore((uintptr_t)block);
 }
 
 void seep_root(const void *start, size_t size)
 {
         if (agent_on())
-                search_request_root((uint64_t)start, size);
+                search_request_root((uintptr_t)start, size);
 }
 
 size_t seep_leak_check(void)

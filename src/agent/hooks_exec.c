@@ -40,7 +40,7 @@ int hook_wordexp(const char *words, void *out, int flags) HOOK("wordexp");
 
 static bool is_there(const char *path)
 {
-        return !sys_failed(sys_call3(SYS_access, (long)path, MAY_EXECUTE, 0));
+        return !sys_failed(sys_access(path, MAY_EXECUTE));
 }
 
 #define LEAVE(there)                                                           \

@@ -65,7 +65,7 @@ int hook_setname(void *thread, const char *name)
 {
         int result = REAL(pthread_setname_np_)(thread, name);
 
-        if ((uint64_t)thread == arch_thread_pointer())
+        if ((uintptr_t)thread == arch_thread_pointer())
                 thread_renamed();
         return result;
 }

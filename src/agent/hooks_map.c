@@ -45,7 +45,7 @@ static struct thread *map_enter(struct arch_state caller)
 static void pool_unmapped(struct thread *t, void *at, size_t size, struct arch_state caller)
 {
         if (unlikely(agent.special & SPECIAL_POOLS))
-                pool_range_gone(t, (uint64_t)at, (uint64_t)at + size, 0, caller);
+                pool_range_gone(t, (uintptr_t)at, (uintptr_t)at + size, 0, caller);
 }
 
 static void *map_inner(void *p)
@@ -71,9 +71,9 @@ static void *map_inner(void *p)
         hook_work(t);                                                                          \
         if (p != FAILED) {                                                                     \
                 if (flags & MAP_FIXED)                                                         \
-                        region_remove(t, (uint64_t)p, size, ticket);                           \
-                if (!region_add(t, (uint64_t)p, size, LEDGER_KIND_MMAP, caller) && (flags & MAP_FIXED)) \
-                        region_leaves(t, (uint64_t)p, size); /* the log: what was there is gone */ \
+                        region_remove(t, (uintptr_t)p, size, ticket);                           \
+                if (!region_add(t, (uintptr_t)p, size, LEDGER_KIND_MMAP, caller) && (flags & MAP_FIXED)) \
+                        region_leaves(t, (uintptr_t)p, size); /* the log: what was there is gone */ \
         }                                                                                      \
         hook_leave(t);                                                                         \
         return p
@@ -100,14 +100,14 @@ int hook_munmap(void *at, size_t size)
         if (!t)
                 return real.munmap_(at, size);
         hook_work(t);
-        ticket = region_leaves(t, (uint64_t)at, size);
+        ticket = region_leaves(t, (uintptr_t)at, size);
         hook_call(t, caller);
         result = real.munmap_(at, size);
         hook_work(t);
         if (result == 0) {
-                region_remove(t, (uint64_t)at, size, ticket);
+                region_remove(t, (uintptr_t)at, size, ticket);
                 pool_unmapped(t, at, size, caller);
-                object_range_unmapped((uint64_t)at, (uint64_t)at + size);
+                object_range_unmapped((uintptr_t)at, (uintptr_t)at + size);
         } else {
                 region_stays(t);
         }
@@ -127,20 +127,20 @@ void *hook_mremap(void *at, size_t old_size, size_t size, int flags, void *to)
         if (!t)
                 return real.mremap_(at, old_size, size, flags, to);
         hook_work(t);
-        ticket = region_leaves(t, (uint64_t)at, old_size);
+        ticket = region_leaves(t, (uintptr_t)at, old_size);
         hook_call(t, caller);
         p = real.mremap_(at, old_size, size, flags, to);
         hook_work(t);
         if (p != FAILED) {
                 if (old_size) {
-                        region_remove(t, (uint64_t)at, old_size, ticket);
+                        region_remove(t, (uintptr_t)at, old_size, ticket);
                         if (p != at)
                                 pool_unmapped(t, at, old_size, caller);
                 }
                 if (flags & MREMAP_FIXED)
-                        region_remove(t, (uint64_t)p, size, ticket);
-                if (!region_add(t, (uint64_t)p, size, LEDGER_KIND_MREMAP, caller) && (flags & MREMAP_FIXED))
-                        region_leaves(t, (uint64_t)p, size);
+                        region_remove(t, (uintptr_t)p, size, ticket);
+                if (!region_add(t, (uintptr_t)p, size, LEDGER_KIND_MREMAP, caller) && (flags & MREMAP_FIXED))
+                        region_leaves(t, (uintptr_t)p, size);
         } else {
                 region_stays(t);
         }

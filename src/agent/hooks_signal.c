@@ -19,8 +19,6 @@
 #define IGNORED ((void *)1)
 #define HOLD ((void *)2)
 #define FAILED ((void *)-1)
-#define LIBC_ACTION_BYTES 152 /* struct sigaction in glibc and musl alike; the handler is its first word */
-#define LIBC_FLAGS_AT 136
 #define SIGNALS 64
 
 int hook_sigaction(int number, const void *action, void *old) HOOK("sigaction");
@@ -52,7 +50,7 @@ static int change(int number, const void *action, void *old)
         if (result != 0)
                 return result;
         if (was_ours && old)
-                memset(old, 0, LIBC_ACTION_BYTES);
+                memset(old, 0, ARCH_ACTION_BYTES);
         if (action && !to_default)
                 signal_given_up();
         else if (to_default && !was_ours)
@@ -62,7 +60,7 @@ static int change(int number, const void *action, void *old)
 
 static int *flags_of(void *action)
 {
-        return (int *)((uint8_t *)action + LIBC_FLAGS_AT);
+        return (int *)((uint8_t *)action + ARCH_ACTION_FLAGS_AT);
 }
 
 /* As hook_sigaction() where the end of the program is watched: its handlers do not run on our stack, and ours is none. */
@@ -70,7 +68,7 @@ static int change_watched(int number, const void *action, void *old)
 {
         bool was_stripped = fatal_is_stripped(number), strips = false;
         const void *handler = action ? *(void *const *)action : DEFAULT;
-        uint8_t copy[LIBC_ACTION_BYTES];
+        uint8_t copy[ARCH_ACTION_BYTES];
         int result;
 
         if (handler > IGNORED && fatal_strips()) {
@@ -83,7 +81,7 @@ static int change_watched(int number, const void *action, void *old)
         if (result != 0)
                 return result;
         if (old && fatal_is_once(*(void **)old))
-                memcpy(old, fatal_once(number), LIBC_ACTION_BYTES);
+                memcpy(old, fatal_once(number), ARCH_ACTION_BYTES);
         else if (old && fatal_is_ours(*(void **)old))
                 fatal_describe(number, old);
         else if (old && was_stripped)
@@ -173,7 +171,7 @@ void *hook_sigset(int number, void *handler)
 
 int hook_sigaltstack(const struct fatal_stack *wanted, struct fatal_stack *old)
 {
-        struct fatal_stack given = wanted ? *wanted : (struct fatal_stack){ 0, 0, 0, 0 };
+        struct fatal_stack given = wanted ? *wanted : (struct fatal_stack){ 0, 0, 0 };
         int result = REAL(sigaltstack_)(wanted, old);
 
         if (result == 0 && fatal_on())

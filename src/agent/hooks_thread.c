@@ -57,7 +57,7 @@ static void thread_made(const void *name, uint64_t ticket, struct arch_state cal
                 return;
         hook_work(t);
         region_look(t, LOOKS_MADE);
-        if (descriptor_find((uint64_t)name, &stack))
+        if (descriptor_find((uintptr_t)name, &stack))
                 region_add_stack(t, &stack, ticket, caller);
         hook_leave(t);
 }

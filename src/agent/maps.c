@@ -104,7 +104,7 @@ bool maps_find(struct maps *m, uint64_t address, uint64_t flags, struct maps_lin
         long result;
 
         if (flags & MAPS_NAMED) {
-                q.name = (uint64_t)m->buffer;
+                q.name = (uintptr_t)m->buffer;
                 q.name_size = SYS_PAGE;
                 m->buffer[0] = 0;
         }

@@ -9,6 +9,7 @@
 #include "agent/object.h"
 
 #include <elf.h>
+#include <link.h>
 
 #include "agent/agent.h"
 #include "agent/arena.h"
@@ -162,8 +163,8 @@ static void object_unlock(void)
 
 static void object_build_id(struct ledger_module *m, const uint8_t *note, uint64_t size)
 {
-        while (size >= sizeof(Elf64_Nhdr)) {
-                const Elf64_Nhdr *h = (const void *)note;
+        while (size >= sizeof(ElfW(Nhdr))) {
+                const ElfW(Nhdr) *h = (const void *)note;
                 uint64_t name = (h->n_namesz + 3ull) & ~3ull, data = (h->n_descsz + 3ull) & ~3ull;
 
                 if (sizeof *h + name + data > size)
@@ -179,38 +180,38 @@ static void object_build_id(struct ledger_module *m, const uint8_t *note, uint64
 }
 
 /* Program header I of O: from memory when it lies in the first page, else from the file (rewritten libraries have them at its end). */
-static bool object_header(const struct object *o, long fd, int i, Elf64_Phdr *out)
+static bool object_header(const struct object *o, long fd, int i, ElfW(Phdr) *out)
 {
-        const Elf64_Ehdr *e = (const void *)o->start;
+        const ElfW(Ehdr) *e = (const void *)(uintptr_t)o->start;
         uint64_t at = e->e_phoff + (uint64_t)i * sizeof *out;
 
         if (at <= SYS_PAGE - sizeof *out) {
-                memcpy(out, (const void *)(o->start + at), sizeof *out);
+                memcpy(out, (const void *)(uintptr_t)(o->start + at), sizeof *out);
                 return true;
         }
-        return sys_call6(SYS_pread64, fd, (long)out, sizeof *out, (long)at, 0, 0) == (long)sizeof *out;
+        return sys_read_at(fd, out, sizeof *out, at) == (long)sizeof *out;
 }
 
 /* The segment H holds notes or the table of unwind entries.  What it says is believed as far as it is readable memory of O. */
-static void object_take_segment(struct object *o, struct ledger_module *m, const Elf64_Phdr *h)
+static void object_take_segment(struct object *o, struct ledger_module *m, const ElfW(Phdr) *h)
 {
         uint64_t at = o->bias + h->p_vaddr;
         const struct object_area *a = object_area(o, at, 4);
 
         if (a && h->p_type == PT_GNU_EH_FRAME)
-                o->eh_hdr = (const uint8_t *)at;
+                o->eh_hdr = (const uint8_t *)(uintptr_t)at;
         if (a && h->p_type == PT_NOTE && !m->build_id_bytes)
-                object_build_id(m, (const uint8_t *)at, h->p_memsz < a->high - at ? h->p_memsz : a->high - at);
+                object_build_id(m, (const uint8_t *)(uintptr_t)at, h->p_memsz < a->high - at ? h->p_memsz : a->high - at);
 }
 
 /* Bias, unwind table, build id and extent of O from its program headers.  False: they are not those of an object we can read. */
 static bool object_read_elf(struct object *o, struct ledger_module *m, long fd)
 {
-        const Elf64_Ehdr *e = (const void *)o->start;
+        const ElfW(Ehdr) *e = (const void *)(uintptr_t)o->start;
         bool loaded = false;
-        Elf64_Phdr h;
+        ElfW(Phdr) h;
 
-        if (memcmp(e->e_ident, ELFMAG, SELFMAG) || e->e_ident[EI_CLASS] != ELFCLASS64 || e->e_phentsize != sizeof h ||
+        if (memcmp(e->e_ident, ELFMAG, SELFMAG) || e->e_ident[EI_CLASS] != (sizeof *e == sizeof(Elf64_Ehdr) ? ELFCLASS64 : ELFCLASS32) || e->e_phentsize != sizeof h ||
             e->e_phnum > HEADERS_MAX)
                 return false;
         for (int i = 0; i < e->e_phnum; i++) {
@@ -249,7 +250,7 @@ static uint64_t object_print(const struct object *o, const struct ledger_module 
                 return 1;
         if (m->build_id_bytes)
                 return object_mix(m->build_id_bytes, m->build_id, m->build_id_bytes);
-        return object_mix(object_mix(0, (const uint8_t *)file, sizeof file), (const uint8_t *)o->start, SYS_PAGE);
+        return object_mix(object_mix(0, (const uint8_t *)file, sizeof file), (const uint8_t *)(uintptr_t)o->start, SYS_PAGE);
 }
 
 /* Read what O is, and find the module that it is. */

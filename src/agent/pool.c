@@ -116,8 +116,7 @@ void pool_alloc(struct thread *t, uint64_t address, size_t size, struct arch_sta
 
         if (!address || (agent.special & (SPECIAL_OFF | SPECIAL_SAMPLE)))
                 return;
-        if (size > LEDGER_SIZE_MAX)
-                size = LEDGER_SIZE_MAX;
+        size = (size_t)shadow_size(size);
         a = find_arena(t, address);
         b = pool_entry(address);
         if (b && LEDGER_BLOCK_LIVE(*b))

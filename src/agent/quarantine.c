@@ -136,7 +136,7 @@ uint32_t quarantine_freed_by(uint64_t address)
 
 static void release(const struct held *h)
 {
-        void *p = (void *)h->address;
+        void *p = (void *)(uintptr_t)h->address;
 
         if (h->family == LEDGER_FAMILY_NEW && h->align)
                 REAL(delete_aligned_)(p, h->align);

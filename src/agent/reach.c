@@ -130,10 +130,14 @@ bool reach_frame(struct thread *t, uint64_t sp, uint64_t end)
 
 bool reach_word(struct thread *t, uint64_t at, uint64_t *value)
 {
-        if (!t->reach_high || at < t->reach_low - REACH_BELOW || at > t->reach_high - 8) {
-                if (at < SYS_PAGE || at > ARCH_CODE_MAX - 8 || !all_readable(page_of(at), page_of(at + 7) + SYS_PAGE))
+        arch_word word;
+
+        if (!t->reach_high || at < t->reach_low - REACH_BELOW || at > t->reach_high - sizeof word) {
+                if (at < SYS_PAGE || at > ARCH_CODE_MAX - sizeof word ||
+                    !all_readable(page_of(at), page_of(at + sizeof word - 1) + SYS_PAGE))
                         return false;
         }
-        __builtin_memcpy(value, (const void *)at, sizeof *value);
+        __builtin_memcpy(&word, (const void *)(uintptr_t)at, sizeof word);
+        *value = word;
         return true;
 }

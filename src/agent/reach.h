@@ -33,9 +33,9 @@ bool reach_word(struct thread *t, uint64_t at, uint64_t *value);
 /* The same for a word that will be read again, unasked, as long as the stack is the same: it has to be in it, in the frame at SP. */
 static inline bool reach_kept(struct thread *t, uint64_t sp, uint64_t at)
 {
-        if (at >= t->reach_low - REACH_BELOW && at <= t->reach_high - 8 && t->reach_high)
+        if (at >= t->reach_low - REACH_BELOW && at <= t->reach_high - sizeof(arch_word) && t->reach_high)
                 return true;
-        return at >= sp && reach_frame(t, sp, at + 8);
+        return at >= sp && reach_frame(t, sp, at + sizeof(arch_word));
 }
 
 #endif

@@ -22,10 +22,11 @@ extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
 /* What the loader knows of one object, as far as a look-up needs it. */
 struct real_object {
-        uint64_t base;
+        arch_word base;
         const ElfW(Sym) *symbols;
         const char *strings;
-        const uint32_t *hash, *gnu_hash;
+        const ARCH_HASH_WORD *hash;
+        const uint32_t *gnu_hash;
         const uint16_t *versions;
 };
 
@@ -50,7 +51,7 @@ static const struct {
 #define REAL_NAMES (sizeof real_names / sizeof *real_names)
 
 /* glibc relocates the pointers of a dynamic section in place, musl does not, and the vdso's are never. */
-static uint64_t real_pointer(const struct link_map *map, uint64_t value)
+static arch_word real_pointer(const struct link_map *map, arch_word value)
 {
         return value < map->l_addr ? value + map->l_addr : value;
 }
@@ -59,7 +60,7 @@ static void real_object(const struct link_map *map, struct real_object *o)
 {
         *o = (struct real_object){ .base = map->l_addr };
         for (const ElfW(Dyn) *d = map->l_ld; d && d->d_tag != DT_NULL; d++) {
-                uint64_t p = real_pointer(map, d->d_un.d_ptr);
+                arch_word p = real_pointer(map, d->d_un.d_ptr);
 
                 switch (d->d_tag) {
                 case DT_SYMTAB: o->symbols = (const void *)p; break;
@@ -120,7 +121,7 @@ static const ElfW(Sym) *real_by_hash(const struct real_object *o, const char *na
 static void *real_in_object(const struct real_object *o, const char *name)
 {
         const ElfW(Sym) *s = NULL;
-        uint64_t address;
+        arch_word address;
 
         if (!o->symbols || !o->strings)
                 return NULL;
@@ -132,7 +133,7 @@ static void *real_in_object(const struct real_object *o, const char *name)
                 return NULL;
         address = o->base + s->st_value;
         if ((s->st_info & 15) == STT_GNU_IFUNC)
-                address = ((uint64_t(*)(void))address)();
+                address = ((arch_word(*)(void))address)();
         return (void *)address;
 }
 
@@ -151,7 +152,7 @@ static const struct link_map *real_list_by_name(void)
 /* The loader's list hangs on the DT_DEBUG entry of the program, found through the auxiliary vector. */
 static const struct link_map *real_list(void)
 {
-        uint64_t pairs[64][2], headers = 0, count = 0, bias = 0;
+        arch_word pairs[64][2], headers = 0, count = 0, bias = 0;
         const ElfW(Phdr) *h;
         const ElfW(Dyn) *d = NULL;
         long fd = sys_open("/proc/self/auxv"), got;
@@ -295,7 +296,7 @@ void real_find_loader(void)
         h = (const void *)((const char *)file + file->e_phoff);
         for (uint32_t i = 0; i < file->e_phnum; i++)
                 if (h[i].p_type == PT_LOAD && h[i].p_flags & PF_X) {
-                        agent.loader = (uint64_t)file + h[i].p_vaddr;
+                        agent.loader = (uintptr_t)file + h[i].p_vaddr;
                         agent.loader_bytes = h[i].p_memsz;
                 }
 }

@@ -128,7 +128,7 @@ static void special_free(struct thread *t, const struct ledger_block *b, uint64_
 static bool is_another(struct thread *t, struct ledger_block *b, uint64_t address)
 {
         if (!(agent.special & (SPECIAL_FILL | SPECIAL_QUARANTINE)) || !real.malloc_usable_size ||
-            real.malloc_usable_size((void *)address) >= LEDGER_BLOCK_SIZE(*b))
+            real.malloc_usable_size((void *)(uintptr_t)address) >= LEDGER_BLOCK_SIZE(*b))
                 return false;
         record_missed(t, b, address);
         __atomic_add_fetch(&agent.head->unseen_blocks, 1, __ATOMIC_RELAXED);
@@ -144,31 +144,31 @@ static void hold(struct thread *t, const struct record_taken *taken, uint64_t ad
 
 struct record_taken record_take(struct thread *t, void *address, struct arch_state caller)
 {
-        bool unknown = (agent.special & SPECIAL_SAMPLE) && (!sample_knows((uint64_t)address) || thin_is_empty(t, (uint64_t)address));
-        struct ledger_block *b = unknown ? NULL : shadow_find(&agent_book, &t->writer, (uint64_t)address);
+        bool unknown = (agent.special & SPECIAL_SAMPLE) && (!sample_knows((uintptr_t)address) || thin_is_empty(t, (uintptr_t)address));
+        struct ledger_block *b = unknown ? NULL : shadow_find(&agent_book, &t->writer, (uintptr_t)address);
         struct record_taken taken = { 0 };
 
         if (unlikely((agent.special & SPECIAL_SAMPLE) && (!b || !LEDGER_BLOCK_LIVE(*b))))
                 return taken;
         if (unlikely(!b || !LEDGER_BLOCK_LIVE(*b))) {
-                taken.refused = !fault_release(t, b, (uint64_t)address, LEDGER_FAMILY_C, caller);
+                taken.refused = !fault_release(t, b, (uintptr_t)address, LEDGER_FAMILY_C, caller);
                 return taken;
         }
         if (unlikely(!LEDGER_BLOCK_SITE(*b))) { /* an allocator's own block after all, or one that was left out */
                 taken = (struct record_taken){ .unrecorded = b, .block = *b };
                 *b = (struct ledger_block){ 0 };
-                hold(t, &taken, (uint64_t)address);
+                hold(t, &taken, (uintptr_t)address);
                 return taken;
         }
-        if (unlikely(is_another(t, b, (uint64_t)address)))
+        if (unlikely(is_another(t, b, (uintptr_t)address)))
                 return taken;
         taken = (struct record_taken){ .entry = b, .block = *b };
         if (unlikely(agent.special & (SPECIAL_JOURNAL | SPECIAL_POOLS)))
-                special_free(t, b, (uint64_t)address, LEDGER_EVENT_TAKE, caller);
+                special_free(t, b, (uintptr_t)address, LEDGER_EVENT_TAKE, caller);
         if (unlikely(book_family(book_kind(&agent_book, b)) != LEDGER_FAMILY_C))
-                fault_mismatch(t, b, (uint64_t)address, &(struct book_release){ .family = LEDGER_FAMILY_C }, caller);
+                fault_mismatch(t, b, (uintptr_t)address, &(struct book_release){ .family = LEDGER_FAMILY_C }, caller);
         shadow_bury(b, agent_now_ms());
-        hold(t, &taken, (uint64_t)address);
+        hold(t, &taken, (uintptr_t)address);
         return taken;
 }
 
@@ -190,7 +190,7 @@ void record_put_back(struct thread *t, const struct record_taken *taken)
 void record_taken(struct thread *t, const struct record_taken *taken, void *address)
 {
         if (taken->entry)
-                record_gone(t, &taken->block, (uint64_t)address);
+                record_gone(t, &taken->block, (uintptr_t)address);
 }
 
 void record_gone(struct thread *t, const struct ledger_block *b, uint64_t address)
@@ -206,14 +206,14 @@ void record_gone(struct thread *t, const struct ledger_block *b, uint64_t addres
 /* A block that is nobody's business but may come back to us, or hold pointers to others. */
 static void note_unrecorded(struct thread *t, void *address, size_t size)
 {
-        struct ledger_block *b = agent.special & SPECIAL_SAMPLE ? NULL : shadow_new(&agent_book, &t->writer, (uint64_t)address);
+        struct ledger_block *b = agent.special & SPECIAL_SAMPLE ? NULL : shadow_new(&agent_book, &t->writer, (uintptr_t)address);
 
         if (b && LEDGER_BLOCK_LIVE(*b))
-                record_missed(t, b, (uint64_t)address);
+                record_missed(t, b, (uintptr_t)address);
         if (b && size)
                 agent.head->unrecorded = 1;
         if (b)
-                shadow_put(&agent_book, &t->writer, b, shadow_block((uint64_t)address, size < LEDGER_SIZE_MAX ? size : LEDGER_SIZE_MAX, LEDGER_KIND_NONE, 0));
+                shadow_put(&agent_book, &t->writer, b, shadow_block((uintptr_t)address, shadow_size(size), LEDGER_KIND_NONE, 0));
 }
 
 void record_alloc_special(struct thread *t, void *address, size_t size, uint32_t kind, struct arch_state caller)
@@ -242,7 +242,7 @@ void record_alloc_special(struct thread *t, void *address, size_t size, uint32_t
                 return; /* the event is lost */
         if (agent.special & SPECIAL_FILL)
                 fill_fresh(address, size, kind);
-        journal_put(t, t->moving ? LEDGER_EVENT_MOVE : LEDGER_EVENT_ALLOC, LEDGER_KIND_PLAIN(kind), t->last_site, (uint64_t)address, size);
+        journal_put(t, t->moving ? LEDGER_EVENT_MOVE : LEDGER_EVENT_ALLOC, LEDGER_KIND_PLAIN(kind), t->last_site, (uintptr_t)address, size);
         t->moving = false;
         if (agent.special & SPECIAL_LIMIT)
                 limit_check(t);
@@ -286,7 +286,7 @@ void record_inner(struct thread *t, void *address)
 
 void record_inner_gone(struct thread *t, void *address)
 {
-        struct ledger_block *b = thin_is_empty(t, (uint64_t)address) ? NULL : shadow_find(&agent_book, &t->writer, (uint64_t)address);
+        struct ledger_block *b = thin_is_empty(t, (uintptr_t)address) ? NULL : shadow_find(&agent_book, &t->writer, (uintptr_t)address);
 
         if (!b || !LEDGER_BLOCK_LIVE(*b))
                 return;
@@ -294,8 +294,8 @@ void record_inner_gone(struct thread *t, void *address)
                 struct ledger_block gone = *b;
 
                 shadow_bury(b, agent_now_ms());
-                journal_put(t, LEDGER_EVENT_FREE, book_kind(&agent_book, &gone), 0, (uint64_t)address, 0);
-                record_gone(t, &gone, (uint64_t)address);
+                journal_put(t, LEDGER_EVENT_FREE, book_kind(&agent_book, &gone), 0, (uintptr_t)address, 0);
+                record_gone(t, &gone, (uintptr_t)address);
         } else {
                 *b = (struct ledger_block){ 0 };
         }

@@ -61,17 +61,16 @@ BOOK_INLINE void record_plain_alloc(struct thread *t, void *address, size_t size
         struct ledger_counter *c = t->last_counter;
         struct ledger_block *b, what;
 
-        if (unlikely(size > LEDGER_SIZE_MAX))
-                size = LEDGER_SIZE_MAX;
+        size = (size_t)shadow_size(size);
         if (unlikely(!stack || stack != t->last_stack || kind != t->last_kind))
                 c = record_counter(t, kind, stack, caller);
-        b = shadow_new(&agent_book, &t->writer, (uint64_t)address);
+        b = shadow_new(&agent_book, &t->writer, (uintptr_t)address);
         if (unlikely(!c || !b))
                 return;
         if (unlikely(b->b & SHADOW_LIVE))
-                record_missed(t, b, (uint64_t)address);
-        count_add(&agent_book, &t->writer, c, (struct count_blocks){ .address = (uint64_t)address, .size = size, .times = 1 });
-        what = shadow_block((uint64_t)address, size, kind, agent_now_ms());
+                record_missed(t, b, (uintptr_t)address);
+        count_add(&agent_book, &t->writer, c, (struct count_blocks){ .address = (uintptr_t)address, .size = size, .times = 1 });
+        what = shadow_block((uintptr_t)address, size, kind, agent_now_ms());
         what.a |= t->last_site;
         shadow_write(&agent_book, &t->writer, b, what);
 }
@@ -110,15 +109,15 @@ BOOK_INLINE bool record_free(struct thread *t, void *address, struct book_releas
         struct ledger_block *b, gone;
 
         if (unlikely(agent.special & SPECIAL_SAMPLE)) {
-                if (sample_knows((uint64_t)address))
+                if (sample_knows((uintptr_t)address))
                         sample_free(t, address, r.family, caller);
                 else
                         t->writer.last = 0;
                 return true;
         }
-        b = shadow_find(&agent_book, &t->writer, (uint64_t)address);
+        b = shadow_find(&agent_book, &t->writer, (uintptr_t)address);
         if (unlikely(!b || !LEDGER_BLOCK_LIVE(*b)))
-                return fault_release(t, b, (uint64_t)address, r.family, caller);
+                return fault_release(t, b, (uintptr_t)address, r.family, caller);
         if (unlikely(!LEDGER_BLOCK_SITE(*b))) { /* an allocator's own block after all */
                 *b = (struct ledger_block){ 0 };
                 return true;
@@ -128,13 +127,13 @@ BOOK_INLINE bool record_free(struct thread *t, void *address, struct book_releas
                         sample_free(t, address, r.family, caller);
                         return true;
                 }
-                fault_mismatch(t, b, (uint64_t)address, &r, caller);
+                fault_mismatch(t, b, (uintptr_t)address, &r, caller);
         }
         if (unlikely(agent.special))
-                return record_free_special(t, b, (uint64_t)address, &r, caller);
+                return record_free_special(t, b, (uintptr_t)address, &r, caller);
         gone = *b;
         shadow_bury(b, agent_now_ms());
-        record_count_free(t, &gone, (uint64_t)address);
+        record_count_free(t, &gone, (uintptr_t)address);
         return true;
 }
 

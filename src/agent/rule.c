@@ -184,7 +184,7 @@ static bool rule_base(const struct cfi_rule *r, unsigned *how, int64_t *offset)
         *how = RULE_BASE_SAME;
         if (r->how == CFI_SAME || r->how == CFI_UNDEFINED)
                 return true;
-        *how = *offset < -8 && *offset >= -(int64_t)REACH_BELOW ? RULE_BASE_AT_CFA : RULE_BASE_FAR;
+        *how = *offset < ARCH_RETURN_AT && *offset >= -(int64_t)REACH_BELOW ? RULE_BASE_AT_CFA : RULE_BASE_FAR;
         if (r->how == CFI_AT_CFA)
                 return true;
         *how = RULE_BASE_AT_BASE;
@@ -199,9 +199,9 @@ static uint64_t rule_from_row(const struct cfi_row *row, uint64_t pc, uint32_t o
 
         if (back->how == CFI_UNDEFINED)
                 return rule_special(RULE_END, object);
-        if (row->signal_frame || back->how != CFI_AT_CFA || back->offset != -8 || !rule_cfa(row, pc, &cfa, &cfa_offset) ||
-            !rule_base(&row->registers[ARCH_REG_BASE], &base, &base_offset) || !rule_fits(cfa_offset, 24) ||
-            !rule_fits(base_offset, 16))
+        if (!ARCH_FAST_CAPTURE || row->signal_frame || back->how != CFI_AT_CFA || back->offset != ARCH_RETURN_AT ||
+            !rule_cfa(row, pc, &cfa, &cfa_offset) || !rule_base(&row->registers[ARCH_REG_BASE], &base, &base_offset) ||
+            !rule_fits(cfa_offset, 24) || !rule_fits(base_offset, 16))
                 return rule_special(RULE_GENERIC, object);
         return RULE_VALID | (uint64_t)object << 48 | (uint64_t)(uint16_t)base_offset << 32 |
                (uint64_t)((uint32_t)cfa_offset << 8) | base << 2 | cfa;

@@ -14,7 +14,8 @@
  *   bits 48-62  number of the object
  *   bit  63     set, so that no rule is 0
  *
- * The return address always lies at CFA - 8; what does not fit is RULE_GENERIC and goes through unwind.c.
+ * The return address always lies at CFA + ARCH_RETURN_AT; what does not fit is RULE_GENERIC and goes through unwind.c, as does
+ * everything on processors where the return address has no such place (ARCH_FAST_CAPTURE).
  */
 #ifndef SEEP_AGENT_RULE_H
 #define SEEP_AGENT_RULE_H

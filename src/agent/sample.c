@@ -50,7 +50,7 @@ static bool passes_after_all(struct thread *t, size_t size, uint64_t mean)
         if (t->sample_mean == mean)
                 return false;
         if (!t->random)
-                t->random = weight_mix(sys_clock_ns(SYS_CLOCK_MONO) ^ (uint64_t)t) | 1;
+                t->random = weight_mix(sys_clock_ns(SYS_CLOCK_MONO) ^ (uintptr_t)t) | 1;
         else if (throw(t) % mean < t->sample_mean)
                 return false;
         throw_dice(t, mean);
@@ -61,7 +61,7 @@ static bool passes_after_all(struct thread *t, size_t size, uint64_t mean)
 void sample_alloc(struct thread *t, void *address, size_t size, uint32_t kind, struct arch_state caller)
 {
         struct thin_stage stage = thin_now();
-        uint64_t at = (uint64_t)address;
+        uint64_t at = (uintptr_t)address;
         struct ledger_counter *c;
         struct ledger_block *b, what;
 
@@ -73,8 +73,7 @@ void sample_alloc(struct thread *t, void *address, size_t size, uint32_t kind, s
         if (passes_after_all(t, size, stage.mean))
                 return;
         throw_dice(t, stage.mean);
-        if (size > LEDGER_SIZE_MAX)
-                size = LEDGER_SIZE_MAX;
+        size = (size_t)shadow_size(size);
         if (agent.head->thin_full) {
                 __atomic_add_fetch(&agent.head->lost_events, weight_of(at, size, agent_now_ms(), stage.mean), __ATOMIC_RELAXED);
                 return;
@@ -110,7 +109,7 @@ void sample_gone(struct thread *t, const struct ledger_block *b, uint64_t addres
 
 void sample_free(struct thread *t, void *address, uint32_t family, struct arch_state caller)
 {
-        struct ledger_block *b = thin_is_empty(t, (uint64_t)address) ? NULL : shadow_find(&agent_book, &t->writer, (uint64_t)address), gone;
+        struct ledger_block *b = thin_is_empty(t, (uintptr_t)address) ? NULL : shadow_find(&agent_book, &t->writer, (uintptr_t)address), gone;
 
         if (!b || !LEDGER_BLOCK_LIVE(*b)) {
                 t->writer.last = 0;
@@ -121,10 +120,10 @@ void sample_free(struct thread *t, void *address, uint32_t family, struct arch_s
                 return;
         }
         if (agent.special & SPECIAL_POOLS)
-                pool_range_gone(t, (uint64_t)address, (uint64_t)address + LEDGER_BLOCK_SIZE(*b), LEDGER_BLOCK_SITE(*b), caller);
+                pool_range_gone(t, (uintptr_t)address, (uintptr_t)address + LEDGER_BLOCK_SIZE(*b), LEDGER_BLOCK_SITE(*b), caller);
         if (book_family(book_kind(&agent_book, b)) != family)
-                fault_note(t, LEDGER_ERROR_MISMATCHED, b, (uint64_t)address, family, caller);
+                fault_note(t, LEDGER_ERROR_MISMATCHED, b, (uintptr_t)address, family, caller);
         gone = *b;
         shadow_bury(b, agent_now_ms());
-        sample_gone(t, &gone, (uint64_t)address);
+        sample_gone(t, &gone, (uintptr_t)address);
 }

@@ -21,9 +21,8 @@
 
 #define FILTERS_MAX 64u
 #define SCRATCH 16u /* words of memory that a filter has */
-#define OPEN_TO_WRITE 01001 /* O_WRONLY | O_TRUNC */
-#define OPEN_NEW 0400100    /* O_CREAT | O_NOFOLLOW */
-#define OPEN_UNNAMED 020200202 /* as arena.c does */
+#define OPEN_TO_WRITE (O_WRONLY | O_TRUNC)
+#define OPEN_NEW (O_CREAT | O_NOFOLLOW)
 
 /* The kernel's struct sock_fprog. */
 struct program {
@@ -149,7 +148,7 @@ static uint32_t answer(const struct filter *f, const uint32_t *data)
 
 static bool filter_allows(const struct filter *f, long number, const uint64_t *arguments)
 {
-        uint64_t data[WIRE_FILTER_WORDS / 2] = { (uint32_t)number | (uint64_t)ARCH_AUDIT << 32, (uint64_t)sandbox_allows };
+        uint64_t data[WIRE_FILTER_WORDS / 2] = { (uint32_t)number | (uint64_t)ARCH_AUDIT << 32, (uintptr_t)sandbox_allows };
 
         memcpy(data + 2, arguments, SANDBOX_ARGUMENTS * sizeof *arguments);
         return (answer(f, (const uint32_t *)data) & WIRE_FILTER_ACTION) == WIRE_FILTER_ALLOW;
@@ -205,7 +204,7 @@ bool sandbox_allows(long number, const uint64_t arguments[SANDBOX_ARGUMENTS])
         if (likely(state == STATE_OPEN))
                 return true;
         allowed = state == STATE_JUDGED ? all_allow(number, arguments) : state == STATE_LOADER && is_loaders(number, arguments);
-        if (!allowed && (number == SYS_mmap || number == SYS_mprotect))
+        if (!allowed && (number == ARCH_SYS_MMAP || number == SYS_mprotect))
                 sandbox.refused_memory = true;
         return allowed;
 }
@@ -443,11 +442,11 @@ static void filters_write(int latest)
 /* BYTES of the program's, which may have given us anything. */
 static bool fetch(const void *from, void *to, size_t bytes)
 {
-        if ((uint64_t)from < SYS_PAGE)
+        if ((uintptr_t)from < SYS_PAGE)
                 return false;
         if (sandbox.state != STATE_OPEN) /* which may not let us ask */
                 memcpy(to, from, bytes);
-        else if (!sys_peek(sys_pid(), (uint64_t)from, to, bytes))
+        else if (!sys_peek(sys_pid(), (uintptr_t)from, to, bytes))
                 return false;
         return true;
 }
@@ -467,11 +466,11 @@ static int take_filter(const void *at)
 
 static bool gives_memory(int filter)
 {
-        static const uint64_t map[SANDBOX_ARGUMENTS] = { 0, SYS_PAGE, PROT_READ | PROT_WRITE, SYS_MEMORY_FLAGS, ~0ull, 0 };
-        static const uint64_t protect[SANDBOX_ARGUMENTS] = { 0, SYS_PAGE, PROT_READ | PROT_WRITE };
+        const uint64_t map[SANDBOX_ARGUMENTS] = { 0, SYS_PAGE, PROT_READ | PROT_WRITE, SYS_MEMORY_FLAGS, ~0ull, 0 };
+        const uint64_t protect[SANDBOX_ARGUMENTS] = { 0, SYS_PAGE, PROT_READ | PROT_WRITE };
         const struct filter *f = &sandbox.filters[filter];
 
-        return filter_allows(f, SYS_mmap, map) && filter_allows(f, SYS_mprotect, protect) &&
+        return filter_allows(f, ARCH_SYS_MMAP, map) && filter_allows(f, SYS_mprotect, protect) &&
                filter_allows(f, SYS_madvise, (const uint64_t[SANDBOX_ARGUMENTS]){ 0, SYS_PAGE, MADV_DONTDUMP });
 }
 
@@ -487,8 +486,8 @@ bool sandbox_lets_begin(void)
 
         if (state != STATE_JUDGED)
                 return state == STATE_OPEN;
-        return (lets(SYS_memfd_create, 0, 3, 0) || lets(SYS_openat, (uint64_t)SYS_AT_HERE, 0, OPEN_UNNAMED | SYS_O_CLOEXEC)) &&
-               (lets(SYS_ftruncate, 0, 0, 0) || lets(SYS_pwrite64, 0, 0, 1)) && lets(SYS_mmap, 0, SYS_PAGE, PROT_NONE) &&
+        return (lets(SYS_memfd_create, 0, 3, 0) || lets(SYS_openat, (uint64_t)SYS_AT_HERE, 0, SYS_O_UNNAMED | SYS_O_CLOEXEC)) &&
+               (lets(ARCH_SYS_FTRUNCATE, 0, 0, 0) || lets(SYS_pwrite64, 0, 0, 1)) && lets(ARCH_SYS_MMAP, 0, SYS_PAGE, PROT_NONE) &&
                lets(SYS_mprotect, 0, SYS_PAGE, PROT_READ | PROT_WRITE) && lets(SYS_madvise, 0, SYS_PAGE, MADV_WIPEONFORK) &&
                lets(SYS_socket, 1 /* AF_UNIX */, 0, 0) && lets(SYS_connect, 0, 0, 0) && lets(SYS_sendmsg, 0, 0, 0);
 }

@@ -77,7 +77,7 @@ size_t search_request_wait(enum ledger_scan reason, uint64_t stack, const void *
         }
         h->scan_reason = reason;
         h->scan_sp = stack;
-        h->scan_context = (uint64_t)context;
+        h->scan_context = (uintptr_t)context;
         do /* 0 would be no request; a damaged head may lead there */
                 asked = __atomic_add_fetch(&h->scan_asked, 1, __ATOMIC_ACQ_REL);
         while (!asked);

@@ -91,7 +91,7 @@ static void arrived(int number, void *information, void *context)
 
 static void install(void)
 {
-        struct action ours = { (uint64_t)arrived, ACTION_SIGINFO | ACTION_RESTORER | ACTION_ON_STACK | ACTION_RESTART, signal_return, ~0ull };
+        struct action ours = { (uintptr_t)arrived, ACTION_SIGINFO | ACTION_RESTORER | ACTION_ON_STACK | ACTION_RESTART, signal_return, ~0ull };
 
         action_set(agent.signal, &ours, NULL);
         agent.head->signal_state = LEDGER_SIGNAL_OURS;

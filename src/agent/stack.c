@@ -49,9 +49,12 @@
 #define NEAR_STEPS 2u
 #define SEGMENT_STEPS 5u
 
+/* A word among those that a signal's handler finds saved. */
+#define SAVED(saved, i) ((saved) + sizeof(arch_word) * (i))
+
 static inline uint64_t word(uint64_t at)
 {
-        return *(const uint64_t *)at;
+        return *(const arch_word *)(uintptr_t)at;
 }
 
 /* What the tree and the hash have for a frame: the address in its module's file, and the module. */
@@ -84,9 +87,10 @@ static bool step_without_cfi(struct thread *t, struct arch_state *s, bool *cut)
         uint64_t next = 0;
 
         *cut = !near_stack_end(s->sp);
-        if (s->base < s->sp || (s->base & 7) || !reach_kept(t, s->sp, s->base) || !reach_kept(t, s->sp, s->base + 8))
+        if (!ARCH_FRAME_CHAIN || s->base < s->sp || (s->base & 7) || !reach_kept(t, s->sp, s->base) ||
+            !reach_kept(t, s->sp, s->base + sizeof(arch_word)))
                 return false;
-        next = word(s->base + 8);
+        next = arch_code(word(s->base + sizeof(arch_word)));
         *cut = *cut && next;
         if (!next || next > ARCH_CODE_MAX)
                 return false;
@@ -95,7 +99,7 @@ static bool step_without_cfi(struct thread *t, struct arch_state *s, bool *cut)
                 return false;
         *cut = false;
         s->pc = next;
-        s->sp = s->base + 16;
+        s->sp = s->base + 2 * sizeof(arch_word);
         s->base = word(s->base);
         return true;
 }
@@ -103,17 +107,17 @@ static bool step_without_cfi(struct thread *t, struct arch_state *s, bool *cut)
 /* What a signal interrupted: it may be on another stack. */
 static bool step_signal(struct thread *t, struct arch_state *s, bool *cut)
 {
-        uint64_t sp;
+        uint64_t saved = arch_sig_saved(s->pc, s->sp), sp;
 
         *cut = true;
-        if (!reach_kept(t, s->sp, s->sp + ARCH_SIG_BASE) || !reach_kept(t, s->sp, s->sp + ARCH_SIG_PC))
+        if (!reach_kept(t, s->sp, saved) || !reach_kept(t, s->sp, saved + ARCH_SIG_BYTES - sizeof(arch_word)))
                 return false;
-        sp = word(s->sp + ARCH_SIG_STACK);
+        sp = word(SAVED(saved, ARCH_SIG_STACK));
         if (sp <= s->sp && ++t->odd > STACK_ODD)
                 return false;
         *cut = false;
-        s->pc = word(s->sp + ARCH_SIG_PC) | FRAME_EXACT;
-        s->base = word(s->sp + ARCH_SIG_BASE);
+        s->pc = word(SAVED(saved, ARCH_SIG_PC)) | FRAME_EXACT;
+        s->base = word(SAVED(saved, ARCH_SIG_BASE));
         s->sp = sp;
         reach_from(t, sp);
         return true;
@@ -168,14 +172,14 @@ static inline __attribute__((always_inline)) bool stack_step_inline(struct threa
                 }
                 s->base = word(at);
         }
-        s->pc = word(cfa - 8);
+        s->pc = word(cfa + (uint64_t)ARCH_RETURN_AT);
         s->sp = cfa;
         return s->pc != 0;
 }
 
 static inline void add_check(struct check *checks, uint32_t *n, uint64_t at, uint64_t value)
 {
-        checks[(*n)++] = (struct check){ (const uint64_t *)at, value };
+        checks[(*n)++] = (struct check){ (const arch_word *)(uintptr_t)at, value };
 }
 
 /* The words that lead from F to the frame outside of it, OUTER, behind the *N that are there; OUTER_LIVE: whether OUTER depends on its
@@ -185,7 +189,7 @@ static inline uint32_t frame_words(struct check *checks, uint32_t *n, const stru
 {
         uint64_t rule = f->rule;
 
-        add_check(checks, n, outer->sp - 8, outer->pc);
+        add_check(checks, n, outer->sp + (uint64_t)ARCH_RETURN_AT, outer->pc);
         if ((RULE_BASE(rule) == RULE_BASE_AT_CFA || RULE_BASE(rule) == RULE_BASE_FAR) && outer_live)
                 add_check(checks, n, outer->sp + (uint64_t)RULE_BASE_OFFSET(rule), outer->base);
         if (unlikely(RULE_BASE(rule) == RULE_BASE_AT_BASE && outer_live))
@@ -201,12 +205,14 @@ static inline uint32_t frame_words(struct check *checks, uint32_t *n, const stru
 static uint32_t special_words(struct check *checks, uint32_t *n, const struct frame *f, const struct frame *outer)
 {
         if (RULE_SPECIAL(f->rule) == RULE_SIGNAL) {
-                add_check(checks, n, f->sp + ARCH_SIG_PC, outer->pc & ~FRAME_EXACT);
-                add_check(checks, n, f->sp + ARCH_SIG_BASE, outer->base);
-                add_check(checks, n, f->sp + ARCH_SIG_STACK, outer->sp);
+                uint64_t saved = arch_sig_saved(f->pc, f->sp);
+
+                add_check(checks, n, SAVED(saved, ARCH_SIG_PC), outer->pc & ~FRAME_EXACT);
+                add_check(checks, n, SAVED(saved, ARCH_SIG_BASE), outer->base);
+                add_check(checks, n, SAVED(saved, ARCH_SIG_STACK), outer->sp);
                 return 0;
         }
-        add_check(checks, n, f->base + 8, outer->pc);
+        add_check(checks, n, f->base + sizeof(arch_word), outer->pc);
         add_check(checks, n, f->base, outer->base);
         return FRAME_BASE_LIVE;
 }
@@ -344,6 +350,10 @@ static uint64_t capture_generic(struct thread *t, struct arch_state caller)
         bool cut = false;
         uint32_t count = unwind_full(t, caller, &cut);
 
+        if (!count && (t->fresh_room || thread_grow_fresh(t))) { /* our own frames lead nowhere: the caller is known all the same */
+                t->fresh[count++] = (struct frame){ .sp = caller.sp, .pc = caller.pc, .base = caller.base };
+                cut = true;
+        }
         for (uint32_t i = 0; i < count; i++)
                 t->fresh[i].rule = memo_of(t, t->fresh[i].pc)->rule;
         return whole_stack(t, count, cut, true);
@@ -583,13 +593,28 @@ uint32_t stack_node(struct thread *t)
         return node;
 }
 
+/* The same with all registers. */
+static enum stack_nesting nesting_unwound(struct thread *t, struct arch_state caller, uint64_t inside)
+{
+        bool below = caller.sp < inside, cut = false;
+        uint32_t count = unwind_full(t, caller, &cut);
+
+        for (uint32_t i = 0; i < count && (!below || t->fresh[i].sp < inside); i++) {
+                if (unwind_is_agent(t->fresh[i].pc & ~FRAME_EXACT))
+                        return STACK_NESTED;
+                if (RULE_SPECIAL(memo_of(t, t->fresh[i].pc)->rule) == RULE_SIGNAL)
+                        return STACK_IN_SIGNAL;
+        }
+        return below && cut ? STACK_NESTED : STACK_NOT_NESTED;
+}
+
 enum stack_nesting stack_nesting(struct thread *t, struct arch_state caller, uint64_t inside)
 {
         struct arch_state s = caller;
-        bool cut;
+        bool below = s.sp < inside, cut;
 
-        bool below = s.sp < inside;
-
+        if (!ARCH_FAST_CAPTURE)
+                return nesting_unwound(t, caller, inside);
         reach_from(t, s.sp);
 
         /* From below, the hook is met at INSIDE or not at all.  A signal's own stack may lie anywhere. */

@@ -33,11 +33,14 @@
 #include "agent/guest.h"
 
 #define PR_SET_PTRACER 0x59616d61
+#define AUX_PAGE 6
 #define AUX_SECURE 23
 
 enum { STARTED_NOT, STARTED_ON_THE_WAY, STARTED_DONE };
 
 static volatile uint32_t gate_at_rest;
+
+unsigned long sys_page_bytes = ARCH_PAGE_MOST;
 
 struct agent agent = { .gate = &gate_at_rest };
 struct book agent_book;
@@ -161,7 +164,7 @@ static void describe(struct ledger_head *head)
         head->flags = agent.flags;
         head->start_realtime_ns = sys_clock_ns(SYS_CLOCK_REAL);
         head->start_monotonic_ns = sys_clock_ns(SYS_CLOCK_MONO);
-        sys_call3(SYS_readlink, (long)"/proc/self/exe", (long)head->exe, sizeof head->exe - 1);
+        sys_call6(SYS_readlinkat, SYS_AT_HERE, (long)"/proc/self/exe", (long)head->exe, sizeof head->exe - 1, 0, 0);
         fd = sys_open("/proc/self/cmdline");
         if (fd >= 0) {
                 long got = sys_read(fd, head->command, sizeof head->command - 1);
@@ -179,9 +182,10 @@ static uint32_t *make_gate(void)
         return page && !sys_failed(sys_advise(page, SYS_PAGE, MADV_WIPEONFORK)) ? page : NULL;
 }
 
-/* With rights that whoever started the program does not have (setuid, file capabilities), its environment commands nothing: neither which
- * observer gets to see the memory, nor what the tool does with these rights. */
-static bool is_raised(void)
+/* What the kernel told at the start: the size of a page, and (true) that the program has rights that whoever started it does not
+ * have (setuid, file capabilities).  Its environment commands nothing then: neither which observer gets to see the memory, nor what
+ * the tool does with these rights. */
+static bool read_facts(void)
 {
         struct { unsigned long kind, value; } facts[64];
         long fd = sys_open("/proc/self/auxv"), got = 0;
@@ -192,7 +196,10 @@ static bool is_raised(void)
                 sys_close(fd);
         }
         for (long i = 0; i < got / (long)sizeof *facts; i++)
-                raised |= facts[i].kind == AUX_SECURE && facts[i].value;
+                if (facts[i].kind == AUX_PAGE)
+                        sys_page_bytes = facts[i].value;
+                else if (facts[i].kind == AUX_SECURE)
+                        raised = facts[i].value != 0;
         return raised;
 }
 
@@ -200,7 +207,7 @@ static bool find_session(uint64_t mask)
 {
         bool named = read_session(WIRE_SESSION_ENV "=", session, sizeof session);
 
-        if (is_raised())
+        if (read_facts())
                 return false;
         if (!named && (!sandbox_is_common() || !attend_start(session, sizeof session, mask)))
                 return false;
@@ -235,10 +242,11 @@ static bool start_recording(uint64_t mask)
         agent.stack_start = read_stat(STAT_STACK_START);
         agent.heap_start = read_stat(STAT_HEAP_START);
         real_find_loader();
-        agent_book.spread = !real_is_glibc();
+        agent.glibc = real_is_glibc();
+        agent_book.spread = !agent.glibc || 4 * sizeof(arch_word) < LEDGER_SHADOW_GRANULE; /* the smallest block of glibc */
         agent.head->own_malloc = real_is_bypassed();
-        agent.head->allocator = (uint64_t)real.malloc_;
-        agent.head->wait_offset = (int64_t)((uint64_t)&signal_wait - arch_thread_pointer());
+        agent.head->allocator = (uintptr_t)real.malloc_;
+        agent.head->wait_offset = (int64_t)((uintptr_t)&signal_wait - arch_thread_pointer());
         agent.head->off = agent.flags & WIRE_F_START_OFF ? 1 : 0;
         agent.head->sample_bytes = agent.sample;
         agent.special = (agent.head->off ? SPECIAL_OFF : 0) | (agent.sample ? SPECIAL_SAMPLE : 0) |
@@ -248,7 +256,7 @@ static bool start_recording(uint64_t mask)
         good = start_tables() && (gate = make_gate()) && hello_send(agent.socket, fd, WIRE_HELLO_START);
         sys_close(fd);
         agent.head->omit = good && agent.omit[0] ? book_string(&agent_book, agent.omit) : 0;
-        agent.head->own_module = good ? object_module(object_find((uint64_t)agent_wake)) + 1 : 0;
+        agent.head->own_module = good ? object_module(object_find((uintptr_t)agent_wake)) + 1 : 0;
         if (!good)
                 return false;
         agent.gate = gate;

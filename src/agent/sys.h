@@ -8,6 +8,7 @@
 #ifndef SEEP_AGENT_SYS_H
 #define SEEP_AGENT_SYS_H
 
+#include <fcntl.h>
 #include <linux/mman.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,8 +17,9 @@
 
 #include "agent/arch/arch.h"
 
-#define SYS_O_CLOEXEC 02000000
-#define SYS_O_NONBLOCK 04000
+#define SYS_O_CLOEXEC O_CLOEXEC
+#define SYS_O_NONBLOCK O_NONBLOCK
+#define SYS_O_UNNAMED (O_TMPFILE | O_RDWR | O_EXCL)
 #define SYS_AT_HERE (-100) /* AT_FDCWD */
 #define SYS_EPERM 1
 #define SYS_ENOENT 2
@@ -28,11 +30,15 @@
 #define SYS_EFAULT 14
 #define SYS_ENOMEM 12
 #define SYS_ENOSYS 38
-#define SYS_PAGE 4096ul
+#define SYS_PAGE_LEAST 4096ul /* on any processor */
+#define SYS_PAGE (ARCH_PAGE ? ARCH_PAGE : sys_page_bytes)
 #define SYS_CLOCK_REAL 0
 #define SYS_CLOCK_MONO 1
 #define SYS_FUTEX_WAIT 0
 #define SYS_FUTEX_CMP_REQUEUE_PRIVATE (4 | 128)
+
+/* start.c: where the kernel decides how large a page is. */
+extern unsigned long sys_page_bytes;
 
 #define SANDBOX_ARGUMENTS 6
 
@@ -45,7 +51,7 @@ bool sandbox_refused_memory(void);
 /* A filter of the program's that would object is spared the call. */
 static inline __attribute__((always_inline)) long sys_call6(long n, long a, long b, long c, long d, long e, long f)
 {
-        const uint64_t arguments[] = { (uint64_t)a, (uint64_t)b, (uint64_t)c, (uint64_t)d, (uint64_t)e, (uint64_t)f };
+        const uint64_t arguments[] = { (arch_word)a, (arch_word)b, (arch_word)c, (arch_word)d, (arch_word)e, (arch_word)f };
 
         return sandbox_allows(n, arguments) ? arch_syscall(n, a, b, c, d, e, f) : -SYS_EPERM;
 }
@@ -75,14 +81,37 @@ static inline long sys_read(long fd, void *to, size_t count)
         return got;
 }
 
+static inline long sys_read_at(long fd, void *to, size_t count, uint64_t at)
+{
+        return sys_call6(SYS_pread64, fd, (long)to, (long)count, ARCH_OFFSET(at));
+}
+
+static inline long sys_write_at(long fd, const void *from, size_t count, uint64_t at)
+{
+        return sys_call6(SYS_pwrite64, fd, (long)from, (long)count, ARCH_OFFSET(at));
+}
+
+static inline long sys_resize(long fd, uint64_t size)
+{
+        return sys_call6(ARCH_SYS_FTRUNCATE, fd, ARCH_OFFSET(size), 0, 0);
+}
+
+/* RIGHTS: 0 is it there, 1 may it be executed, 4 may it be read. */
+static inline long sys_access(const char *path, long rights)
+{
+        return sys_call3(SYS_faccessat, SYS_AT_HERE, (long)path, rights);
+}
+
 static inline void sys_close(long fd)
 {
         sys_call3(SYS_close, fd, 0, 0);
 }
 
-static inline void *sys_map(void *at, size_t size, int protection, int flags, long fd)
+static inline void *sys_map(void *at, uint64_t size, int protection, int flags, long fd)
 {
-        return (void *)sys_call6(SYS_mmap, (long)at, (long)size, protection, flags, fd, 0);
+        if (size != (arch_word)size)
+                return (void *)-SYS_ENOMEM;
+        return (void *)sys_call6(ARCH_SYS_MMAP, (long)at, (long)size, protection, flags, fd, 0);
 }
 
 static inline long sys_unmap(void *at, size_t size)
@@ -103,7 +132,7 @@ static inline long sys_advise(void *at, size_t size, int advice)
 /* BYTES of memory of the process PID, ourselves, from wherever AT points; false when there is none. */
 static inline bool sys_peek(uint32_t pid, uint64_t at, void *to, uint64_t bytes)
 {
-        uint64_t local[2] = { (uint64_t)to, bytes }, remote[2] = { at, bytes };
+        arch_word local[2] = { (arch_word)to, (arch_word)bytes }, remote[2] = { (arch_word)at, (arch_word)bytes };
 
         return sys_call6(SYS_process_vm_readv, pid, (long)local, 1, (long)remote, 1, 0) == (long)bytes;
 }
@@ -166,7 +195,7 @@ static inline void sys_restore_signals(uint64_t old)
 #define SYS_MEMORY_FLAGS (MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)
 
 /* Memory for a moment: private, zero, not in core files.  NULL when there is none.  What stays is got from arena_private(). */
-static inline void *sys_memory(size_t size)
+static inline void *sys_memory(uint64_t size)
 {
         void *p = sys_map(NULL, size, PROT_READ | PROT_WRITE, SYS_MEMORY_FLAGS, -1);
 

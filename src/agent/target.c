@@ -7,6 +7,7 @@
 #include "agent/target.h"
 
 #include <elf.h>
+#include <link.h>
 
 #include "agent/bytes.h"
 #include "agent/environment.h"
@@ -31,37 +32,37 @@ static const char *const sanitizers[] = {
 /* A program's file: its headers, and where the names of its libraries are. */
 struct target {
         long fd;
-        Elf64_Phdr headers[HEADERS_MAX];
+        ElfW(Phdr) headers[HEADERS_MAX];
         uint32_t count;
         uint64_t names;
 };
 
 static bool read_at(const struct target *t, uint64_t offset, void *to, size_t bytes)
 {
-        long got = sys_call6(SYS_pread64, t->fd, (long)to, (long)bytes, (long)offset, 0, 0);
+        long got = sys_read_at(t->fd, to, bytes, offset);
 
         return got == (long)bytes;
 }
 
 /* Of our own library, by the linker. */
-extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));
+extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
 /* Its loader would complain on the program's stderr about a library of another kind, such as one
  * of 64 bits for a program of 32. */
-static bool is_foreign(const Elf64_Ehdr *e)
+static bool is_foreign(const ElfW(Ehdr) *e)
 {
         return e->e_ident[EI_CLASS] != __ehdr_start.e_ident[EI_CLASS] ||
                e->e_machine != __ehdr_start.e_machine;
 }
 
-static bool read_headers(struct target *t, const Elf64_Ehdr *e)
+static bool read_headers(struct target *t, const ElfW(Ehdr) *e)
 {
         t->count = e->e_phnum < HEADERS_MAX ? e->e_phnum : HEADERS_MAX;
         return e->e_phentsize == sizeof *t->headers &&
                read_at(t, e->e_phoff, t->headers, t->count * sizeof *t->headers);
 }
 
-static const Elf64_Phdr *dynamic_part(const struct target *t)
+static const ElfW(Phdr) *dynamic_part(const struct target *t)
 {
         for (uint32_t i = 0; i < t->count; i++)
                 if (t->headers[i].p_type == PT_DYNAMIC)
@@ -73,7 +74,7 @@ static const Elf64_Phdr *dynamic_part(const struct target *t)
 static uint64_t offset_of(const struct target *t, uint64_t address)
 {
         for (uint32_t i = 0; i < t->count; i++) {
-                const Elf64_Phdr *h = &t->headers[i];
+                const ElfW(Phdr) *h = &t->headers[i];
 
                 if (h->p_type == PT_LOAD && address >= h->p_vaddr &&
                     address - h->p_vaddr < h->p_filesz)
@@ -87,7 +88,7 @@ static bool names_sanitizer(const struct target *t, uint64_t name)
         char text[NAME_BYTES] = { 0 };
         long at = (long)(t->names + name);
 
-        if (sys_call6(SYS_pread64, t->fd, (long)text, sizeof text - 1, at, 0, 0) <= 0)
+        if (sys_read_at(t->fd, text, sizeof text - 1, (uint64_t)at) <= 0)
                 return false;
         for (size_t i = 0; i < sizeof sanitizers / sizeof *sanitizers; i++)
                 if (bytes_after(text, sanitizers[i]))
@@ -96,23 +97,23 @@ static bool names_sanitizer(const struct target *t, uint64_t name)
 }
 
 /* Called with one entry of the dynamic section after the other, until it has what it looks for. */
-typedef bool see_entry(struct target *t, const Elf64_Dyn *entry);
+typedef bool see_entry(struct target *t, const ElfW(Dyn) *entry);
 
-static bool see_names(struct target *t, const Elf64_Dyn *entry)
+static bool see_names(struct target *t, const ElfW(Dyn) *entry)
 {
         if (entry->d_tag == DT_STRTAB)
                 t->names = offset_of(t, entry->d_un.d_ptr);
         return t->names != 0;
 }
 
-static bool see_library(struct target *t, const Elf64_Dyn *entry)
+static bool see_library(struct target *t, const ElfW(Dyn) *entry)
 {
         return entry->d_tag == DT_NEEDED && names_sanitizer(t, entry->d_un.d_val);
 }
 
-static bool any_entry(struct target *t, const Elf64_Phdr *part, see_entry *see)
+static bool any_entry(struct target *t, const ElfW(Phdr) *part, see_entry *see)
 {
-        Elf64_Dyn some[ENTRIES_AT_ONCE];
+        ElfW(Dyn) some[ENTRIES_AT_ONCE];
         uint64_t count = part->p_filesz / sizeof *some;
 
         count = count < ENTRIES_MAX ? count : ENTRIES_MAX;
@@ -131,8 +132,8 @@ static bool any_entry(struct target *t, const Elf64_Phdr *part, see_entry *see)
 static bool refuses(long fd)
 {
         struct target t = { .fd = fd };
-        const Elf64_Phdr *part;
-        Elf64_Ehdr e;
+        const ElfW(Phdr) *part;
+        ElfW(Ehdr) e;
 
         if (!read_at(&t, 0, &e, sizeof e) || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0)
                 return false;
@@ -154,7 +155,7 @@ long target_open(long directory, const char *path)
 /* Behind chroot the loader would complain on the program's stderr. */
 static bool is_library_gone(void)
 {
-        long there = sys_call3(SYS_access, (long)real_library(), MAY_READ, 0);
+        long there = sys_access(real_library(), MAY_READ);
 
         return there == -SYS_ENOENT || there == -SYS_EACCES;
 }
@@ -207,7 +208,7 @@ bool target_find(const char *file, char path[TARGET_PATH])
                 memcpy(path, start, before);
                 path[before] = '/';
                 memcpy(path + before + !!before, file, length + 1);
-                if (length && !sys_failed(sys_call3(SYS_access, (long)path, MAY_EXECUTE, 0)))
+                if (length && !sys_failed(sys_access(path, MAY_EXECUTE)))
                         return true;
         }
         return false;

@@ -47,14 +47,14 @@ static bool has_room(uint64_t count)
 /* What is swapped out looks like what was never there. */
 static bool is_swapping(void)
 {
-        uint64_t info[16] = { 0 };
+        unsigned long info[32] = { 0 }; /* struct sysinfo, and more */
 
         return sys_failed(sys_call3(SYS_sysinfo, (long)info, 0, 0)) || info[INFO_SWAP_ALL] != info[INFO_SWAP_FREE];
 }
 
 static void note_chunk(uint8_t *map, uint64_t chunk)
 {
-        uint8_t resident[CHUNK_PAGES];
+        uint8_t resident[LEDGER_SHADOW_CHUNK_BYTES / SYS_PAGE_LEAST];
         uint64_t first = chunk * CHUNK_PAGES;
         bool known = !sys_failed(sys_call3(SYS_mincore, (long)(agent_book.shadow + first * SYS_PAGE), CHUNK_PAGES * SYS_PAGE, (long)resident));
 

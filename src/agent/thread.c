@@ -345,7 +345,7 @@ bool thread_grow_frames(struct thread *t)
 
 bool thread_grow_checks(struct thread *t)
 {
-        static const uint64_t zero;
+        static const arch_word zero;
 
         if (!grow(&t->checks, &t->check_room, sizeof *t->checks, 4 * STACK_DEPTH_MAX))
                 return false;

@@ -31,7 +31,7 @@ struct frame {
 
 /* A word of memory that the unwind of a frame read. */
 struct check {
-        const uint64_t *at;
+        const arch_word *at;
         uint64_t value;
 };
 

@@ -22,7 +22,7 @@ extern const char etext[] __attribute__((visibility("hidden")));
 
 bool unwind_is_agent(uint64_t pc)
 {
-        return pc >= (uint64_t)__ehdr_start && pc < (uint64_t)etext;
+        return pc >= (uintptr_t)__ehdr_start && pc < (uintptr_t)etext;
 }
 
 static bool register_value(struct thread *t, const struct cfi_rule *r, const struct cfi_frame *frame, uint64_t *value)
@@ -57,6 +57,7 @@ static bool row_cfa(const struct cfi_row *row, const struct cfi_frame *frame, ui
 /* Where the unwind is. */
 struct place {
         uint64_t registers[ARCH_REGS];
+        uint64_t pc; /* where x86-64 counts it among the registers, these have it, too */
         uint32_t object, odd; /* whose code it is; how many odd steps led here */
         bool exact, cut;
 };
@@ -76,25 +77,28 @@ static bool step_by_row(struct thread *t, struct place *at)
         if (!row_cfa(row, &frame, &cfa))
                 return false;
         frame.first = &cfa;
-        at->registers[ARCH_REG_STACK] = cfa;
+        at->registers[ARCH_REG_STACK] = cfa - ARCH_CFA_ABOVE_STACK;
         for (uint32_t i = 0; i < ARCH_REGS; i++)
                 if (!register_value(t, &row->registers[i], &frame, &at->registers[i]))
                         return false;
         at->cut = false;
         at->exact = row->signal_frame;
-        at->odd += back->how != CFI_AT_CFA || back->offset != -8;
-        return at->registers[ARCH_REG_RETURN] != 0;
+        at->odd += ARCH_RETURN_AT && (back->how != CFI_AT_CFA || back->offset != ARCH_RETURN_AT);
+        at->pc = arch_code(at->registers[ARCH_REG_RETURN]);
+        return at->pc != 0;
 }
 
 static bool step_by_signal(struct thread *t, struct place *at)
 {
         static const uint8_t order[ARCH_REGS] = ARCH_SIG_ORDER;
-        uint64_t gregs = at->registers[ARCH_REG_STACK] + ARCH_SIG_GREGS;
+        uint64_t saved = arch_sig_saved(at->pc, at->registers[ARCH_REG_STACK]);
 
         at->cut = true;
         for (uint32_t i = 0; i < ARCH_REGS; i++)
-                if (!reach_word(t, gregs + 8ull * order[i], &at->registers[i]))
+                if (!reach_word(t, saved + sizeof(arch_word) * order[i], &at->registers[i]))
                         return false;
+        if (!reach_word(t, saved + sizeof(arch_word) * ARCH_SIG_PC, &at->pc))
+                return false;
         at->cut = false;
         at->exact = true;
         return true;
@@ -102,13 +106,13 @@ static bool step_by_signal(struct thread *t, struct place *at)
 
 static bool step_by_base(struct thread *t, struct place *at)
 {
-        struct arch_state s = { at->registers[ARCH_REG_RETURN], at->registers[ARCH_REG_STACK], at->registers[ARCH_REG_BASE] };
+        struct arch_state s = { at->pc, at->registers[ARCH_REG_STACK], at->registers[ARCH_REG_BASE] };
         uint64_t rule = RULE_VALID | (uint64_t)at->object << 48 | RULE_NO_CFI << 4 | RULE_CFA_SPECIAL;
 
         at->exact = false;
         if (!stack_step(t, rule, &s, &at->cut))
                 return false;
-        at->registers[ARCH_REG_RETURN] = s.pc;
+        at->pc = at->registers[ARCH_REG_RETURN] = s.pc;
         at->registers[ARCH_REG_STACK] = s.sp;
         at->registers[ARCH_REG_BASE] = s.base;
         return true;
@@ -116,7 +120,7 @@ static bool step_by_base(struct thread *t, struct place *at)
 
 static bool step_by_any(struct thread *t, struct place *at)
 {
-        uint64_t pc = at->registers[ARCH_REG_RETURN], code = at->exact ? pc : pc - 1;
+        uint64_t pc = at->pc, code = at->exact ? pc : pc - 1;
         const struct object *o;
 
         at->cut = false;
@@ -151,11 +155,11 @@ uint32_t unwind_full(struct thread *t, struct arch_state caller, bool *cut)
         bool met = false, going = true;
         uint32_t count = 0;
 
-        arch_registers(at.registers);
+        at.pc = arch_registers(at.registers);
         while (going) {
                 struct frame f = { .sp = at.registers[ARCH_REG_STACK], .base = at.registers[ARCH_REG_BASE] };
 
-                f.pc = at.registers[ARCH_REG_RETURN] | (at.exact ? FRAME_EXACT : 0);
+                f.pc = at.pc | (at.exact ? FRAME_EXACT : 0);
                 met |= f.sp == caller.sp && f.pc == caller.pc;
                 going = step(t, &at);
                 *cut = at.cut || !met;

@@ -32,12 +32,12 @@ static bool same_as_backtrace(void *const *pcs, int count, const struct thread *
         uint32_t n = 0;
         int i = 0;
 
-        while (i < count && (uint64_t)pcs[i] != t->fresh[0].pc)
+        while (i < count && (uintptr_t)pcs[i] != t->fresh[0].pc)
                 i++;
         if (i == count)
                 return false;
         for (; i < count && n < frames; i++, n++) {
-                if ((t->fresh[n].pc & ~FRAME_EXACT) != (uint64_t)pcs[i])
+                if ((t->fresh[n].pc & ~FRAME_EXACT) != (uintptr_t)pcs[i])
                         return guessed;
                 guessed |= verify_without_table(t->fresh[n].pc);
         }

@@ -53,7 +53,7 @@ struct call {
 
 /* Those of src/agent, with arguments of the same kind where filters look at them. */
 static const struct call calls[] = {
-        { SYS_access, NOWHERE, X_OK, 0, 0 },
+        { SYS_faccessat, AT_FDCWD, NOWHERE, X_OK, 0 },
         { SYS_brk, 0, 0, 0, 0 },
         { SYS_clock_gettime, 1, NOWHERE, 0, 0 },
         { SYS_connect, NOWHERE, 0, 0, 0 },
@@ -83,7 +83,7 @@ static const struct call calls[] = {
         { SYS_prlimit64, 0, RLIMIT_FSIZE, 0, 0 },
         { SYS_process_vm_readv, 0, 0, 0, 0 },
         { SYS_pwrite64, NOWHERE, 0, 0, 0 },
-        { SYS_readlink, NOWHERE, 0, 0, 0 },
+        { SYS_readlinkat, AT_FDCWD, NOWHERE, 0, 0 },
         { SYS_rt_sigaction, SIGUSR1, 0, 0, 8 },
         { SYS_rt_sigpending, NOWHERE, 8, 0, 0 },
         { SYS_rt_sigprocmask, SIG_SETMASK, 0, 0, 8 },

@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ledger/arch/arch.h"
 #include "ledger/ledger.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)
@@ -29,8 +30,12 @@
 #define compiler_barrier() __asm__ volatile("" ::: "memory")
 #define BOOK_INLINE static inline __attribute__((always_inline))
 
-#define SHADOW_TOP_BITS 13
+/* How an address is taken apart by the shadow: its place in a chunk, in a middle table, in the top one. */
+#define SHADOW_LOW_BITS 22 /* of LEDGER_SHADOW_SPAN */
 #define SHADOW_MIDDLE_BITS 12
+#define SHADOW_TOP_AT (SHADOW_LOW_BITS + SHADOW_MIDDLE_BITS)
+#define SHADOW_TOP_BITS (LEDGER_ADDRESS_BITS > SHADOW_TOP_AT ? LEDGER_ADDRESS_BITS - SHADOW_TOP_AT : 0)
+#define SHADOW_MIDDLE(address) ((address) >> SHADOW_LOW_BITS & ((1u << SHADOW_MIDDLE_BITS) - 1))
 
 typedef struct ledger_block *shadow_middle[1u << SHADOW_MIDDLE_BITS];
 typedef shadow_middle *shadow_top[1u << SHADOW_TOP_BITS];

@@ -76,16 +76,16 @@ struct ledger_block *shadow_make(struct book *k, uint64_t address, uint32_t plan
         shadow_middle *m;
         struct ledger_block **place, *none = NULL, *chunk;
 
-        if (address >> 47 || (address & 7) != LEDGER_PLANE_LOW(plane)) {
+        if (address >> LEDGER_ADDRESS_BITS || (address & 7) != LEDGER_PLANE_LOW(plane)) {
                 __atomic_add_fetch(&k->head->untracked_blocks, 1, __ATOMIC_RELAXED);
                 return NULL;
         }
-        m = middle_make(k, plane, (uint32_t)(address >> 34));
+        m = middle_make(k, plane, (uint32_t)(address >> SHADOW_TOP_AT));
         if (!m) {
                 book_full(k, LEDGER_STOP_NO_MEMORY);
                 return NULL;
         }
-        place = &(*m)[address >> 22 & ((1u << SHADOW_MIDDLE_BITS) - 1)];
+        place = &(*m)[SHADOW_MIDDLE(address)];
         if (!__atomic_load_n(place, __ATOMIC_ACQUIRE)) {
                 chunk = chunk_make(k, address, plane);
                 if (!chunk) {

@@ -7,8 +7,8 @@
  *         address, so plain stores do.
  * Cost:   some 30 instructions to set, 24 to find (callgrind).
  *
- * Two small private tables lead from the address to a chunk of the ledger (ledger.h): top by bits 34-46, middle by bits 22-33.  Planes that
- * few programs need have theirs made at the first block.
+ * Two small private tables lead from the address to a chunk of the ledger (ledger.h): middle by bits 22-33, top by those above
+ * (x86-64: 34-46).  Planes that few programs need have theirs made at the first block.
  * A granule of 32 bytes has one entry: glibc never gives two blocks in one.  Allocators with blocks of 8 or 16 bytes (book.spread)
  * have an entry for each of the four places in a granule where a block can start, each in a plane of its own, so that
  * neighbours never share one.
@@ -38,9 +38,9 @@ static inline struct ledger_block *shadow_below(const shadow_top *top, uint64_t 
 {
         struct ledger_block *chunk;
 
-        if (unlikely(address >> 47))
+        if (unlikely(address >> LEDGER_ADDRESS_BITS))
                 return NULL;
-        chunk = (*(*top)[address >> 34])[address >> 22 & ((1u << SHADOW_MIDDLE_BITS) - 1)];
+        chunk = (*(*top)[address >> SHADOW_TOP_AT])[SHADOW_MIDDLE(address)];
         return chunk ? chunk + (address % LEDGER_SHADOW_SPAN / LEDGER_SHADOW_GRANULE) : NULL;
 }
 
@@ -95,6 +95,12 @@ static inline uint32_t shadow_kind(uint32_t kind)
         if (kind < LEDGER_KIND_SEE_SITE)
                 return kind;
         return kind < LEDGER_KIND_TYPE_FIRST ? LEDGER_KIND_ALIGNED_ALLOC : LEDGER_KIND_SEE_SITE;
+}
+
+/* Of SIZE as much as an entry can tell. */
+static inline uint64_t shadow_size(uint64_t size)
+{
+        return unlikely(size > LEDGER_SIZE_MAX) ? LEDGER_SIZE_MAX : size;
 }
 
 /* What an entry says about a live block at ADDRESS; its site and its thread are to be added. */

@@ -25,9 +25,19 @@ static inline uint64_t weight_mix(uint64_t x)
         return x ^ x >> 31;
 }
 
+/* The low half of A * B >> SHIFT; SHIFT at most 64. */
 static inline uint64_t weight_times(uint64_t a, uint64_t b, unsigned shift)
 {
+#ifdef __SIZEOF_INT128__
         return (uint64_t)((unsigned __int128)a * b >> shift);
+#else
+        uint64_t low = (a & UINT32_MAX) * (b & UINT32_MAX), left = (a >> 32) * (b & UINT32_MAX), right = (a & UINT32_MAX) * (b >> 32);
+        uint64_t middle = (low >> 32) + (left & UINT32_MAX) + (right & UINT32_MAX);
+        uint64_t high = (a >> 32) * (b >> 32) + (left >> 32) + (right >> 32) + (middle >> 32);
+
+        low = (low & UINT32_MAX) | middle << 32;
+        return !shift ? low : shift == 64 ? high : low >> shift | high << (64 - shift);
+#endif
 }
 
 /* 2^-Y times WEIGHT_ONE; Y times 2^40. */
@@ -86,7 +96,7 @@ static inline uint64_t weight_distance(uint64_t random, uint64_t mean)
                 x = high >> 63 ? high : weight_times(x, x, 63);
         }
         log = ((uint64_t)(zeros + 1) << 24) - log;
-        return (uint64_t)((unsigned __int128)weight_times(log, mean, 0) * WEIGHT_LN_2 >> 56);
+        return weight_times(weight_times(log, mean, 0), WEIGHT_LN_2, 56);
 }
 
 #endif

@@ -9,8 +9,8 @@ import pytest
 from harness import DEADLINE, PLAIN, ROOT, SEEP, clean_environment, wait_until
 
 # What src/agent calls.
-CALLS = """access brk clock_gettime close connect fcntl ftruncate futex getpid getppid getsockopt gettid madvise memfd_create mincore
-           mmap mprotect munmap nanosleep openat ppoll prctl pread64 prlimit64 process_vm_readv pwrite64 read readlink rt_sigaction
+CALLS = """brk clock_gettime close connect faccessat fcntl ftruncate futex getpid getppid getsockopt gettid madvise memfd_create mincore
+           mmap mprotect munmap nanosleep openat ppoll prctl pread64 prlimit64 process_vm_readv pwrite64 read readlinkat rt_sigaction
            rt_sigpending rt_sigprocmask rt_tgsigqueueinfo sched_yield sendmsg sendto sigaltstack socket tgkill""".split()
 FEW = "madvise memfd_create getpid gettid mmap mprotect prctl openat".split()
 WORK = 4066  # allocations after the filter is there

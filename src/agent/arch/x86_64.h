@@ -10,24 +10,36 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define ARCH_AUDIT 0xc000003eu   /* AUDIT_ARCH_X86_64 */
+#define ARCH_CODE_MAX 0x7fffffffffffull
+#define ARCH_PAGE 4096ul
+#define ARCH_PAGE_MOST 4096ul
+
+#define ARCH_SYS_MMAP SYS_mmap
+#define ARCH_SYS_FTRUNCATE SYS_ftruncate
+#define ARCH_OFFSET(at) (long)(at), 0, 0 /* an offset in a file, as arguments of a system call */
+
+#define ARCH_ACTION_BYTES 152 /* struct sigaction in glibc and musl alike; the handler is its first word */
+#define ARCH_ACTION_FLAGS_AT 136
+
+#define ARCH_HASH_WORD uint32_t /* entries of DT_HASH */
+
+#define ARCH_FAST_CAPTURE 1
+#define ARCH_FRAME_CHAIN 1
 #define ARCH_REGS 17
 #define ARCH_REG_BASE 6   /* rbp */
 #define ARCH_REG_STACK 7  /* rsp */
 #define ARCH_REG_RETURN 16
-#define ARCH_CODE_MAX 0x7fffffffffffull
+#define ARCH_RETURN_AT (-8)
+#define ARCH_CFA_ABOVE_STACK 0
 
-/* rt_sigframe after the handler's return: rsp points at the ucontext; gregs start at 40. */
+/* rt_sigframe after the handler's return: rsp points at the ucontext; gregs start at 40 (rax rdx rcx rbx rsi rdi rbp rsp r8.. r15 rip). */
 #define ARCH_SIG_GREGS 40
-#define ARCH_SIG_BASE (ARCH_SIG_GREGS + 8 * 10)
-#define ARCH_SIG_STACK (ARCH_SIG_GREGS + 8 * 15)
-#define ARCH_SIG_PC (ARCH_SIG_GREGS + 8 * 16)
-
-/* Where each DWARF register lies in gregs (rax rdx rcx rbx rsi rdi rbp rsp r8.. r15 rip). */
 #define ARCH_SIG_ORDER { 13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7, 16 }
-
-struct arch_state {
-        uint64_t pc, sp, base;
-};
+#define ARCH_SIG_BASE 10
+#define ARCH_SIG_STACK 15
+#define ARCH_SIG_PC 16
+#define ARCH_SIG_BYTES (8 * 17)
 
 /* A hook with a frame pointer: [rbp] = caller's rbp, [rbp + 8] = return address, rbp + 16 = caller's rsp. */
 #define ARCH_FRAME(caller)                                                     \
@@ -37,8 +49,6 @@ struct arch_state {
                 (caller).pc = arch_fp[1];                                      \
                 (caller).sp = (uint64_t)(arch_fp + 2);                         \
         } while (0)
-
-#define ARCH_AUDIT 0xc000003eu /* AUDIT_ARCH_X86_64 */
 
 static inline long arch_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
@@ -64,8 +74,19 @@ static inline void arch_copy(void *to, const void *from, uint64_t count)
         __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(count) : : "memory");
 }
 
+static inline uint64_t arch_code(uint64_t pc)
+{
+        return pc;
+}
+
+static inline bool arch_cfi_known(unsigned op)
+{
+        (void)op;
+        return false;
+}
+
 /* Callee-saved registers, stack pointer and program counter of the function that calls this. */
-static inline __attribute__((always_inline)) void arch_registers(uint64_t *r)
+static inline __attribute__((always_inline)) uint64_t arch_registers(uint64_t *r)
 {
         __asm__ volatile("movq %%rbx, 24(%0)\n\t"
                          "movq %%rbp, 48(%0)\n\t"
@@ -79,6 +100,7 @@ static inline __attribute__((always_inline)) void arch_registers(uint64_t *r)
                          :
                          : "a"(r)
                          : "rcx", "memory");
+        return r[ARCH_REG_RETURN];
 }
 
 /* Start of the thread's own data; in musl and glibc alike it lies above the thread's stack. */
@@ -88,6 +110,12 @@ static inline uint64_t arch_thread_pointer(void)
 
         __asm__("movq %%fs:0, %0" : "=r"(self));
         return self;
+}
+
+static inline uint64_t arch_sig_saved(uint64_t pc, uint64_t sp)
+{
+        (void)pc;
+        return sp + ARCH_SIG_GREGS;
 }
 
 /* The state that a signal interrupted, in the ucontext that its handler got. */
