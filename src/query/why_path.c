@@ -138,11 +138,19 @@ static void hide_middle(uint32_t count, uint32_t shown, uint8_t *hidden)
 
 /* ---- naming ---- */
 
+/* Where a pointer at AT of FROM led: to TO, which has so many bytes.  Lists have nodes of one type. */
+struct passed {
+        struct variable_type from, to;
+        uint64_t at, bytes;
+};
+
 struct naming {
         struct why *w;
         const struct graph_step *steps;
         const uint8_t *hidden;
         struct why_place place; /* of the block before, at first of the variable */
+        uint64_t bytes;         /* of its type, or of one element; only where steps are left out */
+        struct passed passed;   /* of the last step that was left out; bytes 0: nothing is known */
         uint64_t left_out;
         bool varied; /* what is left out is not all alike */
 };
@@ -166,27 +174,47 @@ static struct why_step step_begin(const struct naming *n, uint32_t i)
         return step;
 }
 
+/* A path may be a list of a million blocks: what is not shown needs no names, and types are the same again and again. */
+static void pass_step(struct naming *n, struct why_step *step)
+{
+        const struct profile *p = n->w->p;
+        uint64_t one = n->place.count && !n->bytes ? variable_type_size(n->w->s, n->place.type) : n->bytes;
+        uint64_t at = n->place.count && one ? step->at % one : step->at, size = p->blocks[step->block].size;
+        bool plain = !step->flags && (step->block >= p->verdict_count || !p->verdicts[step->block].vtable);
+        struct passed *known = &n->passed, now = { .from = n->place.type, .at = at };
+
+        if (plain && known->bytes && known->from.n == now.from.n && known->at == at && known->bytes <= size) {
+                n->place = (struct why_place){ known->to, 0 };
+                if (size >= 2 * known->bytes && size % known->bytes == 0)
+                        n->place.count = size / known->bytes;
+        } else {
+                n->place = place_of_block(n->w, step, member_at(n->w, n->place, step->at, &step->member));
+                now.to = n->place.type;
+                now.bytes = plain ? variable_type_size(n->w->s, now.to) : 0;
+                *known = now;
+        }
+        n->bytes = known->bytes;
+        n->varied = true;
+        str_free(&step->member);
+        str_free(&step->type);
+}
+
 /* Names cost time, and in a run they are known after the second step.  true: STEP is to be shown. */
 static bool name_step(struct naming *n, uint32_t i, struct why_step *step)
 {
-        struct variable_type member;
-
         n->left_out += n->hidden[i] != 0;
         if (n->hidden[i] == HIDDEN_ALIKE)
                 return false;
         *step = step_begin(n, i);
         if (step->flags & PROFILE_POINTER_ARENA)
                 n->place = (struct why_place){ 0 };
-        member = member_at(n->w, n->place, step->at, &step->member);
-        n->place = place_of_block(n->w, step, member);
-        if (!n->hidden[i]) {
-                n->left_out = n->varied = 0;
-                return true;
+        if (n->hidden[i]) {
+                pass_step(n, step);
+                return false;
         }
-        n->varied = true;
-        str_free(&step->member);
-        str_free(&step->type);
-        return false;
+        n->place = place_of_block(n->w, step, member_at(n->w, n->place, step->at, &step->member));
+        n->bytes = n->left_out = n->varied = 0;
+        return true;
 }
 
 void why_name_path(struct why *w, const struct graph_step *steps, uint32_t count)
