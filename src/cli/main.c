@@ -9,7 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -19,6 +22,9 @@
 #include "cli/config.h"
 #include "cli/message.h"
 #include "cli/words.h"
+
+#define MAIN_STACK (8u << 20)
+#define MAIN_STACK_LEAST (1u << 20)
 
 static int say_first_steps(void)
 {
@@ -153,17 +159,51 @@ static int close_stdout(int status)
         return ERR_EXIT_FINDINGS;
 }
 
+/* The command line as a whole, where a function without parameters finds it. */
+static struct {
+        int argc;
+        char **argv;
+        int status;
+} line;
+
+static void run_line(void)
+{
+        if (line.argc < 2)
+                line.status = say_first_steps();
+        else if (strcmp(line.argv[1], "--version") == 0 || strcmp(line.argv[1], "-V") == 0)
+                line.status = printf("seep %s\n", SEEP_VERSION) < 0;
+        else if (strcmp(line.argv[1], "--help") == 0 || strcmp(line.argv[1], "-h") == 0)
+                line.status = cmd_help(1, line.argv);
+        else
+                line.status = run_word(line.argc, line.argv);
+}
+
+/* A small limit on the stack (ulimit -s) is meant for the program that is recorded, which inherits it; the libraries that read
+ * debug information need more. */
+static void run_on_own_stack(void)
+{
+        static ucontext_t here, there;
+        void *stack = mmap(NULL, MAIN_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+
+        if (stack == MAP_FAILED || getcontext(&there) != 0) {
+                run_line();
+                return;
+        }
+        there.uc_stack = (stack_t){ .ss_sp = stack, .ss_size = MAIN_STACK };
+        there.uc_link = &here;
+        makecontext(&there, run_line, 0);
+        swapcontext(&here, &there);
+}
+
 int main(int argc, char **argv)
 {
-        int status;
+        struct rlimit limit;
 
-        if (argc < 2)
-                status = say_first_steps();
-        else if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
-                status = printf("seep %s\n", SEEP_VERSION) < 0;
-        else if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-                status = cmd_help(1, argv);
+        line.argc = argc;
+        line.argv = argv;
+        if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < MAIN_STACK_LEAST)
+                run_on_own_stack();
         else
-                status = run_word(argc, argv);
-        return close_stdout(status);
+                run_line();
+        return close_stdout(line.status);
 }

@@ -221,6 +221,20 @@ def test_a_hard_limit_on_file_sizes_is_named(tmp_path):
     assert "ulimit -f" in seen.stderr and "ulimit -v" not in seen.stderr
 
 
+def test_a_small_stack_is_enough_for_every_command(tmp_path, steps):
+    """libdw alone takes 150 KB of it; the program gets the limit that was set."""
+    def limited(*words):
+        return subprocess.run(["sh", "-c", 'ulimit -s 128; exec "$0" "$@"', SEEP, *words], cwd=tmp_path, capture_output=True, text=True,
+                              env=clean_environment(), timeout=DEADLINE, check=False)
+
+    seen = limited("record", "-q", "-o", "told.seep", "sh", "-c", "ulimit -s")
+    assert (seen.returncode, seen.stdout) == (0, "128\n"), seen.stderr
+    seen = limited("record", "-q", "--keep-graph", "-o", "out.seep", str(steps), "+red:10:100")
+    assert seen.returncode == 0, seen.stderr
+    for words in (["report"], ["leaks"], ["html", "-o", "page.html"], ["sql", "out.seep", "SELECT count(*) FROM hold"]):
+        assert limited(*words, *([] if words[0] == "sql" else ["out.seep"])).returncode in (0, 1), words
+
+
 @pytest.mark.parametrize("limit,told", [
     ("ulimit -f 64", "the size of files is limited (ulimit -f), and its ledger counts as one"),
     ("ulimit -d 3000", "its data is limited to less than 4 MiB (ulimit -d)"),
