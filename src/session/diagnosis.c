@@ -87,7 +87,9 @@ void diagnosis_explain(const struct diagnosis *s, const char *program, int statu
 {
         bool replaced = s->seen && strcmp(s->first, s->exe) != 0;
 
-        if (replaced && s->obstacle)
+        if (s->starved)
+                snprintf(out, room, "seep had no file descriptor left for %s (ulimit -n)", program);
+        else if (replaced && s->obstacle)
                 snprintf(out, room, "%s was replaced by %s, which %s", program, s->exe, s->obstacle);
         else if (s->obstacle)
                 snprintf(out, room, "%s runs as %s, which %s", program, s->exe, s->obstacle);

@@ -13,6 +13,7 @@ struct diagnosis {
         const char *obstacle; /* of exe, see program_obstacle() */
         bool seen, has_preload, has_agent, is_filtered;
         bool files_limited, space_limited, data_limited; /* ulimit -f, -v, -d: too small for a ledger, at the last look */
+        bool starved; /* we had no descriptor left for it */
         bool left; /* the program became another one, of which nothing was heard */
 };
 

@@ -72,7 +72,7 @@ struct session {
         int status;
         uint64_t kills, own_rss_bytes, main_rss_bytes; /* room_kills() at the start; the last one 0: not known to be its own */
         struct lingering lingering;
-        bool stop, told_stranger, told_elsewhere, told_failed, told_starved, told_left;
+        bool stop, told_stranger, told_elsewhere, told_failed, told_left;
         uint64_t begin_ns;
         struct diagnosis diagnosis;
         uint64_t children_announced, children_come; /* forked ones, with --follow=all */
@@ -463,9 +463,9 @@ static bool listen_to(void *context, int fd)
 /* With nobody recorded, nobody will end and make room. */
 static void tell_starved(struct session *s)
 {
-        if (s->connections.starved && s->count == 0 && !s->told_starved) {
+        if (s->connections.starved && s->count == 0 && !s->diagnosis.starved) {
                 say(s, SESSION_TROUBLE, "there are too few file descriptors to record with; allow more (ulimit -n)");
-                s->told_starved = true;
+                s->diagnosis.starved = true;
         }
 }
 

@@ -221,6 +221,13 @@ def test_a_hard_limit_on_file_sizes_is_named(tmp_path):
     assert "ulimit -f" in seen.stderr and "ulimit -v" not in seen.stderr
 
 
+def test_too_few_descriptors_are_the_only_reason_that_is_told(tmp_path, steps):
+    seen = subprocess.run(["sh", "-c", 'ulimit -n 12; exec "$0" record -o out.seep "$1" +red:1:1', SEEP, str(steps)], cwd=tmp_path,
+                          capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE, check=False)
+    assert seen.returncode == 0
+    assert all("(ulimit -n)" in line for line in seen.stderr.splitlines()) and "nothing was recorded" in seen.stderr
+
+
 def test_a_small_stack_is_enough_for_every_command(tmp_path, steps):
     """libdw alone takes 150 KB of it; the program gets the limit that was set."""
     def limited(*words):
