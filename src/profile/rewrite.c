@@ -101,6 +101,7 @@ static bool join(struct str *new, const struct mapped *old, const struct format_
         h.file_bytes = plan.bytes;
         h.crc = format_crc(&h, offsetof(struct format_header, crc));
         memcpy(new->data, &h, sizeof h);
+        to->durable = true;
         good = store_at(to, plan.parts, plan.count, e);
         free(plan.parts);
         str_free(&end);

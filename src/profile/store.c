@@ -91,7 +91,6 @@ bool store_at(struct place *place, const struct store_part *list, size_t count, 
         const struct parts parts = { list, count };
         int fd = place_begin(place);
 
-        place->durable = true;
         if (fd < 0)
                 return err_sys(e, ERR_EXIT_FINDINGS, "cannot create %s", place->path);
         if (!write_parts(fd, &parts))
@@ -107,9 +106,10 @@ bool store_at(struct place *place, const struct store_part *list, size_t count, 
 bool store_parts(const char *path, const struct store_part *list, size_t count, struct err *e)
 {
         struct place place;
-        bool good = place_open(&place, path, PLACE_NAMED) ? store_at(&place, list, count, e)
-                                                          : place_refuse(path, ERR_EXIT_FINDINGS, e);
+        bool good = place_open(&place, path, PLACE_NAMED);
 
+        place.durable = true;
+        good = good ? store_at(&place, list, count, e) : place_refuse(path, ERR_EXIT_FINDINGS, e);
         place_close(&place);
         return good;
 }

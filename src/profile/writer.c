@@ -217,6 +217,9 @@ bool file_put(const struct profile *p, int fd, struct err *e)
         return good;
 }
 
+/* From this length on a run is worth the wait for the disk: a crash of the machine would cost more than running it again. */
+#define DURABLE_MS 10000u
+
 bool file_write_at(const struct profile *p, struct place *to, struct err *e)
 {
         struct str out = { 0 };
@@ -230,6 +233,7 @@ bool file_write_at(const struct profile *p, struct place *to, struct err *e)
                 { .bytes = str_get(&out) + w.end, .count = out.length - w.end },
         };
 
+        to->durable = profile_end_ms(p) >= DURABLE_MS;
         good = good && store_at(to, parts, sizeof parts / sizeof *parts, e);
         str_free(&out);
         return good;

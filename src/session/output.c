@@ -486,10 +486,14 @@ void output_free(struct output *o)
 
 /* ---- writing ---- */
 
+#define OUTPUT_LOG_GAP 4u /* a log gets the first free number: where so many are free, no more are there */
+
 /* The recording C was replaced: what is left of logs of earlier ones, whose observers were killed, goes with it. */
 static void remove_logs(const struct output_claim *c)
 {
-        for (uint32_t try = 1; try <= EVENTS_LOG_TRIES; try++) {
+        uint32_t free_names = 0;
+
+        for (uint32_t try = 1; try <= EVENTS_LOG_TRIES && free_names < OUTPUT_LOG_GAP; try++) {
                 char *name = events_log_name(c->path, try);
                 int fd = openat(c->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
                 struct place p = PLACE_NONE;
@@ -500,6 +504,7 @@ static void remove_logs(const struct output_claim *c)
                                 unlinkat(c->folder, name, 0);
                 }
                 place_close(&p);
+                free_names = fd < 0 ? free_names + 1 : 0;
                 if (fd >= 0)
                         close(fd);
                 free(name);
