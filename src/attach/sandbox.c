@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "attach/procfs.h"
+#include "base/worker.h"
 
 #define SANDBOX_FORBIDDEN 1u /* the strict mode of old: four calls and no more */
 
@@ -101,18 +102,26 @@ static const struct call calls[] = {
 
 _Static_assert(CALLS <= PROBE_MAX, "all of them may be forbidden");
 
-/* Whether a child that makes the calls [FROM, TO) lives to tell. */
+struct stretch {
+        size_t from, to;
+};
+
+static bool make_calls(void *context, int fd)
+{
+        const struct stretch *s = context;
+
+        (void)fd;
+        for (size_t i = s->from; i < s->to; i++)
+                syscall(calls[i].number, calls[i].a, calls[i].b, calls[i].c, calls[i].d, NOWHERE, 0);
+        return true;
+}
+
+/* Whether a worker that makes the calls [FROM, TO) lives to tell. */
 static bool survives(size_t from, size_t to)
 {
-        int status = 0;
-        pid_t child = fork();
+        struct worker w;
 
-        if (child == 0) {
-                for (size_t i = from; i < to; i++)
-                        syscall(calls[i].number, calls[i].a, calls[i].b, calls[i].c, calls[i].d, NOWHERE, 0);
-                _exit(0);
-        }
-        return child < 0 || waitpid(child, &status, 0) != child || !WIFSIGNALED(status);
+        return !worker_start(&w, &(struct worker_order){ .work = make_calls, .context = &(struct stretch){ from, to } }) || !WIFSIGNALED(worker_wait(&w));
 }
 
 size_t probe_forbidden(uint32_t out[PROBE_MAX])

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "collect/counters.h"
 #include "collect/marks.h"
 #include "collect/shadow_walk.h"
 #include "profile/packed.h"
@@ -137,6 +138,40 @@ uint64_t blocks_read(const struct view *v, const uint32_t *site_map, uint32_t si
         settle_threads(p);
         free(b.near);
         return b.senseless;
+}
+
+/* ---- before a list is made ---- */
+
+#define LIST_BASE_BYTES (8u << 20)
+#define LIST_SHORT_BYTES (16u << 20)
+#define LIST_BLOCK 16u /* packed (profile/packed.h), and what a file is written from */
+
+uint64_t blocks_count(const struct view *v)
+{
+        uint32_t slots = counters_slots(v);
+        uint64_t blocks = 0;
+
+        for (uint32_t i = 0; i < slots; i++) {
+                struct counters_slot slot;
+
+                counters_slot(v, i, &slot);
+                blocks += slot.allocs - slot.frees;
+        }
+        return (int64_t)blocks > 0 ? blocks : 0;
+}
+
+/* Short ones are not worth asking for. */
+bool blocks_may_list(const struct view *v, pid_t program, char why[ROOM_WHY_BYTES])
+{
+        uint64_t blocks = blocks_count(v), most = v->present_bytes / sizeof(struct ledger_block);
+        uint64_t bytes = LIST_BASE_BYTES + (blocks < most ? blocks : most) * LIST_BLOCK;
+        struct room room;
+
+        *why = 0;
+        if (bytes < LIST_SHORT_BYTES)
+                return true;
+        room_find(&room, "", program);
+        return room_allows(&room, bytes, why);
 }
 
 /* ---- things with a handle that a program holds: file descriptors, textures, locks ---- */

@@ -7,7 +7,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
+#include "base/room.h"
 #include "collect/view.h"
 #include "profile/model.h"
 
@@ -19,6 +21,12 @@
  * shadow, which is all of it in most programs, the search then ends with the last of them.
  * Returns the number of entries that made no sense and were left out. */
 uint64_t blocks_read(const struct view *v, const uint32_t *site_map, uint32_t site_count, bool ended, struct profile *p);
+
+/* How many blocks of the heap are alive, by the counters. */
+uint64_t blocks_count(const struct view *v);
+
+/* Whether there is memory for a list of them, for whoever collects the ledger of PROGRAM; false: WHY says what there is, after "it takes". */
+bool blocks_may_list(const struct view *v, pid_t program, char why[ROOM_WHY_BYTES]);
 
 /* ---- things with a handle that a program holds: file descriptors, textures, locks ---- */
 

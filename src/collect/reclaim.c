@@ -168,23 +168,31 @@ static bool is_time(struct reclaim *r, const struct view *v, uint64_t now_ms)
         return true;
 }
 
+struct taking {
+        struct view *view;
+        uint32_t limit_ms;
+};
+
+static bool take_away(void *context, int fd)
+{
+        const struct taking *t = context;
+
+        (void)fd;
+        reclaim_work(t->view, t->limit_ms);
+        return true;
+}
+
 void reclaim_tick(struct reclaim *r, struct view *v, uint64_t now_ms)
 {
         struct err e;
 
-        if (now_ms < r->look_ms || r->worker)
+        if (now_ms < r->look_ms || r->worker.pid)
                 return;
         r->look_ms = now_ms + RECLAIM_EVERY_MS;
         if (!view_shared(v) || !can_fence() || !view_refresh(v, &e) || !limit_ms(v, now_ms) || !is_time(r, v, now_ms))
                 return;
         r->before_bytes = v->present_bytes;
-        r->worker = fork();
-        if (r->worker == 0) {
-                reclaim_work(v, limit_ms(v, now_ms));
-                _exit(0);
-        }
-        if (r->worker < 0)
-                r->worker = 0;
+        worker_start(&r->worker, &(struct worker_order){ .work = take_away, .context = &(struct taking){ v, limit_ms(v, now_ms) } });
 }
 
 void reclaim_done(struct reclaim *r, struct view *v, uint64_t now_ms)
@@ -192,7 +200,7 @@ void reclaim_done(struct reclaim *r, struct view *v, uint64_t now_ms)
         struct ledger_head *shared = view_shared(v);
         struct err e;
 
-        r->worker = 0;
+        worker_reaped(&r->worker);
         if (shared && __atomic_load_n(&shared->reclaims, __ATOMIC_RELAXED) & 1) /* killed in the middle */
                 __atomic_add_fetch(&shared->reclaims, 1, __ATOMIC_SEQ_CST);
         view_refresh(v, &e);

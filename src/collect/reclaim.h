@@ -15,14 +15,14 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
+#include "base/worker.h"
 #include "collect/view.h"
 
 #define RECLAIM_AGE_MS 10000u
 
 struct reclaim {
-        pid_t worker; /* the process that does it now; 0 none */
+        struct worker worker; /* that does it now */
         uint64_t look_ms; /* the next look whether there is something to do */
         uint64_t due_ms, wait_ms; /* the next try, should nothing change until then */
         uint64_t before_bytes; /* memory of the ledger when it began */

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/find.h"
 #include "base/heap.h"
-#include "collect/helper.h"
+#include "collect/blocks.h"
 #include "leak/run.h"
 #include "leak/search.h"
 #include "scan/roots.h"
@@ -343,7 +343,7 @@ uint64_t scan_need(const struct view *v)
 {
         uint64_t before = sizeof(struct scan_entry) + sizeof(struct search_block), graph = sizeof(struct search_block) + NEED_GRAPH;
 
-        return NEED_BASE + helper_blocks(v) * (NEED_PACKED + (graph > before ? graph : before));
+        return NEED_BASE + blocks_count(v) * (NEED_PACKED + (graph > before ? graph : before));
 }
 
 void scan_trouble(struct profile *p, const char *why)

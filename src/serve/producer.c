@@ -7,8 +7,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/heap.h"
 #include "base/io.h"
@@ -71,37 +69,26 @@ static bool work(struct served *x, int fd)
         return good;
 }
 
-/* Nothing of the server is left in it but what it serves.  Signals stay blocked as they are there: it ends with its server. */
-static void run(struct served *x, int fd)
+/* Signals stay blocked as they are in the server: it ends with that. */
+static bool run(void *context, int fd)
 {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        signal(SIGPIPE, SIG_IGN);
-        if (dup2(fd, STDERR_FILENO + 1) < 0)
-                _exit(1);
-        close_range(STDERR_FILENO + 2, ~0u, 0);
-        while (work(x, STDERR_FILENO + 1))
+        while (work(context, fd))
                 ;
-        _exit(0);
+        return true;
 }
 
 /* ---- outside of it ---- */
 
 void producer_init(struct producer *d, struct served *x)
 {
-        *d = (struct producer){ .served = x, .fd = -1 };
+        *d = (struct producer){ .served = x, .worker = WORKER_NONE };
 }
 
 static void end_process(struct producer *d)
 {
-        if (d->fd >= 0)
-                close(d->fd);
-        d->fd = -1;
-        if (d->pid) {
-                kill(d->pid, SIGKILL);
-                while (waitpid(d->pid, NULL, 0) < 0 && errno == EINTR)
-                        ;
-        }
-        d->pid = 0;
+        worker_close(&d->worker);
+        worker_end(&d->worker, 0);
 }
 
 static void forget_order(struct producer *d)
@@ -117,37 +104,19 @@ void producer_close(struct producer *d)
         forget_order(d);
 }
 
-static bool start_process(struct producer *d)
-{
-        int ends[2];
-
-        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
-                return false;
-        d->pid = fork();
-        if (d->pid == 0)
-                run(d->served, ends[1]);
-        close(ends[1]);
-        d->fd = ends[0];
-        if (d->pid > 0)
-                return true;
-        d->pid = 0;
-        end_process(d);
-        return false;
-}
-
 /* An order is far smaller than what such a socket takes at once, and there is no other in it. */
 static bool give(const struct producer *d, const char *order)
 {
         ssize_t length = (ssize_t)strlen(order);
 
-        return d->pid && send(d->fd, order, (size_t)length, MSG_NOSIGNAL) == length;
+        return d->worker.pid && send(d->worker.fd, order, (size_t)length, MSG_NOSIGNAL) == length;
 }
 
 bool producer_start(struct producer *d, const char *order)
 {
         if (!give(d, order)) { /* none yet, or it died meanwhile */
                 end_process(d);
-                if (!start_process(d) || !give(d, order))
+                if (!worker_start(&d->worker, &(struct worker_order){ .work = run, .context = d->served, .socket = SOCK_STREAM }) || !give(d, order))
                         return false;
         }
         d->order = heap_text(order);
@@ -165,7 +134,7 @@ static bool is_whole(const struct producer *d, struct producer_head *head)
 struct reply_body *producer_take(struct producer *d, bool *live)
 {
         char part[1 << 16];
-        ssize_t got = recv(d->fd, part, sizeof part, MSG_DONTWAIT);
+        ssize_t got = recv(d->worker.fd, part, sizeof part, MSG_DONTWAIT);
         struct producer_head head;
         struct str text = { 0 };
 

@@ -9,16 +9,15 @@
 #define SEEP_SERVE_DESK_H
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 #include "base/str.h"
+#include "base/worker.h"
 #include "serve/served.h"
 #include "serve/reply.h"
 
 struct producer {
         struct served *served;
-        pid_t pid; /* 0 none */
-        int fd;    /* to it, and back; -1 none */
+        struct worker worker; /* with a socket, to it and back */
         char *order;    /* what it works on, NULL nothing */
         struct str got; /* of the answer */
 };

@@ -14,12 +14,11 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/heap.h"
 #include "base/room.h"
+#include "base/worker.h"
 #include "profile/file.h"
 #include "serve/push_http.h"
 #include "serve/push_target.h"
@@ -30,8 +29,7 @@
 #define PUSH_NICE 10   /* names are looked up when nobody else wants the processor */
 
 struct push {
-        pid_t pid;
-        int fd;
+        struct worker worker; /* with a socket to it */
         uint32_t lost; /* recordings that it had no room for */
 };
 
@@ -42,9 +40,8 @@ static void say_nothing(const char *text)
         (void)text;
 }
 
-/* Signals of the terminal are for the program; we go when the observer goes.  Nothing of its descriptors is kept but stderr,
- * to speak. */
-static void settle_process(const struct push_request *r, int fd)
+/* Signals of the terminal are for the program; we go when the observer goes.  Of the standard descriptors stderr is kept, to speak. */
+static void settle_process(const struct push_request *r)
 {
         static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE };
         int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -56,25 +53,30 @@ static void settle_process(const struct push_request *r, int fd)
         dup2(nothing, STDOUT_FILENO);
         if (r->say == say_nothing)
                 dup2(nothing, STDERR_FILENO);
-        dup2(fd, STDERR_FILENO + 1);
-        close_range(STDERR_FILENO + 2, ~0u, 0);
+        if (nothing > STDERR_FILENO)
+                close(nothing);
 }
 
+struct job {
+        const struct push_request *request;
+        const struct push_target *target;
+};
+
 /* The first message back: empty text, or what is wrong. */
-static void run(const struct push_request *r, const struct push_target *t, int fd)
+static bool run(void *context, int fd)
 {
+        const struct job *j = context;
         struct err e = { 0 };
         struct push_http *http;
 
-        settle_process(r, fd);
+        settle_process(j->request);
         room_offer(0);
-        fd = STDERR_FILENO + 1;
         http = push_http_new(&e);
         if (send(fd, &e, sizeof e, MSG_NOSIGNAL) < 0 || !http)
-                _exit(1);
-        pusher_run(r, t, http, fd);
+                return false;
+        pusher_run(j->request, j->target, http, fd);
         push_http_free(http);
-        _exit(0);
+        return true;
 }
 
 static bool wait_until_ready(int fd, struct err *e)
@@ -97,42 +99,16 @@ static bool wait_until_ready(int fd, struct err *e)
 
 /* ---- outside of it ---- */
 
-/* False: not by itself, or not well. */
-static bool wait_for_end(pid_t pid, uint64_t patience_ms)
-{
-        uint64_t end_ns = clock_now_ns() + patience_ms * 1000000u;
-        const struct timespec nap = { .tv_nsec = 5000000 };
-        int status = 0;
-        pid_t ended;
-
-        /* -1: whoever else reaps our children was faster. */
-        while ((ended = waitpid(pid, &status, WNOHANG)) == 0 || (ended < 0 && errno == EINTR)) {
-                if (clock_now_ns() >= end_ns) {
-                        kill(pid, SIGKILL);
-                        end_ns = UINT64_MAX;
-                }
-                nanosleep(&nap, NULL);
-        }
-        return status == 0;
-}
-
 static struct push *start(const struct push_request *r, const struct push_target *t, struct err *e)
 {
         struct push *p = heap_zero(1, sizeof *p);
-        int ends[2] = { -1, -1 };
 
-        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0 || (p->pid = fork()) < 0) {
+        if (!worker_start(&p->worker, &(struct worker_order){ .work = run, .context = &(struct job){ r, t }, .socket = SOCK_SEQPACKET })) {
                 err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot push");
-                close(ends[0]);
-                close(ends[1]);
                 free(p);
                 return NULL;
         }
-        if (p->pid == 0)
-                run(r, t, ends[1]);
-        close(ends[1]);
-        p->fd = ends[0];
-        if (wait_until_ready(p->fd, e))
+        if (wait_until_ready(p->worker.fd, e))
                 return p;
         push_close(p);
         return NULL;
@@ -175,7 +151,7 @@ static bool tell(const struct push *p, uint32_t pid, int file, int flags)
                         (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof file) };
                 memcpy(CMSG_DATA(CMSG_FIRSTHDR(&message)), &file, sizeof file);
         }
-        return sendmsg(p->fd, &message, flags | MSG_NOSIGNAL) >= 0;
+        return sendmsg(p->worker.fd, &message, flags | MSG_NOSIGNAL) >= 0;
 }
 
 void push_program(struct push *p, uint32_t pid)
@@ -212,10 +188,10 @@ bool push_close(struct push *p)
 
         if (!p)
                 return true;
-        setsockopt(p->fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+        setsockopt(p->worker.fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
         told = !p->lost || tell(p, 0, -1, 0);
-        close(p->fd);
-        ended = wait_for_end(p->pid, PUSH_PATIENCE_MS);
+        worker_close(&p->worker);
+        ended = worker_end(&p->worker, PUSH_PATIENCE_MS) == 0;
         free(p);
         return told && ended;
 }

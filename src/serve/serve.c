@@ -308,7 +308,7 @@ static uint32_t fill(const struct serve *s, struct pollfd *out)
 {
         out[SERVE_LISTEN] = (struct pollfd){ s->listen, POLLIN, 0 };
         out[SERVE_SIGNALS] = (struct pollfd){ s->signals, POLLIN, 0 };
-        out[SERVE_DESK] = (struct pollfd){ s->producer.order ? s->producer.fd : -1, POLLIN, 0 };
+        out[SERVE_DESK] = (struct pollfd){ s->producer.order ? s->producer.worker.fd : -1, POLLIN, 0 };
         for (uint32_t i = 0; i < s->count; i++)
                 out[SERVE_FIRST + i] = (struct pollfd){ s->clients[i]->fd, client_events(s->clients[i]), 0 };
         return SERVE_FIRST + s->count;

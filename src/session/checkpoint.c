@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/checkpoint.h"
 
-#include <sys/wait.h>
 
 #define NS_PER_LEDGER_BYTE 3u /* what blocks cost at most: read, sorted, written */
 
@@ -23,7 +22,7 @@ enum checkpoint_kind checkpoint_due(struct checkpoint *c, const struct checkpoin
         uint64_t ns_per_ms = 1000000u / CHECKPOINT_SHARE / (s->sharers ? s->sharers : 1);
         uint64_t may_ns = s->now_ms * ns_per_ms;
 
-        if (c->writer || s->now_ms < c->due_ms)
+        if (c->writer.pid || s->now_ms < c->due_ms)
                 return CHECKPOINT_NONE;
         if (c->spent_ns + whole_ns(c, s->ledger_bytes) <= may_ns)
                 return CHECKPOINT_WHOLE;
@@ -33,17 +32,16 @@ enum checkpoint_kind checkpoint_due(struct checkpoint *c, const struct checkpoin
         return CHECKPOINT_NONE;
 }
 
-void checkpoint_begun(struct checkpoint *c, pid_t pid, enum checkpoint_kind kind, uint64_t now_ms)
+void checkpoint_begun(struct checkpoint *c, enum checkpoint_kind kind, uint64_t now_ms)
 {
-        c->writer = pid > 0 ? pid : 0;
         c->kind = kind;
         c->due_ms = now_ms + CHECKPOINT_EVERY_MS;
 }
 
 void checkpoint_done(struct checkpoint *c, int status, uint64_t cpu_ns)
 {
-        c->writer = 0;
-        c->failed = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+        worker_reaped(&c->writer);
+        c->failed = status != 0;
         c->spent_ns += cpu_ns;
         if (c->kind == CHECKPOINT_WHOLE)
                 c->whole_ns = cpu_ns;

@@ -12,7 +12,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
+
+#include "base/worker.h"
 
 #define CHECKPOINT_EVERY_MS 4000u /* so that what is lost is less than 5 s, with the time that the writing takes */
 #define CHECKPOINT_SHARE 100u
@@ -20,7 +21,7 @@
 enum checkpoint_kind { CHECKPOINT_NONE, CHECKPOINT_LIGHT, CHECKPOINT_WHOLE };
 
 struct checkpoint {
-        pid_t writer; /* the process that writes one now; 0 none */
+        struct worker writer; /* that writes one now */
         enum checkpoint_kind kind; /* of what it writes, or wrote last */
         uint64_t due_ms;           /* UINT64_MAX: never */
         uint64_t light_ns, whole_ns; /* what the last one of each kind took; 0 unknown */
@@ -40,8 +41,8 @@ void checkpoint_init(struct checkpoint *c, bool wanted);
 /* What is to be written now. */
 enum checkpoint_kind checkpoint_due(struct checkpoint *c, const struct checkpoint_state *s);
 
-/* PID writes one of KIND since NOW_MS; negative: it could not be started. */
-void checkpoint_begun(struct checkpoint *c, pid_t pid, enum checkpoint_kind kind, uint64_t now_ms);
+/* One of KIND is written since NOW_MS, by C->writer; that could not be started if it has no process. */
+void checkpoint_begun(struct checkpoint *c, enum checkpoint_kind kind, uint64_t now_ms);
 
 /* It ended, with STATUS of waitpid(), and took CPU_NS. */
 void checkpoint_done(struct checkpoint *c, int status, uint64_t cpu_ns);

@@ -4,26 +4,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/heap.h"
-#include "collect/helper.h"
 #include "profile/file.h"
 #include "session/listener.h"
 #include "wire/hello.h"
 
-static void close_image(struct looks *l)
-{
-        if (l->image >= 0)
-                close(l->image);
-        l->image = -1;
-}
-
 void looks_init(struct looks *l)
 {
-        *l = (struct looks){ .image = -1 };
+        *l = (struct looks){ .worker = WORKER_NONE };
 }
 
 /* The first COUNT have been answered. */
@@ -46,7 +35,7 @@ void looks_free(struct looks *l)
 {
         refuse(l, l->count, "the process ended, or its recording did");
         free(l->askers);
-        close_image(l);
+        worker_close(&l->worker);
 }
 
 void looks_ask(struct looks *l, int asker, uint32_t flags)
@@ -55,45 +44,45 @@ void looks_ask(struct looks *l, int asker, uint32_t flags)
         l->askers[l->count++] = (struct looks_asker){ asker, flags };
 }
 
-/* In a process of its own, which ends here. */
-static void make(const struct looks *l, const struct looks_order *o)
+struct look {
+        const struct looks_order *order;
+        uint32_t flags;
+};
+
+static bool make(void *context, int image)
 {
+        const struct look *k = context;
         struct profile p;
         struct err e;
 
-        helper_begin(o->pid, NULL, NULL);
-        o->collect(o->context, l->askers[0].flags, &p);
-        _exit(file_put(&p, l->image, &e) ? 0 : 1);
+        k->order->collect(k->order->context, k->flags, &p);
+        return file_put(&p, image, &e);
 }
 
 void looks_start(struct looks *l, const struct looks_order *o)
 {
-        if (l->worker || !l->count)
+        struct look k = { .order = o };
+
+        if (l->worker.pid || !l->count)
                 return;
-        for (l->served = 1; l->served < l->count && l->askers[l->served].flags == l->askers[0].flags; l->served++)
+        k.flags = l->askers[0].flags;
+        for (l->served = 1; l->served < l->count && l->askers[l->served].flags == k.flags; l->served++)
                 ;
-        l->image = memfd_create("seep-look", MFD_CLOEXEC);
-        l->worker = l->image >= 0 ? fork() : -1;
-        if (l->worker == 0)
-                make(l, o);
-        if (l->worker > 0)
-                return;
-        l->worker = 0;
-        refuse(l, l->count, strerror(errno));
-        close_image(l);
+        if (!worker_start(&l->worker, &(struct worker_order){ .work = make, .context = &k, .file = "seep-look", .program = o->pid }))
+                refuse(l, l->count, strerror(errno));
 }
 
 void looks_done(struct looks *l, int status)
 {
         struct wire_reply reply = { .magic = WIRE_REQUEST_MAGIC, .seq = 1 };
 
-        l->worker = 0;
-        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+        worker_reaped(&l->worker);
+        if (status) {
                 refuse(l, l->served, "the inspecting process ended early; out of memory?");
         } else {
                 for (uint32_t i = 0; i < l->served; i++)
-                        listener_reply_file(l->askers[i].fd, &reply, l->image);
+                        listener_reply_file(l->askers[i].fd, &reply, l->worker.fd);
                 forget(l, l->served);
         }
-        close_image(l);
+        worker_close(&l->worker);
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/worker.h"
 #include "profile/model.h"
 
 struct looks_asker {
@@ -19,8 +20,7 @@ struct looks_asker {
 };
 
 struct looks {
-        pid_t worker; /* 0 none */
-        int image;    /* what it writes; -1 none */
+        struct worker worker; /* makes one now: a recording, as a file */
         struct looks_asker *askers;
         uint32_t count, served; /* the first SERVED are answered by the present one */
 };

@@ -83,8 +83,7 @@ struct recording {
         bool told_signal;
         struct recording_told told;
 
-        pid_t reporter;            /* the process that writes reports now; 0 none */
-        int results;               /* what it tells us: struct reports_result[] */
+        struct worker reporter;    /* writes reports now; what it tells us are struct reports_result[] */
         char unlisted[ROOM_WHY_BYTES]; /* why the last profile has no list of live blocks; "" it has, or nobody wanted one */
         uint32_t reports_begun;    /* how many of snapshots.due it has */
         uint64_t reports_since_ms; /* since when the oldest one is due */

@@ -16,7 +16,6 @@
 #include "base/io.h"
 #include "base/room.h"
 #include "base/signals.h"
-#include "collect/helper.h"
 #include "collect/shadow_walk.h"
 #include "profile/file.h"
 #include "profile/packed.h"
@@ -40,7 +39,7 @@ static bool open_file(struct scanner_file *f, const char *name)
 
 void scanner_init(struct scanner *s)
 {
-        *s = (struct scanner){ .image = { -1 }, .words = { -1 }, .lost = { -1 }, .last = { -1 }, .known = { -1 } };
+        *s = (struct scanner){ .worker = WORKER_NONE, .image = { -1 }, .lost = { -1 }, .last = { -1 }, .known = { -1 } };
 }
 
 void scanner_free(struct scanner *s)
@@ -49,7 +48,7 @@ void scanner_free(struct scanner *s)
                 listener_refuse(s->askers[i].fd, "the process ended, or its recording did");
         free(s->askers);
         close_file(&s->image);
-        close_file(&s->words);
+        worker_close(&s->worker);
         close_file(&s->lost);
         close_file(&s->last);
         close_file(&s->known);
@@ -66,6 +65,8 @@ void scanner_ask(struct scanner *s, int asker, uint32_t flags)
 struct work {
         struct scanner *s;
         const struct scanner_order *o;
+        uint32_t flags; /* WIRE_SCAN_* */
+        int words;      /* where it tells how it went */
         struct room room;
 };
 
@@ -125,7 +126,7 @@ static bool sum_up(const struct profile *p, struct scanner_words *words, int fd)
 
 static _Noreturn void end_with(const struct work *w, const struct scanner_words *words)
 {
-        _exit(io_write(w->s->words.fd, words, sizeof *words) ? 0 : 1);
+        _exit(io_write(w->words, words, sizeof *words) ? 0 : 1);
 }
 
 /* Nothing is found, for this reason. */
@@ -163,7 +164,7 @@ static uint32_t begin(struct work *w)
         struct err e;
 
         at_work = w;
-        helper_begin(w->o->pid, &w->room, out_of_memory);
+        worker_yield(w->o->pid, &w->room, out_of_memory);
         view_refresh(w->o->view, &e); /* an earlier copy of the head will do */
         need = scan_need(w->o->view);
         if (!room_allows(&w->room, need, why)) {
@@ -173,16 +174,17 @@ static uint32_t begin(struct work *w)
         return has_room_for_copy(w, need) ? 0 : WIRE_SCAN_HOLD;
 }
 
-/* In a process of its own, which ends here. */
-static void search(struct work *w, uint32_t flags)
+static bool search(void *context, int words_fd)
 {
+        struct work *w = context;
         struct scanner *s = w->s;
-        struct scan_order order = { .pid = w->o->pid, .view = w->o->view, .when = s->when, .flags = flags | w->o->flags, .context = w,
+        struct scan_order order = { .pid = w->o->pid, .view = w->o->view, .when = s->when, .flags = w->flags | w->o->flags, .context = w,
                                     .collect = collect_for, .read = tell_program };
         struct scanner_words words = { 0 };
         struct profile p;
         struct err e = { 0 };
 
+        w->words = words_fd;
         order.flags |= begin(w);
         order.lost = map_known(s, &order.lost_count);
         words.good = scan_run(&order, &p, &e);
@@ -221,20 +223,15 @@ static uint32_t program_wants(const struct view *v, uint32_t *when)
         return asked;
 }
 
-static bool launch(struct work *w, uint32_t flags)
+static bool launch(struct work *w)
 {
         struct scanner *s = w->s;
 
-        if (!open_file(&s->image, "seep-scan") || !open_file(&s->words, "seep-words") || !open_file(&s->lost, "seep-lost"))
+        worker_close(&s->worker);
+        if (!open_file(&s->image, "seep-scan") || !open_file(&s->lost, "seep-lost"))
                 return false;
         s->kills = room_kills();
-        s->worker = fork();
-        if (s->worker == 0)
-                search(w, flags);
-        if (s->worker > 0)
-                return true;
-        s->worker = 0;
-        return false;
+        return worker_start(&s->worker, &(struct worker_order){ .work = search, .context = w, .file = "seep-words" });
 }
 
 /* No process, no descriptors: everybody is told so. */
@@ -279,7 +276,7 @@ static bool has_nothing(struct view *v)
 
 bool scanner_is_last(const struct scanner *s)
 {
-        return (s->worker || s->nothing) && PROFILE_SCAN_IS_LAST(s->when);
+        return (s->worker.pid || s->nothing) && PROFILE_SCAN_IS_LAST(s->when);
 }
 
 void scanner_tell_nothing(struct scanner *s, const struct scanner_order *o)
@@ -305,9 +302,8 @@ void scanner_tell_nothing(struct scanner *s, const struct scanner_order *o)
 void scanner_start(struct scanner *s, const struct scanner_order *o)
 {
         struct work w = { .s = s, .o = o };
-        uint32_t flags = 0;
 
-        if (s->worker)
+        if (s->worker.pid)
                 return;
         s->when = PROFILE_SCAN_ASKED;
         s->request = program_wants(o->view, &s->when);
@@ -315,11 +311,11 @@ void scanner_start(struct scanner *s, const struct scanner_order *o)
                 return;
         /* A search for one may do for all who want the same. */
         if (!s->request)
-                flags = s->askers[0].flags;
-        for (s->served = 0; s->served < s->asker_count && s->askers[s->served].flags == flags; s->served++)
+                w.flags = s->askers[0].flags;
+        for (s->served = 0; s->served < s->asker_count && s->askers[s->served].flags == w.flags; s->served++)
                 ;
         s->nothing = s->request && !s->served && PROFILE_SCAN_IS_LAST(s->when) && has_nothing(o->view);
-        if (!s->nothing && !launch(&w, flags))
+        if (!s->nothing && !launch(&w))
                 give_up(s, o->view);
 }
 
@@ -344,7 +340,7 @@ static void tell_why_dead(const struct scanner *s, int status, struct scanner_wo
 
 static void read_words(const struct scanner *s, int status, struct scanner_words *w)
 {
-        if (s->words.fd < 0 || pread(s->words.fd, w, sizeof *w, 0) != (ssize_t)sizeof *w)
+        if (!worker_read(&s->worker, 0, w, sizeof *w))
                 tell_why_dead(s, status, w);
         w->trouble[sizeof w->trouble - 1] = 0;
 }
@@ -381,8 +377,8 @@ bool scanner_done(struct scanner *s, const struct view *v, int status, struct sc
 {
         bool told = s->when == PROFILE_SCAN_API;
 
+        worker_reaped(&s->worker);
         read_words(s, status, words);
-        s->worker = 0;
         if (s->request) /* it told so itself, unless it was killed */
                 view_scanned(v, s->request, words->blocks[PROFILE_LEAK_DEFINITE]);
         answer_askers(s, words);
@@ -400,13 +396,9 @@ bool scanner_done(struct scanner *s, const struct view *v, int status, struct sc
 static void wait_for_worker(struct scanner *s, const struct view *v)
 {
         struct scanner_words words;
-        int status = 0;
 
-        if (!s->worker)
-                return;
-        while (waitpid(s->worker, &status, 0) < 0 && errno == EINTR)
-                ;
-        scanner_done(s, v, status, &words);
+        if (s->worker.pid)
+                scanner_done(s, v, worker_wait(&s->worker), &words);
 }
 
 /* ---- the end ---- */
@@ -427,7 +419,7 @@ void scanner_over(struct scanner *s, uint64_t ms)
 
 bool scanner_is_over(const struct scanner *s)
 {
-        return s->over_ms && (s->over_when == PROFILE_SCAN_EXIT || s->worker);
+        return s->over_ms && (s->over_when == PROFILE_SCAN_EXIT || s->worker.pid);
 }
 
 uint64_t scanner_end_ms(const struct scanner *s, uint32_t end, uint64_t now_ms)
@@ -525,13 +517,10 @@ void scanner_last(struct scanner *s, const struct scanner_order *o, struct profi
                 return;
         s->when = PROFILE_SCAN_ASKED;
         s->request = 0;
-        if (launch(&w, 0)) {
+        if (launch(&w)) {
                 struct scanner_words words;
-                int status = 0;
 
-                while (waitpid(s->worker, &status, 0) < 0 && errno == EINTR)
-                        ;
-                scanner_done(s, o->view, status, &words);
+                scanner_done(s, o->view, worker_wait(&s->worker), &words);
                 keep_last(s, &words);
         }
         if (*o->unlisted)

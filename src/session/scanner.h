@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/worker.h"
 #include "collect/view.h"
 #include "profile/model.h"
 #include "wire/hello.h"
@@ -32,11 +33,11 @@ struct scanner_file {
 };
 
 struct scanner {
-        pid_t worker;     /* 0 none */
+        struct worker worker; /* makes a search now, and tells struct scanner_words of it */
         uint64_t kills;   /* room_kills() when it was started */
         uint32_t when;    /* of the search that it makes: enum profile_scan_when */
         uint32_t request; /* of the program (ledger_head.scan_asked) that it answers; 0 none */
-        struct scanner_file image, words, lost; /* what it writes */
+        struct scanner_file image, lost; /* what it writes besides */
 
         struct scanner_asker *askers;
         uint32_t asker_count, served; /* the first SERVED are answered by the present search */

@@ -32,7 +32,7 @@ static void play(struct run *r)
                         r->longest_ms = now_ms - last_ms;
                 if (kind == CHECKPOINT_NONE)
                         continue;
-                checkpoint_begun(&c, 1, kind, now_ms);
+                checkpoint_begun(&c, kind, now_ms);
                 checkpoint_done(&c, 0, cost_ns);
                 r->spent_ns += cost_ns;
                 r->light += kind == CHECKPOINT_LIGHT;
@@ -96,11 +96,12 @@ TEST(failures_are_tried_again)
 
         checkpoint_init(&c, true);
         is_equal(checkpoint_due(&c, &s), CHECKPOINT_WHOLE);
-        checkpoint_begun(&c, -1, CHECKPOINT_WHOLE, 5000); /* no process for it */
+        checkpoint_begun(&c, CHECKPOINT_WHOLE, 5000); /* no process for it */
         is_equal(checkpoint_due(&c, &s), CHECKPOINT_NONE);
         s.now_ms = 9000;
         is_equal(checkpoint_due(&c, &s), CHECKPOINT_WHOLE);
-        checkpoint_begun(&c, 7, CHECKPOINT_WHOLE, 9000);
+        c.writer.pid = 7;
+        checkpoint_begun(&c, CHECKPOINT_WHOLE, 9000);
         s.now_ms = 20000;
         is_equal(checkpoint_due(&c, &s), CHECKPOINT_NONE); /* one is being written */
         checkpoint_done(&c, 1 << 8, MS);

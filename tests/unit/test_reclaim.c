@@ -164,7 +164,7 @@ TEST(an_observer_that_died_holds_nobody_up)
 }
 
 /* Threads that sleep, then allocate all over the shadow, then look whether everything is there and free it.  Each knows what it has. */
-struct worker {
+struct allocating {
         pthread_t id;
         struct book_writer writer;
         uint32_t first;
@@ -172,7 +172,7 @@ struct worker {
         uint64_t lost, events;
 };
 
-static void burst(struct worker *w, uint32_t *dice)
+static void burst(struct allocating *w, uint32_t *dice)
 {
         uint32_t held[HELD], number[HELD];
 
@@ -192,7 +192,7 @@ static void burst(struct worker *w, uint32_t *dice)
 
 static void *work(void *argument)
 {
-        struct worker *w = argument;
+        struct allocating *w = argument;
         uint32_t dice = w->first * 7919 + 1;
 
         while (!*w->over) {
@@ -204,7 +204,7 @@ static void *work(void *argument)
 
 TEST(threads_lose_nothing_meanwhile)
 {
-        struct worker workers[THREADS] = { 0 };
+        struct allocating workers[THREADS] = { 0 };
         volatile bool over = false;
         uint64_t bytes = 0;
 
@@ -243,9 +243,9 @@ static void live_in(uint32_t first_page, uint32_t end_page)
 static bool tries(struct reclaim *r, uint64_t now_ms)
 {
         reclaim_tick(r, &view, now_ms);
-        if (!r->worker)
+        if (!r->worker.pid)
                 return false;
-        waitpid(r->worker, NULL, 0);
+        worker_wait(&r->worker);
         reclaim_done(r, &view, now_ms);
         return true;
 }
