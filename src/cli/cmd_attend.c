@@ -175,10 +175,9 @@ static struct session_options make_options(struct attend *a)
         static struct symbol_options names = { .no_debuginfod = true, .no_new_cache = true }; /* the home is the program's */
         struct session_options o = a->wishes.session;
 
-        o.flags |= WIRE_F_ATTENDED;
         if (!a->wishes.pattern)
                 o.flags &= ~(WIRE_F_EVENTS | WIRE_F_LEAK_SCAN); /* there is no file to keep them in */
-        o.attended = true;
+        o.carrier = &carrier_plain_preload;
         o.uid = getuid();
         o.output = &a->output;
         o.context = a;
@@ -254,7 +253,7 @@ static int observe(struct attend *a, int fd)
         struct session *s = NULL;
         int status;
 
-        if (!prepare_output(a, &e) || !record_open_push(&a->wishes, true, &a->push, &e) || !(s = session_open(&options, &e))) {
+        if (!prepare_output(a, &e) || !record_open_push(&a->wishes, options.carrier, &a->push, &e) || !(s = session_open(&options, &e))) {
                 push_close(a->push);
                 status = message_error(&e);
                 message("nothing is recorded");

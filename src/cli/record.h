@@ -105,9 +105,9 @@ int record_take(struct record *r, int which, const char *value);
 /* All options were taken: do they fit together?  0, or the status. */
 int record_settle(struct record *r);
 
-/* Start what sends profiles to a server; ATTENDED: on behalf of a program that did not ask for it, so that no trouble is told and no cache
- * made.  NULL in OUT: nobody wants it.  false: E. */
-bool record_open_push(const struct record *r, bool attended, struct push **out, struct err *e);
+/* Start what sends profiles to a server; CARRIER: on behalf of a program that did not ask for it (borrowed), no trouble
+ * is told and no cache made.  NULL in OUT: nobody wants it.  false: E. */
+bool record_open_push(const struct record *r, const struct carrier *carrier, struct push **out, struct err *e);
 
 /* The author of reports: MTrace's form, with names and lines as far as they are on this machine.  CONTEXT: the struct symbol_options. */
 void record_write_report(void *context, const struct profile *p, uint32_t from, uint32_t to, struct str *out);

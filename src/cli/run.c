@@ -72,7 +72,7 @@ static void say_push(const char *text)
         message("%s", text);
 }
 
-bool record_open_push(const struct record *r, bool attended, struct push **out, struct err *e)
+bool record_open_push(const struct record *r, const struct carrier *carrier, struct push **out, struct err *e)
 {
         static const struct symbol_options shy = { .no_debuginfod = true, .raw = true, .no_new_cache = true };
         struct push_request request = {
@@ -80,8 +80,8 @@ bool record_open_push(const struct record *r, bool attended, struct push **out, 
                 .every_ms = r->push_every_ms,
                 .labels = r->push_labels,
                 .label_count = r->push_label_count,
-                .names = attended ? &shy : NULL,
-                .say = attended ? NULL : say_push,
+                .names = carrier->borrowed ? &shy : NULL,
+                .say = carrier->borrowed ? NULL : say_push,
         };
 
         *out = r->push ? push_open(&request, e) : NULL;
@@ -131,6 +131,7 @@ static struct session_options make_options(struct run *r)
 
         if (getenv("SEEP_TEST_VERIFY")) /* for tests: stacks checked as they are taken */
                 o.flags |= WIRE_F_VERIFY;
+        o.carrier = &carrier_preload;
         o.program = r->program_argv[0];
         o.context = r;
         o.say = on_say;
@@ -166,7 +167,7 @@ int run_program(struct run *r)
         if (spawn_user(wishes->user, &user, &e) && (file = find_program(r, &e)) &&
             program_check(file, &user, &e) && (agent = spawn_find_agent(&e)) &&
             output_prepare(&output, wishes->pattern ? wishes->pattern : OUTPUT_DEFAULT, wishes->force, &e) &&
-            output_check_length(&output, r->program_argv[0], options.flags & WIRE_F_EVENTS, &e) && record_open_push(wishes, false, &r->push, &e)) {
+            output_check_length(&output, r->program_argv[0], options.flags & WIRE_F_EVENTS, &e) && record_open_push(wishes, options.carrier, &r->push, &e)) {
                 if (e.text[0])
                         message("%s", e.text);
                 if (output.exposed)

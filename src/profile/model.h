@@ -32,7 +32,7 @@ struct profile_meta {
         char **args;     /* args[0] is the program's own idea of its name */
         uint32_t arg_count;
         char *cwd, *host;
-        char *engine;    /* "preload" */
+        char *engine;    /* how the agent got in: "preload" (session/carrier.h) */
         char *version;   /* of seep */
         uint32_t pid, ppid;
         uint64_t start_realtime_ns;

@@ -104,11 +104,11 @@ static bool is_exposed(const char *place)
         return exposed;
 }
 
-/* With plain LD_PRELOAD the environment is the program's, and TMPDIR may be a folder that it is just about to remove: the last choice then. */
-static bool make_directory(struct listener *g, bool attended, struct err *e)
+/* BORROWED: the environment is the program's, and TMPDIR may be a folder that it is just about to remove: the last choice then. */
+static bool make_directory(struct listener *g, bool borrowed, struct err *e)
 {
         const char *given = getenv("TMPDIR");
-        const char *places[] = { getenv("XDG_RUNTIME_DIR"), attended ? "/tmp" : given, attended ? given : "/tmp" };
+        const char *places[] = { getenv("XDG_RUNTIME_DIR"), borrowed ? "/tmp" : given, borrowed ? given : "/tmp" };
 
         for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
                 int length = places[i] && places[i][0] == '/'
@@ -150,12 +150,12 @@ static bool open_to_users(const struct listener *g, uid_t owner_uid)
                (owner_uid == 0 || (chown(g->directory, owner_uid, (gid_t)-1) == 0 && chown(g->path, owner_uid, (gid_t)-1) == 0));
 }
 
-bool listener_open(struct listener *g, uid_t owner_uid, bool attended, struct err *e)
+bool listener_open(struct listener *g, uid_t owner_uid, bool borrowed, struct err *e)
 {
         struct sockaddr_un address = { .sun_family = AF_UNIX };
 
         *g = (struct listener){ .fd = -1, .owner = getpid() };
-        if (!make_directory(g, attended, e))
+        if (!make_directory(g, borrowed, e))
                 return false;
         snprintf(g->path, sizeof g->path, "%.*s/hello", (int)(sizeof g->path - sizeof "/hello"), g->directory);
         memcpy(address.sun_path, g->path, sizeof address.sun_path);

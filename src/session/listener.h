@@ -44,8 +44,9 @@ enum listener_answer {
         LISTENER_WRONG    /* none of these; E says why (or is not filled, when that needs no word) */
 };
 
-/* OWNER_UID: the user that the program will run as, who must be able to reach the socket.  ATTENDED: plain LD_PRELOAD. */
-bool listener_open(struct listener *g, uid_t owner_uid, bool attended, struct err *e);
+/* OWNER_UID: the user that the program will run as, who must be able to reach the socket.  BORROWED: as in
+ * session/carrier.h. */
+bool listener_open(struct listener *g, uid_t owner_uid, bool borrowed, struct err *e);
 void listener_close(struct listener *g);
 
 /* Another name for FILE, for a list (LD_PRELOAD) that cannot hold its own; it lasts as long as the door. */

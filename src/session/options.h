@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "profile/model.h"
+#include "session/carrier.h"
 #include "session/output.h"
 #include "session/reports.h"
 #include "wire/regex.h"
@@ -35,8 +36,8 @@ struct session_options {
         uint32_t max_files;      /* parts of so many bytes that are kept; 0: it ends */
         uint32_t scan_flags;     /* WIRE_SCAN_*, for all searches for leaks */
         uint32_t verbose;    /* how many -v: what is worth finding out */
-        bool attended;       /* the program is not our child; no recording is written unless OUTPUT has a pattern */
-        const char *program; /* as typed; NULL when attended */
+        const struct carrier *carrier;
+        const char *program; /* as typed; NULL: it was not us who started it */
         uid_t uid;           /* the program's user */
         struct output *output;
         struct reports_author author; /* of reports */

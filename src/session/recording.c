@@ -61,7 +61,7 @@ struct recording *recording_new(const struct view *v, uint32_t pid, int pidfd, c
         rss_open(&r->rss, pid);
         jit_init(&r->jit, pid);
         process_exe(pid, &r->exe_dev, &r->exe_ino);
-        if (plan->attended)
+        if (plan->carrier->one_program)
                 note_program(r);
         exe = process_link(pid, "exe");
         r->exe_doubtful = *exe && strcmp(exe, r->view.head.exe) != 0;
@@ -103,7 +103,7 @@ bool recording_has_execed(const struct recording *r)
                 return false;
         if (r->exe_ino && (dev != r->exe_dev || ino != r->exe_ino))
                 return true;
-        if (r->plan->attended)
+        if (r->plan->carrier->one_program)
                 return r->replaced || has_new_stack(r);
         /* A process on its way out has lost its maps too: look twice. */
         return r->exe_doubtful && !family_has_agent((pid_t)r->pid) && process_exe(r->pid, &dev, &ino);

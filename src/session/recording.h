@@ -18,6 +18,7 @@
 #include "collect/slices.h"
 #include "collect/view.h"
 #include "profile/model.h"
+#include "session/carrier.h"
 #include "session/checkpoint.h"
 #include "session/looks.h"
 #include "session/output.h"
@@ -35,8 +36,7 @@ struct recording_plan {
         uint32_t scan_flags;                            /* WIRE_SCAN_*, for all searches for leaks */
         struct output *output;
         uint32_t recordings; /* that are made just now */
-        bool attended; /* plain LD_PRELOAD: a last report at the end, unless the program asked for one itself; after exec the new
-                        * program says nothing to us */
+        const struct carrier *carrier;
         struct reports_author author;
         void *context;
         /* A report is written, or could not be.  ASKER in DUE is the callee's to answer and close. */
@@ -59,8 +59,8 @@ struct recording {
         uint32_t pid; /* as we see it */
         int pidfd;    /* -1: the kernel has none for us, the process is looked up by number */
         uint64_t exe_dev, exe_ino; /* of the program when its hello was read; 0 unknown */
-        uint64_t stack_start;      /* attended: of the program; 0 unknown */
-        bool replaced;             /* attended: it was another program already when its hello was read */
+        uint64_t stack_start;      /* with carrier->one_program: of the program; 0 unknown */
+        bool replaced;             /* the same: it was another program already when its hello was read */
         bool exe_doubtful;         /* it had another name then than in the ledger: replaced already, or in a chroot */
         char *program, *cwd;
         char *path;       /* of the recording; "" when only reports are wanted */

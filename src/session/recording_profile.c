@@ -52,7 +52,7 @@ static void fill_meta(const struct recording *r, const struct recording_end *end
         m->program = heap_text(r->program);
         m->cwd = heap_text(r->cwd);
         m->host = heap_text(host);
-        m->engine = heap_text("preload");
+        m->engine = heap_text(r->plan->carrier->engine);
         m->version = heap_text(SEEP_VERSION);
         m->duration_ms = now_ms;
         m->end = end->end;

@@ -198,7 +198,7 @@ void recording_cut_last(struct recording *r, const struct recording_end *end, ui
 
         now.ended = ended;
         snapshots_look(&r->snapshots, &now);
-        if (r->plan->attended && !r->snapshots.exit_seen)
+        if (r->plan->carrier->last_report && !r->snapshots.exit_seen)
                 snapshots_take(&r->snapshots, &now, ended ? LEDGER_MARK_EXIT : LEDGER_MARK_OUTSIDE, "", true, SNAPSHOTS_NOBODY);
         else
                 slices_cut(&r->slices, &r->view, now_ms, r->rss.last_bytes, true);

@@ -34,7 +34,7 @@ bool answers_word(const struct session_options *o, const struct recording *r, co
 void answers_signal(const struct session_options *o, const struct recording *r, char *out, size_t room)
 {
         char name[SIGNALS_NAME_BYTES];
-        const char *program = o->attended && strrchr(r->program, '/') ? strrchr(r->program, '/') + 1 : r->program;
+        const char *program = o->carrier->borrowed && strrchr(r->program, '/') ? strrchr(r->program, '/') + 1 : r->program;
 
         signals_name(o->signal, name);
         if (r->view.head.signal_state == LEDGER_SIGNAL_BEFORE)
@@ -43,7 +43,7 @@ void answers_signal(const struct session_options *o, const struct recording *r, 
                 snprintf(out, room, "%s handles %s itself", program, name);
         snprintf(out + strlen(out), room - strlen(out),
                  "; reports by signal are off (choose another: %s--signal=..., or: seep snapshot %u)",
-                 o->attended ? "SEEP_OPTIONS=" : "", r->pid);
+                 o->carrier->options, r->pid);
 }
 
 void answers_scan(const struct recording *r, const struct scanner_words *words, char *out, size_t room)

@@ -44,8 +44,8 @@
 #define SESSION_FAMILY_MS 100      /* between looks for processes that have not said hello yet */
 #define SESSION_SLOW_TICKS 16u     /* what need not be done at each tick is done at each such */
 #define SESSION_SILENCE_TICKS 100u /* a silent program is looked at for a second, then once a second */
-#define SESSION_EXEC_TICKS 4u      /* an attended process that becomes another program gets another observer: make room */
-#define SESSION_HELLO_MS 10000     /* an attended program says hello within a moment, or its agent gave up */
+#define SESSION_EXEC_TICKS 4u      /* where a process that becomes another program gets another observer: make room */
+#define SESSION_HELLO_MS 10000     /* a program that is there already says hello within a moment, or its agent gave up */
 
 struct session {
         struct session_options o;
@@ -130,7 +130,7 @@ static void make_plan(struct session *s)
                 .log = { s->o.max_file_bytes, s->o.max_files },
                 .scan_flags = s->o.scan_flags,
                 .output = s->o.output,
-                .attended = s->o.attended, .author = s->o.author,
+                .carrier = s->o.carrier, .author = s->o.author,
                 .context = s, .told = tell_report, .scanned = tell_scan,
         };
 }
@@ -155,6 +155,7 @@ struct session *session_open(const struct session_options *o, struct err *e)
         struct session *s = heap_zero(1, sizeof *s);
 
         s->o = *o;
+        s->o.flags |= o->carrier->flags;
         s->lingering.wait_ms = o->wait_ms;
         s->begin_ns = clock_now_ns();
         s->members.owner = o->uid;
@@ -170,7 +171,7 @@ struct session *session_open(const struct session_options *o, struct err *e)
         s->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
         if (s->timer < 0)
                 err_sys(e, ERR_EXIT_CANNOT_TRACE, "cannot create a timer");
-        if (s->timer < 0 || !listener_open(&s->listener, o->uid, o->attended, e)) {
+        if (s->timer < 0 || !listener_open(&s->listener, o->uid, o->carrier->borrowed, e)) {
                 session_close(s);
                 return NULL;
         }
@@ -381,8 +382,8 @@ static void welcome(struct session *s, struct greeting *g)
         s->recordings = heap_grow(s->recordings, s->count + 1, sizeof *s->recordings);
         s->recordings[s->count++] = r;
         s->plan.recordings = s->count;
-        say(s, first && !s->o.attended ? SESSION_NOTE : SESSION_DETAIL, "recording %s (pid %u) by preload, to %s", program, g->pid,
-            *r->path ? r->path : "reports only");
+        say(s, first && !s->o.carrier->borrowed ? SESSION_NOTE : SESSION_DETAIL, "recording %s (pid %u) by %s, to %s", program, g->pid,
+            s->o.carrier->engine, *r->path ? r->path : "reports only");
         verbose_begin(&s->o, r, g->hello.reason == WIRE_HELLO_FORK);
         recording_tick(r, clock_now_ns());
 }
@@ -498,9 +499,9 @@ static void tick(struct session *s)
         }
         if (s->o.duration_ms && now >= s->begin_ns + s->o.duration_ms * 1000000u)
                 s->stop = true;
-        if (s->endpoint < 0 && s->main_id && s->o.attended) /* whoever observed what this process was before may still hold it */
+        if (s->endpoint < 0 && s->main_id && s->o.carrier->one_program) /* whoever observed what this process was before may still hold it */
                 s->endpoint = endpoint_open(s->main_id);
-        if (++s->ticks % (s->o.attended ? SESSION_EXEC_TICKS : SESSION_SLOW_TICKS) == 0)
+        if (++s->ticks % (s->o.carrier->one_program ? SESSION_EXEC_TICKS : SESSION_SLOW_TICKS) == 0)
                 find_execs(s);
         turn = s->ticks % (s->count > SESSION_SLOW_TICKS ? s->count : SESSION_SLOW_TICKS);
         if (turn < s->count)
@@ -569,7 +570,7 @@ static void take_signals(struct session *s)
         while ((event = relay_next(&s->relay, s->main_pid)) != RELAY_NOTHING) {
                 if (event == RELAY_CHILD)
                         reap(s);
-                if (event == RELAY_STOP && !s->o.attended) /* else: the last report is to be written, whatever comes */
+                if (event == RELAY_STOP && !s->o.carrier->last_report) /* else: that is to be written, whatever comes */
                         s->stop = true;
         }
 }
@@ -581,7 +582,7 @@ static struct lingering_among among(const struct session *s)
         return (struct lingering_among){ s->recordings, s->count, s->environment, s->children_announced, s->children_come };
 }
 
-static bool wait_for_attended(struct session *s)
+static bool wait_for_visitor(struct session *s)
 {
         struct lingering_among left = among(s);
         bool gone = s->main_id && kill((pid_t)s->main_id, 0) < 0 && errno == ESRCH;
@@ -600,8 +601,8 @@ static bool wait_for_more(struct session *s)
                 return false;
         if (s->main_pid)
                 return true;
-        if (s->o.attended)
-                return wait_for_attended(s);
+        if (!s->o.carrier->child)
+                return wait_for_visitor(s);
         if (!lingering_lasts(&s->lingering, &left))
                 return false;
         names = lingering_news(&s->lingering, &left);
@@ -664,7 +665,7 @@ void session_run(struct session *s, pid_t pid, struct session_end *end)
         getrusage(RUSAGE_SELF, &own);
         s->own_rss_bytes = (uint64_t)own.ru_maxrss * 1024;
         s->kills = room_kills();
-        s->main_pid = s->o.attended ? 0 : pid;
+        s->main_pid = s->o.carrier->child ? pid : 0;
         s->main_id = (uint32_t)pid;
         if (s->endpoint < 0 && pid)
                 s->endpoint = endpoint_open(s->main_id);

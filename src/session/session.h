@@ -33,14 +33,14 @@ void session_close(struct session *s);
 /* AGENT, or another name for it that LD_PRELOAD can hold; NULL with E filled when there is none. */
 const char *session_agent(struct session *s, const char *agent, struct err *e);
 
-/* Before an attended program goes on: PID may have been another program until now, whose observer writes its last report first. */
+/* Before a program that started us goes on: PID may have been another program until now, whose observer writes its last report first. */
 void session_take_over(struct session *s, pid_t pid);
 
 /* The value of SEEP_SESSION for the program, and the signals as they were before. */
 const char *session_environment(const struct session *s);
 const struct spawn_signals *session_signals(const struct session *s);
 
-/* Observe PID to its end (and with SESSION_FOLLOW_ALL all others to theirs).  Our child, unless attended; then it may be 0: the
+/* Observe PID to its end (and with SESSION_FOLLOW_ALL all others to theirs).  Not our child (carrier.h): it may be 0, for the
  * first that says hello. */
 void session_run(struct session *s, pid_t pid, struct session_end *end);
 
