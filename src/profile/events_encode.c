@@ -10,9 +10,11 @@
 
 #define ENCODE_ZSTD_LEVEL 1 /* 3: 3 % smaller, a tenth slower */
 #define ENCODE_AHEAD 8u
+#define ENCODE_ROOM 1024u
 
 struct column {
         char *start, *at;
+        size_t room;
 };
 
 /* Address to place in the model's order: open addressing, never more than half full. */
@@ -116,14 +118,28 @@ static void make_room(struct events_encoder *c)
 
 /* ---- opening and closing ---- */
 
+/* What the next ENCODE_ROOM events can take, in each column: most of a batch would never be used, and limits count it all the same. */
+static void make_columns(struct events_encoder *c)
+{
+        for (int i = 0; i < EVENTS_COLUMN_COUNT; i++) {
+                struct column *column = &c->column[i];
+                size_t used = (size_t)(column->at - column->start), least = used + ENCODE_ROOM * EVENTS_BYTES_MAX;
+
+                if (column->room >= least)
+                        continue;
+                column->room = 2 * least;
+                column->start = heap_grow(column->start, column->room, 1);
+                column->at = column->start + used;
+        }
+}
+
 struct events_encoder *events_encoder_new(void)
 {
         struct events_encoder *c = heap_zero(1, sizeof *c);
 
         events_model_open(&c->model);
         index_rebuild(c);
-        for (int i = 0; i < EVENTS_COLUMN_COUNT; i++)
-                c->column[i].start = c->column[i].at = heap_zero(EVENTS_COLUMN_MAX, 1);
+        make_columns(c);
         c->zstd = ZSTD_createCCtx();
         c->sums = feed_new();
         return c;
@@ -353,6 +369,8 @@ static void expect(const struct events_encoder *c, const struct ledger_event *e)
 void events_encode(struct events_encoder *c, const struct ledger_event *e, uint32_t count)
 {
         for (uint32_t i = 0; i < count; i++) {
+                if (i % ENCODE_ROOM == 0)
+                        make_columns(c);
                 if (i + ENCODE_AHEAD < count)
                         expect(c, &e[i + ENCODE_AHEAD]);
                 encode_one(c, &e[i]);

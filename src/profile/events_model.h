@@ -39,7 +39,8 @@ enum events_column {
         EVENTS_COLUMN_COUNT
 };
 
-#define EVENTS_COLUMN_MAX (EVENTS_BATCH * 32u) /* bytes; no event takes more than 32 of a column */
+#define EVENTS_BYTES_MAX 32u /* of one event in one column */
+#define EVENTS_COLUMN_MAX (EVENTS_BATCH * EVENTS_BYTES_MAX)
 
 /*
  * The op byte: what it is in bits 0-1, then

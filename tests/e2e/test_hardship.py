@@ -228,6 +228,15 @@ def test_too_few_descriptors_are_the_only_reason_that_is_told(tmp_path, steps):
     assert all("(ulimit -n)" in line for line in seen.stderr.splitlines()) and "nothing was recorded" in seen.stderr
 
 
+def test_a_log_of_events_fits_into_a_small_limit_on_data(tmp_path, steps):
+    seen = subprocess.run(["sh", "-c", 'ulimit -d 20000; exec "$0" record -q --events -o out.seep "$1" +red:10:100 -red:4', SEEP, str(steps)],
+                          cwd=tmp_path, capture_output=True, text=True, env=clean_environment(), timeout=DEADLINE, check=False)
+    assert (seen.returncode, seen.stderr) == (0, "")
+    told = subprocess.run([SEEP, "events", "out.seep"], cwd=tmp_path, capture_output=True, text=True, env=clean_environment(),
+                          timeout=DEADLINE, check=True)
+    assert told.stderr == "" and [f" {word} " in told.stdout for word in ("malloc", "free")] == [True, True]
+
+
 def test_a_small_stack_is_enough_for_every_command(tmp_path, steps):
     """libdw alone takes 150 KB of it; the program gets the limit that was set."""
     def limited(*words):
